@@ -1,0 +1,102 @@
+"""Array intake: the one file that knows NumPy, CuPy, torch and scipy.sparse.
+
+Foreign arrays are recognised by the protocols they speak, so none of their packages is imported here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.errors import InputError
+
+__all__ = ["as_float64", "as_spins", "is_array", "is_sparse", "sparse_entries", "to_numpy"]
+
+
+def is_sparse(value: Any) -> bool:
+    """Tell whether `value` is a scipy.sparse (or look-alike) matrix or array."""
+    return hasattr(value, "tocoo") and hasattr(value, "nnz")
+
+
+def is_array(value: Any) -> bool:
+    """Tell whether `value` is a dense array of any supported package."""
+    return hasattr(value, "__array__") or hasattr(value, "__dlpack__")
+
+
+def to_numpy(value: Any, name: str = "array") -> NDArray[Any]:
+    """Bring a NumPy, CuPy or torch array, or nested sequences, to a NumPy array on the host.
+
+    Raises
+    ------
+    InputError
+        If `value` is ragged or of a type that holds no numbers.
+    """
+    if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):
+        value = value.get()  # CuPy
+    elif hasattr(value, "detach") and hasattr(value, "cpu"):
+        value = value.detach().cpu().numpy()  # torch
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"{name} is not a rectangular array: {error}") from None
+    if array.dtype.kind not in "biuf" and not (array.dtype.kind == "O" and array.size == 0):
+        raise InputError(
+            f"{name} has dtype {array.dtype}; real numbers (bool, integer or floating) are accepted"
+        )
+    return array
+
+
+def as_float64(value: Any, name: str) -> NDArray[np.float64]:
+    """Bring `value` to finite float64, refusing what float64 cannot hold exactly.
+
+    Raises
+    ------
+    InputError
+        For NaN, infinities, and integers or long doubles that are not exact in float64.
+    """
+    array = to_numpy(value, name)
+    with np.errstate(over="ignore"):
+        result = np.asarray(array, dtype=np.float64)
+    if not np.isfinite(result).all():
+        position = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
+        raise InputError(
+            f"{name}{list(position)} is {result[position]}; finite values are accepted"
+        )
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+        wrong = np.argwhere(result.astype(object) != array.astype(object)) if (
+            np.abs(result) > 2.0**53
+        ).any() else np.empty((0, array.ndim), dtype=np.intp)
+        if len(wrong):
+            position = tuple(int(i) for i in wrong[0])
+            raise InputError(
+                f"{name}{list(position)} is {array[position]}, which float64 cannot hold exactly"
+            )
+    return result
+
+
+def sparse_entries(
+    value: Any, name: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], tuple[int, int]]:
+    """Entries (row, column, value) and shape of a sparse matrix, repeated entries kept."""
+    if hasattr(value, "get") and not hasattr(value, "getnnz"):
+        value = value.get()
+    coo = value.tocoo()
+    data = as_float64(coo.data, name)
+    row = np.asarray(to_numpy(coo.row, name), dtype=np.int64)
+    col = np.asarray(to_numpy(coo.col, name), dtype=np.int64)
+    return row, col, data, (int(coo.shape[0]), int(coo.shape[1]))
+
+
+def as_spins(states: Any, num_spins: int) -> NDArray[np.int8]:
+    """Bring states of shape (..., num_spins) and entries -1 and +1 to int8."""
+    array = to_numpy(states, "states")
+    if array.ndim == 0 or array.shape[-1] != num_spins:
+        raise InputError(
+            f"states have shape {array.shape}; the last axis must hold the {num_spins} spins"
+        )
+    if array.size and not np.isin(array, (-1, 1)).all():
+        bad = array[~np.isin(array, (-1, 1))].flat[0]
+        raise InputError(f"states hold {bad}; spins are -1 or +1")
+    return np.ascontiguousarray(array, dtype=np.int8)

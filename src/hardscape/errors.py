@@ -1,0 +1,111 @@
+"""Every error that hardscape raises on purpose, one class a cause.
+
+All of them derive from :class:`HardscapeError`. Classes for bad input are also ``ValueError`` (or the
+built-in closest in meaning), so code that knows nothing of hardscape still catches them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "BudgetError",
+    "CheckpointError",
+    "CompileError",
+    "DeviceError",
+    "FormatError",
+    "HardscapeError",
+    "InputError",
+    "Interrupted",
+    "MissingDependencyError",
+    "SimdError",
+]
+
+
+class HardscapeError(Exception):
+    """Base of all errors of hardscape."""
+
+
+class InputError(HardscapeError, ValueError):
+    """An argument has a value, shape or type that the function cannot accept."""
+
+
+class FormatError(InputError):
+    """A file does not follow its format; the message starts with ``path:line:``.
+
+    Parameters
+    ----------
+    path
+        The file as the user named it.
+    line
+        1-based line number, or None when the file as a whole is at fault.
+    reason
+        What is wrong and what would be accepted.
+    """
+
+    def __init__(self, path: str | Path, line: int | None, reason: str) -> None:
+        where = f"{path}:{line}" if line is not None else f"{path}"
+        super().__init__(f"{where}: {reason}")
+        self.path = str(path)
+        self.line = line
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self.line, self.reason)
+
+
+class BudgetError(HardscapeError):
+    """The work asked for exceeds a limit of time, memory or number of states.
+
+    The message gives the estimate and the argument or flag that runs it anyway.
+    """
+
+
+class DeviceError(HardscapeError):
+    """The device asked for does not exist or cannot be used; the message gives the reason and the cure."""
+
+
+class SimdError(DeviceError, ImportError):
+    """``HARDSCAPE_SIMD`` names a level that is unknown, not built, or not supported by this processor."""
+
+
+class CompileError(HardscapeError):
+    """The run-time compiler rejected a generated kernel; the message holds its log."""
+
+
+class CheckpointError(HardscapeError):
+    """A checkpoint is unreadable, locked, or belongs to another problem, option set or version."""
+
+
+class MissingDependencyError(HardscapeError, ImportError):
+    """A feature needs a package that is not installed; the message holds the pip line."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package {package!r}, which is not installed: "
+            f"pip install 'hardscape[{extra}]'"
+        )
+        self.package = package
+        self.extra = extra
+        self.purpose = purpose
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.package, self.extra, self.purpose)
+
+
+class Interrupted(HardscapeError, KeyboardInterrupt):  # noqa: N818
+    """Ctrl-C or SIGTERM stopped a computation.
+
+    Attributes
+    ----------
+    signum
+        The signal's number (2 or 15).
+    result
+        The best result so far, not certified, or None when there is none.
+    """
+
+    def __init__(self, signum: int, result: Any = None) -> None:
+        super().__init__(f"stopped by signal {signum}")
+        self.signum = signum
+        self.result = result

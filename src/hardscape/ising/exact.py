@@ -1,0 +1,203 @@
+"""Exact arithmetic on the coefficients of an Ising model.
+
+Every finite float64 is an integer times a power of two, so one common power turns all coefficients
+into integers, and every energy into an integer of bounded size. The compiled core works on these
+integers in two's complement, `limbs` 64-bit words each, least significant word first; the only rounding
+is the last step, from the integer to float64.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import native
+from hardscape.errors import InputError
+
+__all__ = ["LIMB_CHOICES", "ExactTerms", "dyadic", "from_limbs", "to_limbs"]
+
+#: Widths, in 64-bit words, that the core is compiled for; the last holds any sum of finite float64.
+LIMB_CHOICES = (1, 2, 4, 36)
+
+
+def dyadic(value: Any, name: str) -> Fraction:
+    """Turn one real number into the exact rational that float64 holds.
+
+    Raises
+    ------
+    InputError
+        If it is not a real number, not finite, or an integer that float64 cannot hold.
+    """
+    if isinstance(value, Fraction):
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} is {value!r}; a finite real number is accepted") from None
+    if not np.isfinite(number):
+        raise InputError(f"{name} is {number}; a finite real number is accepted")
+    if isinstance(value, int) and int(number) != value:
+        raise InputError(f"{name} is {value}, which float64 cannot hold exactly")
+    return Fraction(number)
+
+
+def to_limbs(integers: Sequence[int], limbs: int) -> NDArray[np.uint64]:
+    """Two's complement words of integers, shape (len(integers), limbs)."""
+    if limbs == 1:
+        return np.array(integers, dtype=np.int64).astype(np.uint64, copy=False).reshape(-1, 1)
+    if not integers:
+        return np.empty((0, limbs), dtype=np.uint64)
+    data = b"".join(x.to_bytes(8 * limbs, "little", signed=True) for x in integers)
+    return np.frombuffer(data, dtype="<u8").astype(np.uint64).reshape(-1, limbs)
+
+
+def from_limbs(words: NDArray[np.uint64]) -> list[int]:
+    """Integers of two's complement words of shape (n, limbs)."""
+    data = np.ascontiguousarray(words, dtype="<u8")
+    return [int.from_bytes(row.tobytes(), "little", signed=True) for row in data]
+
+
+@dataclass(frozen=True, eq=False)
+class ExactTerms:
+    """Integers `fields`, `couplings`, `offset`; the coefficients are these times ``2**exponent``.
+
+    Attributes
+    ----------
+    num_spins : int
+    fields : tuple of int, length N
+    row, col : int64 arrays
+        Pairs with a coupling that is not zero, ``row < col``, sorted by (row, col).
+    couplings : tuple of int
+    offset : int
+    exponent : int
+        As large as possible, so that integer models have ``exponent >= 0``.
+    """
+
+    num_spins: int
+    fields: tuple[int, ...]
+    row: NDArray[np.int64]
+    col: NDArray[np.int64]
+    couplings: tuple[int, ...]
+    offset: int
+    exponent: int
+
+    @classmethod
+    def collect(
+        cls,
+        num_spins: int,
+        linear: Iterable[tuple[int, Fraction]],
+        pairs: Iterable[tuple[int, int, Fraction]],
+        offset: Fraction,
+    ) -> ExactTerms:
+        """Sum repeated entries exactly and bring everything to one power of two.
+
+        Raises
+        ------
+        InputError
+            If the sum of absolute values overflows float64, so that energies would.
+        """
+        fields: defaultdict[int, Fraction] = defaultdict(Fraction)
+        for i, x in linear:
+            fields[i] += x
+        sums: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)
+        for i, j, x in pairs:
+            sums[(i, j) if i < j else (j, i)] += x
+        keys = sorted(key for key, x in sums.items() if x)
+        everything = [*fields.values(), *(sums[key] for key in keys), offset]
+        scale = max((x.denominator for x in everything), default=1)
+        exponent = 1 - scale.bit_length()
+        integers = [x.numerator * (scale // x.denominator) for x in everything]
+        common = 0
+        for x in integers:
+            common |= x & -x
+        if common:
+            shift = (common & -common).bit_length() - 1
+            integers = [x >> shift for x in integers]
+            exponent += shift
+        else:
+            exponent = 0
+        bound = sum(abs(x) for x in integers)
+        if bound.bit_length() + exponent > 1023:
+            raise InputError(
+                "the absolute values of the coefficients add up to more than float64 can hold; "
+                "rescale the model"
+            )
+        dense = [0] * num_spins
+        for i, x in zip(fields, integers, strict=False):
+            dense[i] = x
+        return cls(
+            num_spins,
+            tuple(dense),
+            np.array([i for i, _ in keys], dtype=np.int64),
+            np.array([j for _, j in keys], dtype=np.int64),
+            tuple(integers[len(fields) : -1]),
+            integers[-1],
+            exponent,
+        )
+
+    def from_binary(self) -> ExactTerms:
+        """Read these terms as those of a QUBO and return the Ising terms, with q = (1 + s) / 2."""
+        linear: list[tuple[int, Fraction]] = []
+        pairs: list[tuple[int, int, Fraction]] = []
+        unit = Fraction(2) ** self.exponent
+        offset = self.offset * unit
+        for i, x in enumerate(self.fields):
+            linear.append((i, x * unit / 2))
+            offset += x * unit / 2
+        triples = zip(self.row.tolist(), self.col.tolist(), self.couplings, strict=True)
+        for i, j, x in triples:
+            quarter = x * unit / 4
+            pairs.append((i, j, quarter))
+            linear += [(i, quarter), (j, quarter)]
+            offset += quarter
+        return ExactTerms.collect(self.num_spins, linear, pairs, offset)
+
+    @cached_property
+    def bound(self) -> int:
+        """Sum of the absolute values: no energy is larger."""
+        return sum(abs(x) for x in (*self.fields, *self.couplings, self.offset))
+
+    @cached_property
+    def limbs(self) -> int:
+        """Words that hold twice the bound with a sign and a bit to spare."""
+        bits = self.bound.bit_length() + 3
+        return next(limbs for limbs in LIMB_CHOICES if 64 * limbs >= bits)
+
+    def canonical(self) -> bytes:
+        """Bytes that are equal exactly for equal models."""
+        pairs = list(zip(self.row.tolist(), self.col.tolist(), self.couplings, strict=True))
+        return repr((self.num_spins, self.fields, pairs, self.offset, self.exponent)).encode()
+
+    def floats(self, integers: Sequence[int]) -> NDArray[np.float64]:
+        """Integers times ``2**exponent``, rounded to nearest."""
+        return self.round(to_limbs(integers, self.limbs))
+
+    def round(self, words: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """Words of shape (n, limbs) times ``2**exponent``, rounded to nearest, ties to even."""
+        result: NDArray[np.float64] = native.core().exact_to_double(
+            np.ascontiguousarray(words), self.exponent
+        )
+        return result
+
+    def words(self, spins: NDArray[np.int8]) -> NDArray[np.uint64]:
+        """Exact energies of int8 states of shape (n, N), as words of shape (n, limbs)."""
+        result: NDArray[np.uint64] = native.core().exact_energies(
+            np.ascontiguousarray(spins),
+            to_limbs(self.fields, self.limbs),
+            self.row,
+            self.col,
+            to_limbs(self.couplings, self.limbs),
+            to_limbs([self.offset], self.limbs)[0],
+        )
+        return result
+
+    def energies(self, spins: NDArray[np.int8]) -> NDArray[np.float64]:
+        """Energies of int8 states of shape (n, N), rounded once."""
+        return self.round(self.words(spins))

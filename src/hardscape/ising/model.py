@@ -1,0 +1,434 @@
+"""The Ising model: fields, couplings and offset, held as exact dyadic rationals."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hardscape.arrays import as_float64, as_spins, is_array, is_sparse, sparse_entries
+from hardscape.errors import InputError
+from hardscape.ising.exact import ExactTerms, dyadic
+
+__all__ = ["Convention", "Ising"]
+
+Convention = Literal["dimod", "ising"]
+_SIGN: dict[str, int] = {"dimod": 1, "ising": -1}
+
+
+def _sign(convention: str) -> int:
+    try:
+        return _SIGN[convention]
+    except (KeyError, TypeError):
+        raise InputError(
+            f"convention={convention!r}; 'dimod' (E = +J s s + h s) and 'ising' (E = -J s s - h s) exist"
+        ) from None
+
+
+class Ising:
+    r"""An Ising model :math:`E(s) = \sum_{i<j} J_{ij} s_i s_j + \sum_i h_i s_i + c`, s = -1 or +1.
+
+    The coefficients are kept as exact multiples of one power of two, so that sums of repeated
+    entries, conversions from QUBO and all energies are free of rounding; `h`, `J` and `offset` are
+    their float64 values. A model is immutable and hashable.
+
+    Parameters
+    ----------
+    h : array-like, shape (N,)
+        Fields.
+    J : array-like or sparse matrix of shape (N, N), or mapping ``{(i, j): value}``
+        Couplings with an empty diagonal; :math:`J_{ij}` and :math:`J_{ji}` are summed.
+    offset : float
+        The constant :math:`c`.
+    labels : iterable, optional
+        Names of the spins, by default 0 to N-1.
+    convention : {"dimod", "ising"}
+        "ising" flips the signs of `h` and `J`, for models written as
+        :math:`H = -\sum J s s - \sum h s` (Jałowiecki, Rams, Gardas 2021, Eq. 1).
+
+    Raises
+    ------
+    InputError
+        For NaN and infinities, wrong shapes, indices out of range, entries on the diagonal of `J`,
+        repeated labels, and coefficients whose sum of absolute values overflows float64.
+    """
+
+    __slots__ = ("_digest", "_labels", "_terms")
+
+    def __init__(
+        self,
+        h: ArrayLike,
+        J: Any,
+        offset: float = 0.0,
+        *,
+        labels: Iterable[Hashable] | None = None,
+        convention: Convention = "dimod",
+    ) -> None:
+        fields = as_float64(h, "h")
+        if fields.ndim != 1:
+            raise InputError(f"h has shape {fields.shape}; one field a spin, shape (N,), is accepted")
+        row, col, value = _entries(J, len(fields), "J")
+        if (row == col).any():
+            i = int(row[row == col][0])
+            raise InputError(
+                f"J[{i}, {i}] is on the diagonal; put fields in h, or use Ising.from_matrix, "
+                "which reads the diagonal as fields"
+            )
+        sign = _sign(convention)
+        self._set(
+            ExactTerms.collect(
+                len(fields),
+                [(i, sign * Fraction(x)) for i, x in enumerate(fields.tolist()) if x],
+                zip(row.tolist(), col.tolist(), (sign * Fraction(x) for x in value.tolist()), strict=True),
+                dyadic(offset, "offset"),
+            ),
+            labels,
+        )
+
+    def _set(self, terms: ExactTerms, labels: Iterable[Hashable] | None) -> None:
+        names = tuple(range(terms.num_spins)) if labels is None else tuple(labels)
+        if len(names) != terms.num_spins:
+            raise InputError(f"{len(names)} labels for {terms.num_spins} spins")
+        if len(set(names)) != len(names):
+            raise InputError("labels are repeated; each spin needs its own")
+        self._terms = terms
+        self._labels = names
+        self._digest: str | None = None
+
+    @classmethod
+    def _of(cls, terms: ExactTerms, labels: Iterable[Hashable] | None = None) -> Self:
+        model = cls.__new__(cls)
+        model._set(terms, labels)
+        return model
+
+    # -- constructors ------------------------------------------------------------------------
+
+    @classmethod
+    def from_dict(
+        cls,
+        couplings: Mapping[tuple[Hashable, Hashable], float],
+        fields: Mapping[Hashable, float] | None = None,
+        offset: float = 0.0,
+        *,
+        convention: Convention = "dimod",
+    ) -> Self:
+        """Build from ``{(i, j): J_ij}``; keys ``(i, i)`` are fields, as in the paper's package.
+
+        Labels that are all integers are sorted; else they keep their order of appearance.
+        """
+        labels: dict[Hashable, int] = {}
+        for key in couplings:
+            if not isinstance(key, tuple) or len(key) != 2:
+                raise InputError(f"key {key!r} of the couplings is not a pair (i, j)")
+            for name in key:
+                labels.setdefault(name, len(labels))
+        for name in fields or {}:
+            labels.setdefault(name, len(labels))
+        names = list(labels)
+        if all(isinstance(name, int | np.integer) for name in names):
+            names.sort()  # type: ignore[type-var]
+        index = {name: i for i, name in enumerate(names)}
+        sign = _sign(convention)
+        linear = [(index[i], sign * dyadic(x, f"h[{i!r}]")) for i, x in (fields or {}).items()]
+        linear += [
+            (index[i], sign * dyadic(x, f"h[{i!r}]")) for (i, j), x in couplings.items() if i == j
+        ]
+        pairs = [
+            (index[i], index[j], sign * dyadic(x, f"J[{i!r}, {j!r}]"))
+            for (i, j), x in couplings.items()
+            if i != j
+        ]
+        terms = ExactTerms.collect(len(names), linear, pairs, dyadic(offset, "offset"))
+        return cls._of(terms, names)
+
+    @classmethod
+    def from_matrix(
+        cls, matrix: Any, offset: float = 0.0, *, convention: Convention = "dimod"
+    ) -> Self:
+        """Build from a dense or sparse (N, N) matrix: the diagonal is h, the rest J, both halves summed."""
+        n = _square(matrix, "matrix")
+        row, col, value = _entries(matrix, n, "matrix")
+        return cls.from_entries(n, row, col, value, offset, convention=convention)
+
+    @classmethod
+    def from_entries(
+        cls,
+        num_spins: int,
+        row: ArrayLike,
+        col: ArrayLike,
+        value: ArrayLike,
+        offset: float = 0.0,
+        *,
+        convention: Convention = "dimod",
+    ) -> Self:
+        """Build from a coordinate list (0-based; ``row == col`` is a field; repeated entries are summed)."""
+        rows, cols, values = _checked_entries(row, col, value, num_spins, "value")
+        sign = _sign(convention)
+        linear, pairs = [], []
+        for i, j, x in zip(rows.tolist(), cols.tolist(), values.tolist(), strict=True):
+            if i == j:
+                linear.append((i, sign * Fraction(x)))
+            else:
+                pairs.append((i, j, sign * Fraction(x)))
+        return cls._of(ExactTerms.collect(num_spins, linear, pairs, dyadic(offset, "offset")))
+
+    @classmethod
+    def from_qubo(cls, Q: Any, offset: float = 0.0) -> Self:
+        r"""Build from a QUBO :math:`E(q) = \sum_{ij} Q_{ij} q_i q_j + c`, q = 0 or 1, s = 2q - 1.
+
+        `Q` is a mapping ``{(i, j): value}``, or a dense or sparse (N, N) matrix whose halves are
+        summed. The conversion is exact: divisions by 4 are shifts of the common power of two.
+        """
+        if isinstance(Q, Mapping):
+            as_pairs = cls.from_dict(Q, offset=offset)
+        else:
+            as_pairs = cls.from_matrix(Q, offset=offset)
+        return cls._of(as_pairs._terms.from_binary(), as_pairs._labels)
+
+    @classmethod
+    def from_bqm(cls, bqm: Any) -> Self:
+        """Build from a ``dimod.BinaryQuadraticModel`` of either vartype, exactly; labels are kept."""
+        labels = list(bqm.variables)
+        index = {name: i for i, name in enumerate(labels)}
+        terms = ExactTerms.collect(
+            len(labels),
+            [(index[v], dyadic(x, f"linear[{v!r}]")) for v, x in bqm.linear.items()],
+            [
+                (index[u], index[v], dyadic(x, f"quadratic[{u!r}, {v!r}]"))
+                for (u, v), x in bqm.quadratic.items()
+            ],
+            dyadic(bqm.offset, "offset"),
+        )
+        if bqm.vartype.name == "BINARY":
+            terms = terms.from_binary()
+        return cls._of(terms, labels)
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: Any,
+        *,
+        weight: str = "weight",
+        field: str = "h",
+        convention: Convention = "dimod",
+    ) -> Self:
+        """Build from a networkx graph: edge attribute `weight` (default 1) and node attribute `field` (0)."""
+        labels = list(graph.nodes)
+        index = {name: i for i, name in enumerate(labels)}
+        sign = _sign(convention)
+        linear = [
+            (index[v], sign * dyadic(x, f"node {v!r}, {field!r}"))
+            for v, x in graph.nodes(data=field, default=0.0)
+        ]
+        pairs = []
+        for u, v, x in graph.edges(data=weight, default=1.0):
+            value = sign * dyadic(x, f"edge ({u!r}, {v!r}), {weight!r}")
+            if u == v:
+                linear.append((index[u], value))
+            else:
+                pairs.append((index[u], index[v], value))
+        return cls._of(ExactTerms.collect(len(labels), linear, pairs, Fraction(0)), labels)
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | Path,
+        *,
+        format: str | None = None,
+        base: int | None = None,
+        convention: Convention = "dimod",
+    ) -> Self:
+        """Read a file; see :mod:`hardscape.ising.formats` for the formats and how they are told apart."""
+        from hardscape.ising import formats
+
+        model = formats.read(path, format=format, base=base, convention=convention)
+        return cls._of(model._terms, model._labels)
+
+    @classmethod
+    def from_any(cls, model: Any, *, convention: Convention = "dimod") -> Self:
+        """Take a model in any accepted form: Ising, path, mapping, matrix, BQM, networkx graph.
+
+        Raises
+        ------
+        InputError
+            If the type is none of these.
+        """
+        if isinstance(model, cls):
+            return model
+        if isinstance(model, str | Path):
+            return cls.from_file(model, convention=convention)
+        if hasattr(model, "vartype") and hasattr(model, "quadratic"):
+            return cls.from_bqm(model)
+        if hasattr(model, "nodes") and hasattr(model, "edges"):
+            return cls.from_networkx(model, convention=convention)
+        if isinstance(model, Mapping):
+            return cls.from_dict(model, convention=convention)
+        if isinstance(model, tuple) and len(model) in (2, 3):
+            h, J, *offset = model
+            return cls(h, J, *offset, convention=convention)
+        if is_sparse(model) or is_array(model) or isinstance(model, list):
+            return cls.from_matrix(model, convention=convention)
+        raise InputError(
+            f"a model of type {type(model).__name__} is not understood; Ising, (h, J), a matrix, "
+            "{(i, j): J}, a dimod BQM, a networkx graph and a file's path are"
+        )
+
+    # -- views -------------------------------------------------------------------------------
+
+    @property
+    def num_spins(self) -> int:
+        """Number of spins N."""
+        return self._terms.num_spins
+
+    @property
+    def num_couplings(self) -> int:
+        """Number of pairs with a coupling that is not zero."""
+        return len(self._terms.row)
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """Names of the spins, in index order."""
+        return self._labels
+
+    @property
+    def h(self) -> NDArray[np.float64]:
+        """Fields, shape (N,), float64."""
+        return self._terms.floats(self._terms.fields)
+
+    @property
+    def couplings(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Couplings that are not zero as (row, column, value), row < column, sorted."""
+        return self._terms.row, self._terms.col, self._terms.floats(self._terms.couplings)
+
+    @property
+    def J(self) -> NDArray[np.float64]:
+        """Couplings as a dense strictly upper triangular (N, N) matrix."""
+        row, col, value = self.couplings
+        matrix = np.zeros((self.num_spins, self.num_spins))
+        matrix[row, col] = value
+        return matrix
+
+    @property
+    def offset(self) -> float:
+        """The constant c."""
+        return float(self._terms.floats([self._terms.offset])[0])
+
+    @property
+    def exact(self) -> ExactTerms:
+        """The coefficients as integers times a power of two."""
+        return self._terms
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether h, J and the offset are all integers."""
+        return self._terms.exponent >= 0
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the exact coefficients; equal models have equal digests, whatever their labels."""
+        if self._digest is None:
+            self._digest = hashlib.sha256(self._terms.canonical()).hexdigest()
+        return self._digest
+
+    def energy(self, states: ArrayLike) -> NDArray[np.float64]:
+        """Energies of states of shape (..., N) with entries -1 and +1.
+
+        Returns float64 of shape (...): the exact sum rounded once, to nearest. Cost O(N + couplings)
+        a state.
+        """
+        spins = as_spins(states, self.num_spins)
+        flat = spins.reshape(-1, self.num_spins)
+        return self._terms.energies(flat).reshape(spins.shape[:-1])
+
+    def to_bqm(self) -> Any:
+        """Return a ``dimod.BinaryQuadraticModel`` (SPIN) with the same labels."""
+        from hardscape.ising.sampler import import_dimod
+
+        dimod = import_dimod("Ising.to_bqm")
+        row, col, value = self.couplings
+        names = self._labels
+        return dimod.BinaryQuadraticModel(
+            dict(zip(names, self.h.tolist(), strict=True)),
+            {
+                (names[i], names[j]): x
+                for i, j, x in zip(row.tolist(), col.tolist(), value.tolist(), strict=True)
+            },
+            self.offset,
+            "SPIN",
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ising):
+            return NotImplemented
+        return self.digest == other.digest and self._labels == other._labels
+
+    def __hash__(self) -> int:
+        return hash((self.digest, self._labels))
+
+    def __repr__(self) -> str:
+        kind = "integer" if self.is_integer else "real"
+        return f"<Ising: {self.num_spins} spins, {self.num_couplings} couplings, {kind}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self._terms, self._labels)
+
+
+def _rebuild(terms: ExactTerms, labels: tuple[Hashable, ...]) -> Ising:
+    return Ising._of(terms, labels)
+
+
+def _square(matrix: Any, name: str) -> int:
+    shape = tuple(matrix.shape) if hasattr(matrix, "shape") else as_float64(matrix, name).shape
+    if shape == (0,):
+        return 0
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise InputError(f"{name} has shape {shape}; a square (N, N) matrix is accepted")
+    return int(shape[0])
+
+
+def _entries(
+    J: Any, n: int, name: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Entries that are not zero of a matrix or mapping with indices in 0..n-1."""
+    if isinstance(J, Mapping):
+        keys = list(J)
+        for key in keys:
+            if not isinstance(key, tuple) or len(key) != 2:
+                raise InputError(f"key {key!r} of {name} is not a pair (i, j)")
+        row = [key[0] for key in keys]
+        col = [key[1] for key in keys]
+        return _checked_entries(row, col, [J[key] for key in keys], n, name)
+    if is_sparse(J):
+        row, col, value, shape = sparse_entries(J, name)
+    else:
+        dense = as_float64(J, name)
+        shape = (0, 0) if n == 0 and dense.size == 0 else dense.shape
+        if len(shape) == 2:
+            dense = dense.reshape(shape)
+            row, col = np.nonzero(dense)
+            value = dense[row, col]
+    if shape != (n, n):
+        raise InputError(f"{name} has shape {shape}; ({n}, {n}) is needed for {n} spins")
+    return _checked_entries(row, col, value, n, name)
+
+
+def _checked_entries(
+    row: ArrayLike, col: ArrayLike, value: ArrayLike, n: int, name: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    values = as_float64(value, name)
+    if values.size == 0:
+        empty = np.empty(0, dtype=np.int64)
+        return empty, empty, np.empty(0)
+    rows, cols = np.asarray(row), np.asarray(col)
+    for index in (rows, cols):
+        if index.dtype.kind not in "iu" or index.ndim != 1 or len(index) != values.size:
+            raise InputError(f"{name}: indices must be integers, one pair (i, j) for each value")
+        if ((index < 0) | (index >= n)).any():
+            bad = int(index[(index < 0) | (index >= n)][0])
+            raise InputError(f"{name}: index {bad} is out of range for {n} spins (0 to {n - 1})")
+    return rows.astype(np.int64), cols.astype(np.int64), values

@@ -1,0 +1,44 @@
+// The Python module of one instruction-set level: what this processor supports, and every family's kernels.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace hardscape::ising {
+void bind_exact(nb::module_& module);
+void bind_kernel(nb::module_& module);
+}  // namespace hardscape::ising
+
+namespace {
+
+std::vector<std::string> supported_levels() {
+#if defined(__x86_64__)
+  std::vector<std::string> levels;
+  __builtin_cpu_init();
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                  __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
+  if (v4) levels.push_back("v4");
+  if (v3) levels.push_back("v3");
+  levels.push_back("v2");
+  return levels;
+#else
+  return {"generic"};
+#endif
+}
+
+}  // namespace
+
+NB_MODULE(HARDSCAPE_MODULE, module) {
+  nb::set_leak_warnings(false);
+  module.def("supported_levels", &supported_levels,
+             "Instruction-set levels that this processor runs, widest first.");
+  hardscape::ising::bind_exact(module);
+  hardscape::ising::bind_kernel(module);
+}
