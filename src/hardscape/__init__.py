@@ -1,3 +1,7 @@
-"""hardscape: computations over hard energy landscapes, close to what the hardware allows."""
+"""hardscape: computations over hard energy landscapes, each close to what the hardware allows."""
 
-__version__ = "0.1.0"
+from hardscape import errors, ising
+from hardscape.ising import spectrum
+from hardscape.version import __version__
+
+__all__ = ["__version__", "errors", "ising", "spectrum"]

@@ -1,0 +1,49 @@
+"""The engine: work cut into shards, run on devices, checkpointed, stopped and resumed.
+
+Every family of hardscape describes its computation as a :class:`Work`; :func:`run` does the rest.
+"""
+
+from hardscape.engine.cuda import CudaDevice, LoadedKernel, cuda_device
+from hardscape.engine.device import Device, resolve
+from hardscape.engine.jit import Kernel
+from hardscape.engine.ledger import Ledger
+from hardscape.engine.machine import CudaStatus, Machine, cuda_status, probe
+from hardscape.engine.progress import (
+    CallbackProgress,
+    NullProgress,
+    Progress,
+    ProgressEvent,
+    RichProgress,
+    resolve_progress,
+)
+from hardscape.engine.run import Outcome, Stopped, run
+from hardscape.engine.work import Context, Partial, Shard, ShardResult, Work, split
+
+__all__ = [
+    "CallbackProgress",
+    "Context",
+    "CudaDevice",
+    "CudaStatus",
+    "Device",
+    "Kernel",
+    "Ledger",
+    "LoadedKernel",
+    "Machine",
+    "NullProgress",
+    "Outcome",
+    "Partial",
+    "Progress",
+    "ProgressEvent",
+    "RichProgress",
+    "Shard",
+    "ShardResult",
+    "Stopped",
+    "Work",
+    "cuda_device",
+    "cuda_status",
+    "probe",
+    "resolve",
+    "resolve_progress",
+    "run",
+    "split",
+]

@@ -2,8 +2,8 @@
 
 Every finite float64 is an integer times a power of two, so one common power turns all coefficients
 into integers, and every energy into an integer of bounded size. The compiled core works on these
-integers in two's complement, `limbs` 64-bit words each, least significant word first; the only rounding
-is the last step, from the integer to float64.
+integers in two's complement, `limbs` 64-bit words each, least significant word first; the only
+rounding is the last step, from the integer to float64.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from numbers import Rational
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,12 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.errors import InputError
 
-__all__ = ["LIMB_CHOICES", "ExactTerms", "dyadic", "from_limbs", "to_limbs"]
+__all__ = ["LIMB_CHOICES", "MIN_EXPONENT", "ExactTerms", "dyadic", "from_limbs", "to_limbs"]
 
 #: Widths, in 64-bit words, that the core is compiled for; the last holds any sum of finite float64.
 LIMB_CHOICES = (1, 2, 4, 36)
+#: Lowest power of two in a model: the least float64, divided by 4 on the way from a QUBO.
+MIN_EXPONENT = -1076
 
 
 def dyadic(value: Any, name: str) -> Fraction:
@@ -33,17 +36,20 @@ def dyadic(value: Any, name: str) -> Fraction:
     Raises
     ------
     InputError
-        If it is not a real number, not finite, or an integer that float64 cannot hold.
+        If it is not a real number, not finite, or an integer, fraction or long double that float64
+        cannot hold.
     """
-    if isinstance(value, Fraction):
-        return value
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()  # NumPy would compare its own integers to float64 with rounding
     try:
+        if isinstance(value, str | bytes | np.ndarray):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} is {value!r}; a finite real number is accepted") from None
     if not np.isfinite(number):
         raise InputError(f"{name} is {number}; a finite real number is accepted")
-    if isinstance(value, int) and int(number) != value:
+    if isinstance(value, Rational | np.longdouble) and value != number:
         raise InputError(f"{name} is {value}, which float64 cannot hold exactly")
     return Fraction(number)
 
@@ -88,6 +94,15 @@ class ExactTerms:
     offset: int
     exponent: int
 
+    def __post_init__(self) -> None:
+        for array in (self.row, self.col):
+            array.flags.writeable = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrays come back from a pickle writable; the constructor locks them again.
+        coefficients = (self.fields, self.row, self.col, self.couplings, self.offset)
+        return type(self), (self.num_spins, *coefficients, self.exponent)
+
     @classmethod
     def collect(
         cls,
@@ -115,8 +130,8 @@ class ExactTerms:
         exponent = 1 - scale.bit_length()
         integers = [x.numerator * (scale // x.denominator) for x in everything]
         common = 0
-        for x in integers:
-            common |= x & -x
+        for integer in integers:
+            common |= integer & -integer
         if common:
             shift = (common & -common).bit_length() - 1
             integers = [x >> shift for x in integers]
@@ -130,8 +145,8 @@ class ExactTerms:
                 "rescale the model"
             )
         dense = [0] * num_spins
-        for i, x in zip(fields, integers, strict=False):
-            dense[i] = x
+        for i, integer in zip(fields, integers, strict=False):
+            dense[i] = integer
         return cls(
             num_spins,
             tuple(dense),
@@ -157,6 +172,24 @@ class ExactTerms:
             pairs.append((i, j, quarter))
             linear += [(i, quarter), (j, quarter)]
             offset += quarter
+        return ExactTerms.collect(self.num_spins, linear, pairs, offset)
+
+    def to_binary(self) -> ExactTerms:
+        """Return the terms of the QUBO with the same energies, with s = 2 q - 1.
+
+        Raises
+        ------
+        InputError
+            If they overflow float64; they can be 4 times larger.
+        """
+        unit = Fraction(2) ** self.exponent
+        linear = [(i, 2 * x * unit) for i, x in enumerate(self.fields)]
+        offset = (self.offset - sum(self.fields) + sum(self.couplings)) * unit
+        pairs: list[tuple[int, int, Fraction]] = []
+        triples = zip(self.row.tolist(), self.col.tolist(), self.couplings, strict=True)
+        for i, j, x in triples:
+            pairs.append((i, j, 4 * x * unit))
+            linear += [(i, -2 * x * unit), (j, -2 * x * unit)]
         return ExactTerms.collect(self.num_spins, linear, pairs, offset)
 
     @cached_property

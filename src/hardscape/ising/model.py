@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
+from math import prod
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardscape.arrays import as_float64, as_spins, is_array, is_sparse, sparse_entries
+from hardscape.arrays import as_float64, as_spins, is_array, is_sparse, sparse_entries, to_numpy
 from hardscape.errors import InputError
 from hardscape.ising.exact import ExactTerms, dyadic
 
@@ -26,7 +27,8 @@ def _sign(convention: str) -> int:
         return _SIGN[convention]
     except (KeyError, TypeError):
         raise InputError(
-            f"convention={convention!r}; 'dimod' (E = +J s s + h s) and 'ising' (E = -J s s - h s) exist"
+            f"convention={convention!r}; 'dimod' (E = +J s s + h s) and 'ising' "
+            "(E = -J s s - h s) exist"
         ) from None
 
 
@@ -71,7 +73,9 @@ class Ising:
     ) -> None:
         fields = as_float64(h, "h")
         if fields.ndim != 1:
-            raise InputError(f"h has shape {fields.shape}; one field a spin, shape (N,), is accepted")
+            raise InputError(
+                f"h has shape {fields.shape}; one field a spin, shape (N,), is accepted"
+            )
         row, col, value = _entries(J, len(fields), "J")
         if (row == col).any():
             i = int(row[row == col][0])
@@ -84,24 +88,25 @@ class Ising:
             ExactTerms.collect(
                 len(fields),
                 [(i, sign * Fraction(x)) for i, x in enumerate(fields.tolist()) if x],
-                zip(row.tolist(), col.tolist(), (sign * Fraction(x) for x in value.tolist()), strict=True),
+                zip(
+                    row.tolist(),
+                    col.tolist(),
+                    (sign * Fraction(x) for x in value.tolist()),
+                    strict=True,
+                ),
                 dyadic(offset, "offset"),
             ),
             labels,
         )
 
     def _set(self, terms: ExactTerms, labels: Iterable[Hashable] | None) -> None:
-        names = tuple(range(terms.num_spins)) if labels is None else tuple(labels)
-        if len(names) != terms.num_spins:
-            raise InputError(f"{len(names)} labels for {terms.num_spins} spins")
-        if len(set(names)) != len(names):
-            raise InputError("labels are repeated; each spin needs its own")
+        self._labels = _names(labels, terms.num_spins)
         self._terms = terms
-        self._labels = names
         self._digest: str | None = None
 
     @classmethod
-    def _of(cls, terms: ExactTerms, labels: Iterable[Hashable] | None = None) -> Self:
+    def from_exact(cls, terms: ExactTerms, labels: Iterable[Hashable] | None = None) -> Self:
+        """Build from exact coefficients, as `exact` returns them."""
         model = cls.__new__(cls)
         model._set(terms, labels)
         return model
@@ -121,6 +126,9 @@ class Ising:
 
         Labels that are all integers are sorted; else they keep their order of appearance.
         """
+        for mapping, what in ((couplings, "couplings"), (fields or {}, "fields")):
+            if not isinstance(mapping, Mapping):
+                raise InputError(f"{what} are a {type(mapping).__name__}; a mapping is accepted")
         labels: dict[Hashable, int] = {}
         for key in couplings:
             if not isinstance(key, tuple) or len(key) != 2:
@@ -131,7 +139,7 @@ class Ising:
             labels.setdefault(name, len(labels))
         names = list(labels)
         if all(isinstance(name, int | np.integer) for name in names):
-            names.sort()  # type: ignore[type-var]
+            names.sort(key=_as_integer)
         index = {name: i for i, name in enumerate(names)}
         sign = _sign(convention)
         linear = [(index[i], sign * dyadic(x, f"h[{i!r}]")) for i, x in (fields or {}).items()]
@@ -144,13 +152,13 @@ class Ising:
             if i != j
         ]
         terms = ExactTerms.collect(len(names), linear, pairs, dyadic(offset, "offset"))
-        return cls._of(terms, names)
+        return cls.from_exact(terms, names)
 
     @classmethod
     def from_matrix(
         cls, matrix: Any, offset: float = 0.0, *, convention: Convention = "dimod"
     ) -> Self:
-        """Build from a dense or sparse (N, N) matrix: the diagonal is h, the rest J, both halves summed."""
+        """Build from a dense or sparse (N, N) matrix: h on the diagonal, the halves of J summed."""
         n = _square(matrix, "matrix")
         row, col, value = _entries(matrix, n, "matrix")
         return cls.from_entries(n, row, col, value, offset, convention=convention)
@@ -166,7 +174,12 @@ class Ising:
         *,
         convention: Convention = "dimod",
     ) -> Self:
-        """Build from a coordinate list (0-based; ``row == col`` is a field; repeated entries are summed)."""
+        """Build from a coordinate list, summing repeated entries.
+
+        Indices count from 0; where ``row == col`` the value is a field.
+        """
+        if not isinstance(num_spins, int | np.integer) or num_spins < 0:
+            raise InputError(f"num_spins is {num_spins!r}; an integer, 0 or more, is accepted")
         rows, cols, values = _checked_entries(row, col, value, num_spins, "value")
         sign = _sign(convention)
         linear, pairs = [], []
@@ -175,7 +188,9 @@ class Ising:
                 linear.append((i, sign * Fraction(x)))
             else:
                 pairs.append((i, j, sign * Fraction(x)))
-        return cls._of(ExactTerms.collect(num_spins, linear, pairs, dyadic(offset, "offset")))
+        return cls.from_exact(
+            ExactTerms.collect(int(num_spins), linear, pairs, dyadic(offset, "offset"))
+        )
 
     @classmethod
     def from_qubo(cls, Q: Any, offset: float = 0.0) -> Self:
@@ -188,11 +203,11 @@ class Ising:
             as_pairs = cls.from_dict(Q, offset=offset)
         else:
             as_pairs = cls.from_matrix(Q, offset=offset)
-        return cls._of(as_pairs._terms.from_binary(), as_pairs._labels)
+        return cls.from_exact(as_pairs._terms.from_binary(), as_pairs._labels)
 
     @classmethod
     def from_bqm(cls, bqm: Any) -> Self:
-        """Build from a ``dimod.BinaryQuadraticModel`` of either vartype, exactly; labels are kept."""
+        """Build from a ``dimod.BinaryQuadraticModel`` exactly, of either vartype."""
         labels = list(bqm.variables)
         index = {name: i for i, name in enumerate(labels)}
         terms = ExactTerms.collect(
@@ -206,7 +221,7 @@ class Ising:
         )
         if bqm.vartype.name == "BINARY":
             terms = terms.from_binary()
-        return cls._of(terms, labels)
+        return cls.from_exact(terms, labels)
 
     @classmethod
     def from_networkx(
@@ -217,7 +232,11 @@ class Ising:
         field: str = "h",
         convention: Convention = "dimod",
     ) -> Self:
-        """Build from a networkx graph: edge attribute `weight` (default 1) and node attribute `field` (0)."""
+        """Build from a networkx graph, with the nodes as labels.
+
+        The edge attribute `weight` (1 where absent) is the coupling, the node attribute `field` (0
+        where absent) the field.
+        """
         labels = list(graph.nodes)
         index = {name: i for i, name in enumerate(labels)}
         sign = _sign(convention)
@@ -232,7 +251,7 @@ class Ising:
                 linear.append((index[u], value))
             else:
                 pairs.append((index[u], index[v], value))
-        return cls._of(ExactTerms.collect(len(labels), linear, pairs, Fraction(0)), labels)
+        return cls.from_exact(ExactTerms.collect(len(labels), linear, pairs, Fraction(0)), labels)
 
     @classmethod
     def from_file(
@@ -243,11 +262,11 @@ class Ising:
         base: int | None = None,
         convention: Convention = "dimod",
     ) -> Self:
-        """Read a file; see :mod:`hardscape.ising.formats` for the formats and how they are told apart."""
+        """Read a file; :mod:`hardscape.ising.formats` says which, and how they are told apart."""
         from hardscape.ising import formats
 
         model = formats.read(path, format=format, base=base, convention=convention)
-        return cls._of(model._terms, model._labels)
+        return cls.from_exact(model._terms, model._labels)
 
     @classmethod
     def from_any(cls, model: Any, *, convention: Convention = "dimod") -> Self:
@@ -306,7 +325,7 @@ class Ising:
         return self._terms.row, self._terms.col, self._terms.floats(self._terms.couplings)
 
     @property
-    def J(self) -> NDArray[np.float64]:
+    def J(self) -> NDArray[np.float64]:  # noqa: N802
         """Couplings as a dense strictly upper triangular (N, N) matrix."""
         row, col, value = self.couplings
         matrix = np.zeros((self.num_spins, self.num_spins))
@@ -330,7 +349,7 @@ class Ising:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the exact coefficients; equal models have equal digests, whatever their labels."""
+        """SHA-256 of the exact coefficients; it does not depend on the labels."""
         if self._digest is None:
             self._digest = hashlib.sha256(self._terms.canonical()).hexdigest()
         return self._digest
@@ -338,11 +357,11 @@ class Ising:
     def energy(self, states: ArrayLike) -> NDArray[np.float64]:
         """Energies of states of shape (..., N) with entries -1 and +1.
 
-        Returns float64 of shape (...): the exact sum rounded once, to nearest. Cost O(N + couplings)
-        a state.
+        Returns float64 of shape (...): the exact sum rounded once, to nearest. Cost
+        O(N + couplings) a state.
         """
         spins = as_spins(states, self.num_spins)
-        flat = spins.reshape(-1, self.num_spins)
+        flat = spins.reshape(prod(spins.shape[:-1]), self.num_spins)
         return self._terms.energies(flat).reshape(spins.shape[:-1])
 
     def to_bqm(self) -> Any:
@@ -379,7 +398,28 @@ class Ising:
 
 
 def _rebuild(terms: ExactTerms, labels: tuple[Hashable, ...]) -> Ising:
-    return Ising._of(terms, labels)
+    return Ising.from_exact(terms, labels)
+
+
+def _as_integer(label: Any) -> int:
+    return int(label)
+
+
+def _names(labels: Iterable[Hashable] | None, num_spins: int) -> tuple[Hashable, ...]:
+    if labels is None:
+        return tuple(range(num_spins))
+    try:
+        names = tuple(labels)
+        distinct = len(set(names))
+    except TypeError:
+        raise InputError(
+            f"labels are {labels!r:.80}; hashable names in a list are accepted"
+        ) from None
+    if len(names) != num_spins:
+        raise InputError(f"{len(names)} labels for {num_spins} spins")
+    if distinct != num_spins:
+        raise InputError("labels are repeated; each spin needs its own")
+    return names
 
 
 def _square(matrix: Any, name: str) -> int:
@@ -396,24 +436,22 @@ def _entries(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Entries that are not zero of a matrix or mapping with indices in 0..n-1."""
     if isinstance(J, Mapping):
-        keys = list(J)
-        for key in keys:
+        for key in J:
             if not isinstance(key, tuple) or len(key) != 2:
                 raise InputError(f"key {key!r} of {name} is not a pair (i, j)")
-        row = [key[0] for key in keys]
-        col = [key[1] for key in keys]
-        return _checked_entries(row, col, [J[key] for key in keys], n, name)
-    if is_sparse(J):
-        row, col, value, shape = sparse_entries(J, name)
+        rows, cols = [i for i, _ in J], [j for _, j in J]
+        values = [float(dyadic(x, f"{name}[{i!r}, {j!r}]")) for (i, j), x in J.items()]
+        return _checked_entries(rows, cols, values, n, name)
+    matrix = J if is_sparse(J) else as_float64(J, name)
+    if n == 0 and matrix.shape == (0,):
+        matrix = np.empty((0, 0))  # an empty list, which cannot show its second axis
+    if tuple(matrix.shape) != (n, n):
+        raise InputError(f"{name} has shape {matrix.shape}; ({n}, {n}) is needed for {n} spins")
+    if is_sparse(matrix):
+        row, col, value, _ = sparse_entries(matrix, name)
     else:
-        dense = as_float64(J, name)
-        shape = (0, 0) if n == 0 and dense.size == 0 else dense.shape
-        if len(shape) == 2:
-            dense = dense.reshape(shape)
-            row, col = np.nonzero(dense)
-            value = dense[row, col]
-    if shape != (n, n):
-        raise InputError(f"{name} has shape {shape}; ({n}, {n}) is needed for {n} spins")
+        row, col = np.nonzero(matrix)
+        value = matrix[row, col]
     return _checked_entries(row, col, value, n, name)
 
 
@@ -421,14 +459,21 @@ def _checked_entries(
     row: ArrayLike, col: ArrayLike, value: ArrayLike, n: int, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     values = as_float64(value, name)
-    if values.size == 0:
-        empty = np.empty(0, dtype=np.int64)
-        return empty, empty, np.empty(0)
-    rows, cols = np.asarray(row), np.asarray(col)
-    for index in (rows, cols):
-        if index.dtype.kind not in "iu" or index.ndim != 1 or len(index) != values.size:
-            raise InputError(f"{name}: indices must be integers, one pair (i, j) for each value")
-        if ((index < 0) | (index >= n)).any():
-            bad = int(index[(index < 0) | (index >= n)][0])
+    if values.ndim != 1:
+        raise InputError(f"{name} has shape {values.shape}; one value for each pair is accepted")
+    indices = []
+    for given, axis in ((row, "row"), (col, "col")):
+        index = to_numpy(given, f"{name}: {axis}")
+        if index.size == 0:
+            index = np.empty(0, dtype=np.int64)  # an empty list would be float64
+        if index.dtype.kind not in "iu" or index.shape != values.shape:
+            raise InputError(
+                f"{name}: {axis} has dtype {index.dtype} and shape {index.shape}; integers of "
+                f"shape {values.shape}, one for each value, are accepted"
+            )
+        outside = (index < 0) | (index >= n)
+        if outside.any():
+            bad = int(index[outside][0])
             raise InputError(f"{name}: index {bad} is out of range for {n} spins (0 to {n - 1})")
-    return rows.astype(np.int64), cols.astype(np.int64), values
+        indices.append(index.astype(np.int64))
+    return indices[0], indices[1], values

@@ -9,6 +9,7 @@
 namespace nb = nanobind;
 
 namespace hardscape::ising {
+void bind_anneal(nb::module_& module);
 void bind_exact(nb::module_& module);
 void bind_kernel(nb::module_& module);
 }  // namespace hardscape::ising
@@ -39,6 +40,7 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   nb::set_leak_warnings(false);
   module.def("supported_levels", &supported_levels,
              "Instruction-set levels that this processor runs, widest first.");
+  hardscape::ising::bind_anneal(module);
   hardscape::ising::bind_exact(module);
   hardscape::ising::bind_kernel(module);
 }

@@ -1,0 +1,220 @@
+"""A GPU as this library uses it: kernels launched by ``cuda.core`` beside arrays of CuPy.
+
+Both are imported when a GPU is first used, never before.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from hardscape.engine import jit
+from hardscape.engine.jit import Kernel
+from hardscape.errors import DeviceError, InputError, MissingDependencyError
+
+__all__ = ["CudaDevice", "LoadedKernel", "cuda_device"]
+
+#: Dynamic shared memory that a block gets without asking, in bytes; more is granted by the kernel.
+_PLAIN_SHARED = 48 * 1024
+
+# One for each GPU and process, not for each thread: CuPy's pool keeps freed memory for the stream
+# it was used on, so a stream that dies with its thread would take that memory out of circulation.
+_devices: dict[int, CudaDevice] = {}
+_guard = threading.Lock()
+
+
+@contextmanager
+def cuda_device(ordinal: int) -> Iterator[CudaDevice]:
+    """Make a GPU and its stream the current ones of CuPy and CUDA in this thread.
+
+    Arrays that are made inside (``cupy.empty`` and so on) lie on this GPU, and what is done to them
+    is ordered with the kernels that `CudaDevice.launch` starts. One `CudaDevice` is kept for each
+    GPU, so entering again is cheap. What was current before comes back at the end.
+
+    Parameters
+    ----------
+    ordinal : int
+        For example ``context.device.ordinal``.
+
+    Raises
+    ------
+    MissingDependencyError
+        If cuda-core or CuPy is not installed.
+    """
+    cupy = _import_cupy()
+    core = _import_core()
+    with cupy.cuda.Device(ordinal):
+        # Objects of cuda.core are initialized thread by thread.
+        core.Device(ordinal).set_current()
+        with _guard:
+            if ordinal not in _devices:
+                _devices[ordinal] = CudaDevice(ordinal)
+        with _devices[ordinal].stream:
+            yield _devices[ordinal]
+
+
+def _import_cupy() -> Any:
+    try:
+        import cupy
+    except ImportError:
+        raise MissingDependencyError("cupy-cuda13x", "cuda", "CUDA") from None
+    return cupy
+
+
+def _import_core() -> Any:
+    try:
+        import cuda.core
+    except ImportError:
+        raise MissingDependencyError("cuda-core", "cuda", "CUDA") from None
+    return cuda.core
+
+
+class CudaDevice:
+    """One GPU with one stream. Made by :func:`cuda_device`, and to be used inside it only.
+
+    Attributes
+    ----------
+    ordinal : int
+    arch : str
+        Architecture to compile for, for example "sm_90".
+    multiprocessors : int
+    stream : cupy.cuda.Stream
+    """
+
+    def __init__(self, ordinal: int) -> None:
+        core = _import_core()
+        device = core.Device(ordinal)
+        # A blocking stream waits for the legacy default stream, where users' CuPy arrays are made.
+        self._stream = device.create_stream(options=core.StreamOptions(nonblocking=False))
+        self.ordinal = ordinal
+        self.arch = f"sm_{device.arch}"
+        self.multiprocessors = int(device.properties.multiprocessor_count)
+        self.stream = _import_cupy().cuda.Stream.from_external(self._stream)
+        self._loaded: dict[Kernel, LoadedKernel] = {}
+
+    def free_memory(self) -> int:
+        """Bytes that arrays may still take: free on the GPU, or held in reserve by CuPy's pool."""
+        cupy = _import_cupy()
+        free, _ = cupy.cuda.runtime.memGetInfo()
+        return int(free) + int(cupy.get_default_memory_pool().free_bytes())
+
+    def load(self, kernel: Kernel) -> LoadedKernel:
+        """Compile a kernel for this GPU, or take it from a cache, and load it.
+
+        Raises what :func:`hardscape.engine.jit.compile` raises.
+        """
+        if kernel not in self._loaded:
+            cubin = jit.compile(kernel, self.arch)
+            code = _import_core().ObjectCode.from_cubin(cubin, name=kernel.name)
+            entry = code.get_kernel(kernel.name)
+            self._loaded[kernel] = LoadedKernel(entry, self._stream, self.ordinal)
+        return self._loaded[kernel]
+
+    def launch(
+        self,
+        kernel: Kernel,
+        grid: int | tuple[int, ...],
+        block: int | tuple[int, ...],
+        *args: Any,
+        shared: int = 0,
+    ) -> None:
+        """Load a kernel if need be and start it; see :class:`LoadedKernel`."""
+        self.load(kernel)(grid, block, *args, shared=shared)
+
+    def synchronize(self) -> None:
+        """Wait until everything on the stream is done; errors of kernels surface here."""
+        self._stream.sync()
+
+
+class LoadedKernel:
+    """A kernel on a GPU; call it to start it on the stream of its `CudaDevice`.
+
+    Attributes
+    ----------
+    registers : int
+        Registers of a thread.
+    spilled : int
+        Bytes of local memory of a thread.
+    """
+
+    def __init__(self, entry: Any, stream: Any, ordinal: int) -> None:
+        self._entry = entry
+        self._stream = stream
+        self._ordinal = ordinal
+        self._granted = _PLAIN_SHARED
+        self.registers = int(entry.attributes.num_regs)
+        self.spilled = int(entry.attributes.local_size_bytes)
+
+    def __call__(
+        self,
+        grid: int | tuple[int, ...],
+        block: int | tuple[int, ...],
+        *args: Any,
+        shared: int = 0,
+    ) -> None:
+        """Start the kernel; returns at once.
+
+        Parameters
+        ----------
+        grid, block : int or tuple of up to 3 int
+            Blocks, and threads of a block.
+        *args : CuPy arrays and NumPy scalars
+            In the kernel's order; an array is passed as its pointer. A scalar must have the width
+            that the kernel declares, so plain Python numbers are refused.
+        shared : int
+            Bytes of dynamic shared memory of a block; above 48 KiB the kernel is granted it first.
+
+        Raises
+        ------
+        InputError
+            For an argument of another type, or an array that is not contiguous.
+        DeviceError
+            If the GPU does not have so much shared memory.
+        """
+        core = _import_core()
+        if shared > self._granted:
+            self._grant(shared)
+        config = core.LaunchConfig(grid=grid, block=block, shmem_size=shared)
+        core.launch(self._stream, config, self._entry, *(_argument(arg) for arg in args))
+
+    def blocks_per_multiprocessor(self, threads: int, shared: int = 0) -> int:
+        """How many blocks of `threads` threads and `shared` bytes fit on a multiprocessor."""
+        if shared > self._granted:
+            self._grant(shared)
+        return int(self._entry.occupancy.max_active_blocks_per_multiprocessor(threads, shared))
+
+    def _grant(self, shared: int) -> None:
+        from cuda.bindings import driver
+
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        (status,) = driver.cuKernelSetAttribute(
+            attribute, shared, self._entry.handle, self._ordinal
+        )
+        if int(status) != 0:
+            raise DeviceError(
+                f"cuda:{self._ordinal} refuses shared={shared} bytes a block ({status.name}); its "
+                "limit is that of its compute capability, 227 KiB at most"
+            )
+        self._granted = shared
+
+
+def _argument(value: Any) -> Any:
+    """Turn an argument into what ``cuda.core.launch`` takes; a plain int is a pointer to it."""
+    if isinstance(value, np.generic):
+        return value
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is None:
+        raise InputError(
+            f"kernel argument of type {type(value).__name__}; CuPy arrays and NumPy scalars such "
+            "as np.int32(1) are accepted"
+        )
+    if interface.get("strides") is not None:
+        raise InputError(
+            f"kernel argument of shape {interface['shape']} and strides {interface['strides']}; "
+            "a C-contiguous array is accepted"
+        )
+    return int(interface["data"][0])

@@ -1,0 +1,117 @@
+"""Devices: where shards run, and what ``device="auto"`` means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hardscape.engine.machine import cpu_count, cuda_status
+from hardscape.errors import DeviceError, InputError
+
+__all__ = ["Device", "resolve"]
+
+_ACCEPTED = "'auto', 'cpu', 'cuda' (all GPUs), 'cuda:0' and 'cuda:0,1' are accepted"
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One place where one shard at a time runs.
+
+    Attributes
+    ----------
+    kind : {"cpu", "cuda"}
+    ordinal : int
+        Number of the GPU among those that CUDA sees; for the CPU, number of the thread.
+    """
+
+    kind: Literal["cpu", "cuda"]
+    ordinal: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("cpu", "cuda"):
+            raise InputError(f"device kind {self.kind!r}; 'cpu' and 'cuda' are accepted")
+        if self.ordinal < 0:
+            raise InputError(f"device ordinal {self.ordinal}; 0 or more is accepted")
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.ordinal}"
+
+
+def resolve(
+    device: str | Device | Sequence[str | Device] = "auto",
+    *,
+    threads: int | None = None,
+    big_enough: bool = True,
+) -> tuple[Device, ...]:
+    """Turn what a user wrote into devices, one for each shard that runs at a time.
+
+    Parameters
+    ----------
+    device : str, Device, or a sequence of them
+        "auto" takes all GPUs if CUDA is usable here and the work is `big_enough`, else the CPU.
+        "cpu" gives one lane a thread; "cuda" all GPUs; "cuda:0" and "cuda:0,1" the GPUs named. A
+        `Device` is taken as it is, unchecked: it may exist only where an executor's workers run.
+    threads : int, optional
+        CPU lanes, by default the number of CPUs that this process may use.
+    big_enough : bool
+        Whether the work pays for starting a GPU; only "auto" asks.
+
+    Raises
+    ------
+    InputError
+        For a name that is not understood, a GPU named twice, or `threads` below 1.
+    DeviceError
+        If a GPU is asked for by name and cannot be used; the message says why and what to install.
+    """
+    if threads is not None and (isinstance(threads, bool) or threads < 1):
+        raise InputError(f"threads={threads!r}; an integer of at least 1 is accepted")
+    lanes = cpu_count() if threads is None else threads
+    if isinstance(device, Device):
+        return (device,)
+    if not isinstance(device, str):
+        if not isinstance(device, Sequence) or len(device) == 0:
+            raise InputError(f"device={device!r}; {_ACCEPTED}")
+        found = [d for x in device for d in resolve(x, threads=threads, big_enough=big_enough)]
+        return _distinct(found, device)
+    if device == "cpu":
+        return _cpu(lanes)
+    if device == "auto":
+        gpus = _usable_gpus() if big_enough else ()
+        return gpus or _cpu(lanes)
+    return _distinct(_named_gpus(device), device)
+
+
+def _cpu(lanes: int) -> tuple[Device, ...]:
+    return tuple(Device("cpu", i) for i in range(lanes))
+
+
+def _distinct(devices: Sequence[Device], asked: object) -> tuple[Device, ...]:
+    if len(set(devices)) != len(devices):
+        raise InputError(f"device={asked!r} names a device twice; name each once")
+    return tuple(devices)
+
+
+def _usable_gpus() -> tuple[Device, ...]:
+    status = cuda_status()
+    return tuple(Device("cuda", gpu.ordinal) for gpu in status.gpus) if status.usable else ()
+
+
+def _named_gpus(device: str) -> tuple[Device, ...]:
+    """The GPUs of "cuda" or "cuda:0,1"."""
+    if not re.fullmatch(r"cuda(:\d+(,\d+)*)?", device):
+        raise InputError(f"device={device!r}; {_ACCEPTED}")
+    status = cuda_status()
+    if not status.usable:
+        raise DeviceError(f"device={device!r} cannot be used: {status.reason}; {status.remedy}")
+    if device == "cuda":
+        return _usable_gpus()
+    named = tuple(Device("cuda", int(number)) for number in device.partition(":")[2].split(","))
+    for gpu in named:
+        if gpu.ordinal >= len(status.gpus):
+            raise DeviceError(
+                f"device={device!r}: there is no GPU {gpu.ordinal}; this process sees "
+                f"{len(status.gpus)}, numbered from 0"
+            )
+    return named

@@ -1,0 +1,285 @@
+"""The ledger: the shards of a job that are complete, in one SQLite file.
+
+One transaction a shard, partials as npz (never pickle), an exclusive lock for as long as a run has
+it open. ``kill -9`` at any moment loses the shards in flight and nothing else; a ledger of other
+work refuses to be resumed.
+
+Schema, format 1: ``meta(key, value)`` with name, digest, format, shards and hardscape (the version
+that created it, for information only); ``shards(idx, data)``, one npz a complete shard. The file's
+application id is `APPLICATION_ID`.
+"""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from hardscape.engine.work import Partial, Work
+from hardscape.errors import CheckpointError
+from hardscape.version import __version__
+
+__all__ = ["APPLICATION_ID", "FORMAT", "Ledger", "NoLedger", "open_ledger", "pack", "unpack"]
+
+#: "HSlg" in ASCII; SQLite keeps it at byte 68 of the file.
+APPLICATION_ID = 0x48536C67
+
+#: Version of the schema and of the encoding of partials.
+FORMAT = 1
+
+_SQLITE_MAGIC = b"SQLite format 3\0"
+
+# Files (device, inode) that ledgers of this process have open. POSIX drops a process's locks on a
+# file when it closes any descriptor of it, so a file that is open here must not be looked into.
+_open_here: set[tuple[int, int]] = set()
+_opening = threading.Lock()
+
+
+def pack(partial: Partial) -> bytes:
+    """Encode a partial as npz; equal partials give equal bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in partial.items():
+            # A ZipInfo made from a name alone carries no time of day.
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w") as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def unpack(data: bytes) -> Partial:
+    """Decode what :func:`pack` wrote."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+class NoLedger:
+    """Remembers nothing."""
+
+    def load(self) -> Iterator[tuple[int, Partial]]:
+        """Yield nothing."""
+        yield from ()
+
+    def commit(self, index: int, partial: Partial) -> None:
+        """Do nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+class Ledger:
+    """An open ledger; entering it does nothing, leaving it closes it.
+
+    Parameters
+    ----------
+    path : str or Path
+        Created if it does not exist or is empty; its folder must exist.
+    work : Work
+        Whose shards it holds.
+
+    Raises
+    ------
+    CheckpointError
+        If the file is no ledger, is damaged, belongs to other work, is in use, or cannot be
+        written. The file is then left as it was.
+    """
+
+    def __init__(self, path: str | Path, work: Work) -> None:
+        self._path = Path(path)
+        self._total = len(work.shards())
+        with _opening:
+            _check_place(self._path)
+            self._open(work)
+            self._identity = _identity(self._path)
+            _open_here.add(self._identity)
+
+    def _open(self, work: Work) -> None:
+        with self._reported("open"):
+            # Autocommit: every statement outside BEGIN is a transaction of its own.
+            self._database = sqlite3.connect(self._path, timeout=0, isolation_level=None)
+        try:
+            with self._reported("open"):
+                self._lock()
+                if not self._database.execute("PRAGMA schema_version").fetchone()[0]:
+                    self._create(work)
+                self._check(work)
+                # In WAL a commit appends to a log; NORMAL leaves out the fsync, so it costs
+                # microseconds. What the kernel has taken survives the death of the process; a power
+                # cut may lose the last commits but, the log being checksummed, never tears one.
+                self._database.execute("PRAGMA journal_mode = WAL")
+                self._database.execute("PRAGMA synchronous = NORMAL")
+        except BaseException:
+            self._database.close()
+            raise
+
+    def _lock(self) -> None:
+        """Take the lock that keeps every other process out until this ledger is closed."""
+        self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        self._database.execute("BEGIN EXCLUSIVE")
+        self._database.execute("COMMIT")
+
+    def _create(self, work: Work) -> None:
+        """Write the empty ledger in one transaction: killed here, the file is empty or whole."""
+        meta = {
+            "name": work.name,
+            "digest": work.digest(),
+            "format": str(FORMAT),
+            "shards": str(self._total),
+            "hardscape": __version__,
+        }
+        self._database.execute("BEGIN")
+        self._database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        self._database.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
+        self._database.execute("CREATE TABLE shards (idx INTEGER PRIMARY KEY, data BLOB NOT NULL)")
+        self._database.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+        self._database.execute("COMMIT")
+
+    def _check(self, work: Work) -> None:
+        verdict = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if verdict != "ok":
+            raise CheckpointError(
+                f"checkpoint {self._path} is damaged ({verdict}); delete it to start afresh"
+            )
+        found = dict(self._database.execute("SELECT key, value FROM meta"))
+        expected = {
+            "format": str(FORMAT),
+            "name": work.name,
+            "digest": work.digest(),
+            "shards": str(self._total),
+        }
+        for key, value in expected.items():
+            if found.get(key) != value:
+                raise CheckpointError(
+                    f"checkpoint {self._path} belongs to other work: its {_MEANING[key]} is "
+                    f"{found.get(key)!r}, here it is {value!r} (it was written by hardscape "
+                    f"{found.get('hardscape')}); resume it with what it was begun with, or name "
+                    "another file"
+                )
+
+    def load(self) -> Iterator[tuple[int, Partial]]:
+        """Yield (index, partial) of the complete shards, in index order.
+
+        Raises
+        ------
+        CheckpointError
+            If a partial cannot be decoded.
+        """
+        with self._reported("read"):
+            for index, data in self._database.execute("SELECT idx, data FROM shards ORDER BY idx"):
+                if not 0 <= index < self._total:
+                    raise CheckpointError(
+                        f"checkpoint {self._path} is damaged: it holds shard {index} of "
+                        f"{self._total}; delete it to start afresh"
+                    )
+                try:
+                    partial = unpack(data)
+                except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+                    raise CheckpointError(
+                        f"checkpoint {self._path} is damaged: shard {index} cannot be read "
+                        f"({error}); delete it to start afresh"
+                    ) from error
+                yield index, partial
+
+    def commit(self, index: int, partial: Partial) -> None:
+        """Store a complete shard, in one transaction.
+
+        Raises
+        ------
+        CheckpointError
+            If the file cannot be written, for example because the disk is full.
+        """
+        with self._reported("write"):
+            self._database.execute("INSERT INTO shards VALUES (?, ?)", (index, pack(partial)))
+
+    def _reported(self, verb: str) -> _Reported:
+        return _Reported(self._path, verb)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._database.close()
+        with _opening:
+            _open_here.discard(self._identity)
+
+
+_IN_USE = "another run has it open; wait for that run or name another file"
+
+_MEANING = {
+    "format": "format",
+    "name": "kind of work",
+    "digest": "digest of problem and options",
+    "shards": "number of shards",
+}
+
+
+class _Reported:
+    """Turns an error of SQLite into a `CheckpointError` that names the file."""
+
+    def __init__(self, path: Path, verb: str) -> None:
+        self._path = path
+        self._verb = verb
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not isinstance(error, sqlite3.Error):
+            return
+        code: Any = getattr(error, "sqlite_errorcode", None)
+        if code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            reason = _IN_USE
+        elif code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            reason = f"it is damaged ({error}); delete it to start afresh"
+        else:
+            reason = f"{error}; name a file on a disk with room that you may write"
+        raise CheckpointError(
+            f"checkpoint {self._path}: cannot {self._verb} it: {reason}"
+        ) from error
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
+def _check_place(path: Path) -> None:
+    """Refuse, before SQLite touches anything, what is not a ledger's place."""
+    if not path.parent.is_dir():
+        raise CheckpointError(f"checkpoint {path}: the folder {path.parent} does not exist")
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise CheckpointError(f"checkpoint {path} is not a regular file")
+    if _identity(path) in _open_here:
+        raise CheckpointError(f"checkpoint {path}: cannot open it: {_IN_USE}")
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+    except OSError as error:
+        raise CheckpointError(f"checkpoint {path}: cannot read it: {error}") from error
+    if header and (
+        header[:16] != _SQLITE_MAGIC or int.from_bytes(header[68:72], "big") != APPLICATION_ID
+    ):
+        raise CheckpointError(
+            f"checkpoint {path} exists and is not a ledger of hardscape; name another file"
+        )
+
+
+def open_ledger(checkpoint: str | Path | None, work: Work) -> Ledger | NoLedger:
+    """Open the ledger that a user named, if any; raises what `Ledger` raises."""
+    return NoLedger() if checkpoint is None else Ledger(checkpoint, work)

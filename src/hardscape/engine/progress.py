@@ -1,0 +1,219 @@
+"""Progress of a run: events, and what shows them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, Self, runtime_checkable
+
+from hardscape.errors import InputError
+
+__all__ = [
+    "CallbackProgress",
+    "Meter",
+    "NullProgress",
+    "Progress",
+    "ProgressEvent",
+    "RichProgress",
+    "duration",
+    "resolve_progress",
+]
+
+#: Seconds between two events, so that a run of millions of shards does not spend its time on them.
+_INTERVAL = 0.1
+
+
+@dataclass(frozen=True)
+class ProgressEvent:
+    """How far a run is.
+
+    Attributes
+    ----------
+    done, total : int
+        Work units done, those resumed from a checkpoint included, and all of them.
+    unit : str
+        What a work unit is, in the plural.
+    seconds : float
+        Wall-clock time since this run began, in seconds.
+    eta : float or None
+        Expected seconds to the end, at the speed of this run alone; None before it did anything.
+    """
+
+    done: int
+    total: int
+    unit: str
+    seconds: float
+    eta: float | None
+
+
+@runtime_checkable
+class Progress(Protocol):
+    """What is told how far a run is: entered when the run begins, left when it ends."""
+
+    def update(self, event: ProgressEvent) -> None:
+        """Take note of `event`; called in the thread that called `run`, a few times a second."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
+class NullProgress:
+    """Shows nothing."""
+
+    def update(self, event: ProgressEvent) -> None:
+        """Do nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+class CallbackProgress:
+    """Calls a function with each event; what the function raises ends the run."""
+
+    def __init__(self, function: Callable[[ProgressEvent], object]) -> None:
+        self._function = function
+
+    def update(self, event: ProgressEvent) -> None:
+        """Call the function."""
+        self._function(event)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+class RichProgress:
+    """Draws a bar with speed and ETA on standard error; draws nothing if that is not a terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bar
+
+        console = Console(stderr=True)
+        self._bar = Bar(
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[speed]}"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=None, speed="", left="")
+        self._first: ProgressEvent | None = None
+
+    def update(self, event: ProgressEvent) -> None:
+        """Move the bar."""
+        if self._first is None:
+            self._first = event
+        seconds = event.seconds - self._first.seconds
+        speed = ""
+        if seconds > 0:
+            speed = f"{(event.done - self._first.done) / seconds:.3g} {event.unit}/s"
+        self._bar.update(
+            self._task,
+            # A fraction: rich's arithmetic would turn 2**64 units into rounded floats anyway.
+            completed=event.done / event.total if event.total else 1.0,
+            total=1.0,
+            speed=speed,
+            left="" if event.eta is None else f"{duration(event.eta)} left",
+        )
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._bar.stop()
+
+
+def duration(seconds: float) -> str:
+    """Write a time for people: "0.3 s", "42 s", "5 min", "3.2 h", "12 d", "4.1e+03 y"."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    for size, name, digits in ((60, "s", 0), (60, "min", 0), (24, "h", 1), (365, "d", 1)):
+        if seconds < size * 1.5:
+            return f"{seconds:.{digits}f} {name}"
+        seconds /= size
+    return f"{seconds:.2g} y"
+
+
+def resolve_progress(
+    progress: Progress | Callable[[ProgressEvent], object] | bool | None,
+) -> Progress:
+    """Turn what a user gave into something to tell.
+
+    Parameters
+    ----------
+    progress : bool, callable, Progress or None
+        None and False show nothing; True draws a bar on a terminal; a function is called with each
+        `ProgressEvent`; an object with ``update`` that is a context manager is used as it is.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    if progress is None or progress is False:
+        return NullProgress()
+    if progress is True:
+        return RichProgress()
+    if isinstance(progress, Progress):
+        return progress
+    if callable(progress):
+        return CallbackProgress(progress)
+    raise InputError(
+        f"progress={progress!r}; True, False, None, a function of one ProgressEvent, and an object "
+        "with update(event) that is a context manager are accepted"
+    )
+
+
+class Meter:
+    """Turns counts of work units into events, a few times a second.
+
+    Parameters
+    ----------
+    progress : Progress
+    total : int
+        All work units.
+    unit : str
+    """
+
+    def __init__(self, progress: Progress, total: int, unit: str) -> None:
+        self._progress = progress
+        self._total = total
+        self._unit = unit
+        self._began = time.monotonic()
+        self._last = -_INTERVAL
+        self._resumed = 0
+
+    def begin(self, resumed: int) -> None:
+        """Tell where the run starts; `resumed` units do not count as its speed."""
+        self._resumed = resumed
+        self._began = time.monotonic()
+        self._tell(resumed, 0.0)
+
+    def update(self, done: int) -> None:
+        """Tell that `done` units are done, unless the last event is too recent."""
+        seconds = time.monotonic() - self._began
+        if seconds - self._last >= _INTERVAL:
+            self._tell(done, seconds)
+
+    def end(self, done: int) -> None:
+        """Tell where the run ended."""
+        self._tell(done, time.monotonic() - self._began)
+
+    def _tell(self, done: int, seconds: float) -> None:
+        self._last = seconds
+        fresh = done - self._resumed
+        eta = seconds * ((self._total - done) / fresh) if fresh > 0 else None
+        self._progress.update(ProgressEvent(done, self._total, self._unit, seconds, eta))

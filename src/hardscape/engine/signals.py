@@ -1,0 +1,54 @@
+"""SIGINT and SIGTERM during a run: the first one asks it to stop, the second one ends it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Literal, Self
+
+__all__ = ["SignalName", "StopSignals"]
+
+SignalName = Literal["SIGINT", "SIGTERM"]
+_NAMES: dict[int, SignalName] = {signal.SIGINT: "SIGINT", signal.SIGTERM: "SIGTERM"}
+
+
+class StopSignals:
+    """Catches SIGINT and SIGTERM while it is entered, and calls `wake` for the first.
+
+    Handlers belong to the main thread: entered in another one, this does nothing. A signal that the
+    process ignores (``nohup``, background jobs of a shell) stays ignored.
+
+    Attributes
+    ----------
+    caught : str
+        "SIGINT", "SIGTERM", or "" before any came.
+    """
+
+    def __init__(self, wake: Callable[[], object]) -> None:
+        self._wake = wake
+        self._previous: dict[int, Any] = {}
+        self.caught: SignalName | Literal[""] = ""
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in _NAMES:
+                before = signal.getsignal(number)
+                # None: a handler that Python did not install and could not put back.
+                if before is not None and before is not signal.SIG_IGN:
+                    self._previous[number] = before
+                    signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._previous.items():
+            signal.signal(number, before)
+        self._previous.clear()
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.caught == _NAMES[number]:
+            raise KeyboardInterrupt(f"{_NAMES[number]} came twice")
+        if not self.caught:
+            self.caught = _NAMES[number]
+            self._wake()

@@ -1,0 +1,183 @@
+"""What every computation of hardscape is made of: a `Work`, cut into shards.
+
+A `Work` is a frozen, picklable description of a computation. It lists its shards (plain integer
+ranges of work units), runs one of them on one device, and merges two partial answers. It never
+knows who runs its shards: threads, GPUs, processes, a Dask cluster and MPI ranks are the engine's
+affair, as are checkpoints, time limits, signals and progress.
+"""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine.device import Device
+from hardscape.errors import InputError
+
+__all__ = ["Context", "Partial", "Shard", "ShardResult", "Work", "split"]
+
+#: A partial answer: plain named arrays, no object dtype, so that a ledger stores it without pickle.
+Partial = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The half-open range ``start <= unit < stop`` of work units, and its place in the order."""
+
+    index: int
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+class _Split(Sequence[Shard]):
+    """Shards computed when they are asked for."""
+
+    __slots__ = ("_count", "_units")
+
+    def __init__(self, units: int, count: int) -> None:
+        self._units = units
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Shard: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Shard]: ...
+    def __getitem__(self, index: int | slice) -> Shard | Sequence[Shard]:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(self._count)))
+        position = operator.index(index)
+        if position < 0:
+            position += self._count
+        if not 0 <= position < self._count:
+            # The sequence protocol asks for IndexError: iteration ends with it.
+            raise IndexError(f"shard {index} of {self._count}")
+        start = position * self._units // self._count
+        stop = (position + 1) * self._units // self._count
+        return Shard(position, start, stop)
+
+    def __repr__(self) -> str:
+        return f"split({self._units}, {self._count})"
+
+
+def split(units: int, count: int) -> Sequence[Shard]:
+    """Cut `units` work units into `count` shards whose sizes differ by at most one.
+
+    The sequence holds two integers and computes a shard when it is asked for, so `units` may be
+    2**64 or more and `count` may be millions.
+
+    Parameters
+    ----------
+    units : int
+        Number of work units, 0 or more.
+    count : int
+        Number of shards, 1 or more; no shard is empty, so no more than `units` come back.
+
+    Raises
+    ------
+    InputError
+        If `units` is negative or `count` is below 1.
+    """
+    if units < 0:
+        raise InputError(f"units={units}; 0 or more is accepted")
+    if count < 1:
+        raise InputError(f"count={count}; at least 1 shard is accepted")
+    return _Split(units, min(units, count))
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a shard is run with.
+
+    Attributes
+    ----------
+    device : Device
+        Where to run. A CPU shard runs on the calling thread alone.
+    incumbent : Partial or None
+        A merge of shards that are done, in no particular order; None when there is none, and always
+        None unless the work has `wants_incumbent`. A hint: it may save time, never change the
+        answer.
+    stop : uint8 array, shape (1,)
+        Becomes 1 when the shard should return what it has (time limit, signal). Native code polls
+        it.
+    """
+
+    device: Device
+    incumbent: Partial | None
+    stop: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class ShardResult:
+    """What came out of a shard.
+
+    Attributes
+    ----------
+    partial : Partial
+        The shard's answer.
+    complete : bool
+        False when the shard returned early because `Context.stop` was set: its partial then counts
+        for the best so far, and is never written to a ledger.
+    """
+
+    partial: Partial
+    complete: bool = True
+
+
+class Work(ABC):
+    """A computation that can be cut into shards. Subclasses are frozen dataclasses that pickle.
+
+    The answer is the fold of `merge` over the partials of all shards in index order, whatever ran
+    them and in whatever order they finished, so it is the same bit for bit for any number of
+    workers.
+
+    Attributes
+    ----------
+    name : str
+        What is computed, for people and ledgers, for example "ising.spectrum".
+    unit : str
+        What a work unit is, in the plural, for progress.
+    wants_incumbent : bool
+        Whether `run` profits from what other shards found (see `Context.incumbent`). Each finished
+        shard then costs one more merge.
+    """
+
+    name: ClassVar[str]
+    unit: ClassVar[str] = "units"
+    wants_incumbent: ClassVar[bool] = False
+
+    @abstractmethod
+    def digest(self) -> str:
+        """Hex digest of the problem and of everything that shapes the shards or the answer."""
+
+    @abstractmethod
+    def shards(self) -> Sequence[Shard]:
+        """All shards: ``shards()[i].index == i``, each range starts where the last one stopped."""
+
+    @abstractmethod
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Compute one shard on `context.device`. Called from several threads at once."""
+
+    @abstractmethod
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """Combine two partial answers, `left` from lower shards. Must not modify either."""
+
+    def finished(self, partial: Partial) -> bool:
+        """Whether `partial` settles the answer, so that no further shard is needed.
+
+        Must stay true when more is merged in. The answer is then that of the shortest run of shards
+        0, 1, ..., k that settles it, also when a later shard was the first to find it. A work that
+        has `wants_incumbent` too must not let the incumbent decide what this returns.
+        """
+        return False

@@ -1,0 +1,196 @@
+"""The exhaustive search on CUDA: the kernel finds blocks worth opening, the CPU lists them exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine import Context, Partial, Shard, ShardResult
+from hardscape.engine.cuda import CudaDevice, cuda_device
+from hardscape.engine.jit import Kernel
+from hardscape.ising.layout import Layout, rounded
+
+if TYPE_CHECKING:
+    from hardscape.ising.search import SpectrumWork
+
+__all__ = ["CudaSearch"]
+
+#: Spins of a block: 2**6 energies in 32 registers, and 2**6 instances of the other six spins.
+_SPINS_A, _SPINS_B = 6, 6
+_LOW = _SPINS_A + _SPINS_B
+#: Threads that a launch should have, as a power of two, and the most spins that one walks.
+_THREAD_BITS, _MAX_MID = 17, 10
+_THREADS = 256
+#: Blocks that one launch can report.
+_CAPACITY = 1 << 20
+
+
+@dataclass(frozen=True)
+class CudaSearch:
+    """The search of one model's chunks on GPUs.
+
+    Attributes
+    ----------
+    work : SpectrumWork
+    layout : Layout
+        Widths and scales of the CUDA kernel; positions are those of the CPU's layout.
+    """
+
+    work: SpectrumWork
+    layout: Layout
+
+    @classmethod
+    def build(cls, work: SpectrumWork) -> CudaSearch:
+        """Choose widths for chunks of ``2**work.chunk_bits`` states."""
+        bits = work.chunk_bits
+        mid = max(0, min(_MAX_MID, bits - _LOW - _THREAD_BITS))
+        return cls(work, Layout.build(work.geometry, _LOW, mid, bits))
+
+    @property
+    def root(self) -> int:
+        """Spins that number the threads of a chunk."""
+        return self.layout.walked - _LOW - self.layout.mid
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The kernel for this instance, as data."""
+        source = files("hardscape.ising").joinpath("kernel.cu").read_text(encoding="utf-8")
+        return Kernel("spectrum_search", source, (("instance.cuh", self.header()),))
+
+    def header(self) -> str:
+        """Sizes and tables of the instance as CUDA source."""
+        layout, root = self.layout, self.root
+        coarse = layout.fine_shift + layout.filter_shift
+        spins = 1 - 2 * (np.arange(1 << _LOW)[:, None] >> np.arange(_LOW) & 1)
+        pairs = layout.pair_energies(spins)
+        halves = np.array([rounded(x, coarse) for x in pairs], dtype=np.int64) & 0xFFFF
+        table = (halves[0::2] | halves[1::2] << 16).reshape(1 << _SPINS_B, -1)
+        mid, above = range(_LOW, _LOW + layout.mid), range(_LOW + layout.mid, layout.walked)
+        low = range(_LOW)
+        steps = _mid_steps([[self._fine(p, q) for q in mid] for p in mid])
+        half = 1 << layout.filter_shift >> 1
+        return "\n".join(
+            [
+                "#pragma once",
+                f"constexpr int kSpinsA = {_SPINS_A}, kSpinsB = {_SPINS_B};",
+                f"constexpr int kMid = {layout.mid}, kRoot = {root};",
+                f"constexpr int kThreads = {self.threads}, kFilterShift = {layout.filter_shift};",
+                f"constexpr int kHalf = {half};",
+                f"constexpr long long kLeastPairs = {min(pairs) >> layout.fine_shift}LL;",
+                f"constexpr long long kMidPairs = {steps[0]}LL;",
+                _table("__device__ constexpr unsigned", "kTable", table.tolist()),
+                _table("__constant__ const int", "kMidLow", self._rows(mid, low)),
+                _table("__constant__ const long long", "kMidSteps", [steps]),
+                _table("__constant__ const long long", "kRootRoot", self._rows(above, above)),
+                _table("__constant__ const long long", "kRootMid", self._rows(above, mid)),
+                _table("__constant__ const int", "kRootLow", self._rows(above, low)),
+                "",
+            ]
+        )
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block of the grid."""
+        return min(_THREADS, 1 << self.root)
+
+    def _fine(self, p: int, q: int) -> int:
+        return self.layout.fine(self.work.geometry.couplings[p][q])
+
+    def _rows(self, rows: range, columns: range) -> list[list[int]]:
+        return [[self._fine(p, q) for q in columns] for p in rows]
+
+    def run(self, shard: Shard, context: Context, limit: int | None) -> ShardResult:
+        """Search one chunk: find blocks, list them, and look again where they were too many."""
+        work = self.work
+        prefix = work.geometry.prefix(shard.start >> self.layout.walked, self.layout.walked)
+        first_block = shard.start >> _LOW
+        found = work.nothing()
+        pieces = [(0, 1 << self.root)]
+        with cuda_device(context.device.ordinal) as device:
+            while pieces:
+                if context.stop[0]:
+                    return ShardResult(found, complete=False)
+                first, roots = pieces.pop()
+                limit = work.limit(found, limit)
+                blocks, count = self._launch(device, prefix.fields, prefix.energy, limit, first, roots)
+                numbers = np.unique(first_block + blocks >> np.uint64(work.layout.low - _LOW))
+                opened = work.open_blocks(numbers, limit)
+                if count <= len(blocks):
+                    found = work.merge(found, _counted(opened, roots << self.layout.mid))
+                    continue
+                # Some were dropped. What is listed may tighten the threshold; if not, halve the piece.
+                tighter = work.limit(work.merge(found, opened), limit)
+                if tighter != limit or roots <= self.threads:
+                    limit = tighter
+                    pieces.append((first, roots))
+                else:
+                    pieces += [(first + roots // 2, roots // 2), (first, roots // 2)]
+        return ShardResult(found)
+
+    def _launch(
+        self,
+        device: CudaDevice,
+        fields: Iterable[int],
+        energy: int,
+        limit: int | None,
+        first: int,
+        roots: int,
+    ) -> tuple[NDArray[np.uint64], int]:
+        """Blocks (numbers within the chunk) that pass the filter, and how many there were."""
+        import cupy
+
+        layout = self.layout
+        values = [layout.target(limit, energy), 0, *(layout.fine(x) for x in fields)]
+        prefix = cupy.asarray(np.array(values, dtype=np.int64))
+        blocks = cupy.empty(_CAPACITY, dtype=np.uint64)
+        count = cupy.zeros(1, dtype=np.uint32)
+        device.launch(
+            self.kernel,
+            roots // self.threads,
+            self.threads,
+            prefix,
+            blocks,
+            count,
+            np.uint32(_CAPACITY),
+            np.int32(self.work.prune),
+            np.uint64(first),
+            shared=8 * layout.mid * self.threads,
+        )
+        total = int(count.get()[0])
+        return blocks[: min(total, _CAPACITY)].get(), total
+
+
+def _counted(opened: Partial, blocks: int) -> Partial:
+    """The same partial with the number of blocks that the GPU looked at."""
+    counters = opened["counters"].copy()
+    counters[0] = blocks
+    return {**opened, "counters": counters}
+
+
+def _mid_steps(couplings: list[list[int]]) -> list[int]:
+    """Pair energy of the mid spins, all +1; then its change at each step of the Gray code."""
+    count = len(couplings)
+    steps = [sum(couplings[i][j] for i in range(count) for j in range(i))]
+    spin = [1] * count
+    for step in range(1, 1 << count):
+        k = (step & -step).bit_length() - 1
+        spin[k] = -spin[k]
+        steps.append(2 * spin[k] * sum(couplings[k][j] * spin[j] for j in range(count) if j != k))
+    return steps
+
+
+def _table(kind: str, name: str, rows: list[list[int]]) -> str:
+    """A constant table of two dimensions; an empty one gets an entry, which CUDA asks for."""
+    rows = [row or [0] for row in rows] or [[0]]
+    body = ",\n".join(_braced(row) for row in rows)
+    return f"{kind} {name}[{len(rows)}][{len(rows[0])}] = {{{body}}};"
+
+
+def _braced(row: list[int]) -> str:
+    return "{" + ", ".join(f"{x}" for x in row) + "}"

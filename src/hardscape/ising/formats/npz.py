@@ -1,0 +1,166 @@
+"""NumPy archives: h, row, col, value, offset, and everything exact.
+
+Arrays ``h`` (N,), ``value`` (couplings,) and ``offset`` () are float64, ``row < col`` (couplings,)
+int64. A model with coefficients that are not float64 values, as conversions from QUBO can make, has
+in ``h``, ``value`` and ``offset`` integers as decimal text (dtype S), in units of ``2**exponent``,
+and ``exponent`` () as int64. ``labels`` () is JSON text, there where the spins have names other
+than 0 to N-1.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Hashable
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from hardscape.errors import FormatError
+from hardscape.ising.exact import MIN_EXPONENT, ExactTerms, dyadic
+from hardscape.ising.formats.labels import from_json, to_json
+from hardscape.ising.formats.source import MAX_BYTES, MAX_SPINS, Options, Source
+from hardscape.ising.model import Ising
+
+__all__ = ["parse", "render"]
+
+_REQUIRED = ("h", "row", "col", "value", "offset")
+_OPTIONAL = ("exponent", "labels")
+_INTEGER = re.compile(r"-?[0-9]{1,1000}")
+
+
+def parse(source: Source, options: Options) -> Ising:
+    """Read an archive; nothing in it is unpickled.
+
+    Raises
+    ------
+    FormatError
+        If it is damaged, or its arrays have other names, types or shapes than the ones above.
+    """
+    try:
+        return _model(_arrays(source.data))
+    except FormatError:
+        raise
+    except Exception as error:
+        # zipfile, zlib and NumPy's header parser answer damaged bytes with errors of a dozen types.
+        raise source.error(None, f"is no archive of a model: {error}") from None
+
+
+def _arrays(data: bytes) -> dict[str, NDArray[Any]]:
+    arrays = {}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for member in archive.infolist():
+            name = member.filename.removesuffix(".npy")
+            if name not in _REQUIRED + _OPTIONAL or name in arrays:
+                raise ValueError(f"member {member.filename!r} is unknown or there twice")
+            with archive.open(member) as file:
+                content = file.read(MAX_BYTES + 1)
+            if len(content) > MAX_BYTES:
+                raise ValueError(f"{name} holds more than {MAX_BYTES} bytes")
+            arrays[name] = _array(content, name)
+    for name in _REQUIRED:
+        if name not in arrays:
+            raise ValueError(f"array {name!r} is missing")
+    return arrays
+
+
+def _array(content: bytes, name: str) -> NDArray[Any]:
+    """Decode one .npy member; its header cannot ask for more memory than it has bytes."""
+    file = io.BytesIO(content)
+    version = npy.read_magic(file)
+    read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = read_header(file)
+    if dtype.kind not in "fiSU" or len(shape) > 1:
+        raise ValueError(f"{name} has dtype {dtype} and shape {shape}")
+    body = content[file.tell() :]
+    if len(body) != prod(shape) * dtype.itemsize:
+        raise ValueError(f"{name} has {len(body)} bytes, and its header announces others")
+    return np.frombuffer(body, dtype=dtype).reshape(shape)
+
+
+def _model(arrays: dict[str, NDArray[Any]]) -> Ising:
+    row, col = (_checked(arrays, name, "i", 1).tolist() for name in ("row", "col"))
+    exponent = int(_checked(arrays, "exponent", "i", 0)) if "exponent" in arrays else None
+    h = _coefficients(arrays, "h", 1, exponent)
+    value = _coefficients(arrays, "value", 1, exponent)
+    offset = _coefficients(arrays, "offset", 0, exponent)[0]
+    n = len(h)
+    if n > MAX_SPINS:
+        raise ValueError(f"{n} spins; at most {MAX_SPINS} are read")
+    if not len(row) == len(col) == len(value):
+        raise ValueError(f"row, col and value have {len(row)}, {len(col)} and {len(value)} members")
+    for i, j in zip(row, col, strict=True):
+        if not 0 <= i < j < n:
+            raise ValueError(
+                f"row and col hold the pair ({i}, {j}); 0 <= row < col < {n} is needed"
+            )
+    terms = ExactTerms.collect(n, enumerate(h), zip(row, col, value, strict=True), offset)
+    return Ising.from_exact(terms, _labels(arrays))
+
+
+def _checked(arrays: dict[str, NDArray[Any]], name: str, kind: str, ndim: int) -> NDArray[Any]:
+    array = arrays[name]
+    if array.dtype.kind != kind or array.ndim != ndim:
+        raise ValueError(
+            f"{name} has dtype {array.dtype} and {array.ndim} axes, not {kind}, {ndim}"
+        )
+    return array
+
+
+def _coefficients(
+    arrays: dict[str, NDArray[Any]], name: str, ndim: int, exponent: int | None
+) -> list[Fraction]:
+    if exponent is None:
+        numbers = np.atleast_1d(_checked(arrays, name, "f", ndim)).tolist()
+        return [dyadic(x, f"{name}[{k}]") for k, x in enumerate(numbers)]
+    if not MIN_EXPONENT <= exponent <= 1023:
+        raise ValueError(f"exponent is {exponent}; {MIN_EXPONENT} to 1023 are accepted")
+    texts = [x.decode("ascii") for x in np.atleast_1d(_checked(arrays, name, "S", ndim)).tolist()]
+    for k, text in enumerate(texts):
+        if not _INTEGER.fullmatch(text):
+            raise ValueError(f"{name}[{k}] is {text!r:.40}, which is no integer")
+    unit = Fraction(2) ** exponent
+    return [int(text) * unit for text in texts]
+
+
+def _labels(arrays: dict[str, NDArray[Any]]) -> list[Hashable] | None:
+    if "labels" not in arrays:
+        return None
+    labels = json.loads(str(_checked(arrays, "labels", "U", 0)[()]))
+    if not isinstance(labels, list):
+        raise ValueError("labels are no JSON list")
+    return [from_json(label) for label in labels]
+
+
+def render(model: Ising, options: Options) -> bytes:
+    """Write any model.
+
+    Raises
+    ------
+    InputError
+        If a label is neither a number, a string nor a tuple of them.
+    """
+    terms = model.exact
+    exact = [*terms.fields, *terms.couplings, terms.offset]
+    unit = Fraction(2) ** terms.exponent
+    arrays: dict[str, Any] = {"row": terms.row, "col": terms.col}
+    if all(Fraction(float(x * unit)) == x * unit for x in exact):
+        arrays |= {"h": model.h, "value": model.couplings[2], "offset": np.float64(model.offset)}
+    else:
+        arrays |= {
+            "h": np.array([str(x) for x in terms.fields], dtype=np.bytes_),
+            "value": np.array([str(x) for x in terms.couplings], dtype=np.bytes_),
+            "offset": np.array(str(terms.offset), dtype=np.bytes_),
+            "exponent": np.int64(terms.exponent),
+        }
+    if model.labels != tuple(range(model.num_spins)):
+        arrays["labels"] = np.array(json.dumps([to_json(label) for label in model.labels]))
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()

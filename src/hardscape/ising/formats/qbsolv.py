@@ -1,0 +1,79 @@
+"""QUBO files of qbsolv: ``p qubo topology maxNodes nNodes nCouplers``, then ``i j value``."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from hardscape.ising.exact import ExactTerms
+from hardscape.ising.formats.source import Options, Source
+from hardscape.ising.formats.text import Row, Text, decimal, named_coefficients
+from hardscape.ising.model import Ising
+
+__all__ = ["parse", "render"]
+
+_PROBLEM = "p qubo topology maxNodes nNodes nCouplers"
+_OFFSET = re.compile(r"c\s+hardscape\s+offset=(\S*)")
+
+
+def parse(source: Source, options: Options) -> Ising:
+    """Read E(q) = sum_i Q[i, i] q_i + sum_{i<j} Q[i, j] q_i q_j, plus the offset of our comment.
+
+    Raises
+    ------
+    FormatError
+        For entries given twice or with i > j, and counts that the header does not announce.
+    """
+    text = Text.of(source)
+    header = text.header(_PROBLEM)
+    if header.fields[:2] != ["p", "qubo"]:
+        raise header.error(f"the header '{_PROBLEM}' is needed first")
+    num_spins = header.num_spins(3, "maxNodes")
+    nodes, couplers = header.count(4, "nNodes"), header.count(5, "nCouplers")
+    base = 0 if options.base is None else options.base
+    entries: dict[tuple[int, int], Fraction] = {}
+    for row in text.body(nodes + couplers, "nodes and couplers"):
+        if len(row.fields) != 3:
+            raise row.error(f"{len(row.fields)} fields where 'i j value' is needed")
+        i, j = row.index(0, base, num_spins), row.index(1, base, num_spins)
+        if i > j:
+            raise row.error("the first index is above the second; couplers have i < j")
+        if (i, j) in entries:
+            raise row.error("the entry is given a second time; each one is listed once")
+        entries[i, j] = row.value(2)
+    linear = [(i, x) for (i, j), x in entries.items() if i == j]
+    if len(linear) != nodes:
+        raise header.error(f"nNodes is {nodes}, and the file has {len(linear)} nodes 'i i value'")
+    pairs = [(i, j, x) for (i, j), x in entries.items() if i != j]
+    terms = ExactTerms.collect(num_spins, linear, pairs, _offset(text))
+    return Ising.from_exact(terms.from_binary())
+
+
+def _offset(text: Text) -> Fraction:
+    found = [
+        Row(text.source, number, [match[1]])
+        for number, comment in text.comments
+        if (match := _OFFSET.fullmatch(comment))
+    ]
+    if len(found) > 1:
+        raise found[1].error("a second comment with the offset")
+    return found[0].value(0) if found else Fraction(0)
+
+
+def render(model: Ising, options: Options) -> bytes:
+    """Write a line for every node and every coupler that is not zero.
+
+    The format has no offset; one that is not zero goes into a comment, which `parse` reads and
+    other programs skip: their energies lack it.
+
+    Raises
+    ------
+    InputError
+        If a coefficient of the QUBO is not a float64.
+    """
+    nodes, couplers, offset = named_coefficients(model.exact.to_binary(), "Q", "Q")
+    lines = [f"c hardscape offset={decimal(offset, 'offset', 'qubo')}"] if offset else []
+    lines.append(f"p qubo 0 {model.num_spins} {len(nodes)} {len(couplers)}")
+    lines += [f"{i} {i} {decimal(x, name, 'qubo')}" for i, x, name in nodes]
+    lines += [f"{i} {j} {decimal(x, name, 'qubo')}" for i, j, x, name in couplers]
+    return ("\n".join(lines) + "\n").encode()

@@ -1,0 +1,201 @@
+"""Lines, indices and numbers of the text formats, read strictly and written exactly."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hardscape.errors import FormatError, InputError
+from hardscape.ising.exact import ExactTerms
+from hardscape.ising.formats.source import MAX_SPINS, Source
+
+__all__ = ["Row", "Text", "decimal", "exact_float", "named_coefficients", "shown"]
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+#: No float64 needs more characters than this, even with all its digits written out.
+_LONGEST = 1200
+
+
+def shown(field: str) -> str:
+    """Quote a field of a file for an error message, cut to a length that a person reads."""
+    return repr(field if len(field) <= 40 else field[:40] + "...")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line that holds data: its 1-based number and its fields."""
+
+    source: Source
+    number: int
+    fields: list[str]
+
+    def error(self, reason: str) -> FormatError:
+        """The error for this line, for the caller to raise."""
+        return self.source.error(self.number, reason)
+
+    def integer(self, position: int, what: str) -> int:
+        """Field `position` as an integer of a size that an index or a count can have."""
+        field = self.fields[position]
+        if len(field) > 18 or not _INTEGER.fullmatch(field):
+            raise self.error(f"{what} {shown(field)} is not an integer of at most 18 characters")
+        return int(field)
+
+    def index(self, position: int, base: int, num_spins: int) -> int:
+        """Field `position` as a 0-based spin."""
+        written = self.integer(position, "index")
+        if written < base:
+            raise self.error(f"index {written} is below {base}, the first one (base= sets it)")
+        if written >= base + num_spins:
+            raise self.error(
+                f"index {written} is out of range; the last of {num_spins} spins counted "
+                f"from {base} is {base + num_spins - 1}"
+            )
+        return written - base
+
+    def count(self, position: int, what: str) -> int:
+        """Field `position` as a count, 0 or more."""
+        value = self.integer(position, what)
+        if value < 0:
+            raise self.error(f"{what} is {value}; it cannot be negative")
+        return value
+
+    def num_spins(self, position: int, what: str) -> int:
+        """Field `position` as a number of spins that memory can hold."""
+        value = self.count(position, what)
+        if value > MAX_SPINS:
+            raise self.error(f"{what} is {value}; at most {MAX_SPINS} are read")
+        return value
+
+    def value(self, position: int) -> Fraction:
+        """Field `position` as the float64 that its decimal digits mean."""
+        field = self.fields[position]
+        if len(field) > _LONGEST or not _NUMBER.fullmatch(field):
+            raise self.error(f"{shown(field)} is not a decimal number")
+        value = float(field)
+        if math.isinf(value):
+            raise self.error(f"{shown(field)} is too large for float64")
+        if abs(value) >= 2.0**53 and _INTEGER.fullmatch(field) and int(field) != value:
+            raise self.error(f"the integer {shown(field)} is not a float64; the next is {value!r}")
+        return Fraction(value)
+
+
+@dataclass(frozen=True)
+class Text:
+    """The lines of a text file, blank ones left out.
+
+    Attributes
+    ----------
+    source : Source
+    comments : list of (int, str)
+        Lines that start with ``#``, ``%`` or ``c``, spaces aside.
+    rows : list of Row
+        The other lines.
+    """
+
+    source: Source
+    comments: list[tuple[int, str]]
+    rows: list[Row]
+
+    @classmethod
+    def of(cls, source: Source) -> Text:
+        """Decode and split a file.
+
+        Raises
+        ------
+        FormatError
+            If it is not UTF-8 text.
+        """
+        try:
+            content = source.data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = source.data.count(b"\n", 0, error.start) + 1
+            byte = source.data[error.start]
+            raise source.error(line, f"byte 0x{byte:02x} is not UTF-8; this is no text") from None
+        comments: list[tuple[int, str]] = []
+        rows: list[Row] = []
+        for number, content_line in enumerate(content.split("\n"), start=1):
+            fields = content_line.split()
+            if not fields:
+                continue
+            if fields[0][0] in "#%c":
+                comments.append((number, content_line.strip()))
+            else:
+                rows.append(Row(source, number, fields))
+        return cls(source, comments, rows)
+
+    def header(self, names: str) -> Row:
+        """The first row, which must hold the fields that `names` lists.
+
+        Raises
+        ------
+        FormatError
+            If there is no row, or it has another number of fields.
+        """
+        if not self.rows:
+            raise self.source.error(None, f"the header '{names}' is missing")
+        first = self.rows[0]
+        if len(first.fields) != len(names.split()):
+            raise first.error(f"{len(first.fields)} fields where the header '{names}' is needed")
+        return first
+
+    def body(self, count: int, what: str) -> list[Row]:
+        """The rows after the header, which must be `count`.
+
+        Raises
+        ------
+        FormatError
+            If there are more or fewer.
+        """
+        rows = self.rows[1:]
+        if len(rows) > count:
+            raise rows[count].error(f"line beyond the {count} {what} that the header announces")
+        if len(rows) < count:
+            raise self.source.error(
+                None, f"{len(rows)} {what} where the header announces {count}; the file is cut off"
+            )
+        return rows
+
+
+def exact_float(value: Fraction, name: str, format: str) -> float:
+    """Turn a coefficient into the float64 equal to it.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    number = float(value)
+    if Fraction(number) != value:
+        raise InputError(
+            f"{name} is {number!r} only after rounding to float64, so format {format!r} cannot "
+            "hold the model exactly; format 'npz' can"
+        )
+    return number
+
+
+def decimal(value: Fraction, name: str, format: str) -> str:
+    """Write a coefficient in the shortest digits that read back as the same float64.
+
+    Integers carry no decimal point, since many readers of these formats take nothing else.
+
+    Raises
+    ------
+    InputError
+        If no float64 is equal to it.
+    """
+    number = exact_float(value, name, format)
+    return str(int(number)) if number.is_integer() and abs(number) <= 2.0**53 else repr(number)
+
+
+def named_coefficients(
+    terms: ExactTerms, linear: str = "h", quadratic: str = "J"
+) -> tuple[list[tuple[int, Fraction, str]], list[tuple[int, int, Fraction, str]], Fraction]:
+    """Fields (zeros included), couplings and offset as rationals, with names for errors."""
+    unit = Fraction(2) ** terms.exponent
+    fields = [(i, x * unit, f"{linear}[{i}]") for i, x in enumerate(terms.fields)]
+    triples = zip(terms.row.tolist(), terms.col.tolist(), terms.couplings, strict=True)
+    couplings = [(i, j, x * unit, f"{quadratic}[{i}, {j}]") for i, j, x in triples]
+    return fields, couplings, terms.offset * unit

@@ -1,0 +1,96 @@
+// The lowest states seen so far: at most `wanted` of them, all within `window` of the lowest.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "native/wide.hpp"
+
+namespace hardscape::ising {
+
+template <int Limbs>
+struct Candidate {
+  Wide<Limbs> energy;
+  std::uint64_t state;
+
+  // The documented order of the spectrum: energy, then the state read as an integer.
+  bool operator<(const Candidate& other) const {
+    if (energy != other.energy) return energy < other.energy;
+    return state < other.state;
+  }
+};
+
+template <int Limbs>
+class Pool {
+ public:
+  using Integer = Wide<Limbs>;
+
+  Pool(std::size_t wanted, std::optional<Integer> window, std::optional<Integer> threshold)
+      : wanted_(wanted), window_(window), capacity_(2 * wanted + kSpare) {
+    if (threshold) limit_ = Candidate<Limbs>{*threshold, ~std::uint64_t{0}};
+    if (window_) capacity_ = std::max(capacity_ / 2, kSpare) + kSpare;
+  }
+
+  bool bounded() const { return limit_.has_value(); }
+  // No state above this energy can belong to the answer. Only when bounded().
+  const Integer& threshold() const { return limit_->energy; }
+  // Grows by one with each tightening, so that loops see when to look again.
+  std::uint64_t version() const { return version_; }
+
+  void offer(const Integer& energy, std::uint64_t state) {
+    const Candidate<Limbs> candidate{energy, state};
+    if (limit_ && *limit_ < candidate) return;
+    if (window_) narrow(energy);
+    candidates_.push_back(candidate);
+    if (candidates_.size() >= capacity_) compact();
+  }
+
+  // Keeps the `wanted` lowest and tightens the threshold to the highest of them.
+  void compact() {
+    if (window_) {
+      std::erase_if(candidates_, [&](const auto& c) { return *limit_ < c; });
+    }
+    if (candidates_.size() > wanted_) {
+      const auto cut = candidates_.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
+      std::nth_element(candidates_.begin(), cut, candidates_.end());
+      candidates_.resize(wanted_);
+    }
+    if (candidates_.size() == wanted_) {
+      const auto highest = std::max_element(candidates_.begin(), candidates_.end());
+      if (!limit_ || *highest < *limit_) {
+        limit_ = *highest;
+        ++version_;
+      }
+    }
+    if (window_) capacity_ = std::min(2 * candidates_.size(), 2 * wanted_) + kSpare;
+  }
+
+  std::vector<Candidate<Limbs>> take_sorted() {
+    compact();
+    std::sort(candidates_.begin(), candidates_.end());
+    return std::move(candidates_);
+  }
+
+ private:
+  static constexpr std::size_t kSpare = 4096;
+
+  void narrow(const Integer& energy) {
+    const Candidate<Limbs> candidate{energy + *window_, ~std::uint64_t{0}};
+    if (!limit_ || candidate < *limit_) {
+      limit_ = candidate;
+      ++version_;
+    }
+  }
+
+  std::size_t wanted_;
+  std::optional<Integer> window_;
+  std::size_t capacity_;
+  std::optional<Candidate<Limbs>> limit_;
+  std::vector<Candidate<Limbs>> candidates_;
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace hardscape::ising

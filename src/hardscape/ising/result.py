@@ -1,0 +1,252 @@
+"""The low-energy spectrum: energies, states, degeneracies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.ising.exact import from_limbs, to_limbs
+
+if TYPE_CHECKING:
+    from hardscape.ising.model import Ising
+
+__all__ = ["Level", "Spectrum", "spectral_order"]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One energy level.
+
+    Attributes
+    ----------
+    energy : float
+    count : int
+        States listed.
+    complete : bool
+        Whether these are all states of the level; False when the list is cut inside it, or when the
+        search is not certified.
+    """
+
+    energy: float
+    count: int
+    complete: bool
+
+
+def spectral_order(words: NDArray[np.uint64], codes: tuple[NDArray[Any], ...]) -> NDArray[np.intp]:
+    """Order of states by exact energy, then by code.
+
+    Parameters
+    ----------
+    words : uint64, shape (n, limbs)
+        Exact energies in two's complement, least significant word first.
+    codes : tuple of arrays of shape (n,)
+        Keys of the state, least significant first.
+    """
+    limbs = words.shape[1]
+    energy = [words[:, i] for i in range(limbs - 1)] + [words[:, limbs - 1].view(np.int64)]
+    return np.lexsort((*codes, *energy))
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """States of lowest energy, in order of energy and then of the integer ``sum((s_i + 1)/2 * 2**i)``.
+
+    Attributes
+    ----------
+    energies : float64, shape (S,)
+        Exact energies, rounded once.
+    states : int8, shape (S, N)
+        Spins, -1 or +1.
+    levels : tuple of Level
+        Distinct energies with their counts; see `degeneracies`.
+    gap : float or None
+        Energy of the second level above the first, exact and rounded once; None with one level.
+    certified : bool
+        Whether these are proven to be the lowest states.
+    labels : tuple
+        Names of the spins.
+    info : mapping
+        Facts about the computation: ``method``, ``device``, ``seconds``, ``states_per_second``,
+        ``candidates`` and more.
+    """
+
+    energies: NDArray[np.float64]
+    states: NDArray[np.int8]
+    levels: tuple[Level, ...]
+    gap: float | None
+    certified: bool
+    labels: tuple[Hashable, ...] = ()
+    info: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def from_states(
+        cls,
+        model: Ising,
+        states: NDArray[np.int8],
+        num_states: int,
+        *,
+        certified: bool,
+        info: Mapping[str, Any],
+    ) -> Self:
+        """Evaluate, sort and cut arbitrary states of `model`, repeated ones counted once.
+
+        Parameters
+        ----------
+        model : Ising
+        states : int8, shape (n, N)
+        num_states : int
+            How many to keep.
+        certified : bool
+            Whether the caller knows that no lower state is missing.
+        info : mapping
+        """
+        unique = np.unique(np.ascontiguousarray(states, dtype=np.int8), axis=0)
+        words = model.exact.words(unique)
+        order = spectral_order(words, tuple(unique.T))
+        # One state more than wanted tells whether the last level is cut.
+        return cls.from_sorted(
+            model,
+            unique[order],
+            words[order],
+            num_states,
+            certified=certified,
+            exhausted=certified,
+            info=info,
+        )
+
+    @classmethod
+    def from_sorted(
+        cls,
+        model: Ising,
+        states: NDArray[np.int8],
+        words: NDArray[np.uint64],
+        num_states: int,
+        *,
+        certified: bool,
+        exhausted: bool,
+        info: Mapping[str, Any],
+    ) -> Self:
+        """Build from states in spectral order with their exact energies.
+
+        `exhausted` says that no state outside the list has an energy at or below its last one, so
+        that the last level is complete unless `num_states` cuts it.
+        """
+        exact = model.exact
+        kept = words[:num_states]
+        changes = np.flatnonzero((kept[1:] != kept[:-1]).any(axis=1)) + 1
+        starts = np.concatenate([[0], changes]) if len(kept) else np.empty(0, dtype=np.intp)
+        counts = np.diff(np.append(starts, len(kept)))
+        cut_short = len(words) > len(kept) and bool((words[len(kept)] == kept[-1]).all())
+        energies = exact.round(kept)
+        last_complete = exhausted and not cut_short
+        levels = tuple(
+            Level(float(energies[start]), int(count), certified and (i + 1 < len(counts) or last_complete))
+            for i, (start, count) in enumerate(zip(starts, counts, strict=True))
+        )
+        gap = None
+        if len(starts) > 1:
+            ground, excited = from_limbs(kept[starts[:2]])
+            gap = float(exact.round(to_limbs([excited - ground], exact.limbs))[0])
+        return cls(
+            energies,
+            states[:num_states],
+            levels,
+            gap,
+            certified,
+            model.labels,
+            MappingProxyType(dict(info)),
+        )
+
+    @property
+    def num_states(self) -> int:
+        """Number of states listed."""
+        return len(self.energies)
+
+    @property
+    def num_spins(self) -> int:
+        """Number of spins N."""
+        return int(self.states.shape[1])
+
+    @property
+    def ground_states(self) -> NDArray[np.int8]:
+        """All listed states of the lowest level, shape (g, N)."""
+        return self.states[: self.levels[0].count] if self.levels else self.states
+
+    @property
+    def degeneracies(self) -> tuple[Level, ...]:
+        """The levels: energy, number of listed states, and whether the level is complete."""
+        return self.levels
+
+    def bit_strings(self) -> list[str]:
+        """States as strings of 0 and 1: character i is spin i, 1 for +1."""
+        digits = np.where(self.states > 0, ord("1"), ord("0")).astype(np.uint8)
+        return [row.tobytes().decode("ascii") for row in digits]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: what :meth:`to_json` writes."""
+        return {
+            "num_spins": self.num_spins,
+            "num_states": self.num_states,
+            "energies": self.energies.tolist(),
+            "states": self.bit_strings(),
+            "degeneracies": [
+                {"energy": x.energy, "count": x.count, "complete": x.complete} for x in self.levels
+            ],
+            "gap": self.gap,
+            "certified": self.certified,
+            **{key: self.info.get(key) for key in ("states_per_second", "seconds", "device")},
+        }
+
+    def to_json(self) -> str:
+        """One JSON object; floats in their shortest form that reads back to the same float64."""
+        return json.dumps(self.to_dict())
+
+    def to_dimod(self) -> Any:
+        """Return a ``dimod.SampleSet`` (SPIN), built from one array, with `info` attached."""
+        from hardscape.ising.sampler import import_dimod
+
+        dimod = import_dimod("Spectrum.to_dimod")
+        return dimod.SampleSet.from_samples(
+            (self.states, list(self.labels)),
+            vartype="SPIN",
+            energy=self.energies,
+            info=dict(self.info, certified=self.certified),
+            sort_labels=False,
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the levels with their degeneracies; returns the matplotlib axes."""
+        from hardscape.ising.plots import draw_levels
+
+        return draw_levels(self, ax)
+
+    def __repr__(self) -> str:
+        if not self.levels:
+            return f"<Spectrum: no states, certified={self.certified}>"
+        ground = self.levels[0]
+        return (
+            f"<Spectrum: {self.num_states} states of {self.num_spins} spins, "
+            f"E0={ground.energy!r} (x{ground.count}), gap={self.gap!r}, certified={self.certified}>"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (
+            self.energies,
+            self.states,
+            self.levels,
+            self.gap,
+            self.certified,
+            self.labels,
+            dict(self.info),
+        )
+
+
+def _rebuild(*parts: Any) -> Spectrum:
+    *plain, info = parts
+    return Spectrum(*plain, MappingProxyType(info))

@@ -1,0 +1,37 @@
+// Random numbers as a pure function of (seed, stream, purpose, counter): SplitMix64's output function
+// (Steele, Lea, Flood, OOPSLA 2014) over a Weyl sequence whose start is a hash of the key. Integers only, so
+// that host and device agree, and so do any number of workers.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define HS_HD __host__ __device__
+#else
+#define HS_HD
+#endif
+
+namespace hardscape {
+
+HS_HD inline std::uint64_t mix64(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+class RandomStream {
+ public:
+  HS_HD RandomStream(std::uint64_t seed, std::uint64_t stream, std::uint64_t purpose)
+      : state_(mix64(mix64(mix64(seed + kGolden) + stream + kGolden) + purpose + kGolden)) {}
+
+  HS_HD std::uint64_t next() { return mix64(state_ += kGolden); }
+
+  // Uniform in [0, 1), 53 bits.
+  HS_HD double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
+ private:
+  static constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ull;
+  std::uint64_t state_;
+};
+
+}  // namespace hardscape

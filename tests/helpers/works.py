@@ -1,0 +1,150 @@
+"""Small works for the engine's tests, where other processes can import them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
+
+
+@dataclass(frozen=True)
+class HarmonicSum(Work):
+    """1 + 1/2 + ... + 1/units in float64: rounding makes the sum depend on the order of merging.
+
+    `pause` seconds are slept before each unit, with an eye on the stop flag; `unfair` makes shards
+    take different times, so that they finish out of order.
+    """
+
+    name: ClassVar[str] = "test.harmonic"
+    unit: ClassVar[str] = "terms"
+    units: int = 997
+    count: int = 23
+    pause: float = 0.0
+    unfair: bool = False
+
+    def digest(self) -> str:
+        return f"{self.units:x}"
+
+    def shards(self) -> Sequence[Shard]:
+        return split(self.units, self.count)
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        if self.unfair:
+            time.sleep(0.02 * ((self.count - shard.index) % 5))
+        total = np.zeros(())
+        terms = np.zeros((), dtype=np.int64)
+        for k in range(shard.start, shard.stop):
+            if self.pause:
+                time.sleep(self.pause)
+            if context.stop[0]:
+                return ShardResult({"sum": total, "terms": terms}, complete=False)
+            total = total + 1.0 / (k + 1)
+            terms = terms + 1
+        return ShardResult({"sum": total, "terms": terms})
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        return {key: np.asarray(left[key] + right[key]) for key in ("sum", "terms")}
+
+
+def harmonic(work: HarmonicSum) -> Partial:
+    """The answer of a `HarmonicSum`, by a plain loop over its shards."""
+    total = None
+    for shard in work.shards():
+        part = np.zeros(())
+        for k in range(shard.start, shard.stop):
+            part = part + 1.0 / (k + 1)
+        total = part if total is None else total + part
+    return {"sum": np.asarray(total), "terms": np.asarray(work.units, dtype=np.int64)}
+
+
+def scrambled(unit: int) -> int:
+    """A value of a unit without order (a multiplicative hash), with many ties."""
+    return (unit * 2654435761 % 2**32) >> 20
+
+
+@dataclass(frozen=True)
+class Lowest(Work):
+    """The `keep` lowest (value, unit) pairs; the incumbent's last value closes the door early."""
+
+    name: ClassVar[str] = "test.lowest"
+    wants_incumbent: ClassVar[bool] = True
+    units: int = 3000
+    count: int = 40
+    keep: int = 10
+
+    def digest(self) -> str:
+        return f"{self.units:x}{self.keep:x}"
+
+    def shards(self) -> Sequence[Shard]:
+        return split(self.units, self.count)
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        door = 2**63 - 1
+        if context.incumbent is not None and len(context.incumbent["value"]) == self.keep:
+            door = int(context.incumbent["value"][-1])
+        found = [(scrambled(k), k) for k in range(shard.start, shard.stop) if scrambled(k) <= door]
+        return ShardResult(self._pack(found))
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        pairs = [
+            pair
+            for part in (left, right)
+            for pair in zip(part["value"].tolist(), part["unit"].tolist(), strict=True)
+        ]
+        return self._pack(pairs)
+
+    def _pack(self, pairs: list[tuple[int, int]]) -> Partial:
+        best = np.array(sorted(pairs)[: self.keep], dtype=np.int64).reshape(-1, 2)
+        return {"value": best[:, 0].copy(), "unit": best[:, 1].copy()}
+
+
+@dataclass(frozen=True)
+class FirstHit(Work):
+    """Looks for `targets`; any one of them settles the answer. Lower shards are slower."""
+
+    name: ClassVar[str] = "test.hit"
+    units: int = 400
+    count: int = 20
+    targets: tuple[int, ...] = ()
+
+    def digest(self) -> str:
+        return repr((self.units, self.targets))
+
+    def shards(self) -> Sequence[Shard]:
+        return split(self.units, self.count)
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        deadline = time.monotonic() + 0.005 * (self.count - shard.index)
+        while time.monotonic() < deadline:
+            if context.stop[0]:
+                return ShardResult({"hits": np.empty(0, dtype=np.int64)}, complete=False)
+            time.sleep(0.001)
+        hits = [k for k in self.targets if shard.start <= k < shard.stop]
+        return ShardResult({"hits": np.array(hits, dtype=np.int64)})
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        return {"hits": np.concatenate([left["hits"], right["hits"]])}
+
+    def finished(self, partial: Partial) -> bool:
+        return len(partial["hits"]) > 0
+
+
+@dataclass(frozen=True)
+class Failing(HarmonicSum):
+    """A `HarmonicSum` whose shard `culprit` raises."""
+
+    culprit: int = 5
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        if shard.index == self.culprit:
+            raise ZeroDivisionError(f"shard {shard.index}")
+        return super().run(shard, context)
+
+
+#: Slow enough to be caught in the middle, fast enough to be finished afterwards.
+SLOW = HarmonicSum(units=400, count=40, pause=0.004)

@@ -1,0 +1,255 @@
+"""Checkpoints: resume, refusal, damage, and sudden death."""
+
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardscape import errors
+from hardscape.engine import Ledger, Outcome, resolve, run
+from hardscape.engine.ledger import pack, unpack
+from helpers.works import SLOW, HarmonicSum, Lowest, harmonic
+
+TESTS = Path(__file__).resolve().parents[1]
+ONE = resolve("cpu", threads=1)
+TWO = resolve("cpu", threads=2)
+
+
+def raw(outcome: Outcome) -> dict[str, bytes]:
+    assert outcome.partial is not None
+    return {name: array.tobytes() for name, array in outcome.partial.items()}
+
+
+def exact(work: HarmonicSum) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in harmonic(work).items()}
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("original") / "job.ledger"
+    outcome = run(SLOW, devices=TWO, checkpoint=path, time_limit=0.4)
+    assert 0 < outcome.shards_done < 40
+    return path
+
+
+@pytest.fixture
+def half_done(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(original, tmp_path))
+
+
+@given(
+    st.dictionaries(
+        st.text("abcxyz_file", min_size=1, max_size=6),
+        st.sampled_from(["f8", "i8", "u1", "c16", "?"]).flatmap(
+            lambda kind: st.lists(st.integers(0, 1), max_size=5).map(
+                lambda values: np.array(values, dtype=kind)
+            )
+        ),
+        max_size=4,
+    )
+)
+@settings(max_examples=30, deadline=None)
+def test_partials_survive_packing(partial: dict[str, np.ndarray]) -> None:
+    back = unpack(pack(partial))
+    assert list(back) == list(partial)
+    for name, array in partial.items():
+        assert back[name].dtype == array.dtype
+        np.testing.assert_array_equal(back[name], array)
+    assert pack(back) == pack(partial)
+
+
+def test_resume_gives_the_same_bytes(half_done: Path) -> None:
+    outcome = run(SLOW, devices=TWO, checkpoint=half_done)
+    assert 0 < outcome.resumed_shards < 40
+    assert outcome.shards_done == 40
+    assert raw(outcome) == exact(SLOW)
+
+
+def test_a_finished_ledger_runs_nothing(tmp_path: Path) -> None:
+    first = run(HarmonicSum(), devices=TWO, checkpoint=tmp_path / "job")
+    again = run(HarmonicSum(pause=60.0), devices=TWO, checkpoint=tmp_path / "job")
+    assert again.resumed_shards == again.shards_total
+    assert again.complete
+    assert raw(again) == raw(first)
+
+
+def test_incomplete_shards_are_not_written(tmp_path: Path) -> None:
+    work = HarmonicSum(units=4000, count=2, pause=0.01)
+    outcome = run(work, devices=TWO, checkpoint=tmp_path / "job", time_limit=0.1)
+    assert outcome.partial is not None
+    assert outcome.partial["terms"] > 0
+    with Ledger(tmp_path / "job", work) as ledger:
+        assert list(ledger.load()) == []
+
+
+@pytest.mark.parametrize(
+    ("other", "culprit"),
+    [
+        (HarmonicSum(units=401, count=40), "191"),
+        (HarmonicSum(units=400, count=39), "39"),
+        (Lowest(units=400, count=40), "test.lowest"),
+    ],
+)
+def test_other_work_is_refused(half_done: Path, other: HarmonicSum | Lowest, culprit: str) -> None:
+    before = half_done.read_bytes()
+    with pytest.raises(errors.CheckpointError, match=culprit):
+        run(other, devices=ONE, checkpoint=half_done)
+    assert half_done.read_bytes() == before
+
+
+def test_another_format_is_refused(half_done: Path) -> None:
+    with sqlite3.connect(half_done) as database:
+        database.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
+    database.close()
+    with pytest.raises(errors.CheckpointError, match="99"):
+        run(SLOW, devices=ONE, checkpoint=half_done)
+
+
+@pytest.mark.parametrize(
+    "content", [b"precious notes\n", b"x" * 5000, b"SQLite format 3\0" + bytes(84), b"SQLite"]
+)
+def test_a_file_that_is_no_ledger_is_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(errors.CheckpointError, match=r"notes\.txt"):
+        run(HarmonicSum(), devices=ONE, checkpoint=path)
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_another_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE t (x)")
+    database.commit()
+    database.close()
+    before = path.read_bytes()
+    with pytest.raises(errors.CheckpointError):
+        run(HarmonicSum(), devices=ONE, checkpoint=path)
+    assert path.read_bytes() == before
+
+
+def test_an_empty_file_becomes_a_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "job"
+    path.touch()
+    assert run(HarmonicSum(), devices=ONE, checkpoint=path).complete
+    assert run(HarmonicSum(), devices=ONE, checkpoint=path).resumed_shards == 23
+
+
+@pytest.mark.parametrize("keep", [50, 99, 100, 4096, 6000])
+def test_a_truncated_ledger_is_reported_and_left_alone(half_done: Path, keep: int) -> None:
+    data = half_done.read_bytes()[:keep]
+    half_done.write_bytes(data)
+    with pytest.raises(errors.CheckpointError, match=half_done.name):
+        run(SLOW, devices=ONE, checkpoint=half_done)
+    assert half_done.read_bytes() == data
+
+
+def test_scribbled_pages_are_reported_and_left_alone(half_done: Path) -> None:
+    data = bytearray(half_done.read_bytes())
+    for page in range(4096, len(data), 4096):
+        data[page : page + 64] = b"\xa5" * 64
+    half_done.write_bytes(data)
+    with pytest.raises(errors.CheckpointError, match=half_done.name):
+        run(SLOW, devices=ONE, checkpoint=half_done)
+    assert half_done.read_bytes() == data
+
+
+@pytest.mark.parametrize("change", ["flip", "cut", "junk"])
+def test_a_damaged_partial_is_reported(half_done: Path, change: str) -> None:
+    database = sqlite3.connect(half_done)
+    index, blob = database.execute("SELECT idx, data FROM shards LIMIT 1").fetchone()
+    start = blob.index(b"\x93NUMPY")
+    damaged = {
+        "flip": blob[: start + 130] + bytes([blob[start + 130] ^ 1]) + blob[start + 131 :],
+        "cut": blob[: len(blob) // 2],
+        "junk": b"no zip archive at all",
+    }[change]
+    database.execute("UPDATE shards SET data = ? WHERE idx = ?", (damaged, index))
+    database.commit()
+    database.close()
+    with pytest.raises(errors.CheckpointError, match=f"shard {index} "):
+        run(SLOW, devices=ONE, checkpoint=half_done)
+
+
+def test_a_shard_out_of_range_is_reported(half_done: Path) -> None:
+    database = sqlite3.connect(half_done)
+    database.execute("INSERT INTO shards VALUES (40, x'00')")
+    database.commit()
+    database.close()
+    with pytest.raises(errors.CheckpointError, match="40"):
+        run(SLOW, devices=ONE, checkpoint=half_done)
+
+
+def test_places_that_cannot_hold_a_ledger(tmp_path: Path) -> None:
+    with pytest.raises(errors.CheckpointError, match="missing"):
+        run(HarmonicSum(), devices=ONE, checkpoint=tmp_path / "missing" / "job")
+    assert not (tmp_path / "missing").exists()
+    with pytest.raises(errors.CheckpointError):
+        run(HarmonicSum(), devices=ONE, checkpoint=tmp_path)
+
+
+def test_one_ledger_serves_one_run_at_a_time(half_done: Path) -> None:
+    script = (
+        "import sys\n"
+        "from hardscape import errors\n"
+        "from hardscape.engine import Ledger\n"
+        "from helpers.works import SLOW\n"
+        "try:\n"
+        "    Ledger(sys.argv[1], SLOW)\n"
+        "except errors.CheckpointError as error:\n"
+        "    print(error)\n"
+    )
+    with Ledger(half_done, SLOW):
+        with pytest.raises(errors.CheckpointError):
+            Ledger(half_done, SLOW)
+        second = spawn(script, half_done)
+        assert half_done.name in second.communicate(timeout=60)[0]
+    assert run(SLOW, devices=TWO, checkpoint=half_done).complete
+
+
+def test_kill_9_loses_nothing_that_was_complete(tmp_path: Path) -> None:
+    path = tmp_path / "job.ledger"
+    script = (
+        "import sys\n"
+        "from hardscape.engine import resolve, run\n"
+        "from helpers.works import SLOW\n"
+        "run(SLOW, devices=resolve('cpu', threads=2), checkpoint=sys.argv[1],\n"
+        "    progress=lambda event: print(event.done, flush=True))\n"
+    )
+    resumed = -1
+    for _ in range(2):  # the second victim dies on a ledger that has been resumed
+        victim = spawn(script, path)
+        assert victim.stdout is not None
+        told = int(victim.stdout.readline())
+        start = told
+        while told <= start + 20:
+            told = int(victim.stdout.readline())
+        victim.send_signal(signal.SIGKILL)
+        assert victim.wait(timeout=60) == -signal.SIGKILL
+        victim.stdout.close()
+        with Ledger(path, SLOW) as ledger:
+            kept = len(list(ledger.load()))
+        # Work is counted after it is in the ledger: all that was told is there.
+        assert 10 * kept >= told
+        assert kept > resumed
+        resumed = kept
+    outcome = run(SLOW, devices=TWO, checkpoint=path)
+    assert outcome.resumed_shards == resumed < 40
+    assert raw(outcome) == exact(SLOW)
+
+
+def spawn(script: str, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={"PYTHONPATH": str(TESTS)},
+    )

@@ -1,0 +1,97 @@
+"""What shows progress."""
+
+import io
+import sys
+
+import pytest
+
+from hardscape import errors
+from hardscape.engine import (
+    CallbackProgress,
+    NullProgress,
+    ProgressEvent,
+    RichProgress,
+    resolve,
+    resolve_progress,
+    run,
+)
+from hardscape.engine.progress import duration
+from helpers.works import HarmonicSum
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_resolve() -> None:
+    assert isinstance(resolve_progress(None), NullProgress)
+    assert isinstance(resolve_progress(False), NullProgress)
+    assert isinstance(resolve_progress(True), RichProgress)
+    assert isinstance(resolve_progress(print), CallbackProgress)
+    own = NullProgress()
+    assert resolve_progress(own) is own
+    with pytest.raises(errors.InputError, match="17"):
+        resolve_progress(17)  # type: ignore[arg-type]
+
+
+def test_the_bar_is_drawn_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    work = HarmonicSum(units=40, count=20, pause=0.005)
+    run(work, devices=resolve("cpu", threads=1), progress=True)
+    assert capsys.readouterr() == ("", "")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    run(work, devices=resolve("cpu", threads=1), progress=True)
+    assert "terms/s" in terminal.getvalue()
+    assert "100%" in terminal.getvalue()
+    assert capsys.readouterr().out == ""
+
+
+def test_the_bar_takes_numbers_beyond_64_bits() -> None:
+    with RichProgress() as bar:
+        bar.update(ProgressEvent(0, 2**70, "states", 0.0, None))
+        bar.update(ProgressEvent(2**69, 2**70, "states", 1.0, 1.0))
+        bar.update(ProgressEvent(0, 0, "states", 1.0, None))
+
+
+def test_an_object_of_the_users_own() -> None:
+    class Own:
+        events: list[ProgressEvent] = []  # noqa: RUF012
+        entered = left = False
+
+        def update(self, event: ProgressEvent) -> None:
+            assert self.entered
+            assert not self.left
+            self.events.append(event)
+
+        def __enter__(self) -> "Own":
+            self.entered = True
+            return self
+
+        def __exit__(self, *exception: object) -> None:
+            self.left = True
+
+    own = Own()
+    run(HarmonicSum(), devices=resolve("cpu", threads=1), progress=own)
+    assert own.left
+    assert own.events[-1].done == 997
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.34, "0.3 s"),
+        (42, "42 s"),
+        (300, "5 min"),
+        (3.2 * 3600, "3.2 h"),
+        (12 * 86400, "12.0 d"),
+        (10 * 365 * 86400, "10 y"),
+    ],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

@@ -1,0 +1,113 @@
+"""Ctrl-C and SIGTERM: best so far, a ledger to go on with, and handlers put back."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hardscape.engine import resolve, run
+from helpers.works import SLOW, harmonic
+
+TESTS = Path(__file__).resolve().parents[1]
+
+#: Runs SLOW, says "go" once shards are done, and prints how it ended.
+SCRIPT = """
+import json, signal, sys
+from concurrent.futures import ProcessPoolExecutor
+from helpers.works import SLOW
+from hardscape.engine import resolve, run
+
+def tell(event):
+    if event.done:
+        print("go", flush=True)
+
+if __name__ == "__main__":
+    handlers = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+    pool = ProcessPoolExecutor(2) if sys.argv[2] == "processes" else None
+    cpus = resolve("cpu", threads=2)
+    outcome = run(SLOW, devices=cpus, checkpoint=sys.argv[1], progress=tell, executor=pool)
+    assert handlers == [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+    terms = 0 if outcome.partial is None else int(outcome.partial["terms"])
+    print(json.dumps([outcome.stopped, outcome.complete, outcome.shards_done, terms]))
+"""
+
+#: Runs a shard that is deaf for a while, and says what came out.
+DEAF = """
+import sys, time
+from hardscape.engine import resolve, run, ShardResult
+from helpers.works import HarmonicSum
+
+class Deaf(HarmonicSum):
+    def run(self, shard, context):
+        print("go", flush=True)
+        time.sleep(1.5)
+        return super().run(shard, context)
+
+began = time.monotonic()
+try:
+    run(Deaf(), devices=resolve("cpu", threads=1))
+except KeyboardInterrupt:
+    print("interrupted" if time.monotonic() - began < 1.2 else "late", flush=True)
+"""
+
+
+def spawn(script: str, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={"PYTHONPATH": str(TESTS)},
+        start_new_session=True,
+    )
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_stops_the_run_and_it_can_be_resumed(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "job"
+    process = spawn(SCRIPT, path, "threads")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "go\n"
+    process.send_signal(signal.Signals[name])
+    told = process.communicate(timeout=60)[0]
+    stopped, complete, done, terms = json.loads(told.splitlines()[-1])
+    assert process.returncode == 0
+    assert stopped == name
+    assert not complete
+    assert 0 < done < 40
+    assert 10 * done <= terms < 400
+    outcome = run(SLOW, devices=resolve("cpu", threads=3), checkpoint=path)
+    assert outcome.resumed_shards == done
+    assert outcome.partial is not None
+    assert outcome.partial["sum"].tobytes() == harmonic(SLOW)["sum"].tobytes()
+
+
+def test_ctrl_c_in_a_terminal_reaches_worker_processes_too(tmp_path: Path) -> None:
+    process = spawn(SCRIPT, tmp_path / "job", "processes")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "go\n"
+    os.killpg(process.pid, signal.SIGINT)
+    told = process.communicate(timeout=60)[0]
+    stopped, complete, done, _ = json.loads(told.splitlines()[-1])
+    assert stopped == "SIGINT"
+    assert not complete
+    assert 0 < done < 40
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_the_second_signal_ends_it_at_once(name: str) -> None:
+    process = spawn(DEAF)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "go\n"
+    process.send_signal(signal.Signals[name])
+    # Two equal signals in a row may arrive as one; the second one is sent until it is heard.
+    while process.poll() is None:
+        try:
+            told = process.communicate(timeout=0.2)[0]
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.Signals[name])
+    assert told.splitlines()[-1] == "interrupted"
