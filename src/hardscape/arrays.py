@@ -64,16 +64,21 @@ def as_float64(value: Any, name: str) -> NDArray[np.float64]:
         raise InputError(
             f"{name}{list(position)} is {result[position]}; finite values are accepted"
         )
-    if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-        wrong = np.argwhere(result.astype(object) != array.astype(object)) if (
-            np.abs(result) > 2.0**53
-        ).any() else np.empty((0, array.ndim), dtype=np.intp)
-        if len(wrong):
-            position = tuple(int(i) for i in wrong[0])
-            raise InputError(
-                f"{name}{list(position)} is {array[position]}, which float64 cannot hold exactly"
-            )
+    if array.dtype.itemsize >= 8 and array.dtype != np.float64:
+        _check_exact(array, result, name)
+    elif not hasattr(value, "dtype") and result.size and np.abs(result).max() >= 2.0**53:
+        # Sequences of floats and integers became float64 before this function saw them.
+        _check_exact(np.array(value, dtype=object), result, name)
     return result
+
+
+def _check_exact(given: NDArray[Any], result: NDArray[np.float64], name: str) -> None:
+    wrong = np.argwhere(given.astype(object) != result.astype(object))
+    if len(wrong):
+        position = tuple(int(i) for i in wrong[0])
+        raise InputError(
+            f"{name}{list(position)} is {given[position]}, which float64 cannot hold exactly"
+        )
 
 
 def sparse_entries(

@@ -15,8 +15,8 @@ from hardscape.ising import formats
 from hardscape.ising.model import Ising
 from helpers.ising_strategies import coefficients, ising_models, pair_values, qubos, small_whole
 
-quick = settings(max_examples=50, deadline=None)
-fuzz = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=25, deadline=None)
+fuzz = settings(max_examples=60, deadline=None)
 compression = st.sampled_from(["", ".gz", ".xz"])
 
 

@@ -33,7 +33,7 @@ from helpers.ising_strategies import (
     small_whole,
 )
 
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=30, deadline=None)
 tiny = st.integers(-9, 9).map(lambda k: k * 5e-324)
 
 

@@ -85,7 +85,7 @@ def test_a_gpu_that_is_not_there() -> None:
 
 @pytest.mark.usefixtures("with_gpus")
 @pytest.mark.parametrize(
-    "name", ["", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:0,", "cpu:0", "CUDA", [], 3, None]
+    "name", ["", "gpus", "cuda:", "cuda:x", "cuda:-1", "cuda:0,", "cpu:0", "CUDA", [], 3, None]
 )
 def test_names_that_are_not_understood(name: object) -> None:
     with pytest.raises(errors.InputError):

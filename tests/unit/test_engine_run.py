@@ -111,8 +111,9 @@ def test_process_pool_finishes_early(processes: Executor) -> None:
 
 
 def test_process_pool_stops_in_the_middle_of_a_shard(processes: Executor) -> None:
+    run_work(HarmonicSum(), devices=cpus(1), executor=processes)  # starts the workers
     work = HarmonicSum(units=4000, count=2, pause=0.01)
-    outcome = run_work(work, devices=cpus(1), executor=processes, time_limit=0.3)
+    outcome = run_work(work, devices=cpus(1), executor=processes, time_limit=0.5)
     assert outcome.stopped == "time_limit"
     assert outcome.shards_done == 0
     assert outcome.seconds < 10  # each shard alone would take 20 s
@@ -132,6 +133,11 @@ def test_executor_that_does_not_tell_its_workers() -> None:
 
     outcome = run_work(HarmonicSum(), devices=cpus(1), executor=Immediate(), workers=2)
     assert raw(outcome) == raw(run_work(HarmonicSum(), devices=cpus(3)))
+    # There is always a report waiting; the clock is looked at nevertheless.
+    work = HarmonicSum(units=10**6, count=10**6)
+    outcome = run_work(work, devices=cpus(1), executor=Immediate(), workers=2, time_limit=0.2)
+    assert outcome.stopped == "time_limit"
+    assert outcome.seconds < 10
 
 
 def test_shards_in_flight_are_twice_the_workers() -> None:
@@ -191,6 +197,7 @@ def test_time_limit_returns_the_best_so_far(threads: int) -> None:
     assert outcome.stopped == "time_limit"
     assert 0 < outcome.shards_done < 40
     assert outcome.units_done == 100 * outcome.shards_done
+    assert outcome.signum == 0
     assert outcome.partial is not None
     # Shards that were stopped on the way count too.
     assert outcome.units_done < outcome.partial["terms"] < 4000
@@ -228,7 +235,8 @@ def test_an_exception_in_a_shard_comes_out(threads: int, tmp_path: Path) -> None
     # What was complete is in the ledger, and the repaired work goes on from there.
     repaired = run_work(Failing(culprit=-1), devices=cpus(threads), checkpoint=ledger)
     assert repaired.complete
-    assert repaired.resumed_shards >= 5
+    # Shards start in order, so only those beside the culprit can be missing.
+    assert repaired.resumed_shards >= 5 - (threads - 1)
     assert raw(repaired) == raw(run_work(HarmonicSum(), devices=cpus(1)))
 
 

@@ -267,7 +267,7 @@ def test_words_widen_with_the_range(bits, limbs):
         lambda: Ising([0, 0], {5: 1.0}),
         lambda: Ising([0, 0], {(0, 1): "1"}),
         lambda: Ising([0, 0], {(0, 1): 2**53 + 1}),
-        lambda: Ising([2**54 + 1], {}),
+        lambda: Ising([2**53 + 1], {}),
         lambda: Ising([1.7e308, 1.7e308], {}),
         lambda: Ising([0, 0], {}, labels=["a"]),
         lambda: Ising([0, 0], {}, labels=["a", "a"]),

@@ -232,13 +232,13 @@ class _Run:
 
     def _wait(self) -> None:
         """Sleep until a shard is reported, a signal comes, or the time is up."""
-        timeout: float | None = None
-        if not self._stopping and not math.isinf(self._time_limit):
-            timeout = max(0.0, self._time_limit - (time.monotonic() - self._began))
-        try:
-            report = self._reports.get(timeout=timeout)
-        except Empty:
+        left = self._time_limit - (time.monotonic() - self._began)
+        if left <= 0:
             self._stop("time_limit")
+        forever = self._stopping or math.isinf(left)
+        try:
+            report = self._reports.get(timeout=None if forever else left)
+        except Empty:
             return
         if self._signals.caught:
             self._stop(self._signals.caught)

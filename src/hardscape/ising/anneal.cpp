@@ -1,4 +1,5 @@
-// Simulated annealing from random states: a good first state, around which the exhaustive search starts.
+// Simulated annealing from random states: a good first state, around which the exhaustive search
+// starts.
 #include <cmath>
 #include <cstdint>
 #include <vector>

@@ -2,8 +2,8 @@
 //
 // The low spins are split in A (8 spins, index x) and B (6 spins, index b). In units of the filter,
 //   E(x, b) = t[x] + D[b][x] + e[b],
-// where D, the cross terms, are constants of the instance, and t and e hold the fields of the block.
-// D changes sign when all spins of B flip, so one load serves b and its complement.
+// where D, the cross terms, are constants of the instance, and t and e hold the fields of the
+// block. D changes sign when all spins of B flip, so one load serves b and its complement.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,8 @@ inline void block_fields(const BlockTables& tables, const std::int16_t* field, B
   int bit = 0;
   for (int i = 1; i < kLanes; i *= 2, ++bit) {
     Shorts sign;
-    for (int lane = 0; lane < kLanes; ++lane) sign[lane] = static_cast<std::int16_t>(spin(lane, bit));
+    for (int lane = 0; lane < kLanes; ++lane)
+      sign[lane] = static_cast<std::int16_t>(spin(lane, bit));
     t[0] += sign * field[bit];
   }
   for (int filled = 1; filled < kVectors; filled *= 2, ++bit) {

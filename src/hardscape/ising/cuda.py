@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hardscape.engine import Context, Partial, Shard, ShardResult
 from hardscape.engine.cuda import CudaDevice, cuda_device
 from hardscape.engine.jit import Kernel
-from hardscape.ising.layout import Layout, rounded
+from hardscape.ising.layout import Layout, Prefix, rounded
 
 if TYPE_CHECKING:
     from hardscape.ising.search import SpectrumWork
@@ -111,6 +111,8 @@ class CudaSearch:
         prefix = work.geometry.prefix(shard.start >> self.layout.walked, self.layout.walked)
         first_block = shard.start >> _LOW
         found = work.nothing()
+        if work.prune and limit is not None and self._bound(prefix) > limit:
+            return ShardResult(_counted(found, len(shard) >> _LOW))
         pieces = [(0, 1 << self.root)]
         with cuda_device(context.device.ordinal) as device:
             while pieces:
@@ -132,6 +134,12 @@ class CudaSearch:
                 else:
                     pieces += [(first + roots // 2, roots // 2), (first, roots // 2)]
         return ShardResult(found)
+
+    def _bound(self, prefix: Prefix) -> int:
+        """No state of the chunk has a lower energy."""
+        floors = self.work.floors
+        pairs = floors[self.layout.walked] if floors else self.work.terms.bound * -1
+        return prefix.energy + pairs - sum(map(abs, prefix.fields))
 
     def _launch(
         self,

@@ -127,52 +127,62 @@ class ExactTerms:
         keys = sorted(key for key, x in sums.items() if x)
         everything = [*fields.values(), *(sums[key] for key in keys), offset]
         scale = max((x.denominator for x in everything), default=1)
-        exponent = 1 - scale.bit_length()
         integers = [x.numerator * (scale // x.denominator) for x in everything]
-        common = 0
-        for integer in integers:
-            common |= integer & -integer
-        if common:
-            shift = (common & -common).bit_length() - 1
-            integers = [x >> shift for x in integers]
-            exponent += shift
-        else:
-            exponent = 0
-        bound = sum(abs(x) for x in integers)
-        if bound.bit_length() + exponent > 1023:
+        dense = [0] * num_spins
+        for i, integer in zip(fields, integers, strict=False):
+            dense[i] = integer
+        return cls._lowest(
+            dense,
+            np.array([i for i, _ in keys], dtype=np.int64),
+            np.array([j for _, j in keys], dtype=np.int64),
+            integers[len(fields) : -1],
+            integers[-1],
+            1 - scale.bit_length(),
+        )
+
+    @classmethod
+    def _lowest(
+        cls,
+        fields: list[int],
+        row: NDArray[np.int64],
+        col: NDArray[np.int64],
+        couplings: list[int],
+        offset: int,
+        exponent: int,
+    ) -> ExactTerms:
+        """Divide by the largest common power of two; refuse what float64 cannot hold in sum."""
+        common = offset
+        for x in (*fields, *couplings):
+            common |= x
+        # The lowest bit of the union is that of the integer with the fewest trailing zeros.
+        shift = (common & -common).bit_length() - 1 if common else 0
+        exponent = exponent + shift if common else 0
+        terms = cls(
+            len(fields),
+            tuple(x >> shift for x in fields),
+            row,
+            col,
+            tuple(x >> shift for x in couplings),
+            offset >> shift,
+            exponent,
+        )
+        if terms.bound.bit_length() + exponent > 1023:
             raise InputError(
                 "the absolute values of the coefficients add up to more than float64 can hold; "
                 "rescale the model"
             )
-        dense = [0] * num_spins
-        for i, integer in zip(fields, integers, strict=False):
-            dense[i] = integer
-        return cls(
-            num_spins,
-            tuple(dense),
-            np.array([i for i, _ in keys], dtype=np.int64),
-            np.array([j for _, j in keys], dtype=np.int64),
-            tuple(integers[len(fields) : -1]),
-            integers[-1],
-            exponent,
-        )
+        return terms
 
     def from_binary(self) -> ExactTerms:
         """Read these terms as those of a QUBO and return the Ising terms, with q = (1 + s) / 2."""
-        linear: list[tuple[int, Fraction]] = []
-        pairs: list[tuple[int, int, Fraction]] = []
-        unit = Fraction(2) ** self.exponent
-        offset = self.offset * unit
-        for i, x in enumerate(self.fields):
-            linear.append((i, x * unit / 2))
-            offset += x * unit / 2
-        triples = zip(self.row.tolist(), self.col.tolist(), self.couplings, strict=True)
-        for i, j, x in triples:
-            quarter = x * unit / 4
-            pairs.append((i, j, quarter))
-            linear += [(i, quarter), (j, quarter)]
-            offset += quarter
-        return ExactTerms.collect(self.num_spins, linear, pairs, offset)
+        # In quarters: 4 a q = 2 a + 2 a s, and 4 a q r = a + a s + a t + a s t.
+        fields = [2 * x for x in self.fields]
+        for i, j, x in zip(self.row.tolist(), self.col.tolist(), self.couplings, strict=True):
+            fields[i] += x
+            fields[j] += x
+        offset = 4 * self.offset + 2 * sum(self.fields) + sum(self.couplings)
+        couplings = list(self.couplings)
+        return ExactTerms._lowest(fields, self.row, self.col, couplings, offset, self.exponent - 2)
 
     def to_binary(self) -> ExactTerms:
         """Return the terms of the QUBO with the same energies, with s = 2 q - 1.
@@ -182,15 +192,13 @@ class ExactTerms:
         InputError
             If they overflow float64; they can be 4 times larger.
         """
-        unit = Fraction(2) ** self.exponent
-        linear = [(i, 2 * x * unit) for i, x in enumerate(self.fields)]
-        offset = (self.offset - sum(self.fields) + sum(self.couplings)) * unit
-        pairs: list[tuple[int, int, Fraction]] = []
-        triples = zip(self.row.tolist(), self.col.tolist(), self.couplings, strict=True)
-        for i, j, x in triples:
-            pairs.append((i, j, 4 * x * unit))
-            linear += [(i, -2 * x * unit), (j, -2 * x * unit)]
-        return ExactTerms.collect(self.num_spins, linear, pairs, offset)
+        fields = [2 * x for x in self.fields]
+        for i, j, x in zip(self.row.tolist(), self.col.tolist(), self.couplings, strict=True):
+            fields[i] -= 2 * x
+            fields[j] -= 2 * x
+        offset = self.offset - sum(self.fields) + sum(self.couplings)
+        couplings = [4 * x for x in self.couplings]
+        return ExactTerms._lowest(fields, self.row, self.col, couplings, offset, self.exponent)
 
     @cached_property
     def bound(self) -> int:

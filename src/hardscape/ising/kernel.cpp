@@ -1,12 +1,14 @@
 // Exhaustive search for the lowest states of an Ising model on the CPU.
 //
-// Spins are renumbered by position: 14 low ones (a block), then `mid` ones walked by a Gray code, then
-// the root ones, whose values number the units of work. Bit 0 is spin +1. Energies are exact integers;
-// the walk itself is in `fine` integers (exact >> fine_shift) and the filter in 16 bits
-// (fine >> filter_shift). `slack` bounds, in fine units, what the roundings can add up to, so that a
-// block is skipped only when no state of it can be at or below the threshold: docs/theory/spectrum.md.
+// Spins are renumbered by position: 14 low ones (a block), then `mid` ones walked by a Gray code,
+// then the root ones, whose values number the units of work. Bit 0 is spin +1. Energies are exact
+// integers; the walk itself is in `fine` integers (exact >> fine_shift) and the filter in 16 bits
+// (fine >> filter_shift). `slack` bounds, in fine units, what the roundings can add up to, so that
+// a block is skipped only when no state of it can be at or below the threshold:
+// docs/theory/spectrum.md. The roots are the leaves of a binary tree over their spins, whose
+// branches are cut by an exact bound.
 #include <array>
-#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -50,55 +52,128 @@ class Search {
       fields_.push_back(Integer::load(fields + p * Limbs));
       label_.push_back(std::uint64_t{1} << label[p]);
       for (int q = 0; q < n; ++q) {
-        couplings_.push_back(Integer::load(couplings + (static_cast<std::size_t>(p) * n + q) * Limbs));
+        couplings_.push_back(
+            Integer::load(couplings + (static_cast<std::size_t>(p) * n + q) * Limbs));
       }
+    }
+    floors_.push_back(Integer::zero());
+    for (int p = 0; p < n; ++p) {
+      Integer floor = floors_.back();
+      for (int q = 0; q < p; ++q) floor -= coupling(p, q).flipped(coupling(p, q).negative());
+      floors_.push_back(floor);
     }
     fill_tables();
   }
 
   Statistics run(std::uint64_t first, std::uint64_t last, bool prune, Pool<Limbs>& pool,
                  const volatile std::uint8_t* stop) const {
-    Statistics statistics;
+    Task task{first, last, prune, pool, stop, {}};
+    std::vector<Node> path(shape_.num_spins + 1);
+    Node& top = path[shape_.num_spins];
+    top.energy = offset_;
+    std::copy(fields_.begin(), fields_.end(), top.field.begin());
     Walk walk;
-    for (std::uint64_t root = first; root < last; ++root) {
-      if (*stop) {
-        statistics.complete = false;
-        break;
+    descend(shape_.num_spins, 0, 0, path, walk, task);
+    return task.statistics;
+  }
+
+  // Raises the floors: floors[p] becomes the least pair energy of the spins below position p, found
+  // by this very search one spin after the other (Russian doll search: Verfaillie, Lemaitre,
+  // Schiex, AAAI 1996), until the seconds are spent. Returns the position reached; above it floors
+  // rise by the coupling's range only.
+  int raise_floors(int limit, double seconds) {
+    using Clock = std::chrono::steady_clock;
+    const auto began = Clock::now();
+    static constexpr std::uint8_t kGo = 0;
+    const int above = kLow + shape_.mid;
+    std::vector<Node> path(shape_.num_spins + 1);
+    Walk walk;
+    std::uint64_t best = 0;  // bit of a position set: its spin is +1 in the least state so far
+    int reached = above;
+    Integer least = Integer::zero(), unit = Integer::zero();
+    unit.word[0] = 1;
+    for (int p = above; p <= std::min(limit, shape_.num_spins); ++p) {
+      std::optional<Integer> threshold;
+      if (p > above) {
+        // The last doll's state, with the new spin in its field's favour, must be beaten strictly.
+        Integer field = Integer::zero();
+        for (int q = 0; q < p - 1; ++q) field += coupling(p - 1, q).flipped(!(best & label_[q]));
+        least -= field.flipped(field.negative());
+        if (field.negative()) best |= label_[p - 1];
+        threshold = least - unit;
       }
-      enter_root(root, walk);
-      walk_blocks(walk, prune, pool, statistics, stop);
-      if (!statistics.complete) break;
+      Pool<Limbs> pool(1, std::nullopt, threshold);
+      Task task{0, std::uint64_t{1} << (p - above), true, pool, &kGo, {}};
+      path[p] = Node{};
+      descend(p, 0, 0, path, walk, task);
+      const auto found = pool.take_sorted();
+      if (!found.empty()) {
+        least = found.front().energy;
+        best = found.front().state ^ gauge_;
+      }
+      floors_[p] = std::max(floors_[p], least);
+      reached = p;
+      if (std::chrono::duration<double>(Clock::now() - began).count() > seconds) break;
     }
-    return statistics;
+    for (int p = reached + 1; p <= shape_.num_spins; ++p) {
+      Integer weak = floors_[p - 1];
+      for (int q = 0; q < p - 1; ++q) {
+        weak -= coupling(p - 1, q).flipped(coupling(p - 1, q).negative());
+      }
+      floors_[p] = std::max(floors_[p], weak);
+    }
+    return reached;
+  }
+
+  const std::vector<Integer>& floors() const { return floors_; }
+
+  void set_floors(const std::uint64_t* words) {
+    for (std::size_t p = 0; p < floors_.size(); ++p) floors_[p] = Integer::load(words + p * Limbs);
   }
 
   // Lists the blocks given by number (root bits above mid bits), as found by another device.
   Statistics open(const std::uint64_t* blocks, std::size_t count, Pool<Limbs>& pool) const {
-    Statistics statistics;
+    static constexpr std::uint8_t kGo = 0;
+    Task task{0, 0, false, pool, &kGo, {}};
     Walk walk;
-    std::optional<std::uint64_t> root;
+    std::optional<std::uint64_t> entered;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint64_t top = blocks[i] >> shape_.mid;
-      if (root != top) {
-        enter_root(top, walk);
-        root = top;
+      const std::uint64_t root = blocks[i] >> shape_.mid;
+      if (entered != root) {
+        enter_root(node_of(root), code_of_root(root), walk);
+        entered = root;
       }
       enter_mid(blocks[i] & ((std::uint64_t{1} << shape_.mid) - 1), walk);
-      visit_block(walk, false, pool, statistics);
+      visit_block(walk, task);
     }
-    return statistics;
+    return task.statistics;
   }
 
  private:
+  // Exact energy of the spins set so far, offset included, and the fields on the positions below.
+  struct Node {
+    Integer energy;
+    std::array<Integer, 64> field;
+  };
+
+  struct Task {
+    std::uint64_t first, last;
+    bool prune;
+    Pool<Limbs>& pool;
+    const volatile std::uint8_t* stop;
+    Statistics statistics;
+  };
+
   struct Walk {
-    std::uint64_t state = 0;  // reported bits of the root spins
-    Integer energy;           // of the root spins alone, offset included
-    std::array<Integer, 64> field;  // exact, on each free spin, from the root
+    std::uint64_t code = 0;  // state as reported, low spins down: the least code of the block
+    std::uint64_t root_code = 0;
+    Node root;
     std::uint64_t mid = 0;
-    std::int64_t base = 0;      // fine energy of the mid spins
-    Fields low_field{};         // fine, from root and mid
-    Longs mid_field[2]{};       // fine, from root and mid
+    std::int64_t base = 0;  // fine energy of the mid spins
+    Fields low_field{};     // fine, from root and mid
+    Longs mid_field[2]{};   // fine, from root and mid
     std::uint64_t version = ~std::uint64_t{0};
+    std::uint64_t last_tie = 0;
     std::int64_t target = 0;  // threshold - energy, in fine units, slack included
     BlockValues block;
   };
@@ -151,32 +226,91 @@ class Search {
     least_pairs_ = least->shifted(shape_.fine_shift, kFar);
     for (int k = 0; k < shape_.mid; ++k) {
       for (int i = 0; i < kLow; ++i) {
-        low_row_[k][i] = static_cast<std::int32_t>(2 * rounded(coupling(kLow + k, i), shape_.fine_shift));
+        low_row_[k][i] =
+            static_cast<std::int32_t>(2 * rounded(coupling(kLow + k, i), shape_.fine_shift));
       }
       for (int m = 0; m < shape_.mid; ++m) {
         if (m != k) {
-          mid_row_[k][m / 8][m % 8] =
-              2 * rounded(coupling(kLow + k, kLow + m), shape_.fine_shift);
+          mid_row_[k][m / 8][m % 8] = 2 * rounded(coupling(kLow + k, kLow + m), shape_.fine_shift);
         }
       }
     }
   }
 
-  void enter_root(std::uint64_t root, Walk& walk) const {
-    const int above = kLow + shape_.mid;
-    walk.energy = offset_;
-    walk.state = 0;
-    for (int p = 0; p < above; ++p) walk.field[p] = fields_[p];
-    for (int p = above; p < shape_.num_spins; ++p) {
-      const bool minus = root >> (p - above) & 1;
-      if (!minus) walk.state |= label_[p];
-      Integer field = fields_[p];
-      for (int q = above; q < p; ++q) {
-        field += coupling(p, q).flipped(root >> (q - above) & 1);
-      }
-      walk.energy += field.flipped(minus);
-      for (int q = 0; q < above; ++q) walk.field[q] += coupling(p, q).flipped(minus);
+  // Sets the spin at position p of `parent` and leaves the result in `child`.
+  void set_spin(int p, bool minus, const Node& parent, Node& child) const {
+    child.energy = parent.energy + parent.field[p].flipped(minus);
+    const Integer* row = &couplings_[static_cast<std::size_t>(p) * shape_.num_spins];
+    for (int q = 0; q < p; ++q) child.field[q] = parent.field[q] + row[q].flipped(minus);
+  }
+
+  // No state below this node, with positions below p open, has a lower energy.
+  Integer bound(const Node& node, int p) const {
+    Integer bound = node.energy + floors_[p];
+    for (int q = 0; q < p; ++q) bound -= node.field[q].flipped(node.field[q].negative());
+    return bound;
+  }
+
+  // Walks the roots of [first, last) whose upper bits are `bits`, with positions below p open.
+  // `code` is the state as reported, open spins down: the least code below this node.
+  void descend(int p, std::uint64_t bits, std::uint64_t code, std::vector<Node>& path, Walk& walk,
+               Task& task) const {
+    const int below = p - kLow - shape_.mid;  // root spins still open
+    const std::uint64_t begin = bits << below;
+    const std::uint64_t end = begin + (std::uint64_t{1} << below);
+    if (!task.statistics.complete || end <= task.first || begin >= task.last) return;
+    if (*task.stop) {
+      task.statistics.complete = false;
+      return;
     }
+    const Node& node = path[p];
+    if (task.prune && task.pool.bounded() && task.pool.excludes(bound(node, p), code)) {
+      const std::uint64_t roots = std::min(end, task.last) - std::max(begin, task.first);
+      task.statistics.blocks += roots << shape_.mid;
+      task.statistics.pruned += roots << shape_.mid;
+      return;
+    }
+    if (below == 0) {
+      enter_root(node, code, walk);
+      walk_blocks(walk, task);
+      return;
+    }
+    // The value that the field prefers first: low states early make a tight threshold.
+    const bool minus_first = !node.field[p - 1].negative();
+    for (const bool minus : {minus_first, !minus_first}) {
+      set_spin(p - 1, minus, node, path[p - 1]);
+      descend(p - 1, bits << 1 | minus, code | code_of(p - 1, minus), path, walk, task);
+    }
+  }
+
+  Node node_of(std::uint64_t root) const {
+    const int above = kLow + shape_.mid;
+    Node node;
+    node.energy = offset_;
+    std::copy(fields_.begin(), fields_.end(), node.field.begin());
+    for (int p = shape_.num_spins - 1; p >= above; --p) {
+      Node child;
+      set_spin(p, root >> (p - above) & 1, node, child);
+      node = child;
+    }
+    return node;
+  }
+
+  // Bit that a spin contributes to the reported state.
+  std::uint64_t code_of(int p, bool minus) const {
+    return (minus ? 0 : label_[p]) ^ (gauge_ & label_[p]);
+  }
+
+  std::uint64_t code_of_root(std::uint64_t root) const {
+    const int above = kLow + shape_.mid;
+    std::uint64_t code = 0;
+    for (int p = above; p < shape_.num_spins; ++p) code |= code_of(p, root >> (p - above) & 1);
+    return code;
+  }
+
+  void enter_root(const Node& node, std::uint64_t code, Walk& walk) const {
+    walk.root = node;
+    walk.root_code = code;
     walk.version = ~std::uint64_t{0};
     enter_mid(0, walk);
   }
@@ -185,11 +319,13 @@ class Search {
   void enter_mid(std::uint64_t mid, Walk& walk) const {
     walk.mid = mid;
     walk.base = 0;
+    walk.code = walk.root_code;
+    for (int k = 0; k < shape_.mid; ++k) walk.code |= code_of(kLow + k, mid >> k & 1);
     for (int i = 0; i < kLow; ++i) {
-      walk.low_field[i] = static_cast<std::int32_t>(rounded(walk.field[i], shape_.fine_shift));
+      walk.low_field[i] = static_cast<std::int32_t>(rounded(walk.root.field[i], shape_.fine_shift));
     }
     for (int k = 0; k < shape_.mid; ++k) {
-      walk.mid_field[k / 8][k % 8] = rounded(walk.field[kLow + k], shape_.fine_shift);
+      walk.mid_field[k / 8][k % 8] = rounded(walk.root.field[kLow + k], shape_.fine_shift);
     }
     for (int k = 0; k < shape_.mid; ++k) {
       const int s = spin(mid, k);
@@ -200,23 +336,19 @@ class Search {
     }
   }
 
-  void walk_blocks(Walk& walk, bool prune, Pool<Limbs>& pool, Statistics& statistics,
-                   const volatile std::uint8_t* stop) const {
+  void walk_blocks(Walk& walk, Task& task) const {
     const std::uint64_t blocks = std::uint64_t{1} << shape_.mid;
     for (std::uint64_t i = 1;; ++i) {
-      visit_block(walk, prune, pool, statistics);
+      visit_block(walk, task);
       if (i == blocks) break;
-      if ((i & 1023) == 0 && *stop) {
-        statistics.complete = false;
-        break;
-      }
       flip(__builtin_ctzll(i), walk);
     }
-    statistics.blocks += blocks;
+    task.statistics.blocks += blocks;
   }
 
   void flip(int k, Walk& walk) const {
     walk.mid ^= std::uint64_t{1} << k;
+    walk.code ^= label_[kLow + k];
     const bool minus = walk.mid >> k & 1;
     const std::int64_t twice = 2 * walk.mid_field[k / 8][k % 8];
     if (minus) {
@@ -232,21 +364,26 @@ class Search {
     }
   }
 
-  void visit_block(Walk& walk, bool prune, Pool<Limbs>& pool, Statistics& statistics) const {
+  void visit_block(Walk& walk, Task& task) const {
+    Pool<Limbs>& pool = task.pool;
     if (walk.version != pool.version()) {
       walk.version = pool.version();
       walk.target = kFar;
+      walk.last_tie = ~std::uint64_t{0};
       if (pool.bounded()) {
-        walk.target = (pool.threshold() - walk.energy).shifted(shape_.fine_shift, kFar) + shape_.slack;
+        if (shape_.fine_shift == 0) walk.last_tie = pool.last_tie();
+        walk.target =
+            (pool.threshold() - walk.root.energy).shifted(shape_.fine_shift, kFar) + shape_.slack;
       }
     }
-    const std::int64_t room = walk.target - walk.base;
-    if (prune) {
+    // A block whose codes all come after the last tie has to beat the threshold strictly.
+    const std::int64_t room = walk.target - walk.base - (walk.code > walk.last_tie);
+    if (task.prune) {
       const Fields magnitude = walk.low_field < 0 ? -walk.low_field : walk.low_field;
       std::int32_t sum = 0;
       for (int i = 0; i < 16; ++i) sum += magnitude[i];
       if (least_pairs_ - sum > room) {
-        ++statistics.pruned;
+        ++task.statistics.pruned;
         return;
       }
     }
@@ -258,20 +395,18 @@ class Search {
     const std::int16_t least = block_minimum(tables_, walk.block);
     const std::int64_t cut = room >> shape_.filter_shift;
     if (least <= cut) {
-      ++statistics.opened;
-      open_block(walk, static_cast<int>(std::min<std::int64_t>(cut, 32767)), pool, statistics);
+      ++task.statistics.opened;
+      open_block(walk, static_cast<int>(std::min<std::int64_t>(cut, 32767)), task);
     }
   }
 
-  void open_block(Walk& walk, int cut, Pool<Limbs>& pool, Statistics& statistics) const {
-    std::uint64_t upper = walk.state;
-    Integer base = walk.energy;
+  void open_block(const Walk& walk, int cut, Task& task) const {
+    Integer base = walk.root.energy;
     std::array<Integer, kLow> field;
-    for (int i = 0; i < kLow; ++i) field[i] = walk.field[i];
+    for (int i = 0; i < kLow; ++i) field[i] = walk.root.field[i];
     for (int k = 0; k < shape_.mid; ++k) {
       const bool minus = walk.mid >> k & 1;
-      if (!minus) upper |= label_[kLow + k];
-      Integer own = walk.field[kLow + k];
+      Integer own = walk.root.field[kLow + k];
       for (int m = 0; m < k; ++m) own += coupling(kLow + k, kLow + m).flipped(walk.mid >> m & 1);
       base += own.flipped(minus);
       for (int i = 0; i < kLow; ++i) field[i] += coupling(kLow + k, i).flipped(minus);
@@ -279,10 +414,10 @@ class Search {
     for (int x = 0; x < kStatesA; ++x) {
       if (walk.block.lowest[x] > cut) continue;
       Integer energy_x = base + exact_a_[x];
-      std::uint64_t state_x = upper;
+      std::uint64_t state_x = walk.code;
       for (int i = 0; i < kSpinsA; ++i) {
         energy_x += field[i].flipped(spin(x, i) < 0);
-        if (spin(x, i) > 0) state_x |= label_[i];
+        state_x |= code_of(i, spin(x, i) < 0);
       }
       for (int b = 0; b < kStatesB; ++b) {
         if (walk.block.at(tables_, x, b) > cut) continue;
@@ -290,10 +425,10 @@ class Search {
         std::uint64_t state = state_x;
         for (int j = 0; j < kSpinsB; ++j) {
           energy += (field[kSpinsA + j] + exact_cross_[j][x]).flipped(spin(b, j) < 0);
-          if (spin(b, j) > 0) state |= label_[kSpinsA + j];
+          state |= code_of(kSpinsA + j, spin(b, j) < 0);
         }
-        ++statistics.candidates;
-        pool.offer(energy, state ^ gauge_);
+        ++task.statistics.candidates;
+        task.pool.offer(energy, state);
       }
     }
   }
@@ -302,6 +437,7 @@ class Search {
   std::uint64_t gauge_;
   Integer offset_;
   std::vector<Integer> fields_, couplings_;
+  std::vector<Integer> floors_;  // [p]: no pair energy of the spins below position p is lower
   std::vector<std::uint64_t> label_;
   BlockTables tables_;
   std::int64_t least_pairs_ = 0;  // least pair energy inside a block, in fine units, rounded down
@@ -320,6 +456,9 @@ class AnySearch {
                          std::optional<Vector<std::uint64_t>> threshold,
                          std::optional<Vector<std::uint64_t>> window, bool prune,
                          Vector<std::uint8_t> stop) const = 0;
+  virtual int raise_floors(int limit, double seconds) = 0;
+  virtual nb::object floors() const = 0;
+  virtual void set_floors(Matrix<std::uint64_t> words) = 0;
   virtual nb::object open(Vector<std::uint64_t> blocks, std::size_t wanted,
                           std::optional<Vector<std::uint64_t>> threshold,
                           std::optional<Vector<std::uint64_t>> window) const = 0;
@@ -336,8 +475,25 @@ class SearchOf final : public AnySearch {
 
   nb::object run(std::uint64_t first, std::uint64_t last, std::size_t wanted, Words threshold,
                  Words window, bool prune, Vector<std::uint8_t> stop) const override {
-    return collect(wanted, threshold, window,
-                   [&](Pool<Limbs>& pool) { return search_.run(first, last, prune, pool, stop.data()); });
+    return collect(wanted, threshold, window, [&](Pool<Limbs>& pool) {
+      return search_.run(first, last, prune, pool, stop.data());
+    });
+  }
+
+  int raise_floors(int limit, double seconds) override {
+    nb::gil_scoped_release release;
+    return search_.raise_floors(limit, seconds);
+  }
+
+  void set_floors(Matrix<std::uint64_t> words) override { search_.set_floors(words.data()); }
+
+  nb::object floors() const override {
+    std::vector<std::uint64_t> words(search_.floors().size() * Limbs);
+    for (std::size_t p = 0; p < search_.floors().size(); ++p) {
+      search_.floors()[p].store(words.data() + p * Limbs);
+    }
+    const std::size_t count = search_.floors().size();
+    return nb::cast(to_numpy(std::move(words), {count, Limbs}));
   }
 
   nb::object open(Vector<std::uint64_t> blocks, std::size_t wanted, Words threshold,
@@ -394,10 +550,10 @@ nb::object merge_spectra(Vector<std::uint64_t> left_states, Matrix<std::uint64_t
     std::size_t i = 0, j = 0;
     for (std::size_t n = 0; n < count; ++n) {
       const bool take_left =
-          j == rights || (i < lefts && !(at(right_energies, right_states, j) <
-                                         at(left_energies, left_states, i)));
-      const auto next = take_left ? at(left_energies, left_states, i++)
-                                  : at(right_energies, right_states, j++);
+          j == rights ||
+          (i < lefts && !(at(right_energies, right_states, j) < at(left_energies, left_states, i)));
+      const auto next =
+          take_left ? at(left_energies, left_states, i++) : at(right_energies, right_states, j++);
       states[n] = next.state;
       next.energy.store(energies.data() + n * Limbs);
     }
@@ -408,8 +564,9 @@ nb::object merge_spectra(Vector<std::uint64_t> left_states, Matrix<std::uint64_t
 
 std::unique_ptr<AnySearch> make_search(int mid, int fine_shift, int filter_shift,
                                        std::int64_t slack, Matrix<std::uint64_t> fields,
-                                       Matrix<std::uint64_t> couplings, Vector<std::uint64_t> offset,
-                                       Vector<std::int64_t> label, std::uint64_t gauge) {
+                                       Matrix<std::uint64_t> couplings,
+                                       Vector<std::uint64_t> offset, Vector<std::int64_t> label,
+                                       std::uint64_t gauge) {
   const Shape shape{static_cast<int>(label.shape(0)), mid, fine_shift, filter_shift, slack};
   return for_width(offset.shape(0), [&]<int Limbs>() -> std::unique_ptr<AnySearch> {
     return std::make_unique<SearchOf<Limbs>>(shape, fields.data(), couplings.data(), offset.data(),
@@ -426,14 +583,19 @@ void bind_kernel(nb::module_& module) {
       .def("run", &AnySearch::run, nb::arg("first"), nb::arg("last"), nb::arg("wanted"),
            nb::arg("threshold").none(), nb::arg("window").none(), nb::arg("prune"), nb::arg("stop"),
            "Search the roots first to last-1.")
+      .def("raise_floors", &AnySearch::raise_floors, nb::arg("limit"), nb::arg("seconds"),
+           "Tighten the bounds of the tree; returns the position reached.")
+      .def("floors", &AnySearch::floors, "Lower bounds on the pair energy below each position.")
+      .def("set_floors", &AnySearch::set_floors, nb::arg("words"), "Take bounds found before.")
       .def("open", &AnySearch::open, nb::arg("blocks"), nb::arg("wanted"),
-           nb::arg("threshold").none(), nb::arg("window").none(), "List the blocks given by number.");
+           nb::arg("threshold").none(), nb::arg("window").none(),
+           "List the blocks given by number.");
   module.def("merge_spectra", &merge_spectra, nb::arg("left_states"), nb::arg("left_energies"),
              nb::arg("right_states"), nb::arg("right_energies"), nb::arg("wanted"),
              "The lowest states of two lists, both in spectral order.");
-  module.def("spectrum_search", &make_search, nb::arg("mid"),
-             nb::arg("fine_shift"), nb::arg("filter_shift"), nb::arg("slack"), nb::arg("fields"),
-             nb::arg("couplings"), nb::arg("offset"), nb::arg("label"), nb::arg("gauge"),
+  module.def("spectrum_search", &make_search, nb::arg("mid"), nb::arg("fine_shift"),
+             nb::arg("filter_shift"), nb::arg("slack"), nb::arg("fields"), nb::arg("couplings"),
+             nb::arg("offset"), nb::arg("label"), nb::arg("gauge"),
              "Prepare a search over the blocks of one model.");
 }
 

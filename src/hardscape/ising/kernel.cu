@@ -1,9 +1,11 @@
-// Exhaustive search for the lowest states of an Ising model on CUDA: finds the blocks worth opening.
+// Exhaustive search for the lowest states of an Ising model on CUDA: finds the blocks worth
+// opening.
 //
-// One thread walks the mid spins of one root by a Gray code; a block is the 2^(A+B) states that share all
-// other spins. In filter units E(x, b) = u[x] + TABLE[b][x] + e[b]: u and e hold the block's fields, TABLE the
-// couplings inside a block. Two states x share a register as signed 16-bit halves. `instance.cuh`, generated
-// for the instance, holds the sizes and tables, so that unrolled loops see constants.
+// One thread walks the mid spins of one root by a Gray code; a block is the 2^(A+B) states that
+// share all other spins. In filter units E(x, b) = u[x] + TABLE[b][x] + e[b]: u and e hold the
+// block's fields, TABLE the couplings inside a block. Two states x share a register as signed
+// 16-bit halves. `instance.cuh`, generated for the instance, holds the sizes and tables, so that
+// unrolled loops see constants.
 #include "instance.cuh"
 
 namespace {
@@ -22,7 +24,8 @@ struct Walk {
   int field[kLow];
 };
 
-__device__ __forceinline__ void enter(const int64* prefix, uint64 root, Walk& walk, int64* mid_field) {
+__device__ __forceinline__ void enter(const int64* prefix, uint64 root, Walk& walk,
+                                      int64* mid_field) {
   walk.base = prefix[1];
   const int64* low = prefix + 2;
   const int64* mid = low + kLow;
@@ -91,10 +94,12 @@ __device__ __forceinline__ int block_minimum(const int* field) {
 
 }  // namespace
 
-// Searches the roots from `first` on, one a thread. prefix: target, base, then the fields on low, mid and root spins, from the spins above;
-// all in fine units. `count` may pass `capacity`: then blocks were dropped and the caller runs again.
+// Searches the roots from `first` on, one a thread. prefix: target, base, then the fields on low,
+// mid and root spins, from the spins above; all in fine units. `count` may pass `capacity`: then
+// blocks were dropped and the caller runs again.
 extern "C" __global__ void __launch_bounds__(kThreads)
-    spectrum_search(const int64* prefix, uint64* blocks, unsigned* count, unsigned capacity, int prune, uint64 first) {
+    spectrum_search(const int64* prefix, uint64* blocks, unsigned* count, unsigned capacity,
+                    int prune, uint64 first) {
   extern __shared__ int64 mid_fields[];
   int64* mid_field = mid_fields + threadIdx.x;
   const uint64 root = first + blockIdx.x * static_cast<uint64>(blockDim.x) + threadIdx.x;

@@ -37,6 +37,12 @@ class Pool {
   bool bounded() const { return limit_.has_value(); }
   // No state above this energy can belong to the answer. Only when bounded().
   const Integer& threshold() const { return limit_->energy; }
+  // Largest state that is wanted at the threshold. Only when bounded().
+  std::uint64_t last_tie() const { return limit_->state; }
+  // Whether nothing with at least this energy and this code is wanted. Only when bounded().
+  bool excludes(const Integer& energy, std::uint64_t state) const {
+    return *limit_ < Candidate<Limbs>{energy, state};
+  }
   // Grows by one with each tightening, so that loops see when to look again.
   std::uint64_t version() const { return version_; }
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,12 +24,19 @@ if TYPE_CHECKING:
 
 __all__ = ["COUNTERS", "SpectrumWork", "first_state"]
 
-#: Spins of a block of the CPU kernel, and the most spins between two roots of it.
-_LOW, _MID = 14, 14
-#: A chunk has between 2**14 and 2**40 states, and there are 64 of them if N allows.
-_CHUNK_BITS, _CHUNKS_BITS = (14, 40), 6
-#: Smallest chunk for a GPU: a warp of roots of its blocks of 2**12 states.
-CUDA_CHUNK_BITS = 17
+#: Spins of a block of the CPU kernel.
+_LOW = 14
+#: Spins walked by Gray code below a root: few where the tree above cuts branches, more where it only costs.
+_MID = {True: 4, False: 10}
+#: There are at least 64 chunks if N allows, and more where one would exceed 2**40 states; at most 4096
+#: where most of them are excluded by a bound.
+_CHUNK_BITS, _CHUNKS_BITS, _MOST_CHUNKS_BITS = 40, 6, 12
+#: States near the gauge state that are searched for a first threshold.
+_THRESHOLD_BITS = 26
+#: Floors are raised for all positions but the last ones, whose nodes are few, and this long at most.
+_UNRAISED, _RAISE_SECONDS = 8, 5.0
+#: Spins of a block on CUDA, and the smallest chunk for it: a warp of roots.
+_CUDA_LOW, CUDA_CHUNK_BITS = 12, 17
 #: Counters that partials carry: blocks, blocks excluded by their bound, blocks listed, candidates.
 COUNTERS = ("blocks", "pruned", "opened", "candidates")
 
@@ -66,6 +74,8 @@ class SpectrumWork(Work):
         Skip blocks by a lower bound on their energy.
     threshold : int or None
         Exact energy that no wanted state lies above; a hint.
+    floors : tuple of int
+        Lower bounds on the pair energy of the spins below each position; a hint, or empty.
     """
 
     name = "ising.spectrum"
@@ -78,6 +88,7 @@ class SpectrumWork(Work):
     window: int | None
     prune: bool
     threshold: int | None = None
+    floors: tuple[int, ...] = ()
 
     def digest(self) -> str:
         """Hash of the model, of what is wanted and of the gauge, which shapes the chunks."""
@@ -93,8 +104,10 @@ class SpectrumWork(Work):
     def chunk_bits(self) -> int:
         """A chunk has ``2**chunk_bits`` states."""
         free = self.geometry.free
-        least, most = _CHUNK_BITS
-        return min(free, max(least, min(most, free - _CHUNKS_BITS)))
+        bits = max(_LOW, min(free - _CHUNKS_BITS, _CHUNK_BITS))
+        if self.prune:
+            bits = max(bits, free - _MOST_CHUNKS_BITS)
+        return min(bits, free)
 
     def shards(self) -> Sequence[Shard]:
         """Chunks of states, by position."""
@@ -104,8 +117,11 @@ class SpectrumWork(Work):
     @cached_property
     def layout(self) -> Layout:
         """Widths and scales of the CPU kernel."""
-        mid = min(_MID, self.chunk_bits - _LOW)
-        return Layout.build(self.geometry, _LOW, mid, _LOW + mid)
+        mid = min(_MID[self.prune], self.chunk_bits - _LOW)
+        layout = Layout.build(self.geometry, _LOW, mid, _LOW + mid)
+        if self.floors:
+            layout.search.set_floors(to_limbs(self.floors, self.terms.limbs))
+        return layout
 
     @cached_property
     def cuda(self) -> CudaSearch:
@@ -164,41 +180,52 @@ class SpectrumWork(Work):
         everything = self.partial(codes[order], energies[order], [0, 0, 0, len(codes)])
         return self.merge(everything, self.nothing())
 
-    def with_threshold(self) -> SpectrumWork:
-        """Search the first roots, those nearest to the gauge state, for a threshold for all the rest."""
+    def prepared(self) -> SpectrumWork:
+        """Find floors, and a threshold near the gauge state: hints that all chunks profit from."""
         if self.geometry.free < _LOW:
             return self
+        search = self.layout.search
+        floors: tuple[int, ...] = ()
+        if self.prune:
+            search.raise_floors(self.terms.num_spins - _UNRAISED, _RAISE_SECONDS)
+            floors = tuple(from_limbs(search.floors()))
         stop = np.zeros(1, dtype=np.uint8)
-        energies = self.search_roots(0, 1, None, stop).partial["energies"]
-        limit = self.limit({"energies": energies})
-        return replace(self, threshold=limit)
+        roots = min(1 << (_THRESHOLD_BITS - _LOW - self.layout.mid), 1 << (self.geometry.free - _LOW - self.layout.mid))
+        limit = self.limit(self.search_roots(0, roots, None, stop).partial)
+        return replace(self, threshold=limit, floors=floors)
 
-    def sample_rate(self, device: Device, seconds: float) -> float:
-        """States a second of one lane, from chunks (or roots) spread over the whole range."""
-        stop = np.zeros(1, dtype=np.uint8)
-        context = Context(device, None, stop)
+    def estimate_seconds(self, device: Device, seconds: float) -> float:
+        """Time of one lane for all chunks, from the first one and a sample of the others.
+
+        Chunks near the gauge state, the first, hold most of the low states and take longest.
+        """
         shards = self.shards()
-        if self.geometry.free < _LOW or self.on_gpu(device):
-            self.run(shards[0], context)  # compiles
-            parts: list[Callable[[], Any]] = [
-                partial(self.run, shards[i], context) for i in _spread(len(shards))
-            ]
-            size = 1 << self.chunk_bits
-        else:
-            bits = self.layout.low + self.layout.mid
-            parts = [
-                partial(self.search_roots, root, root + 1, self.threshold, stop)
-                for root in _spread(1 << (self.geometry.free - bits))
-            ]
-            size = 1 << bits
+        if self.on_gpu(device):
+            self.run(shards[0], Context(device, None, np.zeros(1, dtype=np.uint8)))  # compiles
+        first = self._timed([shards[0]], device, seconds / 3)
+        if len(shards) == 1:
+            return first
+        others = [shards[i] for i in _spread(len(shards)) if i]
+        return first + self._timed(others, device, seconds) * (len(shards) - 1)
+
+    def _timed(self, shards: Sequence[Shard], device: Device, seconds: float) -> float:
+        """Mean time of a chunk, from as many as `seconds` allow; the last may be partial."""
+        stop = np.zeros(1, dtype=np.uint8)
+        timer = threading.Timer(seconds, stop.fill, (1,))
+        timer.start()
         began = time.perf_counter()
-        done = 0
-        for part in parts:
-            part()
-            done += 1
-            if time.perf_counter() - began > seconds:
-                break
-        return (done * size << self.geometry.symmetric) / (time.perf_counter() - began)
+        done = 0.0
+        try:
+            for shard in shards:
+                result = self.run(shard, Context(device, None, stop))
+                blocks = int(result.partial["counters"][0])
+                total = len(shard) >> (_CUDA_LOW if self.on_gpu(device) else _LOW)
+                done += 1.0 if result.complete else blocks / total
+                if stop[0]:
+                    break
+        finally:
+            timer.cancel()
+        return (time.perf_counter() - began) / max(done, 1e-300)
 
     def word(self, value: int | None) -> NDArray[np.uint64] | None:
         """Two's complement words of one integer, or None."""
@@ -239,8 +266,7 @@ class SpectrumWork(Work):
 
 def _spread(count: int) -> list[int]:
     """Up to 4096 numbers below `count`, all over the range, in an order without trend."""
-    step = max(1, count // 4096) | 1
-    return [(i * 2654435761 * step + count // 3) % count for i in range(min(count, 4096))]
+    return [(i * 2654435761 + count // 3) % count for i in range(min(count, 4096))]
 
 
 def _count_up_to(energies: NDArray[np.uint64], top: int) -> int:

@@ -24,8 +24,8 @@ __all__ = ["Estimate", "MAX_SPINS", "MAX_STATES", "estimate", "spectrum"]
 MAX_SPINS = 64
 #: Most states that one call lists: 2**24.
 MAX_STATES = 1 << 24
-#: From this many states on, "auto" takes a GPU: starting one costs about a second.
-_GPU_STATES_BITS = 36
+#: From this many spins on, "auto" takes a GPU when every state is visited: starting one costs a second.
+_GPU_SPINS = 36
 
 
 def spectrum(
@@ -57,7 +57,8 @@ def spectrum(
     window : float, optional
         List only states with energy at most this much above the ground state.
     device : str
-        "auto" (a GPU if there is one and N is 36 or more), "cpu", "cuda" (all GPUs), "cuda:0", "cuda:0,1".
+        "cpu", "cuda" (all GPUs), "cuda:0", "cuda:0,1", or "auto": the CPU, but a GPU if there is one,
+        N is 36 or more and `prune` is False.
     threads : int, optional
         CPU threads, by default all.
     seed : int, optional
@@ -105,9 +106,8 @@ def spectrum(
     began = time.perf_counter()
     ising = Ising.from_any(model)
     work = _prepare(ising, num_states, window, seed, prune)
-    big = ising.num_spins >= _GPU_STATES_BITS
-    devices = resolve(device, threads=threads, big_enough=big)
-    work = work.with_threshold()
+    devices = _devices(device, threads, ising, prune)
+    work = work.prepared()
     outcome = run(
         work,
         devices=devices,
@@ -119,7 +119,7 @@ def spectrum(
     limit = MAX_STATES if num_states is None and window is not None else work.wanted - 1
     result = _result(ising, work, outcome, limit, devices, began)
     if outcome.stopped in ("SIGINT", "SIGTERM"):
-        raise Interrupted(2 if outcome.stopped == "SIGINT" else 15, result)
+        raise Interrupted(outcome.signum, result)
     if num_states is None and window is not None and result.num_states >= MAX_STATES:
         raise BudgetError(
             f"more than {MAX_STATES} states lie within window={window} of the ground state; "
@@ -167,14 +167,22 @@ def estimate(
     Takes the arguments of :func:`spectrum`, and about `sample_seconds` (more on a GPU that has to compile).
     """
     ising = Ising.from_any(model)
-    work = _prepare(ising, num_states, window, seed, prune).with_threshold()
-    devices = resolve(device, threads=threads, big_enough=ising.num_spins >= _GPU_STATES_BITS)
-    lane = work.sample_rate(devices[0], sample_seconds)
-    rate = lane * len(devices)
+    work = _prepare(ising, num_states, window, seed, prune).prepared()
+    devices = _devices(device, threads, ising, prune)
+    lane = work.estimate_seconds(devices[0], sample_seconds)
+    seconds = lane / len(devices)
     states = 1 << ising.num_spins
     pools = len(devices) * 2 + 2
     memory = pools * work.wanted * 8 * (1 + ising.exact.limbs)
-    return Estimate(states, states / rate, memory, rate, _describe(devices))
+    return Estimate(states, seconds, memory, states / seconds, _describe(devices))
+
+
+def _devices(
+    device: str | Device, threads: int | None, ising: Ising, prune: bool
+) -> tuple[Device, ...]:
+    # The tree of bounds, which only the CPU walks, leaves too little for a GPU.
+    big = not prune and ising.num_spins >= _GPU_SPINS
+    return resolve(device, threads=threads, big_enough=big)
 
 
 def _prepare(

@@ -1,4 +1,5 @@
-// The Python module of one instruction-set level: what this processor supports, and every family's kernels.
+// The Python module of one instruction-set level: what this processor supports, and every family's
+// kernels.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -10,6 +11,7 @@ namespace nb = nanobind;
 
 namespace hardscape::ising {
 void bind_anneal(nb::module_& module);
+void bind_density(nb::module_& module);
 void bind_exact(nb::module_& module);
 void bind_kernel(nb::module_& module);
 }  // namespace hardscape::ising
@@ -41,6 +43,7 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   module.def("supported_levels", &supported_levels,
              "Instruction-set levels that this processor runs, widest first.");
   hardscape::ising::bind_anneal(module);
+  hardscape::ising::bind_density(module);
   hardscape::ising::bind_exact(module);
   hardscape::ising::bind_kernel(module);
 }

@@ -1,6 +1,6 @@
-// Random numbers as a pure function of (seed, stream, purpose, counter): SplitMix64's output function
-// (Steele, Lea, Flood, OOPSLA 2014) over a Weyl sequence whose start is a hash of the key. Integers only, so
-// that host and device agree, and so do any number of workers.
+// Random numbers as a pure function of (seed, stream, purpose, counter): SplitMix64's output
+// function (Steele, Lea, Flood, OOPSLA 2014) over a Weyl sequence whose start is a hash of the key.
+// Integers only, so that host and device agree, and so do any number of workers.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,8 @@ auto for_width(std::size_t limbs, Body&& body) {
     case 36:
       return body.template operator()<36>();
   }
-  throw std::invalid_argument("integers of " + std::to_string(limbs) + " words are not compiled in");
+  throw std::invalid_argument("integers of " + std::to_string(limbs) +
+                              " words are not compiled in");
 }
 
 }  // namespace hardscape

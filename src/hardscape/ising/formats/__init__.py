@@ -201,13 +201,15 @@ def read(
     InputError
         If `format`, `base` or `convention` has a value that is not accepted.
     """
-    chosen = None if format is None else _named(format)
-    if chosen is not None:
+    name = _by_name(path_of(path)) if format is None else format
+    if name is None:
+        source = load(path)
+        chosen = FORMATS[_by_content(source)]
         options = chosen.options(base, convention, chosen.read_bases)
-    source = load(path)
-    if chosen is None:
-        chosen = FORMATS[_by_name(path_of(path)) or _by_content(source)]
+    else:
+        chosen = _named(name)
         options = chosen.options(base, convention, chosen.read_bases)
+        source = load(path)
     try:
         return chosen.parse(source, options)
     except FormatError:

@@ -1,0 +1,45 @@
+"""Sphinx settings."""
+
+from dataclasses import is_dataclass
+
+from sphinx.application import Sphinx
+
+from hardscape.version import __version__
+
+project = "hardscape"
+author = "The hardscape authors"
+copyright = "2026, The hardscape authors"
+release = version = __version__
+
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = f"hardscape {release}"
+
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+
+# In docstrings `x` is a name of the code, resolvable or not.
+default_role = "code"
+numpydoc_show_class_members = False
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 80
+
+# The documents build without a network, so names of other projects are not looked up.
+nitpick_ignore_regex = [
+    (r"py:.*", r"(numpy|np|collections|concurrent|pathlib|fractions|types|typing|cupy|dimod)\..*"),
+    (r"py:class", r"NDArray|ArrayLike"),
+]
+
+
+def without_fields(
+    app: object, what: str, name: str, obj: object, options: object, *signature: str | None
+) -> tuple[str | None, ...]:
+    """Leave out the signature of a dataclass, which repeats its attributes less legibly."""
+    return ("", None) if what == "class" and is_dataclass(obj) else signature
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("autodoc-process-signature", without_fields)

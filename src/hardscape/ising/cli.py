@@ -1,0 +1,362 @@
+"""The commands of the Ising family: ``hardscape spectrum``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import App, Group, Parameter
+
+from hardscape.engine.progress import duration
+from hardscape.errors import BudgetError, InputError, Interrupted
+from hardscape.ising import spectrum as find_spectrum
+from hardscape.ising.model import Ising
+from hardscape.ising.result import Spectrum
+from hardscape.ising.spectrum import MAX_SPINS, Estimate, estimate
+from hardscape.terminal import fact_table, note, print_json, print_parts
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["register"]
+
+#: From this many spins on, a search may take long enough to be worth estimating first.
+_ESTIMATED_FROM = 36
+#: Seconds that a search may take without being asked for.
+_UNASKED_SECONDS = 600.0
+#: States that the table lists.
+_ROWS = 20
+
+_MODEL, _SEARCH, _MPS, _OUTPUT = (
+    Group(name, sort_key=i)
+    for i, name in enumerate(
+        ("Model", "Search", "Matrix product states (--method mps)", "Output"), start=1
+    )
+)
+_Flag = Annotated[bool, Parameter(negative="")]
+
+
+@Parameter(name="*", group=_MODEL)
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """How to read the file.
+
+    Attributes
+    ----------
+    format
+        coo, biqmac, rudy, qubo, bqm-json or npz, where suffix and content do not tell.
+    base
+        First index of a text format, 0 or 1, where it is not the format's own.
+    convention
+        Signs of a coo file: dimod's E = sum J s s + sum h s, or ising, minus the same.
+    """
+
+    format: str | None = None
+    base: int | None = None
+    convention: Literal["dimod", "ising"] = "dimod"
+
+
+@Parameter(name="*", group=_SEARCH)
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """What to search for, and how.
+
+    Attributes
+    ----------
+    states
+        How many states of lowest energy to list, 100 if neither this nor --window is given.
+    window
+        List only states with energy at most this much above the ground state.
+    method
+        exhaustive is certain and takes up to 64 spins; mps takes more and proves nothing.
+    device
+        auto, cpu, cuda, cuda:0 or cuda:0,1.
+    threads
+        CPU threads, by default all.
+    seed
+        Seed of the search for a first low state; it never changes the answer.
+    time_limit
+        Seconds after which the best so far is printed, not certified.
+    checkpoint
+        File that records finished parts; the same command resumes from it.
+    prune
+        Skip blocks of states that a lower bound excludes; --no-prune visits every state.
+    """
+
+    states: int | None = None
+    window: float | None = None
+    method: Literal["exhaustive", "mps"] = "exhaustive"
+    device: str = "auto"
+    threads: int | None = None
+    seed: int | None = None
+    time_limit: float | None = None
+    checkpoint: Path | None = None
+    prune: bool = True
+
+
+@Parameter(name="*", group=_MPS)
+@dataclass(frozen=True, kw_only=True)
+class MpsOptions:
+    """Settings of the matrix-product-state solver.
+
+    Attributes
+    ----------
+    bond_dimension
+        Largest bond dimension D, by default 128.
+    beta
+        Inverse temperature that the evolution reaches, in 1/energy, by default 1.
+    dbeta
+        Its step, by default 0.25.
+    """
+
+    bond_dimension: int | None = None
+    beta: float | None = None
+    dbeta: float | None = None
+
+
+@Parameter(name="*", group=_OUTPUT)
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What to print.
+
+    Attributes
+    ----------
+    estimate
+        Print states, time and memory that the search would take here, and stop.
+    yes
+        Search even if that is estimated to take more than ten minutes.
+    json
+        Print one JSON object on standard output, with all states, and nothing else there.
+    plot
+        Also draw the levels into this file: .png, .pdf or .svg.
+    """
+
+    estimate: _Flag = False
+    yes: _Flag = False
+    json: _Flag = False
+    plot: Path | None = None
+
+
+_DEFAULT_MODEL, _DEFAULT_SEARCH = ModelOptions(), SearchOptions()
+_DEFAULT_MPS, _DEFAULT_OUTPUT = MpsOptions(), OutputOptions()
+
+
+def register(app: App) -> None:
+    """Add the family's commands to `app`."""
+    app.command(spectrum)
+
+
+def spectrum(
+    file: Path,
+    /,
+    *,
+    model: ModelOptions = _DEFAULT_MODEL,
+    search: SearchOptions = _DEFAULT_SEARCH,
+    mps: MpsOptions = _DEFAULT_MPS,
+    output: OutputOptions = _DEFAULT_OUTPUT,
+) -> None:
+    """Find the states of lowest energy of an Ising model or QUBO, exactly and with a certificate.
+
+    Parameters
+    ----------
+    file
+        The model: coordinate list, Biq Mac, rudy (G-set), qbsolv, dimod JSON or npz, also .gz, .xz.
+    """
+    _check(search, mps, output)
+    ising = Ising.from_file(file, format=model.format, base=model.base, convention=model.convention)
+    if output.estimate:
+        _print_estimate(ising, _estimate(ising, search), output)
+        return
+    try:
+        if search.method == "mps":
+            found = _mps_search(ising, search, mps)
+        else:
+            found = _exhaustive_search(ising, search, output)
+    except Interrupted as stop:
+        if stop.result is not None:
+            _report(ising, stop.result, search, output)
+        raise
+    _report(ising, found, search, output)
+
+
+def _check(search: SearchOptions, mps: MpsOptions, output: OutputOptions) -> None:
+    """Refuse, before the file is read, what cannot work or would be ignored."""
+    exhaustive = search.method == "exhaustive"
+    foreign: dict[str, bool]
+    if exhaustive:
+        foreign = {f"--{name.replace('_', '-')}": x is not None for name, x in vars(mps).items()}
+    else:
+        foreign = {
+            "--window": search.window is not None,
+            "--threads": search.threads is not None,
+            "--seed": search.seed is not None,
+            "--time-limit": search.time_limit is not None,
+            "--checkpoint": search.checkpoint is not None,
+            "--no-prune": not search.prune,
+            "--estimate": output.estimate,
+        }
+    for flag, given in foreign.items():
+        if given:
+            other = "mps" if exhaustive else "exhaustive"
+            raise InputError(f"{flag} is for --method {other}; leave it out, or give that method")
+    if output.plot is not None:
+        from hardscape.ising.plots import check_plot_path
+
+        check_plot_path(output.plot)
+
+
+def _exhaustive_search(ising: Ising, search: SearchOptions, output: OutputOptions) -> Spectrum:
+    unlimited = search.time_limit is None and not output.yes
+    if unlimited and _ESTIMATED_FROM <= ising.num_spins <= MAX_SPINS:
+        cost = _estimate(ising, search)
+        if cost.seconds > _UNASKED_SECONDS:
+            raise BudgetError(
+                f"{ising.num_spins} spins are estimated to take {duration(cost.seconds)} on "
+                f"{cost.device}; --yes searches all the same, --time-limit SECONDS stops earlier, "
+                "--checkpoint FILE makes it resumable"
+            )
+    return find_spectrum(
+        ising,
+        search.states,
+        window=search.window,
+        device=search.device,
+        threads=search.threads,
+        seed=search.seed,
+        time_limit=search.time_limit,
+        checkpoint=search.checkpoint,
+        progress=True,
+        prune=search.prune,
+    )
+
+
+def _estimate(ising: Ising, search: SearchOptions) -> Estimate:
+    return estimate(
+        ising,
+        search.states,
+        window=search.window,
+        device=search.device,
+        threads=search.threads,
+        seed=search.seed,
+        prune=search.prune,
+    )
+
+
+def _mps_search(ising: Ising, search: SearchOptions, mps: MpsOptions) -> Spectrum:
+    from hardscape.ising.mps import mps_spectrum
+
+    given: dict[str, Any] = {name: x for name, x in vars(mps).items() if x is not None}
+    states = 100 if search.states is None else search.states
+    return mps_spectrum(ising, states, device=search.device, **given)
+
+
+def _report(ising: Ising, found: Spectrum, search: SearchOptions, output: OutputOptions) -> None:
+    """Print a result, draw it, and say on standard error why it is not certified."""
+    if output.json:
+        print_json({"command": "spectrum", "method": search.method} | found.to_dict())
+    else:
+        facts = fact_table(_spectrum_facts(ising, found))
+        print_parts(facts, "", _state_table(found), *_omission(found))
+    if not found.certified and found.info.get("stopped"):
+        note(f"not certified: {_shortfall(found)}")
+        if search.checkpoint is not None:
+            note(f"the same command resumes from {search.checkpoint}")
+    if output.plot is not None:
+        from hardscape.ising.plots import draw_levels, save_plot
+
+        save_plot(draw_levels(found), output.plot)
+
+
+def _spectrum_facts(ising: Ising, found: Spectrum) -> Iterator[tuple[str, str]]:
+    yield "model", _describe(ising)
+    if found.levels:
+        ground = found.levels[0]
+        more = "" if ground.complete else " or more"
+        yield "ground energy", f"{ground.energy!r} (degeneracy {ground.count}{more})"
+    yield "gap", "none: only one level is listed" if found.gap is None else repr(found.gap)
+    yield "certified", _certificate(found)
+    if "discarded_weight" in found.info:
+        yield "discarded weight", f"{found.info['discarded_weight']:.2g}"
+    if found.info.get("states_per_second"):
+        yield "rate", f"{found.info['states_per_second']:.3g} states/s"
+    yield "time", _time(found.info["seconds"])
+    yield "device", str(found.info["device"])
+
+
+def _describe(ising: Ising) -> str:
+    kind = "integer" if ising.is_integer else "real"
+    return f"{ising.num_spins} spins, {ising.num_couplings} couplings, {kind} coefficients"
+
+
+def _certificate(found: Spectrum) -> str:
+    """Whether the states are proven to be the lowest, and why."""
+    if found.certified:
+        return f"yes: all 2^{found.num_spins} states are accounted for"
+    if found.info.get("stopped"):
+        return f"no: {_shortfall(found)}"
+    return "no: matrix product states give no certificate"
+
+
+def _shortfall(found: Spectrum) -> str:
+    cause = str(found.info["stopped"]).replace("time_limit", "the time limit")
+    share = found.info["states_searched"] / found.info["states"]
+    return (
+        f"stopped by {cause} with {100 * share:.3g}% of the 2^{found.num_spins} states searched; "
+        "these are the best so far"
+    )
+
+
+def _state_table(found: Spectrum) -> RenderableType:
+    """The first states; character i of a state is spin i, 1 for +1."""
+    from rich.table import Table
+
+    if not found.num_states:
+        return "no states were found"
+    table = Table(
+        caption="state: character i is spin i, 1 for +1, 0 for -1", caption_justify="left"
+    )
+    for name in ("rank", "energy", "level", "degeneracy"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("state", overflow="fold")
+    level, first = 0, 0
+    for rank, (energy, bits) in enumerate(
+        zip(found.energies[:_ROWS].tolist(), _bits(found), strict=True)
+    ):
+        if rank == first + found.levels[level].count:
+            first, level = rank, level + 1
+        here = found.levels[level]
+        count = f"{here.count}" if here.complete else f"{here.count} or more"
+        table.add_row(str(rank + 1), repr(energy), str(level), count if rank == first else "", bits)
+    return table
+
+
+def _bits(found: Spectrum) -> list[str]:
+    return dataclasses.replace(found, states=found.states[:_ROWS]).bit_strings()
+
+
+def _omission(found: Spectrum) -> Iterator[str]:
+    if found.num_states > _ROWS:
+        yield f"and {found.num_states - _ROWS} more; --json prints all states"
+
+
+def _print_estimate(ising: Ising, cost: Estimate, output: OutputOptions) -> None:
+    if output.json:
+        head = {"command": "spectrum", "num_spins": ising.num_spins}
+        print_json(head | dataclasses.asdict(cost))
+    else:
+        print_parts(fact_table(_estimate_facts(ising, cost)))
+
+
+def _estimate_facts(ising: Ising, cost: Estimate) -> Iterator[tuple[str, str]]:
+    yield "model", _describe(ising)
+    yield "states", f"2^{ising.num_spins} = {cost.states}"
+    yield "time", f"about {_time(cost.seconds)}"
+    yield "memory", f"about {cost.memory_bytes / 1e6:.2g} MB for lists of states"
+    yield "rate", f"{cost.states_per_second:.3g} states/s"
+    yield "device", cost.device
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds < 1 else duration(seconds)

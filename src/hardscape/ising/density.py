@@ -1,0 +1,359 @@
+"""The density of states: how many states have each energy, exactly."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hardscape import engine
+from hardscape.arrays import as_float64
+from hardscape.engine import Device, Outcome, Progress, ProgressEvent
+from hardscape.errors import BudgetError, DeviceError, HardscapeError, InputError, Interrupted
+from hardscape.ising.frontier import FrontierWork, plan_frontier
+from hardscape.ising.histogram import MAX_HISTOGRAM_BITS, HistogramWork, choose_eliminated
+from hardscape.ising.levels import LevelTerms
+from hardscape.ising.model import Ising
+
+__all__ = ["DensityOfStates", "density_of_states"]
+
+Method = Literal["auto", "frontier", "exhaustive"]
+
+#: Seconds above which a run here must be asked for by a time limit or a checkpoint.
+_LONG_RUN = 86400.0
+
+
+@dataclass(frozen=True, eq=False)
+class DensityOfStates:
+    r"""The number of states g(E) of every energy level, and the thermodynamics that follows.
+
+    Temperatures are in units of energy: :math:`\beta = 1 / (k_B T)` with :math:`k_B = 1`.
+
+    Attributes
+    ----------
+    energies : float64, shape (L,)
+        Levels that have states, ascending; exact values, rounded once.
+    counts : tuple of int, length L
+        States of each level; they add up to ``2**num_spins``.
+    num_spins : int
+    info : mapping
+        Facts about the computation: ``method``, ``explanation``, ``seconds``, ``shards``.
+    """
+
+    energies: NDArray[np.float64]
+    counts: tuple[int, ...]
+    num_spins: int
+    info: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def num_levels(self) -> int:
+        """Number of levels L."""
+        return len(self.counts)
+
+    @property
+    def ground_energy(self) -> float:
+        """The lowest level."""
+        return float(self.energies[0])
+
+    @property
+    def ground_degeneracy(self) -> int:
+        """States of the lowest level."""
+        return self.counts[0]
+
+    @cached_property
+    def log_counts(self) -> NDArray[np.float64]:
+        """Natural logarithm of the counts: the microcanonical entropy, shape (L,)."""
+        return np.array([math.log(count) for count in self.counts])
+
+    def log_partition(self, beta: ArrayLike) -> NDArray[np.float64]:
+        r"""Logarithm of the partition function, :math:`\ln Z = \ln \sum_E g(E) e^{-\beta E}`.
+
+        Parameters
+        ----------
+        beta : array-like of float, any shape
+            Inverse temperatures; negative ones are allowed, and 0 gives N ln 2.
+
+        Returns
+        -------
+        float64, the shape of `beta`
+            The largest term is factored out, so nothing overflows; the relative error of Z is about
+            1e-16 times the largest of :math:`|\ln g|` and :math:`|\beta E|`.
+
+        Raises
+        ------
+        InputError
+            If some beta is not a finite number, or so large that ``beta * E`` overflows float64.
+        """
+        return self._thermal(beta, lambda b, log_z, _: log_z)
+
+    def mean_energy(self, beta: ArrayLike) -> NDArray[np.float64]:
+        r"""Thermal mean :math:`\langle E \rangle = -\partial \ln Z / \partial \beta`.
+
+        Parameters, shape and errors are those of :meth:`log_partition`.
+        """
+        return self._thermal(beta, lambda b, _, p: p @ self.energies)
+
+    def heat_capacity(self, beta: ArrayLike) -> NDArray[np.float64]:
+        r"""Heat capacity :math:`C = \beta^2 (\langle E^2 \rangle - \langle E \rangle^2)`.
+
+        With :math:`k_B = 1`. The variance is summed around the mean, so it is never negative.
+        Parameters, shape and errors are those of :meth:`log_partition`.
+        """
+
+        def capacity(b: float, _: float, p: NDArray[np.float64]) -> float:
+            # The root first: far levels have p = 0 and deviations whose squares may overflow.
+            deviation = np.sqrt(p) * (b * (self.energies - p @ self.energies))
+            return float(deviation @ deviation)
+
+        return self._thermal(beta, capacity)
+
+    def entropy(self, beta: ArrayLike) -> NDArray[np.float64]:
+        r"""Entropy :math:`S = \ln Z + \beta \langle E \rangle`, with :math:`k_B = 1`.
+
+        Parameters, shape and errors are those of :meth:`log_partition`.
+        """
+        return self._thermal(beta, lambda b, log_z, p: float(log_z + b * (p @ self.energies)))
+
+    def _thermal(
+        self, beta: ArrayLike, value: Callable[[float, float, NDArray[np.float64]], Any]
+    ) -> NDArray[np.float64]:
+        """Evaluate `value(beta, ln Z, probabilities of the levels)` for each beta."""
+        betas = as_float64(beta, "beta")
+        largest = float(np.abs(self.energies).max())
+        result = np.empty(betas.shape)
+        for where, b in np.ndenumerate(betas):
+            if not math.isfinite(float(b) * 2 * largest):
+                raise InputError(f"beta={b} times an energy of {largest} overflows float64")
+            exponents = self.log_counts - b * self.energies
+            top = exponents.max()
+            weights = np.exp(exponents - top)
+            total = weights.sum()
+            result[where] = value(float(b), float(top + math.log(total)), weights / total)
+        return result
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: what :meth:`to_json` writes."""
+        return {
+            "num_spins": self.num_spins,
+            "num_levels": self.num_levels,
+            "energies": self.energies.tolist(),
+            "counts": list(self.counts),
+            **{key: self.info.get(key) for key in ("method", "explanation", "seconds")},
+        }
+
+    def to_json(self) -> str:
+        """One JSON object; counts are integers of any length, floats read back unchanged."""
+        return json.dumps(self.to_dict())
+
+    def __repr__(self) -> str:
+        return (
+            f"<DensityOfStates: {self.num_spins} spins, {self.num_levels} levels, "
+            f"E0={self.ground_energy!r} (x{self.ground_degeneracy})>"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.energies, self.counts, self.num_spins, dict(self.info))
+
+
+def _rebuild(
+    energies: NDArray[np.float64], counts: tuple[int, ...], num_spins: int, info: dict[str, Any]
+) -> DensityOfStates:
+    return DensityOfStates(energies, counts, num_spins, MappingProxyType(info))
+
+
+def density_of_states(
+    model: Any,
+    *,
+    method: Method = "auto",
+    device: str | Device | Sequence[str | Device] = "auto",
+    threads: int | None = None,
+    executor: Any = None,
+    checkpoint: str | Path | None = None,
+    time_limit: float | None = None,
+    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+) -> DensityOfStates:
+    r"""Count the states of every energy level of an Ising model, exactly.
+
+    For coefficients that are multiples of a common unit: integers, half-integers, any real numbers
+    with few enough levels.
+
+    Parameters
+    ----------
+    model
+        An :class:`Ising` model or anything that :meth:`Ising.from_any` takes.
+    method : {"auto", "frontier", "exhaustive"}
+        "frontier" sums the spins away one by one along an order that keeps few of them open, as a
+        transfer matrix does: for sparse or narrow models, of hundreds of spins. "exhaustive"
+        counts all states, several in one step: for dense models of up to about 40 spins.
+        "auto" takes what is cheaper.
+    device : "auto" or "cpu"
+    threads : int, optional
+        CPU threads, by default all that this process may use.
+    executor : optional
+        Runs the shards elsewhere: a ``concurrent.futures.Executor``, a Dask client, an MPI pool.
+    checkpoint : str or Path, optional
+        Ledger of finished shards; a run on an existing one goes on where it stopped.
+    time_limit : float, optional
+        Wall-clock seconds.
+    progress
+        True for a bar, or a callable; see :func:`hardscape.engine.resolve_progress`.
+
+    Returns
+    -------
+    DensityOfStates
+        The same for every number of threads, method and executor.
+
+    Raises
+    ------
+    InputError
+        If the model may have more than 2**26 levels, or an argument makes no sense.
+    DeviceError
+        If `device` is a GPU.
+    BudgetError
+        If the work would take more than a day here and none of `time_limit`, `checkpoint` and
+        `executor` says to run it anyway; if the method asked for cannot hold the model; or if the
+        time limit came first.
+    CheckpointError
+        If the checkpoint is unreadable, in use, or belongs to something else.
+    Interrupted
+        On Ctrl-C and SIGTERM; what is in the checkpoint is kept.
+
+    Notes
+    -----
+    Cost of "frontier": about :math:`L \sum_t 2^{f_t}` additions for L levels and :math:`f_t` open
+    spins at step t (a w x l lattice: w open spins, twice that if it is periodic both ways), after
+    K. Binder, Physica 62, 508 (1972). Cost of "exhaustive": :math:`2^{N-k}` increments, k the spins
+    left out, 0 to 8: the smaller the integers, the more. A model without fields costs half. Memory
+    is at most about 0.6 GB and 80 bytes a possible level, for each thread.
+
+    Examples
+    --------
+    >>> from hardscape.ising import density_of_states
+    >>> ring = density_of_states({(i, (i + 1) % 6): -1 for i in range(6)})
+    >>> ring.energies
+    array([-6., -2.,  2.,  6.])
+    >>> ring.counts
+    (2, 30, 30, 2)
+    """
+    ising = Ising.from_any(model)
+    lanes = engine.resolve(device, threads=threads, big_enough=False)
+    if any(lane.kind != "cpu" for lane in lanes):
+        raise DeviceError(
+            f"device={device!r}: the density of states runs on the CPU; use device='cpu'"
+        )
+    terms = LevelTerms.of(ising.exact)
+    work, seconds = _choose(terms, method)
+    seconds /= len(lanes)
+    asked_for = not (executor is None and time_limit is None and checkpoint is None)
+    if seconds > _LONG_RUN and not asked_for:
+        raise BudgetError(
+            f"the cheapest way for these {ising.num_spins} spins ({_explain(work)}) takes about "
+            f"{seconds / 3600:.3g} hours on {len(lanes)} threads; pass time_limit=, checkpoint= or "
+            "executor= to run it anyway"
+        )
+    outcome = engine.run(
+        work,
+        devices=lanes,
+        executor=executor,
+        checkpoint=checkpoint,
+        time_limit=time_limit,
+        progress=progress,
+    )
+    return _result(ising, work, _checked(outcome, checkpoint))
+
+
+def _choose(terms: LevelTerms, method: str) -> tuple[FrontierWork | HistogramWork, float]:
+    """The work, and a guess of its core seconds."""
+    if method not in ("auto", "frontier", "exhaustive"):
+        raise InputError(f"method={method!r}; 'auto', 'frontier' and 'exhaustive' are accepted")
+    plans: list[FrontierWork | HistogramWork] = []
+    refused = []
+    if method != "exhaustive":
+        frontier = plan_frontier(terms)
+        if frontier.fits:
+            plans.append(frontier)
+        else:
+            refused.append(
+                f"'frontier' would keep {frontier.max_frontier} spins open with "
+                f"{len(frontier.sliced)} others fixed"
+            )
+    if method != "frontier":
+        if terms.num_bits <= MAX_HISTOGRAM_BITS:
+            plans.append(HistogramWork(terms, choose_eliminated(terms)))
+        else:
+            refused.append(
+                f"'exhaustive' holds {MAX_HISTOGRAM_BITS} spins, besides one for each component "
+                "without fields"
+            )
+    if not plans:
+        spins = terms.num_bits + terms.doublings
+        raise BudgetError(f"{spins} spins are too many for method={method!r}: {'; '.join(refused)}")
+    work = min(plans, key=lambda plan: plan.core_seconds)
+    return work, work.core_seconds
+
+
+def _explain(work: FrontierWork | HistogramWork) -> str:
+    if isinstance(work, FrontierWork):
+        return (
+            f"frontier: at most {work.max_frontier} open spins, {2 ** len(work.sliced)} slices, "
+            f"{work.additions:.2g} additions"
+        )
+    return (
+        f"exhaustive: 2**{work.counted} increments of {2 ** len(work.eliminated)} states each, "
+        f"{work.table.cells} counters"
+    )
+
+
+def _checked(outcome: Outcome, checkpoint: str | Path | None) -> Outcome:
+    """Refuse an outcome that is not complete: counts of a part of the states tell nothing."""
+    if outcome.complete:
+        return outcome
+    if outcome.stopped in ("SIGINT", "SIGTERM"):
+        raise Interrupted(2 if outcome.stopped == "SIGINT" else 15)
+    kept = (
+        "pass checkpoint= to keep what is done"
+        if checkpoint is None
+        else f"run again with checkpoint={str(checkpoint)!r} to go on"
+    )
+    raise BudgetError(
+        f"the time limit came after {outcome.shards_done} of {outcome.shards_total} shards; {kept}"
+    )
+
+
+def _result(model: Ising, work: FrontierWork | HistogramWork, outcome: Outcome) -> DensityOfStates:
+    assert outcome.partial is not None
+    words = outcome.partial["counts"]
+    levels = np.flatnonzero(words.any(axis=0))
+    counts = [0] * len(levels)
+    for word in words[::-1]:
+        counts = [
+            count << 64 | part for count, part in zip(counts, word[levels].tolist(), strict=True)
+        ]
+    counts = [count << work.terms.doublings for count in counts]
+    if sum(counts) != 1 << model.num_spins:
+        raise HardscapeError(
+            f"the counts add up to {sum(counts)} instead of 2**{model.num_spins}; "
+            "a checkpoint or the installation is damaged"
+        )
+    return DensityOfStates(
+        model.exact.floats(work.terms.energies(levels)),
+        tuple(counts),
+        model.num_spins,
+        MappingProxyType(
+            {
+                "method": "frontier" if isinstance(work, FrontierWork) else "exhaustive",
+                "explanation": _explain(work),
+                "seconds": outcome.seconds,
+                "shards": outcome.shards_total,
+                "resumed_shards": outcome.resumed_shards,
+            }
+        ),
+    )

@@ -1,0 +1,242 @@
+"""Plots of the Ising family; matplotlib is imported when one is drawn."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hardscape.errors import InputError, MissingDependencyError
+from hardscape.ising.formats.source import store
+from hardscape.ising.result import Level, Spectrum
+
+__all__ = ["PLOT_SUFFIXES", "check_plot_path", "draw_levels", "save_plot"]
+
+#: File formats that :func:`save_plot` writes, by suffix.
+PLOT_SUFFIXES = (".png", ".pdf", ".svg")
+#: Times of day that matplotlib would put into a file, which would make equal plots differ.
+_DATES: dict[str, dict[str, None]] = {
+    ".png": {},
+    ".pdf": {"CreationDate": None},
+    ".svg": {"Date": None},
+}
+_INK, _GROUND, _LEVEL, _CUT = "#1f2933", "#c2410c", "#1d4ed8", "#6b7280"
+#: Ratio of degeneracies from which lengths are logarithmic.
+_LOG_FROM = 30
+#: Levels above which lines and marks are thin, and most levels drawn: more would fill the paper.
+_CROWDED, _MOST_LEVELS = 40, 500
+#: Least distance of two counts written beside their levels, in points.
+_SPACING = 10.0
+
+
+def draw_levels(spectrum: Spectrum, ax: Any = None) -> Any:
+    """Draw each energy level as a line whose length is the number of its states.
+
+    Numbers of states stand at the lines' ends where there is room. A dashed line with an open end
+    is a level of which more states may exist: the list was cut inside it, or is not certified. Of
+    more than 500 levels the lowest 500 are drawn, as the title then says.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default the axes of a new figure that pyplot does not know.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The energy, in the units of the couplings, is vertical; the number of states is horizontal,
+        logarithmic where numbers differ by a factor of 30 or more.
+
+    Raises
+    ------
+    MissingDependencyError
+        If matplotlib is not installed.
+    """
+    if ax is None:
+        ax = _figure().add_subplot()
+    levels = spectrum.levels[:_MOST_LEVELS]
+    largest = max((level.count for level in levels), default=1)
+    logarithmic = largest >= _LOG_FROM * min((level.count for level in levels), default=1)
+    start = 0.7 if logarithmic else 0.0
+    _draw_levels(ax, levels, start)
+    if logarithmic:
+        ax.set_xscale("log")
+        ax.set_xlim(start, largest * (largest / start) ** 0.22)
+    else:
+        ax.set_xlim(start, largest * 1.3)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    _set_energy_axis(ax, levels)
+    _write_counts(ax, levels)
+    _write_gap(ax, spectrum)
+    ax.set_title(_title(spectrum), fontsize=11, color=_INK)
+    ax.set_xlabel("states at this energy (degeneracy)")
+    ax.set_ylabel("energy $E$ (units of the couplings)")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def check_plot_path(path: str | Path) -> Path:
+    """Check, before work begins, that :func:`save_plot` could write `path`.
+
+    Raises
+    ------
+    InputError
+        If the suffix is not one of `PLOT_SUFFIXES`, or the folder does not exist.
+    MissingDependencyError
+        If matplotlib is not installed.
+    """
+    place = Path(path)
+    if place.suffix.lower() not in PLOT_SUFFIXES:
+        raise InputError(
+            f"plot file {str(path)!r} has the suffix {place.suffix!r}; "
+            f"{', '.join(PLOT_SUFFIXES)} are accepted"
+        )
+    if not place.parent.is_dir():
+        raise InputError(f"plot file {str(path)!r}: there is no folder {str(place.parent)!r}")
+    _figure()
+    return place
+
+
+def save_plot(plot: Any, path: str | Path) -> None:
+    """Write a figure to a file, whole or not at all; the same plot gives the same bytes.
+
+    Parameters
+    ----------
+    plot : matplotlib Figure or Axes
+    path : str or Path
+        The suffix, one of `PLOT_SUFFIXES`, gives the file format. A file that is there is replaced.
+
+    Raises
+    ------
+    InputError
+        If the suffix is not accepted or the file cannot be written.
+    """
+    place = check_plot_path(path)
+    import matplotlib
+
+    suffix = place.suffix.lower()
+    figure = plot if hasattr(plot, "savefig") else plot.get_figure()
+    content = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "hardscape"}):
+        figure.savefig(content, format=suffix[1:], dpi=150, metadata=_DATES[suffix])
+    store(place, content.getvalue())
+
+
+def _figure() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingDependencyError("matplotlib", "plot", "a plot") from None
+    return Figure(figsize=(6.4, 4.8), layout="constrained")
+
+
+def _draw_levels(ax: Any, levels: tuple[Level, ...], start: float) -> None:
+    energies = np.array([level.energy for level in levels])
+    counts = np.array([level.count for level in levels])
+    complete = np.array([level.complete for level in levels], dtype=bool)
+    ground = np.arange(len(levels)) == 0
+    width, size = (0.7, 4.0) if len(levels) > _CROWDED else (1.6, 22.0)
+    for part, color in ((~ground, _LEVEL), (ground, _GROUND)):
+        for proven in (False, True):
+            chosen = part & (complete == proven)
+            ink = color if proven or part is ground else _CUT
+            ax.hlines(
+                energies[chosen],
+                start,
+                counts[chosen],
+                colors=ink,
+                linestyles="-" if proven else (0, (4, 2)),
+                linewidths=width,
+            )
+            ax.scatter(
+                counts[chosen],
+                energies[chosen],
+                size,
+                facecolors=ink if proven else "white",
+                edgecolors=ink,
+                zorder=3,
+                clip_on=False,
+            )
+
+
+def _set_energy_axis(ax: Any, levels: tuple[Level, ...]) -> None:
+    if not levels:
+        return
+    bottom, top = levels[0].energy, levels[-1].energy
+    margin = (top - bottom) * 0.06 or abs(bottom) * 0.05 or 1.0
+    ax.set_ylim(bottom - margin, top + margin)
+    # Ticks as "+1e6" beside the axis would hide what the energies are.
+    ax.ticklabel_format(axis="y", useOffset=False)
+
+
+def _points(ax: Any, energy: float) -> float:
+    """Length on paper, in points, of a difference of energies."""
+    low, high = ax.get_ylim()
+    return float(energy / (high - low) * ax.bbox.height * 72 / ax.figure.dpi)
+
+
+def _write_counts(ax: Any, levels: tuple[Level, ...]) -> None:
+    """Write the number of states at the end of each line that is far enough from its neighbours."""
+    if all(level.count == 1 and level.complete for level in levels):
+        return
+    written = None
+    for level in levels:
+        if written is not None and _points(ax, level.energy - written) < _SPACING:
+            continue
+        written = level.energy
+        ax.annotate(
+            f"{level.count}" if level.complete else f"{level.count} or more",
+            (level.count, level.energy),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            color=_INK if level.complete else _CUT,
+        )
+
+
+def _write_gap(ax: Any, spectrum: Spectrum) -> None:
+    """Mark the distance of the two lowest levels at the right edge, with its number."""
+    if spectrum.gap is None:
+        return
+    ground, first = spectrum.levels[0].energy, spectrum.levels[1].energy
+    edge = ax.get_yaxis_transform()
+    ax.hlines([ground, first], 0.96, 1.0, transform=edge, colors=_INK, linewidths=0.6)
+    heads = "<->" if _points(ax, first - ground) > 2 * _SPACING else "-"
+    ax.annotate(
+        "",
+        xy=(0.98, ground),
+        xytext=(0.98, first),
+        xycoords=edge,
+        textcoords=edge,
+        arrowprops={"arrowstyle": heads, "color": _INK, "lw": 0.8, "shrinkA": 0, "shrinkB": 0},
+    )
+    ax.annotate(
+        f"gap {spectrum.gap:.6g}",
+        (1.0, first),
+        xycoords=edge,
+        xytext=(0, 4),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        fontsize=9,
+        color=_INK,
+    )
+
+
+def _title(spectrum: Spectrum) -> str:
+    if not spectrum.levels:
+        return f"{spectrum.num_spins} spins: no states found"
+    ground = spectrum.levels[0]
+    count = spectrum.num_states
+    parts = [f"{count} lowest states" if count > 1 else "Lowest state"]
+    parts.append(f"of {spectrum.num_spins} spins")
+    if len(spectrum.levels) > _MOST_LEVELS:
+        parts.append(f"(levels 1 to {_MOST_LEVELS} of {len(spectrum.levels)})")
+    if not spectrum.certified:
+        parts.append("(not certified)")
+    more = "" if ground.complete else " or more"
+    return f"{' '.join(parts)}\nground energy {ground.energy!r}, degeneracy {ground.count}{more}"

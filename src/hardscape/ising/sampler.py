@@ -1,0 +1,159 @@
+"""The exhaustive search as a ``dimod.Sampler``; dimod is imported when it is first used."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hardscape.errors import InputError, MissingDependencyError
+from hardscape.ising.model import Ising
+from hardscape.ising.spectrum import MAX_SPINS, MAX_STATES, spectrum
+
+if TYPE_CHECKING:
+    ExactSampler: Any
+
+__all__ = ["ExactSampler", "import_dimod"]
+
+
+def import_dimod(purpose: str) -> Any:
+    """Import dimod and return it.
+
+    Parameters
+    ----------
+    purpose : str
+        What needs it, for the error.
+
+    Raises
+    ------
+    MissingDependencyError
+        If dimod is not installed; the message holds the pip line.
+    """
+    try:
+        import dimod
+    except ImportError:
+        raise MissingDependencyError("dimod", "dimod", purpose) from None
+    return dimod
+
+
+class _ExactSampling:
+    """The methods of `ExactSampler`, without dimod's base class."""
+
+    @property
+    def parameters(self) -> dict[str, list[str]]:
+        """Keyword arguments of `sample`, each with the properties that limit it."""
+        return {
+            "num_reads": ["max_num_states"],
+            "num_states": ["max_num_states"],
+            "window": [],
+            "device": [],
+            "threads": [],
+            "seed": [],
+            "time_limit": [],
+            "checkpoint": [],
+            "executor": [],
+            "progress": [],
+        }
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """Limits: the most variables of a model, the most states listed."""
+        return {"max_num_variables": MAX_SPINS, "max_num_states": MAX_STATES}
+
+    def sample(
+        self,
+        bqm: Any,
+        *,
+        num_reads: int | None = None,
+        num_states: int | None = None,
+        window: float | None = None,
+        device: str = "auto",
+        threads: int | None = None,
+        seed: int | None = None,
+        time_limit: float | None = None,
+        checkpoint: str | Path | None = None,
+        executor: Any = None,
+        progress: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        r"""List the states of lowest energy of a binary quadratic model.
+
+        Parameters
+        ----------
+        bqm : dimod.BinaryQuadraticModel
+            At most 64 variables, of either vartype.
+        num_reads, num_states : int, optional
+            How many states to list: two names, dimod's and hardscape's, for one number. By default
+            100, or with `window` as many as it holds.
+        window, device, threads, seed, time_limit, checkpoint, executor, progress
+            As in :func:`hardscape.spectrum`.
+        **kwargs
+            Unknown arguments are dropped with dimod's warning.
+
+        Returns
+        -------
+        dimod.SampleSet
+            Distinct states in order of energy, of the vartype and with the labels of `bqm`, int8.
+            Energies are exact sums rounded once to float64. ``info["certified"]`` tells whether
+            they are proven to be the lowest; only a `time_limit` makes it False. A model without
+            variables has one state.
+
+        Raises
+        ------
+        InputError
+            For more than 64 variables, arguments out of range, or `num_reads` and `num_states`
+            that differ.
+        BudgetError
+            If more than 2**24 states lie within `window`.
+        Interrupted
+            On Ctrl-C or SIGTERM; its `result` is a `Spectrum`, the best so far.
+
+        Notes
+        -----
+        Time and memory are those of :func:`hardscape.spectrum`: proportional to :math:`2^N`.
+        """
+        self.remove_unknown_kwargs(**kwargs)  # type: ignore[attr-defined]
+        if None not in (num_reads, num_states) and num_reads != num_states:
+            raise InputError(
+                f"num_reads={num_reads!r} and num_states={num_states!r} are one number under two "
+                "names; give one of them"
+            )
+        found = spectrum(
+            Ising.from_bqm(bqm),
+            num_reads if num_states is None else num_states,
+            window=window,
+            device=device,
+            threads=threads,
+            seed=seed,
+            time_limit=time_limit,
+            checkpoint=checkpoint,
+            executor=executor,
+            progress=progress,
+        )
+        return found.to_dimod().change_vartype(bqm.vartype)
+
+
+@cache
+def _exact_sampler() -> type:
+    dimod = import_dimod("hardscape.ising.ExactSampler")
+    body = {
+        "__module__": __name__,
+        "__doc__": """dimod sampler that lists the states of lowest energy, with a certificate.
+
+        Examples
+        --------
+        >>> from hardscape.ising import ExactSampler
+        >>> samples = ExactSampler().sample_ising({"a": 0.5}, {("a", "b"): -1.0}, num_reads=2)
+        >>> samples.first.energy
+        -1.5
+        """,
+    }
+    # The base class decides at creation which of the three sample methods are still missing.
+    made: type = type(dimod.Sampler)("ExactSampler", (_ExactSampling, dimod.Sampler), body)
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ExactSampler":
+        return _exact_sampler()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,58 @@
+"""What commands print: facts and tables for people, one JSON object for programs, notes aside.
+
+Results go to standard output, everything else to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+__all__ = ["fact_table", "note", "print_json", "print_parts"]
+
+#: Columns of output that is not a terminal: wide enough to wrap nothing.
+_WIDE = 500
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Print one JSON object on one line; floats read back to the same float64."""
+    sys.stdout.write(json.dumps(content) + "\n")
+    sys.stdout.flush()
+
+
+def print_parts(*parts: RenderableType) -> None:
+    """Print tables and text, wrapped to the terminal's width, and not at all anywhere else."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else _WIDE
+    console = Console(width=width, markup=False, highlight=False, emoji=False)
+    # rich would end the process by itself if nobody reads; written from here, that is an exception.
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part)
+    lines = captured.get().splitlines()
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in lines))
+    sys.stdout.flush()
+
+
+def fact_table(facts: Iterable[tuple[str, str]]) -> Table:
+    """Names in bold beside their values."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        table.add_row(name, value)
+    return table
+
+
+def note(text: str) -> None:
+    """Print one line on standard error, with the program's name."""
+    print(f"hardscape: {' '.join(text.split())}", file=sys.stderr)

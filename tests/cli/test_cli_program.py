@@ -1,0 +1,152 @@
+"""The program around the commands: start-up, help, errors, exit codes, output that nobody reads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hardscape
+from hardscape.cli import main
+from hardscape.engine import probe
+
+ROOT = Path(__file__).resolve().parents[2]
+SK24 = str(ROOT / "examples" / "sk24.txt")
+HEAVY = {"cuda", "cupy", "dimod", "matplotlib", "networkx", "scipy", "torch", "dask"}
+
+Captured = pytest.CaptureFixture[str]
+
+
+def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "hardscape", *words]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    return subprocess.run(command, text=True, timeout=120, check=False, **streams)
+
+
+def test_version_as_a_process() -> None:
+    done = run("--version")
+    assert done.returncode == 0
+    assert done.stdout == f"{hardscape.__version__}\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "code", ["import hardscape", "from hardscape.cli import main; main(['--version'])"]
+)
+def test_nothing_heavy_is_imported(code: str) -> None:
+    script = f"{code}; import sys, json; print(json.dumps(list(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    loaded = {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
+    assert "hardscape" in loaded
+    assert not loaded & HEAVY
+
+
+def test_no_command_shows_help(capsys: Captured) -> None:
+    assert main([]) == 0
+    told = capsys.readouterr()
+    assert "spectrum" in told.out
+    assert "devices" in told.out
+    assert told.err == ""
+
+
+OPTIONS = """--format --base --convention --states --window --method --device --threads --seed
+--time-limit --checkpoint --no-prune --bond-dimension --beta --dbeta --estimate --yes --json --plot"""
+
+
+@pytest.mark.parametrize(("command", "options"), [("spectrum", OPTIONS), ("devices", "--json")])
+def test_help_lists_the_options(command: str, options: str, capsys: Captured) -> None:
+    assert main([command, "--help"]) == 0
+    told = capsys.readouterr().out
+    assert [x for x in options.split() if x not in told] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["spektrum", SK24], "spectrum"),
+        (["spectrum", SK24, "--statez", "3"], "--states"),
+        (["spectrum", SK24, "--states", "many"], "many"),
+        (["spectrum", SK24, "--states"], "--states"),
+        (["spectrum", SK24, "--method", "magic"], "exhaustive"),
+        (["spectrum", SK24, "another"], "another"),
+        (["spectrum"], "FILE"),
+        (["devices", "--jsn"], "--json"),
+    ],
+)
+def test_usage_errors(words: list[str], hint: str, capsys: Captured) -> None:
+    assert main(words) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("hardscape: error: ")
+    assert told.err.count("\n") == 1
+    assert hint in told.err
+
+
+def test_an_error_as_a_process() -> None:
+    done = run("spectrum", "no-such-file.coo", "--json")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("hardscape: error: no-such-file.coo")
+    assert done.stderr.count("\n") == 1
+
+
+def test_devices_json(capsys: Captured) -> None:
+    assert main(["devices", "--json"]) == 0
+    told = capsys.readouterr()
+    assert told.out.count("\n") == 1
+    assert told.err == ""
+    machine = json.loads(told.out)
+    assert machine.pop("command") == "devices"
+    install = machine.pop("install")
+    expected = probe().to_json()
+    for found in (machine, expected):
+        for gpu in found["cuda"]["gpus"]:
+            del gpu["memory_free"]
+    assert machine == expected
+    missing = [x for x in ("nvrtc", "cuda_core", "cupy") if not machine["cuda"][x]]
+    assert ("pip install" in install) == bool(missing)
+
+
+def test_devices_for_people(capsys: Captured) -> None:
+    assert main(["devices"]) == 0
+    told = capsys.readouterr()
+    machine = probe()
+    assert machine.simd in told.out
+    assert machine.cpu in told.out
+    assert machine.cuda.reason in told.out
+    assert machine.cuda.remedy in told.out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_output_that_cannot_be_written(more: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = run("spectrum", SK24, *more, stdout=full)
+    assert done.returncode == 1
+    assert done.stderr.startswith("hardscape: error: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("more", [[], ["--json", "--states", "100000"], ["--help"]])
+def test_a_reader_that_has_gone(more: list[str]) -> None:
+    command = [sys.executable, "-m", "hardscape", "spectrum", SK24, *more]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait(timeout=60) != 0
+
+
+def test_output_in_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    done = run("spectrum", SK24, "--states", "2")
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert "-80.0" in done.stdout

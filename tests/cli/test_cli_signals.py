@@ -1,0 +1,117 @@
+"""Ctrl-C and SIGTERM: the best so far, exit codes 130 and 143, and a search that goes on later."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardscape.errors import Interrupted
+from hardscape.ising import cli as ising_cli
+from hardscape.ising import formats
+from helpers.instances import dense_integer
+
+COMMAND = [sys.executable, "-m", "hardscape", "spectrum"]
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> list[str]:
+    """A search of a second or more, on one thread, with a checkpoint."""
+    formats.write(dense_integer(37, seed=8), tmp_path / "model.npz")
+    options = ["--no-prune", "--device", "cpu", "--threads", "1", "--states", "20", "--yes"]
+    checkpoint = ["--checkpoint", str(tmp_path / "ledger")]
+    return [str(tmp_path / "model.npz"), *options, *checkpoint]
+
+
+def stopped(words: list[str], number: signal.Signals) -> tuple[int, str, str]:
+    """Exit code and output of a search that gets a signal once its checkpoint holds something."""
+    log = Path(words[-1] + "-wal") if "--json" not in words else Path(words[-2] + "-wal")
+    with subprocess.Popen(
+        [*COMMAND, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        deadline = time.monotonic() + 60
+        while process.poll() is None and not (log.exists() and log.stat().st_size):
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+
+def finished(words: list[str]) -> dict[str, Any]:
+    done = subprocess.run(
+        [*COMMAND, *words, "--json"], capture_output=True, text=True, timeout=120, check=True
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_sigterm_then_the_same_command_goes_on(words: list[str]) -> None:
+    code, out, err = stopped([*words, "--json"], signal.SIGTERM)
+    assert code == 143
+    early = json.loads(out)
+    assert out.count("\n") == 1
+    assert early["certified"] is False
+    assert "SIGTERM" in err
+    assert words[-1] in err
+    assert "Traceback" not in err
+    resumed = finished(words)
+    fresh = finished([x for x in words[:-2] if x != "--no-prune"])
+    for key in ("energies", "states", "degeneracies", "gap", "certified"):
+        assert resumed[key] == fresh[key]
+    assert resumed["certified"] is True
+
+
+def test_sigint_prints_the_best_so_far(words: list[str]) -> None:
+    code, out, err = stopped(words, signal.SIGINT)
+    assert code == 130
+    assert "ground energy" in out
+    assert "SIGINT" in out
+    assert words[-1] in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_outside_a_run(
+    number: signal.Signals,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from hardscape.cli import main
+
+    before = [signal.getsignal(x) for x in (signal.SIGINT, signal.SIGTERM)]
+
+    def raise_signal(*arguments: object, **options: object) -> None:
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(ising_cli.Ising, "from_file", raise_signal)
+    assert main(["spectrum", str(tmp_path)]) == 128 + number
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == f"hardscape: stopped by {number.name}\n"
+    assert [signal.getsignal(x) for x in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_a_signal_before_anything_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from hardscape.cli import main
+
+    def interrupted(*arguments: object, **options: object) -> None:
+        raise Interrupted(signal.SIGINT)
+
+    monkeypatch.setattr(ising_cli, "find_spectrum", interrupted)
+    formats.write(dense_integer(4, seed=1), tmp_path / "model.npz")
+    assert main(["spectrum", str(tmp_path / "model.npz")]) == 130
+    assert "SIGINT" in capsys.readouterr().err

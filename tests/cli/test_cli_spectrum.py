@@ -1,0 +1,310 @@
+"""``hardscape spectrum``: answers, JSON, options, plots, estimates and refusals."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hardscape
+from hardscape.cli import main
+from hardscape.ising import Estimate, Ising, formats
+from hardscape.ising import cli as ising_cli
+from helpers.instances import dense_gaussian, dense_integer
+from helpers.oracles import lowest_states
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+KEYS = {
+    "command",
+    "method",
+    "num_spins",
+    "num_states",
+    "energies",
+    "states",
+    "degeneracies",
+    "gap",
+    "certified",
+    "states_per_second",
+    "seconds",
+    "device",
+}
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Path:
+    path = tmp_path / "model.coo"
+    formats.write(dense_integer(12, seed=6, bound=3), path)
+    return path
+
+
+def answer(capsys: Captured, *words: object, code: int = 0) -> dict[str, Any]:
+    """The JSON object of one run, which must be all of standard output."""
+    assert main(["spectrum", *map(str, words), "--json"]) == code
+    told = capsys.readouterr().out
+    assert told.count("\n") == 1
+    found: dict[str, Any] = json.loads(told)
+    return found
+
+
+def refusal(capsys: Captured, *words: object) -> str:
+    """The line that refuses, on standard error alone."""
+    assert main(["spectrum", *map(str, words)]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert told.err.startswith("hardscape: error: ")
+    return told.err
+
+
+def test_json_is_the_spectrum(instance: Path, capsys: Captured) -> None:
+    found = answer(capsys, instance, "--states", 30)
+    model = Ising.from_file(instance)
+    energies, states = lowest_states(model, 30)
+    assert set(found) == KEYS
+    assert found["command"] == "spectrum"
+    assert found["method"] == "exhaustive"
+    assert (found["num_spins"], found["num_states"]) == (12, 30)
+    assert found["energies"] == energies.tolist()
+    assert found["states"] == ["".join("01"[x > 0] for x in row) for row in states.tolist()]
+    expected = hardscape.spectrum(model, 30)
+    assert found["degeneracies"] == [
+        {"energy": x.energy, "count": x.count, "complete": x.complete} for x in expected.levels
+    ]
+    assert found["gap"] == expected.gap
+    assert found["certified"] is True
+    assert found["seconds"] > 0
+    assert found["states_per_second"] > 0
+
+
+def test_the_same_from_a_process() -> None:
+    command = [sys.executable, "-m", "hardscape", "spectrum", EXAMPLES / "sk24.txt", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == ""
+    found = json.loads(done.stdout)
+    expected = hardscape.spectrum(EXAMPLES / "sk24.txt")
+    assert found["energies"] == expected.energies.tolist()
+    assert found["states"] == expected.bit_strings()
+
+
+def test_table_for_people(instance: Path, capsys: Captured) -> None:
+    assert main(["spectrum", str(instance), "--states", "50"]) == 0
+    told = capsys.readouterr()
+    found = hardscape.spectrum(instance, 50)
+    assert told.err == ""
+    assert f"{found.levels[0].energy!r} (degeneracy {found.levels[0].count})" in told.out
+    assert repr(found.gap) in told.out
+    listed = [bits for bits in found.bit_strings() if bits in told.out]
+    assert 1 < len(listed) < 50
+    assert listed == found.bit_strings()[: len(listed)]
+    assert f"{50 - len(listed)} more" in told.out
+
+
+def test_energies_are_printed_exactly(tmp_path: Path, capsys: Captured) -> None:
+    formats.write(dense_gaussian(6, seed=1), tmp_path / "model.npz")
+    assert main(["spectrum", str(tmp_path / "model.npz"), "--states", "3"]) == 0
+    told = capsys.readouterr().out
+    for energy in hardscape.spectrum(tmp_path / "model.npz", 3).energies.tolist():
+        assert repr(energy) in told
+
+
+def test_window_and_states(instance: Path, capsys: Captured) -> None:
+    everything = hardscape.spectrum(instance, 4096).energies
+    near = everything[everything <= everything[0] + 4].tolist()
+    assert answer(capsys, instance, "--window", 4)["energies"] == near
+    assert answer(capsys, instance, "--window", 4, "--states", 2)["energies"] == near[:2]
+
+
+def test_options_of_the_file(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "pairs.txt"
+    path.write_text("1 1 0.5\n1 2 -1\n")
+    assert answer(capsys, path)["energies"] == [-1.5, -0.5, 0.5, 1.5]
+    assert answer(capsys, path, "--convention", "ising")["gap"] == 1.0
+    assert answer(capsys, path, "--convention", "ising")["states"][0] == "10"
+    assert answer(capsys, path, "--base", 0)["num_spins"] == 3
+    path.write_text("2 1\n1 2 3\n")
+    assert "--format" in refusal(capsys, path)
+    assert answer(capsys, path, "--format", "rudy")["energies"][0] == -3.0
+    assert answer(capsys, path, "--format", "biqmac")["energies"][-1] == 6.0
+
+
+@pytest.mark.parametrize("options", [["--threads", "1"], ["--no-prune"], ["--seed", "5"]])
+def test_options_that_keep_the_answer(options: list[str], instance: Path, capsys: Captured) -> None:
+    plain = answer(capsys, instance)
+    other = answer(capsys, instance, *options)
+    assert plain["energies"] == other["energies"]
+    assert plain["states"] == other["states"]
+
+
+def test_matrix_product_states(instance: Path, capsys: Captured) -> None:
+    found = answer(capsys, instance, "--method", "mps", "--states", 4, "--bond-dimension", 64)
+    assert set(found) == KEYS
+    assert found["method"] == "mps"
+    assert found["certified"] is False
+    assert found["energies"] == hardscape.spectrum(instance, 4).energies.tolist()
+    words = ["--method", "mps", "--states", "4", "--beta", "0.5", "--dbeta", "0.5"]
+    assert main(["spectrum", str(instance), *words]) == 0
+    assert "certificate" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--beta", "2"],
+        ["--bond-dimension", "8"],
+        ["--dbeta", "0.1"],
+        ["--method", "mps", "--window", "1"],
+        ["--method", "mps", "--time-limit", "1"],
+        ["--method", "mps", "--checkpoint", "x"],
+        ["--method", "mps", "--no-prune"],
+        ["--method", "mps", "--estimate"],
+    ],
+)
+def test_options_of_the_other_method(words: list[str], instance: Path, capsys: Captured) -> None:
+    flag = words[0] if len(words) < 3 or words[0] != "--method" else words[2]
+    assert flag in refusal(capsys, instance, *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        (["--states", "0"], "0"),
+        (["--states", str(2**24 + 1)], str(2**24 + 1)),
+        (["--window", "-1"], "-1"),
+        (["--window", "nan"], "nan"),
+        (["--threads", "0"], "0"),
+        (["--seed", "-3"], "-3"),
+        (["--time-limit", "0"], "0"),
+        (["--device", "tpu"], "tpu"),
+        (["--device", "cuda:99"], "cuda:99"),
+        (["--format", "xml"], "xml"),
+        (["--base", "2"], "2"),
+        (["--method", "mps", "--bond-dimension", "0"], "0"),
+    ],
+)
+def test_values_out_of_range(
+    words: list[str], value: str, instance: Path, capsys: Captured
+) -> None:
+    assert value in refusal(capsys, instance, *words)
+
+
+def test_a_malformed_line(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "bad.coo"
+    path.write_text("0 1 1.0\n\n0 2 one\n")
+    assert f"{path}:3:" in refusal(capsys, path)
+    assert "nowhere.coo" in refusal(capsys, tmp_path / "nowhere.coo")
+    assert str(tmp_path) in refusal(capsys, tmp_path)
+
+
+def test_too_many_spins(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "chain.coo"
+    path.write_text("".join(f"{i} {i + 1} -1\n" for i in range(64)))
+    line = refusal(capsys, path)
+    assert "65" in line
+    assert "64" in line
+
+
+def test_plot(instance: Path, tmp_path: Path, capsys: Captured) -> None:
+    picture = tmp_path / "levels.png"
+    found = answer(capsys, instance, "--plot", picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert found["certified"] is True
+
+
+def test_a_plot_is_refused_before_the_search(
+    instance: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    line = refusal(capsys, instance, "--plot", tmp_path / "levels.doc")
+    assert ".doc" in line
+    assert ".png" in line
+    assert "nowhere" in refusal(capsys, instance, "--plot", tmp_path / "nowhere" / "x.png")
+    assert [x.name for x in tmp_path.iterdir()] == [instance.name]
+
+
+def test_estimate(instance: Path, capsys: Captured) -> None:
+    cost = answer(capsys, instance, "--estimate")
+    assert cost["command"] == "spectrum"
+    assert cost["num_spins"] == 12
+    assert cost["states"] == 2**12
+    assert cost["seconds"] > 0
+    assert cost["memory_bytes"] > 0
+    assert "energies" not in cost
+    assert main(["spectrum", str(instance), "--estimate"]) == 0
+    told = capsys.readouterr().out
+    assert str(2**12) in told
+    assert "memory" in told
+
+
+@pytest.fixture
+def big_instance(tmp_path: Path) -> Path:
+    path = tmp_path / "big.npz"
+    formats.write(dense_integer(36, seed=1), path)
+    return path
+
+
+def hour(*arguments: object, **options: object) -> Estimate:
+    return Estimate(2**36, 3600.0, 10**6, 2**36 / 3600, "1 abacus")
+
+
+def test_long_searches_must_be_asked_for(
+    big_instance: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ising_cli, "estimate", hour)
+    line = refusal(capsys, big_instance, "--device", "cpu")
+    assert "60 min" in line
+    assert "--yes" in line
+    assert answer(capsys, big_instance, "--device", "cpu", "--yes")["certified"] is True
+    limited = answer(capsys, big_instance, "--device", "cpu", "--time-limit", 300)
+    assert limited["certified"] is True
+
+
+def test_small_searches_are_not_estimated(
+    instance: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ising_cli, "estimate", hour)
+    assert answer(capsys, instance)["certified"] is True
+
+
+def test_time_limit(tmp_path: Path, capsys: Captured) -> None:
+    formats.write(dense_integer(60, seed=2), tmp_path / "large.npz")
+    words = [tmp_path / "large.npz", "--device", "cpu", "--time-limit", 0.3]
+    ledger = tmp_path / "ledger"
+    assert main(["spectrum", *map(str, words), "--checkpoint", str(ledger), "--json"]) == 0
+    told = capsys.readouterr()
+    found = json.loads(told.out)
+    assert found["certified"] is False
+    assert not any(x["complete"] for x in found["degeneracies"])
+    assert "not certified" in told.err
+    assert str(ledger) in told.err
+    model = Ising.from_file(tmp_path / "large.npz")
+    spins = [[1 if bit == "1" else -1 for bit in bits] for bits in found["states"]]
+    assert found["energies"] == model.energy(np.array(spins, dtype=int).reshape(-1, 60)).tolist()
+    assert main(["spectrum", *map(str, words)]) == 0
+    assert "time limit" in capsys.readouterr().out
+
+
+def test_examples_are_what_their_script_writes(tmp_path: Path) -> None:
+    script = EXAMPLES / "make_instances.py"
+    code = f"import runpy, pathlib; runpy.run_path({str(script)!r})['main'](pathlib.Path('.'))"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=60)
+    written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    kept = {path.name: path.read_bytes() for path in EXAMPLES.iterdir() if path.suffix != ".py"}
+    assert set(written) <= set(kept)
+    assert len(written) == 3
+    assert all(kept[name] == content for name, content in written.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "ground", "degeneracy"),
+    [("sk24.txt", -80.0, 2), ("torus30.rudy", -16.0, 96), ("partition20.json", 36.0, 2)],
+)
+def test_examples(name: str, ground: float, degeneracy: int, capsys: Captured) -> None:
+    found = answer(capsys, EXAMPLES / name, "--window", 0)
+    assert found["energies"] == [ground] * degeneracy

@@ -1,0 +1,44 @@
+"""Random instances for tests."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hardscape.ising import Ising
+
+
+def dense_integer(n: int, seed: int, bound: int = 100, fields: bool = True) -> Ising:
+    """Dense couplings (and fields) uniform in -bound to bound."""
+    rng = np.random.default_rng(seed)
+    J = np.triu(rng.integers(-bound, bound + 1, (n, n)), 1).astype(float)
+    h = rng.integers(-bound, bound + 1, n).astype(float) * fields
+    return Ising(h, J)
+
+
+def dense_gaussian(n: int, seed: int, fields: bool = True) -> Ising:
+    """Dense standard normal couplings (and fields)."""
+    rng = np.random.default_rng(seed)
+    return Ising(rng.normal(size=n) * fields, np.triu(rng.normal(size=(n, n)), 1))
+
+
+def wide_range(n: int, seed: int) -> Ising:
+    """Dense couplings and fields of magnitudes 1e-12 to 1e12."""
+    rng = np.random.default_rng(seed)
+    scale = 10.0 ** rng.integers(-12, 13, (n, n))
+    J = np.triu(rng.normal(size=(n, n)) * scale, 1)
+    return Ising(rng.normal(size=n) * scale[0], J)
+
+
+def plus_minus_lattice(rows: int, cols: int, seed: int) -> Ising:
+    """Square lattice with open ends and couplings -1 or +1, no fields: highly degenerate."""
+    rng = np.random.default_rng(seed)
+    n = rows * cols
+    J = {}
+    for r in range(rows):
+        for c in range(cols):
+            i = r * cols + c
+            if c + 1 < cols:
+                J[i, i + 1] = float(rng.choice([-1, 1]))
+            if r + 1 < rows:
+                J[i, i + cols] = float(rng.choice([-1, 1]))
+    return Ising(np.zeros(n), J)

@@ -1,0 +1,106 @@
+"""What the documents and docstrings show being typed is typed here, and must answer as they show.
+
+A block ``pycon`` is a Python session, a block ``console`` lines ``$ command`` with their output.
+The blocks of a page run in order, with one namespace, in a folder that holds the examples. As in
+doctest, ``...`` stands for anything, and runs of white space are equal.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import hardscape
+
+ROOT = Path(__file__).resolve().parents[2]
+SESSION = re.compile(r"^```(pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+PAGES = [
+    path.relative_to(ROOT).as_posix()
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+    if path.is_file() and SESSION.search(path.read_text(encoding="utf-8"))
+]
+
+
+def modules() -> list[ModuleType]:
+    names = [
+        module.name
+        for module in pkgutil.walk_packages(hardscape.__path__, "hardscape.")
+        if not module.name.rpartition(".")[2].startswith("_")
+    ]
+    return [hardscape, *map(importlib.import_module, names)]
+
+
+def run_python(code: str, names: dict[str, Any], page: str, line: int) -> None:
+    test = doctest.DocTestParser().get_doctest(code, names, page, page, line)
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=LOOSE)
+    result = runner.run(test, out=report.append, clear_globs=False)
+    assert result.attempted
+    assert not result.failed, "".join(report)
+    names.update(test.globs)
+
+
+def run_shell(code: str, page: str, line: int) -> None:
+    env = os.environ | {
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "COLUMNS": "100",
+        "LANG": "C.UTF-8",
+        "PYTHONIOENCODING": "utf-8",
+    }
+    commands = COMMAND.findall(code)
+    assert commands, f"{page}:{line}: no line begins with '$ '"
+    for command, expected in commands:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            timeout=120,
+        )
+        same = doctest.OutputChecker().check_output(expected, done.stdout, LOOSE)
+        assert same, f"{page}:{line}: $ {command}\n{done.stdout}"
+
+
+def test_there_are_sessions() -> None:
+    assert {"README.md", "docs/tutorial.md"} <= set(PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for block in SESSION.finditer(text):
+        kind, code = block.groups()
+        line = text.count("\n", 0, block.start(2))
+        if kind == "pycon":
+            run_python(code, names, page, line)
+        else:
+            run_shell(code, page, line + 1)
+
+
+def test_docstrings() -> None:
+    attempted = 0
+    for module in modules():
+        result = doctest.testmod(module, optionflags=LOOSE, verbose=False)
+        assert not result.failed, module.__name__
+        attempted += result.attempted
+    assert attempted > 0
