@@ -55,7 +55,8 @@ def test_no_command_shows_help(capsys: Captured) -> None:
 
 
 OPTIONS = """--format --base --convention --states --window --method --device --threads --seed
---time-limit --checkpoint --no-prune --bond-dimension --beta --dbeta --estimate --yes --json --plot"""
+--time-limit --checkpoint --no-prune --bond-dimension --beta --dbeta --estimate --yes --json
+--plot"""
 
 
 @pytest.mark.parametrize(("command", "options"), [("spectrum", OPTIONS), ("devices", "--json")])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -63,3 +65,12 @@ def test_links_lead_to_files(page: str) -> None:
     local = [x.partition("#")[0] for x in LINK.findall(read(page)) if ":" not in x]
     missing = [x for x in local if x and not (folder / x).exists()]
     assert not missing
+
+
+def test_the_reference_has_every_option_and_no_other() -> None:
+    command = [sys.executable, "-m", "hardscape", "spectrum", "--help"]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    options = set(re.findall(r"--[a-z][a-z-]+", shown)) - {"--help"}
+    table = "\n".join(re.findall(r"^\| `--.*$", read("docs/reference/command.md"), re.MULTILINE))
+    assert options
+    assert set(re.findall(r"`(--[a-z-]+)`", table)) == options

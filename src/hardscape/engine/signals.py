@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Literal, Self
 
+from hardscape.errors import Interrupted
+
 __all__ = ["SignalName", "StopSignals"]
 
 SignalName = Literal["SIGINT", "SIGTERM"]
@@ -48,7 +50,7 @@ class StopSignals:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.caught == _NAMES[number]:
-            raise KeyboardInterrupt(f"{_NAMES[number]} came twice")
+            raise Interrupted(number)
         if not self.caught:
             self.caught = _NAMES[number]
             self._wake()

@@ -120,7 +120,9 @@ class CudaSearch:
                     return ShardResult(found, complete=False)
                 first, roots = pieces.pop()
                 limit = work.limit(found, limit)
-                blocks, count = self._launch(device, prefix.fields, prefix.energy, limit, first, roots)
+                blocks, count = self._launch(
+                    device, prefix.fields, prefix.energy, limit, first, roots
+                )
                 numbers = np.unique(first_block + blocks >> np.uint64(work.layout.low - _LOW))
                 opened = work.open_blocks(numbers, limit)
                 if count <= len(blocks):

@@ -8,7 +8,6 @@
 // docs/theory/spectrum.md. The roots are the leaves of a binary tree over their spins, whose
 // branches are cut by an exact bound.
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -81,10 +80,7 @@ class Search {
   // by this very search one spin after the other (Russian doll search: Verfaillie, Lemaitre,
   // Schiex, AAAI 1996), until the seconds are spent. Returns the position reached; above it floors
   // rise by the coupling's range only.
-  int raise_floors(int limit, double seconds) {
-    using Clock = std::chrono::steady_clock;
-    const auto began = Clock::now();
-    static constexpr std::uint8_t kGo = 0;
+  int raise_floors(int limit, const volatile std::uint8_t* stop) {
     const int above = kLow + shape_.mid;
     std::vector<Node> path(shape_.num_spins + 1);
     Walk walk;
@@ -103,9 +99,10 @@ class Search {
         threshold = least - unit;
       }
       Pool<Limbs> pool(1, std::nullopt, threshold);
-      Task task{0, std::uint64_t{1} << (p - above), true, pool, &kGo, {}};
+      Task task{0, std::uint64_t{1} << (p - above), true, pool, stop, {}};
       path[p] = Node{};
       descend(p, 0, 0, path, walk, task);
+      if (!task.statistics.complete) break;
       const auto found = pool.take_sorted();
       if (!found.empty()) {
         least = found.front().energy;
@@ -113,7 +110,6 @@ class Search {
       }
       floors_[p] = std::max(floors_[p], least);
       reached = p;
-      if (std::chrono::duration<double>(Clock::now() - began).count() > seconds) break;
     }
     for (int p = reached + 1; p <= shape_.num_spins; ++p) {
       Integer weak = floors_[p - 1];
@@ -456,7 +452,7 @@ class AnySearch {
                          std::optional<Vector<std::uint64_t>> threshold,
                          std::optional<Vector<std::uint64_t>> window, bool prune,
                          Vector<std::uint8_t> stop) const = 0;
-  virtual int raise_floors(int limit, double seconds) = 0;
+  virtual int raise_floors(int limit, Vector<std::uint8_t> stop) = 0;
   virtual nb::object floors() const = 0;
   virtual void set_floors(Matrix<std::uint64_t> words) = 0;
   virtual nb::object open(Vector<std::uint64_t> blocks, std::size_t wanted,
@@ -480,9 +476,9 @@ class SearchOf final : public AnySearch {
     });
   }
 
-  int raise_floors(int limit, double seconds) override {
+  int raise_floors(int limit, Vector<std::uint8_t> stop) override {
     nb::gil_scoped_release release;
-    return search_.raise_floors(limit, seconds);
+    return search_.raise_floors(limit, stop.data());
   }
 
   void set_floors(Matrix<std::uint64_t> words) override { search_.set_floors(words.data()); }
@@ -583,7 +579,7 @@ void bind_kernel(nb::module_& module) {
       .def("run", &AnySearch::run, nb::arg("first"), nb::arg("last"), nb::arg("wanted"),
            nb::arg("threshold").none(), nb::arg("window").none(), nb::arg("prune"), nb::arg("stop"),
            "Search the roots first to last-1.")
-      .def("raise_floors", &AnySearch::raise_floors, nb::arg("limit"), nb::arg("seconds"),
+      .def("raise_floors", &AnySearch::raise_floors, nb::arg("limit"), nb::arg("stop"),
            "Tighten the bounds of the tree; returns the position reached.")
       .def("floors", &AnySearch::floors, "Lower bounds on the pair energy below each position.")
       .def("set_floors", &AnySearch::set_floors, nb::arg("words"), "Take bounds found before.")

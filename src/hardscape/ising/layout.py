@@ -63,7 +63,9 @@ class Geometry:
         matrix = [[0] * n for _ in range(n)]
         for i, j, x in zip(terms.row.tolist(), terms.col.tolist(), terms.couplings, strict=True):
             matrix[i][j] = matrix[j][i] = x
-        strength = [abs(h) + sum(map(abs, row)) for h, row in zip(terms.fields, matrix, strict=True)]
+        strength = [
+            abs(h) + sum(map(abs, row)) for h, row in zip(terms.fields, matrix, strict=True)
+        ]
         symmetric = n > 0 and not any(terms.fields)
         if symmetric and gauge >> (n - 1):
             gauge ^= (1 << n) - 1

@@ -34,7 +34,7 @@ _CARRIERS = 2
 _LARGEST_EXPONENT = 150.0
 _MOST_STEPS = 10**6
 #: Bond dimension from which ``device="auto"`` takes a GPU.
-_WORTH_A_GPU = 512
+_WORTH_A_GPU = 256
 
 
 def _schedule(model: Ising, beta: float, dbeta: float) -> tuple[int, float]:
@@ -193,7 +193,7 @@ def mps_spectrum(
         ``|J|``, which keeps coupled spins close together. On sparse graphs whose labels do not
         follow their geometry it lowers the discarded weight by orders of magnitude.
     device : str or Device
-        "cpu" (NumPy), "cuda" or "cuda:n" (CuPy, one GPU); "auto" takes a GPU from D = 512 on.
+        "cpu" (NumPy), "cuda" or "cuda:n" (CuPy, one GPU); "auto" takes a GPU from D = 256 on.
 
     Returns
     -------

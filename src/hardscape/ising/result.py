@@ -146,7 +146,11 @@ class Spectrum:
         energies = exact.round(kept)
         last_complete = exhausted and not cut_short
         levels = tuple(
-            Level(float(energies[start]), int(count), certified and (i + 1 < len(counts) or last_complete))
+            Level(
+                float(energies[start]),
+                int(count),
+                certified and (i + 1 < len(counts) or last_complete),
+            )
             for i, (start, count) in enumerate(zip(starts, counts, strict=True))
         )
         gap = None

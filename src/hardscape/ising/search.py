@@ -22,15 +22,16 @@ from hardscape.ising.result import spectral_order
 if TYPE_CHECKING:
     from hardscape.ising.cuda import CudaSearch
 
-__all__ = ["COUNTERS", "SpectrumWork", "first_state"]
+__all__ = ["CHUNK_BITS", "COUNTERS", "SpectrumWork", "first_state"]
 
 #: Spins of a block of the CPU kernel.
 _LOW = 14
 #: Spins walked by Gray code below a root: few where the tree above cuts branches, more where it only costs.
 _MID = {True: 4, False: 10}
-#: There are at least 64 chunks if N allows, and more where one would exceed 2**40 states; at most 4096
-#: where most of them are excluded by a bound.
-_CHUNK_BITS, _CHUNKS_BITS, _MOST_CHUNKS_BITS = 40, 6, 12
+#: There are 64 chunks if N allows, more where one would exceed what a lane does in a fraction of a second
+#: (2**34 states on a CPU, 2**40 on a GPU), and 4096 at most where most of them are excluded by a bound.
+_CHUNKS_BITS, _MOST_CHUNKS_BITS = 6, 12
+CHUNK_BITS = {"cpu": 34, "cuda": 40}
 #: States near the gauge state that are searched for a first threshold.
 _THRESHOLD_BITS = 26
 #: Floors are raised for all positions but the last ones, whose nodes are few, and this long at most.
@@ -47,7 +48,10 @@ def first_state(terms: ExactTerms, seed: int) -> int:
     matrix = np.zeros((n, n))
     matrix[terms.row, terms.col] = terms.floats(terms.couplings)
     # Only ratios matter, and scaled couplings cannot overflow.
-    scale = max(float(np.abs(matrix).max(initial=0)), float(np.abs(terms.floats(terms.fields)).max(initial=0)))
+    scale = max(
+        float(np.abs(matrix).max(initial=0)),
+        float(np.abs(terms.floats(terms.fields)).max(initial=0)),
+    )
     exponent = int(np.frexp(scale)[1])
     matrix = np.ldexp(matrix, -exponent)
     fields = np.ldexp(terms.floats(terms.fields), -exponent)
@@ -72,6 +76,8 @@ class SpectrumWork(Work):
         Exact units above the ground state.
     prune : bool
         Skip blocks by a lower bound on their energy.
+    most_bits : int
+        A chunk should have ``2**most_bits`` states at most.
     threshold : int or None
         Exact energy that no wanted state lies above; a hint.
     floors : tuple of int
@@ -87,6 +93,7 @@ class SpectrumWork(Work):
     wanted: int
     window: int | None
     prune: bool
+    most_bits: int = CHUNK_BITS["cpu"]
     threshold: int | None = None
     floors: tuple[int, ...] = ()
 
@@ -104,7 +111,7 @@ class SpectrumWork(Work):
     def chunk_bits(self) -> int:
         """A chunk has ``2**chunk_bits`` states."""
         free = self.geometry.free
-        bits = max(_LOW, min(free - _CHUNKS_BITS, _CHUNK_BITS))
+        bits = max(_LOW, min(free - _CHUNKS_BITS, self.most_bits))
         if self.prune:
             bits = max(bits, free - _MOST_CHUNKS_BITS)
         return min(bits, free)
@@ -177,20 +184,27 @@ class SpectrumWork(Work):
         codes = np.arange(1 << free, dtype=np.uint64)
         energies = self.terms.words(unpack(codes, self.terms.num_spins))
         order = spectral_order(energies, (codes,))
-        everything = self.partial(codes[order], energies[order], [0, 0, 0, len(codes)])
-        return self.merge(everything, self.nothing())
+        counters = np.array([0, 0, 0, len(codes)], dtype=np.uint64)
+        return {**self.lowest(codes[order], energies[order]), "counters": counters}
 
-    def prepared(self) -> SpectrumWork:
-        """Find floors, and a threshold near the gauge state: hints that all chunks profit from."""
+    def prepared(self, seconds: float, stop: NDArray[np.uint8]) -> SpectrumWork:
+        """Find floors, and a threshold near the gauge state: hints that all chunks profit from.
+
+        Takes `seconds` at most for the floors, and less when `stop` is set.
+        """
         if self.geometry.free < _LOW:
             return self
-        search = self.layout.search
+        layout = self.layout
         floors: tuple[int, ...] = ()
         if self.prune:
-            search.raise_floors(self.terms.num_spins - _UNRAISED, _RAISE_SECONDS)
-            floors = tuple(from_limbs(search.floors()))
-        stop = np.zeros(1, dtype=np.uint8)
-        roots = min(1 << (_THRESHOLD_BITS - _LOW - self.layout.mid), 1 << (self.geometry.free - _LOW - self.layout.mid))
+            timer = threading.Timer(min(seconds, _RAISE_SECONDS), stop.fill, (1,))
+            timer.start()
+            layout.search.raise_floors(self.terms.num_spins - _UNRAISED, stop)
+            timer.cancel()
+            floors = tuple(from_limbs(layout.search.floors()))
+        stop.fill(0)
+        above = layout.low + layout.mid
+        roots = 1 << min(_THRESHOLD_BITS - above, self.geometry.free - above)
         limit = self.limit(self.search_roots(0, roots, None, stop).partial)
         return replace(self, threshold=limit, floors=floors)
 
@@ -250,18 +264,23 @@ class SpectrumWork(Work):
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """The lowest states of both."""
+        if not len(right["states"]):
+            return {**left, "counters": left["counters"] + right["counters"]}
         states, energies = native.core().merge_spectra(
             left["states"], left["energies"], right["states"], right["energies"], self.wanted
         )
-        if self.window is not None and len(states):
-            top = from_limbs(energies[:1])[0] + self.window
-            count = _count_up_to(energies, top)
-            states, energies = states[:count], energies[:count]
         return {
-            "states": states,
-            "energies": energies,
+            **self.lowest(states, energies),
             "counters": left["counters"] + right["counters"],
         }
+
+    def lowest(self, states: NDArray[np.uint64], energies: NDArray[np.uint64]) -> Partial:
+        """Cut sorted states to what is wanted."""
+        count = min(len(states), self.wanted)
+        if self.window is not None and count:
+            top = from_limbs(energies[:1])[0] + self.window
+            count = min(count, _count_up_to(energies, top))
+        return {"states": states[:count], "energies": energies[:count]}
 
 
 def _spread(count: int) -> list[int]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +19,7 @@ from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.ising.exact import dyadic, from_limbs
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum, spectral_order
-from hardscape.ising.search import COUNTERS, SpectrumWork, first_state, unpack
+from hardscape.ising.search import CHUNK_BITS, COUNTERS, SpectrumWork, first_state, unpack
 
 __all__ = ["Estimate", "MAX_SPINS", "MAX_STATES", "estimate", "spectrum"]
 
@@ -105,15 +108,18 @@ def spectrum(
     """
     began = time.perf_counter()
     ising = Ising.from_any(model)
-    work = _prepare(ising, num_states, window, seed, prune)
     devices = _devices(device, threads, ising, prune)
-    work = work.prepared()
+    work = _prepare(ising, num_states, window, seed, prune, devices)
+    if time_limit is not None and not time_limit > 0:
+        raise InputError(f"time_limit={time_limit}; seconds above 0 are accepted")
+    work = _prepared(work, time_limit)
+    spent = time.perf_counter() - began
     outcome = run(
         work,
         devices=devices,
         executor=executor,
         checkpoint=checkpoint,
-        time_limit=time_limit,
+        time_limit=None if time_limit is None else max(time_limit - spent, 1e-3),
         progress=progress,
     )
     limit = MAX_STATES if num_states is None and window is not None else work.wanted - 1
@@ -167,8 +173,9 @@ def estimate(
     Takes the arguments of :func:`spectrum`, and about `sample_seconds` (more on a GPU that has to compile).
     """
     ising = Ising.from_any(model)
-    work = _prepare(ising, num_states, window, seed, prune).prepared()
     devices = _devices(device, threads, ising, prune)
+    work = _prepare(ising, num_states, window, seed, prune, devices)
+    work = _prepared(work, None)
     lane = work.estimate_seconds(devices[0], sample_seconds)
     seconds = lane / len(devices)
     states = 1 << ising.num_spins
@@ -186,7 +193,12 @@ def _devices(
 
 
 def _prepare(
-    ising: Ising, num_states: int | None, window: float | None, seed: int | None, prune: bool
+    ising: Ising,
+    num_states: int | None,
+    window: float | None,
+    seed: int | None,
+    prune: bool,
+    devices: tuple[Device, ...],
 ) -> SpectrumWork:
     """Check the arguments and describe the work, the threshold aside."""
     n = ising.num_spins
@@ -200,7 +212,9 @@ def _prepare(
         or not isinstance(num_states, int | np.integer)
         or not 1 <= num_states <= MAX_STATES
     ):
-        raise InputError(f"num_states={num_states!r}; an integer from 1 to {MAX_STATES} is accepted")
+        raise InputError(
+            f"num_states={num_states!r}; an integer from 1 to {MAX_STATES} is accepted"
+        )
     if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
         raise InputError(f"seed={seed!r}; an integer of 0 or more is accepted")
     exact = ising.exact
@@ -215,7 +229,19 @@ def _prepare(
     # One more than listed tells whether the last level is cut.
     wanted = min(int(num_states), 1 << n) + 1
     gauge = first_state(exact, (seed or 0) & (2**64 - 1)) if n else 0
-    return SpectrumWork(exact, gauge, wanted, width, prune)
+    return SpectrumWork(exact, gauge, wanted, width, prune, CHUNK_BITS[devices[0].kind])
+
+
+def _prepared(work: SpectrumWork, time_limit: float | None) -> SpectrumWork:
+    """Prepare in a thread, so that Ctrl-C is heard meanwhile."""
+    stop = np.zeros(1, dtype=np.uint8)
+    seconds = math.inf if time_limit is None else 0.2 * time_limit
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            return thread.submit(work.prepared, seconds, stop).result()
+        except KeyboardInterrupt:
+            stop.fill(1)
+            raise Interrupted(signal.SIGINT) from None
 
 
 def _result(

@@ -1,0 +1,244 @@
+"""The exact spectrum against plain enumeration, and its promises at the edges."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice, wide_range
+from helpers.oracles import all_states, exact_energies, lowest_states
+
+import hardscape
+from hardscape.errors import InputError
+from hardscape.ising import Ising, Spectrum, estimate
+
+
+def assert_lowest(result: Spectrum, model: Ising, num_states: int) -> None:
+    energies, states = lowest_states(model, num_states)
+    assert result.certified
+    np.testing.assert_array_equal(result.energies, energies)
+    np.testing.assert_array_equal(result.states, states)
+
+
+@pytest.mark.parametrize("prune", [True, False])
+@pytest.mark.parametrize("fields", [True, False])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 13, 14, 15, 16, 19])
+def test_lowest_states_of_integer_models(n, fields, prune):
+    model = dense_integer(n, seed=n, bound=4, fields=fields)
+    for num_states in (1, 2, 100, 3000):
+        result = hardscape.spectrum(model, num_states, device="cpu", prune=prune)
+        assert_lowest(result, model, num_states)
+
+
+@pytest.mark.parametrize("n", [5, 15, 17])
+def test_energies_are_exact_sums_rounded_once(n):
+    model = wide_range(n, seed=n)
+    result = hardscape.spectrum(model, 50, device="cpu")
+    exact = exact_energies(model.h, model.J, model.offset, result.states)
+    assert exact == sorted(exact)
+    assert result.energies.tolist() == [float(x) for x in exact]
+
+
+def test_order_is_that_of_the_exact_energies_where_float64_cannot_tell_them_apart():
+    n = 15
+    h = np.zeros(n)
+    h[0], h[1:] = 1e12, 1e-12 * (1 + np.arange(n - 1))
+    J = np.zeros((n, n))
+    J[0, 1] = 3e12
+    model = Ising(h, J)
+    result = hardscape.spectrum(model, 400, device="cpu")
+    states = all_states(n)
+    exact = states.astype(object) @ [Fraction(float(x)) for x in h]
+    exact += Fraction(3e12) * states[:, 0].astype(object) * states[:, 1]
+    order = sorted(range(2**n), key=lambda c: (exact[c], c))[:400]
+    np.testing.assert_array_equal(result.states, states[order])
+    assert len(result.levels) > len(set(result.energies.tolist()))
+
+
+def test_a_weak_field_beside_strong_couplings_decides():
+    # 30 spins in strong ferromagnetic pairs, told apart by fields 24 orders of magnitude weaker.
+    n = 30
+    rng = np.random.default_rng(3)
+    J = np.zeros((n, n))
+    J[np.arange(0, n, 2), np.arange(1, n, 2)] = -1e12
+    h = rng.normal(size=n) * 1e-12
+    result = hardscape.spectrum(Ising(h, J), 64, device="cpu")
+    pair = h[0::2] + h[1::2]
+    np.testing.assert_array_equal(result.states[0, 0::2], -np.sign(pair))
+    np.testing.assert_array_equal(result.states[0, 1::2], -np.sign(pair))
+    fields = [
+        Fraction(float(x)) + Fraction(float(y)) for x, y in zip(h[0::2], h[1::2], strict=True)
+    ]
+    spins = [[int(s) for s in row[0::2]] for row in result.states]
+    weak = [sum(f * s for f, s in zip(fields, row, strict=True)) for row in spins]
+    assert weak == sorted(weak)
+    assert weak[0] == -sum(abs(f) for f in fields)
+    cheapest = sorted(2 * abs(f) for f in fields)
+    assert weak[1] - weak[0] == cheapest[0]
+    assert result.certified
+
+
+@pytest.mark.parametrize("n", [30, 34])
+def test_planted_ground_state(n):
+    # Frustration-free: every term is satisfied by the planted state alone.
+    rng = np.random.default_rng(n)
+    planted = rng.choice([-1, 1], n)
+    J = np.triu(-np.abs(rng.normal(size=(n, n))) * np.outer(planted, planted), 1)
+    h = -np.abs(rng.normal(size=n)) * planted
+    for prune in (True, False):
+        result = hardscape.spectrum(Ising(h, J), 10, device="cpu", prune=prune)
+        np.testing.assert_array_equal(result.ground_states, [planted])
+        assert result.energies[0] == -float(
+            sum(Fraction(float(abs(x))) for x in (*h, *J[np.triu_indices(n, 1)]))
+        )
+
+
+def test_ferromagnetic_ring_has_binomial_levels():
+    n = 22
+    model = Ising(np.zeros(n), {(i, (i + 1) % n): -1.0 for i in range(n)})
+    result = hardscape.spectrum(model, 2 + n * (n - 1) + 5, device="cpu")
+    assert [(x.energy, x.count, x.complete) for x in result.levels] == [
+        (-22.0, 2, True),
+        (-18.0, n * (n - 1), True),
+        (-14.0, 5, False),
+    ]
+    assert result.gap == 4.0
+
+
+def test_cut_inside_a_level_keeps_the_first_codes():
+    model = Ising(np.zeros(20), np.zeros((20, 20)))
+    result = hardscape.spectrum(model, 70, device="cpu")
+    codes = ((result.states > 0) @ (1 << np.arange(20))).tolist()
+    assert codes == list(range(70))
+    assert result.levels[0].complete is False
+
+
+def test_all_states_of_a_small_model_make_complete_levels():
+    result = hardscape.spectrum(([1.0, 0.0], {(0, 1): 0.5}), 100)
+    assert result.num_states == 4
+    assert all(level.complete for level in result.levels)
+
+
+def test_model_without_spins_has_one_state():
+    result = hardscape.spectrum(([], {}, 1.5), 10)
+    assert result.energies.tolist() == [1.5]
+    assert result.states.shape == (1, 0)
+    assert result.certified
+
+
+@pytest.mark.parametrize("n", [8, 18])
+def test_window_lists_every_state_inside_and_none_outside(n):
+    model = dense_integer(n, seed=2, bound=5)
+    energies = lowest_states(model, 2**n)[0]
+    for window in (0.0, 7.0, 30.5):
+        result = hardscape.spectrum(model, window=window, device="cpu")
+        inside = energies[energies <= energies[0] + window]
+        np.testing.assert_array_equal(result.energies, inside)
+        assert all(level.complete for level in result.levels)
+    few = hardscape.spectrum(model, 3, window=30.5, device="cpu")
+    np.testing.assert_array_equal(few.energies, energies[:3])
+
+
+def test_huge_window_is_the_whole_spectrum():
+    model = dense_integer(10, seed=1)
+    assert hardscape.spectrum(model, window=1e300).num_states == 1024
+
+
+def test_degenerate_lattice_levels_agree_with_the_density_of_states():
+    model = plus_minus_lattice(5, 5, seed=7)
+    density = hardscape.ising.density_of_states(model)
+    result = hardscape.spectrum(model, sum(density.counts[:3]), device="cpu")
+    assert [x.energy for x in result.levels] == density.energies[:3].tolist()
+    assert [x.count for x in result.levels] == list(density.counts[:3])
+
+
+@pytest.mark.parametrize("make", [dense_integer, dense_gaussian, wide_range])
+def test_pruning_threads_and_seeds_do_not_change_a_byte(make):
+    model = make(24, 11)
+    reference = hardscape.spectrum(model, 2000, device="cpu", threads=1, prune=False)
+    for options in ({"threads": 2}, {"threads": 7}, {"seed": 99}, {"prune": True, "threads": 2}):
+        other = hardscape.spectrum(model, 2000, **{"device": "cpu", "prune": False, **options})
+        assert other.energies.tobytes() == reference.energies.tobytes()
+        assert other.states.tobytes() == reference.states.tobytes()
+        assert other.levels == reference.levels
+
+
+def test_sixty_four_spins():
+    n = 64
+    rng = np.random.default_rng(0)
+    ring = {(i, (i + 1) % n): float(rng.choice([-1, 1])) for i in range(n)}
+    result = hardscape.spectrum(Ising(np.linspace(0.01, 0.02, n), ring), 20, device="cpu")
+    assert result.certified
+    np.testing.assert_array_equal(
+        result.energies, Ising(np.linspace(0.01, 0.02, n), ring).energy(result.states)
+    )
+    frustrated = np.prod(list(ring.values())) > 0
+    bonds = np.array(
+        [ring[i, (i + 1) % n] * s[i] * s[(i + 1) % n] for s in result.states[:1] for i in range(n)]
+    )
+    assert (bonds > 0).sum() == (1 if frustrated == (n % 2 == 1) else 0)
+
+
+def test_time_limit_returns_the_best_so_far():
+    model = dense_gaussian(46, 1)
+    result = hardscape.spectrum(model, 10, device="cpu", prune=False, time_limit=0.5)
+    assert not result.certified
+    assert result.num_states == 10
+    np.testing.assert_array_equal(result.energies, model.energy(result.states))
+    assert not any(level.complete for level in result.levels)
+    assert result.info["stopped"] == "time_limit"
+
+
+def test_result_reads_back_and_pickles():
+    result = hardscape.spectrum(dense_integer(12, 3), 20)
+    data = json.loads(result.to_json())
+    assert data["energies"] == result.energies.tolist()
+    assert data["states"][0] == "".join("1" if s > 0 else "0" for s in result.states[0])
+    again = pickle.loads(pickle.dumps(result))
+    assert again.levels == result.levels
+    np.testing.assert_array_equal(again.states, result.states)
+
+
+def test_input_is_not_modified():
+    h, J = np.ones(16), np.triu(np.ones((16, 16)), 1)
+    hardscape.spectrum((h, J), 10)
+    assert (h == 1).all()
+    assert (J == np.triu(np.ones((16, 16)), 1)).all()
+
+
+def test_estimate_tells_states_time_and_memory():
+    small = estimate(dense_integer(20, 1), 100, device="cpu", threads=1, sample_seconds=0.05)
+    assert small.states == 2**20
+    assert 0 < small.seconds < 60
+    large = estimate(
+        dense_integer(50, 1), 10**6, device="cpu", threads=1, prune=False, sample_seconds=0.1
+    )
+    assert large.seconds > 600
+    assert large.memory_bytes > 10**6 * 16
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"num_states": 0}, "0"),
+        ({"num_states": 2.5}, "2.5"),
+        ({"num_states": 2**40}, str(2**40)),
+        ({"window": -1.0}, "-1.0"),
+        ({"window": float("nan")}, "nan"),
+        ({"seed": -1}, "-1"),
+        ({"threads": 0}, "0"),
+        ({"device": "tpu"}, "tpu"),
+        ({"time_limit": 0.0}, "0.0"),
+    ],
+)
+def test_bad_arguments_are_named(options, named):
+    with pytest.raises(InputError, match=named.replace(".", r"\.")):
+        hardscape.spectrum(dense_integer(4, 1), **options)
+
+
+def test_more_than_64_spins_are_refused():
+    with pytest.raises(InputError, match="65"):
+        hardscape.spectrum((np.ones(65), {}), 1)
