@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from helpers.instances import dense_gaussian, dense_integer, wide_range
 
 from hardscape.engine import jit
 from hardscape.ising.search import CHUNK_BITS, SpectrumWork
+from helpers.instances import dense_gaussian, dense_integer, wide_range
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])

@@ -11,10 +11,10 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import pytest
-from helpers.instances import dense_gaussian, dense_integer
 
 import hardscape
 from hardscape.errors import CheckpointError
+from helpers.instances import dense_gaussian, dense_integer
 
 CHILD = """
 import sys

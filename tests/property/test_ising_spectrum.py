@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from helpers.oracles import all_states, exact_energies
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from hardscape.ising import Ising
 from hardscape.ising.exact import ExactTerms, from_limbs
 from hardscape.ising.layout import Geometry, Layout
 from hardscape.ising.result import spectral_order
+from helpers.oracles import all_states, exact_energies
 
 VALUES = {
     "small integers": st.integers(-3, 3).map(float),

@@ -16,12 +16,12 @@ import numpy as np
 
 from hardscape.engine import Device, Outcome, Progress, ProgressEvent, resolve, run
 from hardscape.errors import BudgetError, InputError, Interrupted
-from hardscape.ising.exact import dyadic, from_limbs
+from hardscape.ising.exact import dyadic
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum, spectral_order
 from hardscape.ising.search import CHUNK_BITS, COUNTERS, SpectrumWork, first_state, unpack
 
-__all__ = ["Estimate", "MAX_SPINS", "MAX_STATES", "estimate", "spectrum"]
+__all__ = ["MAX_SPINS", "MAX_STATES", "Estimate", "estimate", "spectrum"]
 
 #: States are 64-bit integers.
 MAX_SPINS = 64

@@ -1,0 +1,279 @@
+"""Rates of the exact spectrum, ours and its peers', in one run: ``python -m benchmarks.spectrum``.
+
+Every case runs in a process of its own, warms up once, repeats, and prints median and range. Peers run
+on the same instances, and every answer is compared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import cyclopts
+import numpy as np
+
+app = cyclopts.App(help=__doc__, result_action="return_value")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row: an instance, how to solve it, and what to reach."""
+
+    name: str
+    n: int
+    kind: str = "integer"
+    states: int = 100
+    simd: str = ""
+    threads: int = 1
+    prune: bool = False
+    device: str = "cpu"
+    tool: str = "hardscape"
+    repeats: int = 5
+    target: str = ""
+
+
+CPU = [
+    Case("one core, widest level, integer", 32, target="5e10 (aim 8e10)"),
+    Case("one core, AVX2 (v3), integer", 32, simd="v3", target="2.5e10 (aim 4e10)"),
+    Case("one core, SSE (v2), integer", 32, simd="v2"),
+    Case("two threads, integer", 34, threads=2, target="1.9 times one thread"),
+    Case("one thread, integer", 34),
+    Case("one core, Gaussian", 32, "gaussian", target="0.7 of integer (aim 0.9)"),
+    Case("one core, S = 1e5, integer", 34, states=100_000, target="0.5 of S = 100 (aim 0.8)"),
+    Case("one core, integer, with bounds", 32, prune=True),
+    Case("one core, integer, with bounds", 40, prune=True),
+    Case("one core, Gaussian, with bounds", 50, "gaussian", states=1000, prune=True, repeats=3),
+    Case("one core, integer, with bounds", 64, prune=True, repeats=3),
+    Case("memory: two threads, with bounds", 40, threads=2, prune=True, target="300 MB"),
+    Case("memory: two threads, every state", 40, threads=2, repeats=1, target="300 MB"),
+]
+PEERS = [
+    Case("dimod.ExactSolver", 20, tool="dimod", repeats=3),
+    Case("ising 0.1", 20, tool="ising", repeats=3),
+    Case("qubolite, ground state only", 26, states=1, tool="qubolite", repeats=3),
+    Case("hardscape, one core", 26, states=1),
+    Case("TreeDecompositionSolver", 64, "lattice", tool="tree", repeats=3),
+    Case("hardscape, one core, with bounds", 64, "lattice", prune=True, repeats=3),
+]
+GPU = [
+    Case("GPU, integer", 44, states=1000, device="cuda:0", target="2.5e13 (aim 3e13)"),
+    Case("GPU, Gaussian", 44, "gaussian", states=1000, device="cuda:0"),
+    Case("GPU, integer, S = 1e5", 44, states=100_000, device="cuda:0"),
+    Case("GPU, integer, with block bounds", 44, states=1000, device="cuda:0", prune=True),
+]
+COMMANDS = [
+    Case("command, cold cache", 44, states=1000, device="cuda:0", target="5 s (aim 3 s)"),
+    Case(
+        "command, cold cache", 50, states=1000, device="cuda:0", repeats=1, target="60 s (aim 40 s)"
+    ),
+    Case("command, default options", 50, states=1000, device="auto", prune=True, threads=0),
+]
+
+
+def instance(case: Case) -> Any:
+    """Fields and couplings of a case, always the same."""
+    from hardscape.ising import Ising
+
+    rng = np.random.default_rng(case.n)
+    n = case.n
+    if case.kind == "lattice":
+        side = round(n**0.5)
+        J = np.zeros((n, n))
+        for i in range(n):
+            for j in (i + 1, i + side):
+                if j < n and (j == i + side or j % side):
+                    J[i, j] = rng.normal()
+        return Ising(np.zeros(n), J)
+    if case.kind == "gaussian":
+        return Ising(rng.normal(size=n), np.triu(rng.normal(size=(n, n)), 1))
+    J = np.triu(rng.integers(-100, 101, (n, n)), 1).astype(float)
+    return Ising(rng.integers(-100, 101, n).astype(float), J)
+
+
+def solver(case: Case) -> Callable[[], np.ndarray]:
+    """The call to time; it returns the energies found."""
+    model = instance(case)
+    if case.tool == "hardscape":
+        import hardscape
+
+        return lambda: (
+            hardscape.spectrum(
+                model,
+                case.states,
+                device=case.device,
+                threads=case.threads,
+                prune=case.prune,
+            ).energies
+        )
+    if case.tool == "dimod":
+        import dimod
+
+        bqm = model.to_bqm()
+        return lambda: np.sort(dimod.ExactSolver().sample(bqm).record.energy)[: case.states]
+    if case.tool == "tree":
+        from dwave.samplers import TreeDecompositionSolver
+
+        bqm = model.to_bqm()
+        reads = case.states
+        return lambda: np.sort(TreeDecompositionSolver().sample(bqm, num_reads=reads).record.energy)
+    if case.tool == "ising":
+        import ising
+
+        row, col, value = model.couplings
+        graph = {(i + 1, i + 1): -x for i, x in enumerate(model.h.tolist())}
+        graph |= {
+            (i + 1, j + 1): -x
+            for i, j, x in zip(row.tolist(), col.tolist(), value.tolist(), strict=True)
+        }
+        return lambda: np.array(
+            ising.search(graph, num_states=case.states, show_progress=False).energies
+        )
+    import qubolite
+
+    terms = model.exact.to_binary()
+    matrix = np.diag(terms.floats(terms.fields))
+    matrix[terms.row, terms.col] = terms.floats(terms.couplings)
+    offset = terms.floats([terms.offset])[0]
+    qubo = qubolite.qubo(matrix)
+    return lambda: np.array([qubolite.solving.brute_force(qubo)[1] + offset])
+
+
+def measure(case: Case) -> dict[str, Any]:
+    """Time one case in this process."""
+    call = solver(case)
+    energies = call()
+    seconds = []
+    for _ in range(case.repeats):
+        began = time.perf_counter()
+        again = call()
+        seconds.append(time.perf_counter() - began)
+        assert np.array_equal(energies, again)
+    return {
+        "seconds": seconds,
+        "energies": energies[: case.states].tolist(),
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def command(case: Case) -> dict[str, Any]:
+    """Time the whole command, with an empty cache of kernels each time."""
+    from hardscape.ising import formats
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.txt"
+        formats.write(instance(case), path, format="coo")
+        line = [sys.executable, "-m", "hardscape", "spectrum", str(path), "--json", "--yes"]
+        line += ["--states", str(case.states), "--device", case.device]
+        line += [] if case.prune else ["--no-prune"]
+        seconds = []
+        for run in range(case.repeats):
+            environment = {**os.environ, "HARDSCAPE_CACHE_DIR": f"{folder}/cache{run}"}
+            began = time.perf_counter()
+            done = subprocess.run(line, env=environment, capture_output=True, check=True)
+            seconds.append(time.perf_counter() - began)
+    return {"seconds": seconds, "energies": json.loads(done.stdout)["energies"], "peak_mb": 0.0}
+
+
+@app.command(name="case")
+def run_case(text: str) -> None:
+    """Measure one case given as JSON, and print JSON."""
+    case = Case(**json.loads(text))
+    print(json.dumps(measure(case)))
+
+
+def in_process_of_its_own(case: Case) -> dict[str, Any] | str:
+    """Measure a case in a fresh interpreter; a missing peer gives its error's last line."""
+    environment = dict(os.environ)
+    if case.simd:
+        environment["HARDSCAPE_SIMD"] = case.simd
+    line = [sys.executable, "-m", "benchmarks.spectrum", "case", json.dumps(asdict(case))]
+    done = subprocess.run(line, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        return done.stderr.strip().splitlines()[-1][:100]
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def table(title: str, cases: list[Case], how: Callable[[Case], Any]) -> None:
+    """Print one table; answers to the same instance must agree."""
+    print(f"\n### {title}\n")
+    print("| case | N | S | median s (min to max) | states/s | peak MB | must reach |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    answers: dict[tuple[int, str], list[float]] = {}
+    for case in cases:
+        result = how(case)
+        head = f"| {case.name} | {case.n} | {case.states} "
+        if isinstance(result, str):
+            print(head + f"| not run: {result} | | | {case.target} |", flush=True)
+            continue
+        known = answers.setdefault((case.n, case.kind), result["energies"])
+        count = min(len(known), len(result["energies"]))
+        np.testing.assert_allclose(result["energies"][:count], known[:count], rtol=1e-9)
+        seconds = result["seconds"]
+        median = statistics.median(seconds)
+        spread = f"{median:.4g} ({min(seconds):.4g} to {max(seconds):.4g})"
+        print(
+            head + f"| {spread} | {2.0**case.n / median:.3g} | {result['peak_mb']:.0f} "
+            f"| {case.target} |",
+            flush=True,
+        )
+
+
+def machine() -> str:
+    """What this was measured on."""
+    from hardscape.engine import probe
+
+    found = probe()
+    names = ["hardscape", "numpy", "cupy-cuda13x", "nvidia-cuda-nvrtc", "dimod", "dwave-samplers"]
+    versions = []
+    for name in [*names, "qubolite", "ising"]:
+        try:
+            versions.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            versions.append(f"{name} absent")
+    data = found.to_json()
+    gpus = ", ".join(gpu["name"] for gpu in data.get("gpus", [])) or "no GPU"
+    return (
+        f"{date.today()}; {data.get('cpu', platform.processor())}; {gpus}; "
+        f"Python {platform.python_version()}; {', '.join(versions)}"
+    )
+
+
+@app.default
+def main(*, cpu: bool = True, peers: bool = True, gpu: bool = False) -> None:
+    """Print the tables.
+
+    Parameters
+    ----------
+    cpu
+        Rows of this machine's cores.
+    peers
+        Other packages, where they are installed.
+    gpu
+        Rows of the first GPU, and whole commands.
+    """
+    print(machine())
+    if cpu:
+        table("One machine's cores", CPU, in_process_of_its_own)
+    if peers:
+        table("Peers", PEERS, in_process_of_its_own)
+    if gpu:
+        table("One GPU", GPU, in_process_of_its_own)
+        table("Whole commands", COMMANDS, command)
+
+
+if __name__ == "__main__":
+    app()
