@@ -244,10 +244,9 @@ def machine() -> str:
             versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             versions.append(f"{name} absent")
-    data = found.to_json()
-    gpus = ", ".join(gpu["name"] for gpu in data.get("gpus", [])) or "no GPU"
+    gpus = ", ".join(gpu.name for gpu in found.cuda.gpus) or "no GPU"
     return (
-        f"{date.today()}; {data.get('cpu', platform.processor())}; {gpus}; "
+        f"{date.today()}; {found.cpu}, {found.cores} cores; {gpus}; "
         f"Python {platform.python_version()}; {', '.join(versions)}"
     )
 

@@ -30,10 +30,10 @@ def assert_same(a, b):
 
 
 @pytest.mark.parametrize("kind", INSTANCES)
-@pytest.mark.parametrize("n", [17, 19, 23, 24, 30, 33])
+@pytest.mark.parametrize("n", [20, 24, 33])
 def test_cuda_equals_cpu(kind, n):
     model = INSTANCES[kind](n, n)
-    for num_states in (1, 100, 5000):
+    for num_states in (1, 3000):
         expected = hardscape.spectrum(model, num_states, device="cpu")
         for prune in (True, False):
             assert_same(
@@ -57,7 +57,7 @@ def test_window():
 
 
 def test_nothing_is_dropped_when_the_buffer_overflows(monkeypatch):
-    model = dense_integer(26, 9, bound=3)
+    model = dense_integer(30, 9, bound=3)
     expected = hardscape.spectrum(model, 50000, device="cpu")
     monkeypatch.setattr(cuda, "_CAPACITY", 64)
     assert_same(hardscape.spectrum(model, 50000, device="cuda:0"), expected)

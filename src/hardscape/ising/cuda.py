@@ -27,7 +27,7 @@ _LOW = _SPINS_A + _SPINS_B
 #: Threads that a launch should have, as a power of two, and the most spins that one walks.
 _THREAD_BITS, _MAX_MID = 17, 10
 _THREADS = 256
-#: Blocks that one launch can report.
+#: Blocks that one launch can report, as a rule.
 _CAPACITY = 1 << 20
 
 
@@ -156,9 +156,11 @@ class CudaSearch:
         import cupy
 
         layout = self.layout
+        # A piece that is not halved any more must fit.
+        capacity = max(_CAPACITY, self.threads << layout.mid)
         values = [layout.target(limit, energy), 0, *(layout.fine(x) for x in fields)]
         prefix = cupy.asarray(np.array(values, dtype=np.int64))
-        blocks = cupy.empty(_CAPACITY, dtype=np.uint64)
+        blocks = cupy.empty(capacity, dtype=np.uint64)
         count = cupy.zeros(1, dtype=np.uint32)
         device.launch(
             self.kernel,
@@ -167,13 +169,13 @@ class CudaSearch:
             prefix,
             blocks,
             count,
-            np.uint32(_CAPACITY),
+            np.uint32(capacity),
             np.int32(self.work.prune),
             np.uint64(first),
             shared=8 * layout.mid * self.threads,
         )
         total = int(count.get()[0])
-        return blocks[: min(total, _CAPACITY)].get(), total
+        return blocks[: min(total, capacity)].get(), total
 
 
 def _counted(opened: Partial, blocks: int) -> Partial:

@@ -240,6 +240,7 @@ class Spectrum:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # A mapping proxy does not pickle.
         return _rebuild, (
             self.energies,
             self.states,
@@ -251,6 +252,13 @@ class Spectrum:
         )
 
 
-def _rebuild(*parts: Any) -> Spectrum:
-    *plain, info = parts
-    return Spectrum(*plain, MappingProxyType(info))
+def _rebuild(
+    energies: NDArray[np.float64],
+    states: NDArray[np.int8],
+    levels: tuple[Level, ...],
+    gap: float | None,
+    certified: bool,
+    labels: tuple[Hashable, ...],
+    info: dict[str, Any],
+) -> Spectrum:
+    return Spectrum(energies, states, levels, gap, certified, labels, MappingProxyType(info))

@@ -29,13 +29,13 @@ _LOW = 14
 #: Spins walked by Gray code below a root: few where the tree above cuts branches, more where it only costs.
 _MID = {True: 4, False: 10}
 #: There are 64 chunks if N allows, more where one would exceed what a lane does in a fraction of a second
-#: (2**34 states on a CPU, 2**40 on a GPU), and 4096 at most where most of them are excluded by a bound.
-_CHUNKS_BITS, _MOST_CHUNKS_BITS = 6, 12
+#: (2**34 states on a CPU, 2**40 on a GPU), and 1024 at most where most of them are excluded by a bound.
+_CHUNKS_BITS, _MOST_CHUNKS_BITS = 6, 10
 CHUNK_BITS = {"cpu": 34, "cuda": 40}
 #: States near the gauge state that are searched for a first threshold.
 _THRESHOLD_BITS = 26
 #: Floors are raised for all positions but the last ones, whose nodes are few, and this long at most.
-_UNRAISED, _RAISE_SECONDS = 8, 5.0
+_UNRAISED, _RAISE_SECONDS = 16, 5.0
 #: Spins of a block on CUDA, and the smallest chunk for it: a warp of roots.
 _CUDA_LOW, CUDA_CHUNK_BITS = 12, 17
 #: Counters that partials carry: blocks, blocks excluded by their bound, blocks listed, candidates.
