@@ -28,9 +28,10 @@ __all__ = ["CHUNK_BITS", "COUNTERS", "SpectrumWork", "first_state"]
 _LOW = 14
 #: Spins walked by Gray code below a root: few where the tree above cuts branches, more where it only costs.
 _MID = {True: 4, False: 10}
-#: There are 64 chunks if N allows, more where one would exceed what a lane does in a fraction of a second
-#: (2**34 states on a CPU, 2**40 on a GPU), and 1024 at most where most of them are excluded by a bound.
-_CHUNKS_BITS, _MOST_CHUNKS_BITS = 6, 10
+#: Chunks have 2**28 states (milliseconds), if that makes 4 of them or more; above 64 chunks they grow, up to
+#: what a lane does in a fraction of a second (2**34 states on a CPU, 2**40 on a GPU). Where most of them are
+#: excluded by a bound there are 1024 at most.
+_FEW_BITS, _MANY_BITS, _MOST_BITS, _SMALL_CHUNK_BITS = 2, 6, 10, 28
 CHUNK_BITS = {"cpu": 34, "cuda": 40}
 #: States near the gauge state that are searched for a first threshold.
 _THRESHOLD_BITS = 26
@@ -111,9 +112,10 @@ class SpectrumWork(Work):
     def chunk_bits(self) -> int:
         """A chunk has ``2**chunk_bits`` states."""
         free = self.geometry.free
-        bits = max(_LOW, min(free - _CHUNKS_BITS, self.most_bits))
+        small = min(_SMALL_CHUNK_BITS, free - _FEW_BITS)
+        bits = max(_LOW, small, min(free - _MANY_BITS, self.most_bits))
         if self.prune:
-            bits = max(bits, free - _MOST_CHUNKS_BITS)
+            bits = max(bits, free - _MOST_BITS)
         return min(bits, free)
 
     def shards(self) -> Sequence[Shard]:
