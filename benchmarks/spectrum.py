@@ -74,6 +74,11 @@ GPU = [
     Case("GPU, integer, S = 1e5", 44, states=100_000, device="cuda:0"),
     Case("GPU, integer, with block bounds", 44, states=1000, device="cuda:0", prune=True),
 ]
+KERNELS = [
+    Case("kernel alone, integer", 44, states=1000, target="2.5e13 (aim 3e13)"),
+    Case("kernel alone, Gaussian", 44, "gaussian", states=1000),
+    Case("kernel alone, Gaussian", 50, "gaussian", states=1000),
+]
 COMMANDS = [
     Case("command, cold cache", 44, states=1000, device="cuda:0", target="5 s (aim 3 s)"),
     Case(
@@ -166,6 +171,32 @@ def measure(case: Case) -> dict[str, Any]:
         "energies": energies[: case.states].tolist(),
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
+
+
+def kernel(case: Case) -> dict[str, Any]:
+    """Time the CUDA kernel alone, with events, over chunks that hold nothing to list."""
+    import cupy
+
+    from hardscape.engine.cuda import cuda_device
+    from hardscape.ising.search import CHUNK_BITS, SpectrumWork, first_state
+
+    terms = instance(case).exact
+    work = SpectrumWork(terms, first_state(terms, 0), case.states, None, False, CHUNK_BITS["cuda"])
+    search = work.cuda
+    chunk = 1 << work.chunk_bits
+    seconds = []
+    with cuda_device(0) as device:
+        for _ in range(case.repeats + 1):
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            prefix = search.prefix(work.shards()[-1])
+            values = cupy.asarray(search.values(prefix, -2 * terms.bound))
+            blocks, count = cupy.empty(1, cupy.uint64), cupy.zeros(1, cupy.uint32)
+            begin.record(device.stream)
+            search.start(device, values, blocks, count, 0, 1 << search.root)
+            end.record(device.stream)
+            end.synchronize()
+            seconds.append(cupy.cuda.get_elapsed_time(begin, end) / 1e3 * 2**case.n / chunk)
+    return {"seconds": seconds[1:], "energies": [], "peak_mb": 0.0}
 
 
 def command(case: Case) -> dict[str, Any]:
@@ -271,6 +302,7 @@ def main(*, cpu: bool = True, peers: bool = True, gpu: bool = False) -> None:
         table("Peers", PEERS, in_process_of_its_own)
     if gpu:
         table("One GPU", GPU, in_process_of_its_own)
+        table("Kernels, time scaled from one chunk to 2^N states", KERNELS, kernel)
         table("Whole commands", COMMANDS, command)
 
 

@@ -274,7 +274,7 @@ def test_small_searches_are_not_estimated(
 
 def test_time_limit(tmp_path: Path, capsys: Captured) -> None:
     formats.write(dense_integer(60, seed=2), tmp_path / "large.npz")
-    words = [tmp_path / "large.npz", "--device", "cpu", "--time-limit", 0.3]
+    words = [tmp_path / "large.npz", "--device", "cpu", "--time-limit", 0.3, "--no-prune"]
     ledger = tmp_path / "ledger"
     assert main(["spectrum", *map(str, words), "--checkpoint", str(ledger), "--json"]) == 0
     told = capsys.readouterr()

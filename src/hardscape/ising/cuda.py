@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +107,7 @@ class CudaSearch:
     def run(self, shard: Shard, context: Context, limit: int | None) -> ShardResult:
         """Search one chunk: find blocks, list them, and look again where they were too many."""
         work = self.work
-        prefix = work.geometry.prefix(shard.start >> self.layout.walked, self.layout.walked)
+        prefix = self.prefix(shard)
         first_block = shard.start >> _LOW
         found = work.nothing()
         if work.prune and limit is not None and self._bound(prefix) > limit:
@@ -120,9 +119,7 @@ class CudaSearch:
                     return ShardResult(found, complete=False)
                 first, roots = pieces.pop()
                 limit = work.limit(found, limit)
-                blocks, count = self._launch(
-                    device, prefix.fields, prefix.energy, limit, first, roots
-                )
+                blocks, count = self._launch(device, prefix, limit, first, roots)
                 numbers = np.unique(first_block + blocks >> np.uint64(work.layout.low - _LOW))
                 opened = work.open_blocks(numbers, limit)
                 if count <= len(blocks):
@@ -137,6 +134,10 @@ class CudaSearch:
                     pieces += [(first + roots // 2, roots // 2), (first, roots // 2)]
         return ShardResult(found)
 
+    def prefix(self, shard: Shard) -> Prefix:
+        """Energy and fields of the spins that a chunk fixes."""
+        return self.work.geometry.prefix(shard.start >> self.layout.walked, self.layout.walked)
+
     def _bound(self, prefix: Prefix) -> int:
         """No state of the chunk has a lower energy."""
         floors = self.work.floors
@@ -144,38 +145,41 @@ class CudaSearch:
         return prefix.energy + pairs - sum(map(abs, prefix.fields))
 
     def _launch(
-        self,
-        device: CudaDevice,
-        fields: Iterable[int],
-        energy: int,
-        limit: int | None,
-        first: int,
-        roots: int,
+        self, device: CudaDevice, prefix: Prefix, limit: int | None, first: int, roots: int
     ) -> tuple[NDArray[np.uint64], int]:
         """Blocks (numbers within the chunk) that pass the filter, and how many there were."""
         import cupy
 
-        layout = self.layout
         # A piece that is not halved any more must fit.
-        capacity = max(_CAPACITY, self.threads << layout.mid)
-        values = [layout.target(limit, energy), 0, *(layout.fine(x) for x in fields)]
-        prefix = cupy.asarray(np.array(values, dtype=np.int64))
+        capacity = max(_CAPACITY, self.threads << self.layout.mid)
         blocks = cupy.empty(capacity, dtype=np.uint64)
         count = cupy.zeros(1, dtype=np.uint32)
+        self.start(device, cupy.asarray(self.values(prefix, limit)), blocks, count, first, roots)
+        total = int(count.get()[0])
+        return blocks[: min(total, capacity)].get(), total
+
+    def values(self, prefix: Prefix, limit: int | None) -> NDArray[np.int64]:
+        """What the kernel is told of a chunk: target, base, and fields, in fine units."""
+        layout = self.layout
+        fields = (layout.fine(x) for x in prefix.fields)
+        return np.array([layout.target(limit, prefix.energy), 0, *fields], dtype=np.int64)
+
+    def start(
+        self, device: CudaDevice, values: Any, blocks: Any, count: Any, first: int, roots: int
+    ) -> None:
+        """Start the kernel on `roots` roots from `first` on; `blocks` and `count` are CuPy arrays."""
         device.launch(
             self.kernel,
             roots // self.threads,
             self.threads,
-            prefix,
+            values,
             blocks,
             count,
-            np.uint32(capacity),
+            np.uint32(len(blocks)),
             np.int32(self.work.prune),
             np.uint64(first),
-            shared=8 * layout.mid * self.threads,
+            shared=8 * self.layout.mid * self.threads,
         )
-        total = int(count.get()[0])
-        return blocks[: min(total, capacity)].get(), total
 
 
 def _counted(opened: Partial, blocks: int) -> Partial:

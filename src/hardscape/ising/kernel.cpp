@@ -95,7 +95,7 @@ class Search {
         Integer field = Integer::zero();
         for (int q = 0; q < p - 1; ++q) field += coupling(p - 1, q).flipped(!(best & label_[q]));
         least -= field.flipped(field.negative());
-        if (field.negative()) best |= label_[p - 1];
+        best = field.negative() ? best | label_[p - 1] : best & ~label_[p - 1];
         threshold = least - unit;
       }
       Pool<Limbs> pool(1, std::nullopt, threshold);
