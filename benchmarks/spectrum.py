@@ -62,11 +62,12 @@ CPU = [
 ]
 PEERS = [
     Case("dimod.ExactSolver", 20, tool="dimod", repeats=3),
-    Case("ising 0.1", 20, tool="ising", repeats=3),
-    Case("qubolite, ground state only", 26, states=1, tool="qubolite", repeats=3),
-    Case("hardscape, one core", 26, states=1),
+    Case("ising 0.1 (the paper's)", 20, tool="ising", repeats=3),
+    Case("hardscape, one thread", 20, repeats=9),
+    Case("qubolite, one thread, ground state only", 26, states=1, tool="qubolite", repeats=3),
+    Case("hardscape, one thread", 26, states=1),
     Case("TreeDecompositionSolver", 64, "lattice", tool="tree", repeats=3),
-    Case("hardscape, one core, with bounds", 64, "lattice", prune=True, repeats=3),
+    Case("hardscape, one thread, with bounds", 64, "lattice", prune=True, repeats=3),
 ]
 GPU = [
     Case("GPU, integer", 44, states=1000, device="cuda:0", target="2.5e13 (aim 3e13)"),
@@ -146,14 +147,14 @@ def solver(case: Case) -> Callable[[], np.ndarray]:
         return lambda: np.array(
             ising.search(graph, num_states=case.states, show_progress=False).energies
         )
-    import qubolite
+    import qubolite.solving
 
     terms = model.exact.to_binary()
     matrix = np.diag(terms.floats(terms.fields))
     matrix[terms.row, terms.col] = terms.floats(terms.couplings)
     offset = terms.floats([terms.offset])[0]
     qubo = qubolite.qubo(matrix)
-    return lambda: np.array([qubolite.solving.brute_force(qubo)[1] + offset])
+    return lambda: np.array([qubolite.solving.brute_force(qubo, case.threads)[1] + offset])
 
 
 def measure(case: Case) -> dict[str, Any]:
