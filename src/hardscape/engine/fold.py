@@ -43,6 +43,11 @@ class Fold:
         """Whether `prefix` is the final answer."""
         return self.length >= self.limit
 
+    @property
+    def without_gaps(self) -> Partial | None:
+        """Merge of all complete shards so far, if they are shards 0, 1, ... without a gap."""
+        return None if self._pending else self.prefix
+
     def add(self, index: int, result: ShardResult) -> None:
         """Take in the result of shard `index`."""
         if index >= self.limit:

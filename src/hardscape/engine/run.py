@@ -287,9 +287,11 @@ class _Run:
         self._done.add(shard.index)
         self._units_done += shard.stop - shard.start
         if self._work.wants_incumbent:
-            hint = self._hint
-            partial = result.partial
-            self._hint = partial if hint is None else self._work.merge(hint, partial)
+            hint, partial = self._hint, result.partial
+            if self._fold.without_gaps is not None:
+                self._hint = self._fold.without_gaps
+            else:
+                self._hint = partial if hint is None else self._work.merge(hint, partial)
 
     def _fail(self, error: BaseException) -> None:
         if self._error is None:

@@ -179,9 +179,14 @@ def estimate(
     lane = work.estimate_seconds(devices[0], sample_seconds)
     seconds = lane / len(devices)
     states = 1 << ising.num_spins
-    pools = len(devices) * 2 + 2
-    memory = pools * work.wanted * 8 * (1 + ising.exact.limbs)
-    return Estimate(states, seconds, memory, states / seconds, _describe(devices))
+    return Estimate(states, seconds, _memory(work, devices), states / seconds, _describe(devices))
+
+
+def _memory(work: SpectrumWork, devices: tuple[Device, ...]) -> int:
+    """Bytes of lists: a pool and its sorted copy a lane, the merged ones, and the result's states."""
+    entry = 8 * (1 + work.terms.limbs)
+    lists = (3 * len(devices) + 4) * entry
+    return work.wanted * (lists + 2 * (work.terms.num_spins + 8) * (1 + work.geometry.symmetric))
 
 
 def _devices(
