@@ -99,7 +99,9 @@ class Search {
         threshold = least - unit;
       }
       Pool<Limbs> pool(1, std::nullopt, threshold);
-      Task task{0, std::uint64_t{1} << (p - above), true, pool, stop, {}};
+      // Pair energies do not change when all spins flip: the last one may stay at +1.
+      const std::uint64_t roots = std::uint64_t{1} << std::max(p - above - 1, 0);
+      Task task{0, roots, true, pool, stop, {}};
       path[p] = Node{};
       descend(p, 0, 0, path, walk, task);
       if (!task.statistics.complete) break;
