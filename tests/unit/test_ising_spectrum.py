@@ -108,12 +108,23 @@ def test_ferromagnetic_ring_has_binomial_levels():
     assert result.gap == 4.0
 
 
-def test_cut_inside_a_level_keeps_the_first_codes():
-    model = Ising(np.zeros(20), np.zeros((20, 20)))
-    result = hardscape.spectrum(model, 70, device="cpu")
-    codes = ((result.states > 0) @ (1 << np.arange(20))).tolist()
+@pytest.mark.parametrize("n", [20, 40, 64])
+def test_free_spins_are_listed_by_code(n):
+    result = hardscape.spectrum(Ising(np.zeros(n), np.zeros((n, n))), 70, device="cpu")
+    codes = ((result.states > 0) @ (1 << np.arange(n, dtype=np.uint64))).tolist()
     assert codes == list(range(70))
+    assert result.certified
     assert result.levels[0].complete is False
+
+
+def test_huge_degeneracy_keeps_the_first_codes():
+    # Antiferromagnet on the complete graph: all 2.7 million balanced states share the ground level.
+    n = 24
+    model = Ising(np.zeros(n), np.triu(np.ones((n, n)), 1))
+    result = hardscape.spectrum(model, 500, device="cpu")
+    codes = ((result.states > 0) @ (1 << np.arange(n))).tolist()
+    balanced = (code for code in range(2**n) if code.bit_count() == n // 2)
+    assert codes == [next(balanced) for _ in range(500)]
 
 
 def test_all_states_of_a_small_model_make_complete_levels():

@@ -29,6 +29,7 @@ constexpr std::int64_t kFar = std::int64_t{1} << 61;  // beyond any relative ene
 struct Shape {
   int num_spins, mid, fine_shift, filter_shift;
   std::int64_t slack;
+  bool in_order;  // walk the tree by position, not by the value that each field prefers
 };
 
 struct Statistics {
@@ -274,7 +275,7 @@ class Search {
       return;
     }
     // The value that the field prefers first: low states early make a tight threshold.
-    const bool minus_first = !node.field[p - 1].negative();
+    const bool minus_first = !shape_.in_order && !node.field[p - 1].negative();
     for (const bool minus : {minus_first, !minus_first}) {
       set_spin(p - 1, minus, node, path[p - 1]);
       descend(p - 1, bits << 1 | minus, code | code_of(p - 1, minus), path, walk, task);
@@ -560,12 +561,13 @@ nb::object merge_spectra(Vector<std::uint64_t> left_states, Matrix<std::uint64_t
   });
 }
 
-std::unique_ptr<AnySearch> make_search(int mid, int fine_shift, int filter_shift,
+std::unique_ptr<AnySearch> make_search(int mid, int fine_shift, int filter_shift, bool in_order,
                                        std::int64_t slack, Matrix<std::uint64_t> fields,
                                        Matrix<std::uint64_t> couplings,
                                        Vector<std::uint64_t> offset, Vector<std::int64_t> label,
                                        std::uint64_t gauge) {
-  const Shape shape{static_cast<int>(label.shape(0)), mid, fine_shift, filter_shift, slack};
+  const Shape shape{
+      static_cast<int>(label.shape(0)), mid, fine_shift, filter_shift, slack, in_order};
   return for_width(offset.shape(0), [&]<int Limbs>() -> std::unique_ptr<AnySearch> {
     return std::make_unique<SearchOf<Limbs>>(shape, fields.data(), couplings.data(), offset.data(),
                                              label.data(), gauge);
@@ -592,8 +594,8 @@ void bind_kernel(nb::module_& module) {
              nb::arg("right_states"), nb::arg("right_energies"), nb::arg("wanted"),
              "The lowest states of two lists, both in spectral order.");
   module.def("spectrum_search", &make_search, nb::arg("mid"), nb::arg("fine_shift"),
-             nb::arg("filter_shift"), nb::arg("slack"), nb::arg("fields"), nb::arg("couplings"),
-             nb::arg("offset"), nb::arg("label"), nb::arg("gauge"),
+             nb::arg("filter_shift"), nb::arg("in_order"), nb::arg("slack"), nb::arg("fields"),
+             nb::arg("couplings"), nb::arg("offset"), nb::arg("label"), nb::arg("gauge"),
              "Prepare a search over the blocks of one model.");
 }
 

@@ -128,6 +128,8 @@ class Layout:
         A fine unit is ``2**fine_shift`` exact units, a filter step ``2**filter_shift`` fine ones.
     slack : int
         Bound on all roundings together, in fine units.
+    in_order : bool
+        Walk the tree above the roots by position instead of by the fields.
     """
 
     geometry: Geometry
@@ -137,9 +139,12 @@ class Layout:
     fine_shift: int
     filter_shift: int
     slack: int
+    in_order: bool = False
 
     @classmethod
-    def build(cls, geometry: Geometry, low: int, mid: int, walked: int) -> Layout:
+    def build(
+        cls, geometry: Geometry, low: int, mid: int, walked: int, in_order: bool = False
+    ) -> Layout:
         """Choose the scales for given widths."""
         fields, couplings = geometry.fields, geometry.couplings
         block = range(low)
@@ -161,7 +166,7 @@ class Layout:
             slack += 1 + (halves + 1) // 2
         if filter_shift:
             slack += ((low + 3) << filter_shift) // 2
-        return cls(geometry, low, mid, walked, fine, filter_shift, slack)
+        return cls(geometry, low, mid, walked, fine, filter_shift, slack, in_order)
 
     def fine(self, x: int) -> int:
         """An exact integer in fine units."""
@@ -183,6 +188,7 @@ class Layout:
             self.mid,
             self.fine_shift,
             self.filter_shift,
+            self.in_order,
             self.slack,
             to_limbs(self.geometry.fields, limbs),
             to_limbs(couplings, limbs),
@@ -217,4 +223,5 @@ class Layout:
             self.fine_shift,
             self.filter_shift,
             self.slack,
+            self.in_order,
         )

@@ -83,6 +83,8 @@ class SpectrumWork(Work):
         Exact energy that no wanted state lies above; a hint.
     floors : tuple of int
         Lower bounds on the pair energy of the spins below each position; a hint, or empty.
+    in_order : bool
+        Walk the tree by position, which meets low codes first, instead of by the fields.
     """
 
     name = "ising.spectrum"
@@ -97,6 +99,7 @@ class SpectrumWork(Work):
     most_bits: int = CHUNK_BITS["cpu"]
     threshold: int | None = None
     floors: tuple[int, ...] = ()
+    in_order: bool = False
 
     def digest(self) -> str:
         """Hash of the model, of what is wanted and of the gauge, which shapes the chunks."""
@@ -127,7 +130,7 @@ class SpectrumWork(Work):
     def layout(self) -> Layout:
         """Widths and scales of the CPU kernel."""
         mid = min(_MID[self.prune], self.chunk_bits - _LOW)
-        layout = Layout.build(self.geometry, _LOW, mid, _LOW + mid)
+        layout = Layout.build(self.geometry, _LOW, mid, _LOW + mid, self.in_order)
         if self.floors:
             layout.search.set_floors(to_limbs(self.floors, self.terms.limbs))
         return layout
@@ -207,8 +210,15 @@ class SpectrumWork(Work):
         stop.fill(0)
         above = layout.low + layout.mid
         roots = 1 << min(_THRESHOLD_BITS - above, self.geometry.free - above)
-        limit = self.limit(self.search_roots(0, roots, None, stop).partial)
-        return replace(self, threshold=limit, floors=floors)
+        found = self.search_roots(0, roots, None, stop).partial
+        prepared = replace(self, threshold=self.limit(found), floors=floors)
+        energies = found["energies"]
+        half, last = self.wanted // 2, self.wanted - 1
+        if len(energies) == self.wanted and (energies[half] == energies[last]).all():
+            # Most wanted states tie. Which of them are listed depends on their codes, so the search
+            # starts at the lowest codes, and what lies beyond the last of them is soon excluded.
+            return replace(prepared, gauge=0, in_order=True)
+        return prepared
 
     def estimate_seconds(self, device: Device, seconds: float) -> float:
         """Time of one lane for all chunks, from the first one and a sample of the others.
