@@ -1,0 +1,449 @@
+// Exhaustive search for the lowest states of an Ising model on the CPU.
+//
+// Spins are renumbered by position: 14 low ones (a block), then `mid` ones walked by a Gray code,
+// then the root ones, whose values number the units of work. Bit 0 is spin +1. Energies are exact
+// integers; the walk itself is in `fine` integers (exact >> fine_shift) and the filter in 16 bits
+// (fine >> filter_shift). `slack` bounds, in fine units, what the roundings can add up to, so that
+// a block is skipped only when no state of it can be at or below the threshold:
+// docs/theory/spectrum.md. The roots are the leaves of a binary tree over their spins, whose
+// branches are cut by an exact bound.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ising/block.hpp"
+#include "ising/pool.hpp"
+#include "native/wide.hpp"
+
+namespace hardscape::ising {
+
+using Longs = std::int64_t __attribute__((vector_size(64)));
+constexpr int kMaxMid = 16;
+constexpr std::int64_t kFar = std::int64_t{1} << 61;  // beyond any relative energy in fine units
+
+struct Shape {
+  int num_spins, mid, fine_shift, filter_shift;
+  std::int64_t slack;
+  bool in_order;  // walk the tree by position, not by the value that each field prefers
+};
+
+struct Statistics {
+  std::uint64_t blocks = 0, pruned = 0, opened = 0, candidates = 0;
+  bool complete = true;
+};
+
+template <int Limbs>
+class Search {
+ public:
+  using Integer = Wide<Limbs>;
+
+  // fields (N, limbs) and couplings (N*N, limbs) by position; label[p] is the bit of the spin at
+  // position p in a reported state, flipped where `gauge` has that bit.
+  Search(const Shape& shape, const std::uint64_t* fields, const std::uint64_t* couplings,
+         const std::uint64_t* offset, const std::int64_t* label, std::uint64_t gauge)
+      : shape_(shape), gauge_(gauge), offset_(Integer::load(offset)) {
+    const int n = shape.num_spins;
+    for (int p = 0; p < n; ++p) {
+      fields_.push_back(Integer::load(fields + p * Limbs));
+      label_.push_back(std::uint64_t{1} << label[p]);
+      for (int q = 0; q < n; ++q) {
+        couplings_.push_back(
+            Integer::load(couplings + (static_cast<std::size_t>(p) * n + q) * Limbs));
+      }
+    }
+    floors_.push_back(Integer::zero());
+    for (int p = 0; p < n; ++p) {
+      Integer floor = floors_.back();
+      for (int q = 0; q < p; ++q) floor -= coupling(p, q).flipped(coupling(p, q).negative());
+      floors_.push_back(floor);
+    }
+    fill_tables();
+  }
+
+  Statistics run(std::uint64_t first, std::uint64_t last, bool prune, Pool<Limbs>& pool,
+                 const volatile std::uint8_t* stop) const {
+    Task task{first, last, prune, pool, stop, {}};
+    std::vector<Node> path(shape_.num_spins + 1);
+    Node& top = path[shape_.num_spins];
+    top.energy = offset_;
+    std::copy(fields_.begin(), fields_.end(), top.field.begin());
+    Walk walk;
+    descend(shape_.num_spins, 0, 0, path, walk, task);
+    return task.statistics;
+  }
+
+  // Raises the floors: floors[p] becomes the least pair energy of the spins below position p, found
+  // by this very search one spin after the other (Russian doll search: Verfaillie, Lemaitre,
+  // Schiex, AAAI 1996), until the seconds are spent. Returns the position reached; above it floors
+  // rise by the coupling's range only.
+  int raise_floors(int limit, const volatile std::uint8_t* stop) {
+    const int above = kLow + shape_.mid;
+    std::vector<Node> path(shape_.num_spins + 1);
+    Walk walk;
+    std::uint64_t best = 0;  // bit of a position set: its spin is +1 in the least state so far
+    int reached = above;
+    Integer least = Integer::zero(), unit = Integer::zero();
+    unit.word[0] = 1;
+    for (int p = above; p <= std::min(limit, shape_.num_spins); ++p) {
+      std::optional<Integer> threshold;
+      if (p > above) {
+        // The last doll's state, with the new spin in its field's favour, must be beaten strictly.
+        Integer field = Integer::zero();
+        for (int q = 0; q < p - 1; ++q) field += coupling(p - 1, q).flipped(!(best & label_[q]));
+        least -= field.flipped(field.negative());
+        best = field.negative() ? best | label_[p - 1] : best & ~label_[p - 1];
+        threshold = least - unit;
+      }
+      Pool<Limbs> pool(1, std::nullopt, threshold);
+      // Pair energies do not change when all spins flip: the last one may stay at +1.
+      const std::uint64_t roots = std::uint64_t{1} << std::max(p - above - 1, 0);
+      Task task{0, roots, true, pool, stop, {}};
+      path[p] = Node{};
+      descend(p, 0, 0, path, walk, task);
+      if (!task.statistics.complete) break;
+      const auto found = pool.take_sorted();
+      if (!found.empty()) {
+        least = found.front().energy;
+        best = found.front().state ^ gauge_;
+      }
+      floors_[p] = std::max(floors_[p], least);
+      reached = p;
+    }
+    for (int p = reached + 1; p <= shape_.num_spins; ++p) {
+      Integer weak = floors_[p - 1];
+      for (int q = 0; q < p - 1; ++q) {
+        weak -= coupling(p - 1, q).flipped(coupling(p - 1, q).negative());
+      }
+      floors_[p] = std::max(floors_[p], weak);
+    }
+    return reached;
+  }
+
+  const std::vector<Integer>& floors() const { return floors_; }
+
+  void set_floors(const std::uint64_t* words) {
+    for (std::size_t p = 0; p < floors_.size(); ++p) floors_[p] = Integer::load(words + p * Limbs);
+  }
+
+  // Lists the blocks given by number (root bits above mid bits), as found by another device.
+  Statistics open(const std::uint64_t* blocks, std::size_t count, Pool<Limbs>& pool) const {
+    static constexpr std::uint8_t kGo = 0;
+    Task task{0, 0, false, pool, &kGo, {}};
+    Walk walk;
+    std::optional<std::uint64_t> entered;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t root = blocks[i] >> shape_.mid;
+      if (entered != root) {
+        enter_root(node_of(root), code_of_root(root), walk);
+        entered = root;
+      }
+      enter_mid(blocks[i] & ((std::uint64_t{1} << shape_.mid) - 1), walk);
+      visit_block(walk, task);
+    }
+    return task.statistics;
+  }
+
+ private:
+  // Exact energy of the spins set so far, offset included, and the fields on the positions below.
+  struct Node {
+    Integer energy;
+    std::array<Integer, 64> field;
+  };
+
+  struct Task {
+    std::uint64_t first, last;
+    bool prune;
+    Pool<Limbs>& pool;
+    const volatile std::uint8_t* stop;
+    Statistics statistics;
+  };
+
+  struct Walk {
+    std::uint64_t code = 0;  // state as reported, low spins down: the least code of the block
+    std::uint64_t root_code = 0;
+    Node root;
+    std::uint64_t mid = 0;
+    std::int64_t base = 0;  // fine energy of the mid spins
+    Fields low_field{};     // fine, from root and mid
+    Longs mid_field[2]{};   // fine, from root and mid
+    std::uint64_t version = ~std::uint64_t{0};
+    std::uint64_t last_tie = 0;
+    std::int64_t target = 0;  // threshold - energy, in fine units, slack included
+    BlockValues block;
+  };
+
+  const Integer& coupling(int p, int q) const {
+    return couplings_[static_cast<std::size_t>(p) * shape_.num_spins + q];
+  }
+
+  std::int64_t rounded(const Integer& x, int shift) const {
+    if (shift == 0) return x.shifted(0, kFar);
+    Integer half = Integer::zero();
+    half.word[(shift - 1) / 64] = std::uint64_t{1} << ((shift - 1) % 64);
+    return (x + half).shifted(shift, kFar);
+  }
+
+  void fill_tables() {
+    const int coarse = shape_.fine_shift + shape_.filter_shift;
+    const auto pair_energy = [&](int first, int count, std::uint64_t x) {
+      Integer sum = Integer::zero();
+      for (int i = 0; i < count; ++i) {
+        for (int j = 0; j < i; ++j) {
+          sum += coupling(first + i, first + j).flipped(spin(x, i) != spin(x, j));
+        }
+      }
+      return sum;
+    };
+    for (int x = 0; x < kStatesA; ++x) {
+      exact_a_[x] = pair_energy(0, kSpinsA, x);
+      tables_.pairs_a[x] = static_cast<std::int16_t>(rounded(exact_a_[x], coarse));
+      for (int j = 0; j < kSpinsB; ++j) {
+        Integer sum = Integer::zero();
+        for (int i = 0; i < kSpinsA; ++i) sum += coupling(i, kSpinsA + j).flipped(spin(x, i) < 0);
+        exact_cross_[j][x] = sum;
+      }
+    }
+    std::optional<Integer> least;
+    for (int b = 0; b < kStatesB; ++b) {
+      exact_b_[b] = pair_energy(kSpinsA, kSpinsB, b);
+      tables_.pairs_b[b] = static_cast<std::int32_t>(rounded(exact_b_[b], coarse));
+      for (int x = 0; x < kStatesA; ++x) {
+        Integer cross = Integer::zero();
+        for (int j = 0; j < kSpinsB; ++j) cross += exact_cross_[j][x].flipped(spin(b, j) < 0);
+        if (b < kStatesB / 2) {
+          tables_.cross[b][x] = static_cast<std::int16_t>(rounded(cross, coarse));
+        }
+        const Integer energy = exact_a_[x] + exact_b_[b] + cross;
+        if (!least || energy < *least) least = energy;
+      }
+    }
+    least_pairs_ = least->shifted(shape_.fine_shift, kFar);
+    for (int k = 0; k < shape_.mid; ++k) {
+      for (int i = 0; i < kLow; ++i) {
+        low_row_[k][i] =
+            static_cast<std::int32_t>(2 * rounded(coupling(kLow + k, i), shape_.fine_shift));
+      }
+      for (int m = 0; m < shape_.mid; ++m) {
+        if (m != k) {
+          mid_row_[k][m / 8][m % 8] = 2 * rounded(coupling(kLow + k, kLow + m), shape_.fine_shift);
+        }
+      }
+    }
+  }
+
+  // Sets the spin at position p of `parent` and leaves the result in `child`.
+  void set_spin(int p, bool minus, const Node& parent, Node& child) const {
+    child.energy = parent.energy + parent.field[p].flipped(minus);
+    const Integer* row = &couplings_[static_cast<std::size_t>(p) * shape_.num_spins];
+    for (int q = 0; q < p; ++q) child.field[q] = parent.field[q] + row[q].flipped(minus);
+  }
+
+  // No state below this node, with positions below p open, has a lower energy.
+  Integer bound(const Node& node, int p) const {
+    Integer bound = node.energy + floors_[p];
+    for (int q = 0; q < p; ++q) bound -= node.field[q].flipped(node.field[q].negative());
+    return bound;
+  }
+
+  // Walks the roots of [first, last) whose upper bits are `bits`, with positions below p open.
+  // `code` is the state as reported, open spins down: the least code below this node.
+  void descend(int p, std::uint64_t bits, std::uint64_t code, std::vector<Node>& path, Walk& walk,
+               Task& task) const {
+    const int below = p - kLow - shape_.mid;  // root spins still open
+    const std::uint64_t begin = bits << below;
+    const std::uint64_t end = begin + (std::uint64_t{1} << below);
+    if (!task.statistics.complete || end <= task.first || begin >= task.last) return;
+    if (*task.stop) {
+      task.statistics.complete = false;
+      return;
+    }
+    const Node& node = path[p];
+    if (task.prune && task.pool.bounded() && task.pool.excludes(bound(node, p), code)) {
+      const std::uint64_t roots = std::min(end, task.last) - std::max(begin, task.first);
+      task.statistics.blocks += roots << shape_.mid;
+      task.statistics.pruned += roots << shape_.mid;
+      return;
+    }
+    if (below == 0) {
+      enter_root(node, code, walk);
+      walk_blocks(walk, task);
+      return;
+    }
+    // The value that the field prefers first: low states early make a tight threshold.
+    const bool minus_first = !shape_.in_order && !node.field[p - 1].negative();
+    for (const bool minus : {minus_first, !minus_first}) {
+      set_spin(p - 1, minus, node, path[p - 1]);
+      descend(p - 1, bits << 1 | minus, code | code_of(p - 1, minus), path, walk, task);
+    }
+  }
+
+  Node node_of(std::uint64_t root) const {
+    const int above = kLow + shape_.mid;
+    Node node;
+    node.energy = offset_;
+    std::copy(fields_.begin(), fields_.end(), node.field.begin());
+    for (int p = shape_.num_spins - 1; p >= above; --p) {
+      Node child;
+      set_spin(p, root >> (p - above) & 1, node, child);
+      node = child;
+    }
+    return node;
+  }
+
+  // Bit that a spin contributes to the reported state.
+  std::uint64_t code_of(int p, bool minus) const {
+    return (minus ? 0 : label_[p]) ^ (gauge_ & label_[p]);
+  }
+
+  std::uint64_t code_of_root(std::uint64_t root) const {
+    const int above = kLow + shape_.mid;
+    std::uint64_t code = 0;
+    for (int p = above; p < shape_.num_spins; ++p) code |= code_of(p, root >> (p - above) & 1);
+    return code;
+  }
+
+  void enter_root(const Node& node, std::uint64_t code, Walk& walk) const {
+    walk.root = node;
+    walk.root_code = code;
+    walk.version = ~std::uint64_t{0};
+    enter_mid(0, walk);
+  }
+
+  // Sets the mid spins to the bits of `mid`, from the root's fields.
+  void enter_mid(std::uint64_t mid, Walk& walk) const {
+    walk.mid = mid;
+    walk.base = 0;
+    walk.code = walk.root_code;
+    for (int k = 0; k < shape_.mid; ++k) walk.code |= code_of(kLow + k, mid >> k & 1);
+    for (int i = 0; i < kLow; ++i) {
+      walk.low_field[i] = static_cast<std::int32_t>(rounded(walk.root.field[i], shape_.fine_shift));
+    }
+    for (int k = 0; k < shape_.mid; ++k) {
+      walk.mid_field[k / 8][k % 8] = rounded(walk.root.field[kLow + k], shape_.fine_shift);
+    }
+    for (int k = 0; k < shape_.mid; ++k) {
+      const int s = spin(mid, k);
+      walk.base += s * walk.mid_field[k / 8][k % 8];  // spins below k are in the field already
+      for (int i = 0; i < kLow; ++i) walk.low_field[i] += s * (low_row_[k][i] / 2);
+      walk.mid_field[0] += s * (mid_row_[k][0] / 2);
+      walk.mid_field[1] += s * (mid_row_[k][1] / 2);
+    }
+  }
+
+  void walk_blocks(Walk& walk, Task& task) const {
+    const std::uint64_t blocks = std::uint64_t{1} << shape_.mid;
+    for (std::uint64_t i = 1;; ++i) {
+      visit_block(walk, task);
+      if (i == blocks) break;
+      flip(__builtin_ctzll(i), walk);
+    }
+    task.statistics.blocks += blocks;
+  }
+
+  void flip(int k, Walk& walk) const {
+    walk.mid ^= std::uint64_t{1} << k;
+    walk.code ^= label_[kLow + k];
+    const bool minus = walk.mid >> k & 1;
+    const std::int64_t twice = 2 * walk.mid_field[k / 8][k % 8];
+    if (minus) {
+      walk.base -= twice;
+      walk.low_field -= low_row_[k];
+      walk.mid_field[0] -= mid_row_[k][0];
+      walk.mid_field[1] -= mid_row_[k][1];
+    } else {
+      walk.base += twice;
+      walk.low_field += low_row_[k];
+      walk.mid_field[0] += mid_row_[k][0];
+      walk.mid_field[1] += mid_row_[k][1];
+    }
+  }
+
+  void visit_block(Walk& walk, Task& task) const {
+    Pool<Limbs>& pool = task.pool;
+    if (walk.version != pool.version()) {
+      walk.version = pool.version();
+      walk.target = kFar;
+      walk.last_tie = ~std::uint64_t{0};
+      if (pool.bounded()) {
+        if (shape_.fine_shift == 0) walk.last_tie = pool.last_tie();
+        walk.target =
+            (pool.threshold() - walk.root.energy).shifted(shape_.fine_shift, kFar) + shape_.slack;
+      }
+    }
+    // A block whose codes all come after the last tie has to beat the threshold strictly.
+    const std::int64_t room = walk.target - walk.base - (walk.code > walk.last_tie);
+    if (task.prune) {
+      const Fields magnitude = walk.low_field < 0 ? -walk.low_field : walk.low_field;
+      std::int32_t sum = 0;
+      for (int i = 0; i < 16; ++i) sum += magnitude[i];
+      if (least_pairs_ - sum > room) {
+        ++task.statistics.pruned;
+        return;
+      }
+    }
+    alignas(64) std::int16_t field[16];
+    const Fields half = Fields{} + (shape_.filter_shift ? 1 << (shape_.filter_shift - 1) : 0);
+    const Fields scaled = (walk.low_field + half) >> shape_.filter_shift;
+    for (int i = 0; i < kLow; ++i) field[i] = static_cast<std::int16_t>(scaled[i]);
+    block_fields(tables_, field, walk.block);
+    const std::int16_t least = block_minimum(tables_, walk.block);
+    const std::int64_t cut = room >> shape_.filter_shift;
+    if (least <= cut) {
+      ++task.statistics.opened;
+      open_block(walk, static_cast<int>(std::min<std::int64_t>(cut, 32767)), task);
+    }
+  }
+
+  void open_block(const Walk& walk, int cut, Task& task) const {
+    Integer base = walk.root.energy;
+    std::array<Integer, kLow> field;
+    for (int i = 0; i < kLow; ++i) field[i] = walk.root.field[i];
+    for (int k = 0; k < shape_.mid; ++k) {
+      const bool minus = walk.mid >> k & 1;
+      Integer own = walk.root.field[kLow + k];
+      for (int m = 0; m < k; ++m) own += coupling(kLow + k, kLow + m).flipped(walk.mid >> m & 1);
+      base += own.flipped(minus);
+      for (int i = 0; i < kLow; ++i) field[i] += coupling(kLow + k, i).flipped(minus);
+    }
+    for (int x = 0; x < kStatesA; ++x) {
+      if (walk.block.lowest[x] > cut) continue;
+      Integer energy_x = base + exact_a_[x];
+      std::uint64_t state_x = walk.code;
+      for (int i = 0; i < kSpinsA; ++i) {
+        energy_x += field[i].flipped(spin(x, i) < 0);
+        state_x |= code_of(i, spin(x, i) < 0);
+      }
+      for (int b = 0; b < kStatesB; ++b) {
+        if (walk.block.at(tables_, x, b) > cut) continue;
+        Integer energy = energy_x + exact_b_[b];
+        std::uint64_t state = state_x;
+        for (int j = 0; j < kSpinsB; ++j) {
+          energy += (field[kSpinsA + j] + exact_cross_[j][x]).flipped(spin(b, j) < 0);
+          state |= code_of(kSpinsA + j, spin(b, j) < 0);
+        }
+        ++task.statistics.candidates;
+        task.pool.offer(energy, state);
+      }
+    }
+  }
+
+  Shape shape_;
+  std::uint64_t gauge_;
+  Integer offset_;
+  std::vector<Integer> fields_, couplings_;
+  std::vector<Integer> floors_;  // [p]: no pair energy of the spins below position p is lower
+  std::vector<std::uint64_t> label_;
+  BlockTables tables_;
+  std::int64_t least_pairs_ = 0;  // least pair energy inside a block, in fine units, rounded down
+  std::array<Integer, kStatesA> exact_a_;
+  std::array<Integer, kStatesB> exact_b_;
+  std::array<std::array<Integer, kStatesA>, kSpinsB> exact_cross_;
+  Fields low_row_[kMaxMid]{};    // twice the coupling of a mid spin to the low spins, fine units
+  Longs mid_row_[kMaxMid][2]{};  // and to the other mid spins
+};
+
+}  // namespace hardscape::ising
