@@ -155,6 +155,7 @@ class CudaSearch:
         blocks = cupy.empty(capacity, dtype=np.uint64)
         count = cupy.zeros(1, dtype=np.uint32)
         self.start(device, cupy.asarray(self.values(prefix, limit)), blocks, count, first, roots)
+        device.synchronize()  # lets the threads of other GPUs run meanwhile, as a copy would not
         total = int(count.get()[0])
         return blocks[: min(total, capacity)].get(), total
 
