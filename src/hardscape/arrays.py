@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from hardscape.errors import InputError
 
-__all__ = ["as_float64", "as_spins", "is_array", "is_sparse", "sparse_entries", "to_numpy"]
+__all__ = [
+    "as_float64",
+    "as_number_array",
+    "as_spins",
+    "is_array",
+    "is_sparse",
+    "sparse_entries",
+    "to_numpy",
+]
 
 
 def is_sparse(value: Any) -> bool:
@@ -33,12 +41,8 @@ def to_numpy(value: Any, name: str = "array") -> NDArray[Any]:
     InputError
         If `value` is ragged or of a type that holds no numbers.
     """
-    if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):
-        value = value.get()  # CuPy
-    elif hasattr(value, "detach") and hasattr(value, "cpu"):
-        value = value.detach().cpu().numpy()  # torch
     try:
-        array = np.asarray(value)
+        array = np.asarray(_on_host(value))
     except ValueError as error:
         raise InputError(f"{name} is not a rectangular array: {error}") from None
     if array.dtype.kind not in "biuf" and not (array.dtype.kind == "O" and array.size == 0):
@@ -46,6 +50,42 @@ def to_numpy(value: Any, name: str = "array") -> NDArray[Any]:
             f"{name} has dtype {array.dtype}; real numbers (bool, integer or floating) are accepted"
         )
     return array
+
+
+def as_number_array(value: Any, name: str = "array") -> NDArray[Any]:
+    """Bring `value` to a NumPy array on the host that holds what `value` holds, nothing rounded.
+
+    Nested sequences become an object array of the very numbers in them, because NumPy turns a
+    list of large and small integers into floating-point numbers. Object arrays stay as they are;
+    their members are for the caller to check.
+
+    Raises
+    ------
+    InputError
+        If `value` is ragged, cannot be brought to the host, or has a dtype that holds no numbers.
+    """
+    try:
+        value = _on_host(value)
+        array = np.asarray(value) if is_array(value) else np.array(value, dtype=object)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise InputError(f"{name} is not a rectangular array of numbers: {error}") from None
+    if array.dtype.kind not in "biufcO":
+        raise InputError(
+            f"{name} has dtype {array.dtype}; bool, integer, floating, complex and object arrays "
+            "of Python numbers are accepted"
+        )
+    return array
+
+
+def _on_host(value: Any) -> Any:
+    if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):
+        return value.get()  # CuPy
+    if hasattr(value, "detach") and hasattr(value, "cpu"):
+        value = value.detach().cpu()  # torch
+        for settle in ("resolve_conj", "resolve_neg"):  # views that NumPy cannot express
+            value = getattr(value, settle)() if hasattr(value, settle) else value
+        return value.numpy()
+    return value
 
 
 def as_float64(value: Any, name: str) -> NDArray[np.float64]:
