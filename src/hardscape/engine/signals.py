@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Literal, Self
@@ -14,6 +15,9 @@ __all__ = ["SignalName", "StopSignals"]
 
 SignalName = Literal["SIGINT", "SIGTERM"]
 _NAMES: dict[int, SignalName] = {signal.SIGINT: "SIGINT", signal.SIGTERM: "SIGTERM"}
+
+#: Seconds within which equal signals are one.
+_ONE_SIGNAL = 0.2
 
 
 class StopSignals:
@@ -31,6 +35,7 @@ class StopSignals:
     def __init__(self, wake: Callable[[], object]) -> None:
         self._wake = wake
         self._previous: dict[int, Any] = {}
+        self._caught_at = 0.0
         self.caught: SignalName | Literal[""] = ""
 
     def __enter__(self) -> Self:
@@ -50,7 +55,11 @@ class StopSignals:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.caught == _NAMES[number]:
-            raise Interrupted(number)
+            # timeout(1) and some schedulers send a signal to the process and to its group.
+            if time.monotonic() - self._caught_at > _ONE_SIGNAL:
+                raise Interrupted(number)
+            return
         if not self.caught:
             self.caught = _NAMES[number]
+            self._caught_at = time.monotonic()
             self._wake()
