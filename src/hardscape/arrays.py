@@ -69,6 +69,12 @@ def as_number_array(value: Any, name: str = "array") -> NDArray[Any]:
         array = np.asarray(value) if is_array(value) else np.array(value, dtype=object)
     except (ValueError, TypeError, RuntimeError) as error:
         raise InputError(f"{name} is not a rectangular array of numbers: {error}") from None
+    if array.dtype == object:
+        for position, member in np.ndenumerate(array):
+            if isinstance(member, list | tuple):
+                raise InputError(
+                    f"{name}{list(position)} is a {type(member).__name__}: rows of one length are accepted"
+                )
     if array.dtype.kind not in "biufcO":
         raise InputError(
             f"{name} has dtype {array.dtype}; bool, integer, floating, complex and object arrays "

@@ -16,6 +16,11 @@ void bind_exact(nb::module_& module);
 void bind_kernel(nb::module_& module);
 }  // namespace hardscape::ising
 
+namespace hardscape::permanents {
+void bind_exact(nb::module_& module);
+void bind_glynn(nb::module_& module);
+}  // namespace hardscape::permanents
+
 namespace {
 
 std::vector<std::string> supported_levels() {
@@ -46,4 +51,6 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::ising::bind_density(module);
   hardscape::ising::bind_exact(module);
   hardscape::ising::bind_kernel(module);
+  hardscape::permanents::bind_exact(module);
+  hardscape::permanents::bind_glynn(module);
 }

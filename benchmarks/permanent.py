@@ -1,0 +1,198 @@
+"""Rates of permanents, ours and the peers', in one run: ``python -m benchmarks.permanent``.
+
+Every case runs in a process of its own, warms up once, repeats, and prints median and range. Peers run
+on the same matrices, and every answer is compared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import cyclopts
+import numpy as np
+
+app = cyclopts.App(help=__doc__, result_action="return_value")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row: a matrix, how to take its permanent, and what to reach in ns for n 2^(n-1)."""
+
+    name: str
+    n: int
+    kind: str = "real"
+    simd: str = ""
+    threads: int = 1
+    guard: bool = False
+    tool: str = "hardscape"
+    repeats: int = 5
+    target: str = ""
+
+
+CPU = [
+    Case("one core, widest level, real", 26),
+    Case("one core, widest level, real", 28, target="0.055 (aim 0.045)"),
+    Case("one core, AVX2 (v3), real", 28, simd="v3", target="0.12 (aim 0.10)"),
+    Case("one core, SSE (v2), real", 28, simd="v2"),
+    Case("one core, 20-bit entries, proven bound", 28, "integer", guard=True),
+    Case("one core, real, proven bound", 28, guard=True),
+    Case("two threads, real", 28, threads=2, target="half of one thread"),
+    Case("one core, widest level, complex", 26, "complex", target="0.2 (aim 0.15)"),
+    Case("one core, widest level, complex", 28, "complex", target="0.2 (aim 0.15)", repeats=3),
+    Case("one core, AVX2 (v3), complex", 26, "complex", simd="v3"),
+    Case("one core, complex, proven bound", 26, "complex", guard=True, repeats=3),
+    Case("two threads, complex", 28, "complex", threads=2, repeats=3),
+]
+PEERS = [
+    Case("hardscape, one thread", 26, kind, target=f"{target} times the best below")
+    if tool == "hardscape"
+    else Case(tool, 26, kind, tool=tool, repeats=3)
+    for kind, target in (("real", 6), ("complex", 5))
+    for tool in ("hardscape", "thewalrus", "exqalibur", "qc-permanent")
+]
+PACKAGES = ("hardscape", "numpy", "thewalrus", "exqalibur", "qc-permanent")
+
+
+def matrix(case: Case) -> np.ndarray:
+    """The matrix of a case, always the same."""
+    rng = np.random.default_rng(case.n)
+    shape = (case.n, case.n)
+    if case.kind == "integer":
+        return rng.integers(-(2**20), 2**20, shape).astype(float)
+    if case.kind == "complex":
+        return rng.normal(size=shape) + 1j * rng.normal(size=shape)
+    return rng.normal(size=shape)
+
+
+def solver(case: Case) -> Callable[[], complex]:
+    """The call to time."""
+    a = matrix(case)
+    if case.tool == "thewalrus":
+        from thewalrus import perm
+
+        return lambda: perm(a, method="glynn")
+    if case.tool == "exqalibur":
+        import exqalibur
+
+        peer = exqalibur.permanent_cx if case.kind == "complex" else exqalibur.permanent_fl
+        exqalibur.Config.compute_max_thread_count = case.threads
+        return lambda: peer(a, "glynn")
+    if case.tool == "qc-permanent":
+        import permanent
+
+        return lambda: permanent.glynn(a)
+    from hardscape.engine import resolve
+    from hardscape.permanents.glynn import glynn
+
+    lanes = resolve("cpu", threads=case.threads)
+    return lambda: glynn(a, devices=lanes, guard=case.guard).value
+
+
+def measure(case: Case) -> dict[str, Any]:
+    """Time one case in this process."""
+    call = solver(case)
+    value = call()
+    seconds = []
+    for _ in range(case.repeats):
+        began = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - began)
+    return {"seconds": seconds, "value": [complex(value).real, complex(value).imag]}
+
+
+@app.command(name="case")
+def run_case(text: str) -> None:
+    """Measure one case given as JSON, and print JSON."""
+    print(json.dumps(measure(Case(**json.loads(text)))))
+
+
+def in_process_of_its_own(case: Case) -> dict[str, Any] | str:
+    """Measure a case in a fresh interpreter; a missing peer gives its error's last line."""
+    # Peers that use OpenMP get one thread, too.
+    environment = {**os.environ, "OMP_NUM_THREADS": str(case.threads)}
+    if case.simd:
+        environment["HARDSCAPE_SIMD"] = case.simd
+    line = [sys.executable, "-m", "benchmarks.permanent", "case", json.dumps(asdict(case))]
+    done = subprocess.run(line, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        return done.stderr.strip().splitlines()[-1][:100]
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def table(title: str, cases: list[Case]) -> None:
+    """Print one table; the difference is from the first answer for the same matrix."""
+    print(f"\n### {title}\n")
+    print("| case | n | entries | median s (min to max) | ns | ratio | difference | must reach |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    first: dict[tuple[int, str], tuple[complex, float]] = {}
+    for case in cases:
+        result = in_process_of_its_own(case)
+        head = f"| {case.name} | {case.n} | {case.kind} "
+        if isinstance(result, str):
+            print(head + f"| not run: {result} | | | | {case.target} |", flush=True)
+            continue
+        seconds = result["seconds"]
+        median = statistics.median(seconds)
+        value, reference = first.setdefault(
+            (case.n, case.kind), (complex(*result["value"]), median)
+        )
+        difference = abs(complex(*result["value"]) / value - 1)
+        # Ryser's formula, which some peers use, loses digits.
+        assert difference < (1e-10 if case.tool == "hardscape" else 1e-4)
+        print(
+            head + f"| {median:.4g} ({min(seconds):.4g} to {max(seconds):.4g}) "
+            f"| {1e9 * median / (case.n * 2.0 ** (case.n - 1)):.4f} | {median / reference:.2f} "
+            f"| {difference:.1e} | {case.target} |",
+            flush=True,
+        )
+
+
+def machine() -> str:
+    """What this was measured on."""
+    from hardscape.engine import probe
+
+    found = probe()
+    versions = []
+    for name in PACKAGES:
+        try:
+            versions.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            versions.append(f"{name} absent")
+    return (
+        f"{date.today()}; {found.cpu}, {found.cores} cores; "
+        f"Python {platform.python_version()}; {', '.join(versions)}"
+    )
+
+
+@app.default
+def main(*, cpu: bool = True, peers: bool = True) -> None:
+    """Print the tables; ns are for each n 2^(n-1).
+
+    Parameters
+    ----------
+    cpu
+        Rows of this machine's cores.
+    peers
+        Other packages, where they are installed.
+    """
+    print(machine())
+    if cpu:
+        table("One machine's cores", CPU)
+    if peers:
+        table("Peers", PEERS)
+
+
+if __name__ == "__main__":
+    app()

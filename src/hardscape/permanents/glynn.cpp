@@ -1,0 +1,259 @@
+// Glynn's formula for the permanent in double precision.
+//
+// D. G. Glynn, "The permanent of a square matrix", European Journal of Combinatorics 31 (2010):
+//   2^(n-1) per(A) = sum over signs d, d_0 = +1, of prod_k d_k * prod_j s_j, s_j = sum_i d_i a_ij.
+// Five signs are inner ones: their 32 patterns are independent running products, so that no
+// multiplication waits for another. The others walk a Gray code. The caller gives entries on a grid
+// on which every sum s_j is exact (see glynn.py), so only products and the final sum round.
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "native/arrays.hpp"
+
+namespace hardscape::permanents {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr std::size_t kLanes = 8;
+#elif defined(__AVX__)
+constexpr std::size_t kLanes = 4;
+#else
+constexpr std::size_t kLanes = 2;
+#endif
+
+typedef double Vec __attribute__((vector_size(kLanes * sizeof(double))));
+typedef std::int64_t Bits __attribute__((vector_size(kLanes * sizeof(double))));
+
+constexpr std::size_t kInner = 5;
+// A pattern x and its complement have sums u + a(x) and u - a(x): half of them are tabulated.
+constexpr std::size_t kPatterns = std::size_t{1} << (kInner - 1);
+constexpr std::size_t kVectors = kPatterns / kLanes;
+constexpr std::uint64_t kBlocksBetweenPolls = 1024;
+
+inline Vec absolute(Vec x) { return reinterpret_cast<Vec>(reinterpret_cast<Bits>(x) & INT64_MAX); }
+
+inline Vec larger(Vec x, Vec y) { return x > y ? x : y; }
+
+// Adds x to high; the rounding error goes to low (Knuth's two-sum).
+template <class T>
+inline void add_compensated(T& high, T& low, T x) {
+  const T sum = high + x;
+  const T part = sum - high;
+  low += (high - (sum - part)) + (x - part);
+  high = sum;
+}
+
+// A real number (one part) or a complex one, in every lane.
+template <std::size_t Parts>
+struct Number {
+  Vec part[Parts];
+
+  Number& operator*=(const Number& other) {
+    if constexpr (Parts == 1) {
+      part[0] *= other.part[0];
+    } else {
+      const Vec real = part[0] * other.part[0] - part[1] * other.part[1];
+      part[1] = part[0] * other.part[1] + part[1] * other.part[0];
+      part[0] = real;
+    }
+    return *this;
+  }
+
+  // |x| for a real number; for a complex one the sum of its parts' magnitudes, which is not less.
+  Vec one_norm() const {
+    Vec sum = absolute(part[0]);
+    if constexpr (Parts == 2) sum += absolute(part[1]);
+    return sum;
+  }
+
+  // |x|, or at most 2% more: chords of the unit circle's arc, rounded up.
+  Vec modulus() const {
+    const Vec x = absolute(part[0]);
+    if constexpr (Parts == 1) return x;
+    const Vec y = absolute(part[Parts - 1]);
+    const Vec longer = larger(x, y), shorter = x > y ? y : x;
+    return larger(longer + 0.236068 * shorter, 0.821855 * longer + 0.592360 * shorter);
+  }
+};
+
+// Bounds |prod s'_j - prod s_j| for all s' with |s'_j - s_j| <= slack_j.
+struct Perturbation {
+  Vec magnitude, excess;
+
+  void multiply(Vec modulus, double slack) {
+    excess = excess * (modulus + slack) + magnitude * slack;
+    magnitude *= modulus;
+  }
+};
+
+template <std::size_t Parts>
+struct Sums {
+  Vec high[Parts] = {}, low[Parts] = {}, magnitude = {}, excess = {};
+};
+
+// The matrix as the kernel reads it, and the place on the Gray code.
+template <std::size_t Parts>
+class Walk {
+ public:
+  // entries: [part][sign][factor].
+  Walk(const double* entries, std::size_t n, std::uint64_t position)
+      : n_(n), outer_(n * Parts), flip_(n * n * Parts), inner_(n * Parts * kVectors) {
+    const std::uint64_t gray = position ^ position >> 1;
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t p = 0; p < Parts; ++p) {
+        const auto entry = [&](std::size_t i) { return entries[(p * n + i) * n + j]; };
+        double sum = entry(0);
+        for (std::size_t i = kInner + 1; i < n; ++i) {
+          const bool minus = gray >> (i - kInner - 1) & 1;
+          sum += minus ? -entry(i) : entry(i);
+          flip_[(i * n + j) * Parts + p] = 2 * entry(i);
+        }
+        outer_[j * Parts + p] = sum;
+        for (std::size_t x = 0; x < kPatterns; ++x) {
+          double inner = entry(kInner);
+          for (std::size_t i = 1; i < kInner; ++i) {
+            inner += x >> (i - 1) & 1 ? -entry(i) : entry(i);
+          }
+          inner_[(j * Parts + p) * kVectors + x / kLanes][x % kLanes] = inner;
+        }
+      }
+    }
+  }
+
+  // Goes to the block at `position` from the one before it.
+  void advance(std::uint64_t position) {
+    const auto bit = static_cast<std::size_t>(std::countr_zero(position));
+    const std::uint64_t gray = position ^ position >> 1;
+    const double sign = gray >> bit & 1 ? -1.0 : 1.0;
+    const double* __restrict flip = &flip_[(kInner + 1 + bit) * n_ * Parts];
+    double* __restrict outer = outer_.data();
+    for (std::size_t j = 0; j < n_ * Parts; ++j) outer[j] += sign * flip[j];
+  }
+
+  // Adds the 32 terms of the block at `position`. The sign of a pattern's lane waits for `reduce`.
+  template <bool Guarded>
+  void add_block(std::uint64_t position, const double* slack, Sums<Parts>& sums) const {
+    constexpr std::size_t group = Parts == 1 && !Guarded ? (kVectors < 4 ? kVectors : 4) : 2;
+    Number<Parts> term = {};
+    for (std::size_t first = 0; first < kVectors; first += group) {
+      add_patterns<Guarded, group>(first, slack, term, sums);
+    }
+    for (std::size_t p = 0; p < Parts; ++p) {
+      const Vec signed_term = position & 1 ? -term.part[p] : term.part[p];
+      add_compensated(sums.high[p], sums.low[p], signed_term);
+    }
+  }
+
+ private:
+  // Each pass keeps the products of 2 * Group vectors in registers.
+  template <bool Guarded, std::size_t Group>
+  void add_patterns(std::size_t first, const double* slack, Number<Parts>& term,
+                    Sums<Parts>& sums) const {
+    Number<Parts> product[2 * Group];
+    Perturbation guard[2 * Group];
+    for (std::size_t v = 0; v < 2 * Group; ++v) {
+      product[v] = {};
+      product[v].part[0] = Vec{} + 1.0;
+      guard[v] = {Vec{} + 1.0, Vec{}};
+    }
+    const double* __restrict outer = outer_.data();
+    const Vec* __restrict inner = inner_.data() + first;
+    for (std::size_t j = 0; j < n_; ++j, outer += Parts, inner += Parts * kVectors) {
+#pragma GCC unroll 8
+      for (std::size_t v = 0; v < Group; ++v) {
+        Number<Parts> plus, minus;
+        for (std::size_t p = 0; p < Parts; ++p) {
+          plus.part[p] = outer[p] + inner[p * kVectors + v];
+          minus.part[p] = outer[p] - inner[p * kVectors + v];
+        }
+        product[2 * v] *= plus;
+        product[2 * v + 1] *= minus;
+        if constexpr (Guarded) {
+          guard[2 * v].multiply(plus.modulus(), slack[j]);
+          guard[2 * v + 1].multiply(minus.modulus(), slack[j]);
+        }
+      }
+    }
+    for (std::size_t v = 0; v < Group; ++v) {
+      const bool odd = std::popcount(first + v) & 1;
+      for (std::size_t p = 0; p < Parts; ++p) {
+        // A complement has an odd number of signs more or less.
+        const Vec pair = product[2 * v].part[p] - product[2 * v + 1].part[p];
+        term.part[p] += odd ? -pair : pair;
+      }
+      sums.magnitude += product[2 * v].one_norm() + product[2 * v + 1].one_norm();
+      if constexpr (Guarded) sums.excess += guard[2 * v].excess + guard[2 * v + 1].excess;
+    }
+  }
+
+  std::size_t n_;
+  std::vector<double> outer_;  // [factor][part]
+  std::vector<double> flip_;   // [sign][factor][part], twice the entries
+  std::vector<Vec> inner_;     // [factor][part][pattern]
+};
+
+// Sums over the lanes: high of each part, low of each part, magnitude, excess.
+template <std::size_t Parts>
+std::vector<double> reduce(const Sums<Parts>& sums) {
+  std::vector<double> result(2 * Parts + 2);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    const double sign = std::popcount(lane) & 1 ? -1.0 : 1.0;
+    for (std::size_t p = 0; p < Parts; ++p) {
+      add_compensated(result[p], result[Parts + p], sign * sums.high[p][lane]);
+      result[Parts + p] += sign * sums.low[p][lane];
+    }
+    result[2 * Parts] += sums.magnitude[lane];
+    result[2 * Parts + 1] += sums.excess[lane];
+  }
+  return result;
+}
+
+template <std::size_t Parts, bool Guarded>
+std::vector<double> sum_blocks(const double* entries, std::size_t n, const double* slack,
+                               std::uint64_t first, std::uint64_t last,
+                               const volatile std::uint8_t* stopped, std::uint64_t& done) {
+  Walk<Parts> walk(entries, n, first);
+  Sums<Parts> sums;
+  done = first;
+  while (done < last && !*stopped) {
+    const std::uint64_t poll_at = std::min(last, done + kBlocksBetweenPolls);
+    while (done < poll_at) {
+      walk.template add_block<Guarded>(done, slack, sums);
+      if (++done < last) walk.advance(done);
+    }
+  }
+  return reduce(sums);
+}
+
+using Entries = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+nb::object glynn_sum(Entries entries, std::optional<Vector<double>> slack, std::uint64_t first,
+                     std::uint64_t last, Vector<std::uint8_t> stop) {
+  const bool complex = entries.shape(0) == 2, guarded = slack.has_value();
+  const auto sum = complex ? (guarded ? &sum_blocks<2, true> : &sum_blocks<2, false>)
+                           : (guarded ? &sum_blocks<1, true> : &sum_blocks<1, false>);
+  std::uint64_t done = 0;
+  std::vector<double> result;
+  {
+    nb::gil_scoped_release release;
+    result = sum(entries.data(), entries.shape(1), guarded ? slack->data() : nullptr, first, last,
+                 stop.data(), done);
+  }
+  const std::size_t size = result.size();
+  return nb::make_tuple(to_numpy(std::move(result), {size}), done == last);
+}
+
+}  // namespace
+
+void bind_glynn(nb::module_& module) {
+  module.def("glynn_sum", &glynn_sum, nb::arg("entries"), nb::arg("slack").none(), nb::arg("first"),
+             nb::arg("last"), nb::arg("stop"),
+             "Sum the terms of blocks first to last-1 of entries[part][sign][factor]: high and low "
+             "parts, magnitude, and what the slack of each factor may change; also tells whether "
+             "all were done.");
+}
+
+}  // namespace hardscape::permanents

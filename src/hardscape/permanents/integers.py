@@ -1,0 +1,254 @@
+"""Glynn's sum of integers, modulo a power of two or modulo primes, as work for the engine."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import native
+from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
+
+__all__ = [
+    "MAX_SIDE",
+    "MIN_SIDE",
+    "IntegerGlynnWork",
+    "ResidueWork",
+    "Rows",
+    "WordWork",
+    "column_sums",
+    "permanent_bound",
+]
+
+Rows = tuple[tuple[int, ...], ...]
+
+#: Rows whose signs a block runs through, besides the first row's, which is fixed (see exact.cpp).
+_INNER = 5
+#: Sides that the kernels take: at least one block, and block numbers of 57 bits.
+MIN_SIDE, MAX_SIDE = _INNER + 1, 63
+#: Words of 64 bits that the kernels are compiled for.
+_MAX_WORDS = 8
+#: Column sums that twice an entry may be added to, in 32 and in 64 bits.
+_SHORT, _LONG = 2**30, 2**62
+#: Rough seconds of a factor of a term, for each word and each prime.
+_WORD_SECONDS, _PRIME_SECONDS = 1.2e-10, 1.2e-9
+#: Blocks of a shard, at least, and shards, at most.
+_SHARD_BLOCKS, _MAX_SHARDS = 2**14, 2**14
+#: Miller and Rabin's test with these bases is exact below 3e24 (J. Sorenson and J. Webster, 2017).
+_WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
+
+
+def column_sums(matrix: Rows) -> list[int]:
+    """Sum of the absolute values of each column."""
+    return [sum(map(abs, column)) for column in zip(*matrix, strict=True)]
+
+
+def permanent_bound(matrix: Rows) -> int:
+    """Upper bound of the absolute permanent of a square matrix of integers.
+
+    The least of the products of the row sums and of the column sums of absolute values, and the
+    bound of E. Carlen, E. Lieb and M. Loss, Methods Appl. Anal. 13, 1 (2006): n! / n^(n/2) times the
+    product of the Euclidean lengths of the rows, or of the columns.
+    """
+    n = len(matrix)
+    bounds: list[int] = []
+    for lines in (matrix, tuple(zip(*matrix, strict=True))):
+        bounds.append(math.prod(sum(map(abs, line)) for line in lines))
+        squares = math.prod(sum(x * x for x in line) for line in lines)
+        bounds.append(math.isqrt(math.factorial(n) ** 2 * squares // n**n) + 1)
+    return min(bounds)
+
+
+@dataclass(frozen=True)
+class IntegerGlynnWork(Work):
+    r"""Glynn's sum of a square matrix of integers. A unit is a block of 32 terms.
+
+    :math:`2^{n-1} \mathrm{per}(a) = \sum_\delta \prod_i \delta_i \prod_j \sum_i \delta_i a_{ij}`
+    over signs with :math:`\delta_1 = 1`; D. Glynn, Eur. J. Comb. 31, 1887 (2010).
+    """
+
+    matrix: Rows
+
+    unit: ClassVar[str] = "blocks"
+
+    @property
+    def side(self) -> int:
+        """Rows and columns n."""
+        return len(self.matrix)
+
+    @property
+    def factors(self) -> float:
+        """Factors of all terms, n 2^(n-1)."""
+        return self.side * 2.0 ** (self.side - 1)
+
+    def digest(self) -> str:
+        """Digest of the matrix and of the arithmetic."""
+        return hashlib.sha256(repr((self.name, self)).encode()).hexdigest()
+
+    def shards(self) -> Sequence[Shard]:
+        """Ranges of blocks."""
+        blocks = 2 ** (self.side - 1 - _INNER)
+        return split(blocks, -(-blocks // max(_SHARD_BLOCKS, blocks // _MAX_SHARDS)))
+
+    @property
+    @abstractmethod
+    def core_seconds(self) -> float:
+        """Guess of the time on one core."""
+
+    @abstractmethod
+    def permanent(self, partial: Partial) -> int:
+        """The permanent, from the partial of all blocks."""
+
+
+@dataclass(frozen=True)
+class WordWork(IntegerGlynnWork):
+    """Glynn's sum modulo ``2**(64 * words)``, two's complement; a partial holds its words."""
+
+    words: int
+
+    name: ClassVar[str] = "permanents.exact.words"
+
+    @classmethod
+    def of(cls, matrix: Rows) -> WordWork | None:
+        """Work of enough words; None if that is too many, or if a column's sum needs too many bits."""
+        if max(column_sums(matrix)) >= _LONG:
+            return None
+        # The sign takes one bit, the factor 2^(n-1) as many as it says.
+        words = -(-(permanent_bound(matrix).bit_length() + len(matrix)) // 64)
+        return cls(matrix, words) if words <= _MAX_WORDS else None
+
+    @property
+    def core_seconds(self) -> float:
+        """Guess of the time on one core."""
+        return self.factors * _WORD_SECONDS * self.words
+
+    @cached_property
+    def links(self) -> NDArray[np.uint8]:
+        """What follows each column: 0 the same product, 1 the next in 31 bits, 2 the next word."""
+        sums = column_sums(self.matrix)
+        short = max(sums) < _SHORT
+        links = np.empty(len(sums), dtype=np.uint8)
+        word = product = 1
+        for j, size in enumerate(sums):
+            word *= size
+            product *= size
+            following = sums[j + 1] if j + 1 < len(sums) else 2**63
+            if word * following >= 2**63:
+                links[j] = 2
+                word = product = 1
+            elif not short or product * following >= 2**31:
+                links[j] = 1
+                product = 1
+            else:
+                links[j] = 0
+        return links
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Sum the terms of a range of blocks."""
+        short = max(column_sums(self.matrix)) < _SHORT
+        kernel = native.core().exact_glynn_short if short else native.core().exact_glynn_long
+        words, complete = kernel(
+            np.array(self.matrix, dtype=np.int32 if short else np.int64),
+            self.links,
+            self.words,
+            shard.start,
+            shard.stop,
+            context.stop,
+        )
+        return ShardResult({"words": words}, complete)
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """Add modulo ``2**(64 * words)``."""
+        total = (_from_words(left["words"]) + _from_words(right["words"])) % 2 ** (64 * self.words)
+        return {"words": np.frombuffer(total.to_bytes(8 * self.words, "little"), dtype="<u8")}
+
+    def permanent(self, partial: Partial) -> int:
+        """Read the sum as two's complement and divide it by ``2**(n-1)``."""
+        total = _from_words(partial["words"])
+        if total >> (64 * self.words - 1):
+            total -= 1 << (64 * self.words)
+        return total >> (self.side - 1)
+
+
+def _from_words(words: NDArray[np.uint64]) -> int:
+    return int.from_bytes(words.astype("<u8").tobytes(), "little")
+
+
+@dataclass(frozen=True)
+class ResidueWork(IntegerGlynnWork):
+    """Glynn's sum modulo primes below 2^62, for integers of any size; a partial holds residues."""
+
+    primes: tuple[int, ...]
+
+    name: ClassVar[str] = "permanents.exact.residues"
+
+    @classmethod
+    def of(cls, matrix: Rows) -> ResidueWork:
+        """Work of as many primes as the permanent and its sign need."""
+        need = 2 * permanent_bound(matrix) + 1
+        primes: list[int] = []
+        modulus, candidate = 1, 2**62
+        while modulus <= need:
+            candidate -= 1
+            if _is_prime(candidate):
+                primes.append(candidate)
+                modulus *= candidate
+        return cls(matrix, tuple(primes))
+
+    @property
+    def core_seconds(self) -> float:
+        """Guess of the time on one core."""
+        return self.factors * _PRIME_SECONDS * len(self.primes)
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Sum the terms of a range of blocks, one prime after the other."""
+        reduced = [[x % p for x in row] for p in self.primes for row in self.matrix]
+        residues, complete = native.core().exact_glynn_residues(
+            np.array(reduced, dtype=np.uint64),
+            np.array(self.primes, dtype=np.uint64),
+            shard.start,
+            shard.stop,
+            context.stop,
+        )
+        return ShardResult({"residues": residues}, complete)
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """Add modulo each prime: two residues are below 2^63 together."""
+        total = left["residues"] + right["residues"]
+        return {"residues": total % np.array(self.primes, dtype=np.uint64)}
+
+    def permanent(self, partial: Partial) -> int:
+        """Undo the kernel's powers of two and put the residues together (Garner's way)."""
+        value, modulus = 0, 1
+        for p, residue in zip(self.primes, partial["residues"].tolist(), strict=True):
+            # The kernel's sum is 2^(n-1) per(a), divided by 2^64 for each of n - 1 products.
+            shift = pow(2, 63 * (self.side - 1), p)
+            digit = (residue * shift - value) * pow(modulus, -1, p) % p
+            value += digit * modulus
+            modulus *= p
+        return value - modulus if 2 * value > modulus else value
+
+
+def _is_prime(number: int) -> bool:
+    """Tell whether an integer above 41 and below 3e24 is prime."""
+    if any(number % p == 0 for p in _WITNESSES):
+        return False
+    twos = ((number - 1) & (1 - number)).bit_length() - 1
+    for base in _WITNESSES:
+        x = pow(base, (number - 1) >> twos, number)
+        if x in (1, number - 1):
+            continue
+        for _ in range(twos - 1):
+            x = x * x % number
+            if x == number - 1:
+                break
+        else:
+            return False
+    return True

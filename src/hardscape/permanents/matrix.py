@@ -1,0 +1,218 @@
+"""Matrices on their way in: one of four kinds of numbers, nothing rounded without saying so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral, Rational
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.arrays import as_number_array, is_sparse
+from hardscape.errors import InputError
+
+__all__ = ["MAX_SIDE", "Kind", "Matrix", "Number", "intake", "zero"]
+
+Kind = Literal["integer", "rational", "real", "complex"]
+Number = int | Fraction | float | complex
+
+#: Most rows or columns of a sparse matrix or file, which are held densely.
+MAX_SIDE = 4096
+
+_KINDS: tuple[Kind, ...] = ("integer", "rational", "real", "complex")
+_DTYPES = {"real": np.dtype(np.float64), "complex": np.dtype(np.complex128)}
+_ZEROS: dict[Kind, Number] = {"integer": 0, "rational": Fraction(0), "real": 0.0, "complex": 0j}
+
+
+def zero(kind: Kind) -> Number:
+    """The number 0 as permanents of this kind of matrix have it."""
+    return _ZEROS[kind]
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A matrix, or a batch of square ones, whose permanent can be asked for.
+
+    Attributes
+    ----------
+    kind : {"integer", "rational", "real", "complex"}
+    entries : numpy.ndarray, shape (m, n) with m <= n, or (batch, n, n)
+        Read-only and C-contiguous. Objects of type int ("integer") or `fractions.Fraction`
+        ("rational"), float64 ("real") or complex128 ("complex"); the last two are finite.
+    transposed : bool
+        Whether the matrix was given with more rows than columns, and `entries` is its transpose.
+    """
+
+    kind: Kind
+    entries: NDArray[Any]
+    transposed: bool = False
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether there is a leading axis of independent matrices."""
+        return self.entries.ndim == 3
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns (of each matrix of a batch), rows <= columns."""
+        return int(self.entries.shape[-2]), int(self.entries.shape[-1])
+
+
+def intake(a: Any, name: str = "a") -> Matrix:
+    """Check a matrix at the door.
+
+    Parameters
+    ----------
+    a : array_like, shape (m, n) or (batch, n, n)
+        Dense NumPy, CuPy or torch array of any bool, integer, floating or complex dtype, nested
+        sequences or object array of Python or NumPy numbers and fractions, or a scipy.sparse
+        matrix (whose repeated entries are added). A matrix with m > n is transposed: the permanent
+        of a rectangular matrix sums over the injective maps from its smaller side to its larger.
+        An empty sequence is the 0x0 matrix. `a` is copied.
+    name : str
+        What error messages call the matrix.
+
+    Returns
+    -------
+    Matrix
+        Of the smallest kind that holds all entries: integers (and bools) before fractions before
+        floating before complex numbers. Narrow dtypes are widened.
+
+    Raises
+    ------
+    InputError
+        For NaN and infinities, entries that are no numbers, integers or fractions that floating
+        entries beside them force into a float64 which cannot hold them, long doubles beyond
+        float64, ragged sequences, other shapes, and sparse matrices with more than `MAX_SIDE` rows
+        or columns.
+
+    Notes
+    -----
+    O(m n) time and memory.
+    """
+    given = _densified(a, name) if is_sparse(a) else as_number_array(a, name)
+    if given.shape == (0,):
+        given = given.reshape(0, 0)
+    _check_shape(given.shape, name)
+    kind, entries = _numbers(given, name)
+    transposed = entries.ndim == 2 and entries.shape[0] > entries.shape[1]
+    entries = np.array(entries.T if transposed else entries, order="C")
+    entries.setflags(write=False)
+    return Matrix(kind, entries, transposed)
+
+
+def _check_shape(shape: tuple[int, ...], name: str) -> None:
+    if len(shape) not in (2, 3):
+        raise InputError(f"{name} has shape {shape}; (m, n) and (batch, n, n) are accepted")
+    if len(shape) == 3 and shape[1] != shape[2]:
+        raise InputError(
+            f"{name} has shape {shape}; a batch holds square matrices, shape (batch, n, n)"
+        )
+
+
+def _densified(a: Any, name: str) -> NDArray[Any]:
+    """A sparse matrix as a dense array: repeated entries added, integers without overflow."""
+    shape = tuple(int(side) for side in a.shape)
+    if len(shape) != 2 or max(shape) > MAX_SIDE:
+        raise InputError(
+            f"{name} is sparse and has shape {shape}; (m, n) with sides up to {MAX_SIDE} is accepted"
+        )
+    coo = a.tocoo()
+    row, col = (as_number_array(index, name).astype(np.int64) for index in (coo.row, coo.col))
+    data = as_number_array(coo.data, name)
+    if data.dtype.kind == "b":
+        held = np.zeros(shape, dtype=bool)
+        np.logical_or.at(held, (row, col), data)
+        return held
+    held = np.zeros(shape, dtype=object if data.dtype.kind in "iuO" else data.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):  # the sum is checked, as every entry is
+        np.add.at(held, (row, col), data.astype(held.dtype))
+    return held
+
+
+def _numbers(given: NDArray[Any], name: str) -> tuple[Kind, NDArray[Any]]:
+    """Kind and entries of an array of any accepted dtype."""
+    letter = given.dtype.kind
+    if letter == "O":
+        return _from_objects(given, name)
+    if letter in "biu":
+        whole = given.astype(np.uint8) if letter == "b" else given
+        return "integer", whole.astype(object)
+    kind: Kind = "real" if letter == "f" else "complex"
+    return kind, _floating(given, kind, name)
+
+
+def _from_objects(given: NDArray[Any], name: str) -> tuple[Kind, NDArray[Any]]:
+    rank = 0
+    numbers = np.empty(given.shape, dtype=object)
+    for position, value in np.ndenumerate(given):
+        own, numbers[position] = _classified(value, position, name)
+        rank = max(rank, own)
+    kind = _KINDS[rank]
+    if kind == "integer":
+        return kind, numbers
+    if kind == "rational":
+        for position, value in np.ndenumerate(numbers):
+            numbers[position] = Fraction(value)
+        return kind, numbers
+    return kind, _floating(numbers, kind, name)
+
+
+def _classified(value: Any, position: tuple[int, ...], name: str) -> tuple[int, Any]:
+    """The place in `_KINDS` of a number, and the number as Python has it."""
+    if isinstance(value, Integral | np.bool_):
+        return 0, int(value)
+    if isinstance(value, Rational):
+        return 1, Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, float | np.floating):
+        return 2, value
+    if isinstance(value, complex | np.complexfloating):
+        return 3, value
+    raise InputError(
+        f"{_entry(name, position)} is {value!r:.60} of type {type(value).__name__}; integers, "
+        "fractions, floating and complex numbers are accepted"
+    )
+
+
+def _floating(given: NDArray[Any], kind: Kind, name: str) -> NDArray[Any]:
+    """Bring numbers to finite float64 or complex128 that equal them."""
+    dtype = _DTYPES[kind]
+    if given.dtype == object:
+        result = np.empty(given.shape, dtype=dtype)
+        for position, value in np.ndenumerate(given):
+            try:
+                result[position] = float(value) if kind == "real" else complex(value)
+            except OverflowError:
+                raise _inexact(value, position, name) from None
+    else:
+        with np.errstate(over="ignore"):
+            result = given.astype(dtype)
+    for index in np.argwhere(~np.isfinite(result)):
+        where = tuple(int(i) for i in index)
+        raise InputError(
+            f"{_entry(name, where)} is {given[where]}; finite values (in float64) are accepted"
+        )
+    # One by one for objects: a fraction and a float64 compare exactly only as Python's own.
+    exact = result.tolist() if given.dtype == object else result
+    different = np.asarray(given != np.array(exact, dtype=given.dtype), dtype=bool)
+    for index in np.argwhere(different):
+        where = tuple(int(i) for i in index)
+        raise _inexact(given[where], where, name)
+    return result
+
+
+def _inexact(value: Any, position: tuple[int, ...], name: str) -> InputError:
+    try:
+        shown = f"{value!s:.60}"
+    except ValueError:  # Python refuses to write integers of thousands of digits
+        shown = "a number of thousands of digits"
+    return InputError(
+        f"{_entry(name, position)} is {shown}, which float64, the type that the floating "
+        "entries ask for, cannot hold exactly; give all entries as integers or fractions"
+    )
+
+
+def _entry(name: str, position: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, position))}]"

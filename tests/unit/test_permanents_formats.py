@@ -1,0 +1,180 @@
+"""Files of matrices: values, exactness, and refusals that name the line."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.io
+
+from hardscape.errors import FormatError, InputError
+from hardscape.permanents.formats import read
+
+
+def written(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def market(kind, body):
+    return f"%%MatrixMarket matrix {kind}\n{body}"
+
+
+FILES = {
+    "coordinate real general": "% note\n\n2 3 3\n1 1 0.5\n2 3 -1e-3\n1 2 7\n",
+    "coordinate integer symmetric": "3 3 3\n1 1 4\n3 1 -2\n3 2 9\n",
+    "coordinate complex hermitian": "2 2 2\n1 1 2 0\n2 1 1.5 -2\n",
+    "coordinate real skew-symmetric": "3 3 2\n2 1 3\n3 1 0.25\n",
+    "coordinate pattern general": "2 2 2\n1 2\n2 1\n",
+    "coordinate pattern symmetric": "2 2 2\n1 1\n2 1\n",
+    "array real general": "2 3\n1\n2\n3\n4\n5\n6\n",
+    "array integer symmetric": "3 3\n1\n2\n3\n4\n5\n6\n",
+    "array real skew-symmetric": "3 3\n1\n2\n3\n",
+    "array complex general": "2 1\n1 2\n3 -4\n",
+    "array complex hermitian": "2 2\n1 0\n2 3\n4 0\n",
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_matrix_market_agrees_with_scipy(tmp_path, kind):
+    path = written(tmp_path, "a.mtx", market(kind, FILES[kind]))
+    expected = scipy.io.mmread(path)
+    dense = expected.toarray() if kind.startswith("coordinate") else expected
+    assert read(path).tolist() == dense.tolist()
+
+
+def test_layout_of_an_array_is_by_columns(tmp_path):
+    path = written(tmp_path, "a.MTX", market("array integer general", "2 2\r\n1\r\n2\r\n3\r\n4"))
+    assert read(path).tolist() == [[1, 3], [2, 4]]
+
+
+def test_a_hermitian_file_conjugates(tmp_path):
+    path = written(tmp_path, "a.mtx", market("coordinate complex hermitian", "2 2 1\n2 1 1 5\n"))
+    assert read(str(path)).tolist() == [[0, 1 - 5j], [1 + 5j, 0]]
+
+
+def test_integers_beyond_float64_are_exact(tmp_path):
+    big = 10**60 + 1
+    path = written(tmp_path, "a.mtx", market("array integer skew-symmetric", f"2 2\n{big}\n"))
+    assert read(path).tolist() == [[0, -big], [big, 0]]
+    csv = written(tmp_path, "a.csv", f"# weights\n{big}, 2\n\n{2**53 + 1},-4\n")
+    assert read(csv).tolist() == [[big, 2], [2**53 + 1, -4]]
+
+
+def test_an_empty_matrix(tmp_path):
+    path = written(tmp_path, "a.mtx", market("coordinate real general", "0 0 0\n"))
+    assert read(path).shape == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1/2,3\n-4,5/3", [[Fraction(1, 2), 3], [-4, Fraction(5, 3)]]),
+        ("1.5, 2\n.5e1,\t-4.", [[1.5, 2.0], [5.0, -4.0]]),
+        ("1+2j,-3j\n4,1e2-.5j", [[1 + 2j, -3j], [4, 100 - 0.5j]]),
+        ("1\n2\n3", [[1], [2], [3]]),
+    ],
+)
+def test_csv_of_each_kind(tmp_path, text, expected):
+    assert read(written(tmp_path, "a.csv", text)).tolist() == expected
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", ">i8", "u8", ">f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_numpy_files_keep_values_and_dtype(tmp_path, dtype, order):
+    a = np.array([[0, 1, 1], [1, 0, 1]], dtype=dtype, order=order)
+    np.save(tmp_path / "a.npy", a)
+    np.savez(tmp_path / "a.npz", a)
+    for name in ("a.npy", "a.npz"):
+        found = read(tmp_path / name)
+        assert found.dtype == a.dtype.newbyteorder("=")
+        assert np.array_equal(found, a)
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("", 1),
+        ("%%MatrixMarket matrix coordinate real\n1 1 0\n", 1),
+        (market("coordinate quaternion general", "1 1 0\n"), 1),
+        (market("array pattern general", "1 1\n"), 1),
+        (market("coordinate pattern skew-symmetric", "1 1 0\n"), 1),
+        (market("coordinate real hermitian", "1 1 0\n"), 1),
+        (market("coordinate real general", ""), None),
+        (market("coordinate real general", "2 2\n"), 2),
+        (market("coordinate real general", "2 -2 1\n"), 2),
+        (market("coordinate real general", "1000000 1000000 0\n"), 2),
+        (market("coordinate real symmetric", "2 3 0\n"), 2),
+        (market("coordinate real general", "2 2 1\n% c\n1 3 1\n"), 4),
+        (market("coordinate real general", "2 2 1\n0 1 1\n"), 3),
+        (market("coordinate real general", "2 2 1\n1 1\n"), 3),
+        (market("coordinate real general", "2 2 1\n1 1 nan\n"), 3),
+        (market("coordinate real general", "2 2 1\n1 1 1e999\n"), 3),
+        (market("coordinate integer general", "2 2 1\n1 1 1.0\n"), 3),
+        (market("coordinate integer general", "1 1 1\n1 1 " + "9" * 5000), 3),
+        (market("coordinate pattern general", "2 2 1\n1 1 1\n"), 3),
+        (market("coordinate real symmetric", "2 2 1\n1 2 1\n"), 3),
+        (market("coordinate real skew-symmetric", "2 2 1\n1 1 1\n"), 3),
+        (market("coordinate complex hermitian", "2 2 1\n1 1 1 1\n"), 3),
+        (market("coordinate real general", "2 2 2\n1 1 1\n1 1 2\n"), 4),
+        (market("coordinate real general", "2 2 2\n1 1 1\n"), None),
+        (market("array real general", "2 1\n1\n"), None),
+        (market("array real general", "2 1\n1\n2\n3\n"), 5),
+        (market("array real general", "2 1\n1 2\n"), 3),
+    ],
+)
+def test_malformed_matrix_market_names_the_line(tmp_path, content, line):
+    path = written(tmp_path, "a.mtx", content)
+    with pytest.raises(FormatError) as caught:
+        read(path)
+    assert (caught.value.path, caught.value.line) == (str(path), line)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", None),
+        ("# only\n", None),
+        ("1,2\n3", 2),
+        ("1,2\n3,x", 2),
+        ("1,", 1),
+        ("1/0", 1),
+        ("1,2\n\ninf,4", 3),
+        ("1e999j", 1),
+        ("0.5,1/3", None),
+        ("1_0", 1),
+    ],
+)
+def test_malformed_csv_names_the_line(tmp_path, text, line):
+    with pytest.raises(FormatError) as caught:
+        read(written(tmp_path, "a.csv", text))
+    assert caught.value.line == line
+
+
+def test_numpy_files_that_hold_something_else_are_refused(tmp_path):
+    np.save(tmp_path / "objects.npy", np.array([[1, "a"]], dtype=object), allow_pickle=True)
+    np.save(tmp_path / "text.npy", np.array([["a"]]))
+    np.savez(tmp_path / "two.npz", a=np.eye(2), b=np.eye(2))
+    np.save(tmp_path / "bools.npy", np.array([[2]], dtype=np.uint8).view(bool))
+    for name in ("objects.npy", "text.npy", "two.npz", "bools.npy"):
+        with pytest.raises(FormatError, match=name):
+            read(tmp_path / name)
+
+
+def test_a_header_cannot_ask_for_memory_that_the_file_does_not_have(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((1, 1)))
+    data = (tmp_path / "a.npy").read_bytes()
+    bigger = data.replace(b"(1, 1), }" + b" " * 12, b"(1000000, 1000000), }")
+    assert bigger != data
+    with pytest.raises(FormatError):
+        read(written(tmp_path, "a.npy", bigger))
+
+
+def test_paths_that_lead_nowhere(tmp_path):
+    (tmp_path / "folder.mtx").mkdir()
+    for name in ("missing.mtx", "folder.mtx", "unknown.xyz"):
+        with pytest.raises(FormatError, match=name):
+            read(tmp_path / name)
+    for path in (3, "nul\0.mtx", "\ud800.mtx"):
+        with pytest.raises(InputError):
+            read(path)

@@ -1,0 +1,154 @@
+"""`hardscape.permanent` on matrices whose permanents are known."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import hardscape
+from hardscape.errors import BudgetError, InputError
+
+
+def by_definition(matrix):
+    """Sum over injective maps from rows to columns; rows must not outnumber columns."""
+    rows, columns = len(matrix), len(matrix[0]) if len(matrix) else 0
+    total = Fraction(0)
+    for chosen in permutations(range(columns), rows):
+        product = Fraction(1)
+        for i, j in enumerate(chosen):
+            product *= Fraction(matrix[i][j])
+        total += product
+    return total
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 12, 20])
+def test_all_ones_gives_the_factorial(n):
+    value = hardscape.permanent(np.ones((n, n), dtype=np.int64))
+    assert value == math.factorial(n)
+    assert type(value) is int
+
+
+def test_derangements_of_twenty():
+    matrix = np.ones((20, 20), dtype=bool) & ~np.eye(20, dtype=bool)
+    assert hardscape.permanent(matrix) == 895014631192902121
+
+
+def test_integers_do_not_overflow():
+    n, a, b = 10, 10**30, -(10**25)
+    matrix = [[a * (i == j) + b for j in range(n)] for i in range(n)]
+    expected = sum(
+        math.comb(n, k) * a**k * b ** (n - k) * math.factorial(n - k) for k in range(n + 1)
+    )
+    assert hardscape.permanent(matrix) == expected
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"), [(1, 1), (3, -3), (5, -5), (7, -105), (9, 81), (11, 6765)]
+)
+def test_schur_matrices(n, expected):
+    k = np.arange(n)
+    matrix = np.exp(2j * np.pi * np.outer(k, k) / n)
+    result = hardscape.permanent(matrix, full_output=True)
+    assert abs(result.value - expected) < 1e-8
+    # The entries themselves are rounded, so the bound is about them, not about the ideal matrix.
+    assert result.error_bound < 1e-6
+
+
+def test_rank_one_and_cauchy():
+    rng = np.random.default_rng(1)
+    u, v = rng.uniform(0.5, 2, 9), rng.uniform(0.5, 2, 9)
+    expected = math.factorial(9) * u.prod() * v.prod()
+    assert hardscape.permanent(np.outer(u, v)) == pytest.approx(expected, rel=1e-12)
+    x, y = np.arange(1.0, 8.0), np.arange(7.0) / 7 + 0.05
+    cauchy = 1 / (x[:, None] + y)
+    borchardt = np.linalg.det(cauchy**2) / np.linalg.det(cauchy)
+    assert hardscape.permanent(cauchy) == pytest.approx(borchardt, rel=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 5), (5, 3), (1, 4), (6, 6)])
+def test_double_is_within_its_bound_of_the_definition(shape):
+    rng = np.random.default_rng(shape)
+    for scale in (1.0, 1e150, 1e-60):
+        matrix = rng.normal(size=shape) * scale ** (1 / min(shape))
+        wide = matrix if shape[0] <= shape[1] else matrix.T
+        expected = by_definition(wide.tolist())
+        result = hardscape.permanent(matrix, full_output=True)
+        assert result.rigorous
+        assert abs(Fraction(result.value) - expected) <= Fraction(result.error_bound)
+        assert result.error_bound <= 1e-11 * by_definition(np.abs(wide).tolist())
+        assert hardscape.permanent(matrix) == result.value
+        assert hardscape.permanent(matrix, precision="exact") == expected
+
+
+def test_blocks_multiply_within_the_bound():
+    rng = np.random.default_rng(4)
+    matrix = np.zeros((9, 9))
+    matrix[:4, :4] = rng.normal(size=(4, 4))
+    matrix[4:8, 4:8] = rng.normal(size=(4, 4))
+    matrix[8, 8] = 3.0
+    matrix[4:, :4] = rng.normal(size=(5, 4))
+    result = hardscape.permanent(
+        matrix[rng.permutation(9)][:, rng.permutation(9)], full_output=True
+    )
+    expected = by_definition(matrix[:4, :4].tolist()) * by_definition(matrix[4:8, 4:8].tolist()) * 3
+    assert abs(Fraction(result.value) - expected) <= Fraction(result.error_bound)
+    assert result.reductions.splits == 2
+    assert result.terms < 2**8
+
+
+def test_structural_zero_and_sparse_input():
+    matrix = scipy.sparse.coo_array(([1, 2, 3], ([0, 1, 2], [0, 0, 1])), shape=(3, 3))
+    assert hardscape.permanent(matrix) == 0
+    ring = scipy.sparse.diags_array([1, 1], offsets=[0, 1], shape=(40, 40), dtype=int).tolil()
+    ring[39, 0] = 1
+    assert hardscape.permanent(ring.tocsr()) == 2
+
+
+def test_products_of_factors_do_not_overflow_on_the_way():
+    matrix = np.diag([1e300, 1e-300, 1e300, 1e-300])
+    assert hardscape.permanent(matrix) == pytest.approx(1.0, rel=1e-15)
+
+
+def test_batches_and_kinds():
+    rng = np.random.default_rng(2)
+    real = rng.normal(size=(3, 4, 4))
+    values = hardscape.permanent(real)
+    assert values.dtype == np.float64
+    assert values.tolist() == [hardscape.permanent(x) for x in real]
+    assert hardscape.permanent(real * 1j).dtype == np.complex128
+    whole = hardscape.permanent(np.ones((2, 3, 3), dtype=np.int8))
+    assert whole.tolist() == [6, 6]
+    assert hardscape.permanent([[Fraction(1, 3), 1], [1, 3]]) == 2
+
+
+def test_threads_give_the_same_bits():
+    matrix = np.random.default_rng(3).normal(size=(20, 20))
+    assert len({hardscape.permanent(matrix, threads=t) for t in (1, 2, 7)}) == 1
+
+
+def test_result_is_json():
+    exact = hardscape.permanent([[10**20, 1], [1, 1]], full_output=True)
+    assert json.loads(exact.to_json())["value"] == str(10**20 + 1)
+    value = json.loads(hardscape.permanent([[1j, 1], [1, 1]], full_output=True).to_json())["value"]
+    assert value == {"re": 1.0, "im": 1.0}
+
+
+def test_bad_input():
+    with pytest.raises(InputError):
+        hardscape.permanent([[1, 2], [3]])
+    with pytest.raises(InputError):
+        hardscape.permanent([[1.0, float("nan")], [1, 1]])
+    with pytest.raises(InputError, match="quad"):
+        hardscape.permanent([[1.0]], precision="quad")
+    with pytest.raises(InputError):
+        hardscape.permanent([[1j]], precision="exact")
+    with pytest.raises(InputError):
+        hardscape.permanent([[2**60 + 1]], precision="double")
+    with pytest.raises(BudgetError):
+        hardscape.permanent(np.random.default_rng(0).normal(size=(36, 36)), time_limit=0.2)
