@@ -21,7 +21,7 @@ from hardscape.engine.ledger import Ledger, NoLedger, open_ledger
 from hardscape.engine.progress import Meter, Progress, ProgressEvent, resolve_progress
 from hardscape.engine.signals import StopSignals
 from hardscape.engine.work import Partial, Shard, ShardResult, Work
-from hardscape.errors import InputError
+from hardscape.errors import BudgetError, InputError, Interrupted
 
 __all__ = ["Outcome", "Stopped", "run"]
 
@@ -67,6 +67,34 @@ class Outcome:
     def signum(self) -> int:
         """Number of the signal that stopped the run, for `errors.Interrupted`; 0 if none did."""
         return int(signal.Signals[self.stopped]) if self.stopped.startswith("SIG") else 0
+
+    def whole(self, checkpoint: str | Path | None) -> Partial:
+        """Return the final answer, for computations of which a part tells nothing.
+
+        Parameters
+        ----------
+        checkpoint : str, Path or None
+            What `run` was given; the error says how to go on.
+
+        Raises
+        ------
+        Interrupted
+            If a signal stopped the run.
+        BudgetError
+            If the time limit did.
+        """
+        if self.complete and self.partial is not None:
+            return self.partial
+        if self.signum:
+            raise Interrupted(self.signum)
+        kept = (
+            "pass checkpoint= to keep what is done"
+            if checkpoint is None
+            else f"run again with checkpoint={str(checkpoint)!r} to go on"
+        )
+        raise BudgetError(
+            f"the time limit came after {self.shards_done} of {self.shards_total} shards; {kept}"
+        )
 
 
 def run(

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from hardscape import engine
 from hardscape.arrays import as_float64
 from hardscape.engine import Device, Outcome, Progress, ProgressEvent
-from hardscape.errors import BudgetError, DeviceError, HardscapeError, InputError, Interrupted
+from hardscape.errors import BudgetError, DeviceError, HardscapeError, InputError
 from hardscape.ising.frontier import FrontierWork, plan_frontier
 from hardscape.ising.histogram import MAX_HISTOGRAM_BITS, HistogramWork, choose_eliminated
 from hardscape.ising.levels import LevelTerms
@@ -267,7 +267,7 @@ def density_of_states(
         time_limit=time_limit,
         progress=progress,
     )
-    return _result(ising, work, _checked(outcome, checkpoint))
+    return _result(ising, work, outcome, outcome.whole(checkpoint)["counts"])
 
 
 def _choose(terms: LevelTerms, method: str) -> tuple[FrontierWork | HistogramWork, float]:
@@ -312,25 +312,9 @@ def _explain(work: FrontierWork | HistogramWork) -> str:
     )
 
 
-def _checked(outcome: Outcome, checkpoint: str | Path | None) -> Outcome:
-    """Refuse an outcome that is not complete: counts of a part of the states tell nothing."""
-    if outcome.complete:
-        return outcome
-    if outcome.stopped in ("SIGINT", "SIGTERM"):
-        raise Interrupted(2 if outcome.stopped == "SIGINT" else 15)
-    kept = (
-        "pass checkpoint= to keep what is done"
-        if checkpoint is None
-        else f"run again with checkpoint={str(checkpoint)!r} to go on"
-    )
-    raise BudgetError(
-        f"the time limit came after {outcome.shards_done} of {outcome.shards_total} shards; {kept}"
-    )
-
-
-def _result(model: Ising, work: FrontierWork | HistogramWork, outcome: Outcome) -> DensityOfStates:
-    assert outcome.partial is not None
-    words = outcome.partial["counts"]
+def _result(
+    model: Ising, work: FrontierWork | HistogramWork, outcome: Outcome, words: NDArray[np.uint64]
+) -> DensityOfStates:
     levels = np.flatnonzero(words.any(axis=0))
     counts = [0] * len(levels)
     for word in words[::-1]:

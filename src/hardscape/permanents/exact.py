@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from hardscape import engine
 from hardscape.arrays import is_sparse, to_numpy
-from hardscape.engine import Outcome, Partial, Progress, ProgressEvent
-from hardscape.errors import BudgetError, InputError, Interrupted
+from hardscape.engine import Progress, ProgressEvent
+from hardscape.errors import BudgetError, InputError
 from hardscape.permanents.integers import (
     MAX_SIDE,
     MIN_SIDE,
@@ -124,8 +124,7 @@ def exact_permanent(
             time_limit=time_limit,
             progress=progress,
         )
-        assert outcome.partial is not None or not outcome.complete
-        value = work.permanent(_checked(outcome, checkpoint))
+        value = work.permanent(outcome.whole(checkpoint))
         value //= math.factorial(len(integers[0]) - len(integers))
     return int(value * scale) if integral else value * scale
 
@@ -174,22 +173,6 @@ def _subset_sum(matrix: Rows) -> int:
         for rows in range(2**m - 1, 0, -1):
             sums[rows] += sum(sums[rows ^ bit] * x for bit, x in entries if rows & bit)
     return sums[-1]
-
-
-def _checked(outcome: Outcome, checkpoint: str | Path | None) -> Partial:
-    """Refuse an outcome that is not complete: a part of the terms tells nothing."""
-    if outcome.complete and outcome.partial is not None:
-        return outcome.partial
-    if outcome.signum:
-        raise Interrupted(outcome.signum)
-    kept = (
-        "pass checkpoint= to keep what is done"
-        if checkpoint is None
-        else f"run again with checkpoint={str(checkpoint)!r} to go on"
-    )
-    raise BudgetError(
-        f"the time limit came after {outcome.shards_done} of {outcome.shards_total} shards; {kept}"
-    )
 
 
 def _integers(matrix: Any) -> tuple[Rows, Fraction, bool]:

@@ -60,7 +60,7 @@ from hardscape.engine import (
     Work,
     split,
 )
-from hardscape.errors import BudgetError, InputError, Interrupted
+from hardscape.errors import InputError
 
 __all__ = ["MAX_GLYNN_SIZE", "GlynnSum", "GlynnWork", "ScaledMatrix", "glynn"]
 
@@ -347,15 +347,7 @@ def glynn(
         time_limit=time_limit,
         progress=progress,
     )
-    if not outcome.complete:
-        if outcome.stopped in ("SIGINT", "SIGTERM"):
-            raise Interrupted(2 if outcome.stopped == "SIGINT" else 15)
-        raise BudgetError(
-            f"time_limit={time_limit} came after {outcome.shards_done} of {outcome.shards_total} "
-            "shards; a longer limit, or checkpoint= to go on later, is accepted"
-        )
-    assert outcome.partial is not None
-    return work.total(outcome.partial)
+    return work.total(outcome.whole(checkpoint))
 
 
 def _checked(matrix: NDArray[Any]) -> NDArray[Any]:
