@@ -1,0 +1,395 @@
+"""Weighted partial MAX-SAT formulas: hard clauses that must hold, soft clauses that cost their weight."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.arrays import as_number_array, to_numpy
+from hardscape.errors import InputError
+
+__all__ = ["MAX_VARIABLES", "MAX_WEIGHT", "Formula"]
+
+#: Largest variable: literals are 32-bit.
+MAX_VARIABLES = 2**31 - 1
+#: Largest weight of one clause; sums may be larger.
+MAX_WEIGHT = 2**63 - 1
+#: Literal occurrences looked at in one go by the vectorised evaluation.
+_BLOCK = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """A weighted partial MAX-SAT formula, clause by clause as it was given.
+
+    Clause c holds the literals ``literals[offsets[c]:offsets[c + 1]]``. Tautologies, repeated
+    literals, repeated and empty clauses are kept: an empty soft clause is a constant cost, an empty
+    hard clause makes the formula unsatisfiable.
+
+    Attributes
+    ----------
+    num_variables : int
+        Variables are numbered from 1 to this.
+    literals : int32, shape (nnz,)
+        Variable v as v where it stands plain and as -v where it is negated.
+    offsets : int64, shape (m + 1,)
+    weights : int64, shape (m,)
+        1 to 2**63 - 1 for soft clauses, 0 for hard ones.
+    hard : bool, shape (m,)
+
+    Raises
+    ------
+    InputError
+        If the arrays do not describe a formula.
+    """
+
+    num_variables: int
+    literals: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    hard: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "num_variables", _variable_count(self.num_variables))
+        for name, dtype in (
+            ("literals", np.int32),
+            ("offsets", np.int64),
+            ("weights", np.int64),
+            ("hard", np.bool_),
+        ):
+            object.__setattr__(self, name, _frozen(getattr(self, name), name, dtype))
+        self._check_offsets()
+        self._check_literals()
+        self._check_weights()
+
+    def _check_offsets(self) -> None:
+        offsets = self.offsets
+        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(self.literals):
+            raise InputError(
+                f"offsets has {len(offsets)} entries; they must run from 0 to {len(self.literals)}"
+            )
+        if (np.diff(offsets) < 0).any():
+            raise InputError("offsets decrease; each clause starts where the last one ended")
+        for name in ("weights", "hard"):
+            if len(getattr(self, name)) != len(offsets) - 1:
+                raise InputError(
+                    f"{name} has {len(getattr(self, name))} entries for {len(offsets) - 1} clauses"
+                )
+
+    def _check_literals(self) -> None:
+        if not len(self.literals):
+            return
+        low, high = int(self.literals.min()), int(self.literals.max())
+        if max(-low, high) > self.num_variables:
+            bad = high if high > self.num_variables else low
+            raise InputError(
+                f"literal {bad} is beyond the {self.num_variables} variables that were announced"
+            )
+        if not self.literals.all():
+            clause = int(
+                np.searchsorted(self.offsets, np.flatnonzero(self.literals == 0)[0], "right")
+            )
+            raise InputError(
+                f"clause {clause - 1} holds literal 0; literals are +v and -v, v from 1 on"
+            )
+
+    def _check_weights(self) -> None:
+        wrong = np.flatnonzero(np.where(self.hard, self.weights != 0, self.weights < 1))
+        if len(wrong):
+            clause = int(wrong[0])
+            accepted = "0 for hard clauses" if self.hard[clause] else f"1 to {MAX_WEIGHT}"
+            raise InputError(
+                f"weights[{clause}] is {int(self.weights[clause])}; {accepted} is accepted"
+            )
+
+    @classmethod
+    def from_clauses(
+        cls,
+        clauses: Iterable[Iterable[int]],
+        weights: Sequence[int] | NDArray[Any] | None = None,
+        *,
+        hard: Iterable[Iterable[int]] = (),
+        num_variables: int | None = None,
+    ) -> Self:
+        """Make a formula of lists of literals.
+
+        Parameters
+        ----------
+        clauses : iterable of iterables of int
+            Soft clauses: +v or -v for variable v, which counts from 1.
+        weights : sequence of int, optional
+            Weight of each soft clause, 1 to 2**63 - 1; by default 1.
+        hard : iterable of iterables of int
+            Hard clauses; they come first in the formula.
+        num_variables : int, optional
+            By default the largest variable that occurs.
+
+        Raises
+        ------
+        InputError
+            For literals that are 0, not integers, or beyond `num_variables`, and for weights out of
+            range or not one for each soft clause.
+
+        Examples
+        --------
+        >>> from hardscape.maxsat import Formula
+        >>> formula = Formula.from_clauses([[1], [-2]], [3, 5], hard=[[-1, 2]])
+        >>> formula.cost([1, 1]), formula.cost([0, 0])
+        (5, 3)
+        """
+        firm = [_clause(clause, "hard", i) for i, clause in enumerate(hard)]
+        soft = [_clause(clause, "clauses", i) for i, clause in enumerate(clauses)]
+        every = firm + soft
+        sizes = np.fromiter(map(len, every), dtype=np.int64, count=len(every))
+        literals = np.fromiter(chain.from_iterable(every), dtype=np.int32, count=int(sizes.sum()))
+        if num_variables is None:
+            num_variables = int(np.abs(literals).max(initial=0))
+        return cls(
+            num_variables,
+            literals,
+            np.concatenate([[0], np.cumsum(sizes)]),
+            np.concatenate([np.zeros(len(firm), np.int64), _soft_weights(weights, len(soft))]),
+            np.arange(len(every)) < len(firm),
+        )
+
+    @classmethod
+    def from_pysat(cls, formula: Any) -> Self:
+        """Take over a formula of python-sat.
+
+        Parameters
+        ----------
+        formula : pysat.formula.WCNF or pysat.formula.CNF
+            The clauses of a CNF become soft with weight 1, as ``CNF.weighted`` makes them.
+
+        Raises
+        ------
+        InputError
+            For other objects, for cardinality constraints (WCNFPlus with ``atms``), and for weights
+            that are not integers from 1 to 2**63 - 1.
+        """
+        if getattr(formula, "atms", None):
+            raise InputError(
+                "formula has native cardinality constraints; clauses alone are accepted"
+            )
+        if hasattr(formula, "hard") and hasattr(formula, "soft") and hasattr(formula, "wght"):
+            clauses, weights, hard = formula.soft, formula.wght, formula.hard
+        elif hasattr(formula, "clauses"):
+            clauses, weights, hard = formula.clauses, None, []
+        else:
+            raise InputError(
+                f"formula is a {type(formula).__name__}; WCNF and CNF of python-sat are accepted"
+            )
+        count = max(int(getattr(formula, "nv", 0)), _largest(clauses), _largest(hard))
+        return cls.from_clauses(clauses, weights, hard=hard, num_variables=count)
+
+    @property
+    def num_clauses(self) -> int:
+        """Hard and soft clauses."""
+        return len(self.weights)
+
+    @property
+    def num_hard(self) -> int:
+        """Hard clauses."""
+        return int(np.count_nonzero(self.hard))
+
+    @property
+    def num_soft(self) -> int:
+        """Soft clauses."""
+        return self.num_clauses - self.num_hard
+
+    @cached_property
+    def total_weight(self) -> int:
+        """Sum of the weights of the soft clauses, exact."""
+        # Halves of 32 bits: their sums fit 64 bits for any number of clauses that fits memory.
+        low = int((self.weights & 0xFFFFFFFF).sum(dtype=np.uint64))
+        return low + (int((self.weights >> 32).sum(dtype=np.uint64)) << 32)
+
+    def digest(self) -> str:
+        """Hex digest of the clauses in their order."""
+        found = hashlib.sha256(str(self.num_variables).encode())
+        for array in (self.literals, self.offsets, self.weights, self.hard):
+            found.update(np.ascontiguousarray(array).data)
+        return found.hexdigest()
+
+    def satisfied(self, assignments: Any) -> NDArray[np.bool_]:
+        """Tell for each assignment and clause whether the clause holds.
+
+        Parameters
+        ----------
+        assignments : array-like of 0 and 1, shape (..., num_variables)
+
+        Returns
+        -------
+        bool, shape (..., m)
+        """
+        values = self._as_values(assignments)
+        flat = values.reshape(math.prod(values.shape[:-1]), self.num_variables)
+        found = np.empty((len(flat), self.num_clauses), dtype=np.bool_)
+        for rows in self._blocks(len(flat)):
+            found[rows] = self._evaluate(flat[rows])
+        return found.reshape(*values.shape[:-1], self.num_clauses)
+
+    def cost(self, assignments: Any) -> Any:
+        """Sum of the weights of the soft clauses that do not hold, exact.
+
+        Parameters
+        ----------
+        assignments : array-like of 0 and 1, shape (..., num_variables)
+
+        Returns
+        -------
+        int, or array of shape (...)
+            A Python int for one assignment; for more an int64 array, or one of Python ints where the
+            total weight is beyond int64.
+
+        Raises
+        ------
+        InputError
+            If the last axis does not have `num_variables` entries, or one is neither 0 nor 1.
+
+        Notes
+        -----
+        Hard clauses do not count; see `hard_violations`. Cost O(nnz) an assignment.
+        """
+        values = self._as_values(assignments)
+        flat = values.reshape(math.prod(values.shape[:-1]), self.num_variables)
+        exact = object if self.total_weight > MAX_WEIGHT else np.int64
+        found = np.empty(len(flat), dtype=exact)
+        for rows in self._blocks(len(flat)):
+            violated = ~self._evaluate(flat[rows])
+            if exact is object:
+                low = violated @ (self.weights & 0xFFFFFFFF)
+                high = violated @ (self.weights >> 32)
+                found[rows] = low.astype(object) + (high.astype(object) << 32)
+            else:
+                found[rows] = violated @ self.weights
+        return int(found[0]) if values.ndim == 1 else found.reshape(values.shape[:-1])
+
+    def hard_violations(self, assignments: Any) -> Any:
+        """Number of hard clauses that do not hold; int for one assignment, else int64 of shape (...)."""
+        values = self._as_values(assignments)
+        flat = values.reshape(math.prod(values.shape[:-1]), self.num_variables)
+        found = np.empty(len(flat), dtype=np.int64)
+        for rows in self._blocks(len(flat)):
+            found[rows] = np.count_nonzero(~self._evaluate(flat[rows])[:, self.hard], axis=1)
+        return int(found[0]) if values.ndim == 1 else found.reshape(values.shape[:-1])
+
+    def __repr__(self) -> str:
+        return (
+            f"Formula(num_variables={self.num_variables}, hard={self.num_hard}, soft={self.num_soft}, "
+            f"total_weight={self.total_weight})"
+        )
+
+    def _blocks(self, count: int) -> Iterable[slice]:
+        step = max(1, _BLOCK // max(1, len(self.literals)))
+        return (slice(i, i + step) for i in range(0, count, step))
+
+    @cached_property
+    def _variables(self) -> NDArray[np.int64]:
+        return np.abs(self.literals.astype(np.int64)) - 1
+
+    @cached_property
+    def _filled(self) -> NDArray[np.bool_]:
+        return np.diff(self.offsets) > 0
+
+    def _evaluate(self, values: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Truth of the clauses, shape (batch, m), of bool assignments of shape (batch, n)."""
+        result = np.zeros((len(values), self.num_clauses), dtype=np.bool_)
+        if len(self.literals):
+            true = values[:, self._variables] ^ (self.literals < 0)
+            starts = self.offsets[:-1][self._filled]
+            result[:, self._filled] = np.logical_or.reduceat(true, starts, axis=1)
+        return result
+
+    def _as_values(self, assignments: Any) -> NDArray[np.bool_]:
+        array = to_numpy(assignments, "assignments")
+        if array.ndim == 0 or array.shape[-1] != self.num_variables:
+            raise InputError(
+                f"assignments have shape {array.shape}; the last axis must hold the "
+                f"{self.num_variables} variables"
+            )
+        if array.dtype == np.bool_:
+            return array
+        wrong = (array != 0) & (array != 1)
+        if wrong.any():
+            raise InputError(f"assignments hold {array[wrong].flat[0]}; 0 and 1 are accepted")
+        return array.astype(np.bool_)
+
+
+def _variable_count(count: Any) -> int:
+    try:
+        number = operator.index(count)
+    except TypeError:
+        raise InputError(f"num_variables={count!r}; an integer is accepted") from None
+    if not 0 <= number <= MAX_VARIABLES:
+        raise InputError(f"num_variables={number}; 0 to {MAX_VARIABLES} is accepted")
+    return number
+
+
+def _frozen(value: Any, name: str, dtype: type) -> NDArray[Any]:
+    """A read-only array of one dimension that holds `value` exactly."""
+    given = to_numpy(value, name) if len(value) else np.empty(0, dtype=dtype)
+    if given.ndim != 1:
+        raise InputError(f"{name} has shape {given.shape}; one dimension is accepted")
+    if given.dtype.kind not in "biu" or (dtype is np.bool_) != (given.dtype.kind == "b"):
+        raise InputError(f"{name} has dtype {given.dtype}; {np.dtype(dtype)} is accepted")
+    if dtype is not np.bool_ and len(given):
+        limits = np.iinfo(dtype)
+        low, high = int(given.min()), int(given.max())
+        if low < limits.min or high > limits.max:
+            bad = low if low < limits.min else high
+            raise InputError(f"{name} holds {bad}; {limits.min} to {limits.max} is accepted")
+    if given.dtype == dtype and not given.flags.writeable and given.flags.c_contiguous:
+        return given
+    array: NDArray[Any] = np.array(given, dtype=dtype, order="C")
+    array.flags.writeable = False
+    return array
+
+
+def _clause(clause: Iterable[int], name: str, position: int) -> list[int]:
+    try:
+        literals = [operator.index(literal) for literal in clause]
+    except TypeError:
+        raise InputError(
+            f"{name}[{position}] is {clause!r}; a list of integers is accepted"
+        ) from None
+    for literal in literals:
+        if literal == 0 or abs(literal) > MAX_VARIABLES:
+            raise InputError(
+                f"{name}[{position}] holds literal {literal}; +v and -v with v from 1 to "
+                f"{MAX_VARIABLES} are accepted"
+            )
+    return literals
+
+
+def _largest(clauses: Iterable[Iterable[int]]) -> int:
+    return max((abs(literal) for clause in clauses for literal in clause), default=0)
+
+
+def _soft_weights(weights: Any, count: int) -> NDArray[np.int64]:
+    if weights is None:
+        return np.ones(count, dtype=np.int64)
+    given = as_number_array(weights, "weights")
+    if given.shape != (count,):
+        raise InputError(f"weights have shape {given.shape} for {count} soft clauses")
+    numbers = []
+    for position, weight in enumerate(given.tolist()):
+        try:
+            number = operator.index(weight)
+        except TypeError:
+            number = int(weight) if isinstance(weight, float) and weight.is_integer() else 0
+        if not 1 <= number <= MAX_WEIGHT:
+            raise InputError(
+                f"weights[{position}] is {weight!r}; integers from 1 to {MAX_WEIGHT} are accepted"
+            )
+        numbers.append(number)
+    return np.array(numbers, dtype=np.int64)
