@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.errors import InputError
+from hardscape.errors import DeviceError, InputError, MissingDependencyError
 
 __all__ = [
+    "array_namespace",
     "as_float64",
     "as_number_array",
     "as_spins",
     "is_array",
     "is_sparse",
     "sparse_entries",
+    "to_device",
     "to_numpy",
 ]
 
@@ -31,6 +33,43 @@ def is_sparse(value: Any) -> bool:
 def is_array(value: Any) -> bool:
     """Tell whether `value` is a dense array of any supported package."""
     return hasattr(value, "__array__") or hasattr(value, "__dlpack__")
+
+
+def array_namespace(value: Any) -> Any:
+    """Return the module whose functions take `value`: CuPy for its arrays, else NumPy."""
+    if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):
+        import cupy
+
+        return cupy
+    return np
+
+
+def to_device(value: Any, device: str) -> Any:
+    """Bring a NumPy or CuPy array to "cpu" (NumPy) or "cuda" (CuPy, its current device).
+
+    Raises
+    ------
+    InputError
+        If `device` is another word.
+    DeviceError
+        If CUDA cannot be used here.
+    MissingDependencyError
+        If CuPy is not installed.
+    """
+    if device not in ("cpu", "cuda"):
+        raise InputError(f"device={device!r}; 'cpu' and 'cuda' are accepted for arrays")
+    if device == "cpu":
+        return _on_host(value)
+    if array_namespace(value) is not np:
+        return value
+    try:
+        import cupy
+    except ImportError:
+        raise MissingDependencyError("cupy", "cuda", "an array on a GPU") from None
+    try:
+        return cupy.asarray(value)
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise DeviceError(f"device='cuda' cannot be used: {error}") from None
 
 
 def to_numpy(value: Any, name: str = "array") -> NDArray[Any]:

@@ -1,0 +1,312 @@
+"""The links of a lattice gauge configuration, and what can be said about them without a gauge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from hardscape.arrays import array_namespace, as_number_array, to_device
+from hardscape.errors import InputError
+from hardscape.gauge.groups import (
+    check_group,
+    dagger,
+    group_distance,
+    project_to_group,
+    random_group_elements,
+)
+
+__all__ = ["GaugeField"]
+
+#: Largest deviation from the group that counts as rounding, for links of any origin: files often
+#: hold links that were single precision once.
+UNITARITY_TOLERANCE = 1e-4
+#: Most sites of a field; more is a slip of the pen, not a lattice that fits a machine.
+_MAX_SITES = 2**34
+
+
+class GaugeField:
+    """Links U_mu(x) of SU(2) or SU(3) on a periodic four-dimensional lattice.
+
+    Parameters
+    ----------
+    links : array, shape (T, Z, Y, X, 4, Nc, Nc), complex64 or complex128
+        NumPy or CuPy. Direction mu counts x, y, z, t; the last two axes are row and column. The array
+        is kept, not copied, where its memory is in this order; other memory orders are copied. Every
+        extent is 2 or more: on an extent of 1 a link would be its own neighbour.
+
+    Raises
+    ------
+    InputError
+        If the shape, the dtype or an extent is another one, or a number is not finite.
+
+    Notes
+    -----
+    The gauge transformation g(x) acts as U'_mu(x) = g(x) U_mu(x) g(x+mu)^dagger. No method changes
+    the links in place.
+
+    Examples
+    --------
+    >>> field = GaugeField.identity((4, 4, 4, 8), nc=2)
+    >>> field.shape, field.plaquette(), field.link_trace()
+    ((4, 4, 4, 8), 1.0, 1.0)
+    """
+
+    __slots__ = ("links",)
+
+    def __init__(self, links: Any) -> None:
+        self.links = _intake(links)
+
+    @classmethod
+    def identity(
+        cls, shape: Sequence[int], nc: int = 3, *, dtype: Any = np.complex128, device: str = "cpu"
+    ) -> Self:
+        """Links that are all the identity: the classical vacuum, "cold".
+
+        Parameters
+        ----------
+        shape : 4 int
+            Extents X, Y, Z, T, each 2 or more.
+        nc : {2, 3}
+        dtype : complex64 or complex128
+        device : {"cpu", "cuda"}
+            "cuda" makes a CuPy array on CuPy's current device.
+        """
+        x, y, z, t = check_shape(shape)
+        check_group(nc)
+        links = np.zeros((t, z, y, x, 4, nc, nc), dtype=check_dtype(dtype))
+        links[...] = np.eye(nc)
+        return cls(links).to(device)
+
+    @classmethod
+    def random(
+        cls,
+        shape: Sequence[int],
+        nc: int = 3,
+        seed: int = 0,
+        *,
+        dtype: Any = np.complex128,
+        device: str = "cpu",
+    ) -> Self:
+        """Independent links from the Haar measure: infinite temperature, "hot".
+
+        Parameters
+        ----------
+        shape : 4 int
+            Extents X, Y, Z, T, each 2 or more.
+        nc : {2, 3}
+        seed : int
+            0 or more. One seed gives the same links on every device.
+        dtype : complex64 or complex128
+        device : {"cpu", "cuda"}
+        """
+        x, y, z, t = check_shape(shape)
+        kind = check_dtype(dtype)
+        links = random_group_elements(4 * x * y * z * t, nc, seed).astype(kind, copy=False)
+        return cls(links.reshape(t, z, y, x, 4, nc, nc)).to(device)
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """Extents X, Y, Z, T: the order of mu, the reverse of the array's axes."""
+        t, z, y, x = self.links.shape[:4]
+        return x, y, z, t
+
+    @property
+    def nc(self) -> int:
+        """Number of colours, 2 or 3."""
+        return int(self.links.shape[-1])
+
+    @property
+    def volume(self) -> int:
+        """Number of sites."""
+        return math.prod(self.links.shape[:4])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """complex64 or complex128."""
+        kind: np.dtype[Any] = self.links.dtype
+        return kind
+
+    def forward(self, mu: int, nu: int) -> Any:
+        """Links U_mu(x+nu), shape (T, Z, Y, X, Nc, Nc); nu counts x, y, z, t."""
+        return array_namespace(self.links).roll(self.links[..., mu, :, :], -1, axis=3 - nu)
+
+    def plaquette(self) -> float:
+        """Mean of Re tr U_mu(x) U_nu(x+mu) U_mu(x+nu)^dagger U_nu(x)^dagger / Nc over x and mu < nu.
+
+        Gauge invariant. Products are in the links' precision, the mean in double.
+        """
+        return math.fsum(self.plaquettes().values()) / 6
+
+    def plaquettes(self) -> dict[tuple[int, int], float]:
+        """Means of the plaquette over the sites for each plane (mu, nu), mu < nu, of x, y, z, t."""
+        xp = array_namespace(self.links)
+        means = {}
+        for mu in range(4):
+            for nu in range(mu + 1, 4):
+                up = self.links[..., mu, :, :] @ self.forward(nu, mu)
+                over = self.links[..., nu, :, :] @ self.forward(mu, nu)
+                trace = xp.sum(up.real * over.real + up.imag * over.imag, dtype=np.float64)
+                means[mu, nu] = float(trace) / (self.nc * self.volume)
+        return means
+
+    def link_trace(self) -> float:
+        """Mean of Re tr U_mu(x) / Nc over all links; it depends on the gauge."""
+        xp = array_namespace(self.links)
+        diagonal = xp.diagonal(self.links, axis1=-2, axis2=-1).real
+        return float(xp.sum(diagonal, dtype=np.float64)) / (4 * self.nc * self.volume)
+
+    def transform(self, g: Any) -> Self:
+        """Return the field U'_mu(x) = g(x) U_mu(x) g(x+mu)^dagger; this one stays as it is.
+
+        Parameters
+        ----------
+        g : array, shape (T, Z, Y, X, Nc, Nc)
+            On the device of the links. The result has the links' dtype.
+
+        Raises
+        ------
+        InputError
+            If the shape does not fit.
+        """
+        xp = array_namespace(self.links)
+        rotation = xp.asarray(g)
+        wanted = (*self.links.shape[:4], self.nc, self.nc)
+        if rotation.shape != wanted:
+            raise InputError(f"g has shape {rotation.shape}; {wanted} is needed")
+        rotated = xp.empty_like(self.links)
+        for mu in range(4):
+            neighbour = xp.roll(rotation, -1, axis=3 - mu)
+            rotated[..., mu, :, :] = rotation @ self.links[..., mu, :, :] @ dagger(neighbour)
+        return type(self)(rotated)
+
+    def unitarity(self) -> float:
+        """Largest entry of |U U^dagger - 1| and |det U - 1| over all links: 0 up to rounding."""
+        return float(group_distance(self.links).max())
+
+    def require_unitary(self, tolerance: float = UNITARITY_TOLERANCE) -> None:
+        """Check that every link is in the group.
+
+        Raises
+        ------
+        InputError
+            If :meth:`unitarity` is above `tolerance`; the message names the worst link.
+        """
+        xp = array_namespace(self.links)
+        distance = group_distance(self.links)
+        worst = int(xp.argmax(distance))
+        if not (deviation := float(distance.ravel()[worst])) <= tolerance:
+            t, z, y, x, mu = (int(i) for i in np.unravel_index(worst, self.links.shape[:5]))
+            raise InputError(
+                f"link mu={mu} at (x, y, z, t) = ({x}, {y}, {z}, {t}) is {deviation:.3g} away from "
+                f"SU({self.nc}); at most {tolerance:g} is accepted, GaugeField.reproject() brings it back"
+            )
+
+    def reproject(self) -> Self:
+        """Return the field with every link brought back to the group.
+
+        SU(3): Gram-Schmidt over the first two rows, the third is their conjugate cross product.
+        SU(2): the nearest element, the quaternion part over its norm.
+
+        Raises
+        ------
+        InputError
+            If a link is too far from the group to tell which element it meant.
+        """
+        return type(self)(project_to_group(self.links))
+
+    def astype(self, dtype: Any) -> Self:
+        """Return the field in complex64 or complex128; itself where nothing changes."""
+        kind = check_dtype(dtype)
+        return self if kind == self.dtype else type(self)(self.links.astype(kind))
+
+    def to(self, device: str) -> Self:
+        """Return the field on "cpu" (NumPy) or "cuda" (CuPy, its current device).
+
+        Raises
+        ------
+        DeviceError
+            If "cuda" cannot be used.
+        MissingDependencyError
+            If CuPy is not installed.
+        """
+        moved = to_device(self.links, device)
+        return self if moved is self.links else type(self)(moved)
+
+    @property
+    def device(self) -> str:
+        """Where the links are: "cpu" or "cuda"."""
+        return "cpu" if array_namespace(self.links) is np else "cuda"
+
+    def __repr__(self) -> str:
+        extents = "x".join(map(str, self.shape))
+        return f"<GaugeField: SU({self.nc}), {extents} (x, y, z, t), {self.dtype}, {self.device}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.links,)
+
+
+def check_shape(shape: Sequence[int]) -> tuple[int, int, int, int]:
+    """Check extents X, Y, Z, T.
+
+    Raises
+    ------
+    InputError
+        If they are not four integers of 2 or more, or absurdly large.
+    """
+    try:
+        extents = tuple(shape)
+    except TypeError:
+        extents = ()
+    whole = [isinstance(x, int | np.integer) and not isinstance(x, bool) for x in extents]
+    if len(extents) != 4 or not all(whole) or min(extents) < 2:
+        raise InputError(f"shape={shape!r}; four extents X, Y, Z, T of 2 or more are accepted")
+    x, y, z, t = (int(i) for i in extents)
+    if x * y * z * t > _MAX_SITES:
+        memory = 4 * 144 * x * y * z * t / 2**30
+        raise InputError(
+            f"shape={shape!r} has {x * y * z * t} sites, {memory:.3g} GiB of SU(3) links in double; "
+            f"at most {_MAX_SITES} sites are accepted"
+        )
+    return x, y, z, t
+
+
+def check_dtype(dtype: Any) -> np.dtype[Any]:
+    """Check that `dtype` is complex64 or complex128.
+
+    Raises
+    ------
+    InputError
+        If it is another one.
+    """
+    try:
+        kind: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        kind = np.dtype(object)
+    if kind not in (np.complex64, np.complex128):
+        raise InputError(f"dtype={dtype!r}; complex64 and complex128 are accepted")
+    return kind
+
+
+def _intake(links: Any) -> Any:
+    xp = array_namespace(links)
+    array = as_number_array(links, "links") if xp is np else links
+    if array.ndim != 7 or array.shape[4] != 4 or array.shape[5] != array.shape[6]:
+        raise InputError(
+            f"links have shape {array.shape}; (T, Z, Y, X, 4, Nc, Nc) is needed, Nc = 2 or 3"
+        )
+    check_group(array.shape[6])
+    check_shape(array.shape[3::-1])
+    if array.dtype not in (np.complex64, np.complex128):
+        raise InputError(f"links have dtype {array.dtype}; complex64 and complex128 are accepted")
+    array = xp.ascontiguousarray(array)
+    # One pass without a temporary: a sum is finite unless a number is not, or it overflows.
+    flat = array.view(array.real.dtype)
+    if not bool(xp.isfinite(xp.sum(flat))) and not bool(xp.isfinite(flat).all()):
+        position = [int(i) for i in xp.argwhere(~xp.isfinite(array))[0]]
+        raise InputError(
+            f"links{position} is {complex(array[tuple(position)])}; finite numbers are accepted"
+        )
+    return array

@@ -1,0 +1,149 @@
+"""Arrays of SU(2) and SU(3) matrices: random ones, how far from the group, and back to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.arrays import array_namespace
+from hardscape.errors import InputError
+
+__all__ = [
+    "check_group",
+    "check_seed",
+    "dagger",
+    "group_distance",
+    "project_to_group",
+    "random_group_elements",
+    "third_row",
+]
+
+#: Squared length below which a row cannot be told from noise, whatever it was meant to be.
+_VANISHING = 1e-12
+
+
+def check_group(nc: int) -> int:
+    """Check the number of colours.
+
+    Raises
+    ------
+    InputError
+        If it is neither 2 nor 3.
+    """
+    if isinstance(nc, bool) or nc not in (2, 3):
+        raise InputError(f"nc={nc!r}; 2 and 3 are accepted, for SU(2) and SU(3)")
+    return int(nc)
+
+
+def check_seed(seed: int) -> int:
+    """Check a seed of random numbers.
+
+    Raises
+    ------
+    InputError
+        If it is no integer from 0 to 2**64 - 1.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+        raise InputError(f"seed={seed!r}; an integer from 0 to 2**64 - 1 is accepted")
+    return int(seed)
+
+
+def dagger(matrices: Any) -> Any:
+    """Hermitian conjugates of matrices in the last two axes."""
+    return matrices.conj().swapaxes(-1, -2)
+
+
+def third_row(rows: Any) -> Any:
+    """Third rows of SU(3) matrices, shape (..., 3), from the first two, shape (..., 2, 3)."""
+    xp = array_namespace(rows)
+    return xp.cross(rows[..., 0, :], rows[..., 1, :]).conj()
+
+
+def random_group_elements(count: int, nc: int, seed: int) -> NDArray[np.complex128]:
+    """Matrices from the Haar measure, shape (count, nc, nc).
+
+    Rows of complex Gaussian numbers are orthonormalised in turn; the last row follows from the others
+    and det = 1. Such rows are distributed invariantly, so the matrices are too.
+
+    Parameters
+    ----------
+    count : int
+    nc : {2, 3}
+    seed : int
+        From 0 to 2**64 - 1.
+    """
+    check_group(nc)
+    # A counter-based generator: the links of a seed do not depend on how many are drawn at a time.
+    generator = np.random.Generator(np.random.Philox(key=check_seed(seed)))
+    gauss = generator.standard_normal((count, nc - 1, nc, 2))
+    rows = gauss[..., 0] + 1j * gauss[..., 1]
+    elements: NDArray[np.complex128] = _complete_rows(rows, nc)
+    return elements
+
+
+def _complete_rows(rows: Any, nc: int) -> Any:
+    """Orthonormalise the first Nc - 1 rows in turn and add the last one."""
+    xp = array_namespace(rows)
+    result = xp.empty((*rows.shape[:-2], nc, nc), dtype=rows.dtype)
+    first = _normalised(rows[..., 0, :])
+    result[..., 0, :] = first
+    if nc == 2:
+        result[..., 1, 0] = -first[..., 1].conj()
+        result[..., 1, 1] = first[..., 0].conj()
+        return result
+    second = rows[..., 1, :]
+    overlap = xp.sum(first.conj() * second, axis=-1, keepdims=True)
+    result[..., 1, :] = _normalised(second - overlap * first)
+    result[..., 2, :] = third_row(result[..., :2, :])
+    return result
+
+
+def _normalised(vectors: Any) -> Any:
+    xp = array_namespace(vectors)
+    square = xp.sum(vectors.real**2 + vectors.imag**2, axis=-1, keepdims=True)
+    if not bool((square > _VANISHING).all()):
+        position = [int(i) for i in xp.argwhere(~(square[..., 0] > _VANISHING))[0]]
+        raise InputError(
+            f"the matrix at {position} has rows that vanish or are parallel; "
+            "only matrices near the group can be brought back to it"
+        )
+    return vectors / xp.sqrt(square)
+
+
+def project_to_group(matrices: Any) -> Any:
+    """Bring matrices near the group, shape (..., Nc, Nc), back to it.
+
+    Raises
+    ------
+    InputError
+        If a matrix is singular, so that it does not tell which element it meant.
+    """
+    nc = matrices.shape[-1]
+    if nc == 3:
+        return _complete_rows(matrices[..., :2, :], 3)
+    # The part of a 2x2 matrix that is a real multiple of an SU(2) element; it is the nearest one.
+    first = (matrices[..., 0, :] + _quaternion_row(matrices[..., 1, :])) / 2
+    return _complete_rows(first[..., None, :], 2)
+
+
+def _quaternion_row(second: Any) -> Any:
+    """First row (d*, -c*) that goes with the second row (c, d) of an SU(2) matrix."""
+    xp = array_namespace(second)
+    return xp.stack([second[..., 1].conj(), -second[..., 0].conj()], axis=-1)
+
+
+def group_distance(matrices: Any) -> Any:
+    """Largest entry of |U U^dagger - 1| and |det U - 1| of each matrix, shape (...)."""
+    xp = array_namespace(matrices)
+    nc = matrices.shape[-1]
+    product = matrices @ dagger(matrices) - xp.eye(nc, dtype=matrices.dtype)
+    unitary = xp.abs(product).max(axis=(-2, -1))
+    if nc == 2:
+        determinant = (
+            matrices[..., 0, 0] * matrices[..., 1, 1] - matrices[..., 0, 1] * matrices[..., 1, 0]
+        )
+    else:
+        determinant = xp.sum(third_row(matrices[..., :2, :]).conj() * matrices[..., 2, :], axis=-1)
+    return xp.maximum(unitary, xp.abs(determinant - 1))

@@ -1,0 +1,97 @@
+"""Gauge functionals and gauge conditions in plain NumPy, after their definitions.
+
+Links U have shape (T, Z, Y, X, 4, Nc, Nc), mu = x, y, z, t; sites run over the first four axes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Links = NDArray[Any]
+#: Directions that each gauge's functional sums over.
+DIRECTIONS = {"landau": (0, 1, 2, 3), "coulomb": (0, 1, 2), "mag": (0, 1, 2, 3)}
+
+
+def dagger(matrices: Links) -> Links:
+    return np.conj(np.swapaxes(matrices, -1, -2))
+
+
+def backward(links: Links, mu: int) -> Links:
+    """U_mu(x-mu) at x."""
+    return np.roll(links[..., mu, :, :], 1, axis=3 - mu)
+
+
+def functional(links: Links, gauge: str) -> float:
+    """F: Re tr U, or sum_j |U_jj|^2 for "mag", averaged over links and colours."""
+    used = links[..., list(DIRECTIONS[gauge]), :, :]
+    diagonal = np.diagonal(used, axis1=-2, axis2=-1)
+    return float(np.mean(np.abs(diagonal) ** 2 if gauge == "mag" else diagonal.real))
+
+
+def slice_functionals(links: Links, gauge: str) -> list[float]:
+    """F of each timeslice by itself."""
+    return [functional(links[t : t + 1], gauge) for t in range(links.shape[0])]
+
+
+def gradient(links: Links, gauge: str) -> Links:
+    """Delta(x), antihermitian and traceless, shape (T, Z, Y, X, Nc, Nc); zero in the gauge.
+
+    Landau, Coulomb: sum_mu [U_mu(x) - U_mu(x-mu)] - h.c. without its trace. MAG: the off-diagonal
+    sum_mu sum_j [U_mu(x) P_j U_mu(x)^dagger + U_mu(x-mu)^dagger P_j U_mu(x-mu), P_j] with the
+    projectors P_j on colour j.
+    """
+    nc = links.shape[-1]
+    total = np.zeros((*links.shape[:4], nc, nc), dtype=np.complex128)
+    for mu in DIRECTIONS[gauge]:
+        ahead, behind = links[..., mu, :, :].astype(np.complex128), backward(links, mu)
+        if gauge == "mag":
+            for j in range(nc):
+                P = np.diag(np.eye(nc)[j])
+                W = ahead @ P @ dagger(ahead) + dagger(behind) @ P @ behind
+                total += W @ P - P @ W
+        else:
+            total += ahead - behind
+    if gauge == "mag":
+        return total
+    delta = total - dagger(total)
+    trace = np.trace(delta, axis1=-2, axis2=-1)[..., None, None]
+    return delta - trace * np.eye(nc) / nc
+
+
+def theta_by_site(links: Links, gauge: str) -> NDArray[np.float64]:
+    """tr(Delta Delta^dagger) / Nc at each site, shape (T, Z, Y, X)."""
+    delta = gradient(links, gauge)
+    return np.sum(np.abs(delta) ** 2, axis=(-2, -1)) / links.shape[-1]
+
+
+def theta(links: Links, gauge: str, reduction: str = "mean") -> float:
+    """Distance from the gauge, over all sites; at its worst timeslice for Coulomb's mean."""
+    by_site = theta_by_site(links, gauge)
+    if reduction == "max":
+        return float(by_site.max())
+    by_slice = by_site.mean(axis=(1, 2, 3))
+    return float(by_slice.max() if gauge == "coulomb" else by_slice.mean())
+
+
+def plaquette(links: Links) -> float:
+    """Mean of Re tr U_mu(x) U_nu(x+mu) U_mu(x+nu)^dagger U_nu(x)^dagger / Nc, site by site."""
+    T, Z, Y, X = extents = links.shape[:4]
+    total = 0.0
+    for site in np.ndindex(T, Z, Y, X):
+        for mu in range(4):
+            for nu in range(mu):
+                ahead = [list(site), list(site)]
+                for which, direction in enumerate((mu, nu)):
+                    axis = 3 - direction
+                    ahead[which][axis] = (site[axis] + 1) % extents[axis]
+                product = (
+                    links[site][mu]
+                    @ links[tuple(ahead[0])][nu]
+                    @ dagger(links[tuple(ahead[1])][mu])
+                    @ dagger(links[site][nu])
+                )
+                total += float(np.trace(product).real)
+    return total / (6 * links.shape[-1] * T * Z * Y * X)

@@ -1,0 +1,187 @@
+"""Gauge fields: layout, averages, transformations, the group, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardscape.errors import InputError
+from hardscape.gauge import GaugeField
+from hardscape.gauge.groups import random_group_elements
+from helpers import gauge_oracles as oracle
+
+SHAPES = st.tuples(*[st.integers(2, 4)] * 4)
+
+
+@settings(max_examples=15)
+@given(SHAPES, st.sampled_from([2, 3]), st.integers(0, 2**64 - 1))
+def test_plaquette_and_trace(shape: tuple[int, ...], nc: int, seed: int) -> None:
+    field = GaugeField.random(shape, nc, seed)
+    assert field.shape == shape
+    assert field.links.shape == (*shape[::-1], 4, nc, nc)
+    assert field.plaquette() == pytest.approx(oracle.plaquette(field.links), abs=1e-14)
+    assert field.link_trace() == pytest.approx(oracle.functional(field.links, "landau"), abs=1e-15)
+    assert field.unitarity() < 1e-14
+
+
+@settings(max_examples=15)
+@given(SHAPES, st.sampled_from([2, 3]), st.integers(0, 1000), st.booleans())
+def test_a_transformation_keeps_the_plaquette_and_can_be_undone(
+    shape: tuple[int, ...], nc: int, seed: int, single: bool
+) -> None:
+    dtype, rounding = (np.complex64, 1e-5) if single else (np.complex128, 1e-13)
+    field = GaugeField.random(shape, nc, seed, dtype=dtype)
+    before = field.links.copy()
+    g = random_group_elements(field.volume, nc, seed + 1).reshape(*shape[::-1], nc, nc)
+    moved = field.transform(g)
+    assert moved.dtype == dtype
+    assert moved.plaquette() == pytest.approx(field.plaquette(), abs=rounding)
+    np.testing.assert_allclose(
+        moved.transform(oracle.dagger(g)).links, field.links, atol=10 * rounding
+    )
+    np.testing.assert_array_equal(field.links, before)
+
+
+def test_a_transformation_follows_its_definition() -> None:
+    field = GaugeField.random((2, 3, 4, 2), 3, 5)
+    g = random_group_elements(field.volume, 3, 6).reshape(2, 4, 3, 2, 3, 3)
+    moved = field.transform(g)
+    x, y, z, t = 1, 2, 3, 0
+    ahead = [(t, z, y, 0), (t, z, 0, x), (t, 0, y, x), (1, z, y, x)]
+    for mu in range(4):
+        expected = g[t, z, y, x] @ field.links[t, z, y, x, mu] @ oracle.dagger(g[ahead[mu]])
+        np.testing.assert_allclose(moved.links[t, z, y, x, mu], expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("nc", [2, 3])
+def test_haar_moments(nc: int) -> None:
+    u = random_group_elements(40_000, nc, 1)
+    trace = np.trace(u, axis1=1, axis2=2)
+    # |tr U|^2 has mean 1; tr U has mean 0, and Re tr U of SU(2) variance 1.
+    assert np.mean(np.abs(trace) ** 2) == pytest.approx(1.0, abs=0.03)
+    assert abs(np.mean(trace)) < 0.02
+    # Left translation leaves the distribution as it is: an entry's second moment is 1/Nc everywhere.
+    np.testing.assert_allclose(np.mean(np.abs(u) ** 2, axis=0), 1 / nc, atol=0.01)
+
+
+@pytest.mark.parametrize("nc", [2, 3])
+def test_identity(nc: int) -> None:
+    cold = GaugeField.identity((2, 4, 6, 8), nc, dtype=np.complex64)
+    assert (cold.plaquette(), cold.link_trace(), cold.unitarity()) == (1.0, 1.0, 0.0)
+    assert cold.volume == 384
+    assert oracle.theta(cold.links, "landau") == 0
+
+
+@pytest.mark.parametrize("nc", [2, 3])
+def test_reprojection(nc: int) -> None:
+    field = GaugeField.random((2, 2, 2, 2), nc, 3)
+    noise = np.random.default_rng(4).normal(size=field.links.shape)
+    disturbed = GaugeField(field.links + 1e-3 * noise)
+    with pytest.raises(InputError):
+        disturbed.require_unitary()
+    back = disturbed.reproject()
+    assert back.unitarity() < 1e-14
+    np.testing.assert_allclose(back.links, field.links, atol=0.02)
+    back.require_unitary(1e-13)
+    np.testing.assert_allclose(back.reproject().links, back.links, atol=1e-15)
+
+
+def test_the_worst_link_is_named() -> None:
+    links = GaugeField.identity((2, 3, 4, 5)).links
+    links[4, 3, 2, 1, 2] *= 1.5
+    with pytest.raises(InputError, match=r"mu=2 .* \(1, 2, 3, 4\)"):
+        GaugeField(links).require_unitary()
+
+
+def test_reflections_are_not_in_the_group() -> None:
+    links = GaugeField.identity((2, 2, 2, 2), 2).links
+    links[0, 0, 0, 0, 0] = np.diag([1, -1])
+    assert GaugeField(links).unitarity() == pytest.approx(2.0)
+    with pytest.raises(InputError):
+        GaugeField(links).reproject()
+
+
+def test_precision_and_pickle() -> None:
+    field = GaugeField.random((2, 2, 2, 4), 3, 9)
+    single = field.astype(np.complex64)
+    assert single.dtype == np.complex64
+    assert field.astype(np.complex128) is field
+    assert single.unitarity() < 1e-6
+    again = pickle.loads(pickle.dumps(field))
+    np.testing.assert_array_equal(again.links, field.links)
+    assert "SU(3), 2x2x2x4" in repr(field)
+    assert field.device == "cpu"
+    assert field.to("cpu") is field
+
+
+def test_seeds() -> None:
+    one, same, other = (GaugeField.random((2, 2, 2, 2), 2, seed).links for seed in (7, 7, 8))
+    np.testing.assert_array_equal(one, same)
+    assert np.abs(one - other).max() > 0.1
+
+
+LINKS = np.zeros((2, 2, 2, 2, 4, 3, 3), dtype=complex)
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        LINKS.real,
+        LINKS.astype(np.clongdouble),
+        LINKS[..., :2],
+        LINKS[:1],
+        LINKS[..., :3, :, :],
+        np.zeros((2, 2, 2, 2, 4, 4, 4), dtype=complex),
+        np.zeros((0, 2, 2, 2, 4, 3, 3), dtype=complex),
+        LINKS + np.nan,
+        LINKS - 1j * np.inf,
+        "links",
+        None,
+        [[1, 2], [3]],
+    ],
+)
+def test_refused_links(links: object) -> None:
+    with pytest.raises(InputError):
+        GaugeField(links)
+
+
+def test_the_place_of_a_nan_is_named() -> None:
+    links = LINKS.copy()
+    links[1, 0, 1, 0, 3, 2, 1] = complex(1, np.nan)
+    with pytest.raises(InputError, match=r"\[1, 0, 1, 0, 3, 2, 1\]"):
+        GaugeField(links)
+
+
+@pytest.mark.parametrize(
+    "shape", [(4, 4, 4), (4, 4, 4, 1), (4, 4, 4, -4), (4, 4, 4, 4.0), 4, "4444", (2**16,) * 4]
+)
+def test_refused_shapes(shape: object) -> None:
+    with pytest.raises(InputError):
+        GaugeField.identity(shape)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"nc": 4},
+        {"nc": True},
+        {"seed": -1},
+        {"seed": 1.5},
+        {"seed": 2**64},
+        {"dtype": float},
+        {"dtype": "no"},
+        {"device": "tpu"},
+    ],
+)
+def test_refused_arguments(arguments: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        GaugeField.random((2, 2, 2, 2), **arguments)  # type: ignore[arg-type]
+
+
+def test_refused_transformation() -> None:
+    with pytest.raises(InputError):
+        GaugeField.identity((2, 2, 2, 2)).transform(np.eye(3))
