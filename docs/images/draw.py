@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import hardscape
-from hardscape.ising.plots import save_plot
+from hardscape.figures import save_plot
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "examples"

@@ -269,7 +269,7 @@ def test_paths_that_name_no_file_are_refused():
 
 
 def test_a_file_beyond_the_limit_is_refused(file, monkeypatch):
-    monkeypatch.setattr("hardscape.ising.formats.source.MAX_BYTES", 10)
+    monkeypatch.setattr("hardscape.files.MAX_BYTES", 10)
     for name, content in (
         ("a.coo", b"1 2 3\n" * 2),
         ("a.coo.gz", gzip.compress(b"1 2 3\n" * 2)),

@@ -11,8 +11,9 @@ from matplotlib.collections import LineCollection, PathCollection
 
 import hardscape
 from hardscape.errors import InputError, MissingDependencyError
+from hardscape.figures import PLOT_SUFFIXES, check_plot_path, save_plot
 from hardscape.ising import Spectrum
-from hardscape.ising.plots import PLOT_SUFFIXES, check_plot_path, draw_levels, save_plot
+from hardscape.ising.plots import draw_levels
 from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice
 
 LATTICE = plus_minus_lattice(3, 4, seed=2)

@@ -203,7 +203,7 @@ def _check(search: SearchOptions, mps: MpsOptions, output: OutputOptions) -> Non
             other = "mps" if exhaustive else "exhaustive"
             raise InputError(f"{flag} is for --method {other}; leave it out, or give that method")
     if output.plot is not None:
-        from hardscape.ising.plots import check_plot_path
+        from hardscape.figures import check_plot_path
 
         check_plot_path(output.plot)
 
@@ -264,7 +264,8 @@ def _report(ising: Ising, found: Spectrum, search: SearchOptions, output: Output
         if search.checkpoint is not None:
             note(f"the same command resumes from {search.checkpoint}")
     if output.plot is not None:
-        from hardscape.ising.plots import draw_levels, save_plot
+        from hardscape.figures import save_plot
+        from hardscape.ising.plots import draw_levels
 
         save_plot(draw_levels(found), output.plot)
 

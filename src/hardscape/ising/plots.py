@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hardscape.errors import InputError, MissingDependencyError
-from hardscape.ising.formats.source import store
+from hardscape.figures import new_figure
 from hardscape.ising.result import Level, Spectrum
 
-__all__ = ["PLOT_SUFFIXES", "check_plot_path", "draw_levels", "save_plot"]
+__all__ = ["draw_levels"]
 
-#: File formats that :func:`save_plot` writes, by suffix.
-PLOT_SUFFIXES = (".png", ".pdf", ".svg")
-#: Times of day that matplotlib would put into a file, which would make equal plots differ.
-_DATES: dict[str, dict[str, None]] = {
-    ".png": {},
-    ".pdf": {"CreationDate": None},
-    ".svg": {"Date": None},
-}
 _INK, _GROUND, _LEVEL, _CUT = "#1f2933", "#c2410c", "#1d4ed8", "#6b7280"
 #: Ratio of degeneracies from which lengths are logarithmic.
 _LOG_FROM = 30
@@ -56,7 +45,7 @@ def draw_levels(spectrum: Spectrum, ax: Any = None) -> Any:
         If matplotlib is not installed.
     """
     if ax is None:
-        ax = _figure().add_subplot()
+        ax = new_figure().add_subplot()
     levels = spectrum.levels[:_MOST_LEVELS]
     largest = max((level.count for level in levels), default=1)
     logarithmic = largest >= _LOG_FROM * min((level.count for level in levels), default=1)
@@ -76,61 +65,6 @@ def draw_levels(spectrum: Spectrum, ax: Any = None) -> Any:
     ax.set_ylabel("energy $E$ (units of the couplings)")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
-
-
-def check_plot_path(path: str | Path) -> Path:
-    """Check, before work begins, that :func:`save_plot` could write `path`.
-
-    Raises
-    ------
-    InputError
-        If the suffix is not one of `PLOT_SUFFIXES`, or the folder does not exist.
-    MissingDependencyError
-        If matplotlib is not installed.
-    """
-    place = Path(path)
-    if place.suffix.lower() not in PLOT_SUFFIXES:
-        raise InputError(
-            f"plot file {str(path)!r} has the suffix {place.suffix!r}; "
-            f"{', '.join(PLOT_SUFFIXES)} are accepted"
-        )
-    if not place.parent.is_dir():
-        raise InputError(f"plot file {str(path)!r}: there is no folder {str(place.parent)!r}")
-    _figure()
-    return place
-
-
-def save_plot(plot: Any, path: str | Path) -> None:
-    """Write a figure to a file, whole or not at all; the same plot gives the same bytes.
-
-    Parameters
-    ----------
-    plot : matplotlib Figure or Axes
-    path : str or Path
-        The suffix, one of `PLOT_SUFFIXES`, gives the file format. A file that is there is replaced.
-
-    Raises
-    ------
-    InputError
-        If the suffix is not accepted or the file cannot be written.
-    """
-    place = check_plot_path(path)
-    import matplotlib
-
-    suffix = place.suffix.lower()
-    figure = plot if hasattr(plot, "savefig") else plot.get_figure()
-    content = io.BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "hardscape"}):
-        figure.savefig(content, format=suffix[1:], dpi=150, metadata=_DATES[suffix])
-    store(place, content.getvalue())
-
-
-def _figure() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingDependencyError("matplotlib", "plot", "a plot") from None
-    return Figure(figsize=(6.4, 4.8), layout="constrained")
 
 
 def _draw_levels(ax: Any, levels: tuple[Level, ...], start: float) -> None:

@@ -53,18 +53,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from hardscape.errors import FormatError, InputError
+from hardscape.files import COMPRESSED, MAX_BYTES, Source, load, path_of, plain_name, store
 from hardscape.ising.formats import biqmac, bqm_json, coo, npz, qbsolv, rudy
-from hardscape.ising.formats.source import (
-    COMPRESSED,
-    MAX_BYTES,
-    MAX_SPINS,
-    Options,
-    Source,
-    load,
-    path_of,
-    plain_name,
-    store,
-)
+from hardscape.ising.formats.options import MAX_SPINS, Options
 from hardscape.ising.formats.text import Text
 from hardscape.ising.model import Convention, Ising
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms, dyadic
 from hardscape.ising.formats.labels import from_json, to_json
-from hardscape.ising.formats.source import MAX_SPINS, Options, Source
+from hardscape.ising.formats.options import MAX_SPINS, Options
 from hardscape.ising.formats.text import exact_float, named_coefficients
 from hardscape.ising.model import Ising
 

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.source import MAX_SPINS, Options, Source
+from hardscape.ising.formats.options import MAX_SPINS, Options
 from hardscape.ising.formats.text import Row, Text, decimal, named_coefficients, shown
 from hardscape.ising.model import Ising
 

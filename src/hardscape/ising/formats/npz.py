@@ -23,9 +23,10 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from hardscape.errors import FormatError
+from hardscape.files import MAX_BYTES, Source
 from hardscape.ising.exact import MIN_EXPONENT, ExactTerms, dyadic
 from hardscape.ising.formats.labels import from_json, to_json
-from hardscape.ising.formats.source import MAX_BYTES, MAX_SPINS, Options, Source
+from hardscape.ising.formats.options import MAX_SPINS, Options
 from hardscape.ising.model import Ising
 
 __all__ = ["parse", "render"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.source import Options, Source
+from hardscape.ising.formats.options import Options
 from hardscape.ising.formats.text import Row, Text, decimal, named_coefficients
 from hardscape.ising.model import Ising
 

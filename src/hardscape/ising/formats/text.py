@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hardscape.errors import FormatError, InputError
+from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.source import MAX_SPINS, Source
+from hardscape.ising.formats.options import MAX_SPINS
 
 __all__ = ["Row", "Text", "decimal", "exact_float", "named_coefficients", "shown"]
 

@@ -11,33 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hardscape.errors import FormatError, InputError
-from hardscape.ising.model import Convention
 
-__all__ = [
-    "COMPRESSED",
-    "MAX_BYTES",
-    "MAX_SPINS",
-    "Options",
-    "Source",
-    "load",
-    "plain_name",
-    "store",
-]
+__all__ = ["COMPRESSED", "MAX_BYTES", "Source", "load", "path_of", "plain_name", "store"]
 
-#: Most spins that a header or an index may ask for; more is a damaged file, not a model.
-MAX_SPINS = 1_000_000
 #: Most bytes read from one file, counted after decompression.
 MAX_BYTES = 2**30
 #: Suffixes that stand for a compression around the format named before them.
 COMPRESSED = (".gz", ".xz")
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the caller says about a file beyond its format; base None leaves it to the format."""
-
-    base: int | None = None
-    convention: Convention = "dimod"
 
 
 @dataclass(frozen=True)
