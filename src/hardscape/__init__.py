@@ -1,6 +1,6 @@
 """hardscape: computations over hard energy landscapes, each close to what the hardware allows."""
 
-from hardscape import errors, gauge, ising, maxsat, permanents
+from hardscape import errors, gauge, ising, maxsat, permanents, xorsat
 from hardscape.ising import spectrum
 from hardscape.permanents import permanent
 from hardscape.version import __version__
@@ -14,4 +14,5 @@ __all__ = [
     "permanent",
     "permanents",
     "spectrum",
+    "xorsat",
 ]
