@@ -12,6 +12,7 @@ from typing import Any
 __all__ = [
     "BudgetError",
     "CheckpointError",
+    "ChecksumError",
     "CompileError",
     "DeviceError",
     "FormatError",
@@ -53,6 +54,10 @@ class FormatError(InputError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path, self.line, self.reason)
+
+
+class ChecksumError(FormatError):
+    """A file's content is not what its own checksum or header says: it is damaged or mislabelled."""
 
 
 class BudgetError(HardscapeError):

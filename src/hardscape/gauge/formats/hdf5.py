@@ -1,0 +1,84 @@
+"""HDF5: a dataset ``links`` with the attributes ``nc``, ``shape`` (x, y, z, t) and ``plaquette``.
+
+The dataset has shape (T, Z, Y, X, 4, Nc, Nc), h5py's complex numbers {r, i}, a chunk a timeslice, and
+Fletcher's checksum on each chunk. Reading and writing need h5py: ``pip install 'hardscape[hdf5]'``.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.errors import FormatError, MissingDependencyError
+from hardscape.gauge.field import GaugeField
+from hardscape.gauge.formats.content import Claim, Content, Source, WriteOptions, number_type
+
+__all__ = ["MAGIC", "parse", "render"]
+
+MAGIC = b"\x89HDF\r\n\x1a\n"
+
+
+def _h5py() -> Any:
+    try:
+        import h5py
+    except ImportError:
+        raise MissingDependencyError("h5py", "hdf5", "an HDF5 file of links") from None
+    return h5py
+
+
+def parse(source: Source) -> Content:
+    """Read a file.
+
+    Raises
+    ------
+    FormatError
+        If it is damaged or holds something else.
+    MissingDependencyError
+        If h5py is not installed.
+    """
+    h5py = _h5py()
+    try:
+        with h5py.File(source.path, "r") as file:
+            if "links" not in file:
+                raise source.error(f"holds no dataset 'links', but {list(file)[:5]}")
+            dataset = file["links"]
+            if dataset.dtype.kind != "c" or dataset.ndim != 7:
+                raise source.error(f"has links of shape {dataset.shape}, dtype {dataset.dtype}")
+            links = dataset[...]
+            stated = dataset.attrs.get("plaquette")
+    except FormatError:
+        raise
+    except Exception as error:
+        # h5py passes on what the C library says, as OSError, RuntimeError, KeyError and more.
+        raise source.error(f"is no HDF5 file of links: {error}") from None
+    itemsize = links.dtype.itemsize // 2
+    claim = None if stated is None else Claim.from_double(float(stated), itemsize)
+    return Content(links.astype(links.dtype.newbyteorder("=")), plaquette=claim)
+
+
+def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray[Any]]:
+    """Write a file.
+
+    Raises
+    ------
+    MissingDependencyError
+        If h5py is not installed.
+    """
+    h5py = _h5py()
+    target = io.BytesIO()
+    itemsize = field.dtype.itemsize // 2
+    with h5py.File(target, "w") as file:
+        dataset = file.create_dataset(
+            "links",
+            data=field.links.astype(number_type(itemsize, "little"), copy=False),
+            chunks=(1, *field.links.shape[1:]),
+            fletcher32=options.checksum,
+        )
+        dataset.attrs["nc"] = field.nc
+        dataset.attrs["shape"] = np.array(field.shape)
+        dataset.attrs["plaquette"] = field.plaquette()
+    yield target.getvalue()

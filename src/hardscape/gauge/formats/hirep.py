@@ -1,0 +1,59 @@
+"""HiRep's format: big-endian Nc, T, X, Y, Z and the plaquette, then double links, z fastest.
+
+The links of a site are in the order t, x, y, z; matrices are complete, also for SU(2).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.gauge.field import GaugeField
+from hardscape.gauge.formats.content import Claim, Content, Source, WriteOptions, number_type
+
+__all__ = ["fits", "parse", "render"]
+
+_HEADER = struct.Struct(">5id")
+#: Where mu = x, y, z, t stand in the file's t, x, y, z, and the other way round.
+_TO_OURS, _TO_FILE = [1, 2, 3, 0], [3, 0, 1, 2]
+_NUMBERS = number_type(8, "big")
+
+
+def fits(source: Source) -> bool:
+    """Whether header and size make this format plausible; it has no magic number."""
+    if len(source) < _HEADER.size:
+        return False
+    nc, *extents, _ = _HEADER.unpack(source.bytes(0, _HEADER.size))
+    return nc in (2, 3) and all(2 <= extent <= 2**16 for extent in extents)
+
+
+def parse(source: Source) -> Content:
+    """Read a file.
+
+    Raises
+    ------
+    FormatError
+        If header and size do not fit one another.
+    """
+    nc, t, x, y, z, plaquette = _HEADER.unpack(source.bytes(0, _HEADER.size))
+    if nc not in (2, 3):
+        raise source.error(f"is for Nc = {nc}; 2 and 3 are accepted")
+    source.shape((x, y, z, t))
+    if source.colours(len(source) - _HEADER.size, x * y * z * t, 16) != nc:
+        raise source.error(f"says Nc = {nc}, which its size contradicts")
+    stored = source.numbers(_HEADER.size, x * y * z * t * 4 * nc * nc, _NUMBERS)
+    sites = stored.reshape(t, x, y, z, 4, nc, nc)[..., _TO_OURS, :, :]
+    links = np.ascontiguousarray(sites.transpose(0, 3, 2, 1, 4, 5, 6), dtype=np.complex128)
+    return Content(links, plaquette=Claim.from_double(plaquette))
+
+
+def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray[Any]]:
+    """Write a file."""
+    x, y, z, t = field.shape
+    yield _HEADER.pack(field.nc, t, x, y, z, field.plaquette())
+    sites = field.links.transpose(0, 3, 2, 1, 4, 5, 6)[..., _TO_FILE, :, :]
+    yield np.ascontiguousarray(sites, dtype=_NUMBERS)

@@ -1,0 +1,86 @@
+"""MILC's version 5 format: a header of 96 bytes, then links in single precision, t, z, y, x, mu.
+
+The header: magic 20103, extents x, y, z, t, 64 characters of a date, the order of sites (0: natural),
+and two checksums: all 32-bit words combined by exclusive or, word i rotated by i modulo 29 and 31. All
+of it in the byte order of the machine that wrote, which the magic number tells.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.gauge.field import GaugeField
+from hardscape.gauge.formats.content import (
+    ByteOrder,
+    Checksum,
+    Content,
+    Source,
+    WriteOptions,
+    number_type,
+)
+from hardscape.gauge.formats.ildg import rotated_xor
+
+__all__ = ["MAGICS", "parse", "render"]
+
+_MAGIC = 20103
+MAGICS: dict[bytes, ByteOrder] = {
+    _MAGIC.to_bytes(4, "big"): "big",
+    _MAGIC.to_bytes(4, "little"): "little",
+}
+_LAYOUT = "5i64si2I"
+_SIZE = 96
+_NATURAL_ORDER = 0
+
+
+def parse(source: Source) -> Content:
+    """Read a file of either byte order; Nc follows from its size.
+
+    Raises
+    ------
+    FormatError
+        If the header is no such header, the sites are not in natural order, or the size does not fit.
+    """
+    head = source.bytes(0, _SIZE)
+    if head[:4] not in MAGICS:
+        raise source.error(f"begins with {head[:4].hex()}; MILC's magic number 20103 is expected")
+    byteorder = MAGICS[head[:4]]
+    _, *extents, date, order, sum29, sum31 = struct.unpack(_prefix(byteorder) + _LAYOUT, head)
+    if order != _NATURAL_ORDER:
+        raise source.error(f"has its sites in order {order}; natural order (0) is accepted")
+    x, y, z, t = source.shape(extents)
+    nc = source.colours(len(source) - _SIZE, x * y * z * t, 8)
+    stored = source.numbers(_SIZE, x * y * z * t * 4 * nc * nc, number_type(4, byteorder))
+    checksum = Checksum(f"{sum29:08x} {sum31:08x}", _sums(stored))
+    links = stored.astype(np.complex64).reshape(t, z, y, x, 4, nc, nc)
+    header = {
+        "byteorder": byteorder,
+        "date": date.split(b"\0")[0].decode("latin-1"),
+    }
+    return Content(links, header, checksum)
+
+
+def _prefix(byteorder: ByteOrder) -> str:
+    return ">" if byteorder == "big" else "<"
+
+
+def _sums(stored: NDArray[Any]) -> str:
+    words = stored.reshape(-1).view(("<" if stored.dtype.str[0] == "<" else ">") + "u4")
+    native = words.astype(np.uint32)
+    return f"{rotated_xor(native, 29):08x} {rotated_xor(native, 31):08x}"
+
+
+def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray[Any]]:
+    """Write a file, by default big-endian, without a date unless `options.header` has one."""
+    byteorder = options.byteorder or "big"
+    stored = np.ascontiguousarray(field.links.astype(number_type(4, byteorder)))
+    sums = [int(text, 16) for text in _sums(stored).split()]
+    date = options.header.get("date", "").encode("latin-1", "replace")[:63]
+    yield struct.pack(
+        _prefix(byteorder) + _LAYOUT, _MAGIC, *field.shape, date, _NATURAL_ORDER, *sums
+    )
+    yield stored

@@ -1,0 +1,186 @@
+"""The NERSC archive format: a text header, then links in the order t, z, y, x, mu, row, column.
+
+``DATATYPE`` is ``4D_SU3_GAUGE_3x3``, or ``4D_SU3_GAUGE`` for two rows a matrix; with two colours
+``4D_SU2_GAUGE_2x2`` and ``4D_SU2_GAUGE``. ``FLOATING_POINT`` names precision and byte order.
+``CHECKSUM`` is the sum of all 32-bit words of the links modulo 2^32. ``PLAQUETTE`` and
+``LINK_TRACE`` are Re tr / Nc, averaged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.gauge.field import GaugeField
+from hardscape.gauge.formats.content import (
+    ByteOrder,
+    Checksum,
+    Claim,
+    Content,
+    Source,
+    WriteOptions,
+    complete_rows,
+    number_type,
+)
+
+__all__ = ["MAGIC", "parse", "render"]
+
+MAGIC = b"BEGIN_HEADER"
+_END = re.compile(rb"^END_HEADER[ \t\r]*\n", re.MULTILINE)
+_MAX_HEADER = 2**16
+_DATATYPE = re.compile(r"4D_SU([0-9]+)_GAUGE(?:_([0-9]+)x([0-9]+))?")
+_FLOATING = re.compile(r"IEEE(32|64)(BIG|LITTLE|SMALL|)")
+
+
+def parse(source: Source) -> Content:
+    """Read a file.
+
+    Raises
+    ------
+    FormatError
+        If the header lacks an entry or contradicts the size.
+    """
+    header, start = _header(source)
+    rows, nc = _matrix_shape(source, _entry(source, header, "DATATYPE"))
+    itemsize, byteorder = _floating_point(source, _entry(source, header, "FLOATING_POINT"))
+    x, y, z, t = source.shape(
+        _number(source, header, f"DIMENSION_{axis}", int) for axis in range(1, 5)
+    )
+    count = t * z * y * x * 4 * rows * nc
+    stored = source.numbers(start, count, number_type(itemsize, byteorder))
+    if start + stored.nbytes != len(source):
+        raise source.error(
+            f"has {len(source) - start} bytes of links; its header says {stored.nbytes}"
+        )
+    native = stored.astype(number_type(itemsize, "little").newbyteorder("="))
+    claims = {
+        name: Claim.from_text(header[key], itemsize) if _is_number(source, header, key) else None
+        for name, key in (("plaquette", "PLAQUETTE"), ("link_trace", "LINK_TRACE"))
+    }
+    checksum = None
+    if "CHECKSUM" in header:
+        stated = _number(source, header, "CHECKSUM", lambda text: int(text, 16))
+        checksum = Checksum(f"{stated:08x}", _checksum(stored))
+    links = complete_rows(native.reshape(t, z, y, x, 4, rows, nc))
+    return Content(links, header, checksum, **claims)
+
+
+def _header(source: Source) -> tuple[dict[str, str], int]:
+    head = source.data[:_MAX_HEADER].tobytes()
+    end = _END.search(head)
+    if end is None:
+        raise source.error(f"has no line END_HEADER in its first {len(head)} bytes")
+    header: dict[str, str] = {}
+    for line in head[: end.start()].decode("latin-1").splitlines()[1:]:
+        key, equals, value = line.partition("=")
+        if equals:
+            header[key.strip()] = value.strip()
+        elif line.strip():
+            raise source.error(f"header line {line[:60]!r} is not KEY = VALUE")
+    return header, end.end()
+
+
+def _entry(source: Source, header: dict[str, str], key: str) -> str:
+    if key not in header:
+        raise source.error(f"the header has no {key}")
+    return header[key]
+
+
+def _number(source: Source, header: dict[str, str], key: str, kind: Any) -> int:
+    text = _entry(source, header, key)
+    try:
+        return int(kind(text))
+    except ValueError:
+        raise source.error(f"{key} = {text[:40]!r}, which is no number") from None
+
+
+def _is_number(source: Source, header: dict[str, str], key: str) -> bool:
+    if key not in header:
+        return False
+    try:
+        Claim.from_text(header[key], 8)
+    except ValueError:
+        raise source.error(f"{key} = {header[key][:40]!r}, which is no number") from None
+    return True
+
+
+def _matrix_shape(source: Source, datatype: str) -> tuple[int, int]:
+    found = _DATATYPE.fullmatch(datatype)
+    if found is not None and int(found[1]) in (2, 3):
+        nc = int(found[1])
+        if found[2] is None:
+            return nc - 1, nc
+        if int(found[3]) == nc and int(found[2]) in (nc, nc - 1):
+            return int(found[2]), nc
+    raise source.error(
+        f"DATATYPE = {datatype[:40]!r}; 4D_SU3_GAUGE, 4D_SU3_GAUGE_3x3, 4D_SU2_GAUGE and "
+        "4D_SU2_GAUGE_2x2 are accepted"
+    )
+
+
+def _floating_point(source: Source, text: str) -> tuple[int, ByteOrder]:
+    found = _FLOATING.fullmatch(text)
+    if found is None:
+        raise source.error(
+            f"FLOATING_POINT = {text[:40]!r}; IEEE32 and IEEE64 with BIG or LITTLE are accepted"
+        )
+    return int(found[1]) // 8, "big" if found[2] in ("BIG", "") else "little"
+
+
+def _checksum(stored: NDArray[Any]) -> str:
+    words = stored.view(stored.dtype.byteorder.replace("=", "<").replace("|", "<") + "u4")
+    return f"{int(np.sum(words, dtype=np.uint64)) & 0xFFFFFFFF:08x}"
+
+
+def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray[Any]]:
+    """Write a file: by default all rows, big-endian, in the links' precision.
+
+    Entries of `options.header` that do not follow from the links are carried along in their places;
+    of those that do, the text is kept where it is right.
+    """
+    nc = field.nc
+    rows = nc if options.rows is None else options.rows
+    itemsize, byteorder = field.dtype.itemsize // 2, options.byteorder or "big"
+    stored = np.ascontiguousarray(
+        field.links[..., :rows, :].astype(number_type(itemsize, byteorder))
+    )
+    claims = {"LINK_TRACE": field.link_trace(), "PLAQUETTE": field.plaquette()}
+    entries = {
+        "DATATYPE": f"4D_SU{nc}_GAUGE" + (f"_{nc}x{nc}" if rows == nc else ""),
+        **{f"DIMENSION_{i}": str(extent) for i, extent in enumerate(field.shape, start=1)},
+        **({"CHECKSUM": _checksum(stored.reshape(-1))} if options.checksum else {}),
+        **{key: f"{value:.12g}" for key, value in claims.items()},
+        **{f"BOUNDARY_{i}": "PERIODIC" for i in range(1, 5)},
+        "FLOATING_POINT": f"IEEE{8 * itemsize}{byteorder.upper()}",
+    }
+    merged = _merge(dict(options.header), entries, claims, itemsize)
+    lines = [MAGIC.decode(), *(f"{key} = {value}" for key, value in merged.items()), "END_HEADER"]
+    yield ("\n".join(lines) + "\n").encode("latin-1", "replace")
+    yield stored
+
+
+def _merge(
+    given: dict[str, str], entries: dict[str, str], claims: dict[str, float], itemsize: int
+) -> dict[str, str]:
+    """The given header with what follows from the links put right."""
+    if "CHECKSUM" not in entries:
+        given.pop("CHECKSUM", None)
+    if not given:
+        return entries
+    merged = dict(given)
+    for key, value in entries.items():
+        old = given.get(key)
+        if key.startswith("BOUNDARY") or (key == "FLOATING_POINT" and old == f"{value[:6]}"):
+            continue
+        if key in claims and old is not None:
+            kept = Claim.from_text(old, itemsize).holds(claims[key])
+            merged[key] = old if kept else value
+        elif key == "CHECKSUM" and old is not None and int(old, 16) == int(value, 16):
+            continue
+        else:
+            merged[key] = value
+    return merged

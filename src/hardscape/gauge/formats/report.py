@@ -1,0 +1,107 @@
+"""What a file says about itself, and whether it is true."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
+from hardscape.gauge.formats.content import Content
+
+__all__ = ["FileReport", "make_report"]
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """The check of a file of links.
+
+    Attributes
+    ----------
+    path, format : str
+    shape : 4 int
+        Extents x, y, z, t.
+    nc : int
+    precision : {"single", "double"}
+    plaquette, link_trace : float
+        Of the links: Re tr / Nc averaged.
+    unitarity : float
+        Largest entry of abs(U U^dagger - 1) and abs(det U - 1) over the links.
+    checksum_ok : bool or None
+        None if the file states no checksum.
+    checksum_stated, checksum_found : str or None
+    plaquette_stated, link_trace_stated : float or None
+        As the header has them.
+    plaquette_ok, link_trace_ok : bool or None
+        Whether they agree with the links to the digits given; None where nothing is stated.
+    header : mapping
+        What else the file says, as text.
+    """
+
+    path: str
+    format: str
+    shape: tuple[int, int, int, int]
+    nc: int
+    precision: str
+    plaquette: float
+    link_trace: float
+    unitarity: float
+    checksum_ok: bool | None
+    checksum_stated: str | None
+    checksum_found: str | None
+    plaquette_stated: float | None
+    plaquette_ok: bool | None
+    link_trace_stated: float | None
+    link_trace_ok: bool | None
+    header: Mapping[str, str]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing stated is wrong and all links are in the group up to rounding."""
+        claims = (self.checksum_ok, self.plaquette_ok, self.link_trace_ok)
+        return all(claim is not False for claim in claims) and self.unitarity <= UNITARITY_TOLERANCE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: what :meth:`to_json` writes."""
+        return {**vars(self), "shape": list(self.shape), "header": dict(self.header), "ok": self.ok}
+
+    def to_json(self) -> str:
+        """One JSON object."""
+        return json.dumps(self.to_dict())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A mapping proxy does not pickle.
+        return _rebuild, ({**vars(self), "header": dict(self.header)},)
+
+
+def _rebuild(values: dict[str, Any]) -> FileReport:
+    return FileReport(**{**values, "header": MappingProxyType(values["header"])})
+
+
+def make_report(path: str, name: str, field: GaugeField, content: Content) -> FileReport:
+    """Compare what `content` states with its links."""
+    plaquette, link_trace = field.plaquette(), field.link_trace()
+    stated = content.checksum
+    claims = (content.plaquette, plaquette), (content.link_trace, link_trace)
+    values = [None if claim is None else claim.value for claim, _ in claims]
+    right = [None if claim is None else claim.holds(found) for claim, found in claims]
+    return FileReport(
+        path=path,
+        format=name,
+        shape=field.shape,
+        nc=field.nc,
+        precision="single" if field.dtype.itemsize == 8 else "double",
+        plaquette=plaquette,
+        link_trace=link_trace,
+        unitarity=field.unitarity(),
+        checksum_ok=None if stated is None else stated.ok,
+        checksum_stated=None if stated is None else stated.stated,
+        checksum_found=None if stated is None else stated.found,
+        plaquette_stated=values[0],
+        plaquette_ok=right[0],
+        link_trace_stated=values[1],
+        link_trace_ok=right[1],
+        header=MappingProxyType(dict(content.header)),
+    )
