@@ -139,6 +139,8 @@ LINKS = np.zeros((2, 2, 2, 2, 4, 3, 3), dtype=complex)
         np.zeros((0, 2, 2, 2, 4, 3, 3), dtype=complex),
         LINKS + np.nan,
         LINKS - 1j * np.inf,
+        LINKS + 1e300,
+        LINKS - 1e10j,
         "links",
         None,
         [[1, 2], [3]],

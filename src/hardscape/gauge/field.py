@@ -25,6 +25,8 @@ __all__ = ["GaugeField"]
 UNITARITY_TOLERANCE = 1e-4
 #: Most sites of a field; more is a slip of the pen, not a lattice that fits a machine.
 _MAX_SITES = 2**34
+#: Entries of matrices in the group are at most 1; products of these do not overflow.
+_MAX_ENTRY = 1e6
 
 
 class GaugeField:
@@ -40,7 +42,7 @@ class GaugeField:
     Raises
     ------
     InputError
-        If the shape, the dtype or an extent is another one, or a number is not finite.
+        If the shape, the dtype or an extent is another one, or a number is not finite or absurdly large.
 
     Notes
     -----
@@ -302,11 +304,12 @@ def _intake(links: Any) -> Any:
     if array.dtype not in (np.complex64, np.complex128):
         raise InputError(f"links have dtype {array.dtype}; complex64 and complex128 are accepted")
     array = xp.ascontiguousarray(array)
-    # One pass without a temporary: a sum is finite unless a number is not, or it overflows.
     flat = array.view(array.real.dtype)
-    if not bool(xp.isfinite(xp.sum(flat))) and not bool(xp.isfinite(flat).all()):
-        position = [int(i) for i in xp.argwhere(~xp.isfinite(array))[0]]
+    # A NaN is the maximum of whatever it is in, and fails the comparison.
+    if not float(xp.maximum(flat.max(), -flat.min())) <= _MAX_ENTRY:
+        position = [int(i) for i in xp.argwhere(~(xp.abs(array) <= _MAX_ENTRY))[0]]
         raise InputError(
-            f"links{position} is {complex(array[tuple(position)])}; finite numbers are accepted"
+            f"links{position} is {complex(array[tuple(position)])}; matrices near SU(Nc) are "
+            f"accepted, with finite entries of at most {_MAX_ENTRY:g}"
         )
     return array
