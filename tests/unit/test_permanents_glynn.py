@@ -168,6 +168,15 @@ def test_shards_of_the_largest_matrices():
         assert all(len(shards[i]) == 2**25 for i in (0, 1, len(shards) // 3, len(shards) - 1))
 
 
+def test_shards_on_gpus_fit_into_a_ledger():
+    for n in (62, 63):
+        shards = GlynnWork(np.ones((n, n)), kind="cuda").shards()
+        assert len(shards) == 2**20
+        assert all(len(shards[i]) == 2 ** (n - 26) for i in (0, 1, 2**19, 2**20 - 1))
+        assert shards[-1].stop == 2 ** (n - 6)
+    assert len(GlynnWork(np.ones((40, 40)), kind="cuda").shards()) == 8
+
+
 def test_last_shards_of_the_largest_matrix_run():
     work = GlynnWork(np.eye(63))
     context = engine.Context(engine.resolve("cpu", threads=1)[0], None, np.zeros(1, np.uint8))

@@ -246,6 +246,28 @@ nb::object glynn_sum(Entries entries, std::optional<Vector<double>> slack, std::
   return nb::make_tuple(to_numpy(std::move(result), {size}), done == last);
 }
 
+using Batch = nb::ndarray<const double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+
+nb::object glynn_batch(Batch entries, Vector<std::uint8_t> stop) {
+  const std::size_t count = entries.shape(0), parts = entries.shape(1), n = entries.shape(2);
+  const auto sum = parts == 2 ? &sum_blocks<2, false> : &sum_blocks<1, false>;
+  const std::uint64_t blocks = std::uint64_t{1} << (n - 1 - kInner);
+  bool complete = true;
+  std::vector<double> result;
+  {
+    nb::gil_scoped_release release;
+    result.reserve(count * (2 * parts + 1));
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint64_t done = 0;
+      const double* matrix = entries.data() + i * parts * n * n;
+      const auto sums = sum(matrix, n, nullptr, 0, blocks, stop.data(), done);
+      result.insert(result.end(), sums.begin(), sums.end() - 1);  // the last one is of the guard
+      complete = complete && done == blocks;
+    }
+  }
+  return nb::make_tuple(to_numpy(std::move(result), {count, 2 * parts + 1}), complete);
+}
+
 }  // namespace
 
 void bind_glynn(nb::module_& module) {
@@ -254,6 +276,9 @@ void bind_glynn(nb::module_& module) {
              "Sum the terms of blocks first to last-1 of entries[part][sign][factor]: high and low "
              "parts, magnitude, and what the slack of each factor may change; also tells whether "
              "all were done.");
+  module.def("glynn_batch", &glynn_batch, nb::arg("entries"), nb::arg("stop"),
+             "Sum all terms of each matrix of entries[matrix][part][sign][factor]: high and low "
+             "parts and magnitude; also tells whether all were done.");
 }
 
 }  // namespace hardscape::permanents

@@ -31,6 +31,12 @@ sum of :math:`|p|` (for complex numbers of |Re| + |Im|). All is in the units of 
 Without the guard the last item is estimated: S times the sum of :math:`\epsilon_j` over the root mean
 square of :math:`s_j`. That is not rigorous, and the result says so.
 
+**On CUDA** factors are multiplied in pairs, (u + a)(v + b) = (uv + ab) + (av + bu) with the inner parts
+a and b of the sums. This rounds like the largest of the four products. For independent signs the mean of
+(\|u\| + \|a\|)(\|v\| + \|b\|) is at most twice the product of the root mean squares of the sums, which is
+:math:`\pi / 2` times the mean of \|(u + a)(v + b)\| if they are normal; with three roundings, 10 u for
+a pair of factors or 5 u for one, in place of u. The bound of a CUDA sum is such an estimate, always.
+
 D. G. Glynn, European Journal of Combinatorics 31, 1887 (2010). T. Ogita, S. M. Rump, S. Oishi, SIAM
 Journal on Scientific Computing 26, 1955 (2005).
 """
@@ -43,7 +49,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +67,7 @@ from hardscape.engine import (
     split,
 )
 from hardscape.errors import InputError
+from hardscape.permanents.cuda import LEAST_SIDE, CudaGlynn
 
 __all__ = ["MAX_GLYNN_SIZE", "GlynnSum", "GlynnWork", "ScaledMatrix", "glynn"]
 
@@ -68,8 +75,13 @@ __all__ = ["MAX_GLYNN_SIZE", "GlynnSum", "GlynnWork", "ScaledMatrix", "glynn"]
 MAX_GLYNN_SIZE = 63
 #: Signs of a block of the kernel; smaller matrices are padded with an identity.
 _INNER = 5
-#: Blocks of a shard: 2**30 terms at most, and 64 shards if each has 2**14 blocks or more.
-_MOST_BLOCKS, _FEWEST_BLOCKS, _SHARDS = 2**25, 2**14, 64
+#: Blocks of a shard: 2**30 (2**36) terms at most, and 64 (8) shards if each has 2**14 blocks or more.
+_MOST_BLOCKS, _SHARDS = {"cpu": 2**25, "cuda": 2**31}, {"cpu": 64, "cuda": 8}
+_FEWEST_BLOCKS = 2**14
+#: Shards on GPUs that a ledger holds with ease; those of the largest matrices are longer.
+_CUDA_SHARDS = 2**20
+#: Errors of a factor and its multiplication, in units of 2**-53: proven, and estimated for pairs.
+_FACTOR = {"cpu": 1, "cuda": 5}
 _GRID_BITS = 52
 _UNIT = 2.0**-53
 _TINY = 2.0**-1074
@@ -83,7 +95,7 @@ class ScaledMatrix:
     ----------
     entries : float64, shape (parts, m, m)
         Multiples of 2**-52, real and imaginary part apart; each column's magnitudes add up to less
-        than 1 + m 2**-53. m is n, or 6 for smaller n.
+        than 1 + m 2**-53. m is n, or more for the smallest n, which an identity pads.
     slack : float64, shape (m,)
         Upper bound of what rounding to the grid took off each column.
     exponent : int
@@ -99,10 +111,10 @@ class ScaledMatrix:
         return not self.slack.any()
 
     @classmethod
-    def of(cls, matrix: NDArray[Any]) -> ScaledMatrix:
-        """Scale a square float64 or complex128 matrix."""
+    def of(cls, matrix: NDArray[Any], least: int = _INNER + 1) -> ScaledMatrix:
+        """Scale a square float64 or complex128 matrix, padded to `least` rows."""
         n = len(matrix)
-        m = max(n, _INNER + 1)
+        m = max(n, least)
         parts = np.zeros((2 if np.iscomplexobj(matrix) else 1, m, m))
         parts[0, range(n, m), range(n, m)] = 1
         parts[0, :n, :n] = matrix.real
@@ -171,11 +183,14 @@ class GlynnWork(Work):
     matrix : float64 or complex128, shape (n, n)
         Finite, n from 1 to 63.
     guard : bool
-        Whether the effect of rounding the entries is bounded rather than estimated.
+        Whether all that rounds is bounded rather than estimated; "cuda" only estimates.
+    kind : {"cpu", "cuda"}
+        The kernel: all shards run on devices of this kind.
     """
 
     matrix: NDArray[Any]
     guard: bool = True
+    kind: Literal["cpu", "cuda"] = "cpu"
 
     name: ClassVar[str] = "permanents.glynn"
     unit: ClassVar[str] = "blocks"
@@ -183,11 +198,11 @@ class GlynnWork(Work):
     @cached_property
     def scaled(self) -> ScaledMatrix:
         """The matrix that is summed."""
-        return ScaledMatrix.of(self.matrix)
+        return ScaledMatrix.of(self.matrix, LEAST_SIDE if self.kind == "cuda" else _INNER + 1)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Without the scaled matrix, which costs nothing to find again.
-        return GlynnWork, (self.matrix, self.guard)
+        return GlynnWork, (self.matrix, self.guard, self.kind)
 
     @property
     def blocks(self) -> int:
@@ -195,19 +210,24 @@ class GlynnWork(Work):
         return 1 << (len(self.scaled.slack) - 1 - _INNER)
 
     def digest(self) -> str:
-        """Digest of the matrix and of the guard."""
-        head = (self.name, self.matrix.shape, self.matrix.dtype.str, self.guard)
+        """Digest of the matrix, of the guard and of the kernel."""
+        head = (self.name, self.matrix.shape, self.matrix.dtype.str, self.guard, self.kind)
         data = np.ascontiguousarray(self.matrix).tobytes()
         return hashlib.sha256(repr(head).encode() + data).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
-        """Shards of a power of two of blocks."""
-        size = min(_MOST_BLOCKS, max(_FEWEST_BLOCKS, self.blocks // _SHARDS))
+        """Shards of a power of two of blocks; on GPUs a million of them at most."""
+        most = _MOST_BLOCKS[self.kind]
+        if self.kind == "cuda":
+            most = max(most, self.blocks // _CUDA_SHARDS)
+        size = min(most, max(_FEWEST_BLOCKS, self.blocks // _SHARDS[self.kind]))
         return split(self.blocks, max(1, self.blocks // size))
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum a range of blocks."""
         scaled = self.scaled
+        if self.kind == "cuda":
+            return self._run_cuda(shard, context)
         slack = scaled.slack if self.guard and not scaled.exact else None
         sums, complete = native.core().glynn_sum(
             scaled.entries, slack, shard.start, shard.stop, context.stop
@@ -215,6 +235,15 @@ class GlynnWork(Work):
         parts = len(scaled.entries)
         high, low, magnitude, excess = np.split(sums, [parts, 2 * parts, 2 * parts + 1])
         partial = {"high": high, "low": low, "magnitude": magnitude, "excess": excess}
+        return ShardResult(partial, complete)
+
+    def _run_cuda(self, shard: Shard, context: Context) -> ShardResult:
+        parts, m = self.scaled.entries.shape[:2]
+        sums, complete = CudaGlynn(m, parts).sum(
+            context.device.ordinal, self.scaled.entries[None], shard.start, shard.stop, context.stop
+        )
+        high, low, magnitude = np.split(sums[0], [parts, 2 * parts])
+        partial = {"high": high, "low": low, "magnitude": magnitude, "excess": np.zeros(1)}
         return ShardResult(partial, complete)
 
     def merge(self, left: Partial, right: Partial) -> Partial:
@@ -236,15 +265,17 @@ class GlynnWork(Work):
         sums = [math.fsum(pair) for pair in zip(partial["high"], partial["low"], strict=True)]
         magnitude = float(partial["magnitude"][0])
         chain = self.shards()
-        steps = float(len(chain[0])) ** 2 + (4.0 * len(chain)) ** 2
-        relative = (m * (1 if parts == 1 else 3) + 10) * _UNIT + 2 * steps * _UNIT**2
+        # No thread of a GPU adds more in a row than a shard of the CPU.
+        steps = float(min(len(chain[0]), _MOST_BLOCKS["cpu"])) ** 2 + (4.0 * len(chain)) ** 2
+        factor = _FACTOR[self.kind] * (1 if parts == 1 else 3)
+        relative = (m * factor + 10) * _UNIT + 2 * steps * _UNIT**2
         excess = float(partial["excess"][0]) if self.guard else _typical_excess(scaled) * magnitude
         underflow = 2.0**m * m * 2.0 ** (m / 2) * 8 * _TINY
         bound = 1.01 * (relative * magnitude + excess + _UNIT * sum(map(abs, sums))) + underflow
         if not scaled.entries.any(axis=(0, 1)).all() and scaled.exact:
             bound = 0.0  # a column of zeros
         mantissa = sums[0] if parts == 1 else complex(*sums)
-        rigorous = self.guard or scaled.exact
+        rigorous = self.kind == "cpu" and (self.guard or scaled.exact)
         return GlynnSum(mantissa, bound, scaled.exponent + 1 - m, rigorous, 32 * self.blocks)
 
 
@@ -316,17 +347,17 @@ def glynn(
     matrix : float64 or complex128, shape (n, n)
         Finite, n from 1 to 63.
     devices : sequence of Device
-        CPU lanes, from :func:`hardscape.engine.resolve`.
+        CPU lanes or GPUs, from :func:`hardscape.engine.resolve`, of one kind.
     guard : bool
         Bound the effect of rounding entries to the grid, where that was needed, for about 2.7 times
-        the time; otherwise it is estimated.
+        the time; otherwise, and always on GPUs, it is estimated.
     executor, checkpoint, time_limit, progress
         See :func:`hardscape.engine.run`.
 
     Returns
     -------
     GlynnSum
-        The same bytes for any number of threads. The cost is n 2**(n-1) additions and
+        The same bytes for any number of threads, or of GPUs of one model. The cost is n 2**(n-1) additions and
         multiplications.
 
     Raises
@@ -338,7 +369,7 @@ def glynn(
     Interrupted
         On Ctrl-C or SIGTERM.
     """
-    work = GlynnWork(_checked(matrix), guard)
+    work = GlynnWork(_checked(matrix), guard, devices[0].kind)
     outcome = engine.run(
         work,
         devices=devices,

@@ -1,0 +1,202 @@
+"""Glynn's formula on CUDA: sums of ranges of terms, for one matrix or a batch of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine.cuda import CudaDevice, LoadedKernel, cuda_device
+from hardscape.engine.jit import Kernel
+
+__all__ = ["LEAST_SIDE", "CudaGlynn"]
+
+#: Signs in registers, for real and complex matrices, and signs of a thread.
+_INNER = {1: 6, 2: 5}
+_THREAD_BITS = 8
+#: Parts of a row above which a block of so many threads has no memory left.
+_LARGE = 84
+#: Terms of one launch, at most, as a power of two: a third of a second on an H200 at n = 40.
+_LAUNCH_BITS = 36
+#: Signs that the CPU's blocks of terms hold: ranges are given in these blocks.
+_BLOCK_BITS = 5
+#: Smallest matrix that the kernel takes.
+LEAST_SIDE = max(_INNER.values()) + 1
+
+
+@dataclass(frozen=True)
+class CudaGlynn:
+    """The kernel for matrices of side `n` with `parts` real parts (1 real, 2 complex).
+
+    Attributes
+    ----------
+    n : int
+        From `LEAST_SIDE` to 63.
+    parts : int
+    """
+
+    n: int
+    parts: int
+
+    @property
+    def thread_bits(self) -> int:
+        """Signs that number the threads of a block, one less where memory is short."""
+        most = _THREAD_BITS if self.n * self.parts <= _LARGE else _THREAD_BITS - 1
+        return min(most, self.n - 1 - _INNER[self.parts])
+
+    @property
+    def step_bits(self) -> int:
+        """Signs of the terms that a block of threads sums at one step, as many as it has."""
+        return _INNER[self.parts] + self.thread_bits
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The kernel, as data."""
+        source = files("hardscape.permanents").joinpath("glynn.cu").read_text(encoding="utf-8")
+        sizes = {
+            "kFactors": self.n,
+            "kParts": self.parts,
+            "kInner": _INNER[self.parts],
+            "kThreadBits": self.thread_bits,
+        }
+        return Kernel("glynn_sum", source, (_header(sizes),))
+
+    def scaling(self, given: int) -> Kernel:
+        """The kernel that scales matrices of side `given` and pads them, as data."""
+        source = files("hardscape.permanents").joinpath("scale.cu").read_text(encoding="utf-8")
+        sizes = {"kGiven": given, "kFactors": self.n, "kParts": self.parts}
+        return Kernel("glynn_scale", source, (_header(sizes),))
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a block: `Shared` in the kernel."""
+        right = 1 << (_INNER[self.parts] - 4)
+        pair = 2 * (4 * right + 4 + right)
+        walked = max(1, self.n - 1 - self.step_bits)
+        values = self.n // 2 * pair + 4 + right + (walked + (1 << self.thread_bits)) * self.n
+        return 8 * self.parts * values
+
+    def sum(
+        self, ordinal: int, entries: NDArray[np.float64], first: int, last: int, stop: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], bool]:
+        """Sum blocks of 32 terms of each matrix of a batch.
+
+        Parameters
+        ----------
+        ordinal : int
+            Number of the GPU.
+        entries : float64, shape (batch, parts, n, n)
+            [part][sign][factor], on a grid as in `ScaledMatrix`.
+        first, last : int
+            Range of blocks; both are multiples of those of a step.
+        stop : uint8 array, shape (1,)
+            Becomes 1 to stop between launches.
+
+        Returns
+        -------
+        sums : float64, shape (batch, 2 * parts + 1)
+            High parts, low parts, and the sum of the terms' magnitudes. They depend on the number
+            of multiprocessors, and on nothing else besides the arguments.
+        complete : bool
+        """
+        import cupy
+
+        shift = self.step_bits - _BLOCK_BITS
+        with cuda_device(ordinal) as device:
+            matrices = cupy.asarray(np.ascontiguousarray(entries))
+            return self._sum(device, matrices, first >> shift, last >> shift, stop)
+
+    def batch(
+        self, ordinal: int, matrices: NDArray[Any], stop: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32], bool]:
+        """Scale each matrix of a batch, and sum all of its terms.
+
+        Parameters
+        ----------
+        ordinal : int
+            Number of the GPU.
+        matrices : float64 or complex128, shape (batch, k, k)
+            C-contiguous, k <= n; an identity pads them.
+        stop : uint8 array, shape (1,)
+            Becomes 1 to stop between launches.
+
+        Returns
+        -------
+        sums : float64, shape (batch, 2 * parts + 1)
+            As from `sum`.
+        exponents : int32, shape (batch,)
+            Powers of two to multiply the sums with.
+        complete : bool
+        """
+        import cupy
+
+        count, side = matrices.shape[:2]
+        with cuda_device(ordinal) as device:
+            entries = cupy.empty((count, self.parts, self.n, self.n))
+            exponents = cupy.empty(count, dtype=np.int32)
+            device.launch(
+                self.scaling(side),
+                count,
+                64,
+                cupy.asarray(matrices),
+                entries,
+                exponents,
+            )
+            sums, complete = self._sum(device, entries, 0, 1 << self.n - 1 - self.step_bits, stop)
+            return sums, exponents.get(), complete
+
+    def _sum(
+        self, device: CudaDevice, entries: Any, first: int, last: int, stop: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], bool]:
+        """Sum steps `first` to `last` - 1 of each matrix, launch by launch."""
+        import cupy
+
+        kernel = device.load(self.kernel)
+        most = max(1, (1 << _LAUNCH_BITS - self.step_bits) // len(entries))
+        rows = [np.zeros((len(entries), 1, 2 * self.parts + 1))]
+        while first < last and not stop[0]:
+            until = min(last, first + most)
+            ranges = self._ranges(device, kernel, len(entries), until - first)
+            out = cupy.empty((len(entries), ranges, 2 * self.parts + 1))
+            kernel(
+                (ranges, len(entries)),
+                1 << self.thread_bits,
+                entries,
+                np.uint64(first),
+                np.uint64(until),
+                out,
+                shared=self.shared,
+            )
+            device.synchronize()  # lets the threads of other GPUs run meanwhile
+            rows.append(out.get())
+            first = until
+        return _folded(np.concatenate(rows, axis=1), self.parts), first == last
+
+    def _ranges(self, device: CudaDevice, kernel: LoadedKernel, batch: int, steps: int) -> int:
+        """Blocks of threads for each matrix: all that fit at a time, or four times that many."""
+        resident = kernel.blocks_per_multiprocessor(1 << self.thread_bits, self.shared)
+        slots = device.multiprocessors * max(1, resident)
+        return min(steps, slots if batch == 1 else -(-4 * slots // batch))
+
+
+def _header(sizes: dict[str, int]) -> tuple[str, str]:
+    """The header that tells a kernel its sizes."""
+    lines = [f"constexpr int {name} = {value};\n" for name, value in sizes.items()]
+    return "instance.cuh", "#pragma once\n" + "".join(lines)
+
+
+def _folded(rows: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
+    """Add the rows of each matrix, in a fixed order and by two-sums."""
+    while (count := rows.shape[1]) > 1:
+        half = count // 2
+        left, right = rows[:, :half], rows[:, half : 2 * half]
+        total = left + right
+        high, x = left[:, :, :parts], right[:, :, :parts]
+        part = total[:, :, :parts] - high
+        total[:, :, parts : 2 * parts] += (high - (total[:, :, :parts] - part)) + (x - part)
+        rows = np.concatenate([total, rows[:, 2 * half :]], axis=1)
+    return rows[:, 0]

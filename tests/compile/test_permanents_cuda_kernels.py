@@ -1,0 +1,24 @@
+"""The CUDA kernels of permanents compile for every kind of matrix, without a GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are not installed")
+
+from hardscape.engine import jit
+from hardscape.permanents.cuda import LEAST_SIDE, CudaGlynn
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize(("n", "parts"), [(LEAST_SIDE, 1), (40, 1), (63, 1), (8, 2), (36, 2)])
+def test_glynn_kernels(n: int, parts: int, arch: str) -> None:
+    kernels = CudaGlynn(n, parts)
+    assert jit.compile(kernels.kernel, arch).startswith(b"\x7fELF")
+    assert jit.compile(kernels.scaling(n - 1), arch).startswith(b"\x7fELF")
+
+
+def test_a_block_of_threads_finds_its_memory() -> None:
+    # An SM of compute capability 9.0 lends 227 KiB to a block.
+    assert all(CudaGlynn(n, 1).shared <= 227 * 1024 for n in range(LEAST_SIDE, 64))
+    assert all(CudaGlynn(n, 2).shared <= 227 * 1024 for n in range(LEAST_SIDE, 64))

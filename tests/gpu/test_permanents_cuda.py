@@ -1,0 +1,104 @@
+"""Permanents on CUDA against the CPU and against exact values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hardscape import engine
+from hardscape.permanents.batch import glynn_batch
+from hardscape.permanents.cuda import CudaGlynn
+from hardscape.permanents.exact import exact_permanent
+from hardscape.permanents.glynn import GlynnWork, glynn
+
+pytestmark = pytest.mark.gpu
+
+GPU = engine.Device("cuda", 0)
+CPU = engine.resolve("cpu")
+
+
+def random_matrix(n, complex_entries, seed=0):
+    rng = np.random.default_rng(seed + n)
+    real = rng.normal(size=(n, n))
+    return real + 1j * rng.normal(size=(n, n)) if complex_entries else real
+
+
+@pytest.mark.parametrize("complex_entries", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 6, 7, 8, 13, 14, 15, 16, 17, 22, 25])
+def test_cuda_agrees_with_the_cpu(n, complex_entries):
+    a = random_matrix(n, complex_entries)
+    ours, theirs = glynn(a, devices=[GPU]), glynn(a, devices=CPU)
+    assert abs(ours.value - theirs.value) <= ours.error_bound + theirs.error_bound
+    assert ours.error_bound < 1e-11 * abs(theirs.value)
+    assert not ours.rigorous
+
+
+@pytest.mark.parametrize("n", [9, 16, 23, 24])
+def test_integers_of_twenty_bits(n):
+    a = np.random.default_rng(n).integers(-(2**20), 2**20, (n, n))
+    expected = exact_permanent(a)
+    result = glynn(a.astype(float), devices=[GPU])
+    assert abs(result.value - expected) <= result.error_bound
+    assert result.value == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["ones", "wide rows", "zero column", "overflow"])
+def test_special_matrices(kind):
+    a = {
+        "ones": np.ones((14, 14)),
+        "wide rows": random_matrix(12, False) * 10.0 ** np.arange(-60, 60, 10)[:, None],
+        "zero column": random_matrix(12, True) * (np.arange(12) != 5),
+        "overflow": np.full((12, 12), -1e200),
+    }[kind]
+    ours, theirs = glynn(a, devices=[GPU]), glynn(a, devices=CPU)
+    if kind == "overflow":
+        assert ours.value == theirs.value == math.inf
+    else:
+        assert abs(ours.value - theirs.value) <= ours.error_bound + theirs.error_bound
+
+
+def test_shards_join_to_the_whole():
+    a = random_matrix(26, False)
+    work = GlynnWork(a, kind="cuda")
+    assert len(work.shards()) > 1
+    context = engine.Context(GPU, None, np.zeros(1, np.uint8))
+    whole = work.run(engine.Shard(0, 0, work.blocks), context).partial
+    joined = engine.run(work, devices=[GPU]).whole(None)
+    one, other = work.total(whole), work.total(joined)
+    assert abs(one.mantissa - other.mantissa) <= one.bound
+    assert np.isclose(whole["magnitude"], joined["magnitude"], rtol=1e-12)
+
+
+def test_the_same_bytes_again():
+    a = random_matrix(24, True)
+    assert glynn(a, devices=[GPU]) == glynn(a, devices=[GPU])
+
+
+@pytest.mark.parametrize("n", [62, 63])
+def test_last_blocks_of_the_largest_matrices(n):
+    # Every term of an identity has the same magnitude and sign.
+    work = GlynnWork(np.eye(n), kind="cuda")
+    block = 1 << CudaGlynn(n, 1).step_bits - 5
+    context = engine.Context(GPU, None, np.zeros(1, np.uint8))
+    shard = engine.Shard(0, work.blocks - 4 * block, work.blocks)
+    result = work.run(shard, context)
+    assert result.complete
+    assert result.partial["high"][0] == result.partial["magnitude"][0] > 0
+
+
+@pytest.mark.parametrize("complex_entries", [False, True])
+@pytest.mark.parametrize(("batch", "n"), [(1, 5), (3, 7), (300, 10), (40, 17), (2, 22)])
+def test_batches_agree_with_the_cpu(batch, n, complex_entries):
+    a = np.stack([random_matrix(n, complex_entries, seed) for seed in range(batch)])
+    a[0] *= 10.0 ** np.arange(n)
+    ours, theirs = glynn_batch(a, devices=[GPU]), glynn_batch(a, devices=CPU)
+    assert (np.abs(ours.values - theirs.values) <= ours.error_bounds + theirs.error_bounds).all()
+    np.testing.assert_allclose(ours.error_bounds, theirs.error_bounds, rtol=1e-6)
+
+
+def test_a_stopped_shard_is_incomplete():
+    work = GlynnWork(random_matrix(24, False), kind="cuda")
+    context = engine.Context(GPU, None, np.ones(1, np.uint8))
+    assert not work.run(work.shards()[0], context).complete
