@@ -1,0 +1,98 @@
+"""Batches of permanents in double precision, against one at a time."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from hardscape import engine
+from hardscape.errors import BudgetError, InputError
+from hardscape.permanents.batch import BatchWork, glynn_batch, scaled
+from hardscape.permanents.glynn import glynn
+
+
+def lanes(threads=1):
+    return engine.resolve("cpu", threads=threads)
+
+
+def matrices(batch, n, complex_entries, seed=0):
+    rng = np.random.default_rng(seed + n)
+    real = rng.normal(size=(batch, n, n))
+    return real + 1j * rng.normal(size=(batch, n, n)) if complex_entries else real
+
+
+@pytest.mark.parametrize("complex_entries", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 5, 6, 9, 11])
+def test_each_is_the_permanent_of_its_matrix(n, complex_entries):
+    a = matrices(7, n, complex_entries)
+    a[2] *= 2.0**40
+    a[3, :, 0] = 0
+    a[4] *= 10.0 ** np.arange(n)[:, None]
+    result = glynn_batch(a, devices=lanes())
+    assert result.values.dtype == a.dtype
+    for value, bound, one in zip(result.values, result.error_bounds, a, strict=True):
+        expected = glynn(one, devices=lanes())
+        assert abs(value - expected.value) <= bound + expected.error_bound
+        assert bound <= 1e-9 * abs(expected.value) or expected.value == 0
+
+
+def test_integers_are_exact():
+    a = np.random.default_rng(1).integers(-9, 10, (30, 8, 8)).astype(float)
+    expected = [glynn(one, devices=lanes()).value for one in a]
+    assert (glynn_batch(a, devices=lanes()).values == expected).all()
+
+
+def test_scaled_matrices_are_on_the_grid():
+    a = matrices(5, 7, True) * 10.0 ** np.arange(-3, 4)[:, None]
+    entries, exponents = scaled(a, 8)
+    assert (np.rint(np.ldexp(entries, 52)) == np.ldexp(entries, 52)).all()
+    assert np.abs(entries).sum(axis=2).max() <= 1 + 2.0**-40
+    assert exponents.shape == (5,)
+    assert (entries[:, 0, 7, :7] == 0).all()
+
+
+def test_overflow_is_infinite_with_the_right_sign():
+    a = np.stack([np.full((6, 6), -1e200), np.eye(6)])
+    a[0, 0] *= -1
+    result = glynn_batch(a, devices=lanes())
+    assert result.values.tolist() == [-np.inf, 1.0]
+    assert result.error_bounds[0] == np.inf
+
+
+def test_same_bytes_for_any_number_of_threads():
+    a = matrices(300, 16, True)
+    assert len(BatchWork(a).shards()) > 1
+    one, three = (glynn_batch(a, devices=lanes(threads)) for threads in (1, 3))
+    assert one.values.tobytes() == three.values.tobytes()
+    assert one.error_bounds.tobytes() == three.error_bounds.tobytes()
+
+
+def test_time_limit_raises():
+    with pytest.raises(BudgetError):
+        glynn_batch(np.ones((4, 45, 45)), devices=lanes(), time_limit=0.05)
+
+
+def test_an_empty_batch():
+    result = glynn_batch(np.ones((0, 3, 3)), devices=lanes())
+    assert result.values.shape == result.error_bounds.shape == (0,)
+
+
+def test_work_pickles():
+    work = BatchWork(matrices(3, 4, False))
+    copy = pickle.loads(pickle.dumps(work))
+    assert copy.digest() == work.digest() != BatchWork(work.matrices + 1).digest()
+
+
+@pytest.mark.parametrize(
+    ("a", "shown"),
+    [
+        (np.zeros((3, 3)), "(3, 3)"),
+        (np.zeros((2, 3, 4)), "(2, 3, 4)"),
+        (np.zeros((2, 64, 64)), "(2, 64, 64)"),
+        (np.zeros((2, 3, 3), dtype=np.int64), "int64"),
+    ],
+)
+def test_bad_input_is_refused(a, shown):
+    with pytest.raises(InputError) as caught:
+        glynn_batch(a, devices=lanes())
+    assert shown in str(caught.value)
