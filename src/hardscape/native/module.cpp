@@ -19,6 +19,7 @@ void bind_kernel(nb::module_& module);
 namespace hardscape::permanents {
 void bind_exact(nb::module_& module);
 void bind_glynn(nb::module_& module);
+void bind_repeated(nb::module_& module);
 }  // namespace hardscape::permanents
 
 namespace {
@@ -53,4 +54,5 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::ising::bind_kernel(module);
   hardscape::permanents::bind_exact(module);
   hardscape::permanents::bind_glynn(module);
+  hardscape::permanents::bind_repeated(module);
 }

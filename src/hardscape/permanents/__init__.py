@@ -1,7 +1,17 @@
-"""Matrix permanents: dense, real and complex in double precision, integers and rationals exactly."""
+"""Matrix permanents: real and complex in double precision, integers and rationals exactly."""
 
 from hardscape.permanents.exact import exact_permanent
-from hardscape.permanents.permanent import PermanentResult, permanent
+from hardscape.permanents.permanent import permanent
+from hardscape.permanents.planning import Plan, PlannedBlock, plan
 from hardscape.permanents.reduce import Reductions
+from hardscape.permanents.result import PermanentResult
 
-__all__ = ["PermanentResult", "Reductions", "exact_permanent", "permanent"]
+__all__ = [
+    "PermanentResult",
+    "Plan",
+    "PlannedBlock",
+    "Reductions",
+    "exact_permanent",
+    "permanent",
+    "plan",
+]

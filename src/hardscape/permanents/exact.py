@@ -31,10 +31,10 @@ from hardscape.permanents.integers import (
     column_sums,
 )
 
-__all__ = ["exact_permanent"]
+__all__ = ["SUBSET_SECONDS", "exact_permanent", "integers_of", "subset_sum"]
 
 #: Rough seconds of a step of the subset sum.
-_SUBSET_SECONDS = 1.5e-7
+SUBSET_SECONDS = 1.5e-7
 #: Rows whose subset sums fit in memory.
 _MAX_SUBSET_ROWS = 22
 #: Seconds above which a run here must be asked for by a time limit or a checkpoint.
@@ -110,7 +110,7 @@ def exact_permanent(
     Fraction(5, 1)
     """
     lanes = engine.resolve("cpu", threads=threads)
-    integers, scale, integral = _integers(matrix)
+    integers, scale, integral = integers_of(matrix)
     asked_for = not (executor is None and time_limit is None and checkpoint is None)
     work = _choose(integers, len(lanes), asked_for)
     if isinstance(work, int):
@@ -134,7 +134,7 @@ def _choose(matrix: Rows, lanes: int, asked_for: bool) -> int | IntegerGlynnWork
     if not matrix:
         return 1
     m, n = len(matrix), len(matrix[0])
-    by_subsets = n * m * 2.0 ** (m - 1) * _SUBSET_SECONDS if m <= _MAX_SUBSET_ROWS else math.inf
+    by_subsets = n * m * 2.0 ** (m - 1) * SUBSET_SECONDS if m <= _MAX_SUBSET_ROWS else math.inf
     if not all(map(any, matrix)) or (m == n and not all(map(any, zip(*matrix, strict=True)))):
         return 0
     if m < MIN_SIDE or n > MAX_SIDE:
@@ -143,11 +143,11 @@ def _choose(matrix: Rows, lanes: int, asked_for: bool) -> int | IntegerGlynnWork
                 f"a permanent of shape {(m, n)} is out of reach: up to {_MAX_SUBSET_ROWS} rows or "
                 f"{MAX_SIDE} columns are accepted"
             )
-        return _subset_sum(matrix)
+        return subset_sum(matrix)
     square = _oriented(matrix + ((1,) * n,) * (n - m))
     work = WordWork.of(square) or ResidueWork.of(square)
     if by_subsets <= max(work.core_seconds, 1e-3):
-        return _subset_sum(matrix)
+        return subset_sum(matrix)
     seconds = work.core_seconds / lanes
     if seconds > _LONG_RUN and not asked_for:
         raise BudgetError(
@@ -163,7 +163,7 @@ def _oriented(matrix: Rows) -> Rows:
     return min(matrix, transposed, key=lambda a: math.prod(column_sums(a)))
 
 
-def _subset_sum(matrix: Rows) -> int:
+def subset_sum(matrix: Rows) -> int:
     """Sum over subsets of rows, column by column: entry S is the permanent of the rows in S."""
     m = len(matrix)
     sums = [1] + [0] * (2**m - 1)
@@ -175,7 +175,7 @@ def _subset_sum(matrix: Rows) -> int:
     return sums[-1]
 
 
-def _integers(matrix: Any) -> tuple[Rows, Fraction, bool]:
+def integers_of(matrix: Any) -> tuple[Rows, Fraction, bool]:
     """Integers, what their permanent is to be multiplied with, and whether all entries were integers.
 
     Rows and, of square matrices, columns come out without common factors.

@@ -68,8 +68,9 @@ from hardscape.engine import (
 )
 from hardscape.errors import InputError
 from hardscape.permanents.cuda import LEAST_SIDE, CudaGlynn
+from hardscape.permanents.number import TINY, UNIT, BoundedNumber, merge_sums
 
-__all__ = ["MAX_GLYNN_SIZE", "GlynnSum", "GlynnWork", "ScaledMatrix", "glynn"]
+__all__ = ["MAX_GLYNN_SIZE", "GlynnWork", "ScaledMatrix", "glynn", "typical_excess"]
 
 #: Largest matrix: blocks are counted in 64 bits.
 MAX_GLYNN_SIZE = 63
@@ -83,8 +84,6 @@ _CUDA_SHARDS = 2**20
 #: Errors of a factor and its multiplication, in units of 2**-53: proven, and estimated for pairs.
 _FACTOR = {"cpu": 1, "cuda": 5}
 _GRID_BITS = 52
-_UNIT = 2.0**-53
-_TINY = 2.0**-1074
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +94,7 @@ class ScaledMatrix:
     ----------
     entries : float64, shape (parts, m, m)
         Multiples of 2**-52, real and imaginary part apart; each column's magnitudes add up to less
-        than 1 + m 2**-53. m is n, or more for the smallest n, which an identity pads.
+        than 1 + m 2**-53. m is n, or the side that `of` completes smaller matrices to.
     slack : float64, shape (m,)
         Upper bound of what rounding to the grid took off each column.
     exponent : int
@@ -112,7 +111,7 @@ class ScaledMatrix:
 
     @classmethod
     def of(cls, matrix: NDArray[Any], least: int = _INNER + 1) -> ScaledMatrix:
-        """Scale a square float64 or complex128 matrix, padded to `least` rows."""
+        """Scale a square float64 or complex128 matrix, completed to `least` rows with an identity."""
         n = len(matrix)
         m = max(n, least)
         parts = np.zeros((2 if np.iscomplexobj(matrix) else 1, m, m))
@@ -138,7 +137,7 @@ class ScaledMatrix:
         entries = _shift(parts, shift)
         lost = _shift(entries, -shift) != parts
         grid = np.ldexp(np.rint(np.ldexp(entries, _GRID_BITS)), -_GRID_BITS)
-        off = np.abs(entries - grid) + np.where(lost, _TINY, 0.0)
+        off = np.abs(entries - grid) + np.where(lost, TINY, 0.0)
         slack = [
             math.fsum(off[:, :, j].ravel().tolist()) * (1 + 2.0**-50) for j in range(len(rows))
         ]
@@ -248,17 +247,9 @@ class GlynnWork(Work):
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """Add sums; what a high loses goes to the low."""
-        high = left["high"] + right["high"]
-        part = high - left["high"]
-        lost = (left["high"] - (high - part)) + (right["high"] - part)
-        return {
-            "high": high,
-            "low": left["low"] + right["low"] + lost,
-            "magnitude": left["magnitude"] + right["magnitude"],
-            "excess": left["excess"] + right["excess"],
-        }
+        return merge_sums(left, right)
 
-    def total(self, partial: Partial) -> GlynnSum:
+    def total(self, partial: Partial) -> BoundedNumber:
         """The permanent and its error bound from the merge of all shards."""
         scaled = self.scaled
         parts, m = scaled.entries.shape[:2]
@@ -268,66 +259,23 @@ class GlynnWork(Work):
         # No thread of a GPU adds more in a row than a shard of the CPU.
         steps = float(min(len(chain[0]), _MOST_BLOCKS["cpu"])) ** 2 + (4.0 * len(chain)) ** 2
         factor = _FACTOR[self.kind] * (1 if parts == 1 else 3)
-        relative = (m * factor + 10) * _UNIT + 2 * steps * _UNIT**2
-        excess = float(partial["excess"][0]) if self.guard else _typical_excess(scaled) * magnitude
-        underflow = 2.0**m * m * 2.0 ** (m / 2) * 8 * _TINY
-        bound = 1.01 * (relative * magnitude + excess + _UNIT * sum(map(abs, sums))) + underflow
+        relative = (m * factor + 10) * UNIT + 2 * steps * UNIT**2
+        excess = float(partial["excess"][0]) if self.guard else typical_excess(scaled) * magnitude
+        underflow = 2.0**m * m * 2.0 ** (m / 2) * 8 * TINY
+        bound = 1.01 * (relative * magnitude + excess + UNIT * sum(map(abs, sums))) + underflow
         if not scaled.entries.any(axis=(0, 1)).all() and scaled.exact:
             bound = 0.0  # a column of zeros
         mantissa = sums[0] if parts == 1 else complex(*sums)
         rigorous = self.kind == "cpu" and (self.guard or scaled.exact)
-        return GlynnSum(mantissa, bound, scaled.exponent + 1 - m, rigorous, 32 * self.blocks)
+        return BoundedNumber(
+            mantissa, bound, scaled.exponent + 1 - m, rigorous, 32 * self.blocks, magnitude
+        )
 
 
-def _typical_excess(scaled: ScaledMatrix) -> float:
-    """Estimate of the relative effect of the slack."""
+def typical_excess(scaled: ScaledMatrix) -> float:
+    """Estimate of the relative effect that rounding entries to the grid has on the permanent."""
     spread = np.sqrt((scaled.entries**2).sum(axis=(0, 1)))
     return float((scaled.slack / np.where(spread > 0, spread, 1.0)).sum())
-
-
-@dataclass(frozen=True)
-class GlynnSum:
-    """A permanent, ``mantissa * 2**exponent``, in error by at most ``bound * 2**exponent``.
-
-    Attributes
-    ----------
-    mantissa : float or complex
-    bound : float
-    exponent : int
-    rigorous : bool
-        Whether `bound` is proven; else a part of it is an estimate.
-    terms : int
-        Terms of the sum, 2**(n-1), and 32 for n below 6.
-    """
-
-    mantissa: float | complex
-    bound: float
-    exponent: int
-    rigorous: bool
-    terms: int
-
-    @property
-    def value(self) -> float | complex:
-        """The permanent; parts beyond float64 are infinite, with the right sign."""
-        if isinstance(self.mantissa, complex):
-            real, imag = self.mantissa.real, self.mantissa.imag
-            return complex(_power(real, self.exponent), _power(imag, self.exponent))
-        return _power(self.mantissa, self.exponent)
-
-    @property
-    def error_bound(self) -> float:
-        """Bound of ``|value - per(A)|``; infinite where `value` is."""
-        if not np.isfinite(self.value):
-            return math.inf
-        bound = _power(self.bound, self.exponent)
-        # Shifting into the subnormal range rounds the value's parts, and this bound.
-        normal = abs(bound) >= 2.0**-960 or self.bound == 0
-        return bound if normal else bound + 4 * _TINY
-
-
-def _power(mantissa: float, exponent: int) -> float:
-    with np.errstate(over="ignore", under="ignore"):
-        return float(np.ldexp(mantissa, exponent))
 
 
 def glynn(
@@ -339,7 +287,7 @@ def glynn(
     checkpoint: str | Path | None = None,
     time_limit: float | None = None,
     progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
-) -> GlynnSum:
+) -> BoundedNumber:
     """Compute the permanent of a dense matrix in double precision.
 
     Parameters
@@ -356,7 +304,7 @@ def glynn(
 
     Returns
     -------
-    GlynnSum
+    BoundedNumber
         The same bytes for any number of threads, or of GPUs of one model. The cost is n 2**(n-1) additions and
         multiplications.
 

@@ -24,7 +24,9 @@ __all__ = [
     "Rows",
     "WordWork",
     "column_sums",
+    "joined",
     "permanent_bound",
+    "primes_above",
 ]
 
 Rows = tuple[tuple[int, ...], ...]
@@ -192,15 +194,7 @@ class ResidueWork(IntegerGlynnWork):
     @classmethod
     def of(cls, matrix: Rows) -> ResidueWork:
         """Work of as many primes as the permanent and its sign need."""
-        need = 2 * permanent_bound(matrix) + 1
-        primes: list[int] = []
-        modulus, candidate = 1, 2**62
-        while modulus <= need:
-            candidate -= 1
-            if _is_prime(candidate):
-                primes.append(candidate)
-                modulus *= candidate
-        return cls(matrix, tuple(primes))
+        return cls(matrix, primes_above(2 * permanent_bound(matrix) + 1))
 
     @property
     def core_seconds(self) -> float:
@@ -226,14 +220,35 @@ class ResidueWork(IntegerGlynnWork):
 
     def permanent(self, partial: Partial) -> int:
         """Undo the kernel's powers of two and put the residues together (Garner's way)."""
-        value, modulus = 0, 1
-        for p, residue in zip(self.primes, partial["residues"].tolist(), strict=True):
-            # The kernel's sum is 2^(n-1) per(a), divided by 2^64 for each of n - 1 products.
-            shift = pow(2, 63 * (self.side - 1), p)
-            digit = (residue * shift - value) * pow(modulus, -1, p) % p
-            value += digit * modulus
-            modulus *= p
-        return value - modulus if 2 * value > modulus else value
+        # The kernel's sum is 2^(n-1) per(a), divided by 2^64 for each of n - 1 products.
+        power = 63 * (self.side - 1)
+        residues = partial["residues"].tolist()
+        return joined(
+            [r * pow(2, power, p) % p for r, p in zip(residues, self.primes, strict=True)],
+            self.primes,
+        )
+
+
+def joined(residues: Sequence[int], primes: Sequence[int]) -> int:
+    """The integer of least magnitude with these residues, put together in Garner's way."""
+    value, modulus = 0, 1
+    for p, residue in zip(primes, residues, strict=True):
+        digit = (residue - value) * pow(modulus, -1, p) % p
+        value += digit * modulus
+        modulus *= p
+    return value - modulus if 2 * value > modulus else value
+
+
+def primes_above(bound: int) -> tuple[int, ...]:
+    """Primes below 2^62, the largest first, whose product is above `bound`."""
+    primes: list[int] = []
+    modulus, candidate = 1, 2**62
+    while modulus <= bound:
+        candidate -= 1
+        if _is_prime(candidate):
+            primes.append(candidate)
+            modulus *= candidate
+    return tuple(primes)
 
 
 def _is_prime(number: int) -> bool:

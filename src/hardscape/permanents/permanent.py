@@ -2,76 +2,54 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, cast
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
-from hardscape.engine import Progress, ProgressEvent, resolve
+from hardscape.engine import Device, Progress, ProgressEvent, resolve, run
 from hardscape.errors import BudgetError, InputError
-from hardscape.permanents.exact import exact_permanent
-from hardscape.permanents.glynn import GlynnSum, glynn
-from hardscape.permanents.matrix import Matrix, Number, intake
-from hardscape.permanents.reduce import Reductions, reduce
+from hardscape.permanents import cost
+from hardscape.permanents.matrix import Matrix, intake
+from hardscape.permanents.methods import Candidate, exact_candidates
+from hardscape.permanents.multiplicity import expanded
+from hardscape.permanents.number import BoundedNumber, product, rounded
+from hardscape.permanents.planning import (
+    Method,
+    Precision,
+    Program,
+    as_number,
+    check_budget,
+    prepare,
+)
+from hardscape.permanents.result import PermanentResult
 
-__all__ = ["PermanentResult", "permanent"]
+__all__ = ["permanent"]
 
-Precision = Literal["auto", "double", "exact"]
-
-
-@dataclass(frozen=True)
-class PermanentResult:
-    """A permanent and how it was found.
-
-    Attributes
-    ----------
-    value : int, Fraction, float or complex
-    error_bound : float
-        Bound on ``abs(value - permanent)``; 0.0 for exact results.
-    rigorous : bool
-        Whether the bound is proven; else a part of it is an estimate.
-    method : str
-        "exact" or "double".
-    terms : int
-        Terms of Glynn's formula summed in double precision, over all blocks; 0 for exact results.
-    reductions : Reductions
-        What the matrix's zeros allowed before that.
-    seconds : float
-    """
-
-    value: Number
-    error_bound: float
-    rigorous: bool
-    method: str
-    terms: int
-    reductions: Reductions
-    seconds: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data; exact values are strings of digits, complex ones ``{"re", "im"}``."""
-        value: Any = self.value
-        if isinstance(value, int | Fraction):
-            value = str(value)
-        elif isinstance(value, complex):
-            value = {"re": value.real, "im": value.imag}
-        return {**asdict(self), "value": value}
-
-    def to_json(self) -> str:
-        """One JSON object."""
-        return json.dumps(self.to_dict())
+#: Seconds that a second, exact sum may always take where double precision lost too much, and how
+#: many times longer than the first one it may be.
+_AGAIN, _AGAIN_TIMES = 1.0, 30.0
+#: Seconds of the blocks that are worth a checkpoint.
+_CHECKPOINTED = 1.0
 
 
 def permanent(
     a: Any,
     *,
+    rows: Sequence[int] | None = None,
+    cols: Sequence[int] | None = None,
     precision: Precision = "auto",
+    method: Method = "auto",
+    rtol: float = 1e-10,
+    device: str | Device = "auto",
     threads: int | None = None,
     time_limit: float | None = None,
+    checkpoint: str | Path | None = None,
     executor: Any = None,
     progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
     full_output: bool = False,
@@ -84,14 +62,29 @@ def permanent(
         Integers of any size (bools count as 0 and 1), fractions, real or complex numbers; NumPy, CuPy,
         torch, scipy.sparse or nested sequences. A rectangular matrix sums over the injective maps from
         its smaller side to its larger.
+    rows, cols : sequence of int, optional
+        How often each row and column counts, 0 or more, with equal sums: boson sampling's photons in
+        each output and input mode. Not for batches.
     precision : {"auto", "double", "exact"}
         "exact" takes integers, rationals and floats (as the rationals that they are) and never rounds;
-        "double" sums Glynn's formula in float64, compensated, with a bound of the error.
-        "auto" is exact for integers and rationals and double for the rest.
+        "double" computes in float64, with a bound of the error.
+        "auto" is exact for integers and rationals and double for the rest; where double's error is
+        probably above `rtol` of the value and an exact sum is cheap, it rounds that instead.
+    method : {"auto", "glynn", "repeated", "subset"}
+        How blocks are summed, once zeros are used: "glynn" over signs of rows, "repeated" over
+        multiplicities of repeated lines, "subset" over subsets of rows. "auto" takes the cheapest;
+        :func:`hardscape.permanents.plan` tells which.
+    rtol : float
+        Relative error that "auto" precision is content with.
+    device : str
+        "cpu", "cuda" (all GPUs), "cuda:0", or "auto".
     threads : int, optional
         CPU threads, by default all.
     time_limit : float, optional
         Wall-clock seconds.
+    checkpoint : str or Path, optional
+        Ledger of finished shards; the same call on an existing one goes on where it stopped. If several
+        blocks take long, the second one's is called `checkpoint` and ".2", and so on.
     executor, progress
         As in :func:`hardscape.spectrum`.
     full_output : bool
@@ -106,19 +99,24 @@ def permanent(
     Raises
     ------
     InputError
-        For matrices that are not understood, or too large; for "exact" with complex entries, or "double"
-        with integers that float64 cannot hold.
+        For matrices and multiplicities that are not understood; for "exact" with complex entries,
+        "double" with integers that float64 cannot hold, or a method that does not fit.
     BudgetError
-        If the time limit comes first: a part of the sum says nothing about the permanent.
+        If the estimate is a day or more and none of `time_limit`, `checkpoint` and `executor` says to
+        run it anyway; if a block is too large for every method; if the time limit comes first, as a
+        part of the sum says nothing about the permanent.
+    CheckpointError
+        If the checkpoint is unreadable, in use, or belongs to something else.
     Interrupted
-        On Ctrl-C or SIGTERM.
+        On Ctrl-C or SIGTERM; what is in the checkpoint is kept.
 
     Notes
     -----
     Zeros are used first: entries in no perfect matching are dropped, the rest falls apart into blocks
     (Dulmage and Mendelsohn 1958), and in exact arithmetic lines of two entries are merged (Forbert and
-    Marx, Comput. Phys. Commun. 150, 267, 2003). Each block of size n then costs :math:`n 2^{n-1}` operations
-    (Glynn, Eur. J. Combin. 31, 1887, 2010).
+    Marx, Comput. Phys. Commun. 150, 267, 2003). A block of size n then costs :math:`n 2^{n-1}`
+    operations (Glynn, Eur. J. Combin. 31, 1887, 2010), or, where lines are equal up to a factor,
+    about :math:`\prod (M_k + 1)` terms for multiplicities :math:`M_k` of rows or of columns.
 
     Examples
     --------
@@ -127,177 +125,155 @@ def permanent(
     6
     >>> hardscape.permanent([[0.5, 1.0], [2.0, 4.0]])
     4.0
+    >>> hardscape.permanent([[1, 2], [3, 4]], rows=[2, 1], cols=[1, 2])  # of [1 2 2; 1 2 2; 3 4 4]
+    56
     """
-    if precision not in ("auto", "double", "exact"):
-        raise InputError(f"precision={precision!r}; 'auto', 'double' and 'exact' are accepted")
+    settings = _Settings.checked(
+        precision=precision,
+        method=method,
+        rtol=rtol,
+        devices=resolve(device, threads=threads, big_enough=False),
+        time_limit=time_limit,
+        checkpoint=checkpoint,
+        executor=executor,
+        progress=progress,
+        full_output=full_output,
+    )
     matrix = intake(a)
-    deadline = math.inf
-    if time_limit is not None:
-        if not time_limit > 0:
-            raise InputError(f"time_limit={time_limit}; seconds above 0 are accepted")
-        deadline = time.monotonic() + time_limit
-    options = _Options(precision, threads, deadline, executor, progress, full_output)
+    if rows is not None or cols is not None:
+        matrix = expanded(matrix, rows, cols)
     if not matrix.is_batch:
-        result = _one(matrix, options)
+        result = _one(matrix, settings)
         return result if full_output else result.value
-    results = [_one(Matrix(matrix.kind, entries), options) for entries in matrix.entries]
+    if checkpoint is not None:
+        raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
+    results = [_one(Matrix(matrix.kind, entries), settings) for entries in matrix.entries]
     if full_output:
         return results
     dtype = {"real": np.float64, "complex": np.complex128}.get(matrix.kind, object)
+    if precision == "double":
+        dtype = np.complex128 if matrix.kind == "complex" else np.float64
     values = np.empty(len(results), dtype=object)
     values[:] = [result.value for result in results]
     return values.astype(dtype if precision != "exact" else object)
 
 
 @dataclass(frozen=True)
-class _Options:
+class _Settings:
+    """The options of a call, and the way to run work with them."""
+
     precision: Precision
-    threads: int | None
+    method: Method
+    rtol: float
+    devices: tuple[Device, ...]
     deadline: float
+    checkpoint: str | Path | None
     executor: Any
     progress: Any
-    guard: bool
+    full_output: bool
 
-    def engine(self) -> dict[str, Any]:
-        """Keyword arguments of the kernels; what is left of the time limit."""
+    @classmethod
+    def checked(cls, *, rtol: float, time_limit: float | None, **others: Any) -> _Settings:
+        if not rtol >= 0:
+            raise InputError(f"rtol={rtol}; 0 or more is accepted")
+        if time_limit is not None and not time_limit > 0:
+            raise InputError(f"time_limit={time_limit}; seconds above 0 are accepted")
+        deadline = math.inf if time_limit is None else time.monotonic() + time_limit
+        return cls(rtol=rtol, deadline=deadline, **others)
+
+    @property
+    def asked_for(self) -> bool:
+        """Whether a long run is wanted."""
+        return not (self.executor is None and self.checkpoint is None and math.isinf(self.deadline))
+
+    def value(self, candidate: Candidate[Any], checkpoint: str | Path | None = None) -> Any:
+        """Run a candidate's work and read its value."""
+        if candidate.work is None:
+            return candidate.value({})
         left = None
-        if self.deadline != math.inf:
+        if not math.isinf(self.deadline):
             left = self.deadline - time.monotonic()
             if left <= 0:
                 raise BudgetError(
                     "the time limit came before the permanent; give time_limit more seconds"
                 )
-        return {
-            "time_limit": left,
-            "executor": self.executor,
-            "progress": self.progress,
-        }
+        outcome = run(
+            candidate.work,
+            devices=self.devices,
+            executor=self.executor,
+            checkpoint=checkpoint,
+            time_limit=left,
+            progress=self.progress,
+        )
+        return candidate.value(outcome.whole(checkpoint))
 
 
-def _one(matrix: Matrix, options: _Options) -> PermanentResult:
+def _one(matrix: Matrix, settings: _Settings) -> PermanentResult:
     began = time.perf_counter()
-    exact = options.precision == "exact" or (
-        options.precision == "auto" and matrix.kind in ("integer", "rational")
+    program = prepare(
+        matrix,
+        precision=settings.precision,
+        method=settings.method,
+        guard=settings.full_output,
+        devices=settings.devices,
     )
-    if exact:
-        value, reductions = _exactly(matrix, options)
-        return PermanentResult(
-            value, 0.0, True, "exact", 0, reductions, time.perf_counter() - began
-        )
-    sums, divisor, reductions = _in_double(_floating(matrix), options)
-    result, bound = _product(sums, divisor, complex if matrix.kind == "complex" else float)
+    check_budget(program, settings.devices, settings.asked_for)
+    ledgers = _ledgers(program, settings.checkpoint)
+    values = [settings.value(c, path) for c, path in zip(program.blocks, ledgers, strict=True)]
+    if program.exact:
+        result = PermanentResult(
+            as_number(program, values), 0.0, True, 1.0, program.method, "exact",
+            sum(c.terms for c in program.blocks), program.reductions, 0.0, "",
+        )  # fmt: skip
+    else:
+        values = [_improved(i, value, program, settings) for i, value in enumerate(values)]
+        result = _rounded_result(program, values)
+    return replace(
+        result, seconds=time.perf_counter() - began, device=cost.describe(settings.devices)
+    )
+
+
+def _rounded_result(program: Program, values: list[BoundedNumber]) -> PermanentResult:
+    complex_ = program.kind == "complex"
+    factors = [
+        BoundedNumber(cast("float", x), 0.0, magnitude=abs(cast("float", x)))
+        for x in program.factors
+    ]
+    total = product([*factors, *values], program.scale, complex if complex_ else float)
+    value = complex(total.value) if complex_ else total.value
     return PermanentResult(
-        result,
-        bound,
-        all(part.rigorous for part in sums),
-        "double",
-        sum(part.terms for part in sums),
-        reductions,
-        time.perf_counter() - began,
+        value, total.error_bound, total.rigorous, total.condition, program.method,
+        "double", total.terms, program.reductions, 0.0, "",
+    )  # fmt: skip
+
+
+def _ledgers(program: Program, checkpoint: str | Path | None) -> list[str | Path | None]:
+    """The checkpoint of each block: the costliest block has the plain name."""
+    ledgers: list[str | Path | None] = [None] * len(program.blocks)
+    if checkpoint is None:
+        return ledgers
+    places = sorted(range(len(ledgers)), key=lambda i: -program.blocks[i].core_seconds)
+    for rank, i in enumerate(places):
+        if rank == 0:
+            ledgers[i] = checkpoint
+        elif program.blocks[i].core_seconds > _CHECKPOINTED:
+            ledgers[i] = f"{checkpoint}.{rank + 1}"
+    return ledgers
+
+
+def _improved(i: int, value: BoundedNumber, program: Program, settings: _Settings) -> BoundedNumber:
+    """The value, or a better one where double precision lost more than it may."""
+    block = program.matrices[i]
+    enough = settings.precision != "auto" or value.likely_error <= settings.rtol * abs(
+        value.mantissa
     )
-
-
-def _exactly(matrix: Matrix, options: _Options) -> tuple[Number, Reductions]:
-    if matrix.kind == "complex":
-        raise InputError(
-            "precision='exact' takes integers, rationals and real floats, not complex ones"
-        )
-    if matrix.kind == "real":
-        entries = np.empty(matrix.entries.shape, dtype=object)
-        entries[...] = (
-            np.vectorize(Fraction, otypes=[object])(matrix.entries) if entries.size else 0
-        )
-        matrix = Matrix("rational", entries, matrix.transposed)
-    rows, columns = matrix.shape
-    if rows != columns:
-        return exact_permanent(
-            matrix.entries, threads=options.threads, **options.engine()
-        ), Reductions()
-    reduced = reduce(matrix)
-    value: Any = Fraction(1) if matrix.kind == "rational" else 1
-    for factor in reduced.factors:
-        value *= factor
-    for block in reduced.blocks:
-        value *= exact_permanent(block, threads=options.threads, **options.engine())
-    return value, reduced.reductions
-
-
-def _floating(matrix: Matrix) -> Matrix:
-    """The same matrix in float64 or complex128; integers must fit."""
-    if matrix.kind in ("real", "complex"):
-        return matrix
-    try:
-        entries = np.array(matrix.entries, dtype=np.float64).reshape(matrix.entries.shape)
-        pairs = zip(entries.ravel().tolist(), matrix.entries.flat, strict=True)
-        exact = all(x == y for x, y in pairs)
-    except OverflowError:
-        exact = False
-    if not exact:
-        raise InputError(
-            "precision='double': an entry is not a float64; precision='exact' takes such matrices"
-        )
-    return Matrix("real", entries, matrix.transposed)
-
-
-def _in_double(matrix: Matrix, options: _Options) -> tuple[list[GlynnSum], int, Reductions]:
-    """The numbers whose product is the permanent, and what it is still to be divided by."""
-    rows, columns = matrix.shape
-    divisor = 1
-    if rows < columns:
-        # Rows of ones take the columns left over, in any of (n - m)! orders.
-        ones = np.ones((columns - rows, columns), dtype=matrix.entries.dtype)
-        matrix = Matrix(matrix.kind, np.vstack([matrix.entries, ones]), matrix.transposed)
-        divisor = math.factorial(columns - rows)
-    reduced = reduce(matrix)
-    devices = resolve("cpu", threads=options.threads)
-    sums = [GlynnSum(cast("float", factor), 0.0, 0, True, 0) for factor in reduced.factors]
-    for block in reduced.blocks:
-        sums.append(glynn(block, devices=devices, guard=options.guard, **options.engine()))
-    return sums, divisor, reduced.reductions
-
-
-def _product(sums: list[GlynnSum], divisor: int, kind: type) -> tuple[Any, float]:
-    r"""Product of numbers with error bounds over an integer, and a bound on its error.
-
-    With :math:`|x_i - v_i| \le e_i`, :math:`|\prod x_i - \prod v_i| \le \prod(|v_i| + e_i) - \prod|v_i|`.
-    The k numbers are multiplied with their powers of two apart, so nothing overflows on the way;
-    rounding adds :math:`\gamma_{4k+4}\prod|v_i|`, which covers complex products and the division, and at
-    most two of the smallest subnormal numbers at the end. The bound is evaluated in rational
-    arithmetic and rounded up.
-    """
-    if len(sums) == 1 and divisor == 1:
-        return kind(sums[0].value), sums[0].error_bound
-    value, exponent = kind(1), 0
-    top, middle = Fraction(1), Fraction(1)
-    # The modulus of a complex number is rounded, hence a little room on both sides.
-    room = Fraction(4, 2**53) if kind is complex else Fraction(0)
-    for part in sums:
-        mantissa, power = _split(kind(part.mantissa))
-        value, carry = _split(value * mantissa)
-        exponent += power + part.exponent + carry
-        size, scale = Fraction(abs(part.mantissa)), Fraction(2) ** part.exponent
-        top *= (size * (1 + room) + Fraction(part.bound)) * scale
-        middle *= size * (1 - room) * scale
-    share, power = math.frexp(divisor)
-    value, exponent = value / share, exponent - power
-    rounding = Fraction(4 * len(sums) + 4, 2**53)
-    error = (top - middle + rounding / (1 - rounding) * top) / divisor if top else Fraction(0)
-    with np.errstate(over="ignore", under="ignore"):
-        result = kind(_ldexp(value, exponent))
-    if not np.isfinite(result) or error >= Fraction(2) ** 1023:
-        return result, math.inf
-    if not error:
-        return result, 0.0
-    return result, math.nextafter(float(error + Fraction(2, 2**1074)), math.inf)
-
-
-def _split(number: Any) -> tuple[Any, int]:
-    """A number as one of modulus 1/2 to 2, or 0, and a power of two."""
-    exponent = math.frexp(max(abs(number.real), abs(number.imag)))[1]
-    return _ldexp(number, -exponent), exponent
-
-
-def _ldexp(number: Any, exponent: int) -> Any:
-    if isinstance(number, complex):
-        return complex(np.ldexp(number.real, exponent), np.ldexp(number.imag, exponent))
-    return float(np.ldexp(number, exponent))
+    if enough or np.iscomplexobj(block):
+        return value
+    rational = np.empty(block.shape, dtype=object)
+    for position, x in np.ndenumerate(block):
+        rational[position] = Fraction(x)
+    first = program.blocks[i].seconds(settings.devices)
+    again = min(exact_candidates(rational), key=lambda c: c.seconds(settings.devices), default=None)
+    if again is None or again.seconds(settings.devices) > max(_AGAIN, _AGAIN_TIMES * first):
+        return value
+    return replace(rounded(settings.value(again)), terms=again.terms + value.terms)

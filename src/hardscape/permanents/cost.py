@@ -1,0 +1,66 @@
+"""What permanents cost: seconds of each method on each kind of device. The only place with rates.
+
+Rates are measured, in seconds for the unit that a method repeats, on one core of an AVX-512 server
+(for Glynn's sum at each level of the instruction set) and on an NVIDIA H200.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hardscape import native
+from hardscape.engine import Device
+
+__all__ = [
+    "LONG_RUN",
+    "START",
+    "describe",
+    "glynn_seconds",
+    "gpu_seconds",
+    "repeated_residue_seconds",
+    "repeated_seconds",
+]
+
+#: Seconds from which a run must be asked for: a day.
+LONG_RUN = 86400.0
+#: Seconds for each n 2^(n-1), real; a GPU's is an H200's.
+_GLYNN = {"v4": 5.5e-11, "v3": 1.1e-10, "v2": 2.2e-10, "generic": 2.2e-10}
+_GLYNN_H200 = 1.25e-13
+#: How much more complex entries and a proven bound of their rounding cost.
+_COMPLEX, _GUARD = 3.0, 2.7
+#: Seconds for each term and distinct column, in double precision and modulo one prime.
+_REPEATED, _REPEATED_PRIME = 1.2e-10, 5e-9
+#: Seconds to set up a sum.
+START = 3e-4
+
+
+def glynn_seconds(n: int, *, complex_: bool, guard: bool) -> float:
+    """Seconds of Glynn's sum of n rows on one core, in double precision."""
+    rate = _GLYNN[native.level()] * (_COMPLEX if complex_ else 1) * (_GUARD if guard else 1)
+    return START + rate * n * 2.0 ** (n - 1)
+
+
+def gpu_seconds(n: int, *, complex_: bool) -> float:
+    """Seconds of the same on one NVIDIA H200."""
+    return _GLYNN_H200 * (4.0 if complex_ else 1.0) * n * 2.0 ** (n - 1)
+
+
+def repeated_seconds(terms: int, columns: int, *, complex_: bool, guard: bool) -> float:
+    """Seconds of the sum over multiplicities on one core, in double precision."""
+    rate = _REPEATED * (_COMPLEX if complex_ else 1) * (_GUARD if guard else 1)
+    return 2 * START + rate * float(terms) * columns
+
+
+def repeated_residue_seconds(terms: int, columns: int, primes: int) -> float:
+    """Seconds of the same modulo primes."""
+    return START + _REPEATED_PRIME * float(terms) * columns * 4 * math.ceil(primes / 4)
+
+
+def describe(devices: Sequence[Device]) -> str:
+    """The devices in words, as results name them."""
+    kinds = sorted({device.kind for device in devices})
+    words = {"cpu": "CPU thread(s)", "cuda": "GPU(s)"}
+    return " and ".join(
+        f"{sum(device.kind == kind for device in devices)} {words[kind]}" for kind in kinds
+    )

@@ -1,0 +1,86 @@
+// Real and complex numbers in the lanes of vectors, and what their sums and products need.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hardscape::permanents {
+
+// Each instruction-set level has its own: nothing here may be merged by the linker.
+namespace {
+
+#if defined(__AVX512F__)
+constexpr std::size_t kLanes = 8;
+#elif defined(__AVX__)
+constexpr std::size_t kLanes = 4;
+#else
+constexpr std::size_t kLanes = 2;
+#endif
+
+typedef double Vec __attribute__((vector_size(kLanes * sizeof(double))));
+typedef std::int64_t Bits __attribute__((vector_size(kLanes * sizeof(double))));
+
+inline Vec absolute(Vec x) { return reinterpret_cast<Vec>(reinterpret_cast<Bits>(x) & INT64_MAX); }
+
+inline Vec larger(Vec x, Vec y) { return x > y ? x : y; }
+
+// Adds x to high; the rounding error goes to low (Knuth's two-sum).
+template <class T>
+inline void add_compensated(T& high, T& low, T x) {
+  const T sum = high + x;
+  const T part = sum - high;
+  low += (high - (sum - part)) + (x - part);
+  high = sum;
+}
+
+// A real number (one part) or a complex one, in every lane.
+template <std::size_t Parts>
+struct Number {
+  Vec part[Parts];
+
+  static Number one() {
+    Number x = {};
+    x.part[0] = Vec{} + 1.0;
+    return x;
+  }
+
+  Number& operator*=(const Number& other) {
+    if constexpr (Parts == 1) {
+      part[0] *= other.part[0];
+    } else {
+      const Vec real = part[0] * other.part[0] - part[1] * other.part[1];
+      part[1] = part[0] * other.part[1] + part[1] * other.part[0];
+      part[0] = real;
+    }
+    return *this;
+  }
+
+  // |x| for a real number; for a complex one the sum of its parts' magnitudes, which is not less.
+  Vec one_norm() const {
+    Vec sum = absolute(part[0]);
+    if constexpr (Parts == 2) sum += absolute(part[1]);
+    return sum;
+  }
+
+  // |x|, or at most 2% more: chords of the unit circle's arc, rounded up.
+  Vec modulus() const {
+    const Vec x = absolute(part[0]);
+    if constexpr (Parts == 1) return x;
+    const Vec y = absolute(part[Parts - 1]);
+    const Vec longer = larger(x, y), shorter = x > y ? y : x;
+    return larger(longer + 0.236068 * shorter, 0.821855 * longer + 0.592360 * shorter);
+  }
+};
+
+// Bounds |prod s'_j - prod s_j| for all s' with |s'_j - s_j| <= slack_j.
+struct Perturbation {
+  Vec magnitude, excess;
+
+  void multiply(Vec modulus, double slack) {
+    excess = excess * (modulus + slack) + magnitude * slack;
+    magnitude *= modulus;
+  }
+};
+
+}  // namespace
+}  // namespace hardscape::permanents

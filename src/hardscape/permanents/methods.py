@@ -1,0 +1,164 @@
+"""The ways to find the permanent of one block, each with its cost before it is run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine import Device, Partial, Work
+from hardscape.permanents import cost
+from hardscape.permanents.exact import SUBSET_SECONDS, integers_of, subset_sum
+from hardscape.permanents.glynn import MAX_GLYNN_SIZE, GlynnWork
+from hardscape.permanents.integers import (
+    MAX_SIDE,
+    MIN_SIDE,
+    ResidueWork,
+    Rows,
+    WordWork,
+    column_sums,
+    permanent_bound,
+)
+from hardscape.permanents.multiplicity import Repeated, repeated_lines
+from hardscape.permanents.number import BoundedNumber, product
+from hardscape.permanents.repeated import RepeatedResidueWork, RepeatedWork
+
+__all__ = ["METHODS", "Candidate", "double_candidates", "exact_candidates"]
+
+#: Names of the methods.
+METHODS = ("glynn", "repeated", "subset")
+#: Rows whose subset sums in Python integers fit in memory.
+_MAX_SUBSET_ROWS = 22
+#: Terms that are counted in 64 bits.
+_MAX_TERMS = 2**62
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate(Generic[Value]):
+    """One way to find a permanent.
+
+    Attributes
+    ----------
+    method : str
+        One of `METHODS`.
+    terms : int
+        Terms or states summed.
+    core_seconds : float
+        Estimated time on one core of this machine.
+    gpu_seconds : float
+        The same on an NVIDIA H200; infinite if the method is for CPUs.
+    work : Work or None
+        What the engine runs; None for what takes no time.
+    value : callable
+        The permanent from the whole partial of `work`, or from an empty one.
+    memory : int
+        Bytes beyond those of the matrix.
+    """
+
+    method: str
+    terms: int
+    core_seconds: float
+    value: Callable[[Partial], Value]
+    work: Work | None = None
+    gpu_seconds: float = math.inf
+    memory: int = 0
+
+    def seconds(self, devices: Sequence[Device]) -> float:
+        """Estimated time on `devices`."""
+        lanes = min(len(devices), len(self.work.shards())) if self.work is not None else 1
+        gpu = devices[0].kind == "cuda"
+        return (self.gpu_seconds if gpu else self.core_seconds) / lanes
+
+
+def double_candidates(block: NDArray[Any], guard: bool) -> Iterator[Candidate[BoundedNumber]]:
+    """Ways to find the permanent of a square float64 or complex128 matrix in double precision."""
+    n, complex_ = len(block), np.iscomplexobj(block)
+    if n <= MAX_GLYNN_SIZE:
+        glynn = GlynnWork(block, guard)
+        rounds = guard and not glynn.scaled.exact
+        yield Candidate(
+            "glynn",
+            32 * glynn.blocks,
+            cost.glynn_seconds(n, complex_=complex_, guard=rounds),
+            glynn.total,
+            glynn,
+            cost.gpu_seconds(n, complex_=complex_),
+        )
+    lines = repeated_lines(block)
+    if lines.entries.size < block.size:
+        yield from _repeated_in_double(lines, guard)
+
+
+def _repeated_in_double(lines: Repeated, guard: bool) -> Iterator[Candidate[BoundedNumber]]:
+    kind = complex if np.iscomplexobj(lines.entries) else float
+    for way in (lines, lines.transposed()):
+        terms, columns = way.steps[0], len(way.cols)
+        if terms > _MAX_TERMS:
+            continue
+        work = RepeatedWork(way.entries, way.rows, way.cols, guard)
+        seconds = cost.repeated_seconds(terms, columns, complex_=kind is complex, guard=guard)
+
+        def value(partial: Partial, work: RepeatedWork = work) -> BoundedNumber:
+            return product([work.total(partial)], lines.scale, kind)
+
+        yield Candidate("repeated", terms, seconds, value, work)
+
+
+def exact_candidates(block: NDArray[Any]) -> Iterator[Candidate[Fraction]]:
+    """Ways to find the permanent of a square matrix of ints and Fractions exactly."""
+    integers, scale, _ = integers_of(block)
+    n = len(integers)
+    if n <= _MAX_SUBSET_ROWS:
+        yield Candidate(
+            "subset",
+            2**n,
+            n * n * 2.0 ** (n - 1) * SUBSET_SECONDS,
+            lambda partial: subset_sum(integers) * scale,
+        )
+    if MIN_SIDE <= n <= MAX_SIDE:
+        square = _oriented(integers)
+        work = WordWork.of(square) or ResidueWork.of(square)
+        yield Candidate(
+            "glynn",
+            2 ** (n - 1),
+            work.core_seconds + cost.START,
+            lambda partial: work.permanent(partial) * scale,
+            work,
+        )
+    lines = repeated_lines(block)
+    if lines.entries.size < block.size:
+        yield from _repeated_exactly(lines)
+
+
+def _repeated_exactly(lines: Repeated) -> Iterator[Candidate[Fraction]]:
+    integers, scale, _ = integers_of(lines.square())
+    first = np.cumsum([0, *lines.rows[:-1]]), np.cumsum([0, *lines.cols[:-1]])
+    distinct = tuple(tuple(integers[i][j] for j in first[1]) for i in first[0])
+    bound = permanent_bound(integers)
+    ways = (
+        (distinct, lines.rows, lines.cols, lines.steps[0]),
+        (tuple(zip(*distinct, strict=True)), lines.cols, lines.rows, lines.steps[1]),
+    )
+    for matrix, rows, cols, terms in ways:
+        if terms > _MAX_TERMS:
+            continue
+        work = RepeatedResidueWork.of(matrix, rows, cols, bound)
+        seconds = cost.repeated_residue_seconds(terms, len(cols), len(work.primes))
+
+        def value(partial: Partial, work: RepeatedResidueWork = work) -> Fraction:
+            return work.permanent(partial) * scale * lines.scale
+
+        yield Candidate("repeated", terms, seconds, value, work)
+
+
+def _oriented(matrix: Rows) -> Rows:
+    """The matrix or its transpose, whichever has the smaller products of column sums."""
+    transposed = tuple(zip(*matrix, strict=True))
+    return min(matrix, transposed, key=lambda a: math.prod(column_sums(a)))

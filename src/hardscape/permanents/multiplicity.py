@@ -1,0 +1,167 @@
+"""Repeated rows and columns: given as multiplicities, or found in a matrix up to scalar factors."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.errors import InputError
+from hardscape.permanents.matrix import MAX_SIDE, Matrix
+
+__all__ = ["Repeated", "expanded", "repeated_lines"]
+
+
+@dataclass(frozen=True, eq=False)
+class Repeated:
+    """A matrix with multiplicities: per(A) = scale * per(`entries` with lines repeated).
+
+    Attributes
+    ----------
+    entries : numpy.ndarray, shape (m, n)
+        Of the type of `Matrix.entries`.
+    rows, cols : tuple of int
+        How often each row and column occurs, 1 or more; both add up to the same number.
+    scale : Fraction
+    """
+
+    entries: NDArray[Any]
+    rows: tuple[int, ...]
+    cols: tuple[int, ...]
+    scale: Fraction = Fraction(1)
+
+    @property
+    def side(self) -> int:
+        """Rows of the matrix with all lines repeated."""
+        return sum(self.rows)
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """Terms of Glynn's formula over the rows, and over the columns."""
+        return _steps(self.rows), _steps(self.cols)
+
+    def transposed(self) -> Repeated:
+        """The same with rows and columns exchanged."""
+        return Repeated(
+            np.ascontiguousarray(self.entries.T), cols=self.rows, rows=self.cols, scale=self.scale
+        )
+
+    def square(self) -> NDArray[Any]:
+        """The matrix with all lines repeated."""
+        whole: NDArray[Any] = np.repeat(np.repeat(self.entries, self.rows, 0), self.cols, 1)
+        return whole
+
+
+def _steps(multiplicities: Sequence[int]) -> int:
+    # One copy of one line keeps its sign; the one with the fewest copies gains most.
+    least = min(multiplicities, default=0)
+    return math.prod(m + 1 for m in multiplicities) * least // (least + 1)
+
+
+def expanded(matrix: Matrix, rows: Any, cols: Any) -> Matrix:
+    """The square matrix that multiplicities stand for.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        No batch. It was given with `rows` for its rows and `cols` for its columns.
+    rows, cols : sequence of int, or None
+        How often each line counts, 0 or more; None counts each line once.
+
+    Raises
+    ------
+    InputError
+        If a multiplicity is negative, no integer or missing, or if rows and columns add up to
+        different numbers or to more than `MAX_SIDE`.
+    """
+    if matrix.is_batch:
+        raise InputError("rows and cols are for one matrix, and a is a batch; pass its matrices")
+    shape = matrix.shape[::-1] if matrix.transposed else matrix.shape
+    r = _multiplicities(rows, "rows", shape[0])
+    c = _multiplicities(cols, "cols", shape[1])
+    if sum(r) != sum(c):
+        raise InputError(
+            f"rows add up to {sum(r)} and cols to {sum(c)}; equal sums are accepted (a permanent "
+            "takes one entry from each row and each column, repeated ones included)"
+        )
+    if sum(r) > MAX_SIDE:
+        raise InputError(f"rows add up to {sum(r)}; up to {MAX_SIDE} are accepted")
+    if matrix.transposed:
+        r, c = c, r
+    entries = np.repeat(np.repeat(matrix.entries, r, axis=0), c, axis=1)
+    return Matrix(matrix.kind, entries, matrix.transposed)
+
+
+def _multiplicities(given: Any, name: str, length: int) -> list[int]:
+    if given is None:
+        return [1] * length
+    try:
+        values = list(given)
+    except TypeError:
+        raise InputError(f"{name}={given!r}; a sequence of {length} integers is accepted") from None
+    if len(values) != length:
+        raise InputError(f"{name} has {len(values)} multiplicities; {length} are accepted")
+    counts = []
+    for i, value in enumerate(values):
+        whole = isinstance(value, numbers.Integral) or (
+            isinstance(value, float | np.floating) and float(value).is_integer()
+        )
+        if isinstance(value, bool | np.bool_) or not whole or value < 0:
+            raise InputError(f"{name}[{i}] is {value!r}; integers of 0 or more are accepted")
+        counts.append(int(value))
+    return counts
+
+
+def repeated_lines(matrix: NDArray[Any]) -> Repeated:
+    """Find the lines of a square matrix that are equal up to rational factors.
+
+    Lines with equal directions are compared as vectors of integers without common divisor, so the
+    test is exact for integers, fractions, and the rationals that floats are. O(n^2) operations on
+    such integers.
+    """
+    entries, rows, row_scale = _distinct(matrix)
+    columns, cols, column_scale = _distinct(entries.T)
+    return Repeated(
+        np.ascontiguousarray(columns.T), tuple(rows), tuple(cols), row_scale * column_scale
+    )
+
+
+def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[Any], list[int], Fraction]:
+    """The rows of different direction, how often each occurs, and the product of the factors."""
+    first: dict[tuple[int, ...], int] = {}
+    lengths: list[Fraction] = []
+    counts: list[int] = []
+    kept: list[int] = []
+    scale = Fraction(1)
+    for i, line in enumerate(matrix):
+        direction, length = _direction(line)
+        k = first.setdefault(direction, len(kept))
+        if k == len(kept):
+            kept.append(i)
+            counts.append(1)
+            lengths.append(length)
+        else:
+            counts[k] += 1
+            scale *= length / lengths[k]
+    return matrix[kept], counts, scale
+
+
+def _direction(line: NDArray[Any]) -> tuple[tuple[int, ...], Fraction]:
+    """Integers without common divisor, the first of them positive, and what they are to be times."""
+    if np.iscomplexobj(line):
+        line = np.stack([line.real, line.imag], axis=-1).ravel()
+    ratios = [x.as_integer_ratio() for x in line.tolist()]
+    if not any(numerator for numerator, _ in ratios):
+        return (0,) * len(ratios), Fraction(1)
+    denominator = math.lcm(*(below for _, below in ratios))
+    whole = [above * (denominator // below) for above, below in ratios]
+    common = math.gcd(*whole)
+    if next(x for x in whole if x) < 0:
+        common = -common
+    return tuple(x // common for x in whole), Fraction(common, denominator)

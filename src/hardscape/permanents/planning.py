@@ -1,0 +1,369 @@
+"""What a permanent would cost: structure first, then the cheapest method for each block."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+
+from hardscape.engine import Device, resolve
+from hardscape.engine.progress import duration
+from hardscape.errors import BudgetError, InputError
+from hardscape.permanents import cost
+from hardscape.permanents.exact import SUBSET_SECONDS, exact_permanent
+from hardscape.permanents.glynn import MAX_GLYNN_SIZE
+from hardscape.permanents.matrix import Kind, Matrix, Number, intake
+from hardscape.permanents.methods import Candidate, double_candidates, exact_candidates
+from hardscape.permanents.multiplicity import expanded
+from hardscape.permanents.number import BoundedNumber, rounded
+from hardscape.permanents.reduce import Reductions, reduce
+
+__all__ = ["Method", "Plan", "PlannedBlock", "Precision", "Program", "plan", "prepare"]
+
+Precision = Literal["auto", "double", "exact"]
+Method = Literal["auto", "glynn", "repeated", "subset"]
+
+#: Seconds of a sum over subsets of the rows of a rectangle that is not worth thinking about others.
+_QUICK = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A permanent taken apart: scale * prod(factors) * prod(values of the candidates).
+
+    Attributes
+    ----------
+    kind : {"integer", "rational", "real", "complex"}
+        Of the matrix given, which is that of the value.
+    exact : bool
+        Whether the candidates give Fractions; else they give `BoundedNumber`.
+    scale : Fraction
+    factors : tuple of numbers
+    blocks : tuple of Candidate
+    sides : tuple of int
+        Rows of each block.
+    matrices : tuple of array
+        The blocks themselves.
+    reductions : Reductions
+    """
+
+    kind: Kind
+    exact: bool
+    scale: Fraction
+    factors: tuple[Number, ...]
+    blocks: tuple[Candidate[Any], ...]
+    sides: tuple[int, ...]
+    matrices: tuple[Any, ...]
+    reductions: Reductions
+
+    @property
+    def method(self) -> str:
+        """Methods of the blocks, or "structure" if there is no block."""
+        return "+".join(sorted({block.method for block in self.blocks})) or "structure"
+
+    def seconds(self, devices: Sequence[Device]) -> float:
+        """Estimated time on `devices`."""
+        return sum(block.seconds(devices) for block in self.blocks)
+
+
+def prepare(
+    matrix: Matrix, *, precision: Precision, method: Method, guard: bool, devices: Sequence[Device]
+) -> Program:
+    """Take a permanent apart and choose methods; runs nothing.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        No batch.
+    precision, method
+        As in :func:`hardscape.permanent`.
+    guard : bool
+        Whether error bounds are to be proven.
+    devices : sequence of Device
+        Where the blocks will be run.
+
+    Raises
+    ------
+    InputError
+        If precision or method do not fit the matrix.
+    BudgetError
+        If a block is too large for every method.
+    """
+    for name, value, accepted in (
+        ("precision", precision, get_args(Precision)),
+        ("method", method, get_args(Method)),
+    ):
+        if value not in accepted:
+            raise InputError(f"{name}={value!r}; {', '.join(map(repr, accepted))} are accepted")
+    kind = matrix.kind
+    exact = precision == "exact" or (precision == "auto" and kind in ("integer", "rational"))
+    matrix = _rational(matrix) if exact else _floating(matrix)
+    quick = _rectangle(matrix, kind, exact) if method in ("auto", "subset") else None
+    if quick is not None:
+        return quick
+    square, scale = _squared(matrix)
+    reduced = reduce(square)
+    chosen: list[Candidate[Any]] = []
+    for block in reduced.blocks:
+        candidates = exact_candidates(block) if exact else double_candidates(block, guard)
+        chosen.append(_cheapest(candidates, len(block), method, devices))
+    sides = tuple(map(len, reduced.blocks))
+    return Program(
+        kind,
+        exact,
+        scale,
+        reduced.factors,
+        tuple(chosen),
+        sides,
+        reduced.blocks,
+        reduced.reductions,
+    )
+
+
+def _cheapest(
+    candidates: Iterable[Candidate[Any]], side: int, method: Method, devices: Sequence[Device]
+) -> Candidate[Any]:
+    found = list(candidates)
+    usable = [c for c in found if method in ("auto", c.method)]
+    if usable:
+        return min(usable, key=lambda candidate: candidate.seconds(devices))
+    if found:
+        others = " and ".join(sorted({repr(c.method) for c in found}))
+        raise InputError(
+            f"method={method!r} is not for a block of side {side} as it is here; "
+            f"{others} and 'auto' are accepted"
+        )
+    years = duration(cost.glynn_seconds(min(side, 900), complex_=False, guard=False))
+    raise BudgetError(
+        f"a block of side {side} is left, without a structure to use: its 2^{side - 1} terms would "
+        f"take a core {years}; dense blocks of side up to {MAX_GLYNN_SIZE} are accepted, larger "
+        "ones where rows or columns repeat or few entries are nonzero"
+    )
+
+
+def _rectangle(matrix: Matrix, kind: Kind, exact: bool) -> Program | None:
+    """A rectangle of few rows, whose subsets are few: no method beats their sum."""
+    m, n = matrix.shape
+    if m == n or matrix.kind == "complex" or n * m * 2.0 ** (m - 1) * SUBSET_SECONDS > _QUICK:
+        return None
+    entries = _rational(matrix).entries
+
+    def value(partial: object) -> Fraction | BoundedNumber:
+        found = Fraction(exact_permanent(entries))
+        return found if exact else rounded(found)
+
+    candidate: Candidate[Any] = Candidate(
+        "subset", 2**m, n * m * 2.0 ** (m - 1) * SUBSET_SECONDS, value
+    )
+    return Program(kind, exact, Fraction(1), (), (candidate,), (m,), (entries,), Reductions())
+
+
+def _squared(matrix: Matrix) -> tuple[Matrix, Fraction]:
+    """A square matrix, and what its permanent is to be multiplied with."""
+    m, n = matrix.shape
+    # Rows of ones take the columns left over, in any of (n - m)! orders.
+    ones = np.full((n - m, n), 1, dtype=matrix.entries.dtype)
+    square = Matrix(matrix.kind, np.vstack([matrix.entries, ones]), matrix.transposed)
+    return square, Fraction(1, math.factorial(n - m))
+
+
+def _rational(matrix: Matrix) -> Matrix:
+    """The same matrix in rational numbers, where it is real."""
+    if matrix.kind == "complex":
+        raise InputError(
+            "precision='exact' takes integers, rationals and real floats, not complex ones"
+        )
+    if matrix.kind != "real":
+        return matrix
+    entries = np.empty(matrix.entries.shape, dtype=object)
+    for position, x in np.ndenumerate(matrix.entries):
+        entries[position] = Fraction(x)
+    return Matrix("rational", entries, matrix.transposed)
+
+
+def _floating(matrix: Matrix) -> Matrix:
+    """The same matrix in float64 or complex128; integers must fit."""
+    if matrix.kind in ("real", "complex"):
+        return matrix
+    try:
+        entries = np.array(matrix.entries, dtype=np.float64).reshape(matrix.entries.shape)
+        pairs = zip(entries.ravel().tolist(), matrix.entries.flat, strict=True)
+        exact = all(x == y for x, y in pairs)
+    except OverflowError:
+        exact = False
+    if not exact:
+        raise InputError(
+            "precision='double': an entry is not a float64; precision='exact' takes such matrices"
+        )
+    return Matrix("real", entries, matrix.transposed)
+
+
+@dataclass(frozen=True)
+class PlannedBlock:
+    """What is planned for one block.
+
+    Attributes
+    ----------
+    side : int
+        Rows, repeated ones included.
+    method : str
+    terms : int
+        Terms or states to sum.
+    seconds : float
+        Estimated time on the devices of the plan.
+    memory_bytes : int
+    """
+
+    side: int
+    method: str
+    terms: int
+    seconds: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a permanent would take.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of the matrix, with multiplicities.
+    precision : str
+        "double" or "exact".
+    method : str
+        As in `PermanentResult`.
+    terms : int
+        Terms or states to sum, over all blocks.
+    reductions : Reductions
+        What zeros allow before that.
+    blocks : tuple of PlannedBlock
+    seconds : float
+        Estimated time on `device`.
+    device : str
+    seconds_elsewhere : dict
+        Estimated time on "1 core", "1 H200" and "192 H200s" (NVIDIA H200, which only Glynn's sum in
+        double precision uses; the rest counts as on one core).
+    """
+
+    shape: tuple[int, int]
+    precision: str
+    method: str
+    terms: int
+    reductions: Reductions
+    blocks: tuple[PlannedBlock, ...]
+    seconds: float
+    device: str
+    seconds_elsewhere: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """One JSON object."""
+        return json.dumps(self.to_dict())
+
+
+def plan(
+    a: Any,
+    *,
+    rows: Sequence[int] | None = None,
+    cols: Sequence[int] | None = None,
+    precision: Precision = "auto",
+    method: Method = "auto",
+    device: str | Device = "auto",
+    threads: int | None = None,
+    full_output: bool = False,
+) -> Plan:
+    """Say how :func:`hardscape.permanent` would go about a matrix, and what it would cost.
+
+    Takes the arguments of :func:`hardscape.permanent` for one matrix, and only as much time as the
+    matrix's zeros and repeated lines take to find. Estimates go by rates of an AVX-512 server; other
+    machines differ by a factor of 2 or so.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InputError
+        As :func:`hardscape.permanent` does.
+    BudgetError
+        If a block is too large for every method.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.permanents import plan
+    >>> record = plan(np.random.default_rng(1).normal(size=(62, 62)), device="cpu")
+    >>> record.method, record.terms == 2**61
+    ('glynn', True)
+    >>> round(record.seconds_elsewhere["192 H200s"] / 86400)  # days
+    1
+    """
+    matrix = intake(a)
+    if matrix.is_batch:
+        raise InputError("a is a batch; plan takes one matrix")
+    if rows is not None or cols is not None:
+        matrix = expanded(matrix, rows, cols)
+    devices = resolve(device, threads=threads, big_enough=False)
+    program = prepare(
+        matrix, precision=precision, method=method, guard=full_output, devices=devices
+    )
+    return described(program, matrix.shape, devices)
+
+
+def described(program: Program, shape: tuple[int, int], devices: Sequence[Device]) -> Plan:
+    """A program in numbers."""
+    blocks = tuple(
+        PlannedBlock(side, c.method, c.terms, c.seconds(devices), c.memory)
+        for side, c in zip(program.sides, program.blocks, strict=True)
+    )
+    core, gpu = (Device("cpu"),), (Device("cuda"),)
+    one = sum(min(c.seconds(gpu), c.seconds(core)) for c in program.blocks)
+    many = sum(min(c.seconds(gpu) / 192, c.seconds(core)) for c in program.blocks)
+    return Plan(
+        shape,
+        "exact" if program.exact else "double",
+        program.method,
+        sum(block.terms for block in blocks),
+        program.reductions,
+        blocks,
+        program.seconds(devices),
+        cost.describe(devices),
+        {"1 core": program.seconds(core), "1 H200": one, "192 H200s": many},
+    )
+
+
+def check_budget(program: Program, devices: Sequence[Device], asked_for: bool) -> None:
+    """Refuse a day's work or more that nobody asked for.
+
+    Raises
+    ------
+    BudgetError
+        With the estimate, and what runs it anyway.
+    """
+    seconds = program.seconds(devices)
+    if seconds > cost.LONG_RUN and not asked_for:
+        found = described(program, (0, 0), devices)
+        elsewhere = ", ".join(f"{duration(s)} on {d}" for d, s in found.seconds_elsewhere.items())
+        raise BudgetError(
+            f"a permanent with blocks of side {', '.join(map(str, program.sides))} takes about "
+            f"{duration(seconds)} on {found.device} ({elsewhere}); pass checkpoint=, time_limit= or "
+            "executor= to run it anyway"
+        )
+
+
+def as_number(program: Program, values: Sequence[Any]) -> Number:
+    """The exact permanent from the candidates' values."""
+    value = program.scale
+    for factor in (*program.factors, *values):
+        value *= cast("Fraction", factor)
+    return int(value) if program.kind == "integer" else value

@@ -1,0 +1,78 @@
+"""What a permanent came out as."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+from hardscape.permanents.matrix import Number
+from hardscape.permanents.reduce import Reductions
+
+__all__ = ["PermanentResult"]
+
+
+@dataclass(frozen=True)
+class PermanentResult:
+    """A permanent and how it was found.
+
+    Attributes
+    ----------
+    value : int, Fraction, float or complex
+    error_bound : float
+        Bound on ``abs(value - permanent)``; 0.0 for exact results.
+    rigorous : bool
+        Whether the bound is proven; else a part of it is an estimate.
+    condition : float
+        Magnitude of the terms over that of their sum: by how much a relative error of a term may
+        weigh more in the permanent. 1.0 for exact results, infinite for a sum of 0.
+    method : str
+        "glynn", "repeated", "frontier" or "subset"; several joined by "+" where blocks differ, and
+        "structure" where nothing was left to sum.
+    precision : str
+        "double", "extended" or "exact".
+    terms : int
+        Terms or states summed, over all blocks.
+    reductions : Reductions
+        What the matrix's zeros allowed before that.
+    seconds : float
+    device : str
+    """
+
+    value: Number
+    error_bound: float
+    rigorous: bool
+    condition: float
+    method: str
+    precision: str
+    terms: int
+    reductions: Reductions
+    seconds: float
+    device: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; exact values are strings of digits, complex ones ``{"re", "im"}``.
+
+        Numbers beyond float64, which JSON cannot hold, are None.
+        """
+        value: Any = self.value
+        if isinstance(value, int | Fraction):
+            value = str(value)
+        elif isinstance(value, complex):
+            value = {"re": _finite(value.real), "im": _finite(value.imag)}
+        else:
+            value = _finite(value)
+        plain = asdict(self) | {"value": value}
+        for name in ("error_bound", "condition"):
+            plain[name] = _finite(plain[name])
+        return plain
+
+    def to_json(self) -> str:
+        """One JSON object."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None

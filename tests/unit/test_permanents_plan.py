@@ -1,0 +1,105 @@
+"""What is said before a permanent is computed, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import hardscape
+from hardscape.errors import BudgetError, InputError
+from hardscape.permanents import plan
+
+
+def test_a_plan_says_what_will_be_done():
+    rng = np.random.default_rng(1)
+    matrix = np.zeros((14, 14))
+    matrix[:6, :6] = rng.normal(size=(6, 6))
+    matrix[6:, 6:] = rng.normal(size=(8, 8))
+    planned = plan(matrix, method="glynn", threads=1)
+    assert [block.side for block in planned.blocks] in ([6, 8], [8, 6])
+    result = hardscape.permanent(matrix, method="glynn", threads=1, full_output=True)
+    assert (planned.method, planned.terms) == (result.method, result.terms) == ("glynn", 160)
+    assert planned.reductions == result.reductions
+    assert planned.device == result.device
+    assert planned.precision == "double"
+    assert json.loads(planned.to_json())["blocks"][0]["method"] == "glynn"
+
+
+def test_the_record_of_192_gpus():
+    matrix = np.random.default_rng(1).normal(size=(62, 62))
+    planned = plan(matrix)
+    assert planned.terms == 2**61
+    assert 100 * 86400 < planned.seconds_elsewhere["1 H200"] < 400 * 86400
+    assert planned.seconds_elsewhere["192 H200s"] == pytest.approx(
+        planned.seconds_elsewhere["1 H200"] / 192
+    )
+    assert planned.seconds > planned.seconds_elsewhere["1 H200"]
+    with pytest.raises(BudgetError):
+        hardscape.permanent(matrix)
+    # Asked for, it starts, and the limit ends it.
+    with pytest.raises(BudgetError):
+        hardscape.permanent(matrix, time_limit=0.2)
+
+
+def test_more_rows_than_terms_can_be_counted():
+    for matrix in (np.random.default_rng(1).normal(size=(64, 64)),
+                   np.random.default_rng(1).integers(1, 100, (64, 64))):  # fmt: skip
+        with pytest.raises(BudgetError):
+            hardscape.permanent(matrix, time_limit=1)
+        with pytest.raises(BudgetError):
+            plan(matrix)
+
+
+def test_structure_may_be_all():
+    planned = plan(np.triu(np.ones((100, 100), dtype=int)))
+    assert (planned.method, planned.terms, planned.blocks) == ("structure", 0, ())
+    assert planned.seconds == 0
+
+
+def test_multiplicities_are_planned():
+    planned = plan(np.random.default_rng(1).normal(size=(3, 3)), rows=[60, 1, 1], cols=[30, 30, 2])
+    assert planned.shape == (62, 62)
+    assert planned.method == "repeated"
+    assert planned.terms == 61 * 2
+    assert planned.seconds < 1
+
+
+@pytest.mark.parametrize("method", ["ryser", "", None, 3])
+def test_methods_that_do_not_exist(method):
+    with pytest.raises(InputError):
+        plan(np.ones((3, 3)), method=method)
+
+
+def test_a_method_that_does_not_fit():
+    with pytest.raises(InputError, match="glynn"):
+        hardscape.permanent(np.random.default_rng(1).normal(size=(4, 4)), method="repeated")
+    with pytest.raises(InputError):
+        plan(np.ones((2, 3, 3)))
+
+
+def test_double_that_lost_too_much_is_summed_again():
+    # One entry is set to what makes the permanent vanish, but for its rounding.
+    matrix = np.random.default_rng(5).normal(size=(12, 12))
+    matrix[0, 0] = 0
+    rest = hardscape.permanent(matrix, precision="exact")
+    matrix[0, 0] = float(-rest / hardscape.permanent(matrix[1:, 1:], precision="exact"))
+    doubled = hardscape.permanent(matrix, precision="double", full_output=True)
+    exact = hardscape.permanent(matrix, precision="exact")
+    assert doubled.condition > 1e5
+    assert hardscape.permanent(matrix) == float(exact)
+    loose = hardscape.permanent(matrix, rtol=1e9)
+    assert loose == hardscape.permanent(matrix, precision="double")
+    with pytest.raises(InputError):
+        hardscape.permanent(matrix, rtol=-1)
+
+
+def test_checkpoints_are_for_one_matrix(tmp_path):
+    matrix = np.random.default_rng(6).normal(size=(18, 18))
+    path = tmp_path / "ledger"
+    value = hardscape.permanent(matrix, checkpoint=path)
+    assert path.exists()
+    assert hardscape.permanent(matrix, checkpoint=path) == value
+    with pytest.raises(InputError):
+        hardscape.permanent(np.ones((2, 3, 3)), checkpoint=path)
