@@ -27,6 +27,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from hardscape.errors import HardscapeError, Interrupted
 from hardscape.ising import cli as ising
+from hardscape.permanents import cli as permanents
 from hardscape.terminal import fact_table, note, print_json, print_parts
 from hardscape.version import __version__
 
@@ -42,6 +43,7 @@ app = App(
     help_format="plaintext",
 )
 ising.register(app)
+permanents.register(app)
 
 
 def main(tokens: Sequence[str] | None = None) -> int:

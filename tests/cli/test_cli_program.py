@@ -50,6 +50,7 @@ def test_no_command_shows_help(capsys: Captured) -> None:
     assert main([]) == 0
     told = capsys.readouterr()
     assert "spectrum" in told.out
+    assert "permanent" in told.out
     assert "devices" in told.out
     assert told.err == ""
 

@@ -67,10 +67,14 @@ def test_links_lead_to_files(page: str) -> None:
     assert not missing
 
 
-def test_the_reference_has_every_option_and_no_other() -> None:
-    command = [sys.executable, "-m", "hardscape", "spectrum", "--help"]
-    shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+@pytest.mark.parametrize("command", ["spectrum", "permanent"])
+def test_the_reference_has_every_option_and_no_other(command: str) -> None:
+    line = [sys.executable, "-m", "hardscape", command, "--help"]
+    shown = subprocess.run(line, check=True, capture_output=True, text=True, timeout=60).stdout
     options = set(re.findall(r"--[a-z][a-z-]+", shown)) - {"--help"}
-    table = "\n".join(re.findall(r"^\| `--.*$", read("docs/reference/command.md"), re.MULTILINE))
+    reference = read("docs/reference/command.md")
+    section = re.search(rf"^## hardscape {command} .*?(?=^## )", reference, re.M | re.S)
+    assert section is not None
+    table = "\n".join(re.findall(r"^\| `--.*$", section[0], re.MULTILINE))
     assert options
     assert set(re.findall(r"`(--[a-z-]+)`", table)) == options

@@ -1,0 +1,222 @@
+"""The command of the family: ``hardscape permanent``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Group, Parameter
+
+from hardscape.engine.progress import duration
+from hardscape.errors import BudgetError, InputError
+from hardscape.permanents import formats
+from hardscape.permanents import permanent as find_permanent
+from hardscape.permanents.planning import Method, Plan, Precision, plan
+from hardscape.permanents.result import PermanentResult
+from hardscape.terminal import fact_table, print_json, print_parts
+
+__all__ = ["register"]
+
+#: Seconds that a computation may take without being asked for.
+_UNASKED_SECONDS = 600.0
+#: Most digits of an exact value that are shown to people.
+_DIGITS = 200
+
+_PROBLEM, _COMPUTATION, _OUTPUT = (
+    Group(name, sort_key=i) for i, name in enumerate(("Problem", "Computation", "Output"), start=1)
+)
+_Flag = Annotated[bool, Parameter(negative="")]
+
+
+@Parameter(name="*", group=_PROBLEM)
+@dataclass(frozen=True, kw_only=True)
+class ProblemOptions:
+    """What to take the permanent of.
+
+    Attributes
+    ----------
+    rows
+        How often each row counts: integers of 0 or more, separated by commas, "2,0,1".
+    cols
+        The same for columns; both add up to the same number.
+    precision
+        auto (exact for integers, double for the rest), double or exact.
+    """
+
+    rows: str | None = None
+    cols: str | None = None
+    precision: Precision = "auto"
+
+
+@Parameter(name="*", group=_COMPUTATION)
+@dataclass(frozen=True, kw_only=True)
+class ComputationOptions:
+    """How to go about it.
+
+    Attributes
+    ----------
+    method
+        auto takes the cheapest.
+    device
+        auto, cpu, cuda, cuda:0 or cuda:0,1.
+    threads
+        CPU threads, by default all.
+    time_limit
+        Seconds after which the computation is given up.
+    checkpoint
+        File that records finished parts; the same command resumes from it.
+    """
+
+    method: Method = "auto"
+    device: str = "auto"
+    threads: int | None = None
+    time_limit: float | None = None
+    checkpoint: Path | None = None
+
+
+@Parameter(name="*", group=_OUTPUT)
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What to print.
+
+    Attributes
+    ----------
+    estimate
+        Print method, terms and time that the permanent would take, and stop.
+    yes
+        Compute even if that is estimated to take more than ten minutes.
+    json
+        Print one JSON object on standard output, and nothing else there.
+    """
+
+    estimate: _Flag = False
+    yes: _Flag = False
+    json: _Flag = False
+
+
+_DEFAULT_PROBLEM, _DEFAULT_COMPUTATION = ProblemOptions(), ComputationOptions()
+_DEFAULT_OUTPUT = OutputOptions()
+
+
+def register(app: App) -> None:
+    """Add the family's commands to `app`."""
+    app.command(permanent)
+
+
+def permanent(
+    file: Path,
+    /,
+    *,
+    problem: ProblemOptions = _DEFAULT_PROBLEM,
+    computation: ComputationOptions = _DEFAULT_COMPUTATION,
+    output: OutputOptions = _DEFAULT_OUTPUT,
+) -> None:
+    """Compute the permanent of a matrix.
+
+    Parameters
+    ----------
+    file
+        The matrix: MatrixMarket .mtx, .npy, .npz or .csv.
+    """
+    matrix = formats.read(file)
+    if matrix.ndim != 2:
+        raise InputError(f"{file} holds an array of shape {matrix.shape}; one matrix is accepted")
+    chosen: dict[str, Any] = {
+        "rows": _multiplicities("--rows", problem.rows),
+        "cols": _multiplicities("--cols", problem.cols),
+        "precision": problem.precision,
+        "method": computation.method,
+        "device": computation.device,
+        "threads": computation.threads,
+        "full_output": True,
+    }
+    planned = plan(matrix, **chosen)
+    if output.estimate:
+        _print_plan(planned, output)
+        return
+    unlimited = computation.time_limit is None and not output.yes
+    if unlimited and planned.seconds > _UNASKED_SECONDS:
+        raise BudgetError(
+            f"this permanent is estimated to take {duration(planned.seconds)} here "
+            f"({planned.method}, {planned.terms} terms); --yes computes it anyway, --checkpoint "
+            "lets it go on later, --time-limit bounds it, --estimate tells more"
+        )
+    found = find_permanent(
+        matrix,
+        **chosen,
+        time_limit=1e18
+        if output.yes and computation.time_limit is None
+        else computation.time_limit,
+        checkpoint=computation.checkpoint,
+        progress=True,
+    )
+    _report(planned, found, output)
+
+
+def _multiplicities(option: str, text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    fields = [field.strip() for field in text.split(",")]
+    for field in fields:
+        if not re.fullmatch(r"[0-9]{1,9}", field):
+            raise InputError(f"{option} has {field!r}; integers of 0 or more, 2,0,1, are accepted")
+    return [int(field) for field in fields]
+
+
+def _report(planned: Plan, found: PermanentResult, output: OutputOptions) -> None:
+    if not output.json:
+        print_parts(fact_table(_facts(planned, found)))
+        return
+    plain = found.to_dict()
+    keys = ("value", "error_bound", "rigorous", "condition", "method", "precision", "terms",
+            "reductions", "seconds", "device")  # fmt: skip
+    head = {"command": "permanent", "n": planned.shape[0]}
+    print_json(head | {key: plain[key] for key in keys})
+
+
+def _facts(planned: Plan, found: PermanentResult) -> Iterator[tuple[str, str]]:
+    yield "matrix", _shape(planned)
+    if found.precision == "exact":
+        digits = str(found.value)
+        cut = f"{digits[:_DIGITS]}... ({len(digits)} characters; --json prints all)"
+        yield "permanent", digits if len(digits) <= _DIGITS else cut
+    else:
+        yield "permanent", repr(found.value)
+        proven = "at most" if found.rigorous else "estimated as"
+        yield "error", f"{proven} {found.error_bound:.2g}"
+    yield "method", f"{found.method}, {found.precision}, {found.terms} terms"
+    used = {name: count for name, count in vars(found.reductions).items() if count}
+    if used:
+        yield "structure", ", ".join(f"{x.replace('_', ' ')}: {n}" for x, n in used.items())
+    yield "time", _time(found.seconds)
+    yield "device", found.device
+
+
+def _shape(planned: Plan) -> str:
+    rows, columns = planned.shape
+    return f"{rows} x {columns}"
+
+
+def _print_plan(planned: Plan, output: OutputOptions) -> None:
+    if output.json:
+        head = {"command": "permanent", "n": planned.shape[0]}
+        print_json(head | planned.to_dict())
+    else:
+        print_parts(fact_table(_plan_facts(planned)))
+
+
+def _plan_facts(planned: Plan) -> Iterator[tuple[str, str]]:
+    yield "matrix", _shape(planned)
+    sides = ", ".join(str(block.side) for block in planned.blocks)
+    yield "blocks", f"of side {sides}" if sides else "none: zeros alone decide"
+    yield "method", f"{planned.method}, {planned.precision}, {planned.terms} terms"
+    yield "time", f"about {_time(planned.seconds)} on {planned.device}"
+    for device, seconds in planned.seconds_elsewhere.items():
+        yield "", f"about {_time(seconds)} on {device}"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds < 1 else duration(seconds)
