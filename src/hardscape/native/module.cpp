@@ -22,6 +22,10 @@ void bind_glynn(nb::module_& module);
 void bind_repeated(nb::module_& module);
 }  // namespace hardscape::permanents
 
+namespace hardscape::xorsat {
+void bind_elimination(nb::module_& module);
+}  // namespace hardscape::xorsat
+
 namespace {
 
 std::vector<std::string> supported_levels() {
@@ -55,4 +59,5 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::permanents::bind_exact(module);
   hardscape::permanents::bind_glynn(module);
   hardscape::permanents::bind_repeated(module);
+  hardscape::xorsat::bind_elimination(module);
 }

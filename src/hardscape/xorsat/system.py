@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,9 @@ from hardscape.xorsat.intake import (
     number_of_variables,
     parities,
 )
+
+if TYPE_CHECKING:
+    from hardscape.xorsat.quadratic import QuadraticModel
 
 __all__ = ["XorSystem"]
 
@@ -184,6 +188,13 @@ class XorSystem:
             system.num_variables, system.offsets, system.variables, (sizes < 0).astype(np.uint8)
         )
 
+    @staticmethod
+    def from_file(path: str | Path, *, format: str | None = None) -> XorSystem:
+        """Read a file; see :mod:`hardscape.xorsat.formats`."""
+        from hardscape.xorsat import formats
+
+        return formats.read(path, format=format)
+
     # -- what it is --------------------------------------------------------------------------
 
     @property
@@ -306,3 +317,21 @@ class XorSystem:
         # A violated clause of the homogeneous system is one whose right-hand side turns.
         turned = self.violations(bits) ^ self.parity.astype(bool)
         return XorSystem(self.num_variables, self.offsets, self.variables, self.parity ^ turned)
+
+    def rank(self) -> int:
+        """Rank over GF(2) of the left-hand sides; see :func:`hardscape.xorsat.eliminate`."""
+        from hardscape.xorsat.elimination import eliminate
+
+        return eliminate(self).rank
+
+    def quadratize(self) -> QuadraticModel:
+        """The same landscape with pairs of spins only; see :mod:`hardscape.xorsat.quadratic`."""
+        from hardscape.xorsat.quadratic import quadratize
+
+        return quadratize(self)
+
+    def to_file(self, path: str | Path, *, format: str | None = None) -> None:
+        """Write a file; see :mod:`hardscape.xorsat.formats`."""
+        from hardscape.xorsat import formats
+
+        formats.write(self, path, format=format)

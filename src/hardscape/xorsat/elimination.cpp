@@ -1,0 +1,68 @@
+// Elimination over GF(2) for Python.
+#include "xorsat/elimination.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "native/arrays.hpp"
+
+namespace hardscape::xorsat {
+namespace {
+
+// Lets Ctrl-C through, a few times a second.
+class SignalPoll {
+ public:
+  void operator()() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(100);
+    nb::gil_scoped_acquire hold;
+    if (PyErr_CheckSignals()) throw nb::python_error();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point next_ =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+};
+
+nb::tuple eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
+                    Vector<std::int32_t> variables, Vector<std::uint8_t> parity,
+                    std::int64_t max_free) {
+  const SparseSystem system{static_cast<std::size_t>(num_variables), parity.shape(0),
+                            offsets.data(), variables.data(), parity.data()};
+  bool consistent;
+  std::size_t rank, stride = 0;
+  std::vector<std::uint8_t> solution;
+  std::vector<std::int32_t> free;
+  std::vector<std::uint64_t> dependence;
+  {
+    nb::gil_scoped_release release;
+    SignalPoll poll;
+    const Elimination done(system, poll);
+    consistent = done.consistent();
+    rank = done.rank();
+    free = done.free_variables();
+    if (consistent) solution = done.solution();
+    if (max_free >= 0 && free.size() <= static_cast<std::size_t>(max_free)) {
+      const BitMatrix bits = done.dependence();
+      stride = bits.stride();
+      dependence.assign(bits.row(0), bits.row(0) + bits.rows() * stride);
+    }
+  }
+  const std::size_t solved = solution.size(), frees = free.size();
+  return nb::make_tuple(
+      rank, consistent, to_numpy(std::move(solution), {solved}), to_numpy(std::move(free), {frees}),
+      to_numpy(std::move(dependence), {stride ? system.num_variables : 0, stride}));
+}
+
+}  // namespace
+
+void bind_elimination(nb::module_& module) {
+  module.def("xorsat_eliminate", &eliminate, nb::arg("num_variables"), nb::arg("offsets"),
+             nb::arg("variables"), nb::arg("parity"), nb::arg("max_free"),
+             "Rank, consistency, one solution (empty without one), free variables, and the packed "
+             "dependence (N, words) of each variable on them if these are max_free or fewer.");
+}
+
+}  // namespace hardscape::xorsat

@@ -1,0 +1,207 @@
+"""Linear algebra over GF(2): rank, solutions, and the contradiction of a system that has none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.errors import BudgetError
+from hardscape.native import core
+from hardscape.xorsat.system import XorSystem
+
+__all__ = ["MAX_BASIS_BYTES", "Elimination", "eliminate"]
+
+#: Largest basis that is made, one byte an entry.
+MAX_BASIS_BYTES = 2**31
+#: Clause entries that the search for a small contradiction goes through, and its most attempts.
+_EVIDENCE_WORK, _EVIDENCE_TRIES = 2_000_000, 32
+
+
+@dataclass(frozen=True, eq=False)
+class Elimination:
+    """What elimination finds out about a system.
+
+    Attributes
+    ----------
+    rank : int
+        Rank of the left-hand sides.
+    consistent : bool
+        Whether there is an assignment that violates no clause. Proven either way.
+    solution : uint8, shape (N,), or None
+        The solution in which the free variables are 0.
+    free_variables : int32, shape (N - rank,)
+        Variables that may take any values; the others follow from them.
+    seconds : float
+        Wall-clock time.
+    """
+
+    rank: int
+    consistent: bool
+    solution: NDArray[np.uint8] | None
+    free_variables: NDArray[np.int32]
+    seconds: float
+    _system: XorSystem = field(repr=False)
+
+    @property
+    def num_solutions(self) -> int:
+        """Number of solutions, 0 or a power of two."""
+        return 2 ** len(self.free_variables) if self.consistent else 0
+
+    def basis(self) -> NDArray[np.uint8]:
+        """Basis of the solution space: XOR any of the rows onto a solution for another solution.
+
+        Returns
+        -------
+        uint8, shape (N - rank, N)
+            Row f has 1 for ``free_variables[f]`` and 0 for the other free variables. It solves the
+            system with right-hand sides 0, so it exists for inconsistent systems too.
+
+        Raises
+        ------
+        BudgetError
+            If it would take more than `MAX_BASIS_BYTES`.
+        """
+        frees, count = len(self.free_variables), self._system.num_variables
+        if frees * count > MAX_BASIS_BYTES:
+            raise BudgetError(
+                f"a basis of {frees} vectors of {count} variables takes {frees * count / 2**30:.1f} "
+                f"GiB; at most {MAX_BASIS_BYTES / 2**30:.0f} GiB is made"
+            )
+        packed = _native(self._system, frees)[4]
+        bits = np.unpackbits(packed.view(np.uint8), axis=1, bitorder="little")
+        return np.ascontiguousarray(bits[:, :frees].T)
+
+    def contradiction(self) -> tuple[int, ...] | None:
+        """Clauses whose sum reads 0 = 1, or None for a consistent system.
+
+        The set is minimal, every clause of it is needed: without any one of them the others have a
+        solution. It is made small by search over several such sets; that there is no smaller one is
+        not proven (finding the smallest is the minimum-distance problem, NP-hard). Deterministic.
+        """
+        return None if self.consistent else _contradiction(self._system)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "rank": self.rank,
+            "consistent": self.consistent,
+            "solution": None if self.solution is None else self.solution.tolist(),
+            "free_variables": self.free_variables.tolist(),
+            "seconds": self.seconds,
+        }
+
+
+def eliminate(system: XorSystem) -> Elimination:
+    """Solve a system over GF(2), exactly.
+
+    Parameters
+    ----------
+    system : XorSystem
+
+    Returns
+    -------
+    Elimination
+
+    Notes
+    -----
+    Clauses with a variable of their own are set aside; then clauses with one active variable define
+    it, and a variable is made inactive where there is none (Shokrollahi, Lassen and Karp, US patent
+    6856263, 2005; RFC 6330, 5.4). Only the d inactive variables meet dense elimination, by the
+    method of four Russians: O(nnz d/64 + d^3/512) word operations, (N + M) d / 8 bytes. Random
+    3-regular systems of 3-clauses have d near 0.2 N. Ctrl-C is answered.
+
+    Examples
+    --------
+    >>> found = eliminate(XorSystem.from_arrays([[0, 1, 2], [1, 2]], [1, 0]))
+    >>> found.rank, found.num_solutions, found.solution.tolist(), found.basis().tolist()
+    (2, 2, [1, 0, 0], [[0, 1, 1]])
+    """
+    began = perf_counter()
+    rank, consistent, solution, free, _ = _native(system, -1)
+    free.setflags(write=False)
+    solution.setflags(write=False)
+    return Elimination(
+        rank,
+        consistent,
+        solution if consistent else None,
+        free,
+        perf_counter() - began,
+        system,
+    )
+
+
+def _native(
+    system: XorSystem, max_free: int
+) -> tuple[int, bool, NDArray[np.uint8], NDArray[np.int32], NDArray[np.uint64]]:
+    found: tuple[int, bool, NDArray[np.uint8], NDArray[np.int32], NDArray[np.uint64]]
+    found = core().xorsat_eliminate(
+        system.num_variables, system.offsets, system.variables, system.parity, max_free
+    )
+    return found
+
+
+def _contradiction(system: XorSystem) -> tuple[int, ...]:
+    """The smallest contradiction of those that several orders of the clauses lead to."""
+    entries = len(system.variables) + system.num_clauses + 1
+    tries = min(max(_EVIDENCE_WORK // entries, 1), _EVIDENCE_TRIES)
+    random = np.random.default_rng(0)
+    best: NDArray[np.int64] | None = None
+    for attempt in range(tries):
+        order = np.arange(system.num_clauses)
+        if attempt:
+            random.shuffle(order)
+        found = np.sort(order[_irreducible(_restricted(system, order))])
+        if best is None or len(found) < len(best):
+            best = found
+    assert best is not None
+    return tuple(best.tolist())
+
+
+def _restricted(system: XorSystem, clauses: NDArray[np.int64]) -> XorSystem:
+    """The system of those clauses only, in that order."""
+    lengths = system.lengths[clauses]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    entries = np.repeat(system.offsets[clauses] - starts[:-1], lengths) + np.arange(starts[-1])
+    return XorSystem(
+        system.num_variables, starts, system.variables[entries], system.parity[clauses]
+    )
+
+
+def _irreducible(system: XorSystem) -> NDArray[np.int64]:
+    """Clauses of a minimal contradiction: shrink until there is one combination only."""
+    chosen = np.arange(system.num_clauses)
+    while True:
+        sums = _combinations(_restricted(system, chosen))
+        # All of `chosen` together is such a combination once it has shrunk; any other is smaller.
+        sizes = sums.sum(axis=1)
+        if len(sums) == 1 and sizes[0] == len(chosen):
+            return chosen
+        chosen = chosen[np.flatnonzero(sums[np.argmin(sizes)])]
+
+
+def _combinations(system: XorSystem) -> NDArray[np.uint8]:
+    """Sets of clauses that sum to 0 = 1: one for each free variable of the transposed system.
+
+    With y_a = 1 for the clauses summed: every variable occurs an even number of times, and an odd
+    number of right-hand sides is 1.
+    """
+    order = np.argsort(system.variables, kind="stable")
+    odd = np.flatnonzero(system.parity)
+    transposed = XorSystem(
+        system.num_clauses,
+        np.concatenate([[0], np.cumsum(np.append(system.degrees, len(odd)))]),
+        np.concatenate([system.clause_of[order], odd]),
+        np.append(np.zeros(system.num_variables, dtype=np.uint8), 1),
+    )
+    found = eliminate(transposed)
+    assert found.solution is not None
+    solution: NDArray[np.uint8] = found.solution[None, :]
+    if not len(found.free_variables):
+        return solution
+    if len(found.free_variables) * system.num_clauses > MAX_BASIS_BYTES >> 4:
+        return solution
+    return np.concatenate([solution, solution ^ found.basis()])

@@ -1,0 +1,191 @@
+r"""The 2-body form of XOR systems, and back: one ancilla spin for each clause of three variables.
+
+With spins s = 1 - 2x, the clause :math:`s_1 s_2 s_3 = J` becomes
+
+.. math:: E = s_1 s_2 + s_1 s_3 + s_2 s_3 - J (s_1 + s_2 + s_3) + (2 (s_1 + s_2 + s_3) - 2 J) t,
+
+with its ancilla t. Minimised over t it is -4 where the clause holds and -2 where it does not (Hen,
+Phys. Rev. Applied 12, 011003, 2019, whose challenge instances have this form with ancillas of either
+sign). Clauses of one or two variables are fields and couplings already. A longer one is cut into a
+chain of clauses of three, with the partial sums as further variables.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hardscape.arrays import as_spins
+from hardscape.errors import InputError
+from hardscape.xorsat.intake import frozen
+from hardscape.xorsat.system import XorSystem
+
+__all__ = ["QuadraticModel", "quadratize"]
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticModel:
+    r"""An Ising model :math:`E = \sum_{i<j} J_{ij} s_i s_j + \sum_i h_i s_i + c` of a XOR system.
+
+    Its minimum over the spins from `num_variables` on is the energy H = 2V - M of the system.
+
+    Attributes
+    ----------
+    num_variables : int
+        The first spins are the system's variables, s = 1 - 2x; then come partial sums of clauses of
+        four variables or more, then the ancillas, one a clause of three, in the order of clauses.
+    h : int64, shape (num_spins,)
+    row, col : int64, shape (couplings,)
+        Pairs, ``row < col``, in ascending order.
+    value : int64, shape (couplings,)
+    offset : int
+    """
+
+    num_variables: int
+    h: NDArray[np.int64]
+    row: NDArray[np.int64]
+    col: NDArray[np.int64]
+    value: NDArray[np.int64]
+    offset: int
+
+    @property
+    def num_spins(self) -> int:
+        """Number of spins, ancillas included."""
+        return len(self.h)
+
+    def terms(self) -> dict[tuple[int, int], int]:
+        """Fields at (i, i) and couplings at (i, j): what `hardscape.ising.Ising.from_dict` takes."""
+        fields = {(i, i): h for i, h in enumerate(self.h.tolist())}
+        pairs = zip(self.row.tolist(), self.col.tolist(), strict=True)
+        return fields | dict(zip(pairs, self.value.tolist(), strict=True))
+
+    def energy(self, spins: ArrayLike) -> Any:
+        """Energies of states of shape (..., num_spins) and entries -1 and +1."""
+        s = as_spins(spins, self.num_spins).astype(np.int64)
+        energy = s @ self.h + (s[..., self.row] * s[..., self.col]) @ self.value + self.offset
+        return int(energy) if np.ndim(energy) == 0 else energy
+
+    def assignment(self, spins: ArrayLike) -> NDArray[np.uint8]:
+        """The variables x = (1 - s)/2 of states of shape (..., num_spins)."""
+        s = as_spins(spins, self.num_spins)[..., : self.num_variables]
+        return (s < 0).astype(np.uint8)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "num_variables": self.num_variables,
+            "h": self.h.tolist(),
+            "row": self.row.tolist(),
+            "col": self.col.tolist(),
+            "value": self.value.tolist(),
+            "offset": self.offset,
+        }
+
+    def to_system(self) -> XorSystem:
+        """Minimise over the ancillas: the system that :func:`quadratize` started from.
+
+        Raises
+        ------
+        InputError
+            If this is no model of clauses of three variables alone, or its coefficients are not
+            what the clauses of its ancillas ask for.
+        """
+        n, links = self.num_variables, self.col >= self.num_variables
+        ancillas = self.num_spins - n
+        if (self.row[links] >= n).any() or not (
+            np.bincount(self.col[links] - n, minlength=ancillas) == 3
+        ).all():
+            raise InputError(
+                f"each of the {ancillas} spins from {n} on must be coupled to three of the first "
+                f"{n} and to no other (systems of clauses of three variables have this form)"
+            )
+        order = np.argsort(self.col[links], kind="stable")
+        clauses = self.row[links][order].reshape(-1, 3)
+        signs = self.value[links][order].reshape(-1, 3)
+        # Its ancilla's own sign is free: h_a and J_a may both be turned.
+        parity = (self.h[n:] * signs[:, 0] > 0).astype(np.uint8)
+        system = XorSystem.from_arrays(clauses, parity, num_variables=n)
+        wanted = quadratize(system)
+        gauge = np.append(np.ones(n, dtype=np.int64), np.sign(signs[:, 0]))
+        same = (
+            (wanted.h * gauge == self.h).all()
+            and np.array_equal(wanted.row, self.row)
+            and np.array_equal(wanted.col, self.col)
+            and (wanted.value * gauge[wanted.col] == self.value).all()
+        )
+        if not same:
+            raise InputError("the coefficients are not those of the clauses that the ancillas tie")
+        return system
+
+
+def quadratize(system: XorSystem) -> QuadraticModel:
+    """Write a system as an Ising model; :meth:`QuadraticModel.to_system` undoes it exactly.
+
+    Examples
+    --------
+    >>> model = quadratize(XorSystem.from_arrays([[0, 1, 2]], [1]))
+    >>> model.num_spins, model.h.tolist(), model.offset
+    (4, [1, 1, 1, 2], 3)
+    """
+    triples, fields, pairs, offset, count = _short_clauses(system)
+    h = np.zeros(count + len(triples), dtype=np.int64)
+    for i, sign in fields:
+        h[i] -= sign
+    couplings: Counter[tuple[int, int]] = Counter()
+    for i, j, sign in pairs:
+        couplings[i, j] -= sign
+    for t, (i, j, k, sign) in enumerate(triples, start=count):
+        h[[i, j, k]] -= sign
+        h[t] = -2 * sign
+        for pair in ((i, j), (i, k), (j, k)):
+            couplings[pair] += 1
+        for spin in (i, j, k):
+            couplings[spin, t] = 2
+    kept = sorted(pair for pair, value in couplings.items() if value)
+    rows = np.array(kept, dtype=np.int64).reshape(-1, 2)
+    return QuadraticModel(
+        system.num_variables,
+        frozen(h),
+        frozen(rows[:, 0]),
+        frozen(rows[:, 1]),
+        frozen(np.array([couplings[pair] for pair in kept], dtype=np.int64)),
+        offset + 3 * len(triples),
+    )
+
+
+def _short_clauses(
+    system: XorSystem,
+) -> tuple[
+    list[tuple[int, int, int, int]],
+    list[tuple[int, int]],
+    list[tuple[int, int, int]],
+    int,
+    int,
+]:
+    """Clauses of three, one and two variables with their signs J, a constant, and all variables."""
+    triples: list[tuple[int, int, int, int]] = []
+    fields: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int, int]] = []
+    offset, count = 0, system.num_variables
+    for clause, side in zip(system.clauses(), system.parity.tolist(), strict=True):
+        sign, rest = 1 - 2 * side, list(clause)
+        while len(rest) > 3:
+            i, j = rest[:2]
+            triples.append((i, j, count, 1))
+            rest = [*rest[2:], count]
+            offset += 1
+            count += 1
+        if len(rest) == 3:
+            i, j, k = rest
+            triples.append((i, j, k, sign))
+        elif len(rest) == 2:
+            pairs.append((rest[0], rest[1], sign))
+        elif len(rest) == 1:
+            fields.append((rest[0], sign))
+        else:
+            offset -= sign
+    return triples, fields, pairs, offset, count
