@@ -27,3 +27,69 @@ def optimum(num_variables, clauses, weights, hard=()) -> int | None:
         ),
         default=None,
     )
+
+
+_WORD = 2**64 - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def _mix(x):
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & _WORD
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & _WORD
+    return x ^ (x >> 31)
+
+
+def stream(seed, number, purpose):
+    """The random words of (seed, number, purpose), for ever."""
+    state = _mix(seed + _GOLDEN & _WORD)
+    state = _mix(state + number + _GOLDEN & _WORD)
+    state = _mix(state + purpose + _GOLDEN & _WORD)
+    while True:
+        state = state + _GOLDEN & _WORD
+        yield _mix(state)
+
+
+def walk(num_variables, clauses, weights, seed, number, flips):
+    """The focused random walk: variables flipped, and the assignment after all flips.
+
+    Stops early where no clause is violated. Violated clauses are listed in the order in which they came,
+    and the last one takes the place of one that leaves.
+    """
+    coins = stream(seed, number, 0x6D78696E)
+    value = [next(coins) >> 63 for _ in range(num_variables)]
+    draws = stream(seed, number, 0x6D787761)
+    violated = [c for c, clause in enumerate(clauses) if not holds(clause, value)]
+    flipped = []
+
+    def trues(clause):
+        return [x for x in clause if value[abs(x) - 1] == (x > 0)]
+
+    def breaks(v):
+        return sum([abs(x) for x in trues(clause)] == [v] for clause in clauses)
+
+    def leave(c):
+        j = violated.index(c)
+        violated[j] = violated[-1]
+        violated.pop()
+
+    while violated and len(flipped) < flips:
+        draw = next(draws)
+        chosen = violated[(draw % 2**32) * len(violated) >> 32]
+        chances = [int(weights[min(breaks(abs(x)), 255)]) for x in clauses[chosen]]
+        q = (draw >> 32) * sum(chances) >> 32
+        k = 0
+        while q >= chances[k]:
+            q -= chances[k]
+            k += 1
+        literal = clauses[chosen][k]
+        v = abs(literal)
+        value[v - 1] ^= 1
+        leave(chosen)
+        for c, clause in enumerate(clauses):
+            if literal in clause and c in violated:
+                leave(c)
+        violated += [
+            c for c, clause in enumerate(clauses) if -literal in clause and not trues(clause)
+        ]
+        flipped.append(v)
+    return flipped, value

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -162,6 +163,22 @@ class Formula:
         )
 
     @classmethod
+    def from_file(cls, path: str | Path) -> Self:
+        """Read a DIMACS CNF or WCNF file, also compressed (.gz, .xz); see :mod:`hardscape.maxsat.formats`.
+
+        Every clause of a CNF file is soft with weight 1.
+
+        Raises
+        ------
+        FormatError
+            If the file is missing, unreadable or malformed; with path and line.
+        """
+        from hardscape.maxsat.formats import read
+
+        found = read(path)
+        return cls(found.num_variables, found.literals, found.offsets, found.weights, found.hard)
+
+    @classmethod
     def from_pysat(cls, formula: Any) -> Self:
         """Take over a formula of python-sat.
 
@@ -190,6 +207,18 @@ class Formula:
             )
         count = max(int(getattr(formula, "nv", 0)), _largest(clauses), _largest(hard))
         return cls.from_clauses(clauses, weights, hard=hard, num_variables=count)
+
+    def to_file(self, path: str | Path) -> None:
+        """Write the formula: .cnf (only soft clauses of weight 1) or .wcnf, also .gz and .xz.
+
+        Raises
+        ------
+        InputError
+            If the format cannot hold the formula, the suffix is unknown, or the file cannot be written.
+        """
+        from hardscape.maxsat.formats import write
+
+        write(self, path)
 
     @property
     def num_clauses(self) -> int:

@@ -16,6 +16,12 @@ void bind_exact(nb::module_& module);
 void bind_kernel(nb::module_& module);
 }  // namespace hardscape::ising
 
+namespace hardscape::maxsat {
+void bind_parse(nb::module_& module);
+void bind_presolve(nb::module_& module);
+void bind_walk(nb::module_& module);
+}  // namespace hardscape::maxsat
+
 namespace hardscape::permanents {
 void bind_exact(nb::module_& module);
 void bind_glynn(nb::module_& module);
@@ -56,6 +62,9 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::ising::bind_density(module);
   hardscape::ising::bind_exact(module);
   hardscape::ising::bind_kernel(module);
+  hardscape::maxsat::bind_parse(module);
+  hardscape::maxsat::bind_presolve(module);
+  hardscape::maxsat::bind_walk(module);
   hardscape::permanents::bind_exact(module);
   hardscape::permanents::bind_glynn(module);
   hardscape::permanents::bind_repeated(module);

@@ -1,0 +1,214 @@
+// DIMACS CNF and WCNF text, before and since 2022, in one pass over the bytes.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "native/arrays.hpp"
+
+namespace hardscape::maxsat {
+namespace {
+
+constexpr std::uint64_t kMaxWeight = (std::uint64_t{1} << 63) - 1;
+constexpr std::uint64_t kMaxVariable = (std::uint64_t{1} << 31) - 1;
+
+struct Fault {
+  std::size_t line;  // 0: the file as a whole
+  std::string reason;
+};
+
+std::string quoted(std::string_view token) {
+  std::string text = "'";
+  for (char c : token.substr(0, 40)) text += c >= 32 && c < 127 && c != '\'' && c != '\\' ? c : '?';
+  return text + (token.size() > 40 ? "...'" : "'");
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : rest_(text) {}
+
+  std::vector<std::int32_t> literals;
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int64_t> weights;
+  std::vector<std::uint8_t> hard;
+  std::vector<std::string> warnings;
+  std::uint64_t variables = 0;
+
+  void parse() {
+    bool any = false;
+    while (next_line()) {
+      std::string_view token = next_token();
+      if (token.empty() || token[0] == 'c') continue;
+      if (token == "%") break;  // the end of SATLIB's files
+      if (token == "p") {
+        if (any) throw Fault{line_, "a header 'p ...' after the first clause or header"};
+        header();
+      } else {
+        clauses(token);
+      }
+      any = true;
+    }
+    if (!any) throw Fault{0, "holds neither a header 'p cnf', 'p wcnf' nor clauses"};
+    if (open_) throw Fault{line_, "the file ends inside a clause; 0 ends a clause"};
+    if (header_line_ && declared_clauses_ != weights.size())
+      warn("announces " + std::to_string(declared_clauses_) + " clauses, and the file has " +
+           std::to_string(weights.size()));
+    if (header_line_ && largest_ > declared_)
+      warn("announces " + std::to_string(declared_) + " variables, and the largest literal is of " +
+           std::to_string(largest_));
+    variables = largest_ > declared_ ? largest_ : declared_;
+  }
+
+ private:
+  enum class Kind { kNew, kOld, kCnf };
+
+  bool next_line() {
+    if (rest_.empty()) return false;
+    const std::size_t end = rest_.find('\n');
+    text_ = rest_.substr(0, end);
+    rest_ = end == std::string_view::npos ? std::string_view{} : rest_.substr(end + 1);
+    ++line_;
+    return true;
+  }
+
+  std::string_view next_token() {
+    std::size_t i = 0;
+    while (i < text_.size() && is_space(text_[i])) ++i;
+    std::size_t j = i;
+    while (j < text_.size() && !is_space(text_[j])) ++j;
+    const std::string_view token = text_.substr(i, j - i);
+    text_ = text_.substr(j);
+    return token;
+  }
+
+  static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v'; }
+
+  // Saturates at 2^64 - 1.
+  std::uint64_t natural(std::string_view token, const char* what) const {
+    std::uint64_t value = 0;
+    if (token.empty()) throw Fault{line_, std::string(what) + " is missing"};
+    for (char c : token) {
+      if (c < '0' || c > '9')
+        throw Fault{line_, std::string(what) + " is " + quoted(token) + "; digits are accepted"};
+      const std::uint64_t digit = c - '0';
+      value = value > (UINT64_MAX - digit) / 10 ? UINT64_MAX : value * 10 + digit;
+    }
+    return value;
+  }
+
+  void header() {
+    const std::string_view kind = next_token();
+    if (kind != "cnf" && kind != "wcnf")
+      throw Fault{line_, "header 'p " + std::string(kind.substr(0, 40)) +
+                             "'; 'p cnf' and 'p wcnf' are accepted"};
+    kind_ = kind == "cnf" ? Kind::kCnf : Kind::kOld;
+    header_line_ = line_;
+    declared_ = natural(next_token(), "the number of variables");
+    if (declared_ > kMaxVariable) throw Fault{line_, "announces more than 2147483647 variables"};
+    declared_clauses_ = natural(next_token(), "the number of clauses");
+    const std::string_view top = next_token();
+    if (!top.empty() && kind_ == Kind::kOld) {
+      top_ = natural(top, "the weight of hard clauses");
+      has_top_ = true;
+    }
+    const std::string_view more = kind_ == Kind::kCnf ? top : next_token();
+    if (!more.empty()) throw Fault{line_, "header goes on with " + quoted(more)};
+  }
+
+  void clauses(std::string_view token) {
+    for (; !token.empty(); token = next_token()) {
+      if (!open_) {
+        if (ended_on_ == line_ && kind_ != Kind::kCnf)
+          throw Fault{line_, "goes on with " + quoted(token) +
+                                 " after the 0 that ends the clause; one clause stands on a line"};
+        begin(token);
+        if (kind_ != Kind::kCnf) continue;
+      }
+      literal(token);
+    }
+    if (open_ && kind_ == Kind::kNew) throw Fault{line_, "the clause does not end with 0"};
+  }
+
+  void begin(std::string_view token) {
+    open_ = true;
+    if (kind_ == Kind::kCnf || (kind_ == Kind::kNew && token == "h")) {
+      weights.push_back(kind_ == Kind::kCnf);
+      hard.push_back(kind_ != Kind::kCnf);
+      return;
+    }
+    if (!header_line_ && weights.empty() && (token[0] < '0' || token[0] > '9'))
+      throw Fault{line_, "starts with " + quoted(token) +
+                             "; a header 'p cnf' or 'p wcnf', or clauses of a WCNF file with 'h' "
+                             "or a weight first, are accepted"};
+    const std::uint64_t weight = natural(token, "the weight");
+    const bool firm = has_top_ && weight >= top_ && weight > 0;
+    if (!firm && (weight == 0 || weight > kMaxWeight))
+      throw Fault{line_,
+                  "the weight is " + quoted(token) + "; 1 to 9223372036854775807 is accepted"};
+    weights.push_back(firm ? 0 : static_cast<std::int64_t>(weight));
+    hard.push_back(firm);
+  }
+
+  void literal(std::string_view token) {
+    const bool negative = token[0] == '-';
+    const std::uint64_t variable = natural(token.substr(negative), "the literal");
+    if (variable == 0) {
+      if (negative) throw Fault{line_, "the literal is '-0'"};
+      offsets.push_back(static_cast<std::int64_t>(literals.size()));
+      open_ = false;
+      ended_on_ = line_;
+      return;
+    }
+    if (variable > kMaxVariable)
+      throw Fault{line_,
+                  "the literal is " + quoted(token) + "; variables up to 2147483647 are accepted"};
+    if (variable > largest_) largest_ = variable;
+    const auto value = static_cast<std::int32_t>(variable);
+    literals.push_back(negative ? -value : value);
+  }
+
+  void warn(const std::string& what) {
+    warnings.push_back(std::to_string(header_line_) + ": the header " + what);
+  }
+
+  std::string_view rest_, text_;
+  std::size_t line_ = 0, header_line_ = 0, ended_on_ = 0;
+  Kind kind_ = Kind::kNew;
+  bool open_ = false, has_top_ = false;
+  std::uint64_t declared_ = 0, declared_clauses_ = 0, largest_ = 0, top_ = 0;
+};
+
+// (line, reason) of the first fault, or (variables, literals, offsets, weights, hard, warnings).
+nb::tuple parse(nb::bytes data) {
+  Parser parser(std::string_view(data.c_str(), data.size()));
+  Fault fault{0, ""};
+  bool failed = false;
+  {
+    nb::gil_scoped_release release;
+    try {
+      parser.parse();
+    } catch (const Fault& found) {
+      fault = found;
+      failed = true;
+    }
+  }
+  if (failed) return nb::make_tuple(fault.line, fault.reason);
+  const std::size_t nnz = parser.literals.size(), m = parser.weights.size();
+  return nb::make_tuple(parser.variables, to_numpy(std::move(parser.literals), {nnz}),
+                        to_numpy(std::move(parser.offsets), {m + 1}),
+                        to_numpy(std::move(parser.weights), {m}),
+                        to_numpy(std::move(parser.hard), {m}), parser.warnings);
+}
+
+}  // namespace
+
+void bind_parse(nb::module_& module) {
+  module.def("parse_wcnf", &parse, nb::arg("data"),
+             "Clauses of a CNF or WCNF file, or (line, reason) where it is malformed.");
+}
+
+}  // namespace hardscape::maxsat

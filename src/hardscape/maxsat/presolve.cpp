@@ -1,0 +1,258 @@
+// Presolve: what follows from hard units and from literals whose negation never occurs, repeated
+// clauses merged, opposite soft units cancelled. Every assignment of what is left costs a constant
+// more in the whole formula.
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "native/arrays.hpp"
+
+namespace hardscape::maxsat {
+namespace {
+
+constexpr std::uint64_t kMaxWeight = (std::uint64_t{1} << 63) - 1;
+constexpr std::int8_t kOpen = -1;
+
+class Presolve {
+ public:
+  Presolve(std::uint32_t variables, const std::int32_t* literals, const std::int64_t* offsets,
+           const std::int64_t* weights, const std::uint8_t* hard, std::size_t clauses)
+      : fixed(variables, kOpen), occurring_(2 * std::size_t{variables}) {
+    std::vector<std::uint32_t> clause;
+    start_.push_back(0);
+    for (std::size_t c = 0; c < clauses; ++c) {
+      clause.clear();
+      for (std::int64_t i = offsets[c]; i < offsets[c + 1]; ++i)
+        clause.push_back(literals[i] > 0 ? 2u * (literals[i] - 1) : 2u * (-literals[i] - 1) + 1);
+      std::sort(clause.begin(), clause.end());
+      clause.erase(std::unique(clause.begin(), clause.end()), clause.end());
+      bool always = false;
+      for (std::size_t i = 1; i < clause.size(); ++i) always |= (clause[i] ^ clause[i - 1]) == 1;
+      if (always) continue;
+      literal_.insert(literal_.end(), clause.begin(), clause.end());
+      start_.push_back(literal_.size());
+      weight_.push_back(static_cast<std::uint64_t>(weights[c]));
+      hard_.push_back(hard[c]);
+    }
+    index();
+  }
+
+  std::vector<std::int8_t> fixed;  // value of each variable, or kOpen
+  bool unsatisfiable = false;
+  unsigned __int128 constant = 0;
+
+  void run() {
+    for (std::uint32_t c = 0; c < size_.size() && !unsatisfiable; ++c) settle(c);
+    purify();
+    if (unsatisfiable) return;
+    merging_ = true;  // clauses are compared by their open literals, so none may be assigned
+    merge();
+    cancel_units();
+    merging_ = false;
+    purify();
+  }
+
+  // What is left, variables renumbered from 1 in their order.
+  void collect(std::vector<std::int32_t>& original, std::vector<std::int32_t>& literals,
+               std::vector<std::int64_t>& offsets, std::vector<std::int64_t>& weights,
+               std::vector<std::uint8_t>& hard) const {
+    std::vector<std::int32_t> number(fixed.size());
+    for (std::size_t v = 0; v < fixed.size(); ++v) {
+      if (fixed[v] != kOpen || occurring_[2 * v] + occurring_[2 * v + 1] == 0) continue;
+      original.push_back(static_cast<std::int32_t>(v) + 1);
+      number[v] = static_cast<std::int32_t>(original.size());
+    }
+    offsets.push_back(0);
+    for (std::uint32_t c = 0; c < size_.size(); ++c) {
+      if (!alive_[c]) continue;
+      for (std::size_t i = start_[c]; i < start_[c + 1]; ++i) {
+        const std::uint32_t l = literal_[i];
+        if (fixed[l >> 1] == kOpen) literals.push_back(l & 1 ? -number[l >> 1] : number[l >> 1]);
+      }
+      offsets.push_back(static_cast<std::int64_t>(literals.size()));
+      weights.push_back(static_cast<std::int64_t>(weight_[c]));
+      hard.push_back(hard_[c]);
+    }
+  }
+
+ private:
+  void index() {
+    const std::size_t m = weight_.size();
+    alive_.assign(m, 1);
+    size_.resize(m);
+    first_.assign(occurring_.size() + 1, 0);
+    for (std::uint32_t l : literal_) ++occurring_[l];
+    for (std::size_t l = 0; l < occurring_.size(); ++l) first_[l + 1] = first_[l] + occurring_[l];
+    occurrence_.resize(literal_.size());
+    std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
+    for (std::uint32_t c = 0; c < m; ++c) {
+      size_[c] = static_cast<std::uint32_t>(start_[c + 1] - start_[c]);
+      for (std::size_t i = start_[c]; i < start_[c + 1]; ++i) occurrence_[next[literal_[i]]++] = c;
+    }
+  }
+
+  void assign(std::uint32_t l) {
+    fixed[l >> 1] = !(l & 1);
+    queue_.push_back(l);
+  }
+
+  // Acts on a clause of no literals, and on a hard one of one.
+  void settle(std::uint32_t c) {
+    if (size_[c] == 0) {
+      if (hard_[c])
+        unsatisfiable = true;
+      else
+        constant += weight_[c];
+      alive_[c] = 0;
+    } else if (size_[c] == 1 && hard_[c]) {
+      for (std::size_t i = start_[c]; i < start_[c + 1]; ++i)
+        if (fixed[literal_[i] >> 1] == kOpen) return assign(literal_[i]);
+      // Its last literal is assigned and waits in the queue: false if nothing satisfies the clause.
+    }
+  }
+
+  // Makes a literal true that occurs only as it is.
+  void look_at(std::uint32_t l) {
+    if (fixed[l >> 1] == kOpen && occurring_[l] > 0 && occurring_[l ^ 1] == 0) assign(l);
+  }
+
+  void purify() {
+    for (std::uint32_t l = 0; l < occurring_.size(); ++l) look_at(l);
+    drain();
+  }
+
+  void remove(std::uint32_t c) {
+    alive_[c] = 0;
+    for (std::size_t i = start_[c]; i < start_[c + 1]; ++i)
+      if (--occurring_[literal_[i]] == 0 && !merging_) look_at(literal_[i] ^ 1);
+  }
+
+  void drain() {
+    while (!queue_.empty() && !unsatisfiable) {
+      const std::uint32_t l = queue_.back();
+      queue_.pop_back();
+      for (std::size_t i = first_[l]; i < first_[l + 1]; ++i)
+        if (alive_[occurrence_[i]]) remove(occurrence_[i]);
+      for (std::size_t i = first_[l ^ 1]; i < first_[(l ^ 1) + 1] && !unsatisfiable; ++i) {
+        const std::uint32_t c = occurrence_[i];
+        if (!alive_[c]) continue;
+        --size_[c];
+        settle(c);
+      }
+    }
+  }
+
+  // Live literals of a clause, in order.
+  void live(std::uint32_t c, std::vector<std::uint32_t>& out) const {
+    out.clear();
+    for (std::size_t i = start_[c]; i < start_[c + 1]; ++i)
+      if (fixed[literal_[i] >> 1] == kOpen) out.push_back(literal_[i]);
+  }
+
+  void merge() {
+    std::vector<std::uint64_t> key(size_.size());
+    std::vector<std::uint32_t> order;
+    std::vector<std::uint32_t> a, b;
+    for (std::uint32_t c = 0; c < size_.size(); ++c) {
+      if (!alive_[c]) continue;
+      live(c, a);
+      for (std::uint32_t l : a) key[c] = (key[c] ^ l) * 0x9e3779b97f4a7c15ull + (key[c] >> 29);
+      order.push_back(c);
+    }
+    std::sort(order.begin(), order.end(), [&](std::uint32_t x, std::uint32_t y) {
+      return key[x] != key[y] ? key[x] < key[y] : x < y;
+    });
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const std::uint32_t c = order[i];
+      if (!alive_[c]) continue;
+      live(c, a);
+      for (std::size_t j = i + 1; j < order.size() && key[order[j]] == key[c] && alive_[c]; ++j) {
+        const std::uint32_t d = order[j];
+        if (!alive_[d]) continue;
+        live(d, b);
+        if (a == b) unite(c, d);
+      }
+    }
+  }
+
+  // Two clauses of the same literals, c < d.
+  void unite(std::uint32_t c, std::uint32_t d) {
+    if (hard_[c]) return remove(d);
+    if (hard_[d]) return remove(c);
+    if (weight_[c] + weight_[d] > kMaxWeight) return;
+    weight_[c] += weight_[d];
+    remove(d);
+  }
+
+  // Of x and not x one is always false.
+  void cancel_units() {
+    std::vector<std::uint32_t> unit(occurring_.size(), UINT32_MAX), a;
+    for (std::uint32_t c = 0; c < size_.size(); ++c) {
+      if (!alive_[c] || size_[c] != 1 || hard_[c]) continue;
+      live(c, a);
+      if (a.empty()) continue;
+      const std::uint32_t other = unit[a[0] ^ 1];
+      if (other == UINT32_MAX || !alive_[other]) {
+        unit[a[0]] = c;
+        continue;
+      }
+      const std::uint64_t both = std::min(weight_[c], weight_[other]);
+      constant += both;
+      weight_[c] -= both;
+      weight_[other] -= both;
+      if (weight_[other] == 0) remove(other);
+      if (weight_[c] == 0)
+        remove(c);
+      else
+        unit[a[0]] = c;
+    }
+  }
+
+  std::vector<std::uint32_t> literal_, size_, occurring_, occurrence_, queue_;
+  std::vector<std::size_t> start_, first_;
+  std::vector<std::uint64_t> weight_;
+  std::vector<std::uint8_t> hard_, alive_;
+  bool merging_ = false;
+};
+
+// (unsatisfiable, constant high, constant low, fixed, original, literals, offsets, weights, hard).
+nb::tuple presolve(std::uint32_t variables, Vector<std::int32_t> literals,
+                   Vector<std::int64_t> offsets, Vector<std::int64_t> weights,
+                   Vector<std::uint8_t> hard) {
+  std::vector<std::int32_t> original, left;
+  std::vector<std::int64_t> starts, costs;
+  std::vector<std::uint8_t> firm;
+  std::vector<std::int8_t> fixed;
+  bool unsatisfiable = false;
+  unsigned __int128 constant = 0;
+  {
+    nb::gil_scoped_release release;
+    Presolve work(variables, literals.data(), offsets.data(), weights.data(), hard.data(),
+                  weights.shape(0));
+    work.run();
+    unsatisfiable = work.unsatisfiable;
+    constant = work.constant;
+    if (!unsatisfiable) work.collect(original, left, starts, costs, firm);
+    fixed = std::move(work.fixed);
+  }
+  const std::size_t n = fixed.size(), r = original.size(), nnz = left.size(), m = costs.size();
+  const std::size_t ends = starts.size();
+  return nb::make_tuple(unsatisfiable, static_cast<std::uint64_t>(constant >> 64),
+                        static_cast<std::uint64_t>(constant), to_numpy(std::move(fixed), {n}),
+                        to_numpy(std::move(original), {r}), to_numpy(std::move(left), {nnz}),
+                        to_numpy(std::move(starts), {ends}), to_numpy(std::move(costs), {m}),
+                        to_numpy(std::move(firm), {m}));
+}
+
+}  // namespace
+
+void bind_presolve(nb::module_& module) {
+  module.def("presolve_maxsat", &presolve, nb::arg("num_variables"), nb::arg("literals"),
+             nb::arg("offsets"), nb::arg("weights"), nb::arg("hard"),
+             "What is left of a formula, and what every assignment of it costs besides.");
+}
+
+}  // namespace hardscape::maxsat

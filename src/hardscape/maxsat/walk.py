@@ -1,0 +1,44 @@
+"""The focused random walk for formulas without weights: probSAT."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["break_weights"]
+
+#: Weights are integers, the largest of them this; three of them fit 32 bits.
+_SCALE = 2**27
+#: Base of the exponential weight for clauses of 4, 5, 6, and 7 or more literals.
+_BASES = (3.0, 3.7, 5.0, 5.4)
+#: Offset and exponent of the polynomial weight for clauses of up to 3 literals.
+_OFFSET, _EXPONENT = 0.9, 2.06
+#: Break counts that have a weight of their own.
+_COUNTS = 256
+
+
+def break_weights(longest: float) -> NDArray[np.uint32]:
+    r"""How likely a variable is to be flipped, by the number of clauses that the flip would violate.
+
+    Parameters
+    ----------
+    longest : float
+        Typical number of literals of a clause.
+
+    Returns
+    -------
+    uint32, shape (256,)
+        Proportional to :math:`(0.9 + b)^{-2.06}` up to 3 literals and to :math:`c_k^{-b}` above, at
+        least 1; the last is for all larger b.
+
+    Notes
+    -----
+    The functions and constants of probSAT (A. Balint and U. Schoening, SAT 2012, LNCS 7317, 16).
+    """
+    b = np.arange(_COUNTS, dtype=np.float64)
+    if longest <= 3.5:
+        weight = (1 + b / _OFFSET) ** -_EXPONENT
+    else:
+        base = _BASES[min(round(longest) - 4, len(_BASES) - 1)]
+        weight = base**-b
+    return np.maximum(1, np.rint(_SCALE * weight)).astype(np.uint32)

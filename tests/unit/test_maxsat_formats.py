@@ -1,0 +1,175 @@
+"""Files of formulas: both generations of WCNF, CNF as SATLIB has it, and refusals with their line."""
+
+import gzip
+import lzma
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pysat.formula import WCNF
+
+from hardscape.errors import FormatError, InputError
+from hardscape.maxsat import Formula
+from hardscape.maxsat.formats import FormatWarning
+from helpers.maxsat_strategies import formulas
+
+SATLIB = Path(__file__).resolve().parents[3] / "shared" / "data" / "satlib"
+
+
+def written(tmp_path, content, name="f.wcnf"):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def as_lists(formula):
+    literals, offsets = formula.literals.tolist(), formula.offsets.tolist()
+    return [
+        ("h" if firm else weight, literals[a:b])
+        for a, b, firm, weight in zip(
+            offsets, offsets[1:], formula.hard.tolist(), formula.weights.tolist(), strict=False
+        )
+    ]
+
+
+GOOD = {
+    "cnf": ("p cnf 3 2\n1 -2 0\n3 0\n", 3, [(1, [1, -2]), (1, [3])]),
+    "cnf over lines, comments inside": (
+        "c a\np cnf 3 3\n1\nc b\n -2 0 3\n0 -3\t1 0",
+        3,
+        [(1, [1, -2]), (1, [3]), (1, [-3, 1])],
+    ),
+    "cnf satlib tail": ("p cnf 2 1\n 1 2 0\n%\n0\n\n", 2, [(1, [1, 2])]),
+    "cnf empty clause, repeated literals, tautology": (
+        "p cnf 2 3\n0\n1 1 0\n2 -2 0\n",
+        2,
+        [(1, []), (1, [1, 1]), (1, [2, -2])],
+    ),
+    "cnf nothing": ("p cnf 4 0\n", 4, []),
+    "windows line ends": ("p cnf 2 1\r\n1 2 0\r\n", 2, [(1, [1, 2])]),
+    "old": ("p wcnf 3 3 10\n10 1 0\n4 -2 3 0\n9 0\n", 3, [("h", [1]), (4, [-2, 3]), (9, [])]),
+    "old without top": ("p wcnf 2 2\n10 1 0\n4 -2 0\n", 2, [(10, [1]), (4, [-2])]),
+    "old, top beyond 64 bits": (
+        "p wcnf 1 2 18446744073709551616\n18446744073709551616 1 0\n3 -1 0\n",
+        1,
+        [("h", [1]), (3, [-1])],
+    ),
+    "old over lines": ("p wcnf 2 1 9\n4\n1\n2 0\n", 2, [(4, [1, 2])]),
+    "new": ("c x\nh 1 2 0\n5 -1 0\nh 0\n7 0\n", 2, [("h", [1, 2]), (5, [-1]), ("h", []), (7, [])]),
+    "new, largest weight": ("9223372036854775807 1 0\n", 1, [(2**63 - 1, [1])]),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_read(name, tmp_path):
+    text, variables, clauses = GOOD[name]
+    formula = Formula.from_file(written(tmp_path, text))
+    assert formula.num_variables == variables
+    assert as_lists(formula) == clauses
+
+
+BAD = {
+    "empty": ("", None),
+    "comments alone": ("c x\n", None),
+    "other kind": ('{"a": 1}\n', 1),
+    "qubo": ("0 0 1.5\n", 1),
+    "binary": (bytes(range(1, 256)), None),
+    "header word": ("p sat 3 2\n1 0\n", 1),
+    "header number": ("p cnf x 2\n", 1),
+    "header short": ("c\np cnf 3\n", 2),
+    "header long": ("p cnf 3 2 7\n", 1),
+    "header twice": ("p cnf 1 1\n1 0\np cnf 1 1\n", 3),
+    "too many variables": ("p cnf 2147483648 0\n", 1),
+    "literal": ("p cnf 2 1\n1 2x 0\n", 2),
+    "literal float": ("p cnf 2 1\n1 2.0 0\n", 2),
+    "minus zero": ("p cnf 2 1\n1 -0\n", 2),
+    "literal large": ("p cnf 2 1\n1 2147483648 0\n", 2),
+    "cut off": ("p cnf 2 1\n1 2\n", 2),
+    "cut off new": ("h 1 0\n3 1", 2),
+    "new over lines": ("3 1\n2 0\n", 1),
+    "zero inside": ("3 1 0 2 0\n", 1),
+    "weight zero": ("h 1 0\n0 1 0\n", 2),
+    "weight negative": ("h 1 0\n-3 1 0\n", 2),
+    "weight large": ("9223372036854775808 1 0\n", 1),
+    "weight float": ("p wcnf 1 1 9\n1.5 1 0\n", 2),
+    "weight zero, top zero": ("p wcnf 1 1 0\n0 1 0\n", 2),
+    "h in the old format": ("p wcnf 1 1 9\nh 1 0\n", 2),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_refused(name, tmp_path):
+    text, line = BAD[name]
+    with pytest.raises(FormatError) as caught:
+        Formula.from_file(written(tmp_path, text))
+    assert caught.value.line == line or (name == "binary" and caught.value.line)
+
+
+def test_missing_damaged_and_no_path(tmp_path):
+    for path in (tmp_path / "none.cnf", tmp_path):
+        with pytest.raises(FormatError):
+            Formula.from_file(path)
+    cut = gzip.compress(b"p cnf 1 1\n1 0\n" * 100)[:-12]
+    for name in ("a.cnf.gz", "a.cnf.xz"):
+        with pytest.raises(FormatError):
+            Formula.from_file(written(tmp_path, cut, name))
+    with pytest.raises(InputError):
+        Formula.from_file(3)
+
+
+@pytest.mark.parametrize("header", ["p cnf 3 5", "p cnf 1 2"])
+def test_a_wrong_header_warns_and_the_clauses_count(header, tmp_path):
+    path = written(tmp_path, f"c x\n{header}\n1 -2 0\n3 0\n")
+    with pytest.warns(FormatWarning, match=":2: "):
+        formula = Formula.from_file(path)
+    assert (formula.num_variables, formula.num_clauses) == (3, 2)
+
+
+def test_compressed(tmp_path):
+    text = b"h 1 0\n3 -1 2 0\n"
+    for name, data in (("f.wcnf.gz", gzip.compress(text)), ("f.wcnf.XZ", lzma.compress(text))):
+        assert Formula.from_file(written(tmp_path, data, name)).num_clauses == 2
+
+
+@settings(max_examples=40)
+@given(formulas(max_weight=2**63 - 1), st.sampled_from(["f.wcnf", "f.wcnf.gz", "f.wcnf.xz"]))
+def test_round_trip(tmp_path_factory, lists, name):
+    path = tmp_path_factory.mktemp("round") / name
+    formula = lists.formula()
+    if formula.num_clauses == 0:
+        return
+    formula.to_file(path)
+    again = Formula.from_file(path)
+    assert as_lists(again) == as_lists(formula)
+    if name == "f.wcnf":
+        peer = WCNF(from_file=str(path))
+        assert (peer.hard, peer.soft, peer.wght) == (lists.hard, lists.soft, lists.weights)
+
+
+def test_round_trip_cnf(tmp_path):
+    formula = Formula.from_clauses([[1, -3], [], [2]], num_variables=9)
+    formula.to_file(tmp_path / "f.cnf")
+    again = Formula.from_file(tmp_path / "f.cnf")
+    assert again.digest() == formula.digest()
+
+
+def test_refused_writes(tmp_path):
+    weighted = Formula.from_clauses([[1]], [2])
+    kept = written(tmp_path, "p cnf 1 1\n1 0\n", "f.cnf")
+    for path in (kept, tmp_path / "f.txt", tmp_path / "none" / "f.wcnf", tmp_path):
+        with pytest.raises(InputError):
+            weighted.to_file(path)
+    assert kept.read_text() == "p cnf 1 1\n1 0\n"
+    assert [x.name for x in tmp_path.iterdir()] == ["f.cnf"]
+
+
+@pytest.mark.skipif(not SATLIB.is_dir(), reason="the SATLIB files are not here")
+def test_satlib():
+    for path in sorted(SATLIB.glob("*.cnf")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            formula = Formula.from_file(path)
+        assert formula.num_variables == int(path.name[2:5])
+        assert set(formula.offsets[1:] - formula.offsets[:-1]) == {3}

@@ -1,0 +1,97 @@
+"""The focused random walk against a plain one, step by step."""
+
+import numpy as np
+import pytest
+
+from hardscape import native
+from hardscape.maxsat import Formula
+from hardscape.maxsat.walk import break_weights
+from helpers import maxsat_oracle as oracle
+
+
+def random_clauses(n, m, sizes, seed):
+    rng = np.random.default_rng(seed)
+    clauses = []
+    for _ in range(m):
+        chosen = rng.choice(n, rng.choice(sizes), replace=False) + 1
+        clauses.append([int(x) for x in chosen * rng.choice([-1, 1], len(chosen))])
+    return clauses
+
+
+def walk_of(n, clauses, seed, stream, weights=None, initial=None):
+    f = Formula.from_clauses(clauses, num_variables=n)
+    weights = break_weights(3) if weights is None else weights
+    return native.core().Walk(n, f.literals, f.offsets, weights, seed, stream, initial)
+
+
+STOP = np.zeros(1, dtype=np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "sizes"), [(12, 80, [3]), (30, 140, [1, 2, 3, 5]), (9, 60, [7]), (40, 168, [3])]
+)
+@pytest.mark.parametrize("stream", [0, 5])
+def test_trajectory(n, m, sizes, stream):
+    clauses = random_clauses(n, m, sizes, n)
+    weights = break_weights(max(sizes))
+    flipped, value = oracle.walk(n, clauses, weights, 2**64 - 3, stream, 60)
+    walk = walk_of(n, clauses, 2**64 - 3, stream, weights)
+    least = []
+    for _ in flipped:
+        assert walk.run(1, 0, STOP) == 1
+        least.append(walk.cost)
+    assert walk.cost == sum(not oracle.holds(c, value) for c in clauses)
+    assert walk.best_cost <= min(least)
+    best = walk.best().tolist()
+    assert sum(not oracle.holds(c, best) for c in clauses) == walk.best_cost
+
+
+def test_large_indices_take_the_same_way():
+    """Formulas too large for 16-bit indices: the same clauses on variables far apart."""
+    small = random_clauses(50, 200, [3], 1)
+    spread = [[x * 1000 for x in clause] for clause in small]
+    b = walk_of(50_000, spread, 3, 0, initial=np.zeros(50_000, np.uint8))
+    a = walk_of(50, small, 3, 0, initial=np.zeros(50, np.uint8))
+    for _ in range(50):
+        assert a.run(10, 0, STOP) == b.run(10, 0, STOP)
+        assert (a.cost, a.best_cost) == (b.cost, b.best_cost)
+    assert (b.best()[999::1000] == a.best()).all()
+
+
+def test_cut_into_pieces_it_is_the_same_walk():
+    clauses = random_clauses(100, 430, [3], 4)
+    whole, pieces = walk_of(100, clauses, 1, 2), walk_of(100, clauses, 1, 2)
+    done = whole.run(30_000, 0, STOP)
+    assert done == sum(pieces.run(n, 0, STOP) for n in (1, 2047, 2048, 2049, 5, 23_850))
+    assert (whole.best() == pieces.best()).all()
+    assert whole.cost == pieces.cost
+
+
+def test_best_survives_long_wandering():
+    clauses = random_clauses(20, 200, [3], 5)
+    walk = walk_of(20, clauses, 1, 0)
+    walk.run(200_000, 0, STOP)
+    best = walk.best().tolist()
+    assert sum(not oracle.holds(c, best) for c in clauses) == walk.best_cost
+    assert walk.best_cost < walk.cost
+
+
+def test_it_stops():
+    clauses = random_clauses(50, 400, [3], 6)
+    assert walk_of(50, clauses, 1, 0).run(10**9, 0, np.ones(1, dtype=np.uint8)) == 0
+    walk = walk_of(50, clauses, 1, 0)
+    walk.run(10**6, 20, STOP)
+    assert walk.best_cost <= 20
+    assert walk_of(3, [], 1, 0).run(100, 0, STOP) == 0
+
+
+def test_weights_fall_with_the_break_count():
+    for longest in (2, 3, 4, 5, 6, 7, 30):
+        weights = break_weights(longest).astype(np.int64)
+        assert weights.shape == (256,)
+        assert weights[0] < 2**28
+        assert (np.diff(weights) <= 0).all()
+        assert weights[-1] >= 1
+    three = break_weights(3).astype(float)
+    assert three[0] / three[2] == pytest.approx((0.9 / 2.9) ** -2.06, rel=1e-6)
+    assert break_weights(5)[0] / break_weights(5)[1] == pytest.approx(3.7, rel=1e-6)
