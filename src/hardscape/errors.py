@@ -20,6 +20,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "MissingDependencyError",
+    "NotConverged",
     "SimdError",
 ]
 
@@ -97,6 +98,23 @@ class MissingDependencyError(HardscapeError, ImportError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.package, self.extra, self.purpose)
+
+
+class NotConverged(HardscapeError):  # noqa: N818
+    """An iteration ended before its tolerance was reached; the message says how far it came.
+
+    Attributes
+    ----------
+    result
+        The best result so far, in the form that the function returns.
+    """
+
+    def __init__(self, message: str, result: Any = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.result)
 
 
 class Interrupted(HardscapeError, KeyboardInterrupt):  # noqa: N818

@@ -9,6 +9,10 @@
 
 namespace nb = nanobind;
 
+namespace hardscape::gauge {
+void bind_lattice(nb::module_& module);
+}  // namespace hardscape::gauge
+
 namespace hardscape::ising {
 void bind_anneal(nb::module_& module);
 void bind_density(nb::module_& module);
@@ -58,6 +62,7 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   nb::set_leak_warnings(false);
   module.def("supported_levels", &supported_levels,
              "Instruction-set levels that this processor runs, widest first.");
+  hardscape::gauge::bind_lattice(module);
   hardscape::ising::bind_anneal(module);
   hardscape::ising::bind_density(module);
   hardscape::ising::bind_exact(module);

@@ -1,0 +1,238 @@
+r"""Fixing a gauge: Landau, Coulomb, maximally Abelian.
+
+A transformation g(x) of SU(Nc) is sought that maximizes
+
+.. math::
+    F_g = \frac{1}{N_d N_c V} \sum_{x, \mu} \mathrm{Re\,tr}\,
+    g(x) U_\mu(x) g(x + \hat\mu)^\dagger
+
+over the directions of the gauge (Landau: all four, Coulomb: the three of space), or, for the
+maximally Abelian gauge, the mean of :math:`|(g U g^\dagger)_{jj}|^2`. The gauge violation is
+:math:`\theta = \mathrm{tr}\,\Delta \Delta^\dagger / N_c`, averaged over sites or at its largest, with
+:math:`\Delta = \sum_\mu [U_\mu(x) - U_\mu(x - \hat\mu)] - \mathrm{h.c.}` without its trace, and for the
+maximally Abelian gauge :math:`\Delta = \sum_\mu \sum_j [U_\mu(x) P_j U_\mu(x)^\dagger +
+U_\mu(x-\hat\mu)^\dagger P_j U_\mu(x-\hat\mu), P_j]`.
+
+M. Schröck and H. Vogt, PoS LATTICE2012, 187 (2012).
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from hardscape import engine
+from hardscape.arrays import array_namespace
+from hardscape.engine import Device, Progress, ProgressEvent
+from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
+from hardscape.gauge.field import GaugeField
+from hardscape.gauge.groups import check_seed
+from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision, Reduction
+from hardscape.gauge.result import GaugeFixResult, GribovCopies
+from hardscape.gauge.work import GaugeFixWork
+
+__all__ = ["fix"]
+
+
+def fix(
+    field: GaugeField | Any,
+    gauge: Gauge = "landau",
+    *,
+    method: MethodName = "auto",
+    theta: float = 1e-12,
+    reduction: Reduction = "mean",
+    per_slice: bool | None = None,
+    omega: float | None = None,
+    copies: int = 1,
+    precision: Precision = "double",
+    device: str | Device = "auto",
+    threads: int | None = None,
+    max_sweeps: int = 20000,
+    seed: int | None = None,
+    anisotropy: float = 1.0,
+    order: Literal[1, 2] = 1,
+    probability: float = 0.5,
+    annealing_sweeps: int = 150,
+    microcanonical: int = 3,
+    temperatures: tuple[float, float] = (1.4, 0.02),
+    strict: bool = True,
+    executor: Any = None,
+    checkpoint: Any = None,
+    time_limit: float | None = None,
+    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+) -> GaugeFixResult:
+    """Find the transformation that fixes a gauge. The field stays as it is.
+
+    Parameters
+    ----------
+    field : GaugeField, or links of shape (T, Z, Y, X, 4, Nc, Nc)
+        Nc = 2 or 3, complex64 or complex128, on the CPU or a GPU.
+    gauge : {"landau", "coulomb", "mag"}
+    method : str
+        "relaxation", "overrelaxation" and "stochastic" go through the SU(2) subgroups;
+        "matrix-overrelaxation" finds a site's maximum and overrelaxes the whole matrix, in about a
+        tenth of their sweeps; "annealing" comes first with heatbath sweeps at falling temperature, for
+        a larger functional; "fourier-cg" is the Fourier-accelerated conjugate gradient. "auto" anneals
+        if there are copies to choose from and then takes what is fastest.
+    theta : float
+        Gauge violation to reach.
+    reduction : {"mean", "max"}
+        Whether theta is the mean or the maximum over sites.
+    per_slice : bool, optional
+        Whether every timeslice must reach theta by itself; by default for Coulomb only.
+    omega : float, optional
+        Overrelaxation, from 1 to 2; by default 1.4 for "overrelaxation" and tuned on the way for
+        "matrix-overrelaxation".
+    copies : int
+        1 starts from the field as it is; more start from so many random gauge transformations and
+        give the converged one of largest functional.
+    precision : {"double", "single", "mixed"}
+        "mixed" sweeps in single precision as far as that goes, and then in double.
+    device : str or Device
+        "auto", "cpu", "cuda", "cuda:0" or "cuda:0,1".
+    threads : int, optional
+        CPU threads, by default all. The result is the same for any number.
+    max_sweeps : int
+        Sweeps after which a copy is given up.
+    seed : int, optional
+        From 0 to 2**64 - 1, by default drawn.
+    anisotropy : float
+        Weight of the links in t for Landau gauge.
+    order : {1, 2}
+        Order of the power in "overrelaxation".
+    probability : float
+        With which "stochastic" squares an update.
+    annealing_sweeps, microcanonical : int
+        Heatbath sweeps of "annealing", and microcanonical sweeps after each.
+    temperatures : (float, float)
+        First and last temperature of "annealing".
+    strict : bool
+        Whether a result that did not converge is an error.
+    executor, checkpoint, time_limit, progress
+        See :func:`hardscape.engine.run`; a unit is a copy.
+
+    Returns
+    -------
+    GaugeFixResult
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, a link is not in the group, or `theta` is below what the
+        precision can reach.
+    NotConverged
+        If no copy reached `theta` in `max_sweeps` sweeps or before the time limit, and `strict`; its
+        ``result`` is the best so far.
+    Interrupted
+        On Ctrl-C or SIGTERM; its ``result`` is the best so far, or None.
+
+    Notes
+    -----
+    A sweep costs about 3000 floating-point operations a site for SU(3). For one seed the result is
+    the same bit for bit for any number of threads; GPUs round differently in the last digits.
+
+    Examples
+    --------
+    >>> from hardscape.gauge import GaugeField, fix
+    >>> found = fix(GaugeField.random((4, 4, 4, 4), nc=2, seed=1), "landau", theta=1e-20, seed=1)
+    >>> found.converged, found.theta < 1e-20
+    (True, True)
+    """
+    began = time.perf_counter()
+    links = field if isinstance(field, GaugeField) else GaugeField(field)
+    options = FixOptions(
+        gauge=gauge,
+        method=method,
+        theta=float(theta),
+        reduction=reduction,
+        per_slice=gauge == "coulomb" if per_slice is None else bool(per_slice),
+        omega=omega,
+        precision=precision,
+        max_sweeps=max_sweeps,
+        anisotropy=float(anisotropy),
+        order=order,
+        probability=probability,
+        annealing_sweeps=annealing_sweeps,
+        microcanonical=microcanonical,
+        temperatures=temperatures,
+    )
+    if isinstance(copies, bool) or not isinstance(copies, int | np.integer) or copies < 1:
+        raise InputError(f"copies={copies!r}; an integer of at least 1 is accepted")
+    links.require_unitary()
+    seed = secrets.randbits(63) if seed is None else check_seed(seed)
+    devices = engine.resolve(device, threads=threads, big_enough=_pays_for_gpu(links, copies))
+    work = GaugeFixWork.build(links, options, int(copies), seed, devices, executor is not None)
+    outcome = engine.run(
+        work,
+        devices=devices,
+        executor=executor,
+        checkpoint=checkpoint,
+        time_limit=time_limit,
+        progress=progress,
+    )
+    if outcome.partial is None:
+        if outcome.signum:
+            raise Interrupted(outcome.signum)
+        raise BudgetError("the time limit came before the first sweep; allow more")
+    seconds = time.perf_counter() - began
+    result = _result(links, options, seed, devices, outcome.partial, seconds)
+    if outcome.signum:
+        raise Interrupted(outcome.signum, result)
+    if strict and not result.converged:
+        raise NotConverged(_shortfall(result, options), result)
+    return result
+
+
+def _pays_for_gpu(field: GaugeField, copies: int) -> bool:
+    return field.device == "cuda" or field.volume * copies >= 2**15
+
+
+def _result(
+    field: GaugeField,
+    options: FixOptions,
+    seed: int,
+    devices: tuple[Device, ...],
+    partial: Any,
+    seconds: float,
+) -> GaugeFixResult:
+    copies = GribovCopies(
+        partial["functional"], partial["theta"], partial["sweeps"], partial["converged"]
+    )
+    functional, theta_mean, theta_max = partial["slices"]
+    omega = float(partial["omega"][0])
+    spent = float(partial["spent"][1])
+    return GaugeFixResult(
+        g=array_namespace(field.links).asarray(partial["g"]),
+        gauge=options.gauge,
+        method=options.method,
+        precision=options.precision,
+        reduction=options.reduction,
+        functional=float(functional.mean()),
+        theta_mean=float(theta_mean.mean()),
+        theta_max=float(theta_max.max()),
+        slice_functional=functional,
+        slice_theta_mean=theta_mean,
+        slice_theta_max=theta_max,
+        converged=bool(copies.converged[copies.best]),
+        sweeps=int(copies.sweeps[copies.best]),
+        history=partial["history"],
+        copies=copies,
+        omega=None if np.isnan(omega) else omega,
+        site_updates_per_second=float(partial["spent"][0]) / spent if spent else 0.0,
+        seconds=seconds,
+        device=",".join(map(str, devices)),
+        seed=seed,
+        field=field,
+    )
+
+
+def _shortfall(result: GaugeFixResult, options: FixOptions) -> str:
+    best = result.copies.best
+    return (
+        f"theta={result.copies.theta[best]:.3g} after {result.sweeps} sweeps, {options.theta:g} was "
+        "asked for; more max_sweeps, another method or omega may reach it, strict=False returns it"
+    )

@@ -1,0 +1,148 @@
+// Where the sites of a periodic lattice lie in vector registers.
+//
+// The lattice is cut into equal blocks, one a lane, and lane l of vector v is the site of block l
+// at the local position that v stands for. A neighbour is the same lane of another vector, except
+// across a block's face, where lanes rotate. Vectors are ordered by colour: sites of one colour
+// have no neighbours among themselves, so they move at the same time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace hardscape::gauge {
+
+using Extents = std::array<int, 4>;  // x, y, z, t
+
+class Layout {
+ public:
+  // `directions` of x, y, z, t connect sites: 4, or 3 where each timeslice is by itself.
+  Layout(const Extents& extent, int directions, int lanes)
+      : extent_(extent), directions_(directions), lanes_(lanes), grid_(split(extent, lanes)) {
+    for (int mu = 0; mu < 4; ++mu) local_[mu] = extent[mu] / grid_[mu];
+    order();
+    connect();
+  }
+
+  // Whether blocks exist for so many lanes: a cut direction needs blocks of even extent, so that a
+  // vector has one colour.
+  static bool fits(const Extents& extent, int lanes) {
+    const Extents grid = split(extent, lanes);
+    return grid[0] * grid[1] * grid[2] * grid[3] == lanes;
+  }
+
+  int vectors() const { return static_cast<int>(position_.size()); }
+  int colors() const { return static_cast<int>(first_.size()) - 1; }
+  // Vectors first(c) up to first(c + 1) have colour c.
+  int first(int color) const { return first_[color]; }
+  int directions() const { return directions_; }
+  int slices() const { return extent_[3]; }
+  int slice_volume() const { return extent_[0] * extent_[1] * extent_[2]; }
+
+  // Vector of the neighbour of v: directions 0 to 3 ahead, 4 to 7 behind.
+  int neighbor(int v, int direction) const { return neighbor_[8 * v + direction]; }
+  // Its lanes, or null where they are in place.
+  const std::int32_t* lanes_of(int v, int direction) const {
+    return crosses_[8 * v + direction] ? &rotation_[direction * lanes_] : nullptr;
+  }
+  // Number of a site in the order t, z, y, x.
+  int site(int v, int lane) const {
+    const Extents at = global(position_[v], lane);
+    return ((at[3] * extent_[2] + at[2]) * extent_[1] + at[1]) * extent_[0] + at[0];
+  }
+  int slice(int v, int lane) const { return site(v, lane) / slice_volume(); }
+
+ private:
+  static Extents split(const Extents& extent, int lanes) {
+    Extents grid{1, 1, 1, 1};
+    for (int done = 1; done < lanes; done *= 2) {
+      int best = -1;
+      for (int mu = 3; mu >= 0; --mu) {  // time last: timeslices may rest one by one
+        if (extent[mu] % (4 * grid[mu])) continue;
+        if (best < 0 || best == 3 || extent[mu] / grid[mu] >= extent[best] / grid[best]) best = mu;
+      }
+      if (best < 0) break;
+      grid[best] *= 2;
+    }
+    return grid;
+  }
+
+  static Extents unpack(int index, const Extents& size) {
+    Extents at;
+    for (int mu = 0; mu < 4; ++mu) {
+      at[mu] = index % size[mu];
+      index /= size[mu];
+    }
+    return at;
+  }
+
+  static int pack(const Extents& at, const Extents& size) {
+    return ((at[3] * size[2] + at[2]) * size[1] + at[1]) * size[0] + at[0];
+  }
+
+  Extents global(int local, int lane) const {
+    const Extents inside = unpack(local, local_), block = unpack(lane, grid_);
+    Extents at;
+    for (int mu = 0; mu < 4; ++mu) at[mu] = block[mu] * local_[mu] + inside[mu];
+    return at;
+  }
+
+  // Cycles of odd length take three colours; so does then their product.
+  int color(const Extents& at, int colors) const {
+    int sum = 0;
+    for (int mu = 0; mu < directions_; ++mu) {
+      const bool last_of_odd = extent_[mu] % 2 && at[mu] == extent_[mu] - 1;
+      sum += last_of_odd ? 2 : at[mu] % 2;
+    }
+    return sum % colors;
+  }
+
+  void order() {
+    int colors = 2;
+    for (int mu = 0; mu < directions_; ++mu) colors = extent_[mu] % 2 ? 3 : colors;
+    const int count = local_[0] * local_[1] * local_[2] * local_[3];
+    place_.resize(count);
+    for (int c = 0; c < colors; ++c) {
+      first_.push_back(static_cast<int>(position_.size()));
+      for (int i = 0; i < count; ++i) {
+        if (color(unpack(i, local_), colors) != c) continue;
+        place_[i] = static_cast<int>(position_.size());
+        position_.push_back(i);
+      }
+    }
+    first_.push_back(count);
+  }
+
+  void connect() {
+    rotation_.resize(8 * lanes_);
+    neighbor_.resize(8 * position_.size());
+    crosses_.resize(8 * position_.size());
+    for (int direction = 0; direction < 8; ++direction) {
+      const int mu = direction % 4, step = direction < 4 ? 1 : -1;
+      for (int lane = 0; lane < lanes_; ++lane) {
+        Extents block = unpack(lane, grid_);
+        block[mu] = (block[mu] + step + grid_[mu]) % grid_[mu];
+        rotation_[direction * lanes_ + lane] = pack(block, grid_);
+      }
+      for (int v = 0; v < vectors(); ++v) {
+        Extents at = unpack(position_[v], local_);
+        at[mu] += step;
+        const bool crosses = at[mu] < 0 || at[mu] == local_[mu];
+        at[mu] = (at[mu] + local_[mu]) % local_[mu];
+        neighbor_[8 * v + direction] = place_[pack(at, local_)];
+        crosses_[8 * v + direction] = crosses && grid_[mu] > 1;
+      }
+    }
+  }
+
+  Extents extent_, local_;
+  int directions_, lanes_;
+  Extents grid_;
+  std::vector<int> position_;  // local position of a vector
+  std::vector<int> place_;     // vector of a local position
+  std::vector<int> first_;
+  std::vector<std::int32_t> neighbor_, rotation_;
+  std::vector<std::uint8_t> crosses_;
+};
+
+}  // namespace hardscape::gauge

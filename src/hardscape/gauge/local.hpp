@@ -1,0 +1,233 @@
+// The update of one site: the gauge transformation g(x) moves, its neighbours and all links rest.
+//
+// A_n are the 2 Nd matrices U_mu(x) g(x+mu)^dagger and (g(x-mu) U_mu(x-mu))^dagger, so that g A_n
+// are the site's links in the gauge of the moment, all pointing away. Linear gauges (Landau,
+// Coulomb) maximize Re tr g K, K = sum A_n. The maximally Abelian gauge maximizes sum_j g_j H_j
+// g_j^dagger with H_j = sum_n a_nj a_nj^dagger, where g_j is row j of g and a_nj column j of A_n.
+// Either way a visit reads the neighbours once, and any number of subgroup hits follow in
+// registers.
+#pragma once
+
+#include "gauge/su2.hpp"
+
+namespace hardscape::gauge {
+
+enum class Method : int { Subgroups = 0, Matrix = 1, Heatbath = 2 };
+
+// What a sweep is told.
+struct Step {
+  double omega = 1;        // overrelaxation
+  double second = 0;       // weight of the second order in r - 1
+  double probability = 1;  // of overrelaxing a site; else it is relaxed
+  double temperature = 0;  // of the heatbath
+};
+
+template <int N, class T>
+class LinearLocal {
+ public:
+  HS_HD void gather(const Matrix<N, T>& neighbour) { add(staple_, neighbour); }
+
+  HS_HD void begin(const Matrix<N, T>& g) { links_ = multiply(g, staple_); }
+
+  // The element of subgroup (i, j) that maximizes the functional, and by how much exp() of it
+  // depends on the angle: the functional is strength * cos(angle).
+  HS_HD Quaternion<T> best(const Matrix<N, T>&, int i, int j, T& strength) const {
+    const RealOf<T> tiny = RealOf<T>(1e-15);  // a vanishing staple asks for nothing
+    const Quaternion<T> a{links_.re[i][i] + links_.re[j][j] + tiny,
+                          -(links_.im[i][j] + links_.im[j][i]), links_.re[j][i] - links_.re[i][j],
+                          links_.im[j][j] - links_.im[i][i]};
+    const T square = a.square();
+    const T scale = inverse_sqrt(square);
+    strength = square * scale;
+    return a.scaled(scale);
+  }
+
+  HS_HD void rotate(int i, int j, const Quaternion<T>& r) { rotate_rows(links_, i, j, r); }
+
+  HS_HD static Quaternion<double> heatbath(const Quaternion<double>& best, double k,
+                                           RandomStream& random) {
+    return around_identity(heatbath_cosine(k, random), random) * best;
+  }
+
+  // Re tr g K: every link of the site once.
+  HS_HD T functional(const Matrix<N, T>&) const { return real_trace(links_); }
+
+  // Delta = g K - h.c. without its trace.
+  HS_HD Matrix<N, T> gradient(const Matrix<N, T>&) const {
+    Matrix<N, T> delta;
+    T trace{};
+    for (int i = 0; i < N; ++i) {
+      for (int j = 0; j < N; ++j) {
+        delta.re[i][j] = links_.re[i][j] - links_.re[j][i];
+        delta.im[i][j] = links_.im[i][j] + links_.im[j][i];
+      }
+      trace += delta.im[i][i];
+    }
+    for (int i = 0; i < N; ++i) delta.im[i][i] -= trace * (RealOf<T>(1) / N);
+    return delta;
+  }
+
+ private:
+  Matrix<N, T> staple_{}, links_;
+};
+
+template <int N, class T>
+class AbelianLocal {
+ public:
+  HS_HD void gather(const Matrix<N, T>& a) {
+    for (int c = 0; c < N; ++c) {
+      for (int i = 0; i < N; ++i) {
+        for (int j = 0; j < N; ++j) {
+          forms_[c].re[i][j] += a.re[i][c] * a.re[j][c] + a.im[i][c] * a.im[j][c];
+          forms_[c].im[i][j] += a.im[i][c] * a.re[j][c] - a.re[i][c] * a.im[j][c];
+        }
+      }
+    }
+  }
+
+  HS_HD void begin(const Matrix<N, T>&) {}
+
+  // Rows (g_i, g_j) turn into (alpha g_i + beta g_j, ...); the functional of (alpha, beta) is a
+  // Hermitian form, and alpha >= 0 fixes the Cartan part, which it does not depend on.
+  HS_HD Quaternion<T> best(const Matrix<N, T>& g, int i, int j, T& strength) const {
+    const RealOf<T> half = RealOf<T>(0.5), two = 2, tiny = RealOf<T>(1e-15);
+    const T p = element_re(g, i, i, i, j) - element_re(g, j, j, i, j);
+    T re, im;
+    element(g, i, j, i, j, re, im);
+    const T square = half * half * p * p + re * re + im * im + tiny * tiny;
+    const T root = square * inverse_sqrt(square);
+    strength = two * root;
+    return Quaternion<T>{half * p + root + tiny, im, re, T{}}.normalized();
+  }
+
+  HS_HD void rotate(int, int, const Quaternion<T>&) {}
+
+  // |alpha|^2 = u has the density exp(k u); phases are uniform.
+  HS_HD static Quaternion<double> heatbath(const Quaternion<double>& best, double k,
+                                           RandomStream& random) {
+    const double xi = random.uniform();
+    const double u = k < 1e-6 ? xi : 1 + log(xi + (1 - xi) * exp(-k)) / k;
+    const double inside = u < 0 ? 0 : u > 1 ? 1 : u;
+    const double x = sqrt(inside), y = sqrt(1 - inside);
+    const double chi = 2 * 3.14159265358979323846 * random.uniform();
+    const double psi = 2 * 3.14159265358979323846 * random.uniform();
+    const Quaternion<double> from_best{x * cos(chi), y * sin(psi), y * cos(psi), x * sin(chi)};
+    return from_best * best;
+  }
+
+  // sum_n sum_j |(g A_n)_jj|^2
+  HS_HD T functional(const Matrix<N, T>& g) const {
+    T sum{};
+    for (int c = 0; c < N; ++c) {
+      T re, im;
+      form(g, forms_[c], c, c, re, im);
+      sum += re;
+    }
+    return sum;
+  }
+
+  // Delta_ij = -g_i (H_i - H_j) g_j^dagger
+  HS_HD Matrix<N, T> gradient(const Matrix<N, T>& g) const {
+    Matrix<N, T> delta{};
+    for (int i = 0; i < N; ++i) {
+      for (int j = i + 1; j < N; ++j) {
+        T re, im;
+        element(g, i, j, i, j, re, im);
+        delta.re[i][j] = -re;
+        delta.im[i][j] = -im;
+        delta.re[j][i] = re;
+        delta.im[j][i] = -im;
+      }
+    }
+    return delta;
+  }
+
+ private:
+  // g_a H g_b^dagger
+  HS_HD static void form(const Matrix<N, T>& g, const Matrix<N, T>& h, int a, int b, T& re, T& im) {
+    re = T{};
+    im = T{};
+    for (int l = 0; l < N; ++l) {
+      T x{}, y{};
+      for (int k = 0; k < N; ++k) {
+        x += g.re[a][k] * h.re[k][l] - g.im[a][k] * h.im[k][l];
+        y += g.re[a][k] * h.im[k][l] + g.im[a][k] * h.re[k][l];
+      }
+      re += x * g.re[b][l] + y * g.im[b][l];
+      im += y * g.re[b][l] - x * g.im[b][l];
+    }
+  }
+
+  // g_a (H_i - H_j) g_b^dagger
+  HS_HD void element(const Matrix<N, T>& g, int a, int b, int i, int j, T& re, T& im) const {
+    Matrix<N, T> h;
+    for (int k = 0; k < N; ++k) {
+      for (int l = 0; l < N; ++l) {
+        h.re[k][l] = forms_[i].re[k][l] - forms_[j].re[k][l];
+        h.im[k][l] = forms_[i].im[k][l] - forms_[j].im[k][l];
+      }
+    }
+    form(g, h, a, b, re, im);
+  }
+
+  HS_HD T element_re(const Matrix<N, T>& g, int a, int b, int i, int j) const {
+    T re, im;
+    element(g, a, b, i, j, re, im);
+    return re;
+  }
+
+  Matrix<N, T> forms_[N]{};
+};
+
+// tr Delta Delta^dagger / N
+template <int N, class T>
+HS_HD inline T violation(const Matrix<N, T>& delta) {
+  T sum{};
+  for (int i = 0; i < N; ++i) {
+    for (int j = 0; j < N; ++j) {
+      sum += delta.re[i][j] * delta.re[i][j] + delta.im[i][j] * delta.im[i][j];
+    }
+  }
+  return sum * (RealOf<T>(1) / N);
+}
+
+// Calls hit(i, j) for the SU(2) subgroups; loops with constant bounds, so that indices are
+// constants.
+template <int N, class Hit>
+HS_HD inline void for_subgroups(Hit&& hit) {
+  for (int i = 0; i < N; ++i) {
+    for (int j = i + 1; j < N; ++j) hit(i, j);
+  }
+}
+
+// One hit in each subgroup, overrelaxed.
+template <int N, class T, class Local>
+HS_HD inline void update_subgroups(Local& local, Matrix<N, T>& g, T omega, T second) {
+  local.begin(g);
+  for_subgroups<N>([&](int i, int j) {
+    T strength;
+    const Quaternion<T> r = power(local.best(g, i, j, strength), omega, second);
+    local.rotate(i, j, r);
+    rotate_rows(g, i, j, r);
+  });
+}
+
+// The local maximum by two rounds of Cabibbo-Marinari hits (one is exact for SU(2)), then the
+// overrelaxation of the whole matrix: g + omega (g_best - g), projected.
+template <int N, class T, class Local>
+HS_HD inline void update_matrix(Local& local, Matrix<N, T>& g, T omega) {
+  Matrix<N, T> best = g;
+  local.begin(g);
+  for (int round = 0; round < (N == 2 ? 1 : 2); ++round) {
+    for_subgroups<N>([&](int i, int j) {
+      T strength;
+      const Quaternion<T> r = local.best(best, i, j, strength);
+      local.rotate(i, j, r);
+      rotate_rows(best, i, j, r);
+    });
+  }
+  g = extrapolate(g, best, omega);
+  unitarize(g);
+}
+
+}  // namespace hardscape::gauge

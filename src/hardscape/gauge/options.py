@@ -1,0 +1,159 @@
+"""What a gauge is, how it is fixed, and the limits of each choice: checked once, in one place."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.errors import InputError
+
+__all__ = ["GAUGES", "METHODS", "FixOptions", "Gauge", "MethodName", "Precision", "Reduction"]
+
+Gauge = Literal["landau", "coulomb", "mag"]
+MethodName = Literal[
+    "auto",
+    "relaxation",
+    "overrelaxation",
+    "stochastic",
+    "annealing",
+    "matrix-overrelaxation",
+    "fourier-cg",
+]
+Precision = Literal["double", "single", "mixed"]
+Reduction = Literal["mean", "max"]
+
+GAUGES: tuple[str, ...] = ("landau", "coulomb", "mag")
+METHODS: tuple[str, ...] = (
+    "auto",
+    "relaxation",
+    "overrelaxation",
+    "stochastic",
+    "annealing",
+    "matrix-overrelaxation",
+    "fourier-cg",
+)
+PRECISIONS: tuple[str, ...] = ("double", "single", "mixed")
+REDUCTIONS: tuple[str, ...] = ("mean", "max")
+
+#: Smallest theta that each precision is sure to reach, as mean and as maximum over sites: ten times
+#: what rounding leaves on thermalised and on hot fields.
+FLOORS = {
+    "double": {"mean": 1e-27, "max": 1e-26},
+    "single": {"mean": 1e-11, "max": 1e-10},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixOptions:
+    """How to fix a gauge. Validates itself.
+
+    Attributes
+    ----------
+    gauge, method, theta, reduction, per_slice, omega, precision, max_sweeps, anisotropy
+        See :func:`hardscape.gauge.fix`.
+    order : {1, 2}
+        Order in r - 1 to which "overrelaxation" takes the power r^omega.
+    probability : float
+        With which "stochastic" squares a site's update.
+    annealing_sweeps, microcanonical : int
+        Heatbath sweeps, and microcanonical ones after each of them.
+    temperatures : (float, float)
+        Of the first and of the last heatbath sweep; those between fall geometrically.
+    """
+
+    gauge: Gauge = "landau"
+    method: MethodName = "auto"
+    theta: float = 1e-12
+    reduction: Reduction = "mean"
+    per_slice: bool = field(default=False)
+    omega: float | None = None
+    precision: Precision = "double"
+    max_sweeps: int = 20000
+    anisotropy: float = 1.0
+    order: Literal[1, 2] = 1
+    probability: float = 0.5
+    annealing_sweeps: int = 150
+    microcanonical: int = 3
+    temperatures: tuple[float, float] = (1.4, 0.02)
+
+    def __post_init__(self) -> None:
+        _one_of("gauge", self.gauge, GAUGES)
+        _one_of("method", self.method, METHODS)
+        _one_of("precision", self.precision, PRECISIONS)
+        _one_of("reduction", self.reduction, REDUCTIONS)
+        _one_of("order", self.order, (1, 2))
+        _between("omega", self.omega, 1.0, 2.0)
+        _between("probability", self.probability, 0.0, 1.0)
+        _at_least("max_sweeps", self.max_sweeps, 1)
+        _at_least("annealing_sweeps", self.annealing_sweeps, 1)
+        _at_least("microcanonical", self.microcanonical, 0)
+        _positive("theta", self.theta)
+        _positive("anisotropy", self.anisotropy)
+        for temperature in self.temperatures:
+            _positive("temperatures", temperature)
+        if self.temperatures[1] > self.temperatures[0]:
+            raise InputError(
+                f"temperatures={self.temperatures}; the first must be at least the last"
+            )
+        if self.anisotropy != 1 and self.gauge != "landau":
+            raise InputError(f"anisotropy={self.anisotropy} is for gauge='landau' only")
+        if self.gauge == "mag" and self.method == "fourier-cg":
+            raise InputError(
+                "method='fourier-cg' does not fit gauge='mag', whose functional is not linear in the "
+                "links; 'matrix-overrelaxation' is accepted"
+            )
+        floor = self.floor
+        if self.theta < floor:
+            raise InputError(
+                f"theta={self.theta:g} is below what precision={self.precision!r} can reach, "
+                f"{floor:g}; "
+                + (
+                    "precision='double' or 'mixed' reaches less"
+                    if self.precision == "single"
+                    else "nothing less is accepted"
+                )
+            )
+
+    @property
+    def floor(self) -> float:
+        """Smallest theta that is accepted."""
+        return FLOORS["single" if self.precision == "single" else "double"][self.reduction]
+
+    @property
+    def directions(self) -> int:
+        """Directions whose links count: 3 for Coulomb, else 4."""
+        return 3 if self.gauge == "coulomb" else 4
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weight of the links in x, y, z, t."""
+        return np.array([1.0, 1.0, 1.0, 0.0 if self.directions == 3 else self.anisotropy])
+
+    def links_counted(self, nc: int) -> float:
+        """What the sum of a site's links, counted from both ends, is divided by."""
+        return 2.0 * float(self.weights.sum()) * nc
+
+
+def _one_of(name: str, value: object, accepted: tuple[object, ...]) -> None:
+    if value not in accepted or isinstance(value, bool):
+        names = ", ".join(map(repr, accepted))
+        raise InputError(f"{name}={value!r}; accepted are {names}")
+
+
+def _positive(name: str, value: float) -> None:
+    if not (0 < value < math.inf):
+        raise InputError(f"{name}={value!r}; finite numbers above 0 are accepted")
+
+
+def _between(name: str, value: float | None, low: float, high: float) -> None:
+    if value is not None and not low <= value <= high:
+        raise InputError(f"{name}={value!r}; numbers from {low:g} to {high:g} are accepted")
+
+
+def _at_least(name: str, value: int, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name}={value!r}; an integer of at least {least} is accepted")

@@ -1,0 +1,160 @@
+"""What gauge fixing found."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from hardscape.gauge.field import GaugeField
+
+__all__ = ["GaugeFixResult", "GribovCopies"]
+
+
+@dataclass(frozen=True, eq=False)
+class GribovCopies:
+    """The end of every start, arrays of shape (copies,).
+
+    Attributes
+    ----------
+    functional : float64
+        Gauge functional F.
+    theta : float64
+        Gauge violation, in the reduction asked for.
+    sweeps : int64
+        Sweeps done; an iteration of the conjugate gradient counts as one.
+    converged : bool
+    """
+
+    functional: NDArray[np.float64]
+    theta: NDArray[np.float64]
+    sweeps: NDArray[np.int64]
+    converged: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.functional)
+
+    @property
+    def best(self) -> int:
+        """The converged copy of the largest functional; if none converged, of the least theta."""
+        if self.converged.any():
+            return int(np.argmax(np.where(self.converged, self.functional, -np.inf)))
+        return int(np.argmin(np.where(np.isnan(self.theta), np.inf, self.theta)))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain lists."""
+        return {name: values.tolist() for name, values in vars(self).items()}
+
+
+@dataclass(frozen=True, eq=False)
+class GaugeFixResult:
+    """A gauge transformation g(x), and how well it fixes the gauge.
+
+    Attributes
+    ----------
+    g : complex128, shape (T, Z, Y, X, Nc, Nc)
+        On the device of the links that were given.
+    gauge, method, precision, reduction : str
+    functional : float
+        F: mean of Re tr U / Nc over the links that count, of |U_jj|^2 for "mag".
+    theta_mean, theta_max : float
+        Mean and maximum of tr(Delta Delta^dagger) / Nc over all sites.
+    slice_functional, slice_theta_mean, slice_theta_max : float64, shape (T,)
+        The same for each timeslice; a link in t counts half for the site at each of its ends.
+    converged : bool
+        Whether theta reached the tolerance, on each timeslice where that was asked for.
+    sweeps : int
+        Sweeps of this copy; an iteration of the conjugate gradient counts as one.
+    history : float64, shape (n, 3)
+        Sweeps, functional and the theta that was waited for, at each measurement.
+    copies : GribovCopies
+        All starts.
+    omega : float or None
+        Overrelaxation at the end.
+    site_updates_per_second : float
+        Of all copies together, without the measurements.
+    seconds : float
+        Wall-clock time.
+    device : str
+    seed : int
+    field : GaugeField
+        What was fixed, untouched.
+    """
+
+    g: Any
+    gauge: str
+    method: str
+    precision: str
+    reduction: str
+    functional: float
+    theta_mean: float
+    theta_max: float
+    slice_functional: NDArray[np.float64]
+    slice_theta_mean: NDArray[np.float64]
+    slice_theta_max: NDArray[np.float64]
+    converged: bool
+    sweeps: int
+    history: NDArray[np.float64]
+    copies: GribovCopies
+    omega: float | None
+    site_updates_per_second: float
+    seconds: float
+    device: str
+    seed: int
+    field: GaugeField
+
+    @property
+    def theta(self) -> float:
+        """Gauge violation over all sites, in the reduction asked for."""
+        return self.theta_mean if self.reduction == "mean" else self.theta_max
+
+    def fixed(self) -> GaugeField:
+        """The field in the gauge, g(x) U_mu(x) g(x+mu)^dagger, in the field's dtype."""
+        return self.field.transform(self.g)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Histogram of the copies' functional, or theta against sweeps where there is one copy."""
+        from hardscape.gauge.fix_plots import draw_copies, draw_history
+
+        return draw_history(self, ax) if len(self.copies) == 1 else draw_copies(self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but g and the field, as plain numbers, strings and lists."""
+        return {
+            "gauge": self.gauge,
+            "method": self.method,
+            "precision": self.precision,
+            "reduction": self.reduction,
+            "shape": list(self.field.shape),
+            "nc": self.field.nc,
+            "functional": self.functional,
+            "theta_mean": self.theta_mean,
+            "theta_max": self.theta_max,
+            "slice_theta_mean": self.slice_theta_mean.tolist(),
+            "slice_theta_max": self.slice_theta_max.tolist(),
+            "slice_functional": self.slice_functional.tolist(),
+            "converged": self.converged,
+            "sweeps": self.sweeps,
+            "copies": self.copies.to_dict(),
+            "omega": self.omega,
+            "site_updates_per_second": self.site_updates_per_second,
+            "seconds": self.seconds,
+            "device": self.device,
+            "seed": self.seed,
+        }
+
+    def to_json(self) -> str:
+        """One JSON object; floats in their shortest form that reads back to the same float64."""
+        return json.dumps(self.to_dict())
+
+    def __repr__(self) -> str:
+        extents = "x".join(map(str, self.field.shape))
+        return (
+            f"<GaugeFixResult: {self.gauge} of SU({self.field.nc}) {extents}, "
+            f"F={self.functional:.12g}, theta={self.theta:.3g}, {self.sweeps} sweeps, "
+            f"best of {len(self.copies)}, converged={self.converged}>"
+        )

@@ -1,0 +1,104 @@
+// SU(2) subgroups of SU(N), and what the local methods choose in them.
+#pragma once
+
+#include "gauge/matrix.hpp"
+
+#if !defined(__CUDACC__)
+#include <cmath>
+#endif
+
+namespace hardscape::gauge {
+
+#if !defined(__CUDACC__)
+using std::cos, std::exp, std::log, std::sin, std::sqrt;
+#endif
+
+// a0 + i a.sigma = [[a0 + i a3, a2 + i a1], [-a2 + i a1, a0 - i a3]]
+template <class T>
+struct Quaternion {
+  T a0, a1, a2, a3;
+
+  HS_HD T square() const { return a0 * a0 + a1 * a1 + a2 * a2 + a3 * a3; }
+
+  HS_HD Quaternion scaled(T c) const { return {c * a0, c * a1, c * a2, c * a3}; }
+
+  HS_HD Quaternion normalized() const { return scaled(inverse_sqrt(square())); }
+};
+
+// Product in the order of the matrices.
+template <class T>
+HS_HD inline Quaternion<T> operator*(const Quaternion<T>& a, const Quaternion<T>& b) {
+  return {a.a0 * b.a0 - a.a1 * b.a1 - a.a2 * b.a2 - a.a3 * b.a3,
+          a.a0 * b.a1 + a.a1 * b.a0 - (a.a2 * b.a3 - a.a3 * b.a2),
+          a.a0 * b.a2 + a.a2 * b.a0 - (a.a3 * b.a1 - a.a1 * b.a3),
+          a.a0 * b.a3 + a.a3 * b.a0 - (a.a1 * b.a2 - a.a2 * b.a1)};
+}
+
+// Multiplies rows i and j of a by r from the left.
+template <int N, class T>
+HS_HD inline void rotate_rows(Matrix<N, T>& a, int i, int j, const Quaternion<T>& r) {
+  for (int k = 0; k < N; ++k) {
+    const T x = a.re[i][k], y = a.im[i][k], u = a.re[j][k], v = a.im[j][k];
+    a.re[i][k] = r.a0 * x - r.a3 * y + r.a2 * u - r.a1 * v;
+    a.im[i][k] = r.a0 * y + r.a3 * x + r.a2 * v + r.a1 * u;
+    a.re[j][k] = r.a0 * u + r.a3 * v - r.a2 * x - r.a1 * y;
+    a.im[j][k] = r.a0 * v - r.a3 * u - r.a2 * y + r.a1 * x;
+  }
+}
+
+// r^omega to first (second = 0) or second order (second = omega (omega - 1) / 2) in r - 1,
+// projected. omega = 2 to second order is r^2 exactly.
+template <class T>
+HS_HD inline Quaternion<T> power(const Quaternion<T>& r, T omega, T second) {
+  const RealOf<T> one = 1, two = 2;
+  const T s = r.a0 - one;
+  const T vector = r.a1 * r.a1 + r.a2 * r.a2 + r.a3 * r.a3;
+  const T c = omega + two * second * s;
+  const Quaternion<T> sum{one + omega * s + second * (s * s - vector), c * r.a1, c * r.a2,
+                          c * r.a3};
+  return sum.normalized();
+}
+
+// Density exp(k x) sqrt(1 - x^2) of x in [-1, 1], by the rejection of A. D. Kennedy and
+// B. J. Pendleton, Phys. Lett. B 156, 393 (1985) where k is large, and by plain rejection else.
+HS_HD inline double heatbath_cosine(double k, RandomStream& random) {
+  if (k < 0.5) {
+    for (;;) {
+      const double x = 2 * random.uniform() - 1, accept = random.uniform();
+      if (accept * accept <= (1 - x * x) * exp(2 * (k * x - k))) return x;
+    }
+  }
+  for (;;) {
+    const double c = cos(2 * 3.14159265358979323846 * random.uniform());
+    const double delta = -(log(1 - random.uniform()) + c * c * log(1 - random.uniform())) / k;
+    const double accept = random.uniform();
+    if (delta <= 2 && accept * accept <= 1 - 0.5 * delta) return 1 - delta;
+  }
+}
+
+// An element of SU(2) at the angle of cosine x from the identity, its axis uniform.
+HS_HD inline Quaternion<double> around_identity(double x, RandomStream& random) {
+  const double z = 2 * random.uniform() - 1;
+  const double phi = 2 * 3.14159265358979323846 * random.uniform();
+  const double length = sqrt(1 - x * x > 0 ? 1 - x * x : 0);
+  const double flat = length * sqrt(1 - z * z);
+  return {x, flat * cos(phi), flat * sin(phi), length * z};
+}
+
+// An element of SU(N) from the Haar measure: rows of Gaussian numbers, orthonormalized in turn.
+template <int N>
+HS_HD inline Matrix<N, double> random_element(RandomStream& random) {
+  Matrix<N, double> a{};
+  for (int i = 0; i < N - 1; ++i) {
+    for (int j = 0; j < N; ++j) {
+      const double radius = sqrt(-2 * log(1 - random.uniform()));
+      const double phi = 2 * 3.14159265358979323846 * random.uniform();
+      a.re[i][j] = radius * cos(phi);
+      a.im[i][j] = radius * sin(phi);
+    }
+  }
+  unitarize(a);
+  return a;
+}
+
+}  // namespace hardscape::gauge

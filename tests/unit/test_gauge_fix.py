@@ -1,0 +1,269 @@
+"""Fixing gauges: what is reached is what the definitions ask for."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hardscape import native
+from hardscape.errors import InputError, NotConverged
+from hardscape.gauge import GaugeField, fix, read
+from helpers import gauge_oracles
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "gauge"
+LOCAL = ("relaxation", "overrelaxation", "stochastic", "annealing", "matrix-overrelaxation", "auto")
+SHORT: dict[str, Any] = {"annealing_sweeps": 8, "temperatures": (0.5, 0.05)}
+
+
+def smooth(shape: tuple[int, int, int, int], nc: int, seed: int) -> GaugeField:
+    """A field near the vacuum, in a random gauge: its maximum is easily found."""
+    noise = GaugeField.random(shape, nc, seed)
+    near = GaugeField(np.eye(nc) + 0.3 * noise.links).reproject()
+    return near.transform(GaugeField.random(shape, nc, seed + 1).links[..., 0, :, :])
+
+
+@pytest.fixture(scope="module")
+def fields() -> dict[int, GaugeField]:
+    return {nc: smooth((4, 4, 6, 4), nc, 11) for nc in (2, 3)}
+
+
+@pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
+@pytest.mark.parametrize("nc", [2, 3])
+def test_the_gauge_condition_holds(fields: dict[int, GaugeField], nc: int, gauge: Any) -> None:
+    field = fields[nc]
+    before = field.links.copy()
+    found = fix(field, gauge, theta=1e-20, seed=1, device="cpu")
+    fixed = found.fixed().links
+    assert found.converged
+    by_site = gauge_oracles.theta_by_site(fixed, gauge)
+    assert by_site.mean() < 1e-20
+    assert gauge_oracles.functional(fixed, gauge) == pytest.approx(found.functional, abs=1e-13)
+    assert found.slice_functional.mean() == pytest.approx(found.functional, abs=1e-13)
+    assert found.fixed().plaquette() == pytest.approx(field.plaquette(), abs=1e-13)
+    np.testing.assert_array_equal(field.links, before)
+    if gauge == "coulomb":
+        by_slice = gauge_oracles.slice_functionals(fixed, gauge)
+        np.testing.assert_allclose(found.slice_functional, by_slice, atol=1e-13)
+        assert found.slice_theta_mean.max() < 1e-20
+
+
+@pytest.mark.parametrize("method", LOCAL)
+@pytest.mark.parametrize("nc", [2, 3])
+def test_all_methods_reach_the_same_maximum(
+    fields: dict[int, GaugeField], nc: int, method: Any
+) -> None:
+    reference = fix(fields[nc], seed=1, device="cpu", theta=1e-24)
+    found = fix(fields[nc], method=method, seed=2, device="cpu", theta=1e-16, **SHORT)
+    assert found.functional == pytest.approx(reference.functional, abs=1e-10)
+    assert found.method == method
+    assert found.theta_mean <= 1e-16
+
+
+@pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
+@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("method", [0, 1])
+def test_relaxation_never_lowers_the_functional(nc: int, gauge: str, method: int) -> None:
+    field = GaugeField.random((4, 4, 4, 4), nc, 5)
+    lattice = native.core().GaugeLattice(
+        field.links, np.ones(4), 3 if gauge == "coulomb" else 4, gauge == "mag", False
+    )
+    values = []
+    for sweep in range(12):
+        values.append(lattice.measure(1)[0].sum())
+        step, everywhere = np.array([1.0, 0.0, 1.0, 1.0]), np.ones(4, np.uint8)
+        lattice.sweep(method, step, 0, sweep, 1, everywhere, 1, np.zeros(1, np.uint8))
+    assert np.diff(values).min() > -1e-11
+    assert values[-1] > values[0]
+
+
+def test_microcanonical_sweeps_keep_the_functional() -> None:
+    field = GaugeField.random((4, 4, 4, 4), 3, 5)
+    for abelian in (False, True):
+        lattice = native.core().GaugeLattice(field.links, np.ones(4), 4, abelian, False)
+        before = lattice.measure(1)[0].sum()
+        start = lattice.transformation()
+        step = np.array([2.0, 1.0, 1.0, 1.0])
+        lattice.sweep(0, step, 0, 0, 3, np.ones(4, np.uint8), 1, np.zeros(1, np.uint8))
+        assert lattice.measure(1)[0].sum() == pytest.approx(before, abs=1e-10)
+        assert np.abs(lattice.transformation() - start).max() > 0.1
+
+
+@pytest.mark.parametrize("precision", ["single", "mixed"])
+def test_precisions(fields: dict[int, GaugeField], precision: Any) -> None:
+    double = fix(fields[3], device="cpu", theta=1e-22, seed=1)
+    theta = 1e-10 if precision == "single" else 1e-22
+    found = fix(fields[3], device="cpu", theta=theta, seed=1, precision=precision)
+    tolerance = 1e-6 if precision == "single" else 1e-12
+    assert found.functional == pytest.approx(double.functional, abs=tolerance)
+    assert gauge_oracles.theta(found.fixed().links, "landau") < theta
+
+
+def test_reduction_max_and_per_slice(fields: dict[int, GaugeField]) -> None:
+    found = fix(fields[3], theta=1e-14, reduction="max", device="cpu")
+    assert found.theta == found.theta_max <= 1e-14
+    found = fix(fields[3], theta=1e-14, per_slice=True, device="cpu")
+    assert found.slice_theta_mean.max() <= 1e-14
+
+
+def test_anisotropy_weighs_the_links_in_time(fields: dict[int, GaugeField]) -> None:
+    field = fields[2]
+    found = fix(field, anisotropy=2.5, theta=1e-22, device="cpu")
+    links = found.fixed().links
+    weights = np.array([1, 1, 1, 2.5])[:, None, None]
+    assert gauge_oracles.theta(links * weights, "landau") < 1e-21
+    traces = np.trace(links, axis1=-2, axis2=-1).real.mean(axis=(0, 1, 2, 3)) / 2
+    assert found.functional == pytest.approx((traces * weights[:, 0, 0]).sum() / 5.5, abs=1e-13)
+
+
+def test_abelian_gauge_does_not_see_the_cartan_subgroup(fields: dict[int, GaugeField]) -> None:
+    for nc, field in fields.items():
+        first = fix(field, "mag", theta=1e-22, device="cpu")
+        phases = np.random.default_rng(3).uniform(0, 2 * np.pi, (*field.links.shape[:4], nc))
+        phases[..., -1] = -phases[..., :-1].sum(axis=-1)
+        cartan = np.exp(1j * phases)[..., None] * np.eye(nc)
+        turned = first.fixed().transform(cartan)
+        again = fix(turned, "mag", theta=1e-20, device="cpu")
+        assert again.sweeps == 0
+        assert again.functional == pytest.approx(first.functional, abs=1e-13)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5, 4), (3, 3, 3, 3), (2, 2, 2, 2), (6, 4, 4, 3)])
+@pytest.mark.parametrize("gauge", ["landau", "coulomb"])
+def test_odd_and_tiny_extents(shape: tuple[int, int, int, int], gauge: Any) -> None:
+    field = smooth(shape, 2, 7)
+    found = fix(field, gauge, theta=1e-18, device="cpu")
+    assert gauge_oracles.theta(found.fixed().links, gauge) <= 1.01e-18
+
+
+@pytest.mark.parametrize("method", ["auto", "stochastic"])
+def test_the_same_for_any_number_of_threads(fields: dict[int, GaugeField], method: Any) -> None:
+    options: dict[str, Any] = {"method": method, "seed": 4, "device": "cpu", **SHORT}
+    one = fix(fields[3], copies=2, threads=1, **options)
+    four = fix(fields[3], copies=2, threads=4, **options)
+    np.testing.assert_array_equal(one.g, four.g)
+    np.testing.assert_array_equal(one.copies.functional, four.copies.functional)
+
+
+def test_copies_keep_every_functional_and_give_the_best() -> None:
+    field = GaugeField.random((4, 4, 4, 4), 2, 3)
+    found = fix(field, copies=6, method="matrix-overrelaxation", seed=1, device="cpu", theta=1e-14)
+    assert len(found.copies) == 6
+    assert found.copies.converged.all()
+    assert found.functional == found.copies.functional.max()
+    assert len(np.unique(found.copies.functional.round(8))) > 1
+    assert found.functional == pytest.approx(
+        gauge_oracles.functional(found.fixed().links, "landau")
+    )
+
+
+def test_annealing_finds_larger_functionals() -> None:
+    field = GaugeField.random((4, 4, 4, 4), 3, 3)
+    options: dict[str, Any] = {"copies": 6, "seed": 1, "device": "cpu"}
+    plain = fix(field, method="matrix-overrelaxation", **options)
+    annealed = fix(field, method="annealing", **options)
+    assert annealed.copies.functional.mean() > plain.copies.functional.mean()
+
+
+def test_a_fixed_field_stops_at_once(fields: dict[int, GaugeField]) -> None:
+    fixed = fix(fields[3], theta=1e-20, device="cpu").fixed()
+    again = fix(fixed, theta=1e-18, device="cpu")
+    assert again.sweeps == 0
+    np.testing.assert_allclose(again.g, np.broadcast_to(np.eye(3), again.g.shape), atol=1e-15)
+
+
+def test_not_converging_is_an_error_that_carries_the_result() -> None:
+    field = GaugeField.random((4, 4, 4, 4), 3, 3)
+    with pytest.raises(NotConverged) as caught:
+        fix(field, max_sweeps=5, device="cpu")
+    result = caught.value.result
+    assert not result.converged
+    assert result.sweeps == 5
+    assert gauge_oracles.theta(result.fixed().links, "landau") == pytest.approx(result.theta)
+    loose = fix(field, max_sweeps=5, device="cpu", strict=False)
+    np.testing.assert_array_equal(loose.g, result.g)
+    assert pickle.loads(pickle.dumps(caught.value)).result.sweeps == 5
+
+
+def test_checkpoint_resumes(fields: dict[int, GaugeField], tmp_path: Path) -> None:
+    options: dict[str, Any] = {"copies": 3, "seed": 4, "device": "cpu", **SHORT}
+    first = fix(fields[2], checkpoint=tmp_path / "copies.db", **options)
+    again = fix(fields[2], checkpoint=tmp_path / "copies.db", **options)
+    np.testing.assert_array_equal(first.g, again.g)
+    np.testing.assert_array_equal(first.history, again.history)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"gauge": "axial"},
+        {"method": "newton"},
+        {"theta": 0.0},
+        {"theta": float("nan")},
+        {"theta": 1e-30},
+        {"theta": 1e-13, "precision": "single"},
+        {"precision": "half"},
+        {"reduction": "median"},
+        {"omega": 2.5},
+        {"omega": float("nan")},
+        {"copies": 0},
+        {"max_sweeps": 0},
+        {"seed": -1},
+        {"anisotropy": -1.0},
+        {"gauge": "coulomb", "anisotropy": 2.0},
+        {"gauge": "mag", "method": "fourier-cg"},
+        {"order": 3},
+        {"probability": 1.5},
+        {"temperatures": (0.1, 0.2)},
+        {"annealing_sweeps": 0},
+        {"microcanonical": -1},
+        {"device": "tpu"},
+    ],
+)
+def test_bad_options(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        fix(GaugeField.identity((2, 2, 2, 2), 2), **options)
+
+
+def test_bad_links() -> None:
+    links = GaugeField.identity((2, 2, 2, 2), 3).links.copy()
+    links[0, 1, 0, 1, 2] *= 1.1
+    with pytest.raises(InputError):
+        fix(GaugeField(links))
+    with pytest.raises(InputError):
+        fix(links[..., :2])
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data in {DATA}")
+def test_a_published_coulomb_configuration_stops_at_once() -> None:
+    field = read(DATA / "lat.sample.l4448.gf")
+    found = fix(field, "coulomb", theta=2e-5, device="cpu")
+    assert found.sweeps == 0
+    assert found.functional == pytest.approx(0.862916102, abs=2e-7)
+    further = fix(field, "coulomb", device="cpu")
+    assert further.functional == pytest.approx(0.862916102, abs=1e-8)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data in {DATA}")
+def test_a_published_configuration() -> None:
+    field = read(DATA / "nersc.l8t4b3360")
+    found = fix(field, copies=2, theta=1e-16, seed=1, device="cpu", **SHORT)
+    assert found.fixed().plaquette() == pytest.approx(0.5038664469, abs=1e-8)
+    assert gauge_oracles.theta(found.fixed().links, "landau") < 1.01e-16
+
+
+def test_result_as_json_and_plot(fields: dict[int, GaugeField]) -> None:
+    pytest.importorskip("matplotlib")
+    found = fix(fields[2], copies=3, seed=1, device="cpu", **SHORT)
+    content = json.loads(found.to_json())
+    assert content["functional"] == found.functional
+    assert content["shape"] == [4, 4, 6, 4]
+    assert len(content["copies"]["functional"]) == 3
+    counts = [bar.get_height() for bar in found.plot().patches]
+    assert sum(counts) == 3
+    line = fix(fields[2], seed=1, device="cpu").plot().lines[0]
+    assert line.get_ydata()[-1] < 1e-12
