@@ -1,16 +1,28 @@
 """XORSAT and diluted p-spin models: quasi-greedy search, elimination, time to solution, theory."""
 
+from hardscape.xorsat import theory
 from hardscape.xorsat.elimination import Elimination, eliminate
 from hardscape.xorsat.generators import random_regular, random_system
 from hardscape.xorsat.quadratic import QuadraticModel, quadratize
+from hardscape.xorsat.scans import ExponentFit, W1Scan, fit_exponent, fit_w1
 from hardscape.xorsat.system import XorSystem
+from hardscape.xorsat.time_to_solution import Runner, TimeToSolution, measure, median_tts
 
 __all__ = [
     "Elimination",
+    "ExponentFit",
     "QuadraticModel",
+    "Runner",
+    "TimeToSolution",
+    "W1Scan",
     "XorSystem",
     "eliminate",
+    "fit_exponent",
+    "fit_w1",
+    "measure",
+    "median_tts",
     "quadratize",
     "random_regular",
     "random_system",
+    "theory",
 ]

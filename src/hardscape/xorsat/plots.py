@@ -1,0 +1,260 @@
+"""Plots of times to solution and of the theory; matplotlib is imported when one is drawn.
+
+Each function takes matplotlib axes, or makes a figure that pyplot does not know, and returns the
+axes; `hardscape.figures.save_plot` writes them. The figures meant are those of Bernaschi et al.,
+EPL 133, 60005, 2021.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hardscape.errors import InputError
+from hardscape.figures import new_figure
+from hardscape.xorsat.scans import ExponentFit, W1Scan
+from hardscape.xorsat.theory import (
+    DYNAMIC_TEMPERATURE,
+    free_energy,
+    free_energy_barrier,
+    run_temperature,
+    spinodal_temperature,
+)
+from hardscape.xorsat.time_to_solution import TimeToSolution
+
+__all__ = [
+    "draw_barrier",
+    "draw_estimates",
+    "draw_exponent",
+    "draw_free_energy",
+    "draw_survival",
+    "draw_timeouts",
+    "draw_w1",
+]
+
+_INK, _GREY = "#1f2933", "#6b7280"
+_COLORS = ("#1d4ed8", "#c2410c", "#047857", "#7c3aed", "#0e7490", "#be123c", "#4d7c0f", "#b45309")
+_MARKS = ("o", "s", "^", "D", "v", "P", "X", "<")
+
+
+def draw_survival(results: Sequence[TimeToSolution], ax: Any = None) -> Any:
+    """Draw P[TTS > t] of each result as steps, with its exponential law (Fig. 2).
+
+    Lines straight on the logarithmic scale are exponential laws. The dotted line at 0.01 is crossed
+    at TTS99. Runs that were stopped count for as long as they ran.
+    """
+    ax = _axes(ax)
+    lowest = 0.3
+    for i, result in enumerate(results):
+        color = _COLORS[i % len(_COLORS)]
+        times, left = result.curve()
+        if not len(times):
+            continue
+        shown = left > 0
+        lowest = min(lowest, left[shown].min(initial=lowest))
+        end = result.seconds.max()
+        ax.step(
+            [0, *times[shown], end],
+            [1, *left[shown], left[shown][-1] if shown.any() else 1],
+            where="post",
+            color=color,
+            linewidth=1.5,
+        )
+        grid = np.linspace(0, end, 50)
+        label = rf"$\tau$ = {result.tau:.3g} s, {result.num_solved} of {result.runs} solved"
+        ax.plot(grid, np.exp(-grid / result.tau), "--", color=color, linewidth=0.8, label=label)
+    ax.axhline(0.01, color=_GREY, linestyle=":", linewidth=1)
+    ax.set_yscale("log")
+    ax.set_ylim(min(lowest * 0.7, 0.007), 1.1)
+    ax.set_xlim(left=0)
+    ax.set_xlabel("time $t$ (s)")
+    ax.set_ylabel("$P$[TTS > $t$]")
+    if 0 < len(results) <= 8:
+        ax.legend(fontsize=8, frameon=False)
+    return _finish(ax, "Time to solution: steps measured, dashed the exponential law")
+
+
+def draw_estimates(results: Sequence[TimeToSolution], ax: Any = None) -> Any:
+    """Draw tau of each instance beside the estimates from its percentiles 50, 90 and 99 (Fig. 3)."""
+    ax = _axes(ax)
+    order = sorted(results, key=lambda x: x.tau)
+    ranks = np.arange(1, len(order) + 1)
+    ax.plot(
+        ranks, [x.tau for x in order], "_", color=_INK, markersize=10, label=r"$\tau$, the mean"
+    )
+    for percent, mark, color in zip((50, 90, 99), _MARKS, _COLORS, strict=False):
+        scale = -math.log1p(-percent / 100)
+        estimates = [x.empirical_tts(percent) / scale for x in order]
+        label = f"TTS$_{{{percent}}}$ / {scale:.3g}"
+        ax.plot(ranks, estimates, mark, color=color, markersize=4, fillstyle="none", label=label)
+    ax.set_yscale("log")
+    ax.set_xlabel(r"instance, in order of $\tau$")
+    ax.set_ylabel(r"mean time to solution $\tau$ (s)")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.legend(fontsize=8, frameon=False)
+    return _finish(ax, r"Estimates of $\tau$ from percentiles")
+
+
+def draw_timeouts(
+    results: Sequence[TimeToSolution], timeouts: Sequence[float], ax: Any = None
+) -> Any:
+    """Draw tau as shorter timeouts would have given it, with error bars of 68% (Fig. 4).
+
+    An instance that no run would have solved has an arrow from its lower limit upwards.
+    """
+    ax = _axes(ax)
+    order = sorted(results, key=lambda x: x.tau)
+    ranks = np.arange(1, len(order) + 1)
+    ax.plot(ranks, [x.tau for x in order], "_", color=_INK, markersize=12, label="all of each run")
+    for i, timeout in enumerate(timeouts):
+        cut = [x.stopped_at(timeout).posterior for x in order]
+        color, mark = _COLORS[i % len(_COLORS)], _MARKS[i % len(_MARKS)]
+        x = ranks + 0.12 * (i - (len(timeouts) - 1) / 2)
+        seen = np.array([p.solved > 0 for p in cut], dtype=bool)
+        if seen.any():
+            some = [p for p in cut if p.solved]
+            mode = np.array([p.mode for p in some])
+            bars = np.abs(np.array([[p.low for p in some], [p.high for p in some]]) - mode)
+            ax.errorbar(
+                x[seen],
+                mode,
+                bars,
+                fmt=mark,
+                color=color,
+                markersize=4,
+                linewidth=0.9,
+                label=f"timeout {timeout:g} s",
+            )
+        for where, p in zip(x[~seen], (p for p in cut if not p.solved), strict=True):
+            ax.plot(where, p.low, "^", color=color, markersize=6, fillstyle="none")
+    ax.set_yscale("log")
+    ax.set_xlabel(r"instance, in order of $\tau$")
+    ax.set_ylabel(r"mean time to solution $\tau$ (s)")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.legend(fontsize=8, frameon=False)
+    return _finish(ax, r"$\tau$ from runs with a timeout (open triangle: lower limit)")
+
+
+def draw_w1(scan: W1Scan, ax: Any = None) -> Any:
+    """Draw the sweeps to solution against w1 with the fitted parabola (Fig. 1)."""
+    ax = _axes(ax)
+    shown = [(x, r.posterior_sweeps) for x, r in zip(scan.w1, scan.results, strict=True)]
+    shown = [(x, p) for x, p in shown if p.solved]
+    if shown:
+        w1 = np.array([x for x, _ in shown])
+        mode = np.array([p.mode for _, p in shown])
+        bars = np.abs(np.array([[p.low for _, p in shown], [p.high for _, p in shown]]) - mode)
+        ax.errorbar(w1, mode, bars, fmt="o", color=_COLORS[0], markersize=4, linewidth=1)
+        if scan.coefficients is not None:
+            grid = np.linspace(w1.min(), w1.max(), 200)
+            c = scan.coefficients
+            ax.plot(grid, np.exp(c[0] + c[1] * grid + c[2] * grid**2), color=_INK, linewidth=1)
+    title = "Sweeps to solution"
+    if math.isfinite(scan.optimum):
+        ax.axvline(scan.optimum, color=_GREY, linestyle=":", linewidth=1)
+        title += rf", least at $w_1$ = {scan.optimum:.4f} $\pm$ {scan.optimum_error:.4f}"
+    ax.set_yscale("log")
+    ax.set_xlabel("$w_1$, probability of flipping a variable of one violated clause")
+    ax.set_ylabel(r"$\tau$ (sweeps)")
+    return _finish(ax, title)
+
+
+def draw_exponent(fit: ExponentFit, ax: Any = None) -> Any:
+    """Draw times against the number of variables with the fitted exponential (Fig. 5)."""
+    ax = _axes(ax)
+    known = not (fit.errors == 1).all()
+    bars = np.minimum(fit.errors, 0.999 * fit.times) if known else None
+    ax.errorbar(fit.sizes, fit.times, bars, fmt="o", color=_COLORS[0], markersize=5, linewidth=1)
+    margin = 0.06 * (np.ptp(fit.sizes) or 1)
+    grid = np.linspace(fit.sizes.min() - margin, fit.sizes.max() + margin, 100)
+    ax.plot(grid, fit.predict(grid), color=_INK, linewidth=1)
+    ax.set_yscale("log")
+    ax.set_xlabel("variables $N$")
+    ax.set_ylabel("time to solution (s)")
+    error = f" $\\pm$ {fit.exponent_error:.2g}" if math.isfinite(fit.exponent_error) else ""
+    return _finish(ax, rf"TTS $\propto \exp(a N)$ with $a$ = {fit.exponent:.5g}{error}")
+
+
+def draw_free_energy(
+    temperatures: Sequence[float] | None = None, k: int = 3, ax: Any = None
+) -> Any:
+    """Draw the free energy against the magnetisation at several temperatures (Fig. 6).
+
+    By default from half the spinodal temperature to the spinodal itself.
+    """
+    ax = _axes(ax)
+    highest = spinodal_temperature(k)
+    chosen = [share * highest for share in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)]
+    for i, t in enumerate(chosen if temperatures is None else temperatures):
+        curve, color = free_energy(t, k), _COLORS[i % len(_COLORS)]
+        label = f"$T$ = {t:.4g}" + (r" = $T_{sp}$" if abs(t - highest) < 1e-9 else "")
+        ax.plot(curve.magnetization, curve.excess, color=color, linewidth=1.4, label=label)
+        if t < highest * (1 - 1e-9):
+            top = free_energy_barrier(t, k)
+            ax.plot(top.magnetization, top.height, "o", color=color, markersize=4)
+    ax.axhline(0, color=_GREY, linewidth=0.6)
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("magnetisation $m$")
+    ax.set_ylabel(r"$\beta \Delta f$ a variable")
+    ax.legend(fontsize=8, frameon=False)
+    return _finish(ax, f"Free energy above the paramagnet's, {k}-spin model of degree {k}")
+
+
+def draw_barrier(w1: float = 0.055, k: int = 3, ax: Any = None) -> Any:
+    """Draw the barrier against the temperature, with that of the search at w1 (Fig. 7).
+
+    Raises
+    ------
+    InputError
+        If the pseudo-temperature of w1 is at or above the spinodal one: there is no barrier.
+    """
+    highest, running = spinodal_temperature(k), run_temperature(w1)
+    if running >= highest:
+        raise InputError(
+            f"w1={w1} is the temperature {running:.4f}; below the spinodal temperature "
+            f"{highest:.4f}, w1 = {math.exp(-2 / highest):.4f}, there is a barrier"
+        )
+    ax = _axes(ax)
+    grid = np.linspace(0.35 * highest, highest * (1 - 1e-6), 200)
+    heights = [free_energy_barrier(t, k).height for t in grid]
+    ax.plot(grid, heights, color=_COLORS[0], linewidth=1.6)
+    point = free_energy_barrier(running, k)
+    ax.plot(running, point.height, "o", color=_COLORS[1], zorder=3)
+    marks = [(running, r"$T_{run}$"), (highest, r"$T_{sp}$")]
+    if k == 3:
+        marks.append((DYNAMIC_TEMPERATURE, "$T_d$"))
+    for where, name in marks:
+        ax.axvline(where, color=_GREY, linestyle=":", linewidth=1)
+        ax.annotate(
+            f"{name} = {where:.3g}",
+            (where, 0),
+            xycoords=("data", "axes fraction"),
+            xytext=(-3, 6),
+            textcoords="offset points",
+            rotation=90,
+            ha="right",
+            va="bottom",
+            fontsize=9,
+            color=_INK,
+        )
+    ax.set_xlim(grid[0], highest * 1.02)
+    ax.set_ylim(0, max(heights) * 1.02)
+    ax.set_xlabel("temperature $T$ (units of the coupling)")
+    ax.set_ylabel(r"barrier $\beta \max_m \Delta f$ a variable")
+    title = (
+        rf"Barrier {point.height:.6f} at $w_1$ = {w1:g}, at magnetisation {point.magnetization:.3f}"
+    )
+    return _finish(ax, title)
+
+
+def _axes(ax: Any) -> Any:
+    return new_figure().add_subplot() if ax is None else ax
+
+
+def _finish(ax: Any, title: str) -> Any:
+    ax.set_title(title, fontsize=11, color=_INK)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax

@@ -1,0 +1,187 @@
+"""How the time to solution depends on w1 and on the number of variables: fits with error bars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hardscape.errors import InputError
+from hardscape.xorsat.posterior import plain
+from hardscape.xorsat.time_to_solution import TimeToSolution
+
+__all__ = ["ExponentFit", "W1Scan", "fit_exponent", "fit_w1"]
+
+
+@dataclass(frozen=True, eq=False)
+class W1Scan:
+    r"""Times to solution at several w1, and the parabola through :math:`\ln \tau_{sweeps}`.
+
+    Attributes
+    ----------
+    w1 : float64, shape (points,)
+    results : tuple of TimeToSolution
+        One for each w1.
+    coefficients : float64, shape (3,), or None
+        Of ``c[0] + c[1] w1 + c[2] w1**2``; None with fewer than three points with solved runs.
+    optimum, optimum_error : float
+        The w1 at its minimum, with its standard error; NaN where there is no minimum.
+    """
+
+    w1: NDArray[np.float64]
+    results: tuple[TimeToSolution, ...]
+    coefficients: NDArray[np.float64] | None
+    optimum: float
+    optimum_error: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "w1": self.w1.tolist(),
+            "results": [x.to_dict() for x in self.results],
+            "coefficients": None if self.coefficients is None else self.coefficients.tolist(),
+            "optimum": plain(self.optimum),
+            "optimum_error": plain(self.optimum_error),
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the scan; see `hardscape.xorsat.plots.draw_w1`."""
+        from hardscape.xorsat.plots import draw_w1
+
+        return draw_w1(self, ax)
+
+
+@dataclass(frozen=True, eq=False)
+class ExponentFit:
+    r"""The law :math:`TTS = A e^{a N}` fitted to times at several sizes.
+
+    Attributes
+    ----------
+    sizes, times, errors : float64, shape (points,)
+        What was fitted: N, TTS and the standard errors of TTS (all 1 where none were given).
+    exponent, exponent_error : float
+        a and its standard error; without errors of the times the latter comes from their scatter.
+    log_prefactor : float
+        ln A.
+    chi_square : float
+        Sum of squares of deviations over errors, for points - 2 degrees of freedom.
+    """
+
+    sizes: NDArray[np.float64]
+    times: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    exponent: float
+    exponent_error: float
+    log_prefactor: float
+    chi_square: float
+
+    def predict(self, sizes: ArrayLike) -> NDArray[np.float64]:
+        """TTS at other sizes."""
+        n = np.asarray(sizes, dtype=np.float64)
+        return np.asarray(np.exp(self.log_prefactor + self.exponent * n))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        arrays = {name: getattr(self, name).tolist() for name in ("sizes", "times", "errors")}
+        numbers = ("exponent", "exponent_error", "log_prefactor", "chi_square")
+        return arrays | {name: plain(getattr(self, name)) for name in numbers}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the fit; see `hardscape.xorsat.plots.draw_exponent`."""
+        from hardscape.xorsat.plots import draw_exponent
+
+        return draw_exponent(self, ax)
+
+
+def fit_w1(w1: ArrayLike, results: Sequence[TimeToSolution]) -> W1Scan:
+    r"""Fit a parabola to :math:`\ln \tau_{sweeps}` against w1, points weighted by solved runs.
+
+    Parameters
+    ----------
+    w1 : array-like, shape (points,)
+    results : sequence of TimeToSolution
+
+    Raises
+    ------
+    InputError
+        If there are not as many results as values.
+    """
+    x = np.asarray(w1, dtype=np.float64)
+    if x.shape != (len(results),):
+        raise InputError(f"w1 has shape {x.shape}; ({len(results)},), one a result, is accepted")
+    solved = np.array([r.num_solved for r in results])
+    used = solved > 0
+    if len(np.unique(x[used])) < 3:
+        return W1Scan(x, tuple(results), None, math.nan, math.nan)
+    y = np.log([r.tau_sweeps for r in results if r.num_solved])
+    # ln tau has the standard error 1 / sqrt(n).
+    c, covariance = _least_squares(
+        np.vander(x[used], 3, increasing=True), y, 1 / np.sqrt(solved[used])
+    )
+    optimum = error = math.nan
+    if c[2] > 0:
+        optimum = -c[1] / (2 * c[2])
+        slope = np.array([0, -1 / (2 * c[2]), c[1] / (2 * c[2] ** 2)])
+        error = math.sqrt(slope @ covariance @ slope)
+    return W1Scan(x, tuple(results), c, float(optimum), float(error))
+
+
+def fit_exponent(
+    sizes: ArrayLike, times: ArrayLike, errors: ArrayLike | None = None
+) -> ExponentFit:
+    r"""Fit :math:`TTS = A e^{a N}` by least squares in ln TTS.
+
+    Parameters
+    ----------
+    sizes : array-like, shape (points,)
+        N, two different ones or more.
+    times : array-like, shape (points,)
+        TTS above 0, in any unit.
+    errors : array-like, shape (points,), optional
+        Their standard errors, above 0.
+
+    Raises
+    ------
+    InputError
+
+    Examples
+    --------
+    The published median times, N = 128, 256 and 320, of 327,680 clones on a V100:
+
+    >>> fit = fit_exponent([128, 256, 320], [0.0275, 640, 130e3], [0.0005, 20, 30e3])
+    >>> round(fit.exponent, 4), round(fit.exponent_error, 4)
+    (0.0786, 0.0003)
+    """
+    n, t = (np.asarray(x, dtype=np.float64) for x in (sizes, times))
+    given = np.ones_like(t) if errors is None else np.asarray(errors, dtype=np.float64)
+    if n.ndim != 1 or not n.shape == t.shape == given.shape:
+        raise InputError(
+            f"sizes, times and errors have shapes {n.shape}, {t.shape} and {given.shape}; one axis "
+            "of the same length is accepted"
+        )
+    if len(np.unique(n)) < 2:
+        raise InputError(f"sizes are {n.tolist()}; two different ones or more are accepted")
+    if not (np.isfinite(n) & np.isfinite(t) & np.isfinite(given) & (t > 0) & (given > 0)).all():
+        raise InputError("times and errors must be finite and above 0, sizes finite")
+    relative = np.ones_like(t) if errors is None else given / t
+    c, covariance = _least_squares(np.vander(n, 2, increasing=True), np.log(t), relative)
+    deviations = (np.log(t) - c[0] - c[1] * n) / relative
+    chi_square, freedom = float(deviations @ deviations), len(n) - 2
+    if errors is None:
+        covariance = covariance * (chi_square / freedom if freedom else math.nan)
+    return ExponentFit(
+        n, t, given, float(c[1]), math.sqrt(covariance[1, 1]), float(c[0]), chi_square
+    )
+
+
+def _least_squares(
+    design: NDArray[np.float64], y: NDArray[np.float64], errors: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Coefficients and their covariance."""
+    scaled = design / errors[:, None]
+    inverse = np.linalg.pinv(scaled)
+    return inverse @ (y / errors), inverse @ inverse.T
