@@ -160,7 +160,10 @@ def test_rectangles_use_their_rows_of_ones():
     )
     assert hardscape.permanent(matrix) == expected
     assert hardscape.permanent(matrix.astype(float)) == expected
-    assert hardscape.permanent(matrix * 1j, full_output=True).method == "repeated"
+    for method in ("subset", "repeated"):
+        turned = hardscape.permanent(matrix * 1j, full_output=True, method=method)
+        assert turned.method == method
+        assert abs(turned.value - -1j * float(expected)) <= turned.error_bound
 
 
 def test_no_photons():

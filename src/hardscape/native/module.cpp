@@ -28,8 +28,10 @@ void bind_walk(nb::module_& module);
 
 namespace hardscape::permanents {
 void bind_exact(nb::module_& module);
+void bind_frontier(nb::module_& module);
 void bind_glynn(nb::module_& module);
 void bind_repeated(nb::module_& module);
+void bind_subset(nb::module_& module);
 }  // namespace hardscape::permanents
 
 namespace hardscape::xorsat {
@@ -71,7 +73,9 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::maxsat::bind_presolve(module);
   hardscape::maxsat::bind_walk(module);
   hardscape::permanents::bind_exact(module);
+  hardscape::permanents::bind_frontier(module);
   hardscape::permanents::bind_glynn(module);
   hardscape::permanents::bind_repeated(module);
   hardscape::xorsat::bind_elimination(module);
+  hardscape::permanents::bind_subset(module);
 }

@@ -16,10 +16,13 @@ __all__ = [
     "LONG_RUN",
     "START",
     "describe",
+    "frontier_seconds",
     "glynn_seconds",
     "gpu_seconds",
+    "rectangle_seconds",
     "repeated_residue_seconds",
     "repeated_seconds",
+    "subset_seconds",
 ]
 
 #: Seconds from which a run must be asked for: a day.
@@ -31,6 +34,10 @@ _GLYNN_H200 = 1.25e-13
 _COMPLEX, _GUARD = 3.0, 2.7
 #: Seconds for each term and distinct column, in double precision and modulo one prime.
 _REPEATED, _REPEATED_PRIME = 1.2e-10, 5e-9
+#: Seconds for each n 2^(n-1) of the subset sum, and for each element of a rectangle's in NumPy.
+_SUBSET, _RECTANGLE = 4.5e-10, 2e-9
+#: Seconds for a product of the frontier program where its states fit in a cache, and where they do not.
+_FRONTIER_NEAR, _FRONTIER_FAR, _NEAR_STATES = 1e-8, 4e-8, 2**17
 #: Seconds to set up a sum.
 START = 3e-4
 
@@ -55,6 +62,22 @@ def repeated_seconds(terms: int, columns: int, *, complex_: bool, guard: bool) -
 def repeated_residue_seconds(terms: int, columns: int, primes: int) -> float:
     """Seconds of the same modulo primes."""
     return START + _REPEATED_PRIME * float(terms) * columns * 4 * math.ceil(primes / 4)
+
+
+def subset_seconds(n: int) -> float:
+    """Seconds of the sum over subsets of columns on one core."""
+    return START + _SUBSET * n * 2.0 ** (n - 1)
+
+
+def rectangle_seconds(m: int, n: int, *, complex_: bool) -> float:
+    """Seconds of the sum over subsets of the rows of a rectangle on one core."""
+    return 1e-5 * n * m + _RECTANGLE * (2 if complex_ else 1) * n * m * 2.0 ** (m - 1)
+
+
+def frontier_seconds(transitions: int, peak: int) -> float:
+    """Seconds of the frontier program on one core, integers of one word or floats."""
+    rate = _FRONTIER_NEAR if peak <= _NEAR_STATES else _FRONTIER_FAR
+    return START + rate * float(transitions)
 
 
 def describe(devices: Sequence[Device]) -> str:

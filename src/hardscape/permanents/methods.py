@@ -14,6 +14,12 @@ from numpy.typing import NDArray
 from hardscape.engine import Device, Partial, Work
 from hardscape.permanents import cost
 from hardscape.permanents.exact import SUBSET_SECONDS, integers_of, subset_sum
+from hardscape.permanents.frontier import (
+    FrontierOrder,
+    FrontierSumWork,
+    FrontierWork,
+    best_order,
+)
 from hardscape.permanents.glynn import MAX_GLYNN_SIZE, GlynnWork
 from hardscape.permanents.integers import (
     MAX_SIDE,
@@ -23,17 +29,28 @@ from hardscape.permanents.integers import (
     WordWork,
     column_sums,
     permanent_bound,
+    primes_above,
 )
 from hardscape.permanents.multiplicity import Repeated, repeated_lines
 from hardscape.permanents.number import BoundedNumber, product
 from hardscape.permanents.repeated import RepeatedResidueWork, RepeatedWork
+from hardscape.permanents.subset import SubsetWork, subset_memory
 
-__all__ = ["METHODS", "Candidate", "double_candidates", "exact_candidates"]
+__all__ = [
+    "METHODS",
+    "Candidate",
+    "double_candidates",
+    "exact_candidates",
+    "frontier_exactly",
+    "frontier_in_double",
+]
 
 #: Names of the methods.
-METHODS = ("glynn", "repeated", "subset")
+METHODS = ("glynn", "repeated", "frontier", "subset")
 #: Rows whose subset sums in Python integers fit in memory.
 _MAX_SUBSET_ROWS = 22
+#: Bytes of the states of a frontier, at most.
+_MAX_FRONTIER_BYTES = 2**32
 #: Terms that are counted in 64 bits.
 _MAX_TERMS = 2**62
 
@@ -60,6 +77,8 @@ class Candidate(Generic[Value]):
         The permanent from the whole partial of `work`, or from an empty one.
     memory : int
         Bytes beyond those of the matrix.
+    cancels : bool
+        Whether terms of a nonnegative matrix cancel, so that digits are lost.
     """
 
     method: str
@@ -69,6 +88,7 @@ class Candidate(Generic[Value]):
     work: Work | None = None
     gpu_seconds: float = math.inf
     memory: int = 0
+    cancels: bool = True
 
     def seconds(self, devices: Sequence[Device]) -> float:
         """Estimated time on `devices`."""
@@ -91,9 +111,73 @@ def double_candidates(block: NDArray[Any], guard: bool) -> Iterator[Candidate[Bo
             glynn,
             cost.gpu_seconds(n, complex_=complex_),
         )
+    memory = subset_memory(n)
+    if not complex_ and memory is not None and (block >= 0).all():
+        subset = SubsetWork(block)
+        yield Candidate(
+            "subset",
+            2**n,
+            cost.subset_seconds(n),
+            subset.total,
+            subset,
+            memory=memory,
+            cancels=False,
+        )
     lines = repeated_lines(block)
     if lines.entries.size < block.size:
         yield from _repeated_in_double(lines, guard)
+
+
+def frontier_in_double(block: NDArray[Any]) -> Iterator[Candidate[BoundedNumber]]:
+    """The frontier program for a square float64 or complex128 matrix, if its frontier is narrow."""
+    ordered = _narrow(block, 24 + 8 * (2 if np.iscomplexobj(block) else 1))
+    if ordered is None:
+        return
+    order, turned, memory = ordered
+    work = FrontierSumWork(np.ascontiguousarray(block.T if turned else block), None, order)
+    yield Candidate(
+        "frontier",
+        order.transitions,
+        cost.frontier_seconds(order.transitions, order.peak),
+        work.total,
+        work,
+        memory=memory,
+        cancels=bool(np.iscomplexobj(block) or (block < 0).any()),
+    )
+
+
+def frontier_exactly(block: NDArray[Any]) -> Iterator[Candidate[Fraction]]:
+    """The same for a square matrix of ints and Fractions."""
+    integers, scale, _ = integers_of(block)
+    bits = permanent_bound(integers).bit_length() + 1
+    words = next((w for w in (1, 2, 4, 8) if bits <= 64 * w), 0)
+    if max(abs(x) for row in integers for x in row) >= 2**63:
+        words = 0
+    ordered = _narrow(block, 16 + 8 * max(1, words))
+    if ordered is None:
+        return
+    order, turned, memory = ordered
+    rows: Rows = tuple(zip(*integers, strict=True)) if turned else integers
+    primes = () if words else primes_above(2**bits)
+    work = FrontierWork(rows, order, words, primes)
+    yield Candidate(
+        "frontier",
+        order.transitions,
+        cost.frontier_seconds(order.transitions, order.peak) * max(1, words / 2, 2 * len(primes)),
+        lambda partial: work.permanent(partial) * scale,
+        work,
+        memory=memory,
+    )
+
+
+def _narrow(block: NDArray[Any], state_bytes: int) -> tuple[FrontierOrder, bool, int] | None:
+    """An order with few enough states for the memory, whether it is of columns, and the memory."""
+    found = best_order(block)
+    if found is None:
+        return None
+    # Two sets of states, each with an index of up to four places a state.
+    memory = 2 * found[0].peak * (state_bytes + 16)
+    return (*found, memory) if memory <= _MAX_FRONTIER_BYTES else None
 
 
 def _repeated_in_double(lines: Repeated, guard: bool) -> Iterator[Candidate[BoundedNumber]]:

@@ -9,10 +9,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardscape.engine import Partial
 
-__all__ = ["TINY", "UNIT", "BoundedNumber", "merge_sums", "product", "rounded"]
+__all__ = ["TINY", "UNIT", "BoundedNumber", "merge_sums", "product", "rounded", "shifted"]
 
 #: Half the distance from 1 to the next float64, and the least positive float64.
 UNIT, TINY = 2.0**-53, 2.0**-1074
@@ -82,6 +83,18 @@ class BoundedNumber:
 def _power(mantissa: float, exponent: int) -> float:
     with np.errstate(over="ignore", under="ignore"):
         return float(np.ldexp(mantissa, exponent))
+
+
+def shifted(values: NDArray[Any], exponents: NDArray[Any]) -> NDArray[Any]:
+    """Real or complex values times powers of two; what leaves float64 becomes 0 or infinite."""
+    with np.errstate(over="ignore", under="ignore"):
+        if np.iscomplexobj(values):
+            result = np.empty(np.broadcast_shapes(values.shape, exponents.shape), values.dtype)
+            result.real = np.ldexp(values.real, exponents)
+            result.imag = np.ldexp(values.imag, exponents)
+            return result
+        plain: NDArray[Any] = np.ldexp(values, exponents)
+        return plain
 
 
 def merge_sums(left: Partial, right: Partial) -> Partial:

@@ -70,9 +70,11 @@ def permanent(
         "double" computes in float64, with a bound of the error.
         "auto" is exact for integers and rationals and double for the rest; where double's error is
         probably above `rtol` of the value and an exact sum is cheap, it rounds that instead.
-    method : {"auto", "glynn", "repeated", "subset"}
+    method : {"auto", "glynn", "repeated", "frontier", "subset"}
         How blocks are summed, once zeros are used: "glynn" over signs of rows, "repeated" over
-        multiplicities of repeated lines, "subset" over subsets of rows. "auto" takes the cheapest;
+        multiplicities of repeated lines, "frontier" by a dynamic program over rows of a sparse matrix,
+        "subset" over subsets of the lines of a nonnegative matrix, a rectangle of few rows or a small
+        exact one. "auto" takes the cheapest, or one that loses no digits if it takes not much longer;
         :func:`hardscape.permanents.plan` tells which.
     rtol : float
         Relative error that "auto" precision is content with.
@@ -264,6 +266,8 @@ def _ledgers(program: Program, checkpoint: str | Path | None) -> list[str | Path
 def _improved(i: int, value: BoundedNumber, program: Program, settings: _Settings) -> BoundedNumber:
     """The value, or a better one where double precision lost more than it may."""
     block = program.matrices[i]
+    if block.shape[0] != block.shape[1]:
+        return value
     enough = settings.precision != "auto" or value.likely_error <= settings.rtol * abs(
         value.mantissa
     )

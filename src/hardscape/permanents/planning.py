@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardscape.engine import Device, resolve
 from hardscape.engine.progress import duration
@@ -18,18 +19,29 @@ from hardscape.permanents import cost
 from hardscape.permanents.exact import SUBSET_SECONDS, exact_permanent
 from hardscape.permanents.glynn import MAX_GLYNN_SIZE
 from hardscape.permanents.matrix import Kind, Matrix, Number, intake
-from hardscape.permanents.methods import Candidate, double_candidates, exact_candidates
+from hardscape.permanents.methods import (
+    Candidate,
+    double_candidates,
+    exact_candidates,
+    frontier_exactly,
+    frontier_in_double,
+)
 from hardscape.permanents.multiplicity import expanded
-from hardscape.permanents.number import BoundedNumber, rounded
+from hardscape.permanents.number import BoundedNumber
 from hardscape.permanents.reduce import Reductions, reduce
+from hardscape.permanents.subset import rectangle_sum
 
 __all__ = ["Method", "Plan", "PlannedBlock", "Precision", "Program", "plan", "prepare"]
 
 Precision = Literal["auto", "double", "exact"]
-Method = Literal["auto", "glynn", "repeated", "subset"]
+Method = Literal["auto", "glynn", "repeated", "frontier", "subset"]
 
 #: Seconds of a sum over subsets of the rows of a rectangle that is not worth thinking about others.
 _QUICK = 0.5
+#: Seconds from which it is worth looking for a narrow frontier, and density of the entries up to which.
+_FRONTIER_FROM, _FRONTIER_DENSITY = 3e-3, 0.7
+#: Seconds, or times the least, that a sum in which nothing cancels may take.
+_SAFE, _SAFE_TIMES = 1.0, 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +122,7 @@ def prepare(
     reduced = reduce(square)
     chosen: list[Candidate[Any]] = []
     for block in reduced.blocks:
-        candidates = exact_candidates(block) if exact else double_candidates(block, guard)
-        chosen.append(_cheapest(candidates, len(block), method, devices))
+        chosen.append(_cheapest(block, exact, guard, method, devices))
     sides = tuple(map(len, reduced.blocks))
     return Program(
         kind,
@@ -126,12 +137,19 @@ def prepare(
 
 
 def _cheapest(
-    candidates: Iterable[Candidate[Any]], side: int, method: Method, devices: Sequence[Device]
+    block: NDArray[Any], exact: bool, guard: bool, method: Method, devices: Sequence[Device]
 ) -> Candidate[Any]:
-    found = list(candidates)
+    side = len(block)
+    found: list[Candidate[Any]] = list(
+        exact_candidates(block) if exact else double_candidates(block, guard)
+    )
+    least = min((c.seconds(devices) for c in found), default=math.inf)
+    sparse = np.count_nonzero(block) <= _FRONTIER_DENSITY * block.size
+    if method == "frontier" or (method == "auto" and sparse and least > _FRONTIER_FROM):
+        found.extend(frontier_exactly(block) if exact else frontier_in_double(block))
     usable = [c for c in found if method in ("auto", c.method)]
     if usable:
-        return min(usable, key=lambda candidate: candidate.seconds(devices))
+        return _preferred(usable, exact, devices)
     if found:
         others = " and ".join(sorted({repr(c.method) for c in found}))
         raise InputError(
@@ -146,20 +164,36 @@ def _cheapest(
     )
 
 
+def _preferred(
+    candidates: Sequence[Candidate[Any]], exact: bool, devices: Sequence[Device]
+) -> Candidate[Any]:
+    """The cheapest candidate, or one that loses no digits and takes not much longer."""
+    best = min(candidates, key=lambda c: c.seconds(devices))
+    safe = [c for c in candidates if not (exact or c.cancels)]
+    if not safe:
+        return best
+    second = min(safe, key=lambda c: c.seconds(devices))
+    limit = max(_SAFE, _SAFE_TIMES * best.seconds(devices))
+    return second if second.seconds(devices) <= limit else best
+
+
 def _rectangle(matrix: Matrix, kind: Kind, exact: bool) -> Program | None:
     """A rectangle of few rows, whose subsets are few: no method beats their sum."""
     m, n = matrix.shape
-    if m == n or matrix.kind == "complex" or n * m * 2.0 ** (m - 1) * SUBSET_SECONDS > _QUICK:
+    complex_ = matrix.kind == "complex"
+    if exact:
+        seconds = n * m * 2.0 ** (m - 1) * SUBSET_SECONDS
+    else:
+        seconds = cost.rectangle_seconds(m, n, complex_=complex_)
+    if m == n or m == 0 or seconds > _QUICK:
         return None
-    entries = _rational(matrix).entries
+    entries = matrix.entries
 
     def value(partial: object) -> Fraction | BoundedNumber:
-        found = Fraction(exact_permanent(entries))
-        return found if exact else rounded(found)
+        return Fraction(exact_permanent(entries)) if exact else rectangle_sum(entries)
 
-    candidate: Candidate[Any] = Candidate(
-        "subset", 2**m, n * m * 2.0 ** (m - 1) * SUBSET_SECONDS, value
-    )
+    terms = n * m * 2 ** (m - 1)
+    candidate: Candidate[Any] = Candidate("subset", terms, seconds, value)
     return Program(kind, exact, Fraction(1), (), (candidate,), (m,), (entries,), Reductions())
 
 

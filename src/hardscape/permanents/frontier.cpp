@@ -1,0 +1,270 @@
+// The frontier dynamic program for permanents of sparse matrices; see frontier.py.
+//
+// A state is the set of used columns among those that rows behind and rows ahead share. A row gives
+// each state as many successors as it has entries in unused columns; equal successors are added up.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "native/arrays.hpp"
+#include "native/wide.hpp"
+#include "permanents/residues.hpp"
+
+namespace hardscape::permanents {
+namespace {
+
+constexpr std::size_t kStatesBetweenPolls = 4096;
+
+// States and their values in the order in which they were found, and where each is.
+template <class Value>
+class States {
+ public:
+  States() { clear(); }
+
+  void clear() {
+    sets.clear();
+    values.clear();
+    index_.assign(std::size_t{1} << kFirstBits, 0);
+    shift_ = 64 - kFirstBits;
+  }
+
+  // The value of a state, zero if it is new.
+  Value& operator[](std::uint64_t set) {
+    std::size_t at = place(set);
+    while (index_[at]) {
+      if (sets[index_[at] - 1] == set) return values[index_[at] - 1];
+      at = (at + 1) & (index_.size() - 1);
+    }
+    sets.push_back(set);
+    values.push_back(Value{});
+    index_[at] = static_cast<std::uint32_t>(sets.size());
+    if (2 * sets.size() > index_.size()) grow();
+    return values.back();
+  }
+
+  std::vector<std::uint64_t> sets;
+  std::vector<Value> values;
+
+ private:
+  static constexpr int kFirstBits = 6;
+
+  std::size_t place(std::uint64_t set) const {
+    // Fibonacci hashing: the high bits of a product with 2^64 over the golden ratio.
+    return static_cast<std::size_t>(set * 0x9E3779B97F4A7C15u >> shift_);
+  }
+
+  void grow() {
+    --shift_;
+    index_.assign(2 * index_.size(), 0);
+    if (index_.size() >> 32) throw std::length_error("more than 2^31 states");
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      std::size_t at = place(sets[i]);
+      while (index_[at]) at = (at + 1) & (index_.size() - 1);
+      index_[at] = static_cast<std::uint32_t>(i + 1);
+    }
+  }
+
+  std::vector<std::uint32_t> index_;  // 1 + position, or 0
+  int shift_ = 0;
+};
+
+// Rows in their order: entries starts[k] to starts[k + 1] - 1 are those of row k.
+struct Program {
+  const std::int64_t* starts;
+  const std::uint8_t* bits;
+  const std::uint64_t* closed;
+  std::size_t rows;
+};
+
+// Runs the program. `add(value, entry, source)` adds source times an entry to a value; `after`
+// looks at the states of each row. Gives the value of the empty frontier, or stops early and tells
+// so.
+template <class Value, class Add, class After>
+bool run_program(const Program& p, const Value& one, const volatile std::uint8_t* stopped,
+                 Add&& add, After&& after, Value& result) {
+  States<Value> now, next;
+  now[0] = one;
+  for (std::size_t k = 0; k < p.rows; ++k) {
+    next.clear();
+    const std::uint64_t closed = p.closed[k];
+    for (std::size_t s = 0; s < now.sets.size(); ++s) {
+      if (s % kStatesBetweenPolls == 0 && *stopped) return false;
+      const std::uint64_t set = now.sets[s];
+      // A column that closes unused must be this row's.
+      const std::uint64_t missing = closed & ~set;
+      if (missing & (missing - 1)) continue;
+      for (auto e = p.starts[k]; e < p.starts[k + 1]; ++e) {
+        const std::uint64_t bit = std::uint64_t{1} << p.bits[e];
+        if (set & bit || (missing && missing != bit)) continue;
+        add(next[(set | bit) & ~closed], static_cast<std::size_t>(e), now.values[s]);
+      }
+    }
+    after(next, p.starts[k + 1] - p.starts[k]);
+    std::swap(now, next);
+  }
+  result = now.sets.empty() ? Value{} : now.values[0];
+  return true;
+}
+
+using Starts = Vector<std::int64_t>;
+using Bits = Vector<std::uint8_t>;
+using Closed = Vector<std::uint64_t>;
+using Stop = Vector<std::uint8_t>;
+
+constexpr auto kNothing = [](auto&, std::int64_t) {};
+
+template <int W>
+bool words_program(const Program& p, const std::int64_t* entries, const volatile std::uint8_t* stop,
+                   std::vector<std::uint64_t>& words) {
+  Wide<W> one{}, result{};
+  one.word[0] = 1;
+  const auto add = [entries](Wide<W>& value, std::size_t e, const Wide<W>& source) {
+    const std::int64_t entry = entries[e];
+    if (entry == 1) {
+      value += source;
+      return;
+    }
+    const std::uint64_t by = entry < 0 ? -static_cast<std::uint64_t>(entry) : entry;
+    Wide<W> product;
+    unsigned __int128 carry = 0;
+    for (int i = 0; i < W; ++i) {
+      carry += static_cast<unsigned __int128>(source.word[i]) * by;
+      product.word[i] = static_cast<std::uint64_t>(carry);
+      carry >>= 64;
+    }
+    value += product.flipped(entry < 0);
+  };
+  const bool done = run_program(p, one, stop, add, kNothing, result);
+  words.assign(result.word, result.word + W);
+  return done;
+}
+
+Program program_of(const Starts& starts, const Bits& bits, const Closed& closed) {
+  return {starts.data(), bits.data(), closed.data(), closed.size()};
+}
+
+nb::object frontier_words(Starts starts, Bits bits, Closed closed, Vector<std::int64_t> entries,
+                          int words, Stop stop) {
+  const Program program = program_of(starts, bits, closed);
+  const auto run = words == 1   ? &words_program<1>
+                   : words == 2 ? &words_program<2>
+                   : words == 4 ? &words_program<4>
+                   : words == 8 ? &words_program<8>
+                                : nullptr;
+  if (!run) throw std::invalid_argument(std::to_string(words) + " words are not compiled in");
+  std::vector<std::uint64_t> result;
+  bool done;
+  {
+    nb::gil_scoped_release release;
+    done = run(program, entries.data(), stop.data(), result);
+  }
+  const std::size_t size = result.size();
+  return nb::make_tuple(to_numpy(std::move(result), {size}), done);
+}
+
+nb::object frontier_residues(Starts starts, Bits bits, Closed closed, Matrix<std::uint64_t> entries,
+                             Vector<std::uint64_t> primes, Stop stop) {
+  const Program program = program_of(starts, bits, closed);
+  std::vector<std::uint64_t> result(primes.size());
+  bool done = true;
+  {
+    nb::gil_scoped_release release;
+    for (std::size_t k = 0; k < primes.size() && done; ++k) {
+      const Residues ring(primes.data()[k]);
+      const std::uint64_t* factors = entries.data() + k * entries.shape(1);
+      const auto add = [&](std::uint64_t& value, std::size_t e, std::uint64_t source) {
+        const std::uint64_t product = ring.multiply(source, factors[e]);
+        value = ring.add(value, product >= ring.p ? product - ring.p : product);
+      };
+      done = run_program<std::uint64_t>(program, 1, stop.data(), add, kNothing, result[k]);
+    }
+  }
+  const std::size_t size = result.size();
+  return nb::make_tuple(to_numpy(std::move(result), {size}), done);
+}
+
+// A value, the same sum of magnitudes, and what errors of the entries may change.
+template <std::size_t Parts>
+struct Sum {
+  double part[Parts], magnitude, excess;
+};
+
+template <std::size_t Parts>
+bool sums_program(const Program& p, const double* entries, const double* errors, std::size_t count,
+                  const volatile std::uint8_t* stop, std::vector<double>& sums) {
+  Sum<Parts> one{}, result{};
+  one.part[0] = one.magnitude = 1;
+  const auto add = [=](Sum<Parts>& value, std::size_t e, const Sum<Parts>& source) {
+    const double re = entries[e];
+    double size = std::abs(re);
+    if constexpr (Parts == 1) {
+      value.part[0] += re * source.part[0];
+    } else {
+      const double im = entries[count + e];
+      value.part[0] += re * source.part[0] - im * source.part[1];
+      value.part[1] += re * source.part[1] + im * source.part[0];
+      size = std::sqrt(re * re + im * im);
+    }
+    value.magnitude += size * source.magnitude;
+    value.excess += (size + errors[e]) * source.excess + errors[e] * source.magnitude;
+  };
+  // Values shrink by a row's sum at each step. What underflows is counted, and grows with the rest.
+  double lost = 0;
+  int power = 0;
+  const auto after = [&](States<Sum<Parts>>& states, std::int64_t entries_of_row) {
+    constexpr double kTiny = 0x1p-1074;
+    constexpr int kShift = 256;
+    lost +=
+        16 * kTiny * static_cast<double>(states.sets.size()) * static_cast<double>(entries_of_row);
+    double largest = 0;
+    for (const auto& value : states.values) largest = std::max(largest, value.magnitude);
+    if (largest == 0 || largest > 0x1p-256) return;
+    for (auto& value : states.values) {
+      for (double& part : value.part) part *= 0x1p256;
+      value.magnitude *= 0x1p256;
+      value.excess *= 0x1p256;
+    }
+    lost *= 0x1p256;
+    power -= kShift;
+  };
+  const bool done = run_program(p, one, stop, add, after, result);
+  sums.assign(result.part, result.part + Parts);
+  sums.insert(sums.end(), {result.magnitude, result.excess, lost, static_cast<double>(power)});
+  return done;
+}
+
+nb::object frontier_sums(Starts starts, Bits bits, Closed closed, Matrix<double> entries,
+                         Vector<double> errors, Stop stop) {
+  const Program program = program_of(starts, bits, closed);
+  const auto run = entries.shape(0) == 2 ? &sums_program<2> : &sums_program<1>;
+  std::vector<double> sums;
+  bool done;
+  {
+    nb::gil_scoped_release release;
+    done = run(program, entries.data(), errors.data(), errors.size(), stop.data(), sums);
+  }
+  const std::size_t size = sums.size();
+  return nb::make_tuple(to_numpy(std::move(sums), {size}), done);
+}
+
+}  // namespace
+
+void bind_frontier(nb::module_& module) {
+  module.def("frontier_words", &frontier_words, nb::arg("starts"), nb::arg("bits"),
+             nb::arg("closed"), nb::arg("entries"), nb::arg("words"), nb::arg("stop"),
+             "Permanent modulo 2^(64 words) by the frontier program; tells whether it was done.");
+  module.def("frontier_residues", &frontier_residues, nb::arg("starts"), nb::arg("bits"),
+             nb::arg("closed"), nb::arg("entries"), nb::arg("primes"), nb::arg("stop"),
+             "The same modulo primes; entries (primes, entries) are times 2^64.");
+  module.def("frontier_sums", &frontier_sums, nb::arg("starts"), nb::arg("bits"), nb::arg("closed"),
+             nb::arg("entries"), nb::arg("errors"), nb::arg("stop"),
+             "The same in double precision, entries (parts, entries): value, sum of magnitudes, "
+             "effect of the errors, underflow, exponent.");
+}
+
+}  // namespace hardscape::permanents

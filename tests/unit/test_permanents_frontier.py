@@ -1,0 +1,141 @@
+"""The frontier dynamic program: graphs, bands, boards, and its bound in double precision."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hardscape
+from hardscape.engine import Context, Device
+from hardscape.permanents.frontier import FrontierSumWork, FrontierWork, best_order
+from hardscape.permanents.integers import primes_above
+from helpers.permanent_oracle import (
+    dodecahedron,
+    exact_complex_permanent,
+    exact_permanent_by_subsets,
+    fullerene,
+    grid_biadjacency,
+)
+
+CONTEXT = Context(Device("cpu"), None, np.zeros(1, np.uint8))
+
+
+def value(work):
+    (shard,) = work.shards()
+    result = work.run(shard, CONTEXT)
+    assert result.complete
+    return work.total(result.partial) if hasattr(work, "total") else work.permanent(result.partial)
+
+
+@st.composite
+def sparse(draw):
+    """A sparse matrix of small integers, with or without perfect matchings."""
+    n = draw(st.integers(1, 8))
+    entry = st.one_of(st.just(0), st.integers(-4, 4))
+    row = st.lists(entry, min_size=n, max_size=n)
+    return np.array(draw(st.lists(row, min_size=n, max_size=n)))
+
+
+@given(sparse(), st.sampled_from([1, 2, 4, 8, 0]))
+@settings(max_examples=60, deadline=None)
+def test_integers_in_every_arithmetic(matrix, words):
+    if not (matrix.any(axis=0).all() and matrix.any(axis=1).all()):
+        np.fill_diagonal(matrix, 2)
+    order, turned = best_order(matrix)
+    rows = tuple(map(tuple, (matrix.T if turned else matrix).tolist()))
+    primes = primes_above(2**60) if words == 0 else ()
+    assert value(FrontierWork(rows, order, words, primes)) == exact_permanent_by_subsets(matrix)
+
+
+@pytest.mark.parametrize("complex_", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
+def test_double_is_within_its_bound(complex_, scale):
+    rng = np.random.default_rng(1)
+    matrix = rng.normal(size=(9, 9)) * (rng.random((9, 9)) < 0.5)
+    np.fill_diagonal(matrix, 1.0)
+    matrix[3:6] *= scale
+    matrix = matrix + 1j * matrix[::-1] * (matrix != 0) if complex_ else matrix
+    order, turned = best_order(matrix)
+    found = value(FrontierSumWork(matrix.T if turned else matrix, None, order))
+    re, im = exact_complex_permanent(matrix)
+    unit = Fraction(2) ** found.exponent
+    off = max(
+        abs(Fraction(complex(found.mantissa).real) * unit - re),
+        abs(Fraction(complex(found.mantissa).imag) * unit - im),
+    )
+    assert off <= Fraction(found.bound) * unit
+    assert found.bound <= 1e-13 * found.magnitude
+
+
+def test_errors_of_entries_are_carried_along():
+    rng = np.random.default_rng(2)
+    matrix = rng.normal(size=(7, 7))
+    error = rng.random((7, 7)) * 1e-6
+    order, turned = best_order(matrix)
+    used = (matrix.T, error.T) if turned else (matrix, error)
+    found = value(FrontierSumWork(*map(np.ascontiguousarray, used), order))
+    for _ in range(20):
+        moved = matrix + error * rng.choice([-1, 1], (7, 7))
+        assert abs(Fraction(found.value) - exact_permanent_by_subsets(moved)) <= found.error_bound
+    assert found.error_bound < 1e-2
+
+
+def test_long_bands_do_not_underflow():
+    n = 700
+    matrix = np.zeros((n, n))
+    for k in (-1, 0, 1):
+        matrix += np.diag(np.full(n - abs(k), 0.1), k)
+    result = hardscape.permanent(matrix, full_output=True)
+    # Permutations that move by one at most: Fibonacci numbers.
+    a, b = 1, 1
+    for _ in range(n - 1):
+        a, b = b, a + b
+    assert result.value == 0.0
+    assert result.error_bound < 1e-200
+    assert hardscape.permanent((matrix > 0).astype(int)) == b
+    scaled = hardscape.permanent(matrix * 10, full_output=True)
+    assert scaled.method in ("frontier", "structure")
+    assert abs(Fraction(scaled.value) - b) <= Fraction(scaled.error_bound)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "expected"),
+    [
+        (dodecahedron(), 1392),
+        (grid_biadjacency(8, 8), 12988816),
+        (grid_biadjacency(12, 12), 53060477521960000),
+        (fullerene(), 395974320),
+    ],
+)
+def test_graphs_and_boards(matrix, expected):
+    result = hardscape.permanent(matrix, full_output=True)
+    assert result.value == expected
+    floating = hardscape.permanent(matrix.astype(float), full_output=True)
+    assert floating.value == expected
+    assert floating.error_bound < 1e-12 * expected
+    if len(matrix) > 30:
+        assert (result.method, floating.method) == ("frontier", "frontier")
+
+
+def test_asked_for_on_a_dense_matrix():
+    matrix = np.random.default_rng(3).integers(-9, 10, (9, 9))
+    expected = exact_permanent_by_subsets(matrix)
+    result = hardscape.permanent(matrix, method="frontier", full_output=True)
+    assert (result.value, result.method) == (expected, "frontier")
+    huge = matrix.astype(object) * 10**30
+    assert hardscape.permanent(huge, method="frontier") == expected * 10**270
+
+
+def test_stopped():
+    order, _ = best_order(fullerene())
+    rows = tuple(map(tuple, fullerene().tolist()))
+    for work in (
+        FrontierWork(rows, order, 1),
+        FrontierSumWork(fullerene().astype(float), None, order),
+    ):
+        (shard,) = work.shards()
+        assert not work.run(shard, Context(Device("cpu"), None, np.ones(1, np.uint8))).complete
