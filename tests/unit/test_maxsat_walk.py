@@ -7,15 +7,7 @@ from hardscape import native
 from hardscape.maxsat import Formula
 from hardscape.maxsat.walk import break_weights
 from helpers import maxsat_oracle as oracle
-
-
-def random_clauses(n, m, sizes, seed):
-    rng = np.random.default_rng(seed)
-    clauses = []
-    for _ in range(m):
-        chosen = rng.choice(n, rng.choice(sizes), replace=False) + 1
-        clauses.append([int(x) for x in chosen * rng.choice([-1, 1], len(chosen))])
-    return clauses
+from helpers.maxsat_clauses import random_clauses
 
 
 def walk_of(n, clauses, seed, stream, weights=None, initial=None):

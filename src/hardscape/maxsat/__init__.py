@@ -1,5 +1,9 @@
-"""Weighted partial MAX-SAT."""
+"""Weighted partial MAX-SAT: formulas, files, presolve, anytime search and proofs."""
 
+from hardscape.maxsat.formats import FormatWarning
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.local import WeightingOptions
+from hardscape.maxsat.result import Improvement, MaxsatResult
+from hardscape.maxsat.solve import solve
 
-__all__ = ["Formula"]
+__all__ = ["FormatWarning", "Formula", "Improvement", "MaxsatResult", "WeightingOptions", "solve"]

@@ -21,6 +21,9 @@ class BestAssignment {
     if (length_ < trail_.size()) trail_[length_++] = variable;
   }
 
+  // The search goes on from another assignment: the trail is lost.
+  void wander() { length_ = trail_.size(); }
+
   // The assignment reached now is the best; `value` is that assignment.
   void improved(const std::vector<std::uint8_t>& value) {
     if (length_ == trail_.size())

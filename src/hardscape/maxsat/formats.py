@@ -17,24 +17,17 @@ have only soft clauses. Where a header disagrees with the clauses, the clauses c
 
 from __future__ import annotations
 
-import gzip
-import os
-import secrets
 import warnings
-import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from hardscape import native
-from hardscape.errors import FormatError, InputError
+from hardscape.errors import InputError
+from hardscape.files import load, path_of, plain_name, store
 from hardscape.maxsat.formula import Formula
 
-__all__ = ["MAX_BYTES", "FormatWarning", "read", "store", "write"]
-
-#: Most bytes read from one file, counted after decompression.
-MAX_BYTES = 2**32
+__all__ = ["FormatWarning", "read", "write"]
 
 
 class FormatWarning(UserWarning):
@@ -67,14 +60,14 @@ def read(path: str | Path) -> Formula:
     -----
     Some 100 MB/s; cost O(size of the file).
     """
-    place = _path_of(path)
-    found = native.core().parse_wcnf(_load(place))
+    source = load(path)
+    found = native.core().parse_wcnf(source.data)
     if len(found) == 2:
         line, reason = found
-        raise FormatError(place, line or None, reason)
+        raise source.error(line or None, reason)
     variables, literals, offsets, weights, hard, doubts = found
     for doubt in doubts:
-        warnings.warn(f"{place}:{doubt}", FormatWarning, stacklevel=2)
+        warnings.warn(f"{source.path}:{doubt}", FormatWarning, stacklevel=2)
     return Formula(variables, literals, offsets, weights, hard.view(np.bool_))
 
 
@@ -95,8 +88,8 @@ def write(formula: Formula, path: str | Path) -> None:
         If the suffix is another one, the format cannot hold the formula, or the file cannot be
         written. A file that was there before is then still there.
     """
-    place = _path_of(path)
-    kind = _plain_suffix(place)
+    place = path_of(path)
+    kind = Path(plain_name(place)).suffix
     if kind == ".cnf":
         if formula.num_hard or (formula.weights != 1).any():
             raise InputError(f"{place}: a .cnf file holds soft clauses of weight 1; write .wcnf")
@@ -115,75 +108,3 @@ def write(formula: Formula, path: str | Path) -> None:
     for mark, begin, end in zip(marks, offsets, offsets[1:], strict=False):
         lines.append(f"{mark}{' '.join(map(str, [*literals[begin:end], 0]))}\n")
     store(place, "".join(lines).encode())
-
-
-def _path_of(path: Any) -> Path:
-    if not isinstance(path, str | Path) or "\0" in str(path):
-        raise InputError(f"path is {path!r}; a string or Path without null characters is accepted")
-    return Path(path)
-
-
-def _plain_suffix(path: Path) -> str:
-    name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
-    return Path(name).suffix
-
-
-def _load(path: Path) -> bytes:
-    try:
-        data = _content(path)
-    except (EOFError, zlib.error, MemoryError) as error:
-        raise FormatError(path, None, f"is damaged or cut off: {error}") from None
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be read: {error.strerror or error}") from None
-    if len(data) > MAX_BYTES:
-        raise FormatError(path, None, f"holds more than {MAX_BYTES} bytes, the most that is read")
-    return data
-
-
-def _content(path: Path) -> bytes:
-    suffix = path.suffix.lower()
-    if suffix == ".gz":
-        with gzip.open(path, "rb") as file:
-            return file.read(MAX_BYTES + 1)
-    if suffix == ".xz":
-        import lzma
-
-        try:
-            with lzma.open(path, "rb") as packed:
-                return packed.read(MAX_BYTES + 1)
-        except lzma.LZMAError as error:
-            raise EOFError(error) from None
-    with path.open("rb") as plain:
-        return plain.read(MAX_BYTES + 1)
-
-
-def store(path: Path, data: bytes) -> None:
-    """Replace a file as a whole, compressed as its suffix says.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".hardscape-{secrets.token_hex(8)}.part")
-    try:
-        with temporary.open("xb") as file:
-            file.write(_compressed(path, data))
-        temporary.replace(target)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
-    finally:
-        if temporary.exists():
-            temporary.unlink()
-
-
-def _compressed(path: Path, data: bytes) -> bytes:
-    suffix = path.suffix.lower()
-    if suffix == ".gz":
-        return gzip.compress(data, mtime=0)
-    if suffix == ".xz":
-        import lzma
-
-        return lzma.compress(data)
-    return data

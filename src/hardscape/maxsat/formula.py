@@ -312,6 +312,21 @@ class Formula:
             found[rows] = np.count_nonzero(~self._evaluate(flat[rows])[:, self.hard], axis=1)
         return int(found[0]) if values.ndim == 1 else found.reshape(values.shape[:-1])
 
+    def evaluate(self, assignment: Any) -> tuple[int, int]:
+        """Violated hard clauses and cost of one assignment, shape (n,), in one pass."""
+        values = self._as_values(assignment)
+        if values.ndim != 1:
+            raise InputError(
+                f"assignment has shape {values.shape}; ({self.num_variables},) is accepted"
+            )
+        violated = ~self._evaluate(values[None])[0]
+        weights = self.weights[violated]  # those of hard clauses are 0
+        hard = int(np.count_nonzero(violated & self.hard))
+        if self.total_weight <= MAX_WEIGHT:
+            return hard, int(weights.sum())
+        low, high = (weights & 0xFFFFFFFF).sum(dtype=np.uint64), (weights >> 32).sum()
+        return hard, int(low) + (int(high) << 32)
+
     def __repr__(self) -> str:
         return (
             f"Formula(num_variables={self.num_variables}, hard={self.num_hard}, soft={self.num_soft}, "

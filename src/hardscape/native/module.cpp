@@ -24,6 +24,7 @@ namespace hardscape::maxsat {
 void bind_parse(nb::module_& module);
 void bind_presolve(nb::module_& module);
 void bind_walk(nb::module_& module);
+void bind_weighting(nb::module_& module);
 }  // namespace hardscape::maxsat
 
 namespace hardscape::permanents {
@@ -72,6 +73,7 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::maxsat::bind_parse(module);
   hardscape::maxsat::bind_presolve(module);
   hardscape::maxsat::bind_walk(module);
+  hardscape::maxsat::bind_weighting(module);
   hardscape::permanents::bind_exact(module);
   hardscape::permanents::bind_frontier(module);
   hardscape::permanents::bind_glynn(module);

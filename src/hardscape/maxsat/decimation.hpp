@@ -1,0 +1,91 @@
+// A first assignment by unit propagation: hard units first, then soft units, else a random
+// variable. Propagation of a soft unit prefers the heaviest of a few (Cai, Luo, Lin, Su 2017,
+// decimation for MaxSAT local search; Lei and Cai, IJCAI 2018).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "maxsat/instance.hpp"
+#include "maxsat/walker.hpp"
+#include "native/random.hpp"
+
+namespace hardscape::maxsat {
+
+class Decimation {
+ public:
+  Decimation(const Instance& instance, const std::vector<std::uint64_t>& weight,
+             const std::vector<std::uint8_t>& hard)
+      : instance_(instance), weight_(weight), hard_(hard) {}
+
+  // Fills `value` with 0 and 1, shape (n,).
+  void run(std::vector<std::uint8_t>& value, RandomStream& random) {
+    const std::uint32_t n = instance_.num_variables, m = instance_.num_clauses;
+    value.assign(n, kUnset);
+    left_.resize(m);
+    for (int kind = 0; kind < 2; ++kind) units_[kind].clear();
+    order_.resize(n);
+    for (std::uint32_t v = 0; v < n; ++v) order_[v] = v;
+    for (std::uint32_t c = 0; c < m; ++c) {
+      left_[c] = instance_.start[c + 1] - instance_.start[c];
+      if (left_[c] == 1) units_[hard_[c]].push_back(c);
+    }
+    for (std::uint32_t next = n; next > 0;) {
+      const std::uint32_t l = unit_literal(value, random);
+      if (l != kNone) {
+        assign(value, l);
+        continue;
+      }
+      std::swap(order_[pick(random.next() >> 32, next)], order_[next - 1]);
+      const std::uint32_t v = order_[--next];
+      if (value[v] == kUnset)
+        assign(value, 2 * v + static_cast<std::uint32_t>(random.next() >> 63));
+    }
+  }
+
+ private:
+  static constexpr std::uint8_t kUnset = 2;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  static constexpr int kTries = 15;
+
+  // The open literal of a unit clause; clauses that are none any more are dropped on the way.
+  std::uint32_t unit_literal(const std::vector<std::uint8_t>& value, RandomStream& random) {
+    for (int kind = 1; kind >= 0; --kind) {
+      std::vector<std::uint32_t>& units = units_[kind];
+      while (!units.empty()) {
+        std::size_t best = pick(random.next() >> 32, static_cast<std::uint32_t>(units.size()));
+        for (int i = 1; kind == 0 && i < kTries; ++i) {
+          const std::size_t other =
+              pick(random.next() >> 32, static_cast<std::uint32_t>(units.size()));
+          if (weight_[units[other]] > weight_[units[best]]) best = other;
+        }
+        const std::uint32_t c = units[best];
+        units[best] = units.back();
+        units.pop_back();
+        for (std::uint32_t i = instance_.start[c]; i < instance_.start[c + 1]; ++i)
+          if (value[instance_.clause[i] >> 1] == kUnset && left_[c] == 1)
+            return instance_.clause[i];
+      }
+    }
+    return kNone;
+  }
+
+  // A satisfied clause never becomes a unit: its count is set beyond reach.
+  void assign(std::vector<std::uint8_t>& value, std::uint32_t l) {
+    value[l >> 1] = !(l & 1);
+    for (std::uint32_t i = instance_.first[l]; i < instance_.first[l + 1]; ++i)
+      left_[instance_.occurrence[i]] = kNone;
+    for (std::uint32_t i = instance_.first[l ^ 1]; i < instance_.first[(l ^ 1) + 1]; ++i) {
+      const std::uint32_t c = instance_.occurrence[i];
+      if (left_[c] != kNone && --left_[c] == 1) units_[hard_[c]].push_back(c);
+    }
+  }
+
+  const Instance& instance_;
+  const std::vector<std::uint64_t>& weight_;
+  const std::vector<std::uint8_t>& hard_;
+  std::vector<std::uint32_t> left_, order_, units_[2];
+};
+
+}  // namespace hardscape::maxsat

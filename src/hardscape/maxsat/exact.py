@@ -1,0 +1,193 @@
+"""The exact search: python-sat's RC2 in a process of its own, closed by the best assignment known."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import IO, Any
+
+import numpy as np
+
+from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
+from hardscape.errors import HardscapeError, MissingDependencyError
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.local import LocalSearch
+
+__all__ = ["ExactSearch", "has_rc2", "require_rc2"]
+
+#: Seconds between two looks at the stop flag.
+_POLL = 0.005
+
+
+def has_rc2() -> bool:
+    """Whether python-sat is installed; it is not imported."""
+    return importlib.util.find_spec("pysat") is not None
+
+
+def require_rc2() -> None:
+    """Raise `MissingDependencyError` if python-sat is not installed."""
+    if not has_rc2():
+        raise MissingDependencyError("python-sat", "sat", "method='exact'")
+
+
+@dataclass(frozen=True, eq=False)
+class ExactSearch(Work):
+    """RC2 on a presolved formula, until it ends or its lower bound meets the incumbent.
+
+    The first shard is RC2; the others are walkers of `local`, which go on until RC2 ends. A partial holds
+    ``proven`` (1 if the incumbent is optimal), ``unsatisfiable`` (1 if the hard clauses contradict one
+    another), ``lower`` (lower bound on the cost of `formula`, two words, high first) and ``flips``.
+
+    Attributes
+    ----------
+    formula : Formula
+        Presolved.
+    constant : int
+        What any assignment of it costs more in the original formula.
+    initial : array of 0 and 1, shape (n,)
+        The solver's first guess.
+    incumbent : Incumbent
+        Takes what RC2 finds.
+    local : LocalSearch or None
+        Searches beside it.
+    """
+
+    name = "maxsat.exact"
+    unit = "searches"
+
+    formula: Formula
+    constant: int
+    initial: Any
+    incumbent: Incumbent
+    local: LocalSearch | None = None
+
+    def digest(self) -> str:
+        """Digest of the formula."""
+        return self.formula.digest()
+
+    def shards(self) -> Sequence[Shard]:
+        """RC2, then the walkers."""
+        count = 1 if self.local is None else 1 + self.local.walkers
+        return split(count, count)
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """What RC2 knows, and the flips of all."""
+        first = max(left, right, key=lambda partial: int(partial["rank"][0]))
+        return {**first, "flips": left["flips"] + right["flips"]}
+
+    def finished(self, partial: Partial) -> bool:
+        """Whether RC2 has ended."""
+        return bool(partial["proven"][0] or partial["unsatisfiable"][0])
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Run RC2 and listen to it, or let a walker go."""
+        if shard.index and self.local is not None:
+            found = self.local.run(Shard(shard.index - 1, shard.start - 1, shard.stop - 1), context)
+            flips = int(found.partial["flips"][0])
+            return ShardResult(_partial(flips=flips), found.complete)
+        lines: SimpleQueue[bytes | None] = SimpleQueue()
+        with (
+            self._archive() as archive,
+            subprocess.Popen(
+                [sys.executable, "-m", "hardscape.maxsat.rc2_process"],
+                stdin=archive,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                # A signal of the terminal is for this process, which then ends the other.
+                start_new_session=True,
+            ) as process,
+        ):
+            listener = threading.Thread(target=_listen, args=(process, lines), daemon=True)
+            listener.start()
+            try:
+                return self._follow(process, lines, context)
+            finally:
+                process.kill()
+                listener.join()
+
+    def _archive(self) -> IO[bytes]:
+        """The formula in a file without a name, ready to be read."""
+        archive = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+        np.savez(
+            archive,
+            variables=self.formula.num_variables,
+            literals=self.formula.literals,
+            offsets=self.formula.offsets,
+            weights=self.formula.weights,
+            hard=self.formula.hard,
+            initial=self.initial,
+        )
+        archive.seek(0)
+        return archive
+
+    def _follow(
+        self,
+        process: subprocess.Popen[bytes],
+        lines: SimpleQueue[bytes | None],
+        context: Context,
+    ) -> ShardResult:
+        lower = 0
+        while True:
+            if self._met(lower):
+                return ShardResult(_partial(lower, rank=1, proven=True))
+            if context.stop[0]:
+                return ShardResult(_partial(lower, rank=1), complete=False)
+            try:
+                line = lines.get(timeout=_POLL)
+            except Empty:
+                continue
+            if line is None:
+                raise HardscapeError(f"RC2 ended without an answer: {_last_words(process)}")
+            message = json.loads(line)
+            if "lower" in message:
+                lower = max(lower, int(message["lower"]))
+            elif message["model"] is None:
+                return ShardResult(_partial(lower, rank=1, unsatisfiable=True))
+            else:
+                values = np.frombuffer(message["model"].encode(), dtype=np.uint8) - ord("0")
+                self.incumbent.offer_reduced(values)
+                return ShardResult(_partial(self.formula.cost(values), rank=1, proven=True))
+
+    def _met(self, lower: int) -> bool:
+        best = self.incumbent.best
+        return best is not None and best.hard_violations == 0 and best.cost <= lower + self.constant
+
+
+def _partial(
+    lower: int = 0,
+    *,
+    rank: int = 0,
+    proven: bool = False,
+    unsatisfiable: bool = False,
+    flips: int = 0,
+) -> Partial:
+    return {
+        "rank": np.array([rank], dtype=np.uint8),
+        "proven": np.array([proven], dtype=np.uint8),
+        "unsatisfiable": np.array([unsatisfiable], dtype=np.uint8),
+        "lower": np.array(divmod(lower, 2**64), dtype=np.uint64),
+        "flips": np.array([flips], dtype=np.int64),
+    }
+
+
+def _listen(process: subprocess.Popen[bytes], lines: SimpleQueue[bytes | None]) -> None:
+    """Pass on what the process says, in a thread of its own, because reading waits."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        lines.put(line)
+    lines.put(None)
+
+
+def _last_words(process: subprocess.Popen[bytes]) -> str:
+    process.kill()
+    said = process.stderr.read() if process.stderr is not None else b""
+    lines = said.decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else f"exit code {process.wait()}"

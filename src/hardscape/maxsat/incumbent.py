@@ -1,0 +1,87 @@
+"""The best assignment so far, shared by all threads of one search."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.presolve import Presolved
+from hardscape.maxsat.result import Improvement
+
+__all__ = ["Incumbent"]
+
+
+class Incumbent:
+    """Keeps the best assignment of a formula; every one offered is evaluated on the formula itself.
+
+    Parameters
+    ----------
+    formula : Formula
+        As it was given.
+    presolved : Presolved
+        What the searches work on.
+    target : int
+        Cost at which to stop.
+    on_improvement : callable, optional
+        Called with each `Improvement`, in the thread that found it, one at a time.
+    began : float
+        ``time.monotonic()`` at the beginning.
+
+    Attributes
+    ----------
+    halt : uint8 array, shape (1,)
+        Becomes 1 when the target is reached: searches poll it.
+    improvements : list of Improvement
+    """
+
+    def __init__(
+        self,
+        formula: Formula,
+        presolved: Presolved,
+        target: int,
+        on_improvement: Callable[[Improvement], object] | None,
+        began: float,
+    ) -> None:
+        self._formula = formula
+        self._presolved = presolved
+        self._target = target
+        self._tell = on_improvement
+        self._began = began
+        self._lock = threading.Lock()
+        self.improvements: list[Improvement] = []
+        self.halt = np.zeros(1, dtype=np.uint8)
+
+    @property
+    def best(self) -> Improvement | None:
+        """The last improvement."""
+        return self.improvements[-1] if self.improvements else None
+
+    @property
+    def reached(self) -> bool:
+        """Whether the best one is at the target."""
+        best = self.best
+        return best is not None and best.hard_violations == 0 and best.cost <= self._target
+
+    def offer_reduced(self, assignment: NDArray[Any]) -> None:
+        """Take an assignment of the presolved formula if it is better."""
+        self.offer(self._presolved.lift(assignment))
+
+    def offer(self, assignment: NDArray[np.uint8]) -> None:
+        """Take an assignment of the whole formula if it is better than the best one."""
+        hard, cost = self._formula.evaluate(assignment)
+        with self._lock:
+            best = self.best
+            if best is not None and (best.hard_violations, best.cost) <= (hard, cost):
+                return
+            found = Improvement(time.monotonic() - self._began, cost, hard, assignment)
+            self.improvements.append(found)
+            if self.reached:
+                self.halt[0] = 1
+            if self._tell is not None:
+                self._tell(found)

@@ -1,0 +1,311 @@
+"""Local search as work for the engine: independent walkers, one a shard."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import native
+from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
+from hardscape.errors import InputError
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.walk import break_weights
+
+__all__ = ["LocalSearch", "WeightingOptions"]
+
+#: Seconds between two looks at a walker from outside, which are its improvements' resolution in time.
+_SLICE_SECONDS = 0.01
+#: Flips of the first slice; the later ones are sized by the clock, which no trajectory depends on.
+_FIRST_SLICE = 4096
+#: Flips of the first turn of the random walk and, on each variable, more; turns double.
+_FIRST_TURN, _TURN_PER_VARIABLE = 200_000, 50
+#: The random walk goes on alone where its best violates at most this share of the clauses, or this many:
+#: then it is likely to satisfy them all.
+_CLOSE_SHARE, _CLOSE = 0.001, 2
+#: Without a limit, a walker ends after so many flips without improvement: so many a variable up to the
+#: most, and this many times the flips that it took to the last improvement.
+_PATIENCE, _PATIENCE_PER_VARIABLE, _PATIENCE_FACTOR = 2_000_000, 4000, 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightingOptions:
+    """Parameters of the clause-weighting search.
+
+    Attributes
+    ----------
+    samples : int
+        Variables of positive score of which the best is flipped.
+    hard_increase : int
+        What a violated hard clause gains at a local optimum, in mean soft weights.
+    soft_limit : int
+        Search weight at which a soft clause gains no more, in multiples of its first one.
+    patience : int
+        Flips without improvement before the first restart; doubled at each one.
+    """
+
+    samples: int = 50
+    hard_increase: int = 3
+    soft_limit: int = 500
+    patience: int = 100_000
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+                raise InputError(f"{name}={value!r}; integers from 1 to 2**31 - 1 are accepted")
+
+
+class _Search(Protocol):
+    """A compiled search: both kinds seen alike."""
+
+    def run(self, flips: int, stop: NDArray[np.uint8]) -> int: ...
+    def best(self) -> NDArray[np.uint8]: ...
+    @property
+    def quality(self) -> tuple[int, ...]: ...
+
+
+class _Walking:
+    """The focused random walk; quality is the number of violated clauses."""
+
+    def __init__(self, formula: Formula, seed: int, stream: int, initial: Any) -> None:
+        mean = len(formula.literals) / max(1, formula.num_clauses)
+        self._walk = native.core().Walk(
+            formula.num_variables,
+            formula.literals,
+            formula.offsets,
+            break_weights(mean),
+            seed,
+            stream,
+            initial,
+        )
+
+    def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
+        return int(self._walk.run(flips, 0, stop))
+
+    def best(self) -> NDArray[np.uint8]:
+        return self._walk.best()  # type: ignore[no-any-return]
+
+    @property
+    def quality(self) -> tuple[int, ...]:
+        return (self._walk.best_cost,)
+
+
+class _Weighing:
+    """The clause-weighting search; quality is violated hard clauses and the cost in two words."""
+
+    def __init__(self, work: LocalSearch, stream: int, initial: Any) -> None:
+        formula, options = work.formula, work.options
+        self._target = divmod(max(work.target, 0), 2**64)
+        self._search = native.core().Weighting(
+            formula.num_variables,
+            formula.literals,
+            formula.offsets,
+            formula.weights,
+            formula.hard.view(np.uint8),
+            work.seed,
+            stream,
+            options.samples,
+            options.hard_increase,
+            options.soft_limit,
+            options.patience,
+            initial,
+        )
+
+    def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
+        return int(self._search.run(flips, *self._target, stop))
+
+    def best(self) -> NDArray[np.uint8]:
+        return self._search.best()  # type: ignore[no-any-return]
+
+    @property
+    def quality(self) -> tuple[int, ...]:
+        return self._search.best_cost  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class LocalSearch(Work):
+    """Independent walkers on a presolved formula.
+
+    A partial holds ``hard`` (violated hard clauses), ``cost`` (two words, high first), ``flips`` (int64,
+    shape (1,)) and the best ``assignment`` of the presolved formula (uint8, shape (n,)).
+
+    Attributes
+    ----------
+    formula : Formula
+        Presolved: no tautologies, no repeated literals, no empty clauses.
+    walk : bool
+        Whether all clauses count alike, so that the random walk may be tried.
+    seed : int
+    walkers : int
+    target : int
+        Cost of `formula` at which a walker stops.
+    max_flips : int or None
+        Flips of each walker; then the answer does not depend on who runs them. None: until a walker
+        reaches the target, which stops all of them, or until it stagnates, unless `endless`.
+    endless : bool
+        Go on when nothing improves.
+    initial : uint8 array or None
+        First assignment of the first walker.
+    options : WeightingOptions
+    incumbent : Incumbent or None
+        Where improvements go at once, in this process.
+    """
+
+    name = "maxsat.local"
+    unit = "walkers"
+
+    formula: Formula
+    walk: bool
+    seed: int
+    walkers: int
+    target: int
+    max_flips: int | None = None
+    endless: bool = False
+    initial: NDArray[np.uint8] | None = None
+    options: WeightingOptions = WeightingOptions()
+    incumbent: Incumbent | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the incumbent, which belongs to this process."""
+        return {**self.__dict__, "incumbent": None}
+
+    def digest(self) -> str:
+        """Hash of the formula and of everything that shapes a walker."""
+        first = b"" if self.initial is None else self.initial.tobytes()
+        facts = (self.walk, self.seed, self.walkers, self.target, self.max_flips, self.options)
+        return hashlib.sha256(f"{self.formula.digest()}{facts}".encode() + first).hexdigest()
+
+    def shards(self) -> Sequence[Shard]:
+        """A shard for each walker."""
+        return split(self.walkers, self.walkers)
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Let one walker go."""
+        walker = _Walker(self, shard.start, context.stop)
+        complete = walker.go()
+        return ShardResult(walker.partial(), complete)
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """The better one, `left` where they are equal."""
+        better = min(left, right, key=_order)
+        return {**better, "flips": left["flips"] + right["flips"]}
+
+    def finished(self, partial: Partial) -> bool:
+        """Whether the target is reached."""
+        hard, cost = _order(partial)
+        return hard == 0 and cost <= self.target
+
+
+def _order(partial: Partial) -> tuple[int, int]:
+    high, low = partial["cost"].tolist()
+    return int(partial["hard"][0]), (high << 64) + low
+
+
+class _Walker:
+    """One walker: turns of the random walk and of the weighting search, and the best of both."""
+
+    def __init__(self, work: LocalSearch, stream: int, stop: NDArray[np.uint8]) -> None:
+        self._work = work
+        self._stream = stream
+        self._stop = stop
+        self._initial = work.initial if stream == 0 else None
+        self._flips = 0
+        self._improved_at = 0
+        self._best: tuple[int, int] | None = None
+        self._assignment = np.zeros(work.formula.num_variables, dtype=np.uint8)
+        self._slice = _FIRST_SLICE
+
+    def go(self) -> bool:
+        """Search; False if stopped before the end."""
+        for search, turn in self._turns():
+            end = self._flips + turn
+            while self._flips < end:
+                if self._interrupted():
+                    return False
+                if not self._advance(search, end) or self._exhausted():
+                    return not self._interrupted()
+        return True
+
+    def _interrupted(self) -> bool:
+        """Whether a limit, a signal, or another walker at the target says stop."""
+        return bool(self._stop[0]) or self._halted()
+
+    def _halted(self) -> bool:
+        incumbent = self._work.incumbent
+        # With a limit on flips every walker's end is its own, so that the answer is always the same.
+        return self._work.max_flips is None and incumbent is not None and bool(incumbent.halt[0])
+
+    def _turns(self) -> Iterator[tuple[_Search, int]]:
+        """Searches in turn, and how many flips each has."""
+        work = self._work
+        forever = 2**62
+        if not work.walk:
+            yield _Weighing(work, self._stream, self._initial), forever
+            return
+        walking = _Walking(work.formula, work.seed, self._stream, self._initial)
+        weighing: _Weighing | None = None
+        turn = _FIRST_TURN + _TURN_PER_VARIABLE * work.formula.num_variables
+        close = max(_CLOSE, int(_CLOSE_SHARE * work.formula.num_clauses))
+        while True:
+            yield walking, turn
+            if walking.quality[0] > close:
+                if weighing is None:
+                    weighing = _Weighing(work, self._stream, walking.best())
+                yield weighing, turn
+            turn *= 2
+
+    def _advance(self, search: _Search, end: int) -> bool:
+        """Run one slice; False where the search itself has nothing more to do."""
+        most = end - self._flips
+        if self._work.max_flips is not None:
+            most = min(most, self._work.max_flips - self._flips)
+        asked = min(self._slice, most)
+        before = search.quality if self._flips else None
+        began = time.perf_counter()
+        done = search.run(asked, self._stop)
+        seconds = time.perf_counter() - began
+        self._flips += done
+        # A factor of at most 4: a clock that stood still once must not make the next slice endless.
+        self._slice = int(asked * min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-6)))) + 1
+        if search.quality != before:
+            self._take(search.best())
+        return done == asked
+
+    def _take(self, assignment: NDArray[np.uint8]) -> None:
+        found = self._work.formula.evaluate(assignment)
+        if self._best is not None and found >= self._best:
+            return
+        self._best = found
+        self._assignment = assignment
+        self._improved_at = self._flips
+        if self._work.incumbent is not None:
+            self._work.incumbent.offer_reduced(assignment)
+
+    def _exhausted(self) -> bool:
+        work = self._work
+        if self._best is not None and self._best[0] == 0 and self._best[1] <= work.target:
+            return True
+        if work.max_flips is not None:
+            return self._flips >= work.max_flips
+        n = work.formula.num_variables
+        patience = min(_PATIENCE, _PATIENCE_PER_VARIABLE * n) + _TURN_PER_VARIABLE * n
+        still = self._flips - self._improved_at
+        return not work.endless and still > max(patience, _PATIENCE_FACTOR * self._improved_at)
+
+    def partial(self) -> Partial:
+        """What came out, to be merged with the others'."""
+        if self._best is None:
+            self._best = self._work.formula.evaluate(self._assignment)
+        hard, cost = self._best
+        return {
+            "hard": np.array([hard], dtype=np.int64),
+            "cost": np.array(divmod(cost, 2**64), dtype=np.uint64),
+            "flips": np.array([self._flips], dtype=np.int64),
+            "assignment": self._assignment,
+        }

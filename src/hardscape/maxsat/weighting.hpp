@@ -1,0 +1,313 @@
+// Clause-weighting local search for weighted partial formulas, after SATLike (Lei and Cai, IJCAI
+// 2018) and NuWLS (Chu, Cai, Luo, AAAI 2023): clauses have search weights apart from their costs,
+// and a variable's score is the search weight that its flip would satisfy less that it would
+// violate. The best of a few variables of positive score is flipped; where there is none, violated
+// clauses gain weight, the hard ones first, the soft ones in proportion to their cost and up to a
+// limit.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "maxsat/best.hpp"
+#include "maxsat/decimation.hpp"
+#include "maxsat/instance.hpp"
+#include "maxsat/walker.hpp"
+
+namespace hardscape::maxsat {
+
+constexpr std::uint64_t kWeightingPurpose = 0x6d787775;
+
+struct WeightingOptions {
+  std::uint32_t samples = 50;        // variables of positive score of which the best is flipped
+  std::int64_t hard_increase = 3;    // of a violated hard clause, in mean soft weights
+  std::int64_t soft_limit = 500;     // of a soft clause's search weight, in its first one
+  std::uint64_t first_patience = 0;  // flips without improvement before a restart; it doubles
+};
+
+struct Cost {
+  std::uint64_t hard = 0;  // violated hard clauses
+  unsigned __int128 soft = 0;
+  bool operator<(const Cost& other) const {
+    return hard != other.hard ? hard < other.hard : soft < other.soft;
+  }
+};
+
+// A set of clauses or variables that gives any of them in constant time.
+class Pool {
+ public:
+  explicit Pool(std::vector<std::uint32_t>& place) : place_(place) {}
+  void clear() { items_.clear(); }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(items_.size()); }
+  std::uint32_t operator[](std::uint32_t i) const { return items_[i]; }
+  void add(std::uint32_t item) {
+    place_[item] = size();
+    items_.push_back(item);
+  }
+  void remove(std::uint32_t item) {
+    const std::uint32_t last = items_.back(), at = place_[item];
+    items_[at] = last;
+    place_[last] = at;
+    items_.pop_back();
+  }
+  auto begin() const { return items_.begin(); }
+  auto end() const { return items_.end(); }
+
+ private:
+  std::vector<std::uint32_t> items_;
+  std::vector<std::uint32_t>& place_;
+};
+
+class Weighting {
+ public:
+  Weighting(Instance&& instance, std::vector<std::uint64_t>&& weight,
+            std::vector<std::uint8_t>&& hard, const WeightingOptions& options, std::uint64_t seed,
+            std::uint64_t stream, const std::uint8_t* initial)
+      : instance_(std::move(instance)),
+        weight_(std::move(weight)),
+        hard_(std::move(hard)),
+        options_(options),
+        random_(seed, stream, kWeightingPurpose),
+        decimation_(instance_, weight_, hard_),
+        unit_(instance_.num_clauses),
+        search_weight_(instance_.num_clauses),
+        trues_(instance_.num_clauses),
+        sum_(instance_.num_clauses),
+        clause_place_(instance_.num_clauses),
+        score_(instance_.num_variables),
+        flipped_at_(instance_.num_variables),
+        good_place_(instance_.num_variables),
+        violated_hard_(clause_place_),
+        violated_soft_(clause_place_),
+        good_(good_place_),
+        best_(instance_.num_variables) {
+    set_units();
+    patience_ = options_.first_patience;
+    if (initial)
+      value_.assign(initial, initial + instance_.num_variables);
+    else
+      decimation_.run(value_, random_);
+    begin();
+    best_.set(value_);
+    best_cost_ = cost_;
+  }
+
+  // Until the cost is at most `target` with all hard clauses satisfied, `flips` are done, or
+  // `stop`.
+  std::uint64_t run(std::uint64_t flips, unsigned __int128 target,
+                    const volatile std::uint8_t* stop) {
+    std::uint64_t done = 0;
+    while (done < flips && !*stop) {
+      const std::uint64_t until = flips - done < kPoll ? flips : done + kPoll;
+      for (; done < until; ++done) {
+        if (best_cost_.hard == 0 && best_cost_.soft <= target) return done;
+        if (violated_hard_.size() + violated_soft_.size() == 0) return done;
+        if (now_ - improved_at_ > patience_) restart();
+        ++now_;
+        const std::uint32_t x = good_.size() ? best_good() : escape();
+        flip(x);
+        best_.flipped(x);
+        if (cost_ < best_cost_) {
+          best_cost_ = cost_;
+          best_.improved(value_);
+          improved_at_ = now_;
+        }
+      }
+    }
+    return done;
+  }
+
+  const Cost& best_cost() const { return best_cost_; }
+  const std::vector<std::uint8_t>& best() const { return best_.value(); }
+  std::uint64_t restarts() const { return restarts_; }
+
+ private:
+  static constexpr std::uint64_t kPoll = 512;
+  static constexpr std::int64_t kUnit = 1024;  // the mean soft clause's first search weight
+
+  // First search weights: proportional to the costs, the mean kUnit.
+  void set_units() {
+    double total = 0, soft = 0;
+    for (std::size_t c = 0; c < weight_.size(); ++c)
+      if (!hard_[c]) total += static_cast<double>(weight_[c]), ++soft;
+    for (std::size_t c = 0; c < weight_.size(); ++c) {
+      const double share = hard_[c] ? 1 : static_cast<double>(weight_[c]) * soft / total;
+      unit_[c] = std::max<std::int64_t>(1, std::llround(share * kUnit));
+    }
+  }
+
+  // Everything that follows from the assignment, with first search weights.
+  void begin() {
+    search_weight_ = unit_;
+    cost_ = Cost{};
+    violated_hard_.clear();
+    violated_soft_.clear();
+    good_.clear();
+    std::fill(score_.begin(), score_.end(), 0);
+    std::fill(flipped_at_.begin(), flipped_at_.end(), 0);
+    for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
+      trues_[c] = 0;
+      sum_[c] = 0;
+      for (std::uint32_t i = instance_.start[c]; i < instance_.start[c + 1]; ++i) {
+        const std::uint32_t l = instance_.clause[i];
+        if (value_[l >> 1] == (l & 1)) continue;
+        ++trues_[c];
+        sum_[c] ^= l >> 1;
+      }
+      if (trues_[c] == 0) {
+        violate(c);
+        for (std::uint32_t i = instance_.start[c]; i < instance_.start[c + 1]; ++i)
+          score_[instance_.clause[i] >> 1] += search_weight_[c];
+      } else if (trues_[c] == 1) {
+        score_[sum_[c]] -= search_weight_[c];
+      }
+    }
+    for (std::uint32_t v = 0; v < instance_.num_variables; ++v)
+      if (score_[v] > 0) good_.add(v);
+  }
+
+  // Fresh weights; every other time the best assignment, else one by decimation.
+  void restart() {
+    if (++restarts_ & 1)
+      decimation_.run(value_, random_);
+    else
+      value_ = best_.value();
+    begin();
+    patience_ *= 2;
+    improved_at_ = now_;
+    best_.wander();
+    if (cost_ < best_cost_) {
+      best_cost_ = cost_;
+      best_.improved(value_);
+    }
+  }
+
+  void violate(std::uint32_t c) {
+    if (hard_[c]) {
+      violated_hard_.add(c);
+      ++cost_.hard;
+    } else {
+      violated_soft_.add(c);
+      cost_.soft += weight_[c];
+    }
+  }
+
+  void satisfy(std::uint32_t c) {
+    if (hard_[c]) {
+      violated_hard_.remove(c);
+      --cost_.hard;
+    } else {
+      violated_soft_.remove(c);
+      cost_.soft -= weight_[c];
+    }
+  }
+
+  void change_score(std::uint32_t v, std::int64_t by) {
+    const bool was = score_[v] > 0;
+    score_[v] += by;
+    const bool is = score_[v] > 0;
+    if (was == is) return;
+    if (is)
+      good_.add(v);
+    else
+      good_.remove(v);
+  }
+
+  void flip(std::uint32_t x) {
+    value_[x] ^= 1;
+    flipped_at_[x] = now_;
+    const std::uint32_t l = 2 * x + !value_[x];  // true from now on
+    const std::int64_t score = score_[x];
+    for (std::uint32_t i = instance_.first[l]; i < instance_.first[l + 1]; ++i) {
+      const std::uint32_t c = instance_.occurrence[i];
+      const std::uint32_t trues = trues_[c]++;
+      if (trues == 1) {
+        change_score(sum_[c], search_weight_[c]);
+      } else if (trues == 0) {
+        satisfy(c);
+        add_to_all(c, -search_weight_[c]);
+      }
+      sum_[c] ^= x;
+    }
+    for (std::uint32_t i = instance_.first[l ^ 1]; i < instance_.first[(l ^ 1) + 1]; ++i) {
+      const std::uint32_t c = instance_.occurrence[i];
+      const std::uint32_t trues = --trues_[c];
+      sum_[c] ^= x;
+      if (trues == 1) {
+        change_score(sum_[c], -search_weight_[c]);
+      } else if (trues == 0) {
+        violate(c);
+        add_to_all(c, search_weight_[c]);
+      }
+    }
+    change_score(x, -score - score_[x]);
+  }
+
+  void add_to_all(std::uint32_t c, std::int64_t by) {
+    for (std::uint32_t i = instance_.start[c]; i < instance_.start[c + 1]; ++i)
+      change_score(instance_.clause[i] >> 1, by);
+  }
+
+  bool better(std::uint32_t v, std::uint32_t than) const {
+    return score_[v] != score_[than] ? score_[v] > score_[than]
+                                     : flipped_at_[v] < flipped_at_[than];
+  }
+
+  // Best from multiple selections (Cai, IJCAI 2015).
+  std::uint32_t best_good() {
+    std::uint32_t found = good_[0];
+    if (good_.size() <= options_.samples) {
+      for (std::uint32_t v : good_)
+        if (better(v, found)) found = v;
+      return found;
+    }
+    found = good_[pick(random_.next() >> 32, good_.size())];
+    for (std::uint32_t i = 1; i < options_.samples; ++i) {
+      const std::uint32_t v = good_[pick(random_.next() >> 32, good_.size())];
+      if (better(v, found)) found = v;
+    }
+    return found;
+  }
+
+  // No flip gains weight: violated clauses become heavier, and one of them is satisfied.
+  std::uint32_t escape() {
+    if (violated_hard_.size()) {
+      for (std::uint32_t c : violated_hard_) heavier(c, options_.hard_increase * kUnit);
+    } else {
+      for (std::uint32_t c : violated_soft_)
+        if (search_weight_[c] < options_.soft_limit * unit_[c]) heavier(c, unit_[c]);
+    }
+    const Pool& list = violated_hard_.size() ? violated_hard_ : violated_soft_;
+    const std::uint32_t c = list[pick(random_.next() >> 32, list.size())];
+    std::uint32_t found = instance_.clause[instance_.start[c]] >> 1;
+    for (std::uint32_t i = instance_.start[c] + 1; i < instance_.start[c + 1]; ++i)
+      if (better(instance_.clause[i] >> 1, found)) found = instance_.clause[i] >> 1;
+    return found;
+  }
+
+  void heavier(std::uint32_t c, std::int64_t by) {
+    search_weight_[c] += by;
+    add_to_all(c, by);
+  }
+
+  Instance instance_;
+  std::vector<std::uint64_t> weight_;
+  std::vector<std::uint8_t> hard_;
+  WeightingOptions options_;
+  RandomStream random_;
+  Decimation decimation_;
+  std::vector<std::int64_t> unit_, search_weight_;
+  std::vector<std::uint32_t> trues_, sum_, clause_place_;
+  std::vector<std::int64_t> score_;
+  std::vector<std::uint64_t> flipped_at_;
+  std::vector<std::uint32_t> good_place_;
+  Pool violated_hard_, violated_soft_, good_;
+  std::vector<std::uint8_t> value_;
+  BestAssignment best_;
+  Cost cost_, best_cost_;
+  std::uint64_t now_ = 0, improved_at_ = 0, patience_ = 0, restarts_ = 0;
+};
+
+}  // namespace hardscape::maxsat

@@ -1,0 +1,243 @@
+"""The anytime search: optima, limits, callbacks, determinism, statuses, refusals."""
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from hardscape.errors import DeviceError, InputError
+from hardscape.maxsat import Formula, WeightingOptions, solve
+from hardscape.maxsat.result import MaxsatResult
+from helpers import maxsat_oracle as oracle
+from helpers.maxsat_clauses import random_clauses
+from helpers.maxsat_strategies import formulas
+
+SATLIB = Path(__file__).resolve().parents[3] / "shared" / "data" / "satlib"
+
+
+def random_formula(n, m, seed, most=20, hard=0):
+    rng = np.random.default_rng(seed)
+    plain = random_clauses(n, m, [3], seed)
+    firm = random_clauses(n, hard, [3], seed + 1000)
+    return Formula.from_clauses(plain, rng.integers(1, most + 1, m), hard=firm, num_variables=n)
+
+
+def check(formula: Formula, result: MaxsatResult) -> None:
+    """What a result says is what its assignment does."""
+    hard, cost = formula.hard_violations(result.assignment), formula.cost(result.assignment)
+    assert result.cost == (None if hard else cost)
+    assert result.hard_satisfied == formula.num_hard - hard
+    assert result.satisfied == np.count_nonzero(formula.satisfied(result.assignment))
+    assert result.total == formula.num_clauses
+    last = result.improvements[-1]
+    assert (last.hard_violations, last.cost) == (hard, cost)
+    qualities = [(x.hard_violations, x.cost) for x in result.improvements]
+    assert qualities == sorted(set(qualities), reverse=True)
+    if result.cost is not None:
+        assert result.lower_bound <= result.cost
+        assert (result.lower_bound == result.cost) == (result.status == "OPTIMUM FOUND")
+
+
+@settings(max_examples=60)
+@given(formulas(max_clauses=12))
+def test_local_search_finds_the_optimum_of_small_formulas(lists):
+    formula = lists.formula()
+    result = solve(formula, method="weighting", seed=1, max_flips=2000)
+    best = oracle.optimum(lists.num_variables, lists.soft, lists.weights, lists.hard)
+    assert result.cost == best
+    check(formula, result)
+
+
+@settings(max_examples=6)
+@given(formulas(max_clauses=12))
+def test_exact(lists):
+    formula = lists.formula()
+    result = solve(formula, method="exact", seed=1, max_flips=1)
+    best = oracle.optimum(lists.num_variables, lists.soft, lists.weights, lists.hard)
+    assert result.cost == best
+    assert result.status == ("UNSATISFIABLE" if best is None else "OPTIMUM FOUND")
+    check(formula, result)
+
+
+@pytest.mark.parametrize("method", ["exact", "auto"])
+def test_a_proof(method):
+    formula = random_formula(30, 150, 3, hard=20)
+    result = solve(formula, method=method, seed=1, time_limit=30)
+    assert result.status == "OPTIMUM FOUND"
+    assert result.cost == solve(formula, method="weighting", seed=2, max_flips=200_000).cost
+    check(formula, result)
+
+
+def test_hard_clauses_that_contradict_one_another():
+    signs = [[a, b, c] for a in (1, -1) for b in (2, -2) for c in (3, -3)]
+    formula = Formula.from_clauses([[1], [4, 5]], hard=signs)
+    assert solve(formula, seed=1, max_flips=1000, method="weighting").status == "UNKNOWN"
+    result = solve(formula, seed=1, max_flips=1000, method="exact")
+    assert (result.status, result.cost, result.hard_satisfied) == ("UNSATISFIABLE", None, 7)
+    check(formula, result)
+    empty = solve(Formula.from_clauses([[1]], hard=[[]]))
+    assert (empty.status, empty.cost) == ("UNSATISFIABLE", None)
+
+
+def test_all_hard():
+    formula = Formula.from_clauses([], hard=random_clauses(60, 200, [3], 1))
+    result = solve(formula, seed=1)
+    assert (result.status, result.cost, result.hard_satisfied) == ("OPTIMUM FOUND", 0, 200)
+
+
+def test_nothing_to_do():
+    for formula in (
+        Formula.from_clauses([]),
+        Formula.from_clauses([[1]], num_variables=3),
+        Formula.from_clauses([[]], [5]),
+        Formula.from_clauses([[1, -1]]),
+    ):
+        result = solve(formula)
+        assert result.status == "OPTIMUM FOUND"
+        check(formula, result)
+
+
+def test_costs_beyond_64_bits():
+    big = 2**63 - 1
+    formula = Formula.from_clauses(
+        [[1], [2], [3], [1, 2]], [big, big, big, 3], hard=[[-1, -2], [-2, -3]]
+    )
+    result = solve(formula, method="weighting", seed=1, max_flips=1000)
+    assert result.cost == big
+    worse = Formula.from_clauses([[1], [2], [3]], [big] * 3, hard=[[-1, -2], [-2, -3], [-1, -3]])
+    result = solve(worse, method="weighting", seed=1, max_flips=1000)
+    assert result.cost == 2 * big
+    check(worse, result)
+
+
+def test_the_same_seed_gives_the_same_search_whatever_cuts_it():
+    formula = random_formula(80, 600, 5, hard=30)
+    a = solve(formula, method="weighting", seed=7, max_flips=30_000, threads=2)
+    b = solve(formula, method="weighting", seed=7, max_flips=30_000, threads=2)
+    assert (a.assignment == b.assignment).all()
+    assert (a.cost, a.flips) == (b.cost, b.flips)
+    assert a.flips == 60_000
+
+
+def test_initial_is_never_lost():
+    formula = random_formula(60, 400, 6, hard=20)
+    good = solve(formula, method="weighting", seed=1, max_flips=20_000)
+    again = solve(formula, method="weighting", seed=2, max_flips=1, initial=good.assignment)
+    assert again.cost <= good.cost
+    first = again.improvements[0]
+    assert (first.cost, first.hard_violations) == (good.cost, 0)
+
+
+def test_target():
+    formula = random_formula(60, 500, 8)
+    best = solve(formula, method="weighting", seed=1, max_flips=20_000).cost
+    result = solve(formula, method="weighting", seed=1, target=best + 5, max_flips=10**9, threads=2)
+    assert best <= result.cost <= best + 5
+    reached = solve(formula, method="weighting", seed=1, target=best + 5, threads=2)
+    assert reached.cost <= best + 5
+    assert reached.stopped == ""
+
+
+@pytest.mark.parametrize("method", ["weighting", "auto", "exact"])
+def test_time_limit(method):
+    formula = random_formula(300, 2000, 9)
+    began = time.monotonic()
+    result = solve(formula, method=method, seed=1, time_limit=0.7)
+    assert time.monotonic() - began < 1.5
+    assert result.stopped == "time_limit"
+    assert result.status == "SATISFIABLE"
+    check(formula, result)
+
+
+def test_improvements_are_told_as_they_come():
+    formula = random_formula(100, 800, 10)
+    told = []
+    result = solve(
+        formula, method="weighting", seed=1, max_flips=50_000, on_improvement=told.append
+    )
+    assert told == list(result.improvements)
+    for found in told:
+        assert formula.cost(found.assignment) == found.cost
+    assert [x.seconds for x in told] == sorted(x.seconds for x in told)
+
+
+def test_what_the_callback_raises_ends_the_search():
+    class EnoughError(Exception):
+        pass
+
+    def refuse(found):
+        raise EnoughError
+
+    with pytest.raises(EnoughError):
+        solve(random_formula(50, 400, 1), time_limit=60, on_improvement=refuse)
+
+
+def test_options_shape_the_search():
+    formula = random_formula(500, 4000, 11, hard=50)
+    costs = set()
+    for options in (WeightingOptions(), WeightingOptions(samples=1, patience=50, soft_limit=2)):
+        result = solve(formula, method="weighting", seed=3, max_flips=3000, options=options)
+        check(formula, result)
+        costs.add(result.assignment.tobytes())
+    assert len(costs) == 2
+
+
+def test_result_as_data():
+    result = solve(random_formula(20, 100, 1), seed=1, max_flips=1000, method="weighting")
+    data = json.loads(result.to_json())
+    assert data["cost"] == result.cost
+    assert data["assignment"] == "".join(map(str, result.assignment))
+    assert data["improvements"][-1][1] == result.cost
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "magic"},
+        {"time_limit": 0},
+        {"time_limit": float("nan")},
+        {"max_flips": 0},
+        {"max_flips": 1.5},
+        {"target": -1},
+        {"target": "2"},
+        {"seed": -1},
+        {"seed": 2**64},
+        {"threads": 0},
+        {"device": "gpu"},
+        {"initial": [0]},
+        {"initial": [0, 2]},
+        {"initial": [[0, 1]]},
+    ],
+)
+def test_refused(options):
+    with pytest.raises(InputError):
+        solve(Formula.from_clauses([[1, 2], [-1, -2], [1, -2], [-1, 2]]), **options)
+
+
+def test_refused_formula_and_device():
+    with pytest.raises(InputError):
+        solve([[1, 2]])
+    with pytest.raises((InputError, DeviceError)):
+        solve(Formula.from_clauses([[1]]), device="cuda", method="weighting")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"samples": 0}, {"hard_increase": 0}, {"soft_limit": 0}, {"patience": 0}, {"samples": 1.5}],
+)
+def test_refused_weighting_options(options):
+    with pytest.raises(InputError):
+        WeightingOptions(**options)
+
+
+@pytest.mark.skipif(not SATLIB.is_dir(), reason="the SATLIB files are not here")
+@pytest.mark.parametrize("size", ["020", "100", "250"])
+def test_satlib(size):
+    formula = Formula.from_file(SATLIB / f"uf{size}-01.cnf")
+    for seed in range(5):
+        result = solve(formula, seed=seed)
+        assert (result.status, result.cost) == ("OPTIMUM FOUND", 0)
+        assert result.satisfied == formula.num_clauses
