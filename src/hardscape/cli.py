@@ -10,6 +10,9 @@ exit meaning
 141  whoever read the output has closed it
 143  stopped by SIGTERM, the best so far printed
 ==== =====================================================================
+
+``hardscape maxsat`` ends with the codes of the MAX-SAT Evaluation instead of 0, 130 and 143, whatever
+ended the search: 30 the optimum is proven, 10 all hard clauses hold, 20 they cannot, 0 nothing is known.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from hardscape.errors import HardscapeError, Interrupted
 from hardscape.ising import cli as ising
+from hardscape.maxsat import cli as maxsat
 from hardscape.permanents import cli as permanents
 from hardscape.terminal import fact_table, note, print_json, print_parts
 from hardscape.version import __version__
@@ -43,6 +47,7 @@ app = App(
     help_format="plaintext",
 )
 ising.register(app)
+maxsat.register(app)
 permanents.register(app)
 
 
@@ -66,7 +71,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
                 exit_on_error=False,
                 print_error=False,
             )
-            command(*bound.args, **bound.kwargs)
+            code = command(*bound.args, **bound.kwargs)
             sys.stdout.flush()
     except Interrupted as stop:
         if stop.result is None:
@@ -85,7 +90,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
         _drop_output()
         note(f"error: {error}")
         return 1
-    return 0
+    return code or 0
 
 
 def _drop_output() -> None:

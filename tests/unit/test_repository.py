@@ -67,7 +67,7 @@ def test_links_lead_to_files(page: str) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("command", ["spectrum", "permanent"])
+@pytest.mark.parametrize("command", ["spectrum", "permanent", "maxsat"])
 def test_the_reference_has_every_option_and_no_other(command: str) -> None:
     line = [sys.executable, "-m", "hardscape", command, "--help"]
     shown = subprocess.run(line, check=True, capture_output=True, text=True, timeout=60).stdout

@@ -1,0 +1,173 @@
+"""The command of the MAX-SAT family: ``hardscape maxsat``, in the language of the MAX-SAT Evaluation."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Group, Parameter
+
+from hardscape.errors import Interrupted
+from hardscape.figures import check_plot_path, save_plot
+from hardscape.maxsat.formats import FormatWarning
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.plots import draw_improvements
+from hardscape.maxsat.result import Improvement, MaxsatResult
+from hardscape.maxsat.solve import solve
+from hardscape.terminal import note, print_json
+
+__all__ = ["EXIT_CODES", "register"]
+
+#: Exit code of each status.
+EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
+
+_SEARCH, _OUTPUT = (Group(name, sort_key=i) for i, name in enumerate(("Search", "Output"), start=1))
+_Flag = Annotated[bool, Parameter(negative="")]
+
+
+@Parameter(name="*", group=_SEARCH)
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How to search.
+
+    Attributes
+    ----------
+    method
+        auto, weighting (local search) or exact (RC2 of python-sat, with a proof).
+    time_limit
+        Seconds, wall-clock, after which the best so far is printed.
+    target
+        Cost at which to stop.
+    max_flips
+        Flips of each thread at which to stop.
+    seed
+        0 to 2**64 - 1, by default random.
+    device
+        auto or cpu.
+    threads
+        CPU threads, by default all, or one for small formulas.
+    """
+
+    method: Literal["auto", "weighting", "exact"] = "auto"
+    time_limit: float | None = None
+    target: int | None = None
+    max_flips: int | None = None
+    seed: int | None = None
+    device: str = "auto"
+    threads: int | None = None
+
+
+@Parameter(name="*", group=_OUTPUT)
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What to print.
+
+    Attributes
+    ----------
+    json
+        Print one JSON object on standard output, and nothing else there.
+    plot
+        Also draw the cost against time into this file: .png, .pdf or .svg.
+    """
+
+    json: _Flag = False
+    plot: Path | None = None
+
+
+_DEFAULT_SEARCH, _DEFAULT_OUTPUT = SearchOptions(), OutputOptions()
+
+
+def register(app: App) -> None:
+    """Add the family's command to `app`."""
+    app.command(maxsat)
+
+
+def maxsat(
+    file: Path,
+    /,
+    *,
+    search: SearchOptions = _DEFAULT_SEARCH,
+    output: OutputOptions = _DEFAULT_OUTPUT,
+) -> int:
+    """Find an assignment that satisfies all hard clauses and violates little weight of soft ones.
+
+    Prints lines as solvers of the MAX-SAT Evaluation do: "c" comments, "o" a cost whenever it improves, "s"
+    the status, "v" the assignment as 0 and 1. The exit code is 30 if the optimum is proven, 10 if all
+    hard clauses hold, 20 if they cannot, 0 if nothing is known; also after Ctrl-C and SIGTERM.
+
+    Parameters
+    ----------
+    file
+        A CNF file (every clause soft, weight 1) or a WCNF file, old or new, also .gz, .xz.
+    """
+    if output.plot is not None:
+        check_plot_path(output.plot)
+    formula = _read(file, output)
+    try:
+        result = solve(
+            formula,
+            method=search.method,
+            time_limit=search.time_limit,
+            target=search.target,
+            max_flips=search.max_flips,
+            seed=search.seed,
+            device=search.device,
+            threads=search.threads,
+            on_improvement=None if output.json else _print_cost,
+        )
+    except Interrupted as stop:
+        if stop.result is None:  # before the search began
+            raise
+        result = stop.result
+    _report(formula, result, output)
+    return EXIT_CODES[result.status]
+
+
+def _read(file: Path, output: OutputOptions) -> Formula:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FormatWarning)
+        formula = Formula.from_file(file)
+    for warning in caught:
+        note(f"warning: {warning.message}")
+    if not output.json:
+        _print(
+            f"c {formula.num_variables} variables, {formula.num_hard} hard clauses, "
+            f"{formula.num_soft} soft clauses of total weight {formula.total_weight}"
+        )
+    return formula
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _print_cost(found: Improvement) -> None:
+    if found.hard_violations == 0:
+        _print(f"o {found.cost}")
+
+
+def _report(formula: Formula, result: MaxsatResult, output: OutputOptions) -> None:
+    if output.json:
+        sizes = {
+            "command": "maxsat",
+            "variables": formula.num_variables,
+            "hard": formula.num_hard,
+            "soft": formula.num_soft,
+        }
+        print_json(sizes | result.to_dict())
+    else:
+        if result.stopped:
+            _print(f"c stopped by {result.stopped}")
+        _print(
+            f"c {result.satisfied} of {result.total} clauses hold, {result.flips} flips, "
+            f"{result.seconds:.3f} s"
+        )
+        _print(f"s {result.status}")
+        if result.cost is not None:
+            _print("v " + "".join(map(str, result.assignment.tolist())))
+    if output.plot is not None:
+        save_plot(draw_improvements(result), output.plot)

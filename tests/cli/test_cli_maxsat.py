@@ -1,0 +1,146 @@
+"""``hardscape maxsat``: the Evaluation's lines and exit codes, JSON, plots, signals."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from hardscape.cli import main
+from hardscape.maxsat import Formula
+from helpers.maxsat_clauses import random_clauses
+
+COVER = "h 1 2 0\nh 2 3 0\n3 -1 0\n5 -2 0\n4 -3 0\n"
+
+
+@pytest.fixture
+def cover(tmp_path):
+    path = tmp_path / "cover.wcnf"
+    path.write_text(COVER)
+    return path
+
+
+@pytest.fixture
+def large(tmp_path):
+    path = tmp_path / "large.wcnf"
+    weights = np.random.default_rng(1).integers(1, 50, 4000)
+    Formula.from_clauses(random_clauses(600, 4000, [3], 1), weights).to_file(path)
+    return path
+
+
+def lines(text, mark):
+    return [line[2:] for line in text.splitlines() if line.startswith(f"{mark} ")]
+
+
+def test_optimum(cover, capsys):
+    assert main(["maxsat", str(cover), "--seed", "1"]) == 30
+    out = capsys.readouterr().out
+    assert lines(out, "o")[-1] == "5"
+    assert lines(out, "s") == ["OPTIMUM FOUND"]
+    assert lines(out, "v") == ["010"]
+    assert {line[0] for line in out.splitlines()} == set("cosv")
+
+
+def test_feasible(large, capsys):
+    assert main(["maxsat", str(large), "--method", "weighting", "--max-flips", "2000"]) == 10
+    out = capsys.readouterr().out
+    (value,) = lines(out, "v")
+    costs = [int(x) for x in lines(out, "o")]
+    assert costs == sorted(costs, reverse=True)
+    assert Formula.from_file(large).cost([int(x) for x in value]) == costs[-1]
+    assert lines(out, "s") == ["SATISFIABLE"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "status"),
+    [
+        ("h 1 0\nh -1 0\n2 1 0\n", 20, "UNSATISFIABLE"),
+        ("p cnf 1 2\n1 0\n-1 0\n", 30, "OPTIMUM FOUND"),
+    ],
+)
+def test_other_codes(text, code, status, tmp_path, capsys):
+    path = tmp_path / "f.wcnf"
+    path.write_text(text)
+    assert main(["maxsat", str(path)]) == code
+    out = capsys.readouterr().out
+    assert lines(out, "s") == [status]
+    assert bool(lines(out, "v")) == (code == 30)
+
+
+def test_nothing_known(tmp_path, capsys):
+    path = tmp_path / "f.wcnf"
+    signs = [[a, b, c] for a in (1, -1) for b in (2, -2) for c in (3, -3)]
+    Formula.from_clauses([[1]], hard=signs).to_file(path)
+    assert main(["maxsat", str(path), "--method", "weighting", "--max-flips", "500"]) == 0
+    out = capsys.readouterr().out
+    assert lines(out, "s") == ["UNKNOWN"]
+    assert not lines(out, "v")
+    assert not lines(out, "o")
+
+
+def test_json(cover, capsys):
+    assert main(["maxsat", str(cover), "--json", "--threads", "1"]) == 30
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["command"] == "maxsat"
+    assert (answer["variables"], answer["hard"], answer["soft"]) == (3, 2, 3)
+    assert (answer["cost"], answer["assignment"], answer["status"]) == (5, "010", "OPTIMUM FOUND")
+    assert (answer["satisfied"], answer["total"], answer["hard_satisfied"]) == (4, 5, 2)
+    assert {"method", "flips", "generations", "seconds", "device"} <= set(answer)
+
+
+def test_plot(large, tmp_path, capsys):
+    plot = tmp_path / "p.svg"
+    command = ["maxsat", str(large), "--method", "weighting", "--max-flips", "5000"]
+    assert main([*command, "--plot", str(plot)]) == 10
+    assert plot.read_text().startswith("<?xml")
+    assert main([*command, "--plot", str(tmp_path / "p.txt")]) == 2
+    capsys.readouterr()
+
+
+def test_errors_name_file_and_line(tmp_path, capsys):
+    path = tmp_path / "f.wcnf"
+    path.write_text("h 1 0\n0 1 0\n")
+    assert main(["maxsat", str(path)]) == 2
+    assert f"{path}:2:" in capsys.readouterr().err
+    assert main(["maxsat", str(tmp_path / "none.cnf")]) == 2
+    assert main(["maxsat", str(path), "--method", "magic"]) == 2
+    capsys.readouterr()
+
+
+def test_a_wrong_header_is_a_note(tmp_path, capsys):
+    path = tmp_path / "f.cnf"
+    path.write_text("p cnf 1 5\n1 2 0\n")
+    assert main(["maxsat", str(path)]) == 30
+    captured = capsys.readouterr()
+    assert "f.cnf:1:" in captured.err
+    assert "1" in lines(captured.out, "v")[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "number"),
+    [
+        ("weighting", signal.SIGTERM),
+        ("weighting", signal.SIGINT),
+        ("auto", signal.SIGTERM),
+        ("exact", signal.SIGINT),
+    ],
+)
+def test_signals_print_the_best(method, number, large):
+    command = [sys.executable, "-m", "hardscape", "maxsat", str(large), "--method", method]
+    process = subprocess.Popen(
+        [*command, "--time-limit", "60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    head = [process.stdout.readline() for _ in range(3)]
+    time.sleep(0.3 if method == "weighting" else 3.0)
+    process.send_signal(number)
+    began = time.monotonic()
+    rest, errors = process.communicate(timeout=30)
+    assert time.monotonic() - began < 2
+    out = "".join(head) + rest
+    assert process.returncode == 10, errors
+    assert lines(out, "s") == ["SATISFIABLE"]
+    (value,) = lines(out, "v")
+    assert Formula.from_file(large).cost([int(x) for x in value]) == int(lines(out, "o")[-1])
