@@ -25,6 +25,7 @@ void bind_parse(nb::module_& module);
 void bind_presolve(nb::module_& module);
 void bind_walk(nb::module_& module);
 void bind_weighting(nb::module_& module);
+void bind_cellular(nb::module_& module);
 }  // namespace hardscape::maxsat
 
 namespace hardscape::permanents {
@@ -74,6 +75,7 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::maxsat::bind_presolve(module);
   hardscape::maxsat::bind_walk(module);
   hardscape::maxsat::bind_weighting(module);
+  hardscape::maxsat::bind_cellular(module);
   hardscape::permanents::bind_exact(module);
   hardscape::permanents::bind_frontier(module);
   hardscape::permanents::bind_glynn(module);

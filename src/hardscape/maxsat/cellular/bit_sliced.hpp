@@ -1,0 +1,209 @@
+// Hill climbing of many individuals at once: bit i of a plane belongs to individual i.
+//
+// Variable v should be true where more clauses need it true than false. A clause needs v if its
+// other literals are all false. Let T count the positive occurrences that are needed plus the
+// negative ones that are not, and q be the number of negative ones: more need it true if T > q, and
+// more false if T < q. The counter starts at 2^(K-1) - q, so that its top bit says T >= q.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "maxsat/cellular/clause_table.hpp"
+
+namespace hardscape::maxsat {
+
+#if defined(__AVX512F__)
+inline constexpr int kPlaneBits = 512;
+#elif defined(__AVX2__)
+inline constexpr int kPlaneBits = 256;
+#else
+inline constexpr int kPlaneBits = 128;
+#endif
+inline constexpr int kPlaneWords = kPlaneBits / 64;
+using Plane = std::uint64_t __attribute__((vector_size(kPlaneBits / 8)));
+
+inline bool any(const Plane& x) {
+  std::uint64_t found = 0;
+  for (int i = 0; i < kPlaneWords; ++i) found |= x[i];
+  return found != 0;
+}
+
+// Transposes 64 x 64 bits: bit j of word i becomes bit i of word j.
+inline void transpose(std::uint64_t (&word)[64]) {
+  std::uint64_t mask = 0x00000000ffffffffull;
+  for (int half = 32; half; half /= 2, mask ^= mask << half) {
+    for (int i = 0; i < 64; i = ((i | half) + 1) & ~half) {
+      const std::uint64_t swap = ((word[i] >> half) ^ word[i | half]) & mask;
+      word[i] ^= swap << half;
+      word[i | half] ^= swap;
+    }
+  }
+}
+
+class BitSlicedClimber {
+ public:
+  explicit BitSlicedClimber(const ClauseTable& table) : table_(table) {
+    const std::uint32_t never = 2 * static_cast<std::uint32_t>(table.variables);  // a false plane
+    for (int v = 0; v < table.variables; ++v) {
+      const std::size_t from = table.occurs_from[2 * v], middle = table.occurs_from[2 * v + 1],
+                        to = table.occurs_from[2 * v + 2];
+      const auto positive = static_cast<std::uint32_t>(middle - from);
+      const auto negative = static_cast<std::uint32_t>(to - middle);
+      const int planes = std::max<int>(4, std::bit_width(std::max(positive, negative)) + 1);
+      const std::size_t groups = (to - from + kGroup - 1) / kGroup;
+      variable_.push_back({groups, planes, (1u << (planes - 1)) - negative});
+      for (std::size_t i = from; i < from + groups * kGroup; ++i) {
+        others_from_.push_back(others_.size());
+        invert_.push_back(i < middle ? ~std::uint64_t{0} : 0);
+        if (i < to) {
+          const std::uint32_t own = 2 * static_cast<std::uint32_t>(v) + (i >= middle);
+          const std::uint32_t clause = table.occurs[i];
+          for (std::size_t l = table.start[clause]; l < table.start[clause + 1]; ++l) {
+            if (table.literal[l] != own) others_.push_back(table.literal[l]);
+          }
+        }
+        // At least two, so that the usual case is one expression.
+        while (others_.size() < others_from_.back() + 2) others_.push_back(never);
+        three_ = three_ && others_.size() == others_from_.back() + 2;
+      }
+    }
+    others_from_.push_back(others_.size());
+  }
+
+  // Planes that `climb` works on: 2 for each variable and one that stays 0.
+  std::vector<Plane> planes() const {
+    return std::vector<Plane>(2 * static_cast<std::size_t>(table_.variables) + 1);
+  }
+
+  // Climbs for `passes` passes over the variables; returns who still improved in the last one.
+  Plane climb(Plane* literal, std::int64_t passes, const std::uint8_t* stop) const {
+    return three_ ? climb_as<true>(literal, passes, stop) : climb_as<false>(literal, passes, stop);
+  }
+
+  // Adds the weights of violated clauses to the `count` first individuals.
+  void add_costs(const Plane* literal, std::size_t count, Cost* cost) const {
+    for (std::size_t c = 0; c < table_.size(); ++c) {
+      Plane satisfied = literal[table_.literal[table_.start[c]]];
+      for (std::size_t l = table_.start[c] + 1; l < table_.start[c + 1]; ++l) {
+        satisfied |= literal[table_.literal[l]];
+      }
+      for (int word = 0; word < kPlaneWords; ++word) {
+        for (std::uint64_t left = ~satisfied[word]; left; left &= left - 1) {
+          const std::size_t i = 64 * word + std::countr_zero(left);
+          if (i >= count) break;
+          cost[i] += table_.weight[c];
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr int kGroup = 4;
+  static constexpr int kMostPlanes = 33;
+
+  struct Variable {
+    std::size_t groups;
+    int planes;
+    std::uint32_t bias;
+  };
+
+  template <bool Three>
+  Plane climb_as(Plane* literal, std::int64_t passes, const std::uint8_t* stop) const {
+    Plane changed{};
+    int quiet = 0;  // visits since the last change
+    for (std::int64_t pass = 0; pass < passes && !*stop; ++pass) {
+      changed = Plane{};
+      const std::uint32_t* others = others_.data();
+      std::size_t occurrence = 0;
+      for (int v = 0; v < table_.variables; ++v) {
+        const Variable& variable = variable_[v];
+        const Plane flip =
+            literal[2 * v] ^ preferred<Three>(variable, literal, 2 * v, others, occurrence);
+        occurrence += kGroup * variable.groups;
+        if (Three) others += 2 * kGroup * variable.groups;
+        if (any(flip)) {
+          literal[2 * v] ^= flip;
+          literal[2 * v + 1] ^= flip;
+          changed |= flip;
+          quiet = 0;
+        } else if (++quiet >= table_.variables) {
+          return pass + 1 == passes ? changed : Plane{};
+        }
+      }
+    }
+    return changed;
+  }
+
+  template <bool Three>
+  Plane preferred(const Variable& variable, const Plane* literal, int own,
+                  const std::uint32_t* others, std::size_t occurrence) const {
+    switch (variable.planes) {
+      case 4:
+        return count<Three, 4>(variable, literal, own, others, occurrence);
+      case 5:
+        return count<Three, 5>(variable, literal, own, others, occurrence);
+      case 6:
+        return count<Three, 6>(variable, literal, own, others, occurrence);
+      default:
+        return count<Three, kMostPlanes>(variable, literal, own, others, occurrence);
+    }
+  }
+
+  template <bool Three, int Most>
+  Plane count(const Variable& variable, const Plane* literal, int own, const std::uint32_t* others,
+              std::size_t occurrence) const {
+    const int planes = Most == kMostPlanes ? variable.planes : Most;
+    Plane counter[Most];
+    for (int k = 0; k < planes; ++k) {
+      counter[k] = Plane{} - static_cast<std::uint64_t>(variable.bias >> k & 1);
+    }
+    const std::uint64_t* invert = invert_.data() + occurrence;
+    const std::size_t* from = others_from_.data() + occurrence;
+    for (std::size_t g = 0; g < variable.groups; ++g) {
+      Plane input[kGroup];
+      for (int i = 0; i < kGroup; ++i) {
+        if constexpr (Three) {
+          input[i] = literal[others[0]] | literal[others[1]];
+          others += 2;
+        } else {
+          input[i] = literal[others_[from[0]]];
+          for (std::size_t l = from[0] + 1; l < from[1]; ++l) input[i] |= literal[others_[l]];
+          ++from;
+        }
+        input[i] ^= Plane{} + invert[i];
+      }
+      invert += kGroup;
+      const Plane twos_a = add(counter[0], input[0], input[1]);
+      const Plane twos_b = add(counter[0], input[2], input[3]);
+      Plane carry = add(counter[1], twos_a, twos_b);
+      for (int k = 2; k < planes; ++k) {
+        const Plane next = counter[k] & carry;
+        counter[k] ^= carry;
+        carry = next;
+      }
+    }
+    Plane above = literal[own];  // T > q, or T = q and the variable is true
+    for (int k = 0; k + 1 < planes; ++k) above |= counter[k];
+    return above & counter[planes - 1];
+  }
+
+  // Full adder: the sum replaces `sum`, the carry is returned.
+  static Plane add(Plane& sum, const Plane& a, const Plane& b) {
+    const Plane carry = (a & b) | (sum & (a | b));
+    sum ^= a ^ b;
+    return carry;
+  }
+
+  const ClauseTable& table_;
+  std::vector<Variable> variable_;
+  std::vector<std::uint32_t> others_;     // other literals of each occurrence
+  std::vector<std::size_t> others_from_;  // of each occurrence in `others_`, and the end
+  std::vector<std::uint64_t> invert_;     // all ones for positive occurrences
+  bool three_ = true;                     // whether every occurrence has two others
+};
+
+}  // namespace hardscape::maxsat

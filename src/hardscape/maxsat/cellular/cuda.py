@@ -1,0 +1,300 @@
+"""Runs of the cellular genetic algorithm on a GPU: a thread an individual, a launch a generation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine import Context, Partial, Shard, ShardResult
+from hardscape.engine.cuda import CudaDevice, cuda_device
+from hardscape.engine.jit import Kernel
+from hardscape.errors import InputError
+
+if TYPE_CHECKING:
+    from hardscape.maxsat.cellular.runs import CellularRuns
+
+__all__ = ["CudaRuns", "FormulaTables", "cellular_kernels"]
+
+#: Generations between two looks at what the runs came to.
+_SLOTS = 8
+#: Bytes of shared memory of a block: for the planes alone, and with the table of occurrences.
+_PLANES_BYTES, _TABLE_BYTES = 224 * 1024, 100 * 1024
+#: Warps of a block: one where that fills the GPU, else more, which share a table.
+_WARPS = (1, 4)
+#: NVRTC has no standard library; this is what the shared headers need of it.
+_CSTDINT = """#pragma once
+namespace std {
+using uint8_t = unsigned char;
+using uint32_t = unsigned int;
+using int64_t = long long;
+using uint64_t = unsigned long long;
+}
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaTables:
+    """Clauses and occurrences as the kernel reads them; literal 2 v is variable v, 2 v + 1 its negation.
+
+    Attributes
+    ----------
+    variables : int
+    literal, start, weight
+        Literals of all clauses, uint32; where each begins, uint32, shape (m + 1,); weights, int64,
+        shape (m, 2).
+    first, others, others_from, gain
+        Where each literal's occurrences begin, uint32, shape (2 n + 1,); other literals of each
+        occurrence, uint32, packed in pairs where no clause has more than 3 literals; else where each
+        occurrence's begin; weight of each occurrence's clause.
+    base : tuple of int
+        Cost of empty clauses.
+    three, weighted : bool
+        Whether pairs are packed; whether weights differ.
+    """
+
+    variables: int
+    literal: NDArray[np.uint32]
+    start: NDArray[np.uint32]
+    weight: NDArray[np.int64]
+    first: NDArray[np.uint32]
+    others: NDArray[np.uint32]
+    others_from: NDArray[np.uint32]
+    gain: NDArray[np.int64]
+    base: tuple[int, int]
+    three: bool
+    weighted: bool
+
+    @classmethod
+    def of(cls, search: Any, variables: int) -> FormulaTables:
+        """Tables of the compiled search's clauses."""
+        literal, start, weight, occurs, first, base, uniform = search.tables()
+        if len(literal) >= 2**32:
+            raise InputError(
+                f"the formula has {len(literal)} literals; the GPU takes fewer than 2**32"
+            )
+        clause = occurs.astype(np.int64)
+        sizes = np.diff(start.astype(np.int64))
+        own = np.repeat(np.arange(2 * variables), np.diff(first.astype(np.int64)))
+        # All literals of each occurrence's clause, then without its own.
+        lengths = sizes[clause]
+        ends = np.cumsum(lengths)
+        inside = np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
+        every = literal[np.repeat(start[clause].astype(np.int64), lengths) + inside]
+        others = every[every != np.repeat(own, lengths)]
+        begins = np.concatenate([[0], np.cumsum(lengths - 1)])
+        three = bool(sizes.max(initial=0) <= 3) and 2 * variables < 2**16
+        if three:
+            pairs = np.full((len(clause), 2), 2 * variables, dtype=np.uint32)
+            for i in range(2):
+                has = lengths > i + 1
+                pairs[has, i] = others[begins[:-1][has] + i]
+            others = pairs[:, 0] | pairs[:, 1] << 16
+        return cls(
+            variables,
+            literal,
+            start.astype(np.uint32),
+            weight,
+            first.astype(np.uint32),
+            others.astype(np.uint32),
+            begins.astype(np.uint32),
+            weight[clause],
+            (int(base[0]), int(base[1])),
+            three,
+            not uniform,
+        )
+
+    def planes_bytes(self, warps: int) -> int:
+        """Bytes that the literals of a block's individuals take."""
+        return 4 * (2 * self.variables + 1) * warps
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of the table of occurrences."""
+        return 4 * (len(self.first) + len(self.others))
+
+
+def cellular_kernels(
+    *, warps: int, three: bool, weighted: bool, planes_shared: bool, table_shared: bool
+) -> tuple[Kernel, Kernel]:
+    """The kernels that breed a generation and move the runs on, as data."""
+    sizes = "\n".join(
+        [
+            "#pragma once",
+            f"constexpr int kWarps = {warps};",
+            f"constexpr bool kThree = {str(three).lower()}, kWeighted = {str(weighted).lower()};",
+            f"constexpr bool kPlanesShared = {str(planes_shared).lower()};",
+            f"constexpr bool kTableShared = {str(table_shared).lower()};",
+            "",
+        ]
+    )
+    package = files("hardscape")
+    folder = package / "maxsat" / "cellular"
+    headers = (
+        ("cstdint", _CSTDINT),
+        ("native/random.hpp", (package / "native" / "random.hpp").read_text("utf-8")),
+        ("maxsat/cellular/genetics.hpp", (folder / "genetics.hpp").read_text("utf-8")),
+        ("sizes.cuh", sizes),
+    )
+    source = (folder / "kernel.cu").read_text("utf-8")
+    return (
+        Kernel("cellular_generation", source, headers),
+        Kernel("cellular_advance", source, headers),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class CudaRuns:
+    """The runs of one `CellularRuns` on GPUs."""
+
+    work: CellularRuns
+
+    @cached_property
+    def tables(self) -> FormulaTables:
+        """The formula's tables, on the host."""
+        kernel = self.work.kernel
+        return FormulaTables.of(kernel.native, kernel.formula.num_variables)
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Do the runs of a shard, all of them in the same launches."""
+        with cuda_device(context.device.ordinal) as device:
+            batch = _Batch(self, shard, device)
+            while not batch.done:
+                if context.stop[0]:
+                    return ShardResult(batch.partial(), complete=False)
+                batch.breed(_SLOTS)
+            return ShardResult(batch.partial())
+
+
+class _Batch:
+    """Runs on one GPU: their arrays there, and what is known of them here."""
+
+    def __init__(self, runs: CudaRuns, shard: Shard, device: CudaDevice) -> None:
+        import cupy
+
+        work, tables = runs.work, runs.tables
+        options = work.kernel.options
+        self._device = device
+        self._runs = len(shard)
+        individuals = options.individuals
+        busy = self._runs * -(-individuals // 32)
+        warps = _WARPS[busy > 4 * device.multiprocessors]
+        if tables.planes_bytes(warps) > _PLANES_BYTES:
+            warps = 1
+        planes_shared = tables.planes_bytes(warps) <= _PLANES_BYTES
+        total = tables.planes_bytes(warps) + tables.table_bytes
+        table_shared = planes_shared and total <= _TABLE_BYTES
+        self._shared = (
+            tables.planes_bytes(warps) * planes_shared + tables.table_bytes * table_shared
+        )
+        generation, advance = cellular_kernels(
+            warps=warps,
+            three=tables.three,
+            weighted=tables.weighted,
+            planes_shared=planes_shared,
+            table_shared=table_shared,
+        )
+        self._generation, self._advance = device.load(generation), device.load(advance)
+        self._blocks, self._warps = -(-individuals // (32 * warps)), warps
+        words = -(-tables.variables // 64)
+        seeds = [work.run_seed(number) for number in range(shard.start, shard.stop)]
+        self._keep = {
+            name: cupy.asarray(getattr(tables, name))
+            for name in ("first", "others", "others_from", "gain", "literal", "start", "weight")
+        }
+        self._formula = cupy.asarray(_formula_struct(tables, self._keep))
+        self._evolution = cupy.asarray(_evolution_struct(work))
+        self._seeds = cupy.asarray(np.array(seeds, dtype=np.uint64))
+        self._controls = cupy.zeros((self._runs, 6), dtype=np.int64)
+        self._bits = cupy.empty((self._runs, 2, individuals, max(1, words)), dtype=np.uint64)
+        self._costs = cupy.empty((self._runs, 2, individuals, 2), dtype=np.int64)
+        slots = self._runs * self._blocks * warps
+        self._reports = cupy.empty((slots, 4), dtype=np.int64)
+        scratch = 1 if planes_shared else slots * (2 * tables.variables + 1)
+        self._scratch = cupy.empty(scratch, dtype=np.uint32)
+        self._best = cupy.zeros((self._runs, max(1, words)), dtype=np.uint64)
+        self._words = words
+        self._slots = _SLOTS + 1
+        self._entries = cupy.zeros((self._runs, self._slots, 3), dtype=np.int64)
+        self._histories: list[list[list[int]]] = [[] for _ in seeds]
+        self._launch(initial=True)
+        self._look()
+
+    @property
+    def done(self) -> bool:
+        """Whether every run has ended."""
+        return bool(self._known[:, 3].all())
+
+    def breed(self, generations: int) -> None:
+        """Breed so many generations of every run that is not done, and look what came out."""
+        for _ in range(generations):
+            self._launch(initial=False)
+        self._look()
+
+    def _launch(self, *, initial: bool) -> None:
+        first = np.int32(initial)
+        self._generation(
+            (self._blocks, self._runs),
+            32 * self._warps,
+            self._formula,
+            self._evolution,
+            self._seeds,
+            self._controls,
+            self._bits,
+            self._costs,
+            self._reports,
+            self._scratch,
+            first,
+            shared=self._shared,
+        )
+        self._advance(
+            self._runs,
+            32,
+            self._formula,
+            self._evolution,
+            self._reports,
+            np.int32(self._blocks * self._warps),
+            self._bits,
+            self._controls,
+            self._best,
+            self._entries,
+            np.int32(self._slots),
+            first,
+        )
+
+    def _look(self) -> None:
+        """Fetch the controls, and the history since the last look."""
+        self._device.synchronize()  # lets other threads run meanwhile, as a copy would not
+        self._known = self._controls.get()
+        entries = self._entries.get()
+        for run, history in enumerate(self._histories):
+            for generation in range(len(history), int(self._known[run, 1]) + 1):
+                history.append(entries[run, generation % self._slots].tolist())
+
+    def partial(self) -> Partial:
+        """Best individuals, costs and histories, run by run."""
+        return {
+            "bits": self._best.get()[:, : self._words],
+            "costs": self._known[:, 4:6].copy(),
+            "generations": self._known[:, 1].copy(),
+            "history": np.array([entry for history in self._histories for entry in history]),
+        }
+
+
+def _formula_struct(tables: FormulaTables, arrays: dict[str, Any]) -> NDArray[np.uint64]:
+    """``struct Clauses`` of the kernel."""
+    names = ("first", "others", "others_from", "gain", "literal", "start", "weight")
+    pointers = [arrays[name].data.ptr for name in names]
+    sizes = tables.variables | len(tables.weight) << 32
+    return np.array([*pointers, *tables.base, sizes], dtype=np.uint64)
+
+
+def _evolution_struct(work: CellularRuns) -> NDArray[np.uint8]:
+    """``struct Evolution`` of the kernel."""
+    options = work.kernel.options
+    parts = (options.torus, options.chances, options.rules(work.target))
+    return np.concatenate([part.view(np.uint8) for part in parts])

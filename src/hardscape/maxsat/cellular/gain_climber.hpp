@@ -1,0 +1,117 @@
+// Hill climbing of one individual, with the gain of every flip kept up to date; for any weights.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "maxsat/cellular/clause_table.hpp"
+
+namespace hardscape::maxsat {
+
+class GainClimber {
+ public:
+  explicit GainClimber(const ClauseTable& table)
+      : table_(table), value_(table.variables), gain_(table.variables), true_(table.size()) {}
+
+  // Starts from an assignment of 64 variables a word.
+  void start(const std::uint64_t* words) {
+    for (int v = 0; v < table_.variables; ++v) value_[v] = words[v / 64] >> (v % 64) & 1;
+    std::fill(gain_.begin(), gain_.end(), Cost{});
+    cost_ = table_.base;
+    for (std::size_t c = 0; c < table_.size(); ++c) {
+      true_[c] = 0;
+      std::uint32_t last = 0;
+      for (std::size_t l = table_.start[c]; l < table_.start[c + 1]; ++l) {
+        if (!holds(table_.literal[l])) continue;
+        ++true_[c];
+        last = table_.literal[l];
+      }
+      if (true_[c] == 1) gain_[last / 2] -= table_.weight[c];
+      if (true_[c] == 0) {
+        cost_ += table_.weight[c];
+        for_each(c, [&](int v) { gain_[v] += table_.weight[c]; });
+      }
+    }
+  }
+
+  // Climbs for `passes` passes; returns whether the last one still improved.
+  bool climb(std::int64_t passes, const std::uint8_t* stop) {
+    for (std::int64_t pass = 0; pass < passes && !*stop; ++pass) {
+      bool improved = false;
+      for (int v = 0; v < table_.variables; ++v) {
+        if (!gain_[v].positive()) continue;
+        flip(v);
+        improved = true;
+      }
+      if (!improved) return false;
+      if (pass + 1 == passes) return true;
+    }
+    return false;
+  }
+
+  const Cost& cost() const { return cost_; }
+
+  void store(std::uint64_t* words) const {
+    std::fill_n(words, (table_.variables + 63) / 64, 0);
+    for (int v = 0; v < table_.variables; ++v) {
+      words[v / 64] |= static_cast<std::uint64_t>(value_[v]) << (v % 64);
+    }
+  }
+
+ private:
+  bool holds(std::uint32_t literal) const { return value_[literal / 2] != (literal & 1); }
+
+  template <class Body>
+  void for_each(std::size_t clause, Body&& body) const {
+    for (std::size_t l = table_.start[clause]; l < table_.start[clause + 1]; ++l) {
+      body(static_cast<int>(table_.literal[l] / 2));
+    }
+  }
+
+  // The variable whose literal alone satisfies a clause.
+  int critical(std::size_t clause) const {
+    std::size_t l = table_.start[clause];
+    while (!holds(table_.literal[l])) ++l;
+    return static_cast<int>(table_.literal[l] / 2);
+  }
+
+  void flip(int v) {
+    cost_ -= gain_[v];
+    const std::uint32_t was = 2 * static_cast<std::uint32_t>(v) + (value_[v] ? 0 : 1);
+    // Before the flip `critical` finds the other literal of a clause that gains v's; after it, the
+    // one that is left where v's is lost.
+    for (std::size_t i = table_.occurs_from[was ^ 1]; i < table_.occurs_from[(was ^ 1) + 1]; ++i) {
+      const std::size_t c = table_.occurs[i];
+      const Cost& w = table_.weight[c];
+      if (true_[c] == 0) {
+        for_each(c, [&](int u) { gain_[u] -= w; });
+        gain_[v] -= w;
+      } else if (true_[c] == 1) {
+        gain_[critical(c)] += w;
+      }
+      ++true_[c];
+    }
+    value_[v] ^= 1;
+    for (std::size_t i = table_.occurs_from[was]; i < table_.occurs_from[was + 1]; ++i) {
+      const std::size_t c = table_.occurs[i];
+      const Cost& w = table_.weight[c];
+      --true_[c];
+      if (true_[c] == 0) {
+        gain_[v] += w;
+        for_each(c, [&](int u) { gain_[u] += w; });
+      } else if (true_[c] == 1) {
+        gain_[critical(c)] -= w;
+      }
+    }
+  }
+
+  const ClauseTable& table_;
+  std::vector<std::uint8_t> value_;
+  std::vector<Cost> gain_;           // what a flip of each variable takes off the cost
+  std::vector<std::uint32_t> true_;  // true literals of each clause
+  Cost cost_;
+};
+
+}  // namespace hardscape::maxsat

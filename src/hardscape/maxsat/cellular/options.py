@@ -1,0 +1,122 @@
+"""Parameters of the cellular genetic algorithm."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.errors import InputError
+
+__all__ = ["CellularOptions"]
+
+#: Individuals have 31-bit numbers.
+_MOST = 2**31 - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellularOptions:
+    """Parameters of the algorithm; the defaults are the paper's.
+
+    Attributes
+    ----------
+    width, height : int
+        Cells of a sub-population.
+    columns, rows : int
+        Sub-populations.
+    diffusion : float
+        P_d, probability that sub-populations join in a generation.
+    recombination : float
+        P_c, probability that a bit comes from the second parent.
+    mutation : float
+        P_m, probability that a bit is turned.
+    passes : int
+        MAX_ITER, most passes of hill climbing, and their number in the first generation.
+    step : int
+        DEC_ITER, by which the number of passes falls or rises; never below 1 pass.
+    feedback : float
+        F_p, share of individuals above which it rises.
+    patience : int
+        Generations without improvement that end a run.
+    max_generations : int or None
+        Generations that end a run in any case.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+
+    Notes
+    -----
+    Probabilities are rounded to multiples of 2**-32.
+    """
+
+    width: int = 10
+    height: int = 10
+    columns: int = 10
+    rows: int = 3
+    diffusion: float = 0.05
+    recombination: float = 0.20
+    mutation: float = 0.10
+    passes: int = 20
+    step: int = 2
+    feedback: float = 0.20
+    patience: int = 5
+    max_generations: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("width", "height", "columns", "rows", "passes", "patience"):
+            _check_count(name, getattr(self, name), 1)
+        _check_count("step", self.step, 0)
+        if self.max_generations is not None:
+            _check_count("max_generations", self.max_generations, 0)
+        for name in ("diffusion", "recombination", "mutation", "feedback"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0 <= value <= 1:
+                raise InputError(f"{name}={value!r}; a probability from 0 to 1 is accepted")
+        if self.individuals > _MOST:
+            raise InputError(
+                f"{self.columns} x {self.rows} sub-populations of {self.width} x {self.height} are "
+                f"{self.individuals} individuals; at most {_MOST} are accepted"
+            )
+
+    @property
+    def cells(self) -> int:
+        """Individuals of a sub-population."""
+        return self.width * self.height
+
+    @property
+    def islands(self) -> int:
+        """Sub-populations."""
+        return self.columns * self.rows
+
+    @property
+    def individuals(self) -> int:
+        """Individuals of the population."""
+        return self.cells * self.islands
+
+    @property
+    def torus(self) -> NDArray[np.int32]:
+        """Sizes as the kernels take them."""
+        return np.array([self.width, self.height, self.columns, self.rows], dtype=np.int32)
+
+    @property
+    def chances(self) -> NDArray[np.uint64]:
+        """Probabilities of diffusion, recombination and mutation in units of 2**-32."""
+        shares = (self.diffusion, self.recombination, self.mutation)
+        return np.array([round(share * 2**32) for share in shares], dtype=np.uint64)
+
+    def rules(self, target: tuple[int, int]) -> NDArray[np.int64]:
+        """When passes rise and runs end, as the kernels take it; `target` is a cost that ends them."""
+        crowd = math.floor(self.feedback * self.individuals + 1e-6)
+        most = 2**62 if self.max_generations is None else self.max_generations
+        return np.array([self.passes, self.step, crowd, self.patience, most, *target])
+
+
+def _check_count(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name}={value!r}; an integer of at least {least} is accepted")
+    if value > _MOST:
+        raise InputError(f"{name}={value}; at most {_MOST} is accepted")

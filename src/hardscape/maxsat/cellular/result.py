@@ -1,0 +1,118 @@
+"""What the cellular genetic algorithm found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine import Partial
+from hardscape.maxsat.cellular.run import best_individual
+from hardscape.maxsat.formula import Formula
+
+__all__ = ["CellularResult"]
+
+
+@dataclass(frozen=True, eq=False)
+class CellularResult:
+    """The best assignment of all runs, and what each run came to.
+
+    Attributes
+    ----------
+    assignment : bool, shape (n,)
+        Variable v is ``assignment[v - 1]``.
+    cost : int
+        Weight of the violated soft clauses, recomputed from the formula.
+    hard_violations : int
+        Violated hard clauses, recomputed from the formula; 0 where the assignment is feasible.
+    satisfied : int
+        Clauses that hold, of both kinds.
+    run_costs : int64, shape (runs, 2)
+        Violated hard clauses and weight of violated soft clauses, run by run.
+    run_generations : int64, shape (runs,)
+    history : int64, shape (generations + 1, 3)
+        Of the best run, the initial population first: violated hard clauses and weight of violated
+        soft ones of the best individual, and passes of hill climbing.
+    seed : int
+        With which the same runs come again.
+    complete : bool
+        False if a time limit or a signal came before the last run ended.
+    seconds : float
+        Wall-clock time.
+    device : str
+    """
+
+    assignment: NDArray[np.bool_]
+    cost: int
+    hard_violations: int
+    satisfied: int
+    run_costs: NDArray[np.int64]
+    run_generations: NDArray[np.int64]
+    history: NDArray[np.int64]
+    seed: int
+    complete: bool
+    seconds: float
+    device: str
+
+    @classmethod
+    def of(cls, formula: Formula, partial: Partial, **facts: Any) -> CellularResult:
+        """Pick the best run and evaluate it on the formula as it was given."""
+        best = best_individual(partial["costs"])
+        words = np.ascontiguousarray(partial["bits"][best]).astype("<u8").view(np.uint8)
+        bits = np.unpackbits(words, count=formula.num_variables, bitorder="little")
+        assignment = bits.astype(np.bool_)
+        assignment.setflags(write=False)
+        held = formula.satisfied(assignment)
+        ends = np.cumsum(partial["generations"] + 1)
+        begin = int(ends[best] - partial["generations"][best] - 1)
+        return cls(
+            assignment=assignment,
+            cost=formula.cost(assignment),
+            hard_violations=int(np.count_nonzero(~held & formula.hard)),
+            satisfied=int(np.count_nonzero(held)),
+            run_costs=partial["costs"],
+            run_generations=partial["generations"],
+            history=partial["history"][begin : int(ends[best])],
+            **facts,
+        )
+
+    @property
+    def generations(self) -> int:
+        """Generations of the best run."""
+        return len(self.history) - 1
+
+    @property
+    def runs(self) -> int:
+        """Runs done, the one that was stopped on the way included."""
+        return len(self.run_generations)
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """Plain data: what :meth:`to_json` writes."""
+        return {
+            "assignment": "".join("01"[int(x)] for x in self.assignment),
+            "cost": self.cost,
+            "hard_violations": self.hard_violations,
+            "satisfied": self.satisfied,
+            "generations": self.generations,
+            "runs": self.runs,
+            "run_costs": self.run_costs.tolist(),
+            "run_generations": self.run_generations.tolist(),
+            "seed": self.seed,
+            "complete": self.complete,
+            "seconds": self.seconds,
+            "device": self.device,
+        }
+
+    def to_json(self) -> str:
+        """One JSON object."""
+        return json.dumps(self.to_dict())
+
+    def __repr__(self) -> str:
+        return (
+            f"<CellularResult: cost {self.cost}, {self.hard_violations} hard clauses violated, "
+            f"{self.runs} runs, {self.generations} generations>"
+        )

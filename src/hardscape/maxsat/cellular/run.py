@@ -1,0 +1,87 @@
+"""What one run of the algorithm carries from generation to generation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import native
+from hardscape.engine import Partial
+
+__all__ = ["CellularRun", "best_individual"]
+
+#: Fields of the control that the kernels share: passes, generations, stagnant, done, best cost.
+CONTROL_FIELDS = 6
+_PASSES, _GENERATIONS, _DONE = 0, 1, 3
+
+
+class CellularRun:
+    """Population, control and history of one run.
+
+    Attributes
+    ----------
+    seed : int
+        Seed of this run.
+    population : Partial
+        ``bits`` and ``costs`` of all individuals.
+    history : list of (int, int, int)
+        For the initial population and each generation: violated hard clauses and weight of the
+        violated soft ones of its best individual, and the passes it climbed.
+    """
+
+    def __init__(self, seed: int, rules: NDArray[np.int64], initial: Partial) -> None:
+        self.seed = seed
+        self.population = initial
+        self._rules = rules
+        self._control = np.zeros(CONTROL_FIELDS, dtype=np.int64)
+        native.core().cellular_begin(self._control, rules, *self.best)
+        self.history = [(*self.best, 0)]
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """Violated hard clauses and weight of the violated soft ones, of the best individual."""
+        costs = self.population["costs"]
+        hard, soft = costs[best_individual(costs)].tolist()
+        return hard, soft
+
+    @property
+    def passes(self) -> int:
+        """Passes of hill climbing of the next generation."""
+        return int(self._control[_PASSES])
+
+    @property
+    def generations(self) -> int:
+        """Generations bred."""
+        return int(self._control[_GENERATIONS])
+
+    @property
+    def done(self) -> bool:
+        """Whether the target is reached, or nothing improved for long enough."""
+        return bool(self._control[_DONE])
+
+    def take(self, born: Partial) -> None:
+        """Go on with the next generation."""
+        passes = self.passes
+        self.population = born
+        unfinished = int(born["unfinished"])
+        native.core().cellular_end(self._control, self._rules, unfinished, *self.best)
+        self.history.append((*self.best, passes))
+
+    def partial(self) -> Partial:
+        """Best individual, its cost, and the history, as one run of `CellularRuns`."""
+        best = best_individual(self.population["costs"])
+        return {
+            "bits": self.population["bits"][best : best + 1],
+            "costs": self.population["costs"][best : best + 1],
+            "generations": np.array([self.generations]),
+            "history": np.array(self.history, dtype=np.int64),
+        }
+
+
+def best_individual(costs: NDArray[Any]) -> int:
+    """First of the individuals of least cost; costs are (hard, soft) rows."""
+    hard, soft = costs[:, 0], costs[:, 1]
+    fewest = hard == hard.min()
+    return int(np.flatnonzero(fewest & (soft == soft[fewest].min()))[0])

@@ -1,0 +1,113 @@
+"""Independent runs of the algorithm as work for the engine: a run a CPU thread, many a GPU."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardscape import native
+from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
+from hardscape.maxsat.cellular.generation import CellularKernel, Generation, breed
+from hardscape.maxsat.cellular.run import CellularRun, best_individual
+
+if TYPE_CHECKING:
+    from hardscape.maxsat.cellular.cuda import CudaRuns
+
+__all__ = ["CellularRuns"]
+
+
+@dataclass(frozen=True, eq=False)
+class CellularRuns(Work):
+    """Runs of one formula that differ in nothing but their seeds.
+
+    A partial holds, run by run, the best individual's ``bits`` (uint64, shape (runs, words)) and
+    ``costs`` (int64, shape (runs, 2): violated hard clauses, weight of violated soft clauses), its
+    ``generations`` (int64), and all histories one after the other: ``history`` (int64, shape
+    (sum of generations + 1, 3): cost and passes).
+
+    Attributes
+    ----------
+    kernel : CellularKernel
+    seed : int
+        From which each run's seed is derived.
+    count : int
+        Runs.
+    target : tuple of int
+        Cost that ends a run.
+    stop_at_target : bool
+        Whether the first run that reaches the target is the last one.
+    together : int
+        Runs of a shard.
+    """
+
+    name = "maxsat.cellular"
+    unit = "runs"
+
+    kernel: CellularKernel
+    seed: int
+    count: int
+    target: tuple[int, int]
+    stop_at_target: bool
+    together: int
+
+    def digest(self) -> str:
+        """Hash of the formula, the options, the seed and the target."""
+        told = (self.kernel.options, self.seed, self.count, self.target, self.together)
+        return hashlib.sha256((self.kernel.formula.digest() + repr(told)).encode()).hexdigest()
+
+    def shards(self) -> Sequence[Shard]:
+        """Ranges of runs."""
+        return split(self.count, -(-self.count // self.together))
+
+    def run_seed(self, run: int) -> int:
+        """Seed of one run."""
+        return int(native.core().cellular_seed(self.seed, run))
+
+    @cached_property
+    def cuda(self) -> CudaRuns:
+        """The same on a GPU."""
+        from hardscape.maxsat.cellular.cuda import CudaRuns
+
+        return CudaRuns(self)
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Do the runs of a shard."""
+        if context.device.kind == "cuda":
+            return self.cuda.run(shard, context)
+        found: Partial | None = None
+        for number in range(shard.start, shard.stop):
+            one = self._run_on_cpu(self.run_seed(number), context)
+            found = one if found is None else self.merge(found, one)
+            if context.stop[0]:
+                return ShardResult(found, complete=False)
+        assert found is not None  # no shard is empty
+        return ShardResult(found)
+
+    def _run_on_cpu(self, seed: int, context: Context) -> Partial:
+        kernel = self.kernel
+        everyone = (0, kernel.options.islands)
+        first = Generation(kernel, seed, 0, 0, None, 1)
+        initial = breed(kernel.native, first, everyone, context.stop)
+        run = CellularRun(seed, kernel.options.rules(self.target), initial)
+        while not run.done and not context.stop[0]:
+            step = Generation(kernel, seed, run.generations + 1, run.passes, run.population, 1)
+            born = breed(kernel.native, step, everyone, context.stop)
+            if not context.stop[0]:
+                run.take(born)
+        return run.partial()
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """Runs of both, in order."""
+        return {key: np.concatenate([left[key], right[key]]) for key in left}
+
+    def finished(self, partial: Partial) -> bool:
+        """Whether a run reached the target, if that is enough."""
+        if not self.stop_at_target:
+            return False
+        best = partial["costs"][best_individual(partial["costs"])]
+        return tuple(best.tolist()) <= self.target

@@ -1,0 +1,261 @@
+"""The cellular genetic algorithm as one call."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import engine
+from hardscape.engine import Device, Outcome, Partial, Progress, ProgressEvent
+from hardscape.errors import InputError, Interrupted
+from hardscape.maxsat.cellular.generation import CellularKernel, Generation
+from hardscape.maxsat.cellular.options import CellularOptions
+from hardscape.maxsat.cellular.result import CellularResult
+from hardscape.maxsat.cellular.run import CellularRun
+from hardscape.maxsat.cellular.runs import CellularRuns
+from hardscape.maxsat.formula import MAX_WEIGHT, Formula
+
+__all__ = ["cellular_search"]
+
+#: Runs that share the launches of a GPU.
+_TOGETHER = {"cpu": 1, "cuda": 64}
+#: From this many literals in all clauses, times runs, on, "auto" takes a GPU.
+_GPU_LITERALS = 2000
+_MOST_RUNS = 2**40
+#: Individuals that climb together where all clauses weigh the same.
+_VECTOR = 512
+#: Literals times individuals from which on threads share a generation; about 3 ms.
+_SHARED_WORK = 3 * 10**7
+
+
+def cellular_search(
+    formula: Formula,
+    *,
+    options: CellularOptions | None = None,
+    runs: int = 1,
+    seed: int | None = None,
+    target: int | None = None,
+    device: str | Device = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    on_improvement: Callable[[NDArray[np.bool_], float], object] | None = None,
+    checkpoint: str | Path | None = None,
+    executor: Any = None,
+    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+) -> CellularResult:
+    r"""Search for a good assignment with the cellular genetic algorithm and its hill climbing.
+
+    Parameters
+    ----------
+    formula : Formula
+        Fewer violated hard clauses are always better; then less weight of violated soft ones.
+    options : CellularOptions, optional
+        By default the paper's parameters: 30 sub-populations of 10 x 10.
+    runs : int
+        Independent runs; the best one's assignment is returned.
+    seed : int, optional
+        0 to 2**64 - 1; the same seed gives the same runs, whatever the device and the number of
+        threads. By default a random one, told in the result.
+    target : int, optional
+        Cost, without violated hard clauses, at which the search ends. By default all runs are done,
+        each up to its own end.
+    device : str
+        "cpu", "cuda", "cuda:0", or "auto".
+    threads : int, optional
+        CPU threads, by default all: they share the sub-populations of a single run, or the runs.
+    time_limit : float, optional
+        Wall-clock seconds.
+    on_improvement : callable, optional
+        Called with each new best assignment and the seconds since the start, after a generation of a
+        single run on the CPU, else at the end.
+    checkpoint : path, optional
+        File that records finished runs; the same call with the same file resumes.
+    executor : concurrent.futures.Executor, optional
+        Does the runs elsewhere; see :func:`hardscape.engine.run`.
+    progress : bool, callable or Progress, optional
+        True draws a progress bar.
+
+    Returns
+    -------
+    CellularResult
+
+    Raises
+    ------
+    InputError
+        For arguments out of range, and soft weights whose sum is beyond 2**63 - 1.
+    Interrupted
+        On Ctrl-C or SIGTERM; its `result` is the best so far.
+
+    Notes
+    -----
+    A pass of hill climbing costs :math:`O(\mathrm{nnz})` operations on vectors of up to 512 individuals
+    where all clauses weigh the same; otherwise :math:`O(n)` an individual, and an update of the gains of
+    all neighbours for each flip. After Munawar, Wahib, Munetomo, Akama, Genetic Programming and
+    Evolvable Machines 10, 391 (2009).
+
+    Examples
+    --------
+    >>> from hardscape.maxsat import Formula, cellular_search
+    >>> formula = Formula.from_clauses([[1, 2], [-1, 2], [1, -2], [-1, -2]])
+    >>> cellular_search(formula, seed=1).cost
+    1
+    """
+    began = time.monotonic()
+    options = options or CellularOptions()
+    seed = _checked(formula, runs, seed, target)
+    nnz = len(formula.literals) * runs
+    devices = engine.resolve(device, threads=threads, big_enough=nnz >= _GPU_LITERALS)
+    work = CellularRuns(
+        CellularKernel(formula, options),
+        seed,
+        runs,
+        _goal(formula, target),
+        target is not None,
+        _TOGETHER[devices[0].kind],
+    )
+    alone = runs == 1 and executor is None and checkpoint is None and devices[0].kind == "cpu"
+    lanes = _lanes(formula, options, len(devices))
+    if alone and (lanes > 1 or on_improvement is not None):
+        search = _SingleRun(work, devices[:lanes], time_limit, on_improvement, began)
+        partial, stopped, signum = search.partial()
+    else:
+        outcome = engine.run(
+            work,
+            devices=devices,
+            executor=executor,
+            checkpoint=checkpoint,
+            time_limit=time_limit,
+            progress=progress,
+        )
+        partial, stopped, signum = outcome.partial, not outcome.complete, outcome.signum
+    if partial is None:
+        partial = _first_guess(work)
+    result = CellularResult.of(
+        formula,
+        partial,
+        seed=seed,
+        complete=not stopped,
+        seconds=time.monotonic() - began,
+        device=" ".join(sorted({str(d) if d.kind == "cuda" else "cpu" for d in devices})),
+    )
+    if signum:
+        raise Interrupted(signum, result)
+    if on_improvement is not None and not alone:
+        on_improvement(result.assignment, result.seconds)
+    return result
+
+
+def _checked(formula: Formula, runs: int, seed: int | None, target: int | None) -> int:
+    """Refuse what cannot be run; returns the seed."""
+    if formula.total_weight > MAX_WEIGHT:
+        raise InputError(
+            f"the soft weights add up to {formula.total_weight}; the cellular algorithm accepts "
+            f"{MAX_WEIGHT}"
+        )
+    if isinstance(runs, bool) or not isinstance(runs, int | np.integer) or runs < 1:
+        raise InputError(f"runs={runs!r}; an integer of at least 1 is accepted")
+    if runs > _MOST_RUNS:
+        raise InputError(f"runs={runs}; at most {_MOST_RUNS} are accepted")
+    if target is not None and (
+        isinstance(target, bool) or not isinstance(target, int | np.integer) or target < 0
+    ):
+        raise InputError(f"target={target!r}; a cost of 0 or more is accepted")
+    if seed is None:
+        return secrets.randbits(64)
+    if (
+        isinstance(seed, bool)
+        or not isinstance(seed, int | np.integer)
+        or not 0 <= int(seed) < 2**64
+    ):
+        raise InputError(f"seed={seed!r}; an integer from 0 to 2**64 - 1 is accepted")
+    return int(seed)
+
+
+def _lanes(formula: Formula, options: CellularOptions, most: int) -> int:
+    """Threads that pay for sharing a generation: each needs a vector of individuals, and some time."""
+    even = len(np.unique(formula.weights)) == 1
+    together, cost = (_VECTOR, 1) if even else (1, _VECTOR)
+    work = len(formula.literals) * options.individuals * cost
+    if work < _SHARED_WORK:
+        return 1
+    return min(most, options.islands, max(1, options.individuals // together))
+
+
+def _goal(formula: Formula, target: int | None) -> tuple[int, int]:
+    """Cost that ends a run: the target, or what empty clauses leave in any case."""
+    empty = np.diff(formula.offsets) == 0
+    floor = int(np.count_nonzero(empty & formula.hard)), int(formula.weights[empty].sum())
+    return floor if target is None else max(floor, (0, min(int(target), MAX_WEIGHT)))
+
+
+def _first_guess(work: CellularRuns) -> Partial:
+    """What a run starts from, where the time was up before its first generation."""
+    kernel = work.kernel
+    bits, costs, _ = kernel.native.initial(work.run_seed(0), 0, kernel.options.islands)
+    initial = {"bits": bits, "costs": costs}
+    return CellularRun(work.run_seed(0), kernel.options.rules(work.target), initial).partial()
+
+
+class _SingleRun:
+    """One run whose generations are cut into sub-populations, one engine run each."""
+
+    def __init__(
+        self,
+        work: CellularRuns,
+        devices: Sequence[Device],
+        time_limit: float | None,
+        on_improvement: Callable[[NDArray[np.bool_], float], object] | None,
+        began: float,
+    ) -> None:
+        if time_limit is not None and not time_limit > 0:
+            raise InputError(f"time_limit={time_limit}; seconds above 0 are accepted")
+        self._work = work
+        self._devices = devices
+        self._time_limit = time_limit
+        self._on_improvement = on_improvement
+        self._began = began
+        self._seed = work.run_seed(0)
+
+    def partial(self) -> tuple[Partial | None, bool, int]:
+        """What was found, whether the run was cut short, and by which signal."""
+        run: CellularRun | None = None
+        while run is None or not run.done:
+            outcome = self._breed(run)
+            if not outcome.complete or outcome.partial is None:
+                return (run.partial() if run else None), True, outcome.signum
+            before = run.best if run else None
+            if run is None:
+                rules = self._work.kernel.options.rules(self._work.target)
+                run = CellularRun(self._seed, rules, outcome.partial)
+            else:
+                run.take(outcome.partial)
+            if before is None or run.best < before:
+                self._report(run)
+        return run.partial(), False, 0
+
+    def _breed(self, run: CellularRun | None) -> Outcome:
+        step = Generation(
+            self._work.kernel,
+            self._seed,
+            run.generations + 1 if run else 0,
+            run.passes if run else 0,
+            run.population if run else None,
+            len(self._devices),
+        )
+        left = None
+        if self._time_limit is not None:
+            left = max(self._time_limit - (time.monotonic() - self._began), 1e-6)
+        return engine.run(step, devices=self._devices, time_limit=left)
+
+    def _report(self, run: CellularRun) -> None:
+        if self._on_improvement is None:
+            return
+        facts = {"seed": 0, "complete": False, "seconds": 0.0, "device": ""}
+        found = CellularResult.of(self._work.kernel.formula, run.partial(), **facts)
+        self._on_improvement(found.assignment, time.monotonic() - self._began)
