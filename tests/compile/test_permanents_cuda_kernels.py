@@ -8,6 +8,8 @@ pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are n
 
 from hardscape.engine import jit
 from hardscape.permanents.cuda import LEAST_SIDE, CudaGlynn
+from hardscape.permanents.sparse import SparseWork
+from helpers.sparse_matrices import sparse_matrix
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
@@ -22,3 +24,10 @@ def test_a_block_of_threads_finds_its_memory() -> None:
     # An SM of compute capability 9.0 lends 227 KiB to a block.
     assert all(CudaGlynn(n, 1).shared <= 227 * 1024 for n in range(LEAST_SIDE, 64))
     assert all(CudaGlynn(n, 2).shared <= 227 * 1024 for n in range(LEAST_SIDE, 64))
+
+
+@pytest.mark.parametrize("complex_entries", [False, True])
+@pytest.mark.parametrize(("n", "density"), [(6, 1.0), (12, 0.5), (45, 0.25), (63, 0.1)])
+def test_sparse_kernels(n: int, density: float, complex_entries: bool) -> None:
+    work = SparseWork(sparse_matrix(n, density, complex_entries=complex_entries))
+    assert jit.compile(work.kernel, "sm_90").startswith(b"\x7fELF")

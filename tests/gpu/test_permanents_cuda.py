@@ -7,11 +7,14 @@ import math
 import numpy as np
 import pytest
 
+import hardscape
 from hardscape import engine
 from hardscape.permanents.batch import glynn_batch
 from hardscape.permanents.cuda import CudaGlynn
 from hardscape.permanents.exact import exact_permanent
 from hardscape.permanents.glynn import GlynnWork, glynn
+from hardscape.permanents.sparse import sparse_glynn
+from helpers.sparse_matrices import sparse_matrix
 
 pytestmark = pytest.mark.gpu
 
@@ -102,3 +105,18 @@ def test_a_stopped_shard_is_incomplete():
     work = GlynnWork(random_matrix(24, False), kind="cuda")
     context = engine.Context(GPU, None, np.ones(1, np.uint8))
     assert not work.run(work.shards()[0], context).complete
+
+
+@pytest.mark.parametrize("complex_entries", [False, True])
+@pytest.mark.parametrize(("n", "density"), [(6, 1.0), (9, 0.5), (14, 0.4), (18, 0.3), (24, 0.2)])
+def test_sparse_matrices_agree_with_the_cpu(n, density, complex_entries):
+    a = sparse_matrix(n, density, complex_entries=complex_entries)
+    ours, theirs = sparse_glynn(a, devices=[GPU]), glynn(a, devices=CPU)
+    assert abs(ours.value - theirs.value) <= ours.error_bound + theirs.error_bound
+    assert ours.value == pytest.approx(theirs.value, rel=1e-10)
+
+
+def test_sparse_matrices_of_a_size_beyond_the_cpu():
+    a = np.rint(8 * sparse_matrix(40, 0.12, seed=3))
+    expected = hardscape.permanent(a.astype(int))
+    assert sparse_glynn(a, devices=[GPU]).value == pytest.approx(expected, rel=1e-11)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hardscape.engine.cuda import CudaDevice, LoadedKernel, cuda_device
 from hardscape.engine.jit import Kernel
 
-__all__ = ["LEAST_SIDE", "CudaGlynn"]
+__all__ = ["LEAST_SIDE", "CudaGlynn", "folded", "header"]
 
 #: Signs in registers, for real and complex matrices, and signs of a thread.
 _INNER = {1: 6, 2: 5}
@@ -56,20 +56,23 @@ class CudaGlynn:
     @cached_property
     def kernel(self) -> Kernel:
         """The kernel, as data."""
-        source = files("hardscape.permanents").joinpath("glynn.cu").read_text(encoding="utf-8")
+        source, sums = (
+            files("hardscape.permanents").joinpath(name).read_text(encoding="utf-8")
+            for name in ("glynn.cu", "sums.cuh")
+        )
         sizes = {
             "kFactors": self.n,
             "kParts": self.parts,
             "kInner": _INNER[self.parts],
             "kThreadBits": self.thread_bits,
         }
-        return Kernel("glynn_sum", source, (_header(sizes),))
+        return Kernel("glynn_sum", source, (header(sizes), ("sums.cuh", sums)))
 
     def scaling(self, given: int) -> Kernel:
         """The kernel that scales matrices of side `given` and pads them, as data."""
         source = files("hardscape.permanents").joinpath("scale.cu").read_text(encoding="utf-8")
         sizes = {"kGiven": given, "kFactors": self.n, "kParts": self.parts}
-        return Kernel("glynn_scale", source, (_header(sizes),))
+        return Kernel("glynn_scale", source, (header(sizes),))
 
     @property
     def shared(self) -> int:
@@ -174,7 +177,7 @@ class CudaGlynn:
             device.synchronize()  # lets the threads of other GPUs run meanwhile
             rows.append(out.get())
             first = until
-        return _folded(np.concatenate(rows, axis=1), self.parts), first == last
+        return folded(np.concatenate(rows, axis=1), self.parts), first == last
 
     def _ranges(self, device: CudaDevice, kernel: LoadedKernel, batch: int, steps: int) -> int:
         """Blocks of threads for each matrix: all that fit at a time, or four times that many."""
@@ -183,13 +186,13 @@ class CudaGlynn:
         return min(steps, slots if batch == 1 else -(-4 * slots // batch))
 
 
-def _header(sizes: dict[str, int]) -> tuple[str, str]:
+def header(sizes: dict[str, int]) -> tuple[str, str]:
     """The header that tells a kernel its sizes."""
     lines = [f"constexpr int {name} = {value};\n" for name, value in sizes.items()]
     return "instance.cuh", "#pragma once\n" + "".join(lines)
 
 
-def _folded(rows: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
+def folded(rows: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
     """Add the rows of each matrix, in a fixed order and by two-sums."""
     while (count := rows.shape[1]) > 1:
         half = count // 2

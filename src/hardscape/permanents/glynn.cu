@@ -8,62 +8,9 @@
 // cut into a left and a right half, O = L + M needs only the few values L and M. E + O rounds like
 // the magnitudes of what is added, which can be more than (u + a)(v + b) would.
 // `instance.cuh` holds the sizes.
-#include "instance.cuh"
+#include "sums.cuh"
 
 namespace {
-
-using uint64 = unsigned long long;
-
-template <int Parts>
-struct Number;
-
-template <>
-struct Number<1> {
-  double re;
-};
-
-template <>
-struct alignas(16) Number<2> {
-  double re, im;
-};
-
-using Value = Number<kParts>;
-
-__device__ __forceinline__ Number<1> operator+(Number<1> x, Number<1> y) { return {x.re + y.re}; }
-__device__ __forceinline__ Number<1> operator-(Number<1> x, Number<1> y) { return {x.re - y.re}; }
-__device__ __forceinline__ Number<1> operator*(Number<1> x, Number<1> y) { return {x.re * y.re}; }
-__device__ __forceinline__ Number<1> operator*(double x, Number<1> y) { return {x * y.re}; }
-
-// x y + z.
-__device__ __forceinline__ Number<1> multiply_add(Number<1> x, Number<1> y, Number<1> z) {
-  return {fma(x.re, y.re, z.re)};
-}
-
-__device__ __forceinline__ Number<2> operator+(Number<2> x, Number<2> y) {
-  return {x.re + y.re, x.im + y.im};
-}
-__device__ __forceinline__ Number<2> operator-(Number<2> x, Number<2> y) {
-  return {x.re - y.re, x.im - y.im};
-}
-__device__ __forceinline__ Number<2> operator*(Number<2> x, Number<2> y) {
-  return {fma(x.re, y.re, -(x.im * y.im)), fma(x.re, y.im, x.im * y.re)};
-}
-__device__ __forceinline__ Number<2> operator*(double x, Number<2> y) {
-  return {x * y.re, x * y.im};
-}
-__device__ __forceinline__ Number<2> multiply_add(Number<2> x, Number<2> y, Number<2> z) {
-  return {fma(x.re, y.re, fma(-x.im, y.im, z.re)), fma(x.re, y.im, fma(x.im, y.re, z.im))};
-}
-__device__ __forceinline__ Number<1> multiply_add(double x, Number<1> y, Number<1> z) {
-  return {fma(x, y.re, z.re)};
-}
-__device__ __forceinline__ Number<2> multiply_add(double x, Number<2> y, Number<2> z) {
-  return {fma(x, y.re, z.re), fma(x, y.im, z.im)};
-}
-
-// |x|, or for a complex number the sum of its parts' magnitudes.
-__device__ __forceinline__ double one_norm(Number<1> x) { return fabs(x.re); }
-__device__ __forceinline__ double one_norm(Number<2> x) { return fabs(x.re) + fabs(x.im); }
 
 // Signs 1 to 3 are the left half of a pattern, signs 4 to kInner the right one. The first of each
 // half stays +: the four combinations of the halves' overall signs are taken together.
@@ -205,32 +152,6 @@ __device__ __forceinline__ void take_single(const Single& single, Value u,
   }
 }
 
-// Adds x to high; the rounding error goes to low (Knuth's two-sum).
-__device__ __forceinline__ void add_compensated(double& high, double& low, double x) {
-  const double sum = high + x;
-  const double part = sum - high;
-  low += (high - (sum - part)) + (x - part);
-  high = sum;
-}
-
-struct Sums {
-  double high[kParts], low[kParts], magnitude;
-
-  __device__ __forceinline__ void add(Number<1> x) { add_compensated(high[0], low[0], x.re); }
-  __device__ __forceinline__ void add(Number<2> x) {
-    add_compensated(high[0], low[0], x.re);
-    add_compensated(high[kParts - 1], low[kParts - 1], x.im);
-  }
-  __device__ __forceinline__ void add(const Sums& other) {
-#pragma unroll
-    for (int p = 0; p < kParts; ++p) {
-      add_compensated(high[p], low[p], other.high[p]);
-      low[p] += other.low[p];
-    }
-    magnitude += other.magnitude;
-  }
-};
-
 // Sums all patterns with their signs.
 __device__ __forceinline__ Value add_patterns(const Value (&product)[kLeft][kRight][4],
                                               double& magnitude) {
@@ -261,17 +182,15 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   extern __shared__ char memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   const double* matrix = matrices + static_cast<uint64>(blockIdx.y) * kParts * kFactors * kFactors;
-  const uint64 share = (last - first) / gridDim.x, rest = (last - first) % gridDim.x;
-  const uint64 begin = first + blockIdx.x * share + min(static_cast<uint64>(blockIdx.x), rest);
-  const uint64 end = begin + share + (blockIdx.x < rest ? 1 : 0);
+  const Range range(first, last);
   fill_tables(matrix, shared);
-  fill_sums(matrix, begin, shared);
+  fill_sums(matrix, range.begin, shared);
   __syncthreads();
   Sums sums{};
-  for (uint64 walk = begin; walk < end; ++walk) {
+  for (uint64 walk = range.begin; walk < range.end; ++walk) {
     // The first position has its sums; later ones flip one sign.
-    const int bit = walk == begin ? 0 : __ffsll(static_cast<long long>(walk)) - 1;
-    const double step = walk == begin ? 0.0 : walk >> (bit + 1) & 1 ? 1.0 : -1.0;
+    const int bit = walk == range.begin ? 0 : __ffsll(static_cast<long long>(walk)) - 1;
+    const double step = walk == range.begin ? 0.0 : walk >> (bit + 1) & 1 ? 1.0 : -1.0;
     const Value* flip = shared.flip[bit];
     const auto moved = [&](int j) {
       Value& sum = shared.sum[j][threadIdx.x];
@@ -287,27 +206,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     const Value term = add_patterns(product, sums.magnitude);
     sums.add(walk & 1 ? Value{} - term : term);
   }
-  if (__popc(threadIdx.x) & 1) {
-#pragma unroll
-    for (int p = 0; p < kParts; ++p) {
-      sums.high[p] = -sums.high[p];
-      sums.low[p] = -sums.low[p];
-    }
-  }
-  __syncthreads();
-  Sums* const total = reinterpret_cast<Sums*>(shared.sum);
-  total[threadIdx.x] = sums;
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) total[threadIdx.x].add(total[threadIdx.x + half]);
-  }
-  if (threadIdx.x == 0) {
-    double* mine =
-        out + (static_cast<uint64>(blockIdx.y) * gridDim.x + blockIdx.x) * (2 * kParts + 1);
-    for (int p = 0; p < kParts; ++p) {
-      mine[p] = total[0].high[p];
-      mine[kParts + p] = total[0].low[p];
-    }
-    mine[2 * kParts] = total[0].magnitude;
-  }
+  double* const mine =
+      out + (static_cast<uint64>(blockIdx.y) * gridDim.x + blockIdx.x) * (2 * kParts + 1);
+  reduce_block<kThreads>(sums, shared.sum, mine);
 }

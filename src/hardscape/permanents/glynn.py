@@ -272,6 +272,17 @@ class GlynnWork(Work):
         )
 
 
+def equilibrated(matrix: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """A matrix whose entries are at most 1 in each part, by powers of two, and what these add up to."""
+    parts = np.stack([matrix.real, matrix.imag])
+    rows = _row_exponents(parts)
+    columns = _exponents(parts, rows[:, None]).max(axis=0)
+    columns[columns == _NO_EXPONENT] = 0
+    scaled = _shift(parts, -(rows[:, None] + columns))
+    whole = scaled[0] + 1j * scaled[1] if np.iscomplexobj(matrix) else scaled[0]
+    return whole, int(rows.sum() + columns.sum())
+
+
 def typical_excess(scaled: ScaledMatrix) -> float:
     """Estimate of the relative effect that rounding entries to the grid has on the permanent."""
     spread = np.sqrt((scaled.entries**2).sum(axis=(0, 1)))
