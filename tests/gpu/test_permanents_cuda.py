@@ -116,7 +116,26 @@ def test_sparse_matrices_agree_with_the_cpu(n, density, complex_entries):
     assert ours.value == pytest.approx(theirs.value, rel=1e-10)
 
 
-def test_sparse_matrices_of_a_size_beyond_the_cpu():
-    a = np.rint(8 * sparse_matrix(40, 0.12, seed=3))
-    expected = hardscape.permanent(a.astype(int))
-    assert sparse_glynn(a, devices=[GPU]).value == pytest.approx(expected, rel=1e-11)
+def test_sparse_and_dense_kernels_agree_beyond_the_cpu():
+    a = sparse_matrix(34, 0.25)
+    ours, theirs = sparse_glynn(a, devices=[GPU]), glynn(a, devices=[GPU])
+    assert ours.value == pytest.approx(theirs.value, rel=1e-10)
+    assert ours.terms < theirs.terms
+
+
+def test_permanent_chooses_a_device():
+    a = random_matrix(30, False)
+    found = hardscape.permanent(a, full_output=True)
+    assert "GPU" in found.device
+    assert found.method == "glynn"
+    expected = glynn(a, devices=CPU)
+    assert abs(found.value - expected.value) <= found.error_bound + expected.error_bound
+    small = hardscape.permanent(a[:12, :12], full_output=True)
+    assert "CPU" in small.device
+
+
+def test_permanent_of_a_batch_on_the_gpu():
+    a = np.stack([random_matrix(12, True, seed) for seed in range(20)])
+    np.testing.assert_allclose(
+        hardscape.permanent(a, device="cuda:0"), hardscape.permanent(a, device="cpu"), rtol=1e-10
+    )

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+import hardscape
 from hardscape import engine
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents.batch import BatchWork, glynn_batch, scaled
@@ -96,3 +97,23 @@ def test_bad_input_is_refused(a, shown):
     with pytest.raises(InputError) as caught:
         glynn_batch(a, devices=lanes())
     assert shown in str(caught.value)
+
+
+def test_permanent_of_a_batch_is_that_of_each():
+    a = matrices(6, 9, True)
+    together = hardscape.permanent(a, threads=1)
+    assert together.dtype == np.complex128
+    np.testing.assert_allclose(
+        together, [hardscape.permanent(one, threads=1) for one in a], rtol=1e-12
+    )
+
+
+def test_what_double_precision_loses_in_a_batch_is_found_again():
+    a = matrices(3, 12, False)
+    a[1] = 1 + 1e-3 * a[1]  # positive: Glynn's terms cancel
+    a[1, :6] *= -1
+    a[1, :, ::2] *= -1
+    exact = float(hardscape.permanent(a[1], precision="exact", threads=1))
+    improved = hardscape.permanent(a, threads=1, rtol=0.0)
+    assert improved[1] == exact
+    assert hardscape.permanent(a, threads=1, precision="double")[1] == pytest.approx(exact)

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import hardscape
+from hardscape.engine import Device
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents import plan
+from helpers.sparse_matrices import sparse_matrix
 
 
 def test_a_plan_says_what_will_be_done():
@@ -103,3 +105,20 @@ def test_checkpoints_are_for_one_matrix(tmp_path):
     assert hardscape.permanent(matrix, checkpoint=path) == value
     with pytest.raises(InputError):
         hardscape.permanent(np.ones((2, 3, 3)), checkpoint=path)
+
+
+def test_gpus_get_what_they_are_good_at():
+    gpu = Device("cuda", 0)  # is not started for a plan
+    dense = np.random.default_rng(1).normal(size=(40, 40))
+    planned = plan(dense, device=gpu)
+    assert (planned.method, planned.device) == ("glynn", "1 GPU(s)")
+    assert planned.terms == 2**39
+    assert planned.seconds < 10
+    sparse = plan(sparse_matrix(45, 0.25), device=gpu)
+    assert sparse.method == "sparse"
+    assert sparse.seconds < plan(sparse_matrix(45, 0.25), device=gpu, method="glynn").seconds / 5
+    # What has no kernel for GPUs runs on the CPU, and the plan says so.
+    repeated = plan(np.repeat(dense[:4], 10, axis=0), device=gpu)
+    assert repeated.method == "repeated"
+    assert "CPU" in repeated.device
+    assert "GPU" not in repeated.device

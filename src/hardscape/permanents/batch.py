@@ -26,6 +26,7 @@ from hardscape.engine import (
 from hardscape.errors import InputError
 from hardscape.permanents.cuda import LEAST_SIDE, CudaGlynn
 from hardscape.permanents.glynn import MAX_GLYNN_SIZE
+from hardscape.permanents.number import UNIT
 
 __all__ = ["BatchWork", "GlynnBatch", "glynn_batch"]
 
@@ -36,7 +37,6 @@ _MOMENT_BITS = {"cpu": 22, "cuda": 32}
 #: Smallest side that the CPU's kernel takes.
 _LEAST_SIDE = 6
 _GRID_BITS = 52
-_UNIT = 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +114,15 @@ class BatchWork(Work):
             # As in glynn.py: 5 roundings for each factor of a pair, and entries off by half a unit
             # of the grid, which is at most `side` units of a typical column sum.
             factor = self.side + 5 * (1 if self.parts == 1 else 3)
-            relative = 1.01 * (self.side * factor + 10) * _UNIT
+            relative = 1.01 * (self.side * factor + 10) * UNIT
             bounds = np.ldexp(relative * partial["magnitude"], exponent)
+            spread = 128 * UNIT * 2.0 ** (-(self.side - 1) / 2)
+            likely = np.ldexp(spread * partial["magnitude"], exponent)
         result = np.ascontiguousarray(values).view(self.matrices.dtype)[:, 0]
-        return GlynnBatch(result, np.where(np.isfinite(result), bounds, np.inf))
+        infinite = ~np.isfinite(result)
+        bounds[infinite] = np.inf
+        likely[infinite] = np.inf
+        return GlynnBatch(result, bounds, np.minimum(likely, bounds))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +135,13 @@ class GlynnBatch:
         Beyond float64 they are infinite, with the right sign.
     error_bounds : float64, shape (batch,)
         Estimates of the errors that are hardly ever exceeded, not proven.
+    likely_errors : float64, shape (batch,)
+        What the errors probably stay below, as `BoundedNumber.likely_error`.
     """
 
     values: NDArray[Any]
     error_bounds: NDArray[np.float64]
+    likely_errors: NDArray[np.float64]
 
 
 def scaled(matrices: NDArray[Any], side: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -212,7 +220,7 @@ def glynn_batch(
             f"the matrices have dtype {matrices.dtype}; float64 or complex128 is accepted"
         )
     if not len(matrices):
-        return GlynnBatch(np.empty(0, matrices.dtype), np.empty(0))
+        return GlynnBatch(np.empty(0, matrices.dtype), np.empty(0), np.empty(0))
     work = BatchWork(matrices, devices[0].kind)
     outcome = engine.run(
         work,

@@ -13,7 +13,9 @@ from hardscape import native
 from hardscape.engine import Device
 
 __all__ = [
+    "GPU_START",
     "LONG_RUN",
+    "SPARSE_START",
     "START",
     "describe",
     "frontier_seconds",
@@ -22,6 +24,7 @@ __all__ = [
     "rectangle_seconds",
     "repeated_residue_seconds",
     "repeated_seconds",
+    "sparse_gpu_seconds",
     "subset_seconds",
 ]
 
@@ -29,9 +32,13 @@ __all__ = [
 LONG_RUN = 86400.0
 #: Seconds for each n 2^(n-1), real; a GPU's is an H200's.
 _GLYNN = {"v4": 5.5e-11, "v3": 1.1e-10, "v2": 2.2e-10, "generic": 2.2e-10}
-_GLYNN_H200 = 1.25e-13
+_GLYNN_H200 = 1.14e-13
 #: How much more complex entries and a proven bound of their rounding cost.
 _COMPLEX, _GUARD = 3.0, 2.7
+#: Operations a second of an H200 in a kernel that is generated for a sparse matrix.
+_SPARSE_H200 = 1e13
+#: Seconds to start CUDA, and to choose and compile a kernel for a sparse matrix.
+GPU_START, SPARSE_START = 1.0, 2.0
 #: Seconds for each term and distinct column, in double precision and modulo one prime.
 _REPEATED, _REPEATED_PRIME = 1.2e-10, 5e-9
 #: Seconds for each n 2^(n-1) of the subset sum, and for each element of a rectangle's in NumPy.
@@ -50,7 +57,12 @@ def glynn_seconds(n: int, *, complex_: bool, guard: bool) -> float:
 
 def gpu_seconds(n: int, *, complex_: bool) -> float:
     """Seconds of the same on one NVIDIA H200."""
-    return _GLYNN_H200 * (4.0 if complex_ else 1.0) * n * 2.0 ** (n - 1)
+    return _GLYNN_H200 * (_COMPLEX if complex_ else 1.0) * n * 2.0 ** (n - 1)
+
+
+def sparse_gpu_seconds(operations: float) -> float:
+    """Seconds of so many operations of a generated kernel on one NVIDIA H200."""
+    return operations / _SPARSE_H200
 
 
 def repeated_seconds(terms: int, columns: int, *, complex_: bool, guard: bool) -> float:

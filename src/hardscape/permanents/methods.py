@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from hardscape.permanents.integers import (
 from hardscape.permanents.multiplicity import Repeated, repeated_lines
 from hardscape.permanents.number import BoundedNumber, product
 from hardscape.permanents.repeated import RepeatedResidueWork, RepeatedWork
+from hardscape.permanents.sparse import LEAST_SPARSE, SparseWork
 from hardscape.permanents.subset import SubsetWork, subset_memory
 
 __all__ = [
@@ -46,7 +47,7 @@ __all__ = [
 ]
 
 #: Names of the methods.
-METHODS = ("glynn", "repeated", "frontier", "subset")
+METHODS = ("glynn", "repeated", "sparse", "frontier", "subset")
 #: Rows whose subset sums in Python integers fit in memory.
 _MAX_SUBSET_ROWS = 22
 #: Bytes of the states of a frontier, at most.
@@ -71,6 +72,8 @@ class Candidate(Generic[Value]):
         Estimated time on one core of this machine.
     gpu_seconds : float
         The same on an NVIDIA H200; infinite if the method is for CPUs.
+    kind : {"cpu", "cuda"}
+        Devices that `work` runs on.
     work : Work or None
         What the engine runs; None for what takes no time.
     value : callable
@@ -87,20 +90,28 @@ class Candidate(Generic[Value]):
     value: Callable[[Partial], Value]
     work: Work | None = None
     gpu_seconds: float = math.inf
+    kind: Literal["cpu", "cuda"] = "cpu"
     memory: int = 0
     cancels: bool = True
 
     def seconds(self, devices: Sequence[Device]) -> float:
-        """Estimated time on `devices`."""
-        lanes = min(len(devices), len(self.work.shards())) if self.work is not None else 1
-        gpu = devices[0].kind == "cuda"
-        return (self.gpu_seconds if gpu else self.core_seconds) / lanes
+        """Estimated time on those of `devices` that the method runs on."""
+        usable = max(1, sum(device.kind == self.kind for device in devices))
+        lanes = min(usable, len(self.work.shards())) if self.work is not None else 1
+        if self.kind == "cuda":
+            return cost.GPU_START + self.gpu_seconds / lanes
+        return self.core_seconds / lanes
 
 
-def double_candidates(block: NDArray[Any], guard: bool) -> Iterator[Candidate[BoundedNumber]]:
+def double_candidates(
+    block: NDArray[Any], guard: bool, devices: Sequence[Device]
+) -> Iterator[Candidate[BoundedNumber]]:
     """Ways to find the permanent of a square float64 or complex128 matrix in double precision."""
     n, complex_ = len(block), np.iscomplexobj(block)
-    if n <= MAX_GLYNN_SIZE:
+    kinds = {device.kind for device in devices}
+    if n <= MAX_GLYNN_SIZE and "cuda" in kinds:
+        yield from _double_on_cuda(block)
+    if n <= MAX_GLYNN_SIZE and "cpu" in kinds:
         glynn = GlynnWork(block, guard)
         rounds = guard and not glynn.scaled.exact
         yield Candidate(
@@ -178,6 +189,20 @@ def _narrow(block: NDArray[Any], state_bytes: int) -> tuple[FrontierOrder, bool,
     # Two sets of states, each with an index of up to four places a state.
     memory = 2 * found[0].peak * (state_bytes + 16)
     return (*found, memory) if memory <= _MAX_FRONTIER_BYTES else None
+
+
+def _double_on_cuda(block: NDArray[Any]) -> Iterator[Candidate[BoundedNumber]]:
+    n, complex_ = len(block), np.iscomplexobj(block)
+    core = cost.glynn_seconds(n, complex_=complex_, guard=False)
+    dense = GlynnWork(block, guard=False, kind="cuda")
+    seconds = cost.gpu_seconds(n, complex_=complex_)
+    yield Candidate("glynn", 32 * dense.blocks, core, dense.total, dense, seconds, "cuda")
+    # Looking for what to eliminate takes the CPU a second.
+    if n >= LEAST_SPARSE and seconds > cost.SPARSE_START and not block.all():
+        sparse = SparseWork(block)
+        seconds = cost.SPARSE_START + cost.sparse_gpu_seconds(sparse.operations)
+        terms = sparse.steps << (sparse.thread_bits + len(sparse.plan.fast))
+        yield Candidate("sparse", terms, core, sparse.total, sparse, seconds, "cuda")
 
 
 def _repeated_in_double(lines: Repeated, guard: bool) -> Iterator[Candidate[BoundedNumber]]:

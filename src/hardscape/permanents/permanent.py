@@ -14,7 +14,7 @@ import numpy as np
 
 from hardscape.engine import Device, Progress, ProgressEvent, resolve, run
 from hardscape.errors import BudgetError, InputError
-from hardscape.permanents import cost
+from hardscape.permanents.batch import glynn_batch
 from hardscape.permanents.matrix import Matrix, intake
 from hardscape.permanents.methods import Candidate, exact_candidates
 from hardscape.permanents.multiplicity import expanded
@@ -24,6 +24,7 @@ from hardscape.permanents.planning import (
     Precision,
     Program,
     as_number,
+    available,
     check_budget,
     prepare,
 )
@@ -36,6 +37,8 @@ __all__ = ["permanent"]
 _AGAIN, _AGAIN_TIMES = 1.0, 30.0
 #: Seconds of the blocks that are worth a checkpoint.
 _CHECKPOINTED = 1.0
+#: Sides of matrices of a batch that are summed at once, and of those where zeros hardly help.
+_BATCH_SIDE, _SMALL_SIDE = 30, 10
 
 
 def permanent(
@@ -70,16 +73,18 @@ def permanent(
         "double" computes in float64, with a bound of the error.
         "auto" is exact for integers and rationals and double for the rest; where double's error is
         probably above `rtol` of the value and an exact sum is cheap, it rounds that instead.
-    method : {"auto", "glynn", "repeated", "frontier", "subset"}
+    method : {"auto", "glynn", "repeated", "sparse", "frontier", "subset"}
         How blocks are summed, once zeros are used: "glynn" over signs of rows, "repeated" over
-        multiplicities of repeated lines, "frontier" by a dynamic program over rows of a sparse matrix,
+        multiplicities of repeated lines, "sparse" over signs of some rows, in a kernel generated for the
+        matrix (GPUs only), "frontier" by a dynamic program over rows of a sparse matrix,
         "subset" over subsets of the lines of a nonnegative matrix, a rectangle of few rows or a small
         exact one. "auto" takes the cheapest, or one that loses no digits if it takes not much longer;
         :func:`hardscape.permanents.plan` tells which.
     rtol : float
         Relative error that "auto" precision is content with.
     device : str
-        "cpu", "cuda" (all GPUs), "cuda:0", or "auto".
+        "cpu", "cuda" (all GPUs), "cuda:0", or "auto", which takes GPUs that are usable for large
+        matrices. GPUs sum "glynn" and "sparse" in double precision; all else is done by the CPU.
     threads : int, optional
         CPU threads, by default all.
     time_limit : float, optional
@@ -91,7 +96,7 @@ def permanent(
         As in :func:`hardscape.spectrum`.
     full_output : bool
         Return a `PermanentResult` (for a batch, a list of them). Its error bound is proven, which takes
-        "double" up to 2.7 times the time.
+        "double" up to 2.7 times the time; on GPUs it is an estimate, and says so.
 
     Returns
     -------
@@ -130,25 +135,28 @@ def permanent(
     >>> hardscape.permanent([[1, 2], [3, 4]], rows=[2, 1], cols=[1, 2])  # of [1 2 2; 1 2 2; 3 4 4]
     56
     """
+    matrix = intake(a)
+    if rows is not None or cols is not None:
+        matrix = expanded(matrix, rows, cols)
     settings = _Settings.checked(
         precision=precision,
         method=method,
         rtol=rtol,
-        devices=resolve(device, threads=threads, big_enough=False),
+        devices=available(matrix, device, threads),
+        threads=threads,
         time_limit=time_limit,
         checkpoint=checkpoint,
         executor=executor,
         progress=progress,
         full_output=full_output,
     )
-    matrix = intake(a)
-    if rows is not None or cols is not None:
-        matrix = expanded(matrix, rows, cols)
     if not matrix.is_batch:
         result = _one(matrix, settings)
         return result if full_output else result.value
     if checkpoint is not None:
         raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
+    if _is_plain(matrix, settings):
+        return _batch(matrix, settings)
     results = [_one(Matrix(matrix.kind, entries), settings) for entries in matrix.entries]
     if full_output:
         return results
@@ -160,6 +168,36 @@ def permanent(
     return values.astype(dtype if precision != "exact" else object)
 
 
+def _is_plain(matrix: Matrix, settings: _Settings) -> bool:
+    """Whether a batch is summed at once, without a look at the structure of each matrix."""
+    side, entries = matrix.shape[0], matrix.entries
+    wanted = not settings.full_output and settings.precision in ("auto", "double")
+    return (
+        wanted
+        and settings.method in ("auto", "glynn")
+        and matrix.kind in ("real", "complex")
+        and 1 <= side <= _BATCH_SIDE
+        and (side <= _SMALL_SIDE or 2 * int(np.count_nonzero(entries)) > entries.size)
+    )
+
+
+def _batch(matrix: Matrix, settings: _Settings) -> Any:
+    """Permanents of a batch; where double precision lost too much, one at a time."""
+    kind = settings.devices[0].kind
+    found = glynn_batch(
+        matrix.entries,
+        devices=[device for device in settings.devices if device.kind == kind],
+        executor=settings.executor,
+        time_limit=settings.left(),
+        progress=settings.progress,
+    )
+    if settings.precision == "auto":
+        values = found.values
+        for i in np.flatnonzero(found.likely_errors > settings.rtol * np.abs(values)):
+            values[i] = _one(Matrix(matrix.kind, matrix.entries[i]), settings).value
+    return found.values
+
+
 @dataclass(frozen=True)
 class _Settings:
     """The options of a call, and the way to run work with them."""
@@ -168,6 +206,7 @@ class _Settings:
     method: Method
     rtol: float
     devices: tuple[Device, ...]
+    threads: int | None
     deadline: float
     checkpoint: str | Path | None
     executor: Any
@@ -188,23 +227,28 @@ class _Settings:
         """Whether a long run is wanted."""
         return not (self.executor is None and self.checkpoint is None and math.isinf(self.deadline))
 
+    def left(self) -> float | None:
+        """Seconds of the time limit that are left."""
+        if math.isinf(self.deadline):
+            return None
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise BudgetError(
+                "the time limit came before the permanent; give time_limit more seconds"
+            )
+        return left
+
     def value(self, candidate: Candidate[Any], checkpoint: str | Path | None = None) -> Any:
         """Run a candidate's work and read its value."""
         if candidate.work is None:
             return candidate.value({})
-        left = None
-        if not math.isinf(self.deadline):
-            left = self.deadline - time.monotonic()
-            if left <= 0:
-                raise BudgetError(
-                    "the time limit came before the permanent; give time_limit more seconds"
-                )
+        lanes = [device for device in self.devices if device.kind == candidate.kind]
         outcome = run(
             candidate.work,
-            devices=self.devices,
+            devices=lanes or resolve("cpu", threads=self.threads),
             executor=self.executor,
             checkpoint=checkpoint,
-            time_limit=left,
+            time_limit=self.left(),
             progress=self.progress,
         )
         return candidate.value(outcome.whole(checkpoint))
@@ -230,9 +274,8 @@ def _one(matrix: Matrix, settings: _Settings) -> PermanentResult:
     else:
         values = [_improved(i, value, program, settings) for i, value in enumerate(values)]
         result = _rounded_result(program, values)
-    return replace(
-        result, seconds=time.perf_counter() - began, device=cost.describe(settings.devices)
-    )
+    used = program.used(settings.devices)
+    return replace(result, seconds=time.perf_counter() - began, device=used)
 
 
 def _rounded_result(program: Program, values: list[BoundedNumber]) -> PermanentResult:

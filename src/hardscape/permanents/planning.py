@@ -34,7 +34,7 @@ from hardscape.permanents.subset import rectangle_sum
 __all__ = ["Method", "Plan", "PlannedBlock", "Precision", "Program", "plan", "prepare"]
 
 Precision = Literal["auto", "double", "exact"]
-Method = Literal["auto", "glynn", "repeated", "frontier", "subset"]
+Method = Literal["auto", "glynn", "repeated", "sparse", "frontier", "subset"]
 
 #: Seconds of a sum over subsets of the rows of a rectangle that is not worth thinking about others.
 _QUICK = 0.5
@@ -42,6 +42,8 @@ _QUICK = 0.5
 _FRONTIER_FROM, _FRONTIER_DENSITY = 3e-3, 0.7
 #: Seconds, or times the least, that a sum in which nothing cancels may take.
 _SAFE, _SAFE_TIMES = 1.0, 4.0
+#: Factors of all terms above which a GPU is worth starting.
+_GPU_TERMS = 2.0**33
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,14 @@ class Program:
     def seconds(self, devices: Sequence[Device]) -> float:
         """Estimated time on `devices`."""
         return sum(block.seconds(devices) for block in self.blocks)
+
+    def used(self, devices: Sequence[Device]) -> str:
+        """Those of `devices` that the blocks run on, in words."""
+        kinds = {block.kind for block in self.blocks}
+        found = [device for device in devices if device.kind in kinds]
+        if "cpu" in kinds and all(device.kind == "cuda" for device in found):
+            found += resolve("cpu")
+        return cost.describe(found or devices)
 
 
 def prepare(
@@ -141,7 +151,7 @@ def _cheapest(
 ) -> Candidate[Any]:
     side = len(block)
     found: list[Candidate[Any]] = list(
-        exact_candidates(block) if exact else double_candidates(block, guard)
+        exact_candidates(block) if exact else double_candidates(block, guard, devices)
     )
     least = min((c.seconds(devices) for c in found), default=math.inf)
     sparse = np.count_nonzero(block) <= _FRONTIER_DENSITY * block.size
@@ -347,11 +357,21 @@ def plan(
         raise InputError("a is a batch; plan takes one matrix")
     if rows is not None or cols is not None:
         matrix = expanded(matrix, rows, cols)
-    devices = resolve(device, threads=threads, big_enough=False)
+    devices = available(matrix, device, threads)
     program = prepare(
         matrix, precision=precision, method=method, guard=full_output, devices=devices
     )
     return described(program, matrix.shape, devices)
+
+
+def available(matrix: Matrix, device: str | Device, threads: int | None) -> tuple[Device, ...]:
+    """Where a permanent may run: what was asked for, and by "auto" GPUs beside the CPU for large ones."""
+    *batch, rows, columns = matrix.entries.shape
+    terms = math.prod(batch) * columns * 2.0 ** (min(rows, 100) - 1)
+    found = resolve(device, threads=threads, big_enough=terms > _GPU_TERMS)
+    if device == "auto" and found[0].kind == "cuda":
+        return (*found, *resolve("cpu", threads=threads))
+    return found
 
 
 def described(program: Program, shape: tuple[int, int], devices: Sequence[Device]) -> Plan:
@@ -360,9 +380,8 @@ def described(program: Program, shape: tuple[int, int], devices: Sequence[Device
         PlannedBlock(side, c.method, c.terms, c.seconds(devices), c.memory)
         for side, c in zip(program.sides, program.blocks, strict=True)
     )
-    core, gpu = (Device("cpu"),), (Device("cuda"),)
-    one = sum(min(c.seconds(gpu), c.seconds(core)) for c in program.blocks)
-    many = sum(min(c.seconds(gpu) / 192, c.seconds(core)) for c in program.blocks)
+    one = sum(min(c.gpu_seconds, c.core_seconds) for c in program.blocks)
+    many = sum(min(c.gpu_seconds / 192, c.core_seconds) for c in program.blocks)
     return Plan(
         shape,
         "exact" if program.exact else "double",
@@ -371,8 +390,8 @@ def described(program: Program, shape: tuple[int, int], devices: Sequence[Device
         program.reductions,
         blocks,
         program.seconds(devices),
-        cost.describe(devices),
-        {"1 core": program.seconds(core), "1 H200": one, "192 H200s": many},
+        program.used(devices),
+        {"1 core": sum(c.core_seconds for c in program.blocks), "1 H200": one, "192 H200s": many},
     )
 
 
