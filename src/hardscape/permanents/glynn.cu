@@ -198,10 +198,15 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     };
     Value product[kLeft][kRight][4];
     take_pair<true>(shared.pair[0], moved(0), moved(1), product);
+    Value u = moved(2), v = moved(3);  // a pair ahead, so that nothing waits for them
 #pragma unroll 2
-    for (int p = 1; p < kPairs; ++p) {
-      take_pair<false>(shared.pair[p], moved(2 * p), moved(2 * p + 1), product);
+    for (int p = 1; p < kPairs - 1; ++p) {
+      const Value next_u = moved(2 * p + 2), next_v = moved(2 * p + 3);
+      take_pair<false>(shared.pair[p], u, v, product);
+      u = next_u;
+      v = next_v;
     }
+    take_pair<false>(shared.pair[kPairs - 1], u, v, product);
     if (kFactors % 2) take_single(shared.single, moved(kFactors - 1), product);
     const Value term = add_patterns(product, sums.magnitude);
     sums.add(walk & 1 ? Value{} - term : term);
