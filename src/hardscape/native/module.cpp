@@ -32,6 +32,7 @@ namespace hardscape::permanents {
 void bind_exact(nb::module_& module);
 void bind_frontier(nb::module_& module);
 void bind_glynn(nb::module_& module);
+void bind_minors(nb::module_& module);
 void bind_repeated(nb::module_& module);
 void bind_subset(nb::module_& module);
 }  // namespace hardscape::permanents
@@ -79,6 +80,7 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::permanents::bind_exact(module);
   hardscape::permanents::bind_frontier(module);
   hardscape::permanents::bind_glynn(module);
+  hardscape::permanents::bind_minors(module);
   hardscape::permanents::bind_repeated(module);
   hardscape::xorsat::bind_elimination(module);
   hardscape::permanents::bind_subset(module);

@@ -21,6 +21,8 @@ __all__ = [
     "frontier_seconds",
     "glynn_seconds",
     "gpu_seconds",
+    "minor_residue_seconds",
+    "minor_seconds",
     "rectangle_seconds",
     "repeated_residue_seconds",
     "repeated_seconds",
@@ -45,6 +47,8 @@ _REPEATED, _REPEATED_PRIME = 1.2e-10, 5e-9
 _SUBSET, _RECTANGLE = 4.5e-10, 2e-9
 #: Seconds for a product of the frontier program where its states fit in a cache, and where they do not.
 _FRONTIER_NEAR, _FRONTIER_FAR, _NEAR_STATES = 1e-8, 4e-8, 2**17
+#: Seconds for each n 2^(n-1) of all minors, real, and of them modulo one prime.
+_MINORS, _MINORS_PRIME = 4e-10, 1e-8
 #: Seconds to set up a sum.
 START = 3e-4
 
@@ -90,6 +94,16 @@ def frontier_seconds(transitions: int, peak: int) -> float:
     """Seconds of the frontier program on one core, integers of one word or floats."""
     rate = _FRONTIER_NEAR if peak <= _NEAR_STATES else _FRONTIER_FAR
     return START + rate * float(transitions)
+
+
+def minor_seconds(n: int, *, complex_: bool) -> float:
+    """Seconds of all minors in double precision on one core."""
+    return START + _MINORS * (_COMPLEX if complex_ else 1) * n * 2.0 ** (n - 1)
+
+
+def minor_residue_seconds(n: int, primes: int) -> float:
+    """Seconds of all minors modulo primes on one core."""
+    return START + _MINORS_PRIME * primes * n * 2.0 ** (n - 1)
 
 
 def describe(devices: Sequence[Device]) -> str:
