@@ -31,6 +31,7 @@ void bind_cellular(nb::module_& module);
 namespace hardscape::permanents {
 void bind_exact(nb::module_& module);
 void bind_frontier(nb::module_& module);
+void bind_extended(nb::module_& module);
 void bind_glynn(nb::module_& module);
 void bind_minors(nb::module_& module);
 void bind_repeated(nb::module_& module);
@@ -79,6 +80,7 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::maxsat::bind_cellular(module);
   hardscape::permanents::bind_exact(module);
   hardscape::permanents::bind_frontier(module);
+  hardscape::permanents::bind_extended(module);
   hardscape::permanents::bind_glynn(module);
   hardscape::permanents::bind_minors(module);
   hardscape::permanents::bind_repeated(module);

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hardscape.engine.cuda import CudaDevice, LoadedKernel, cuda_device
 from hardscape.engine.jit import Kernel
 
-__all__ = ["LEAST_SIDE", "CudaGlynn", "folded", "header"]
+__all__ = ["LEAST_SIDE", "CudaGlynn", "header", "sum_ranges"]
 
 #: Signs in registers, for real and complex matrices, and signs of a thread.
 _INNER = {1: 6, 2: 5}
@@ -184,6 +184,58 @@ class CudaGlynn:
         resident = kernel.blocks_per_multiprocessor(1 << self.thread_bits, self.shared)
         slots = device.multiprocessors * max(1, resident)
         return min(steps, slots if batch == 1 else -(-4 * slots // batch))
+
+
+def sum_ranges(
+    ordinal: int,
+    kernel: Kernel,
+    matrix: NDArray[Any],
+    steps: range,
+    stop: NDArray[Any],
+    *,
+    parts: int,
+    threads: int,
+    shared: int,
+) -> tuple[NDArray[np.float64], bool]:
+    """Sum steps of a Gray code of one matrix by a kernel of (matrix, first, last, out).
+
+    Parameters
+    ----------
+    ordinal : int
+        Number of the GPU.
+    kernel : Kernel
+    matrix : array
+        What the kernel reads.
+    steps : range
+        Its step is the number of steps of one launch.
+    stop : uint8 array, shape (1,)
+        Becomes 1 to stop between launches.
+    parts, threads, shared : int
+        Real parts, threads of a block and bytes of its shared memory.
+
+    Returns
+    -------
+    sums : float64, shape (2 * parts + 1,)
+        High parts, low parts, and the sum of the terms' magnitudes.
+    complete : bool
+    """
+    import cupy
+
+    rows = [np.zeros((1, 1, 2 * parts + 1))]
+    with cuda_device(ordinal) as device:
+        loaded = device.load(kernel)
+        resident = max(1, loaded.blocks_per_multiprocessor(threads, shared))
+        given = cupy.asarray(np.ascontiguousarray(matrix))
+        for step in steps:
+            if stop[0]:
+                return folded(np.concatenate(rows, axis=1), parts)[0], False
+            until = min(steps.stop, step + steps.step)
+            ranges = min(until - step, device.multiprocessors * resident)
+            out = cupy.empty((1, ranges, 2 * parts + 1))
+            loaded(ranges, threads, given, np.uint64(step), np.uint64(until), out, shared=shared)
+            device.synchronize()  # lets the threads of other GPUs run meanwhile
+            rows.append(out.get())
+    return folded(np.concatenate(rows, axis=1), parts)[0], True
 
 
 def header(sizes: dict[str, int]) -> tuple[str, str]:

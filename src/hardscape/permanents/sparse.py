@@ -30,10 +30,9 @@ from hardscape.engine import (
     Work,
     split,
 )
-from hardscape.engine.cuda import cuda_device
 from hardscape.engine.jit import Kernel
 from hardscape.errors import InputError
-from hardscape.permanents.cuda import folded, header
+from hardscape.permanents.cuda import header, sum_ranges
 from hardscape.permanents.elimination import Elimination, Operand, eliminate
 from hardscape.permanents.glynn import equilibrated
 from hardscape.permanents.number import UNIT, BoundedNumber, merge_sums
@@ -173,35 +172,24 @@ class SparseWork(Work):
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum a range of steps."""
-        import cupy
-
-        parts, n = self.parts, len(self.matrix)
-        threads = 1 << self.thread_bits
+        parts, threads = self.parts, 1 << self.thread_bits
         fast, slow, _ = self.outer
         rows = slow.copy()
         rows[0] += fast.sum(axis=0)  # exact on the grid
-        shared = 8 * threads * max(parts * n, 2 * parts + 1)
-        step, every = shard.start, max(1, int(self.steps * _SHARD_OPERATIONS / self.operations))
-        sums = [np.zeros((1, 1, 2 * parts + 1))]
-        with cuda_device(context.device.ordinal) as device:
-            kernel = device.load(self.kernel)
-            resident = kernel.blocks_per_multiprocessor(threads, shared)
-            given = cupy.asarray(rows)
-            while step < shard.stop and not context.stop[0]:
-                until = min(shard.stop, step + every)
-                ranges = min(until - step, device.multiprocessors * max(1, resident))
-                out = cupy.empty((1, ranges, 2 * parts + 1))
-                kernel(
-                    ranges, threads, given, np.uint64(step), np.uint64(until), out, shared=shared
-                )
-                device.synchronize()
-                sums.append(out.get())
-                step = until
-        high, low, magnitude = np.split(
-            folded(np.concatenate(sums, axis=1), parts)[0], [parts, 2 * parts]
+        every = max(1, int(self.steps * _SHARD_OPERATIONS / self.operations))
+        sums, complete = sum_ranges(
+            context.device.ordinal,
+            self.kernel,
+            rows,
+            range(shard.start, shard.stop, every),
+            context.stop,
+            parts=parts,
+            threads=threads,
+            shared=8 * threads * max(parts * len(self.matrix), 2 * parts + 1),
         )
+        high, low, magnitude = np.split(sums, [parts, 2 * parts])
         partial = {"high": high, "low": low, "magnitude": magnitude, "excess": np.zeros(1)}
-        return ShardResult(partial, step == shard.stop)
+        return ShardResult(partial, complete)
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """Add sums; what a high loses goes to the low."""

@@ -1,0 +1,135 @@
+"""Glynn's formula in double-double arithmetic against exact permanents."""
+
+import math
+import os
+import pickle
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardscape import engine, native
+from hardscape.permanents.exact import exact_permanent
+from hardscape.permanents.extended import ExtendedWork
+from hardscape.permanents.glynn import glynn
+
+
+def permanent(matrix, threads=1):
+    work = ExtendedWork(matrix)
+    outcome = engine.run(work, devices=engine.resolve("cpu", threads=threads))
+    return work.total(outcome.whole(None))
+
+
+def deviation(result, matrix):
+    """Exact |mantissa - per 2^-exponent| for a real matrix."""
+    unit = Fraction(2) ** -result.exponent
+    return abs(Fraction(result.mantissa) - exact_permanent(matrix, threads=1) * unit)
+
+
+def positive(n, seed=0):
+    """A matrix whose terms cancel: all entries are near 1."""
+    return 1 + 1e-3 * np.random.default_rng(seed).normal(size=(n, n))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 7, 10, 13])
+def test_values_are_rounded_once(n):
+    for matrix in (np.random.default_rng(n).normal(size=(n, n)), positive(n)):
+        result = permanent(matrix)
+        assert result.rigorous
+        assert deviation(result, matrix) <= Fraction(result.bound)
+        assert result.bound <= 1.1 * 2.0**-53 * abs(result.mantissa)
+
+
+def test_digits_that_double_precision_loses():
+    matrix = positive(18)
+    exact = float(exact_permanent(matrix, threads=1))
+    double = glynn(matrix, devices=engine.resolve("cpu", threads=1)).value
+    assert permanent(matrix).value == pytest.approx(exact, rel=2e-16)
+    assert abs(double - exact) > 1e-15 * exact
+
+
+@pytest.mark.parametrize("n", [2, 5, 8, 12])
+def test_complex_matrices(n):
+    rng = np.random.default_rng(n)
+    parts = rng.integers(-99, 100, (2, n, n))
+    matrix = parts[0] + 1j * parts[1]
+    # Roots of unity on the rows turn the permanent by their product.
+    turned = permanent(matrix * np.resize([1j, -1, 1], n)[:, None])
+    plain = permanent(matrix)
+    factor = math.prod(np.resize([1j, -1, 1], n).tolist())
+    assert turned.value == pytest.approx(plain.value * factor, rel=1e-15)
+    double = glynn(matrix, devices=engine.resolve("cpu", threads=1))
+    assert abs(plain.value - double.value) <= plain.error_bound + double.error_bound
+    assert plain.bound <= 2.0**-51 * abs(plain.mantissa)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_bound_holds_for_any_entries(data):
+    n = data.draw(st.integers(1, 6))
+    entry = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.0, 1.0, -1.0])
+    matrix = np.array(data.draw(st.lists(entry, min_size=n * n, max_size=n * n))).reshape(n, n)
+    result = permanent(matrix)
+    if result.rigorous:
+        assert deviation(result, matrix) <= Fraction(result.bound)
+
+
+def test_wide_ranges_are_no_longer_proven():
+    matrix = positive(6)
+    matrix[0] *= 1e-40
+    assert permanent(matrix).rigorous  # rows are scaled
+    matrix[0, 0] *= 1e40
+    assert not permanent(matrix).rigorous
+
+
+def test_zeros_and_ones():
+    assert permanent(np.zeros((6, 6))).value == 0
+    assert permanent(np.eye(9)).value == 1
+    assert permanent(np.ones((15, 15))).value == math.factorial(15)
+    derangements = np.ones((20, 20)) - np.eye(20)
+    assert permanent(derangements).value == 895014631192902121.0
+
+
+def test_same_bytes_for_any_number_of_threads():
+    matrix = positive(20)
+    assert len(ExtendedWork(matrix).shards()) > 1
+    assert permanent(matrix, 1) == permanent(matrix, 3)
+
+
+def test_every_level_of_instructions_rounds_as_written():
+    code = (
+        "import numpy as np; from hardscape import engine;"
+        "from hardscape.permanents.extended import ExtendedWork as W;"
+        "w = W(1 + 1e-3 * np.random.default_rng(3).normal(size=(14, 14)));"
+        "print(repr(w.total(engine.run(w, devices=engine.resolve('cpu', threads=1)).whole(None)).value))"
+    )
+    values = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "HARDSCAPE_SIMD": level},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for level in native.available_levels()
+    }
+    assert len(values) == 1
+
+
+def test_stop_is_obeyed_and_work_pickles():
+    work = ExtendedWork(np.eye(30))
+    context = engine.Context(engine.resolve("cpu", threads=1)[0], None, np.ones(1, np.uint8))
+    assert not work.run(work.shards()[0], context).complete
+    copy = pickle.loads(pickle.dumps(work))
+    assert copy.digest() == work.digest() != ExtendedWork(work.matrix, "cuda").digest()
+
+
+def test_shards_of_the_largest_matrices():
+    for n in (62, 63):
+        shards = ExtendedWork(np.ones((n, n)), "cuda").shards()
+        assert len(shards) == 2**20
+        assert shards[-1].stop == 2 ** (n - 6)
