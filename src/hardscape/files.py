@@ -7,12 +7,14 @@ import os
 import secrets
 import shutil
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from hardscape.errors import FormatError, InputError
 
-__all__ = ["COMPRESSED", "MAX_BYTES", "Source", "load", "path_of", "plain_name", "store"]
+__all__ = ["COMPRESSED", "MAX_BYTES", "Source", "load", "path_of", "plain_name", "replace", "store"]
 
 #: Most bytes read from one file, counted after decompression.
 MAX_BYTES = 2**30
@@ -87,7 +89,19 @@ def _content(path: Path) -> bytes:
 
 
 def store(path: str | Path, data: bytes) -> None:
+    """Replace a file by `data`, compressed if its suffix says so; see :func:`replace`."""
+    place = path_of(path)
+    replace(place, lambda file: file.write(_compressed(place, data)))
+
+
+def replace(path: str | Path, write: Callable[[BinaryIO], object]) -> None:
     """Replace a file as a whole: other processes see the old file or the new one, never a part.
+
+    Parameters
+    ----------
+    path : str or Path
+    write : callable
+        Writes the content into the file that it is given.
 
     Raises
     ------
@@ -102,7 +116,7 @@ def store(path: str | Path, data: bytes) -> None:
         if existing and not target.is_file():
             raise InputError(f"{place} cannot be written: it is not a regular file")
         with temporary.open("xb") as file:
-            file.write(_compressed(place, data))
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         if existing:

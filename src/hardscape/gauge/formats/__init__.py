@@ -23,22 +23,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.errors import ChecksumError, FormatError, InputError
+from hardscape.files import path_of, replace
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats import hdf5, hirep, ildg, lime, milc, nersc, npz, openqcd
-from hardscape.gauge.formats.content import (
-    Content,
-    Source,
-    WriteOptions,
-    open_source,
-    path_of,
-    store,
-)
+from hardscape.gauge.formats.content import Content, Source, WriteOptions, open_source, raw_bytes
 from hardscape.gauge.formats.report import FileReport, make_report
 
 __all__ = ["FORMATS", "FileReport", "Format", "detect", "format_of", "inspect", "read", "write"]
@@ -294,7 +288,13 @@ def write(
     if stored is not None:
         # Headers then state the averages of the links as they are in the file.
         field = field.astype(np.complex64 if stored == "single" else np.complex128)
-    store(path, kind.render(field.to("cpu"), options))
+    chunks = kind.render(field.to("cpu"), options)
+    replace(path, lambda file: _write_all(file, chunks))
+
+
+def _write_all(file: BinaryIO, chunks: Iterator[bytes | NDArray[Any]]) -> None:
+    for chunk in chunks:
+        file.write(chunk if isinstance(chunk, bytes) else raw_bytes(chunk))
 
 
 def _check_options(name: str, kind: Format, options: WriteOptions, nc: int) -> None:

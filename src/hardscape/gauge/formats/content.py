@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import shutil
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.errors import FormatError, InputError
+from hardscape.files import path_of
 from hardscape.gauge.field import check_shape
 from hardscape.gauge.groups import third_row
 
@@ -27,9 +24,7 @@ __all__ = [
     "complete_rows",
     "number_type",
     "open_source",
-    "path_of",
     "raw_bytes",
-    "store",
 ]
 
 ByteOrder = Literal["big", "little"]
@@ -228,13 +223,6 @@ def raw_bytes(array: NDArray[Any]) -> memoryview:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
-def path_of(path: str | Path) -> Path:
-    """Check that `path` can name a file at all."""
-    if not isinstance(path, str | Path) or "\0" in str(path):
-        raise InputError(f"path is {path!r}; a string or Path without null characters is accepted")
-    return Path(path)
-
-
 def open_source(path: str | Path) -> Source:
     """Map a file into memory.
 
@@ -252,41 +240,3 @@ def open_source(path: str | Path) -> Source:
         return Source(str(place), np.memmap(place, dtype=np.uint8, mode="r"))
     except OSError as error:
         raise FormatError(place, None, f"cannot be read: {error.strerror or error}") from None
-
-
-def store(path: str | Path, chunks: Iterable[bytes | NDArray[Any]]) -> None:
-    """Replace a file as a whole: other processes see the old file or the new one, never a part.
-
-    Raises
-    ------
-    InputError
-        If the folder is missing or not writable, or the path is something other than a file.
-    """
-    place = path_of(path)
-    target = Path(os.path.realpath(place))
-    temporary = target.with_name(f".hardscape-{secrets.token_hex(8)}.part")
-    try:
-        existing = target.exists()
-        if existing and not target.is_file():
-            raise InputError(f"{place} cannot be written: it is not a regular file")
-        with temporary.open("xb") as file:
-            for chunk in chunks:
-                file.write(chunk if isinstance(chunk, bytes) else raw_bytes(chunk))
-            file.flush()
-            os.fsync(file.fileno())
-        if existing:
-            shutil.copymode(target, temporary)
-        temporary.replace(target)
-    except OSError as error:
-        raise InputError(f"{place} cannot be written: {error.strerror or error}") from None
-    finally:
-        if sys.exc_info()[0] is not None:
-            _remove(temporary)
-
-
-def _remove(temporary: Path) -> None:
-    try:
-        temporary.unlink(missing_ok=True)
-    except OSError:
-        # The folder itself is at fault, and the error that says so is already on its way.
-        return
