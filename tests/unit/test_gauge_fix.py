@@ -150,7 +150,7 @@ def test_the_same_for_any_number_of_threads(fields: dict[int, GaugeField], metho
 
 
 def test_copies_keep_every_functional_and_give_the_best() -> None:
-    field = GaugeField.random((4, 4, 4, 4), 2, 3)
+    field = GaugeField.random((4, 4, 4, 6), 2, 3)
     found = fix(field, copies=6, method="matrix-overrelaxation", seed=1, device="cpu", theta=1e-14)
     assert len(found.copies) == 6
     assert found.copies.converged.all()

@@ -3,6 +3,7 @@
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.fix import fix
 from hardscape.gauge.formats import FileReport, inspect, read, write
+from hardscape.gauge.generate import WilsonChain, generate
 from hardscape.gauge.result import GaugeFixResult, GribovCopies
 
 __all__ = [
@@ -10,7 +11,9 @@ __all__ = [
     "GaugeField",
     "GaugeFixResult",
     "GribovCopies",
+    "WilsonChain",
     "fix",
+    "generate",
     "inspect",
     "read",
     "write",

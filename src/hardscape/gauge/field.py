@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from hardscape.arrays import array_namespace, as_number_array, to_device
+from hardscape.engine.machine import cpu_count
 from hardscape.errors import InputError
 from hardscape.gauge.groups import (
     check_group,
@@ -17,6 +18,7 @@ from hardscape.gauge.groups import (
     project_to_group,
     random_group_elements,
 )
+from hardscape.native import core
 
 __all__ = ["GaugeField"]
 
@@ -24,9 +26,13 @@ __all__ = ["GaugeField"]
 #: hold links that were single precision once.
 UNITARITY_TOLERANCE = 1e-4
 #: Most sites of a field; more is a slip of the pen, not a lattice that fits a machine.
-_MAX_SITES = 2**34
+_MAX_SITES = 2**30
 #: Entries of matrices in the group are at most 1; products of these do not overflow.
 _MAX_ENTRY = 1e6
+#: Planes mu < nu of x, y, z, t.
+_PLANES = tuple((mu, nu) for mu in range(4) for nu in range(mu + 1, 4))
+#: Sites from which several threads are worth starting.
+_WORTH_THREADS = 2**13
 
 
 class GaugeField:
@@ -131,28 +137,32 @@ class GaugeField:
         kind: np.dtype[Any] = self.links.dtype
         return kind
 
-    def forward(self, mu: int, nu: int) -> Any:
-        """Links U_mu(x+nu), shape (T, Z, Y, X, Nc, Nc); nu counts x, y, z, t."""
-        return array_namespace(self.links).roll(self.links[..., mu, :, :], -1, axis=3 - nu)
-
     def plaquette(self) -> float:
         """Mean of Re tr U_mu(x) U_nu(x+mu) U_mu(x+nu)^dagger U_nu(x)^dagger / Nc over x and mu < nu.
 
-        Gauge invariant. Products are in the links' precision, the mean in double.
+        Gauge invariant. Computed in double on the host, in the links' precision on a GPU.
         """
         return math.fsum(self.plaquettes().values()) / 6
 
     def plaquettes(self) -> dict[tuple[int, int], float]:
         """Means of the plaquette over the sites for each plane (mu, nu), mu < nu, of x, y, z, t."""
         xp = array_namespace(self.links)
-        means = {}
-        for mu in range(4):
-            for nu in range(mu + 1, 4):
-                up = self.links[..., mu, :, :] @ self.forward(nu, mu)
-                over = self.links[..., nu, :, :] @ self.forward(mu, nu)
-                trace = xp.sum(up.real * over.real + up.imag * over.imag, dtype=np.float64)
-                means[mu, nu] = float(trace) / (self.nc * self.volume)
-        return means
+        if xp is np:
+            threads = cpu_count() if self.volume >= _WORTH_THREADS else 1
+            traces = core().plaquette_traces(self.links, threads).sum(axis=0)
+        else:
+            traces = np.array([self._plane_trace(xp, mu, nu) for mu, nu in _PLANES])
+        means = traces / (self.nc * self.volume)
+        return dict(zip(_PLANES, means.tolist(), strict=True))
+
+    def _plane_trace(self, xp: Any, mu: int, nu: int) -> float:
+        up = self.links[..., mu, :, :] @ self._forward(xp, nu, mu)
+        over = self.links[..., nu, :, :] @ self._forward(xp, mu, nu)
+        return float(xp.sum(up.real * over.real + up.imag * over.imag, dtype=np.float64))
+
+    def _forward(self, xp: Any, mu: int, nu: int) -> Any:
+        """Links U_mu(x+nu), shape (T, Z, Y, X, Nc, Nc)."""
+        return xp.roll(self.links[..., mu, :, :], -1, axis=3 - nu)
 
     def link_trace(self) -> float:
         """Mean of Re tr U_mu(x) / Nc over all links; it depends on the gauge."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hardscape.arrays import array_namespace
 from hardscape.errors import InputError
+from hardscape.native import core
 
 __all__ = [
     "check_group",
@@ -62,7 +63,7 @@ def third_row(rows: Any) -> Any:
 
 
 def random_group_elements(count: int, nc: int, seed: int) -> NDArray[np.complex128]:
-    """Matrices from the Haar measure, shape (count, nc, nc).
+    """Matrices from the Haar measure, shape (count, nc, nc); matrix n is a function of seed and n.
 
     Rows of complex Gaussian numbers are orthonormalised in turn; the last row follows from the others
     and det = 1. Such rows are distributed invariantly, so the matrices are too.
@@ -74,12 +75,9 @@ def random_group_elements(count: int, nc: int, seed: int) -> NDArray[np.complex1
     seed : int
         From 0 to 2**64 - 1.
     """
-    check_group(nc)
-    # A counter-based generator: the links of a seed do not depend on how many are drawn at a time.
-    generator = np.random.Generator(np.random.Philox(key=check_seed(seed)))
-    gauss = generator.standard_normal((count, nc - 1, nc, 2))
-    rows = gauss[..., 0] + 1j * gauss[..., 1]
-    elements: NDArray[np.complex128] = _complete_rows(rows, nc)
+    elements: NDArray[np.complex128] = core().random_elements(
+        count, check_group(nc), check_seed(seed)
+    )
     return elements
 
 

@@ -11,6 +11,7 @@ namespace nb = nanobind;
 
 namespace hardscape::gauge {
 void bind_lattice(nb::module_& module);
+void bind_wilson(nb::module_& module);
 }  // namespace hardscape::gauge
 
 namespace hardscape::ising {
@@ -69,6 +70,7 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   module.def("supported_levels", &supported_levels,
              "Instruction-set levels that this processor runs, widest first.");
   hardscape::gauge::bind_lattice(module);
+  hardscape::gauge::bind_wilson(module);
   hardscape::ising::bind_anneal(module);
   hardscape::ising::bind_density(module);
   hardscape::ising::bind_exact(module);
