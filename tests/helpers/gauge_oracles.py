@@ -95,3 +95,30 @@ def plaquette(links: Links) -> float:
                 )
                 total += float(np.trace(product).real)
     return total / (6 * links.shape[-1] * T * Z * Y * X)
+
+
+def propagator_at(links: Links, directions: int, momentum: tuple[int, ...]) -> float:
+    """D at p = 2 pi k / L (k in the order x, y, z, t) by its definition, summed site by site.
+
+    Over four directions, or over three of them at each timeslice by itself.
+    """
+    T, Z, Y, X = extents = links.shape[:4]
+    nc = links.shape[-1]
+    slices: list[range] = [range(T)] if directions == 4 else [range(t, t + 1) for t in range(T)]
+    lengths = extents[::-1][:directions]
+    total = 0.0
+    for times in slices:
+        for mu in range(directions):
+            a = np.zeros((nc, nc), dtype=np.complex128)
+            for t in times:
+                for z, y, x in np.ndindex(Z, Y, X):
+                    u = links[t, z, y, x, mu]
+                    site = (u - dagger(u)) / 2j
+                    site -= np.trace(site) * np.eye(nc) / nc
+                    at = (x, y, z, t)[:directions]
+                    turns = sum(k * s / n for k, s, n in zip(momentum, at, lengths, strict=True))
+                    a += site * np.exp(-2j * np.pi * turns)
+            total += 2 * float(np.trace(a @ dagger(a)).real)
+    volume = int(np.prod(lengths))
+    polarisations = directions - any(momentum)
+    return total / ((nc**2 - 1) * polarisations * volume * len(slices))

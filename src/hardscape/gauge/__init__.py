@@ -4,16 +4,19 @@ from hardscape.gauge.field import GaugeField
 from hardscape.gauge.fix import fix
 from hardscape.gauge.formats import FileReport, inspect, read, write
 from hardscape.gauge.generate import WilsonChain, generate
+from hardscape.gauge.propagator import GluonPropagator, gluon_propagator
 from hardscape.gauge.result import GaugeFixResult, GribovCopies
 
 __all__ = [
     "FileReport",
     "GaugeField",
     "GaugeFixResult",
+    "GluonPropagator",
     "GribovCopies",
     "WilsonChain",
     "fix",
     "generate",
+    "gluon_propagator",
     "inspect",
     "read",
     "write",

@@ -1,0 +1,298 @@
+"""The gluon propagator of gauge-fixed configurations.
+
+The gluon field is A_mu(x + mu/2) = [U_mu(x) - U_mu(x)^dagger] / 2i without its trace, g0 included, and
+A(p) its lattice Fourier transform. In Landau gauge
+
+    D(p^2) = 2 sum_mu tr A_mu(p) A_mu(p)^dagger / ((Nc^2 - 1) (Nd - 1) V),    Nd = 4,
+
+with Nd in place of Nd - 1 at p = 0; in Coulomb gauge the same of every timeslice by itself, Nd = 3,
+averaged over time: the equal-time propagator. Momenta are p_mu = 2 sin(pi k_mu / L_mu), for which the
+tree-level propagator of the Wilson action is 1 / p^2.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.arrays import array_namespace
+from hardscape.errors import InputError
+from hardscape.gauge.field import GaugeField
+from hardscape.gauge.groups import dagger
+
+__all__ = ["GluonPropagator", "gluon_propagator"]
+
+#: Violation of the gauge condition up to which a field counts as fixed.
+DEFAULT_THETA = 1e-8
+#: Directions that the gauge condition sums over.
+_DIRECTIONS = {"landau": 4, "coulomb": 3}
+
+
+@dataclass(frozen=True)
+class GluonPropagator:
+    """The gluon propagator, binned by momentum.
+
+    Attributes
+    ----------
+    gauge : {"landau", "coulomb"}
+    momentum : float64, shape (B,)
+        Mean |p| of each bin, in lattice units.
+    value : float64, shape (B,)
+        D, averaged over the momenta of a bin and over configurations.
+    error : float64, shape (B,)
+        Standard error over the configurations; of one configuration, over the bin's momenta (p and -p
+        count once). NaN where there is only one.
+    count : int64, shape (B,)
+        Momenta of each bin.
+    shape : 4 int
+        Extents x, y, z, t.
+    nc : int
+    configurations : int
+    theta : float
+        The worst violation of the gauge condition among the configurations.
+    beta : float or None
+        As given: with it D is in units of the lattice spacing squared; without, times g0^2.
+    cylinder : float or None
+        Radius of the cut, in units of 2 pi / L.
+    """
+
+    gauge: str
+    momentum: NDArray[np.float64]
+    value: NDArray[np.float64]
+    error: NDArray[np.float64]
+    count: NDArray[np.int64]
+    shape: tuple[int, int, int, int]
+    nc: int
+    configurations: int
+    theta: float
+    beta: float | None
+    cylinder: float | None
+
+    @property
+    def dressing(self) -> NDArray[np.float64]:
+        """p^2 D(p^2): constant at tree level; shape (B,)."""
+        return self.momentum**2 * self.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: what :meth:`to_json` writes; an unknown error is None."""
+        return {
+            "gauge": self.gauge,
+            "shape": list(self.shape),
+            "nc": self.nc,
+            "configurations": self.configurations,
+            "theta": self.theta,
+            "beta": self.beta,
+            "cylinder": self.cylinder,
+            "momentum": self.momentum.tolist(),
+            "value": self.value.tolist(),
+            "error": [None if math.isnan(x) else x for x in self.error.tolist()],
+            "count": self.count.tolist(),
+        }
+
+    def to_json(self) -> str:
+        """One JSON object."""
+        return json.dumps(self.to_dict())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw D and p^2 D against p; returns the matplotlib axes of D."""
+        from hardscape.gauge.propagator_plot import draw_propagator
+
+        return draw_propagator(self, ax)
+
+    def __repr__(self) -> str:
+        extents = "x".join(map(str, self.shape))
+        return (
+            f"<GluonPropagator: {self.gauge}, SU({self.nc}), {extents}, {len(self.momentum)} momenta, "
+            f"{self.configurations} configuration{'s' * (self.configurations > 1)}>"
+        )
+
+
+def gluon_propagator(
+    fields: GaugeField | Iterable[GaugeField],
+    gauge: Literal["landau", "coulomb"] = "landau",
+    *,
+    beta: float | None = None,
+    cylinder: float | None = 1.0,
+    bin_width: float | None = None,
+    theta: float | None = DEFAULT_THETA,
+) -> GluonPropagator:
+    """Measure the gluon propagator on configurations that are fixed to a gauge.
+
+    Parameters
+    ----------
+    fields : GaugeField or iterable of GaugeField
+        One configuration or several of one size, taken one at a time; NumPy or CuPy.
+    gauge : {"landau", "coulomb"}
+        The gauge that they are in; Coulomb gives the equal-time propagator.
+    beta : float, optional
+        Coupling of the action. D is then multiplied by beta / (2 Nc) = 1 / g0^2.
+    cylinder : float or None
+        Keep momenta whose distance from the diagonal (1, 1, 1, 1) or (1, 1, 1) is at most this many
+        units 2 pi / L, L the shortest spatial extent: there the effects of the lattice are smallest
+        (D. B. Leinweber et al., Phys. Rev. D 60, 094507 (1999)). None keeps all.
+    bin_width : float, optional
+        Width of the bins in |p|, in lattice units. By default momenta of equal |p| form a bin.
+    theta : float or None
+        Largest mean violation tr(Delta Delta^dagger) / Nc of the gauge condition that is accepted;
+        None accepts any field.
+
+    Returns
+    -------
+    GluonPropagator
+
+    Raises
+    ------
+    InputError
+        If there is no field, sizes differ, a field is not in the gauge, or an option is out of range.
+
+    Notes
+    -----
+    Nc^2 Nd Fourier transforms a configuration. `fields` may be a generator, so that an ensemble need
+    not fit into memory.
+    """
+    if gauge not in _DIRECTIONS:
+        raise InputError(f"gauge={gauge!r}; 'landau' and 'coulomb' are accepted")
+    for name, value in (("beta", beta), ("cylinder", cylinder), ("bin_width", bin_width)):
+        if value is not None and not 0 < value < math.inf:
+            raise InputError(f"{name}={value!r}; a number above 0 is accepted")
+    first: GaugeField | None = None
+    bins: _Bins | None = None
+    rows: list[NDArray[np.float64]] = []
+    spread = np.empty(0)
+    worst = 0.0
+    for position, field in enumerate([fields] if isinstance(fields, GaugeField) else fields):
+        if first is None:
+            first, bins = field, _Bins(field.shape, _DIRECTIONS[gauge], cylinder, bin_width)
+        assert bins is not None
+        if (field.shape, field.nc) != (first.shape, first.nc):
+            raise InputError(f"configuration {position} is {field!r}; the first one is {first!r}")
+        worst = max(worst, _checked_violation(field, gauge, theta, position))
+        by_momentum = _by_momentum(field, _DIRECTIONS[gauge])
+        rows.append(bins.mean(by_momentum))
+        spread = bins.spread(by_momentum) if position == 0 else spread
+    if first is None or bins is None:
+        raise InputError("fields is empty; at least one configuration is needed")
+    scale = 1.0 if beta is None else beta / (2 * first.nc)
+    samples = scale * np.array(rows)
+    several = len(rows) > 1
+    error = samples.std(axis=0, ddof=1) / math.sqrt(len(rows)) if several else scale * spread
+    return GluonPropagator(
+        gauge=gauge,
+        momentum=bins.momentum,
+        value=samples.mean(axis=0),
+        error=error,
+        count=bins.count,
+        shape=first.shape,
+        nc=first.nc,
+        configurations=len(rows),
+        theta=worst,
+        beta=beta,
+        cylinder=cylinder,
+    )
+
+
+def _checked_violation(
+    field: GaugeField, gauge: str, tolerance: float | None, position: int
+) -> float:
+    found = _violation(field, _DIRECTIONS[gauge])
+    if tolerance is not None and not found <= tolerance:
+        raise InputError(
+            f"configuration {position} is not in {gauge} gauge: theta = {found:.3g}, at most "
+            f"{tolerance:g} is accepted; fix it with hardscape.gauge.fix, or raise theta"
+        )
+    return found
+
+
+def _gluon_field(field: GaugeField, mu: int) -> Any:
+    """A_mu(x), hermitian and traceless, shape (T, Z, Y, X, Nc, Nc)."""
+    xp = array_namespace(field.links)
+    links = field.links[..., mu, :, :].astype(xp.complex128)
+    a = (links - dagger(links)) / 2j
+    trace = xp.trace(a, axis1=-2, axis2=-1)[..., None, None]
+    return a - trace * xp.eye(field.nc) / field.nc
+
+
+def _violation(field: GaugeField, directions: int) -> float:
+    """Mean of tr(Delta Delta^dagger) / Nc over the sites; at its worst timeslice for Coulomb."""
+    xp = array_namespace(field.links)
+    divergence = xp.zeros((*field.links.shape[:4], field.nc, field.nc), dtype=xp.complex128)
+    for mu in range(directions):
+        a = _gluon_field(field, mu)
+        divergence += a - xp.roll(a, 1, axis=3 - mu)
+    by_slice = xp.sum(xp.abs(2 * divergence) ** 2, axis=(1, 2, 3, 4, 5))
+    means = by_slice / (field.nc * math.prod(field.shape[:3]))
+    return float(means.max() if directions == 3 else means.mean())
+
+
+def _by_momentum(field: GaugeField, directions: int) -> NDArray[np.float64]:
+    """D at each momentum, in the order of the Fourier transform: (T, Z, Y, X), or (Z, Y, X)."""
+    xp = array_namespace(field.links)
+    axes = (0, 1, 2, 3) if directions == 4 else (1, 2, 3)
+    square = xp.zeros(field.links.shape[:4])
+    for mu in range(directions):
+        a = _gluon_field(field, mu)
+        for i in range(field.nc):
+            for j in range(field.nc):
+                square += xp.abs(xp.fft.fftn(a[..., i, j], axes=axes)) ** 2
+    total = square if directions == 4 else square.mean(axis=0)
+    d = total * (2 / ((field.nc**2 - 1) * total.size))
+    on_host: NDArray[np.float64] = d if xp is np else d.get()
+    zero = on_host[(0,) * on_host.ndim] / directions
+    on_host = on_host / (directions - 1)
+    on_host[(0,) * on_host.ndim] = zero
+    return on_host
+
+
+class _Bins:
+    """Which momenta are averaged; one of p and -p stands for both, as A(-p) = A(p)^dagger."""
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        directions: int,
+        cylinder: float | None,
+        bin_width: float | None,
+    ) -> None:
+        extents = list(shape[:directions])
+        k = np.indices(extents[::-1])[::-1].reshape(directions, -1)
+        lengths = np.array(extents)[:, None]
+        signed = (k + lengths // 2) % lengths - lengths // 2
+        p = np.sqrt(np.sum((2 * np.sin(np.pi * k / lengths)) ** 2, axis=0))
+        kept = self._halves(k, extents)
+        if cylinder is not None:
+            q = np.abs(2 * np.pi * signed / lengths)
+            along = q.sum(axis=0) / math.sqrt(directions)
+            across = np.sqrt(np.maximum(np.sum(q**2, axis=0) - along**2, 0))
+            kept &= across <= cylinder * 2 * np.pi / min(shape[:3]) + 1e-9
+        self._kept = np.flatnonzero(kept)
+        key = p[self._kept] / bin_width if bin_width is not None else p[self._kept] * 1e8
+        floor = np.floor(key) if bin_width is not None else np.rint(key)
+        # The zero momentum has another normalisation, and a bin of its own.
+        floor[p[self._kept] < 1e-12] = -1
+        _, self._bin, self.count = np.unique(floor, return_inverse=True, return_counts=True)
+        self.momentum = self._average(p[self._kept])
+
+    @staticmethod
+    def _halves(k: NDArray[np.int64], extents: list[int]) -> NDArray[np.bool_]:
+        strides = np.cumprod([1, *extents[:-1]])[:, None]
+        opposite = np.sum((-k % np.array(extents)[:, None]) * strides, axis=0)
+        return np.asarray(np.sum(k * strides, axis=0) <= opposite)
+
+    def _average(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.bincount(self._bin, values) / self.count
+
+    def mean(self, by_momentum: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Average over the momenta of each bin."""
+        return self._average(by_momentum.reshape(-1)[self._kept])
+
+    def spread(self, by_momentum: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Standard error of that average; NaN for a bin of one momentum."""
+        values = by_momentum.reshape(-1)[self._kept]
+        square = self._average((values - self._average(values)[self._bin]) ** 2)
+        return np.where(self.count > 1, np.sqrt(square / np.maximum(self.count - 1, 1)), np.nan)
