@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 from cyclopts import App, CycloptsError, Parameter
 
 from hardscape.errors import HardscapeError, Interrupted
+from hardscape.gauge import cli as gauge
 from hardscape.ising import cli as ising
 from hardscape.maxsat import cli as maxsat
 from hardscape.permanents import cli as permanents
@@ -46,6 +47,7 @@ app = App(
     help="Computations over hard energy landscapes, each close to what the hardware allows.",
     help_format="plaintext",
 )
+gauge.register(app)
 ising.register(app)
 maxsat.register(app)
 permanents.register(app)

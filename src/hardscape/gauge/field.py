@@ -195,7 +195,7 @@ class GaugeField:
         return type(self)(rotated)
 
     def unitarity(self) -> float:
-        """Largest entry of |U U^dagger - 1| and |det U - 1| over all links: 0 up to rounding."""
+        """Largest entry of abs(U U^dagger - 1) and abs(det U - 1) over all links: 0 up to rounding."""
         return float(group_distance(self.links).max())
 
     def require_unitary(self, tolerance: float = UNITARITY_TOLERANCE) -> None:

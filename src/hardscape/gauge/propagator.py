@@ -42,7 +42,7 @@ class GluonPropagator:
     ----------
     gauge : {"landau", "coulomb"}
     momentum : float64, shape (B,)
-        Mean |p| of each bin, in lattice units.
+        Mean abs(p) of each bin, in lattice units.
     value : float64, shape (B,)
         D, averaged over the momenta of a bin and over configurations.
     error : float64, shape (B,)
@@ -137,7 +137,7 @@ def gluon_propagator(
         units 2 pi / L, L the shortest spatial extent: there the effects of the lattice are smallest
         (D. B. Leinweber et al., Phys. Rev. D 60, 094507 (1999)). None keeps all.
     bin_width : float, optional
-        Width of the bins in |p|, in lattice units. By default momenta of equal |p| form a bin.
+        Width of the bins in abs(p), in lattice units. By default momenta of equal abs(p) form one.
     theta : float or None
         Largest mean violation tr(Delta Delta^dagger) / Nc of the gauge condition that is accepted;
         None accepts any field.

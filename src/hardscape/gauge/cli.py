@@ -1,0 +1,405 @@
+"""The commands of the family: ``hardscape gauge info``, ``generate``, ``convert``, ``propagator``."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from cyclopts import App, Group, Parameter
+
+from hardscape.errors import ChecksumError, InputError
+from hardscape.figures import check_plot_path, save_plot
+from hardscape.gauge import formats
+from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
+from hardscape.gauge.formats.report import FileReport
+from hardscape.gauge.generate import generate as make_field
+from hardscape.gauge.propagator import DEFAULT_THETA, GluonPropagator, gluon_propagator
+from hardscape.terminal import fact_table, note, print_json, print_parts
+
+__all__ = ["app", "register"]
+
+_Flag = Annotated[bool, Parameter(negative="")]
+_CHAIN, _OUTPUT = Group("Markov chain", sort_key=1), Group("Output", sort_key=2)
+#: Momenta that the table lists.
+_ROWS = 40
+
+app = App(
+    name="gauge",
+    help="Lattice gauge configurations: check, convert, generate, fix, measure.",
+    help_format="plaintext",
+)
+
+
+def register(parent: App) -> None:
+    """Add the family's commands to `parent`."""
+    parent.command(app)
+
+
+@app.command
+def info(
+    file: Path,
+    /,
+    *,
+    format: str | None = None,
+    ignore_checksum: _Flag = False,
+    json: _Flag = False,
+) -> None:
+    """Check everything that a file of links says about itself: checksum, plaquette, trace, unitarity.
+
+    Parameters
+    ----------
+    file
+        NERSC, ILDG, SciDAC, MILC, openQCD, HiRep, .npz or HDF5.
+    format
+        nersc, ildg, milc, openqcd, hirep, npz or hdf5, where the content does not tell.
+    ignore_checksum
+        Only warn of what is wrong; else the exit code is 2.
+    json
+        Print one JSON object on standard output, and nothing else there.
+    """
+    _, report = formats.inspect(file, format)
+    if json:
+        print_json({"command": "gauge info"} | report.to_dict())
+    else:
+        print_parts(fact_table(_report_facts(report)))
+    if not report.ok:
+        reason = "; ".join(_failures(report))
+        if not ignore_checksum:
+            raise ChecksumError(file, None, reason)
+        note(f"warning: {file}: {reason}")
+
+
+def _report_facts(report: FileReport) -> Iterator[tuple[str, str]]:
+    yield "format", f"{report.format}, {report.precision} precision"
+    yield "lattice", f"{_extents(report.shape)} (x, y, z, t), SU({report.nc})"
+    yield "plaquette", f"{report.plaquette:.12g}{_verdict(report.plaquette_ok)}"
+    yield "link trace", f"{report.link_trace:.12g}{_verdict(report.link_trace_ok)}"
+    checksum = report.checksum_stated or "none in this file"
+    yield "checksum", f"{checksum}{_verdict(report.checksum_ok)}"
+    yield "unitarity", f"{report.unitarity:.3g} (largest deviation of an entry)"
+    for key, value in report.header.items():
+        if len(value) <= 80 and "\n" not in value:
+            yield "header", f"{key} = {value}"
+
+
+def _verdict(ok: bool | None) -> str:
+    return {True: " (as stated)", False: " (NOT as stated)", None: ""}[ok]
+
+
+def _failures(report: FileReport) -> Iterator[str]:
+    if report.checksum_ok is False:
+        yield (
+            f"the checksum is stated as {report.checksum_stated}, "
+            f"the links have {report.checksum_found}"
+        )
+    if report.plaquette_ok is False:
+        yield f"the plaquette is stated as {report.plaquette_stated}, not {report.plaquette:.12g}"
+    if report.link_trace_ok is False:
+        yield f"the link trace is stated as {report.link_trace_stated}, not {report.link_trace:.12g}"
+    if not report.unitarity <= UNITARITY_TOLERANCE:
+        yield (
+            f"a link is {report.unitarity:.3g} away from SU({report.nc}); "
+            f"at most {UNITARITY_TOLERANCE:g} is accepted"
+        )
+
+
+def _extents(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape))
+
+
+@Parameter(name="*", group=_OUTPUT)
+@dataclass(frozen=True, kw_only=True)
+class FileOptions:
+    """How to write a file.
+
+    Attributes
+    ----------
+    to
+        Its format, where the suffix does not tell.
+    precision
+        single or double, by default that of the links.
+    byteorder
+        big or little, where the format has both.
+    rows
+        nersc: rows of each matrix, Nc or Nc - 1.
+    no_checksum
+        Leave the checksum out, where the format can.
+    """
+
+    to: str | None = None
+    precision: Literal["single", "double"] | None = None
+    byteorder: Literal["big", "little"] | None = None
+    rows: int | None = None
+    no_checksum: _Flag = False
+
+    def write(self, field: GaugeField, path: Path, header: Any = None) -> str:
+        """Write `field`; returns the format."""
+        name = formats.format_of(path) if self.to is None else self.to
+        formats.write(
+            field,
+            path,
+            name,
+            precision=self.precision,
+            byteorder=self.byteorder,
+            rows=self.rows,
+            checksum=not self.no_checksum,
+            header=header,
+        )
+        return name
+
+
+_DEFAULT_FILE = FileOptions()
+
+
+@app.command
+def convert(
+    source: Path,
+    target: Path,
+    /,
+    *,
+    format: str | None = None,
+    ignore_checksum: _Flag = False,
+    reproject: _Flag = False,
+    file: FileOptions = _DEFAULT_FILE,
+    json: _Flag = False,
+) -> None:
+    """Write a configuration in another format, precision or byte order.
+
+    Parameters
+    ----------
+    source
+        The file to read; see `hardscape gauge info`.
+    target
+        .nersc, .ildg, .lime, .scidac, .milc, .openqcd, .hirep, .npz, .h5 or .hdf5.
+    format
+        Format of the source, where its content does not tell.
+    ignore_checksum
+        Read it all the same if checksum, plaquette or trace are wrong.
+    reproject
+        Bring every link back to the group.
+    json
+        Print one JSON object on standard output, and nothing else there.
+    """
+    if file.to is None:
+        formats.format_of(target)
+    field, report = _checked(source, format, ignore_checksum)
+    if reproject:
+        field = field.reproject()
+    else:
+        field.require_unitary()
+    name = formats.format_of(target) if file.to is None else file.to
+    file.write(field, target, report.header if name == report.format else None)
+    facts = {"file": str(target), "format": name, "plaquette": field.plaquette()}
+    if json:
+        shape = {"shape": list(field.shape), "nc": field.nc}
+        print_json({"command": "gauge convert", "source_format": report.format} | facts | shape)
+    else:
+        print_parts(f"{source} ({report.format}) -> {target} ({name})")
+
+
+@Parameter(name="*", group=_CHAIN)
+@dataclass(frozen=True, kw_only=True)
+class ChainOptions:
+    """How to generate.
+
+    Attributes
+    ----------
+    nc
+        Number of colours, 2 or 3.
+    sweeps
+        Heatbath sweeps.
+    overrelax
+        Overrelaxation sweeps after each of them.
+    seed
+        Of the random numbers; one seed gives one field.
+    start
+        hot (random links) or cold (identities).
+    threads
+        By default what the lattice is worth.
+    """
+
+    nc: int = 3
+    sweeps: int = 200
+    overrelax: int = 2
+    seed: int = 0
+    start: Literal["hot", "cold"] = "hot"
+    threads: int | None = None
+
+
+_DEFAULT_CHAIN = ChainOptions()
+
+
+@app.command
+def generate(
+    *,
+    shape: str,
+    beta: float,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    chain: ChainOptions = _DEFAULT_CHAIN,
+    file: FileOptions = _DEFAULT_FILE,
+    json: _Flag = False,
+) -> None:
+    """Generate a quenched configuration of the Wilson action by heatbath and overrelaxation.
+
+    Parameters
+    ----------
+    shape
+        Extents X,Y,Z,T, each 2 or more: 16,16,16,32.
+    beta
+        Coupling 2 Nc / g^2.
+    output
+        File to write; see `hardscape gauge convert`.
+    json
+        Print one JSON object on standard output, and nothing else there.
+    """
+    name = formats.format_of(output) if file.to is None else file.to
+    if not output.parent.is_dir():
+        raise InputError(f"{output} cannot be written: there is no folder {str(output.parent)!r}")
+    began = time.perf_counter()
+    field = make_field(_shape(shape), beta, **vars(chain), progress=True)
+    seconds = time.perf_counter() - began
+    file.write(field, output)
+    facts = {
+        "file": str(output),
+        "format": name,
+        "shape": list(field.shape),
+        "beta": beta,
+        **{key: value for key, value in vars(chain).items() if key != "threads"},
+        "plaquette": field.plaquette(),
+        "link_trace": field.link_trace(),
+        "seconds": seconds,
+    }
+    if json:
+        print_json({"command": "gauge generate"} | facts)
+        return
+    lattice = f"{_extents(field.shape)} (x, y, z, t), SU({field.nc}), beta = {beta:g}"
+    print_parts(
+        fact_table(
+            [
+                ("lattice", lattice),
+                ("plaquette", f"{field.plaquette():.9g}"),
+                ("time", f"{seconds:.2f} s"),
+                ("file", f"{output} ({name})"),
+            ]
+        )
+    )
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"[0-9]{1,6}([,x][0-9]{1,6}){3}", text):
+        raise InputError(f"--shape {text!r}; four extents X,Y,Z,T are accepted: 16,16,16,32")
+    return tuple(int(extent) for extent in re.split("[,x]", text))
+
+
+@app.command
+def propagator(
+    *files: Path,
+    gauge: Literal["landau", "coulomb"] = "landau",
+    beta: float | None = None,
+    cylinder: float = 1.0,
+    no_cut: _Flag = False,
+    bin_width: float | None = None,
+    theta: float = DEFAULT_THETA,
+    format: str | None = None,
+    ignore_checksum: _Flag = False,
+    json: _Flag = False,
+    plot: Path | None = None,
+) -> None:
+    """Measure the gluon propagator on configurations that are fixed to Landau or Coulomb gauge.
+
+    Parameters
+    ----------
+    files
+        One configuration or several of one ensemble.
+    gauge
+        The gauge that they are in: landau, or coulomb for the equal-time propagator.
+    beta
+        Coupling of the action, to divide by g0^2.
+    cylinder
+        Radius of the cylinder cut around the diagonal, in units of 2 pi / L.
+    no_cut
+        Keep all momenta.
+    bin_width
+        Width of momentum bins, in lattice units; by default equal momenta are averaged.
+    theta
+        Largest violation of the gauge condition that is accepted.
+    format
+        Format of the files, where their content does not tell.
+    ignore_checksum
+        Read files all the same if checksum, plaquette or trace are wrong.
+    json
+        Print one JSON object on standard output, and nothing else there.
+    plot
+        Also draw it into this file: .png, .pdf or .svg.
+    """
+    if not files:
+        raise InputError("no file is given; at least one configuration is needed")
+    if plot is not None:
+        check_plot_path(plot)
+    found = gluon_propagator(
+        (_read(file, format, ignore_checksum) for file in files),
+        gauge,
+        beta=beta,
+        cylinder=None if no_cut else cylinder,
+        bin_width=bin_width,
+        theta=theta,
+    )
+    if json:
+        print_json({"command": "gauge propagator"} | found.to_dict())
+    else:
+        print_parts(fact_table(_propagator_facts(found)), "", _propagator_table(found))
+    if plot is not None:
+        save_plot(found.plot(), plot)
+
+
+def _checked(
+    path: Path, format: str | None, ignore_checksum: bool
+) -> tuple[GaugeField, FileReport]:
+    """Read a file whose checksum, plaquette and trace are right, or are to be ignored."""
+    field, report = formats.inspect(path, format)
+    if False in (report.checksum_ok, report.plaquette_ok, report.link_trace_ok):
+        reason = "; ".join(_failures(report))
+        if not ignore_checksum:
+            raise ChecksumError(path, None, f"{reason}; --ignore-checksum reads it all the same")
+        note(f"warning: {path}: {reason}")
+    return field, report
+
+
+def _read(path: Path, format: str | None, ignore_checksum: bool) -> GaugeField:
+    field, _ = _checked(path, format, ignore_checksum)
+    field.require_unitary()
+    return field
+
+
+def _propagator_facts(found: GluonPropagator) -> Iterator[tuple[str, str]]:
+    yield "lattice", f"{_extents(found.shape)} (x, y, z, t), SU({found.nc})"
+    yield "gauge", f"{found.gauge}, theta {found.theta:.3g}"
+    yield "configurations", str(found.configurations)
+    cut = "none" if found.cylinder is None else f"cylinder of {found.cylinder:g} x 2 pi / L"
+    yield "cut", f"{cut}, {len(found.momentum)} momenta left"
+    yield "units", "lattice spacing" if found.beta is not None else "lattice spacing, times g0^2"
+
+
+def _propagator_table(found: GluonPropagator) -> Any:
+    from rich.table import Table
+
+    table = Table()
+    for name in ("p", "D(p^2)", "error", "p^2 D(p^2)", "momenta"):
+        table.add_column(name, justify="right", no_wrap=True)
+    chosen = np.unique(np.linspace(0, len(found.momentum) - 1, _ROWS).astype(int))
+    for i in chosen.tolist():
+        table.add_row(
+            f"{found.momentum[i]:.5f}",
+            f"{found.value[i]:.5g}",
+            "" if np.isnan(found.error[i]) else f"{found.error[i]:.2g}",
+            f"{found.dressing[i]:.5g}",
+            str(found.count[i]),
+        )
+    if len(chosen) < len(found.momentum):
+        table.caption = f"{len(chosen)} of {len(found.momentum)} momenta; --json prints all of them"
+    return table

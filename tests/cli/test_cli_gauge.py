@@ -1,0 +1,140 @@
+"""``hardscape gauge``: files checked, converted and generated, propagators, and refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hardscape.cli import main
+from hardscape.gauge import GaugeField, fix, formats
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def links(tmp_path: Path) -> Path:
+    path = tmp_path / "u.nersc"
+    formats.write(GaugeField.random((2, 4, 2, 6), 3, 1), path, header={"ENSEMBLE_ID": "random"})
+    return path
+
+
+def answer(capsys: Captured, *words: object, code: int = 0) -> dict[str, Any]:
+    """The JSON object of one run, which must be all of standard output."""
+    assert main(["gauge", *map(str, words), "--json"]) == code
+    told = capsys.readouterr().out
+    assert told.count("\n") == 1
+    found: dict[str, Any] = json.loads(told)
+    return found
+
+
+def refusal(capsys: Captured, *words: object) -> str:
+    """The line that refuses, on standard error alone."""
+    assert main(["gauge", *map(str, words)]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert told.err.startswith("hardscape: error: ")
+    return told.err
+
+
+def test_info(links: Path, capsys: Captured) -> None:
+    found = answer(capsys, "info", links)
+    field = formats.read(links)
+    keys = {"command", "format", "shape", "nc", "plaquette", "link_trace", "checksum_ok"}
+    assert keys | {"unitarity"} <= set(found)
+    assert found["command"] == "gauge info"
+    assert (found["format"], found["shape"], found["nc"]) == ("nersc", [2, 4, 2, 6], 3)
+    assert found["plaquette"] == field.plaquette()
+    assert found["checksum_ok"] is True
+    assert main(["gauge", "info", str(links)]) == 0
+    told = capsys.readouterr().out
+    assert "2x4x2x6" in told
+    assert "ENSEMBLE_ID = random" in told
+
+
+def test_info_of_a_damaged_file(links: Path, capsys: Captured) -> None:
+    links.write_bytes(re.sub(rb"CHECKSUM = \w+", b"CHECKSUM = deadbeef", links.read_bytes()))
+    found = answer(capsys, "info", links, code=2)
+    assert found["checksum_ok"] is False
+    assert found["plaquette_ok"] is True
+    assert answer(capsys, "info", links, "--ignore-checksum")["ok"] is False
+    assert "deadbeef" in refusal(capsys, "convert", links, links.with_suffix(".ildg"))
+    assert not links.with_suffix(".ildg").exists()
+    words = ["convert", links, links.with_suffix(".ildg"), "--ignore-checksum"]
+    answer(capsys, *words)
+    assert formats.inspect(links.with_suffix(".ildg"))[1].ok
+
+
+def test_info_of_links_out_of_the_group(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "u.ildg"
+    field = GaugeField.random((2, 2, 2, 2), 2, 1)
+    formats.write(GaugeField(1.01 * field.links), path)
+    assert answer(capsys, "info", path, code=2)["checksum_ok"] is True
+    refusal(capsys, "convert", path, tmp_path / "v.npz")
+    answer(capsys, "convert", path, tmp_path / "v.npz", "--reproject")
+    np.testing.assert_allclose(formats.read(tmp_path / "v.npz").links, field.links, atol=1e-14)
+
+
+def test_convert(links: Path, capsys: Captured) -> None:
+    target = links.with_suffix(".any")
+    words = ["convert", links, target, "--to", "nersc", "--rows", 2, "--byteorder", "little"]
+    found = answer(capsys, *words, "--precision", "single")
+    assert (found["format"], found["source_format"]) == ("nersc", "nersc")
+    _, report = formats.inspect(target)
+    assert report.header["DATATYPE"] == "4D_SU3_GAUGE"
+    assert report.header["FLOATING_POINT"] == "IEEE32LITTLE"
+    assert report.header["ENSEMBLE_ID"] == "random"
+    answer(capsys, "convert", links, links.with_suffix(".lime"), "--no-checksum")
+    assert formats.inspect(links.with_suffix(".lime"))[1].checksum_ok is None
+
+
+def test_generate(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "u.ildg"
+    words = ["generate", "--shape", "4,2,4,6", "--beta", 2.3, "--nc", 2, "--sweeps", 3, "-o", path]
+    found = answer(capsys, *words, "--seed", 4)
+    field = formats.read(path)
+    assert field.shape == (4, 2, 4, 6)
+    assert field.nc == 2
+    assert found["plaquette"] == field.plaquette()
+    assert (found["seed"], found["sweeps"], found["overrelax"]) == (4, 3, 2)
+    first = path.read_bytes()
+    answer(capsys, *words, "--seed", 4)
+    assert path.read_bytes() == first
+
+
+def test_propagator(tmp_path: Path, capsys: Captured) -> None:
+    paths = []
+    for seed in range(2):
+        field = GaugeField.random((4, 4, 4, 4), 2, seed)
+        paths.append(tmp_path / f"{seed}.npz")
+        formats.write(fix(field, theta=1e-12, device="cpu").fixed(), paths[-1])
+    found = answer(capsys, "propagator", *paths, "--beta", 2.3, "--no-cut")
+    assert (found["configurations"], found["gauge"]) == (2, "landau")
+    assert len(found["value"]) == len(found["momentum"]) == 9
+    pytest.importorskip("matplotlib")
+    assert main(["gauge", "propagator", *map(str, paths), "--plot", str(tmp_path / "d.png")]) == 0
+    assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
+    assert "p^2 D(p^2)" in capsys.readouterr().out
+
+
+def test_refusals(links: Path, capsys: Captured) -> None:
+    refusal(capsys, "info", links.with_name("nowhere"))
+    refusal(capsys, "info", links, "--format", "milc")
+    refusal(capsys, "convert", links, links.with_suffix(".txt"))
+    refusal(capsys, "convert", links, links.with_suffix(".milc"), "--precision", "double")
+    refusal(capsys, "propagator", links)
+    refusal(capsys, "propagator")
+    refusal(capsys, "propagator", links, "--plot", "p.txt")
+    output = ["--beta", 6, "-o", links.with_suffix(".ildg")]
+    refusal(capsys, "generate", "--shape", "4,4,4", *output)
+    refusal(capsys, "generate", "--shape", "4,4,4,1", *output)
+    refusal(capsys, "generate", "--shape", "4,4,4,4", "--beta", -1, *output[2:])
+    refusal(capsys, "generate", "--shape", "4,4,4,4", "--beta", 6, "-o", links.with_suffix(".txt"))
+    gone = links.parent / "no" / "u.ildg"
+    refusal(capsys, "generate", "--shape", "4,4,4,4", "--beta", 6, "-o", gone)
+    assert not links.with_suffix(".ildg").exists()
