@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardscape.errors import ChecksumError, FormatError, HardscapeError, InputError
+from hardscape.errors import (
+    ChecksumError,
+    FormatError,
+    HardscapeError,
+    InputError,
+    MissingDependencyError,
+)
 from hardscape.gauge import GaugeField, formats
 
 BINARY = ["nersc", "ildg", "milc", "openqcd", "hirep", "npz"]
@@ -89,6 +96,9 @@ def test_a_wrong_average(claim: str, files: dict[str, bytes], tmp_path: Path) ->
         (b"CHECKSUM = ", b"CHECKSUM = x"),
         (b"PLAQUETTE = ", b"PLAQUETTE = x"),
         (b"PLAQUETTE = ", b"PLAQUETTE   "),
+        (b"PLAQUETTE = ", b"PLAQUETTE = nan\n#"),
+        (b"PLAQUETTE = ", b"PLAQUETTE = 1e99999\nOLD = "),
+        (b"PLAQUETTE = ", b"PLAQUETTE = 1e-99999\nOLD = "),
         (b"END_HEADER", b"THE_HEADER"),
     ],
 )
@@ -170,6 +180,16 @@ def test_hdf5_of_something_else(tmp_path: Path) -> None:
     with h5py.File(path, "w") as file:
         file["gauge"] = np.zeros(3)
     with pytest.raises(FormatError):
+        formats.read(path)
+
+
+def test_hdf5_without_h5py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    path = tmp_path / "u.h5"
+    with pytest.raises(MissingDependencyError):
+        formats.write(FIELD, path)
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    with pytest.raises(MissingDependencyError):
         formats.read(path)
 
 

@@ -51,7 +51,8 @@ class Claim:
         """
         mantissa, _, exponent = text.strip().lower().partition("e")
         digits = len(mantissa.partition(".")[2])
-        unit = 10.0 ** (int(exponent or 0) - digits)
+        # Averages are at most 1; a number with a huge exponent is wrong whatever its last digit is.
+        unit = 10.0 ** min(int(exponent or 0) - digits, 0)
         return cls(float(text), unit + _ROUNDING[itemsize])
 
     @classmethod
