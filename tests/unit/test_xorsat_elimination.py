@@ -35,6 +35,7 @@ def test_all_solutions(system: XorSystem) -> None:
     assert not (matrix(system).astype(int) @ basis.T % 2).any()
     if found.solution is None:
         assert not found.consistent
+        assert system.violated(found.assignment) <= system.num_clauses - found.rank
         return
     assert not found.solution[found.free_variables].any()
     steps = all_assignments(len(basis)) @ basis % 2

@@ -33,7 +33,7 @@ nb::tuple eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
                             offsets.data(), variables.data(), parity.data()};
   bool consistent;
   std::size_t rank, stride = 0;
-  std::vector<std::uint8_t> solution;
+  std::vector<std::uint8_t> assignment;
   std::vector<std::int32_t> free;
   std::vector<std::uint64_t> dependence;
   {
@@ -43,16 +43,16 @@ nb::tuple eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
     consistent = done.consistent();
     rank = done.rank();
     free = done.free_variables();
-    if (consistent) solution = done.solution();
+    assignment = done.assignment();
     if (max_free >= 0 && free.size() <= static_cast<std::size_t>(max_free)) {
       const BitMatrix bits = done.dependence();
       stride = bits.stride();
       dependence.assign(bits.row(0), bits.row(0) + bits.rows() * stride);
     }
   }
-  const std::size_t solved = solution.size(), frees = free.size();
+  const std::size_t frees = free.size();
   return nb::make_tuple(
-      rank, consistent, to_numpy(std::move(solution), {solved}), to_numpy(std::move(free), {frees}),
+      rank, consistent, to_numpy(std::move(assignment), {system.num_variables}), to_numpy(std::move(free), {frees}),
       to_numpy(std::move(dependence), {stride ? system.num_variables : 0, stride}));
 }
 
@@ -61,7 +61,7 @@ nb::tuple eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
 void bind_elimination(nb::module_& module) {
   module.def("xorsat_eliminate", &eliminate, nb::arg("num_variables"), nb::arg("offsets"),
              nb::arg("variables"), nb::arg("parity"), nb::arg("max_free"),
-             "Rank, consistency, one solution (empty without one), free variables, and the packed "
+             "Rank, consistency, one assignment, free variables, and the packed "
              "dependence (N, words) of each variable on them if these are max_free or fewer.");
 }
 

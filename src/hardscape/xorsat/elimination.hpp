@@ -42,8 +42,9 @@ class Elimination {
   // Variables that every value can be given to, ascending; the others then follow.
   const std::vector<std::int32_t>& free_variables() const { return free_; }
 
-  // The solution in which the free variables are 0; only where the system is consistent.
-  std::vector<std::uint8_t> solution() const {
+  // The assignment in which the free variables are 0: it satisfies `rank` clauses that span the
+  // others, and all clauses where the system is consistent.
+  std::vector<std::uint8_t> assignment() const {
     std::vector<std::uint8_t> x(s_.num_variables);
     for (std::size_t r = 0; r < pivots_.size(); ++r) {
       x[inactive_[pivots_[r]]] = dense_.get(r, inactive_.size());

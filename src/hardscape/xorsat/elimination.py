@@ -31,8 +31,9 @@ class Elimination:
         Rank of the left-hand sides.
     consistent : bool
         Whether there is an assignment that violates no clause. Proven either way.
-    solution : uint8, shape (N,), or None
-        The solution in which the free variables are 0.
+    assignment : uint8, shape (N,)
+        With 0 for the free variables. It satisfies `rank` clauses that span the others: all of
+        them where the system is consistent.
     free_variables : int32, shape (N - rank,)
         Variables that may take any values; the others follow from them.
     seconds : float
@@ -41,10 +42,15 @@ class Elimination:
 
     rank: int
     consistent: bool
-    solution: NDArray[np.uint8] | None
+    assignment: NDArray[np.uint8]
     free_variables: NDArray[np.int32]
     seconds: float
     _system: XorSystem = field(repr=False)
+
+    @property
+    def solution(self) -> NDArray[np.uint8] | None:
+        """The assignment where it is a solution, else None."""
+        return self.assignment if self.consistent else None
 
     @property
     def num_solutions(self) -> int:
@@ -121,13 +127,13 @@ def eliminate(system: XorSystem) -> Elimination:
     (2, 2, [1, 0, 0], [[0, 1, 1]])
     """
     began = perf_counter()
-    rank, consistent, solution, free, _ = _native(system, -1)
+    rank, consistent, assignment, free, _ = _native(system, -1)
     free.setflags(write=False)
-    solution.setflags(write=False)
+    assignment.setflags(write=False)
     return Elimination(
         rank,
         consistent,
-        solution if consistent else None,
+        assignment,
         free,
         perf_counter() - began,
         system,
