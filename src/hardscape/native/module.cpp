@@ -41,6 +41,7 @@ void bind_subset(nb::module_& module);
 
 namespace hardscape::xorsat {
 void bind_elimination(nb::module_& module);
+void bind_kernel(nb::module_& module);
 }  // namespace hardscape::xorsat
 
 namespace {
@@ -88,4 +89,5 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::permanents::bind_repeated(module);
   hardscape::xorsat::bind_elimination(module);
   hardscape::permanents::bind_subset(module);
+  hardscape::xorsat::bind_kernel(module);
 }

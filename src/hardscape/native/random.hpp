@@ -26,6 +26,11 @@ class RandomStream {
 
   HS_HD std::uint64_t next() { return mix64(state_ += kGolden); }
 
+  // The number that call `index` of next() on a fresh stream returns, counted from 0.
+  HS_HD std::uint64_t at(std::uint64_t index) const {
+    return mix64(state_ + (index + 1) * kGolden);
+  }
+
   // Uniform in [0, 1), 53 bits.
   HS_HD double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 

@@ -4,6 +4,7 @@ from hardscape.xorsat import theory
 from hardscape.xorsat.elimination import Elimination, eliminate
 from hardscape.xorsat.generators import random_regular, random_system
 from hardscape.xorsat.quadratic import QuadraticModel, quadratize
+from hardscape.xorsat.quasi_greedy import QuasiGreedyResult, quasi_greedy
 from hardscape.xorsat.scans import ExponentFit, W1Scan, fit_exponent, fit_w1
 from hardscape.xorsat.system import XorSystem
 from hardscape.xorsat.time_to_solution import Runner, TimeToSolution, measure, median_tts
@@ -12,6 +13,7 @@ __all__ = [
     "Elimination",
     "ExponentFit",
     "QuadraticModel",
+    "QuasiGreedyResult",
     "Runner",
     "TimeToSolution",
     "W1Scan",
@@ -22,6 +24,7 @@ __all__ = [
     "measure",
     "median_tts",
     "quadratize",
+    "quasi_greedy",
     "random_regular",
     "random_system",
     "theory",

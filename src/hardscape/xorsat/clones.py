@@ -1,0 +1,151 @@
+"""Rounds of clones as work for the engine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine import Context, Device, Partial, Shard, ShardResult, Work, split
+from hardscape.xorsat.plan import Plan
+from hardscape.xorsat.round import GROUP, LOOK, Best, Round
+
+if TYPE_CHECKING:
+    from hardscape.xorsat.cuda import CudaClones
+
+__all__ = ["QuasiGreedyWork", "default_groups"]
+
+#: Sweeps between looks for a solution only, which stays once it is found.
+_LOOK_CPU = 32
+
+
+@dataclass(frozen=True)
+class QuasiGreedyWork(Work):
+    """Rounds of clones from random spins, each of them `restart` sweeps long, until one succeeds.
+
+    A partial holds ``best`` (int64, shape (0 or 1, 4), see `Best`), ``improvements`` (the same, shape
+    (n, 4): each best that was better than those of the rounds before) and ``group_sweeps`` (uint64,
+    shape (1,)).
+
+    Attributes
+    ----------
+    plan : Plan
+    seed : int
+    groups : int
+        Groups of 1024 clones in a round.
+    restart : int
+        Sweeps of a round.
+    target : int
+        Violated clauses that end the search.
+    max_sweeps : int
+        Sweeps of all rounds together.
+    anytime : bool
+        Count violated clauses at every look, not only at the end of a round.
+    """
+
+    name = "xorsat.quasi_greedy"
+    unit = "rounds"
+
+    plan: Plan
+    seed: int
+    groups: int
+    restart: int
+    target: int
+    max_sweeps: int
+    anytime: bool
+
+    def digest(self) -> str:
+        """Hash of the dynamics, the seed and the schedule."""
+        schedule = (self.seed, self.groups, self.restart, self.target, self.max_sweeps, self.exact)
+        return hashlib.sha256((self.plan.digest + repr(schedule)).encode()).hexdigest()
+
+    @property
+    def exact(self) -> bool:
+        """Whether a solution stays once it is found, so that its first sweep can be looked up later."""
+        return self.target == 0 and self.plan.absorbing and not self.anytime
+
+    @property
+    def look(self) -> int:
+        """Sweeps between looks on the CPU."""
+        return _LOOK_CPU if self.exact else LOOK
+
+    @cached_property
+    def cuda(self) -> CudaClones:
+        """The same on a GPU."""
+        from hardscape.xorsat.cuda import CudaClones
+
+        return CudaClones.build(self.plan, exact=self.exact)
+
+    def shards(self) -> Sequence[Shard]:
+        """One round each."""
+        rounds = -(-self.max_sweeps // self.restart)
+        return split(rounds, max(rounds, 1))
+
+    def sweeps(self, number: int) -> int:
+        """Sweeps of round `number`; the last one may be shorter."""
+        return min(self.restart, self.max_sweeps - number * self.restart)
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Run one round."""
+        if context.device.kind == "cuda":
+            result = self.cuda.run(
+                self, shard.start, context.device.ordinal, lambda: bool(context.stop[0])
+            )
+        else:
+            result = _run_on_cpu(self, shard.start, context)
+        best = np.array([result.best] if result.best else [], dtype=np.int64).reshape(-1, 4)
+        counted = np.array([result.group_sweeps], dtype=np.uint64)
+        partial = {"best": best, "improvements": best, "group_sweeps": counted}
+        return ShardResult(partial, result.complete)
+
+    def assignment(self, best: Best) -> NDArray[np.uint8]:
+        """Values of the variables of a clone, by running it again from its start."""
+        clone = best.round * self.groups * GROUP + best.clone
+        values: NDArray[np.uint8] = self.plan.kernel.spins(self.seed, clone, best.sweep)
+        return values
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """The better of two; ties go to the earlier round."""
+        rows = np.concatenate([left["best"], right["best"]])
+        best = np.array(sorted(rows.tolist())[:1], dtype=np.int64).reshape(-1, 4)
+        bound = int(left["best"][0, 0]) if len(left["best"]) else np.iinfo(np.int64).max
+        later = right["improvements"]
+        return {
+            "best": best,
+            "improvements": np.concatenate([left["improvements"], later[later[:, 0] < bound]]),
+            "group_sweeps": left["group_sweeps"] + right["group_sweeps"],
+        }
+
+    def finished(self, partial: Partial) -> bool:
+        """Whether the target is reached."""
+        return bool(len(partial["best"])) and int(partial["best"][0, 0]) <= self.target
+
+
+def _run_on_cpu(work: QuasiGreedyWork, number: int, context: Context) -> Round:
+    violated, sweep, clone, group_sweeps, complete = work.plan.kernel.run(
+        work.seed,
+        number * work.groups,
+        work.groups,
+        work.sweeps(number),
+        work.look,
+        work.target,
+        work.exact,
+        context.stop,
+    )
+    known = violated <= max(len(work.plan.system.parity), work.target)
+    best = Best(violated, number, sweep, clone) if known else None
+    return Round(best, group_sweeps, complete)
+
+
+def default_groups(plan: Plan, device: Device) -> int:
+    """Groups of a round: one for a thread of the CPU, and what a GPU runs at once."""
+    if device.kind == "cpu":
+        return 1
+    from hardscape.xorsat.cuda import CudaClones
+
+    return CudaClones.build(plan, exact=True).groups_at_once(device.ordinal)

@@ -1,0 +1,186 @@
+"""Rounds of clones on CUDA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine.cuda import CudaDevice, cuda_device
+from hardscape.engine.jit import Kernel
+from hardscape.xorsat.plan import Plan
+from hardscape.xorsat.round import LOOK, MAX_CLONES, MAX_SWEEPS, Best, Round
+from hardscape.xorsat.unrolled import Unrolled
+
+if TYPE_CHECKING:
+    from hardscape.xorsat.clones import QuasiGreedyWork
+
+__all__ = ["CudaClones", "CudaRound"]
+
+#: NVRTC has no standard library; this is what the shared headers use of it.
+_CSTDINT = """#pragma once
+namespace std {
+using uint32_t = unsigned int;
+using uint64_t = unsigned long long;
+}
+"""
+_SHARED_HEADERS = ("native/random.hpp", "xorsat/streams.hpp")
+#: Spin updates of a launch, so that a stop is noticed within a fraction of a second.
+_LAUNCH_UPDATES = 4e12
+#: Sweeps between looks for a solution that stays; solutions that a launch lists.
+_LOOK, _LISTED = 8, 1024
+#: A key: violated clauses, sweep, clone; the least is the best.
+_WORTH, _SWEEP = 48, 26
+_NOTHING = (1 << 64) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class CudaClones:
+    """The kernel of one plan, compiled for it.
+
+    Attributes
+    ----------
+    unrolled : Unrolled
+    """
+
+    unrolled: Unrolled
+
+    @classmethod
+    def build(cls, plan: Plan, *, exact: bool) -> CudaClones:
+        """Generate the kernel; `exact` looks for solutions only."""
+        return cls(Unrolled(plan, count=not exact))
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The kernel as data."""
+        package = files("hardscape")
+        shared = [(name, package.joinpath(name).read_text("utf-8")) for name in _SHARED_HEADERS]
+        headers = (*self.unrolled.headers().items(), *shared, ("cstdint", _CSTDINT))
+        source = package.joinpath("xorsat/kernel.cu").read_text("utf-8")
+        return Kernel("xorsat_sweeps", source, headers)
+
+    def groups_at_once(self, ordinal: int) -> int:
+        """Groups of 1024 clones that a GPU holds."""
+        unrolled = self.unrolled
+        with cuda_device(ordinal) as device:
+            resident = device.load(self.kernel).blocks_per_multiprocessor(
+                unrolled.threads, unrolled.shared_bytes
+            )
+            return device.multiprocessors * resident * unrolled.threads // 32
+
+    def run(
+        self, work: QuasiGreedyWork, number: int, ordinal: int, stopped: Callable[[], bool]
+    ) -> Round:
+        """Run round `number` of `work` until its end, its target, or a stop."""
+        with cuda_device(ordinal) as device:
+            return CudaRound(self, work, number, device).run(stopped)
+
+
+class CudaRound:
+    """One round on one GPU; to be used inside its `cuda_device`.
+
+    Attributes
+    ----------
+    state : CuPy uint32 array, shape (clauses, words)
+        Words of clauses where the last launch kept them; rows of clauses without variables are unset.
+    """
+
+    def __init__(
+        self, clones: CudaClones, work: QuasiGreedyWork, number: int, device: CudaDevice
+    ) -> None:
+        import cupy
+
+        self._unrolled = clones.unrolled
+        self._kernel = device.load(clones.kernel)
+        self._device = device
+        self._work = work
+        self._round = number
+        self._words = work.groups * 32
+        self.state = cupy.empty((len(work.plan.system.parity) or 1, self._words), np.uint32)
+        spins = 0 if self._unrolled.spins_shared else work.plan.system.num_variables
+        self._scratch = cupy.empty((spins or 1, self._words), np.uint32)
+        # The best key, the number of solutions listed, and the list, in one array to copy at once.
+        self._found = cupy.empty(2 + _LISTED, np.uint64)
+
+    def start(self, first: int, sweeps: int, look: int, *, last: bool, keep: bool) -> None:
+        """Launch sweeps `first` and on; afterwards `found` is ready to be read."""
+        if first == 0:
+            self._found[:1].fill(_NOTHING)
+            self._found[1:2].fill(0)
+        threads = self._unrolled.threads
+        self._kernel(
+            -(-self._words // threads),
+            threads,
+            self.state,
+            self._scratch,
+            self._found,
+            np.uint64(self._work.seed),
+            np.uint64(self._round * self._work.groups),
+            np.uint32(first),
+            np.uint32(sweeps),
+            np.uint32(look),
+            np.uint32(self._work.target),
+            np.uint32(self._words),
+            np.uint32(last),
+            np.uint32(keep),
+            shared=self._unrolled.shared_bytes,
+        )
+
+    def run(self, stopped: Callable[[], bool]) -> Round:
+        """Launch until the round ends, the target is reached, or `stopped`."""
+        work, total, groups = self._work, self._work.sweeps(self._round), self._work.groups
+        look = _LOOK if work.exact else LOOK
+        updates = max(1, self._words * 32 * work.plan.updates)
+        chunk = max(1, int(_LAUNCH_UPDATES / updates) // look) * look
+        done = 0
+        while done < total:
+            halted = stopped()
+            sweeps = min(look if halted else chunk, total - done)
+            last = halted or done + sweeps == total
+            self.start(done, sweeps, look, last=last, keep=not last)
+            done += sweeps
+            key, listed = self._read()
+            if key >> _WORTH <= work.target:
+                best = self._exact(key, listed, look) if work.exact else self._best(key)
+                return Round(best, best.sweep * groups, True)
+            if halted:
+                break
+        return Round(None if key == _NOTHING else self._best(key), done * groups, done == total)
+
+    def _read(self) -> tuple[int, NDArray[np.uint64]]:
+        """The best key and the list of solutions; more than `_LISTED` means that some are missing."""
+        self._device.synchronize()  # lets the threads of other GPUs run meanwhile, as a copy would not
+        found = self._found.get()
+        return int(found[0]), found[2:] if found[1] > _LISTED else found[2 : 2 + int(found[1])]
+
+    def _best(self, key: int) -> Best:
+        return Best(key >> _WORTH, self._round, key >> _SWEEP & MAX_SWEEPS, key & (MAX_CLONES - 1))
+
+    def _exact(self, key: int, listed: NDArray[np.uint64], look: int) -> Best:
+        """The first solution of those found at one look, whose clones are run again on the CPU."""
+        seen = key >> _SWEEP & MAX_SWEEPS
+        first_word = self._round * self._work.groups * 32
+        replay = self._work.plan.kernel.first_solved
+        if len(listed) == _LISTED:
+            # So many are there only where solutions come fast: then the whole round is run again.
+            self.start(0, seen, 1, last=False, keep=False)
+            best = self._best(self._read()[0])
+            if best.sweep > 1:
+                return best
+            words, seen = np.arange(self._words), 1
+        else:
+            words = np.sort(listed[listed >> np.uint64(32) == seen] & np.uint64(0xFFFFFFFF))
+        after = max(0, seen - look)
+        found = []
+        for word in words.tolist():
+            sweep, bit = replay(self._work.seed, first_word + word, after, seen)
+            if bit < 32:
+                found.append((sweep, word * 32 + bit))
+                if sweep == 0:
+                    break
+        return Best(0, self._round, *min(found))

@@ -1,0 +1,238 @@
+// The quasi-greedy dynamics on the CPU: groups of 1024 clones that share their coins, each clone a
+// bit of a word, and for each clause the word "violated" instead of spins.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "xorsat/lanes.hpp"
+#include "xorsat/streams.hpp"
+
+namespace hardscape::xorsat {
+
+// The numbers first <= k < last.
+struct Range {
+  int first, last;
+};
+
+// One sweep over one system, as hardscape.xorsat.plan lays it out.
+struct Sweep {
+  int variables = 0, clauses = 0;
+  std::vector<std::int64_t> offsets;    // clause -> its variables
+  std::vector<std::int32_t> members;    // the variables
+  std::vector<std::uint8_t> parity;     // right-hand sides
+  std::vector<std::int32_t> order;      // update -> its variable
+  std::vector<std::int32_t> starts;     // update -> its clauses
+  std::vector<std::int32_t> touched;    // the clauses
+  std::vector<std::uint8_t> chained;    // update -> its first clause is the last of the one before
+  std::vector<std::uint16_t> table_of;  // degree -> row of `ranges`, 256 rows each
+  std::vector<std::vector<Range>> ranges;  // coin byte -> numbers of violated clauses that flip
+  int threshold = 0;                       // of the coin, where every update is of three clauses
+  bool majority = false;
+
+  int updates() const { return static_cast<int>(order.size()); }
+  int coin_words() const { return (updates() + 7) / 8; }
+};
+
+// What the clones of a group came to: the fewest violated clauses (no fewer than asked for), and
+// among those the earliest sweep, then the lowest clone.
+struct Finding {
+  std::uint32_t worth = ~0u;
+  std::uint32_t sweep = ~0u;
+  std::uint64_t clone = ~0ull;
+
+  auto operator<=>(const Finding&) const = default;
+};
+
+// `Words` 32-bit words of clones of one group, updated together in registers of type Word.
+template <class Word, int Words>
+class Clones {
+  static constexpr int kStep = sizeof(Word) / sizeof(std::uint32_t);
+  static constexpr int kVectors = Words / kStep;
+  static_assert(kVectors * kStep == Words);
+
+ public:
+  // The words first_word, first_word + 1, ... of all clones. `track`: follow the spins as well.
+  Clones(const Sweep& sweep, std::uint64_t seed, std::uint64_t first_word, bool track = false)
+      : sweep_(sweep),
+        coins_(seed, first_word * 32 / kGroup, kCoins),
+        storage_(static_cast<std::size_t>(sweep.clauses) * Words + 16),
+        spins_(static_cast<std::size_t>(sweep.variables) * Words),
+        coin_bytes_(static_cast<std::size_t>(sweep.coin_words()) * 8),
+        track_(track) {
+    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
+    state_ = storage_.data() + (64 - address % 64) % 64 / sizeof(std::uint32_t);
+    for (int w = 0; w < Words; ++w) {
+      const RandomStream initial(seed, first_word + w, kSpins);
+      for (int v = 0; v < sweep.variables; v += 2) {
+        const std::uint64_t bits = initial.at(v / 2);
+        spins_[static_cast<std::size_t>(v) * Words + w] = static_cast<std::uint32_t>(bits);
+        if (v + 1 < sweep.variables) {
+          spins_[static_cast<std::size_t>(v + 1) * Words + w] = bits >> 32;
+        }
+      }
+    }
+    for (int a = 0; a < sweep.clauses; ++a) {
+      std::fill_n(clause(a), Words, sweep.parity[a] ? ~0u : 0u);
+      for (auto i = sweep.offsets[a]; i < sweep.offsets[a + 1]; ++i) {
+        for (int w = 0; w < Words; ++w) clause(a)[w] ^= spin(sweep.members[i])[w];
+      }
+    }
+  }
+
+  std::uint32_t* clause(int a) { return state_ + static_cast<std::size_t>(a) * Words; }
+  std::uint32_t* spin(int v) { return spins_.data() + static_cast<std::size_t>(v) * Words; }
+
+  // Sweep number `number`, counted from 0.
+  void step(std::uint64_t number) {
+    const std::uint64_t words = sweep_.coin_words();
+    for (std::uint64_t j = 0; j < words; ++j) {
+      const std::uint64_t random = coins_.at(number * words + j);
+      for (int i = 0; i < 8; ++i) coin_bytes_[8 * j + i] = random >> 8 * i & 0xff;
+    }
+    if (sweep_.majority && !track_) {
+      step_of_three();
+    } else {
+      for (int u = 0; u < sweep_.updates(); ++u) step_of_any(u);
+    }
+  }
+
+  // Clones without a violated clause, one bit each.
+  void solved(std::uint32_t* words) {
+    for (int w = 0; w < Words; w += kStep) {
+      Word either{};
+      for (int a = 0; a < sweep_.clauses; ++a) either |= load<Word>(clause(a) + w);
+      store(words + w, static_cast<Word>(~either));
+    }
+  }
+
+  // The clones with the fewest violated clauses: that number, and the lowest such clone.
+  std::pair<std::uint32_t, std::uint32_t> least() {
+    std::pair<std::uint32_t, std::uint32_t> best{~0u, 0};
+    std::vector<Word> digits(std::bit_width(static_cast<unsigned>(sweep_.clauses)) + 1);
+    for (int w = 0; w < Words; w += kStep) {
+      std::fill(digits.begin(), digits.end(), Word{});
+      for (int a = 0; a < sweep_.clauses; ++a) add(digits.data(), load<Word>(clause(a) + w));
+      std::vector<std::uint32_t> words(digits.size() * kStep);
+      for (std::size_t p = 0; p < digits.size(); ++p) store(words.data() + p * kStep, digits[p]);
+      for (int lane = 0; lane < kStep; ++lane) {
+        std::uint32_t holders = ~0u, count = 0;
+        for (auto p = digits.size(); p-- > 0;) {
+          const std::uint32_t without = holders & ~words[p * kStep + lane];
+          count += without ? 0 : 1u << p;
+          holders = without ? without : holders;
+        }
+        const std::uint32_t first = (w + lane) * 32 + std::countr_zero(holders);
+        best = std::min(best, {count, first});
+      }
+    }
+    return best;
+  }
+
+ private:
+  // Bit-sliced increment; the caller has digits enough.
+  static void add(Word* digits, Word bits) {
+    for (int p = 0; p < 2; ++p) {
+      const Word carry = digits[p] & bits;
+      digits[p] ^= bits;
+      bits = carry;
+    }
+    Word* digit = digits + 2;
+    while (any(bits)) {
+      const Word carry = *digit & bits;
+      *digit++ ^= bits;
+      bits = carry;
+    }
+  }
+
+  static bool any(Word bits) {
+    if constexpr (sizeof(Word) == sizeof(std::uint32_t)) {
+      return bits != 0;
+    } else {
+      std::uint64_t some = 0;
+      for (std::size_t i = 0; i < sizeof(Word) / 8; ++i) some |= bits[i];
+      return some != 0;
+    }
+  }
+
+  void step_of_three() {
+    const int updates = sweep_.updates();
+    const std::int32_t* touched = sweep_.touched.data();
+    const auto threshold = static_cast<std::uint8_t>(sweep_.threshold);
+    Word carried[kVectors] = {};
+    std::uint32_t* last = nullptr;
+    for (int u = 0; u < updates; ++u, touched += 3) {
+      std::uint32_t* const a = clause(touched[0]);
+      std::uint32_t* const b = clause(touched[1]);
+      std::uint32_t* const c = clause(touched[2]);
+      if (!sweep_.chained[u]) {
+        for (int i = 0; i < kVectors; ++i) {
+          if (last) store(last + i * kStep, carried[i]);
+          carried[i] = load<Word>(a + i * kStep);
+        }
+      }
+      last = c;
+      const Word coin = spread<Word>(-static_cast<std::uint64_t>(coin_bytes_[u] < threshold));
+      for (int i = 0; i < kVectors; ++i) {
+        const Word y = load<Word>(b + i * kStep), z = load<Word>(c + i * kStep);
+        const Word flip = flips_of_three<Word>(carried[i], y, z, coin);
+        store(a + i * kStep, static_cast<Word>(carried[i] ^ flip));
+        store(b + i * kStep, static_cast<Word>(y ^ flip));
+        carried[i] = z ^ flip;
+      }
+    }
+    for (int i = 0; last && i < kVectors; ++i) store(last + i * kStep, carried[i]);
+  }
+
+  void step_of_any(int u) {
+    const std::int32_t* const touched = sweep_.touched.data() + sweep_.starts[u];
+    const int degree = sweep_.starts[u + 1] - sweep_.starts[u];
+    const auto& accepted = sweep_.ranges[sweep_.table_of[degree] * 256 + coin_bytes_[u]];
+    if (accepted.empty()) return;
+    const int digits = std::bit_width(static_cast<unsigned>(degree));
+    for (int w = 0; w < Words; w += kStep) {
+      Word count[9] = {};
+      for (int i = 0; i < degree; ++i) {
+        Word bits = load<Word>(clause(touched[i]) + w);
+        for (int p = 0; p < digits; ++p) {
+          const Word carry = count[p] & bits;
+          count[p] ^= bits;
+          bits = carry;
+        }
+      }
+      Word flip{};
+      for (const Range& range : accepted) {
+        flip |= reaches(count, digits, range.first) & ~reaches(count, digits, range.last);
+      }
+      for (int i = 0; i < degree; ++i) {
+        std::uint32_t* const word = clause(touched[i]) + w;
+        store(word, static_cast<Word>(load<Word>(word) ^ flip));
+      }
+      if (track_) {
+        std::uint32_t* const word = spin(sweep_.order[u]) + w;
+        store(word, static_cast<Word>(load<Word>(word) ^ flip));
+      }
+    }
+  }
+
+  // Where the number with these binary digits is `least` or more.
+  static Word reaches(const Word* count, int digits, int least) {
+    if (least >= 1 << digits) return Word{};
+    Word above = ~Word{};
+    for (int p = 0; p < digits; ++p) above = least >> p & 1 ? count[p] & above : count[p] | above;
+    return above;
+  }
+
+  const Sweep& sweep_;
+  RandomStream coins_;
+  std::vector<std::uint32_t> storage_;
+  std::vector<std::uint32_t> spins_;
+  std::vector<std::uint8_t> coin_bytes_;
+  std::uint32_t* state_;
+  bool track_;
+};
+
+}  // namespace hardscape::xorsat

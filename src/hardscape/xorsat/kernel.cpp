@@ -1,0 +1,207 @@
+// The quasi-greedy dynamics as Python sees it.
+#include <nanobind/stl/pair.h>
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "native/arrays.hpp"
+#include "xorsat/dynamics.hpp"
+
+namespace hardscape::xorsat {
+namespace {
+
+constexpr int kWords = kGroup / 32;
+
+template <class T>
+std::vector<T> copied(const Vector<T>& array) {
+  return {array.data(), array.data() + array.shape(0)};
+}
+
+// The maximal runs of numbers k whose probability lies above the coin.
+std::vector<Range> accepted(const std::uint16_t* table, int degree, int coin) {
+  std::vector<Range> ranges;
+  for (int k = 0; k <= degree; ++k) {
+    if (coin >= table[k]) continue;
+    if (ranges.empty() || ranges.back().last != k) ranges.push_back({k, k});
+    ranges.back().last = k + 1;
+  }
+  // Numbers above the degree do not occur, so the last range need not end.
+  if (!ranges.empty() && ranges.back().last > degree) ranges.back().last = 1 << 30;
+  return ranges;
+}
+
+class QuasiGreedy {
+ public:
+  // `tables`: for each degree of `degrees` its flip probabilities, one after the other.
+  QuasiGreedy(int variables, Vector<std::int64_t> offsets, Vector<std::int32_t> members,
+              Vector<std::uint8_t> parity, Vector<std::int32_t> order, Vector<std::int32_t> starts,
+              Vector<std::int32_t> touched, Vector<std::uint8_t> chained,
+              Vector<std::int32_t> degrees, Vector<std::uint16_t> tables, bool majority) {
+    sweep_.variables = variables;
+    sweep_.clauses = static_cast<int>(parity.shape(0));
+    sweep_.offsets = copied(offsets);
+    sweep_.members = copied(members);
+    sweep_.parity = copied(parity);
+    sweep_.order = copied(order);
+    sweep_.starts = copied(starts);
+    sweep_.touched = copied(touched);
+    sweep_.chained = copied(chained);
+    sweep_.majority = majority;
+    const std::uint16_t* table = tables.data();
+    for (std::size_t row = 0; row < degrees.shape(0); ++row) {
+      const int degree = degrees.data()[row];
+      sweep_.table_of.resize(std::max<std::size_t>(sweep_.table_of.size(), degree + 1));
+      sweep_.table_of[degree] = static_cast<std::uint16_t>(row);
+      for (int coin = 0; coin < 256; ++coin) {
+        sweep_.ranges.push_back(accepted(table, degree, coin));
+      }
+      if (majority) sweep_.threshold = table[1];
+      table += degree + 1;
+    }
+  }
+
+  // Runs `groups` groups of clones for `sweeps` sweeps or until one reaches `target`.
+  nb::object run(std::uint64_t seed, std::uint64_t first_group, std::uint64_t groups,
+                 std::uint32_t sweeps, std::uint32_t look, std::uint32_t target, bool exact,
+                 Vector<std::uint8_t> stop) const {
+    Finding best;
+    std::uint64_t done = 0;
+    bool complete = true;
+    {
+      nb::gil_scoped_release release;
+      for (std::uint64_t g = 0; g < groups && complete; ++g) {
+        complete = run_group(seed, first_group + g, g, sweeps, look, target, exact, stop.data(),
+                             best, done);
+      }
+    }
+    return nb::make_tuple(best.worth, best.sweep, best.clone, done, complete);
+  }
+
+  // The first sweep above `after` (from 0 on if that is 0), up to `until`, after which a clone of a
+  // word of 32 is solved: the sweep and the lowest such clone of the word; (until, 32) if there is
+  // none.
+  std::pair<std::uint32_t, int> first_solved(std::uint64_t seed, std::uint64_t word,
+                                             std::uint32_t after, std::uint32_t until) const {
+    nb::gil_scoped_release release;
+    return replay(seed, word, after, until);
+  }
+
+  // Spins of one clone after `sweeps` sweeps.
+  nb::object spins(std::uint64_t seed, std::uint64_t clone, std::uint32_t sweeps) const {
+    std::vector<std::uint8_t> result(sweep_.variables);
+    {
+      nb::gil_scoped_release release;
+      Clones<std::uint32_t, 1> clones(sweep_, seed, clone / 32, true);
+      for (std::uint32_t t = 0; t < sweeps; ++t) clones.step(t);
+      for (int v = 0; v < sweep_.variables; ++v) result[v] = *clones.spin(v) >> clone % 32 & 1;
+    }
+    const std::size_t count = result.size();
+    return nb::cast(to_numpy(std::move(result), {count}));
+  }
+
+  // Words of all clauses of one group after `sweeps` sweeps, 32 for each clause.
+  nb::object states(std::uint64_t seed, std::uint64_t group, std::uint32_t sweeps) const {
+    std::vector<std::uint32_t> result(static_cast<std::size_t>(sweep_.clauses) * kWords);
+    {
+      nb::gil_scoped_release release;
+      Clones<Wide, kWords> clones(sweep_, seed, group * kWords);
+      for (std::uint32_t t = 0; t < sweeps; ++t) clones.step(t);
+      if (sweep_.clauses) std::copy_n(clones.clause(0), result.size(), result.begin());
+    }
+    const std::size_t rows = sweep_.clauses, columns = kWords;
+    return nb::cast(to_numpy(std::move(result), {rows, columns}));
+  }
+
+ private:
+  std::pair<std::uint32_t, int> replay(std::uint64_t seed, std::uint64_t word, std::uint32_t after,
+                                       std::uint32_t until) const {
+    Clones<std::uint32_t, 1> clones(sweep_, seed, word);
+    for (std::uint32_t t = 0;; clones.step(t++)) {
+      // The initial spins count as sweep 0.
+      if (t > after || after == 0) {
+        std::uint32_t solved = 0;
+        clones.solved(&solved);
+        if (solved) return {t, std::countr_zero(solved)};
+      }
+      if (t == until) return {until, 32};
+    }
+  }
+
+  // One group; false if it was stopped. `best` is what the groups before it found.
+  bool run_group(std::uint64_t seed, std::uint64_t group, std::uint64_t index, std::uint32_t sweeps,
+                 std::uint32_t look, std::uint32_t target, bool exact, const std::uint8_t* stop,
+                 Finding& best, std::uint64_t& done) const {
+    Clones<Wide, kWords> clones(sweep_, seed, group * kWords);
+    const std::uint64_t first_clone = index * kGroup;
+    for (std::uint32_t t = 0; t < sweeps;) {
+      // Once the target is reached, only an earlier sweep (or an equal one, looked up below)
+      // counts.
+      if (best.worth <= target && t >= best.sweep) return true;
+      if (const_cast<const volatile std::uint8_t*>(stop)[0]) {
+        best = std::min(best, least(clones, target, t, first_clone));
+        return false;
+      }
+      const std::uint32_t until = std::min(sweeps, t + look), from = t;
+      for (; t < until; ++t) clones.step(t);
+      done += until - from;
+      if (exact) {
+        std::uint32_t solved[kWords];
+        clones.solved(solved);
+        if (search(seed, group, first_clone, from, until, solved, best)) return true;
+        if (t < sweeps) continue;
+      }
+      best = std::min(best, least(clones, target, t, first_clone));
+    }
+    return true;
+  }
+
+  static Finding least(Clones<Wide, kWords>& clones, std::uint32_t target, std::uint32_t sweep,
+                       std::uint64_t first_clone) {
+    const auto [violated, clone] = clones.least();
+    return {std::max(violated, target), sweep, first_clone + clone};
+  }
+
+  // Replays the words that hold a solution from their start, to learn when it came.
+  bool search(std::uint64_t seed, std::uint64_t group, std::uint64_t first_clone,
+              std::uint32_t after, std::uint32_t until, const std::uint32_t* solved,
+              Finding& best) const {
+    bool found = false;
+    for (int w = 0; w < kWords; ++w) {
+      if (!solved[w]) continue;
+      found = true;
+      const auto [sweep, bit] = replay(seed, group * kWords + w, after, until);
+      best = std::min(best, Finding{0, sweep, first_clone + 32 * w + bit});
+    }
+    return found;
+  }
+
+  Sweep sweep_;
+};
+
+}  // namespace
+
+void bind_kernel(nb::module_& module) {
+  nb::class_<QuasiGreedy>(module, "XorsatQuasiGreedy")
+      .def(nb::init<int, Vector<std::int64_t>, Vector<std::int32_t>, Vector<std::uint8_t>,
+                    Vector<std::int32_t>, Vector<std::int32_t>, Vector<std::int32_t>,
+                    Vector<std::uint8_t>, Vector<std::int32_t>, Vector<std::uint16_t>, bool>(),
+           nb::arg("variables"), nb::arg("offsets"), nb::arg("members"), nb::arg("parity"),
+           nb::arg("order"), nb::arg("starts"), nb::arg("touched"), nb::arg("chained"),
+           nb::arg("degrees"), nb::arg("tables"), nb::arg("majority"))
+      .def("run", &QuasiGreedy::run, nb::arg("seed"), nb::arg("first_group"), nb::arg("groups"),
+           nb::arg("sweeps"), nb::arg("look"), nb::arg("target"), nb::arg("exact"), nb::arg("stop"),
+           "Run groups of 1024 clones: (violated, sweep, clone, sweeps of groups, complete).")
+      .def("first_solved", &QuasiGreedy::first_solved, nb::arg("seed"), nb::arg("word"),
+           nb::arg("after"), nb::arg("until"),
+           "First sweep at which a clone of a word is solved, and the lowest such clone.")
+      .def("spins", &QuasiGreedy::spins, nb::arg("seed"), nb::arg("clone"), nb::arg("sweeps"),
+           "Variables of one clone after a number of sweeps.")
+      .def("states", &QuasiGreedy::states, nb::arg("seed"), nb::arg("group"), nb::arg("sweeps"),
+           "Words of all clauses of one group after a number of sweeps.");
+}
+
+}  // namespace hardscape::xorsat

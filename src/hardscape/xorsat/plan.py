@@ -1,0 +1,252 @@
+"""In which order the quasi-greedy dynamics visits the variables, and how likely each one flips."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hardscape import native
+from hardscape.errors import InputError
+from hardscape.xorsat.system import XorSystem
+
+__all__ = ["MAX_DEGREE", "RUN_W1", "Plan", "default_table", "flip_table"]
+
+#: Best flip probability of a variable in one violated clause of three (arXiv:2102.09510, Fig. 1).
+RUN_W1 = 0.055
+#: Most clauses of one variable.
+MAX_DEGREE = 255
+#: Coins are bytes: a probability is a number of 256ths.
+_CERTAIN = 256
+#: Variables compared where the walk begins anew; all of them would take time N^2.
+_LOOK_AT = 64
+
+
+def default_table(degree: int, w1: float = RUN_W1) -> NDArray[np.uint16]:
+    r"""Flip probabilities of a variable of `degree` clauses, in 256ths.
+
+    Those of the Metropolis rule at the temperature :math:`T = -2 / \ln w_1`, where a flip that raises
+    the number of violated clauses by :math:`d - 2k` is accepted with probability
+    :math:`w_1^{d - 2k}`, but :math:`w_0 = 0`, so that a solution stays; and no other entry is below
+    1/256, so that nothing else does.
+    """
+    table = np.zeros(degree + 1, dtype=np.uint16)
+    for k in range(1, degree + 1):
+        rise = degree - 2 * k
+        table[k] = _CERTAIN if rise <= 0 else max(1, round(_CERTAIN * w1**rise))
+    return table
+
+
+def flip_table(w: ArrayLike | None, degree: int) -> NDArray[np.uint16]:
+    """Turn what a user gives as `w` into 256ths for variables of `degree` clauses.
+
+    Parameters
+    ----------
+    w : None, float, or sequence of float
+        None: the default. A number: w1, the probability at one violated clause of three, and the
+        others as in :func:`default_table`. A sequence: w_k for k = 0, 1, ..., its last entry again
+        for all larger k.
+
+    Raises
+    ------
+    InputError
+        If a probability is not within 0 to 1, or the sequence is empty.
+    """
+    if w is None:
+        return default_table(degree)
+    values = np.asarray(w, dtype=np.float64)
+    if values.ndim > 1 or not values.size:
+        raise InputError(
+            f"w has shape {values.shape}; a number or a sequence w_0, w_1, ... is accepted"
+        )
+    for value in values.flat:
+        if not 0 <= value <= 1:
+            raise InputError(f"w holds {value}; probabilities from 0 to 1 are accepted")
+    if not values.ndim:
+        return default_table(degree, float(values))
+    chosen = values[np.minimum(np.arange(degree + 1), len(values) - 1)]
+    return np.rint(chosen * _CERTAIN).astype(np.uint16)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The sweep over one system: a pure function of system and flip probabilities.
+
+    Attributes
+    ----------
+    system : XorSystem
+    order : int32, shape (U,)
+        Variables in the order of their updates; those in no clause are left out.
+    starts : int32, shape (U + 1,)
+    touched : int32
+        Update u reads and flips the clauses ``touched[starts[u]:starts[u + 1]]``. Where update u
+        shares a clause with the one before, it comes first in u and last in u - 1: the word of that
+        clause need not leave its register. Update u of such a pair is `chained`.
+    chained : bool, shape (U,)
+    tables : dict of int to uint16, shape (degree + 1,)
+        Flip probabilities in 256ths by number of violated clauses, for each degree that occurs.
+    """
+
+    system: XorSystem
+    order: NDArray[np.int32]
+    starts: NDArray[np.int32]
+    touched: NDArray[np.int32]
+    chained: NDArray[np.bool_]
+    tables: dict[int, NDArray[np.uint16]]
+
+    @classmethod
+    def build(cls, system: XorSystem, w: ArrayLike | None = None) -> Plan:
+        """Order the updates and look up their probabilities.
+
+        Raises
+        ------
+        InputError
+            If a variable is in more than 255 clauses, or `w` is not understood.
+        """
+        clauses = _clauses_of_variables(system)
+        degrees = sorted({len(found) for found in clauses if found})
+        if degrees and degrees[-1] > MAX_DEGREE:
+            variable = max(range(len(clauses)), key=lambda v: len(clauses[v]))
+            raise InputError(
+                f"variable {variable} is in {degrees[-1]} clauses; {MAX_DEGREE} at most are accepted"
+            )
+        tables = {degree: flip_table(w, degree) for degree in degrees or [3]}
+        order, entered = _order(system, clauses)
+        touched = _arranged(clauses, order, entered)
+        sizes = [len(found) for found in touched]
+        return cls(
+            system,
+            np.array(order, dtype=np.int32),
+            np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int32),
+            np.array([a for found in touched for a in found], dtype=np.int32),
+            np.array([a >= 0 for a in entered], dtype=np.bool_),
+            {degree: tables[degree] for degree in degrees},
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = (self.order, self.starts, self.touched, self.chained, self.tables)
+        return Plan, (self.system, *values)
+
+    @cached_property
+    def kernel(self) -> Any:
+        """The compiled dynamics on the CPU."""
+        system = self.system
+        degrees = sorted(self.tables)
+        tables = [self.tables[degree] for degree in degrees]
+        return native.core().XorsatQuasiGreedy(
+            system.num_variables,
+            system.offsets,
+            system.variables,
+            system.parity,
+            self.order,
+            self.starts,
+            self.touched,
+            self.chained.astype(np.uint8),
+            np.array(degrees, dtype=np.int32),
+            np.concatenate(tables) if tables else np.zeros(0, dtype=np.uint16),
+            self.majority,
+        )
+
+    @property
+    def updates(self) -> int:
+        """Updates of a sweep."""
+        return len(self.order)
+
+    def clauses(self, update: int) -> list[int]:
+        """Clauses of one update."""
+        return [int(a) for a in self.touched[self.starts[update] : self.starts[update + 1]]]
+
+    def table(self, update: int) -> NDArray[np.uint16]:
+        """Flip probabilities of one update, in 256ths."""
+        return self.tables[int(self.starts[update + 1] - self.starts[update])]
+
+    @property
+    def thresholds(self) -> tuple[int, ...]:
+        """All probabilities strictly between 0 and 1 that occur, in 256ths, ascending."""
+        found = {int(x) for table in self.tables.values() for x in table}
+        return tuple(sorted(found - {0, _CERTAIN}))
+
+    @property
+    def absorbing(self) -> bool:
+        """Whether a solution is never left: w_0 = 0."""
+        return all(table[0] == 0 for table in self.tables.values())
+
+    @cached_property
+    def majority(self) -> bool:
+        """Whether each update has three clauses, w_0 = 0, w_2 = w_3 = 1: what the fast paths do."""
+        return list(self.tables) == [3] and self.tables[3][[0, 2, 3]].tolist() == [0, 256, 256]
+
+    @cached_property
+    def digest(self) -> str:
+        """Hex digest of all that shapes the dynamics."""
+        digest = hashlib.sha256()
+        system = self.system
+        arrays: list[NDArray[Any]] = [system.offsets, system.variables, system.parity]
+        arrays += [self.order, self.touched, *(self.tables[d] for d in sorted(self.tables))]
+        for array in arrays:
+            digest.update(f"{array.dtype}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+
+def _clauses_of_variables(system: XorSystem) -> list[list[int]]:
+    found: list[list[int]] = [[] for _ in range(system.num_variables)]
+    for clause, members in enumerate(system.clauses()):
+        for variable in members:
+            found[variable].append(clause)
+    return found
+
+
+def _order(system: XorSystem, clauses: list[list[int]]) -> tuple[list[int], list[int]]:
+    """Walk from variable to variable through shared clauses, closing more than are opened.
+
+    Such a walk keeps the stretch of a sweep in which a clause is read and written short, and lets
+    one clause word pass from each update to the next. Returns the order and, for each update, the
+    clause through which it was entered, -1 where the walk began anew.
+    """
+    neighbours = system.clauses()
+    left = [len(found) for found in neighbours]
+    opened = [False] * len(left)
+    waiting = dict.fromkeys(v for v in range(len(clauses)) if clauses[v])
+    order: list[int] = []
+    entered: list[int] = []
+
+    def cost(variable: int) -> tuple[int, int]:
+        opens = sum(not opened[a] for a in clauses[variable])
+        closes = sum(left[a] == 1 for a in clauses[variable])
+        return opens - closes, variable
+
+    at, through = -1, -1
+    while waiting:
+        steps = [
+            (v, a)
+            for a in (clauses[at] if at >= 0 else ())
+            if a != through
+            for v in neighbours[a]
+            if v in waiting
+        ]
+        if steps:
+            at, through = min(steps, key=lambda step: (cost(step[0]), step[1]))
+        else:
+            at, through = min(islice(waiting, _LOOK_AT), key=cost), -1
+        del waiting[at]
+        order.append(at)
+        entered.append(through)
+        for a in clauses[at]:
+            opened[a] = True
+            left[a] -= 1
+    return order, entered
+
+
+def _arranged(clauses: list[list[int]], order: list[int], entered: list[int]) -> list[list[int]]:
+    """Clauses of each update: the one it was entered through first, that of the next one last."""
+    arranged = []
+    for first, last, variable in zip(entered, [*entered, -1][1:], order, strict=True):
+        between = [a for a in clauses[variable] if a not in (first, last)]
+        arranged.append([a for a in (first, *between, last) if a >= 0])
+    return arranged

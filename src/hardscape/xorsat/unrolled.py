@@ -1,0 +1,355 @@
+"""The sweep of one instance written out as CUDA source: each clause word a variable of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hardscape.xorsat.plan import Plan
+
+__all__ = ["Unrolled", "member"]
+
+#: Registers of a multiprocessor in 32-bit words, and the most that a thread may have.
+_REGISTERS, _MOST_REGISTERS = 65536, 255
+#: Registers of a thread besides clause words: coins, addresses, words on their way.
+_SPARE = 38
+#: Shared memory of a multiprocessor that blocks can use, in 32-bit words.
+_SHARED = 56 * 1024
+#: Warps of a multiprocessor, one block: at least two for each of its four schedulers.
+_LEAST_WARPS, _MOST_WARPS = 8, 32
+#: Updates whose coins one 64-bit random number holds.
+GROUP = 8
+#: Fewer updates skip the coins together where the code is short enough for the instruction cache.
+_SHORT = 160
+
+
+@dataclass(frozen=True)
+class Unrolled:
+    """Source of the kernel for one plan.
+
+    Attributes
+    ----------
+    plan : Plan
+    count : bool
+        Whether every look counts violated clauses; else only whether there are any.
+    """
+
+    plan: Plan
+    count: bool = False
+
+    @cached_property
+    def _constant(self) -> int:
+        """Violated clauses without variables; they have no word."""
+        system = self.plan.system
+        return int(system.parity[np.diff(system.offsets) == 0].sum())
+
+    @cached_property
+    def spans(self) -> dict[int, tuple[int, int]]:
+        """First and last group of updates in a sweep that touch each clause."""
+        spans: dict[int, tuple[int, int]] = {}
+        for update in range(self.plan.updates):
+            for a in self.plan.clauses(update):
+                first, _ = spans.get(a, (update // GROUP, 0))
+                spans[a] = first, update // GROUP
+        return spans
+
+    @cached_property
+    def kept(self) -> tuple[int, ...]:
+        """Clauses in shared memory outside their short span; the others stay in registers."""
+        excess = len(self.spans) + _SPARE - _MOST_REGISTERS
+        if excess <= 0:
+            return ()
+        by_span = sorted(self.spans, key=lambda a: (self.spans[a][1] - self.spans[a][0], a))
+        # What is open at a time takes registers again.
+        for size in range(excess, len(by_span) + 1):
+            chosen = by_span[:size]
+            if len(self.spans) - size + self._most_open(chosen) + _SPARE <= _MOST_REGISTERS:
+                return tuple(sorted(chosen))
+        return tuple(sorted(by_span))
+
+    def _most_open(self, chosen: list[int]) -> int:
+        groups = -(-self.plan.updates // GROUP)
+        change = np.zeros(groups + 2, dtype=np.int64)
+        for a in chosen:
+            first, last = self.spans[a]
+            change[max(first - 1, 0)] += 1
+            change[last + 1] -= 1
+        return int(np.cumsum(change).max())
+
+    @property
+    def together(self) -> int:
+        """Updates that skip the coins together where none is up."""
+        return 4 if self.plan.majority and self.plan.updates <= _SHORT else GROUP
+
+    @cached_property
+    def threads(self) -> int:
+        """Threads of a block, of which a multiprocessor holds one."""
+        held = len(self.spans) + _SPARE - len(self.kept)
+        registers = -(-min(held, _MOST_REGISTERS) // 8) * 8
+        warps = _REGISTERS // (32 * registers) // 4 * 4
+        return 32 * min(max(warps, _LEAST_WARPS), _MOST_WARPS)
+
+    @cached_property
+    def spins_shared(self) -> bool:
+        """Whether the spins of the initial state fit into shared memory."""
+        words = self.plan.system.num_variables + len(self.kept)
+        return words * self.threads <= _SHARED
+
+    @property
+    def shared_bytes(self) -> int:
+        """Dynamic shared memory of a block."""
+        spins = self.plan.system.num_variables if self.spins_shared else 0
+        return 4 * self.threads * (len(self.kept) + spins)
+
+    def headers(self) -> dict[str, str]:
+        """The generated files by name."""
+        return {
+            "instance.cuh": _text(self._instance()),
+            "declare.cuh": _text(self._declare()),
+            "begin.cuh": _text(self._begin()),
+            "load.cuh": _text(
+                self._transfer("{word} = state[{a}ull * words + thread];", load=True)
+            ),
+            "store.cuh": _text(
+                self._transfer("state[{a}ull * words + thread] = {word};", load=False)
+            ),
+            "sweep.cuh": _text(self._sweep()),
+            "either.cuh": _text(self._either()),
+            "count.cuh": _text(self._count()),
+        }
+
+    def _instance(self) -> Iterator[str]:
+        spins = self.plan.system.num_variables if self.spins_shared else 0
+        yield "#pragma once"
+        for kind, name, value in (
+            ("unsigned", "kVariables", self.plan.system.num_variables),
+            ("unsigned", "kThreads", self.threads),
+            ("unsigned", "kCoinWords", coin_words(self.plan)),
+            ("unsigned", "kKeptFrom", spins * self.threads),
+            ("bool", "kSpinsShared", int(self.spins_shared)),
+            ("bool", "kCount", int(self.count)),
+        ):
+            yield f"constexpr {kind} {name} = {value};"
+
+    def _declare(self) -> Iterator[str]:
+        for a in self.spans:
+            if a not in self.kept:
+                yield f"uint32_t c{a};"
+
+    def _slot(self, clause: int) -> str:
+        return f"kept[{self.kept.index(clause)} * kThreads]"
+
+    def _begin(self) -> Iterator[str]:
+        system = self.plan.system
+        for a in self.spans:
+            members = system.variables[system.offsets[a] : system.offsets[a + 1]]
+            sides = "~0u" if system.parity[a] else "0u"
+            value = " ^ ".join([sides, *(f"spin[{v} * stride]" for v in members)])
+            yield f"{self._slot(a) if a in self.kept else f'c{a}'} = {value};"
+
+    def _transfer(self, form: str, *, load: bool) -> Iterator[str]:
+        for a in self.spans:
+            word = self._slot(a) if a in self.kept else f"c{a}"
+            yield form.format(a=a, word=word)
+
+    def _sweep(self) -> Iterator[str]:
+        plan, kept = self.plan, set(self.kept)
+        groups = [
+            range(start, min(start + GROUP, plan.updates))
+            for start in range(0, plan.updates, GROUP)
+        ]
+        # The warps of a multiprocessor go side by side, for they share its instruction cache.
+        yield "__syncthreads();"
+        for wave in range(-(-len(groups) // 32)):
+            yield from self._coins(wave)
+        for a in sorted(kept):
+            if self.spans[a][0] == 0:
+                yield f"uint32_t c{a} = {self._slot(a)};"
+        for number, updates in enumerate(groups):
+            for a in sorted(kept):
+                if self.spans[a][0] == number + 1:
+                    yield f"uint32_t c{a} = {self._slot(a)};"
+            yield from self._group(number, updates)
+            for a in sorted(kept):
+                if self.spans[a][1] == number:
+                    yield f"{self._slot(a)} = c{a};"
+
+    def _coins(self, wave: int) -> Iterator[str]:
+        """Draw the coins of up to 256 updates: lane l holds those of updates 8 l to 8 l + 7.
+
+        Byte j of low and high tells whether coin 8 l + j lies below a threshold, and bit l of a vote
+        whether it does for lane l. The fast path goes by the votes of all bytes, one threshold
+        there; otherwise `any` tells which lanes to ask.
+        """
+        thresholds = self.plan.thresholds
+        if not thresholds:
+            return
+        yield f"const uint64_t random{wave} = coins.at(at + {32 * wave});"
+        for level, threshold in enumerate(thresholds):
+            for half, shift in (("low", 0), ("high", 32)):
+                bits = f"static_cast<uint32_t>(random{wave} >> {shift})"
+                yield f"const uint32_t {half}{wave}_{level} = below({bits}, {threshold});"
+        if not self.plan.majority:
+            top = len(thresholds) - 1
+            some = f"(low{wave}_{top} | high{wave}_{top}) != 0"
+            yield f"const uint32_t any{wave}_0 = __ballot_sync(~0u, {some});"
+            return
+        for j in range(GROUP):
+            bits = f"{'low' if j < 4 else 'high'}{wave}_0 & {1 << 8 * (j % 4)}u"
+            yield f"const uint32_t vote{wave}_{j} = __ballot_sync(~0u, ({bits}) != 0);"
+        for first in range(0, GROUP, self.together):
+            votes = " | ".join(f"vote{wave}_{j}" for j in range(first, first + self.together))
+            yield f"const uint32_t any{wave}_{first // self.together} = {votes};"
+
+    def _group(self, number: int, updates: range) -> Iterator[str]:
+        """Eight updates, in parts that skip the coins together where none is up."""
+        wave, lane = divmod(number, 32)
+        if not self.plan.thresholds:
+            yield from (self._update(update, {}) for update in updates)
+            return
+        for start in range(0, len(updates), self.together):
+            part = updates[start : start + self.together]
+            yield f"if (!(any{wave}_{start // self.together} & {1 << lane}u)) {{"
+            yield from (self._update(update, {}) for update in part)
+            yield "} else {"
+            if self.plan.majority:
+                for update in part:
+                    words = ", ".join(f"c{a}" for a in self.plan.clauses(update))
+                    vote = f"vote{wave}_{update % GROUP} & {1 << lane}u"
+                    yield f"if ({vote}) flip_any({words}); else flip_most({words});"
+            else:
+                yield from self._asked(wave, lane, part)
+            yield "}"
+
+    def _asked(self, wave: int, lane: int, updates: range) -> Iterator[str]:
+        """Updates whose coins come from their lane."""
+        thresholds = self.plan.thresholds
+        for level in range(len(thresholds)):
+            for half in ("low", "high"):
+                own = f"{half}{wave}_{level}"
+                yield f"const uint32_t {half}{level} = __shfl_sync(~0u, {own}, {lane});"
+        for j, update in enumerate(updates):
+            half = "low" if j < 4 else "high"
+            coins = {
+                threshold: f"coin_word({half}{level}, {j % 4})"
+                for level, threshold in enumerate(thresholds)
+            }
+            yield self._update(update, coins)
+
+    def _update(self, update: int, coins: dict[int, str]) -> str:
+        plan = self.plan
+        words = [f"c{a}" for a in plan.clauses(update)]
+        if plan.majority:
+            return f"flip_most({', '.join(words)});"
+        table = [int(x) for x in plan.table(update)]
+        lines, planes = _planes(words)
+        terms = [member({k for k, x in enumerate(table) if x == 256}, len(words), planes)]
+        for threshold, coin in coins.items():
+            chosen = {k for k, x in enumerate(table) if x == threshold}
+            if chosen:
+                terms.append(f"({coin} & {member(chosen, len(words), planes)})")
+        flips = " ".join(f"{word} ^= flip;" for word in words)
+        return f"{{ {lines} const uint32_t flip = {' | '.join(terms)}; {flips} }}"
+
+    def _word(self, clause: int) -> str:
+        return self._slot(clause) if clause in self.kept else f"c{clause}"
+
+    def _either(self) -> Iterator[str]:
+        yield f"uint32_t either = {'~0u' if self._constant else '0u'};"
+        for a in self.spans:
+            yield f"either |= {self._word(a)};"
+        yield "holders = ~either;"
+
+    def _count(self) -> Iterator[str]:
+        """Add up the clause words bit by bit, then find the least sum among the 32 clones."""
+        levels: list[list[str]] = [[]]
+        names = 0
+        for a in self.spans:
+            yield f"uint32_t s{names} = {self._word(a)};"
+            levels[0].append(f"s{names}")
+            names += 1
+            level = 0
+            while len(levels[level]) == 3:
+                x, y, z = levels[level]
+                yield f"uint32_t s{names}; add3({x}, {y}, {z}, s{names});"
+                levels[level] = [x]
+                if level + 1 == len(levels):
+                    levels.append([])
+                levels[level + 1].append(f"s{names}")
+                names += 1
+                level += 1
+        level = 0
+        while level < len(levels):
+            if len(levels[level]) > 1:
+                operands = ", ".join(levels[level])
+                yield f"uint32_t s{names}; add{len(levels[level])}({operands}, s{names});"
+                if level + 1 == len(levels):
+                    levels.append([])
+                levels[level + 1].append(f"s{names}")
+                del levels[level][1:]
+                names += 1
+            level += 1
+        yield f"holders = ~0u; least = {self._constant};"
+        for level in reversed(range(len(levels))):
+            if levels[level]:
+                yield f"least_bit({levels[level][0]}, {1 << level}, holders, least);"
+
+
+def coin_words(plan: Plan) -> int:
+    """64-bit random numbers that hold the coins of one sweep."""
+    return -(-plan.updates // GROUP)
+
+
+def _planes(words: list[str]) -> tuple[str, list[str]]:
+    """Statements that count set bits of `words` bit by bit, and the names of the count's digits."""
+    lines: list[str] = []
+    digits: list[list[str]] = [list(words)]
+    planes = []
+    names = 0
+    level = 0
+    while level < len(digits):
+        queue = digits[level]
+        while len(queue) > 1:
+            x, y, *rest = queue
+            if rest:
+                z = rest.pop(0)
+                total, carry = f"{x} ^ {y} ^ {z}", f"majority({x}, {y}, {z})"
+            else:
+                total, carry = f"{x} ^ {y}", f"{x} & {y}"
+            lines.append(f"const uint32_t t{names} = {total}, t{names + 1} = {carry};")
+            if level + 1 == len(digits):
+                digits.append([])
+            digits[level + 1].append(f"t{names + 1}")
+            queue = [*rest, f"t{names}"]
+            names += 2
+        planes.append(queue[0])
+        level += 1
+    return " ".join(lines), planes
+
+
+def member(chosen: set[int], most: int, planes: list[str]) -> str:
+    """Expression that is 1 where the number with binary digits `planes`, at most `most`, is chosen."""
+
+    def decide(level: int, low: int) -> str:
+        reachable = [k for k in range(low, low + (1 << level)) if k <= most]
+        inside = [k in chosen for k in reachable]
+        if not any(inside):
+            return "0u"
+        if all(inside):
+            return "~0u"
+        half = 1 << (level - 1)
+        if low + half > most:
+            return decide(level - 1, low)
+        bit, zero, one = planes[level - 1], decide(level - 1, low), decide(level - 1, low + half)
+        if one == zero:
+            return one
+        return f"(({bit} & {one}) | (~{bit} & {zero}))"
+
+    return decide(len(planes), 0)
+
+
+def _text(lines: Iterator[str]) -> str:
+    return "\n".join(lines) + "\n"

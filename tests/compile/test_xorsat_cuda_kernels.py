@@ -1,0 +1,47 @@
+"""The quasi-greedy kernel of every kind of instance compiles, without a GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from hardscape.engine import jit
+from hardscape.xorsat import random_regular
+from hardscape.xorsat.cuda import CudaClones
+from hardscape.xorsat.plan import Plan
+from hardscape.xorsat.unrolled import member
+from helpers.xorsat_systems import PLANNED
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("kind", PLANNED)
+def test_kernel(kind, exact):
+    kernel = CudaClones.build(Plan.build(*PLANNED[kind]), exact=exact).kernel
+    assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_100"])
+def test_architectures(arch):
+    kernel = CudaClones.build(Plan.build(random_regular(40, seed=1)), exact=True).kernel
+    assert jit.compile(kernel, arch).startswith(b"\x7fELF")
+
+
+def test_words_that_do_not_fit_into_registers_are_kept_in_shared_memory():
+    small, large = (
+        CudaClones.build(Plan.build(random_regular(n, seed=1)), exact=True).unrolled
+        for n in (64, 256)
+    )
+    assert not small.kept
+    assert small.spins_shared
+    assert 0 < len(large.kept) < 80
+    assert large.shared_bytes <= 227 * 1024
+
+
+@pytest.mark.parametrize("most", range(1, 9))
+def test_membership_expression(most):
+    digits = most.bit_length()
+    for pattern in range(1 << (most + 1)):
+        chosen = {k for k in range(most + 1) if pattern >> k & 1}
+        text = member(chosen, most, [f"p[{i}]" for i in range(digits)]).replace("u", "")
+        for k in range(most + 1):
+            p = [-(k >> i & 1) for i in range(digits)]
+            assert eval(text, {"p": p}) & 1 == (k in chosen)

@@ -1,0 +1,97 @@
+"""The quasi-greedy dynamics on CUDA against the CPU: the same words, the same answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hardscape.engine.cuda import cuda_device
+from hardscape.xorsat import quasi_greedy, random_regular, random_system
+from hardscape.xorsat.clones import QuasiGreedyWork
+from hardscape.xorsat.cuda import CudaClones, CudaRound
+from hardscape.xorsat.plan import Plan
+from helpers.xorsat_systems import PLANNED
+
+pytestmark = pytest.mark.gpu
+
+
+def words_on_cuda(plan, groups, sweeps, seed, pieces):
+    """Words of all clauses after `sweeps` sweeps, run in `pieces` launches."""
+    work = QuasiGreedyWork(plan, seed, groups, sweeps, 0, sweeps, False)
+    with cuda_device(0) as device:
+        search = CudaRound(CudaClones.build(plan, exact=True), work, 0, device)
+        step = -(-sweeps // pieces)
+        for first in range(0, sweeps, step):
+            search.start(first, min(step, sweeps - first), 1 << 30, last=False, keep=True)
+        device.synchronize()
+        return search.state.get()
+
+
+def assert_same_words(plan, groups, sweeps, pieces=1):
+    words = words_on_cuda(plan, groups, sweeps, 9, pieces)
+    has_word = np.diff(plan.system.offsets) > 0
+    for group in range(groups):
+        expected = plan.kernel.states(9, group, sweeps)[has_word]
+        assert (words[has_word, 32 * group : 32 * group + 32] == expected).all()
+
+
+@pytest.mark.parametrize("kind", [k for k in PLANNED if k != "nothing"])
+def test_words_equal_the_cpu(kind):
+    plan = Plan.build(*PLANNED[kind])
+    assert_same_words(plan, 3, 50)
+    assert_same_words(plan, 30, 33, pieces=4)
+
+
+@pytest.mark.parametrize("n", [40, 128, 200, 256, 320])
+def test_words_after_a_thousand_sweeps(n):
+    assert_same_words(Plan.build(random_regular(n, seed=n)), 14, 1000, pieces=2)
+
+
+def assert_same(a, b):
+    assert (a.violated, a.sweeps, a.improvements) == (b.violated, b.sweeps, b.improvements)
+    assert a.assignment.tolist() == b.assignment.tolist()
+
+
+@pytest.mark.parametrize("clones", [1024, 40000])
+def test_same_solution_as_the_cpu(clones):
+    for n, seed in ((16, 1), (40, 2), (80, 3)):
+        system = random_regular(n, seed=seed)
+        options = {"seed": seed, "clones": clones, "restart": 500}
+        cuda = quasi_greedy(system, device="cuda:0", **options)
+        assert cuda.violated == 0
+        assert_same(cuda, quasi_greedy(system, device="cpu", **options))
+
+
+def test_many_solutions_at_once():
+    for n in (3, 6, 9):
+        system = random_regular(n, seed=1, full_rank=False)
+        options = {"seed": 1, "clones": 1 << 17}
+        assert_same(
+            quasi_greedy(system, device="cuda:0", **options),
+            quasi_greedy(system, device="cpu", **options),
+        )
+
+
+@pytest.mark.parametrize("anytime", [True, False])
+def test_fewest_violated_clauses(anytime):
+    system = random_system(60, 2.0, seed=1)
+    options = {"seed": 4, "clones": 8192, "restart": 300, "max_sweeps": 1000, "anytime": anytime}
+    assert_same(
+        quasi_greedy(system, device="cuda:0", **options),
+        quasi_greedy(system, device="cpu", **options),
+    )
+
+
+def test_target():
+    system = random_system(60, 2.0, seed=1)
+    options = {"seed": 4, "clones": 4096, "target": 16}
+    cuda = quasi_greedy(system, device="cuda:0", **options)
+    assert cuda.reached
+    assert_same(cuda, quasi_greedy(system, device="cpu", **options))
+
+
+def test_time_limit():
+    result = quasi_greedy(random_regular(320, seed=1), device="cuda:0", seed=1, time_limit=0.5)
+    assert result.stopped == "time_limit"
+    assert result.violated == random_regular(320, seed=1).violated(result.assignment)
+    assert result.seconds < 20

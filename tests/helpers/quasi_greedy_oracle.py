@@ -1,0 +1,70 @@
+"""The quasi-greedy dynamics of one clone at a time, in plain Python: what the kernels must equal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_MASK = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+_SPINS, _COINS = 0x7370696E73, 0x636F696E73
+
+
+def mix64(x):
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
+    return x ^ (x >> 31)
+
+
+def random_number(seed, stream, purpose, index):
+    state = 0
+    for part in (seed, stream, purpose):
+        state = mix64((state + part + _GOLDEN) & _MASK)
+    return mix64((state + (index + 1) * _GOLDEN) & _MASK)
+
+
+def initial_spins(num_variables, seed, clone):
+    """x of one clone: bit clone % 32 of a random word of 32 clones for each variable."""
+    spins = []
+    for v in range(num_variables):
+        pair = random_number(seed, clone // 32, _SPINS, v // 2)
+        spins.append(pair >> (32 * (v % 2) + clone % 32) & 1)
+    return np.array(spins, dtype=np.uint8)
+
+
+def coin(seed, clone, sweep, update, updates):
+    """A number from 0 to 255 that 1024 clones share."""
+    numbers = -(-updates // 8)
+    return (
+        random_number(seed, clone // 1024, _COINS, sweep * numbers + update // 8)
+        >> (8 * (update % 8))
+        & 255
+    )
+
+
+def trajectory(system, plan, seed, clone, sweeps):
+    """Yield the spins of one clone at the start and after each sweep."""
+    clauses = [list(members) for members in system.clauses()]
+    of_variable = [[] for _ in range(system.num_variables)]
+    for a, members in enumerate(clauses):
+        for v in members:
+            of_variable[v].append(a)
+    x = initial_spins(system.num_variables, seed, clone)
+    yield x.copy()
+    for sweep in range(sweeps):
+        for update, v in enumerate(plan.order):
+            violated = [(x[clauses[a]].sum() + system.parity[a]) % 2 for a in of_variable[v]]
+            w = plan.tables[len(of_variable[v])][int(sum(violated))]
+            if coin(seed, clone, sweep, update, len(plan.order)) < w:
+                x[v] ^= 1
+        yield x.copy()
+
+
+def violated(system, x):
+    """Clause bits of one assignment."""
+    return np.array(
+        [
+            (sum(int(x[v]) for v in members) + b) % 2
+            for members, b in zip(system.clauses(), system.parity, strict=True)
+        ],
+        dtype=np.uint8,
+    )

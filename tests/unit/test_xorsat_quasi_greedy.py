@@ -1,0 +1,201 @@
+"""The quasi-greedy search: the same words as a plain oracle, and answers that depend on nothing else."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+
+import numpy as np
+import pytest
+
+from hardscape.errors import InputError
+from hardscape.xorsat import XorSystem, quasi_greedy, random_regular, random_system
+from hardscape.xorsat.plan import Plan, default_table, flip_table
+from helpers.quasi_greedy_oracle import initial_spins, trajectory, violated
+from helpers.xorsat_oracle import all_assignments
+from helpers.xorsat_systems import PLANNED
+
+
+@pytest.fixture(params=PLANNED)
+def planned(request):
+    system, w = PLANNED[request.param]
+    return Plan.build(system, w)
+
+
+def test_words_equal_the_oracle(planned):
+    group, sweeps = 3, 12
+    words = planned.kernel.states(9, group, sweeps)
+    for clone in (0, 31, 32, 777, 1023):
+        number = group * 1024 + clone
+        *_, x = trajectory(planned.system, planned, 9, number, sweeps)
+        assert (words[:, clone // 32] >> clone % 32 & 1).tolist() == violated(
+            planned.system, x
+        ).tolist()
+        assert planned.kernel.spins(9, number, sweeps).tolist() == x.tolist()
+
+
+def test_initial_spins_are_random_bits():
+    system = random_regular(30, seed=1)
+    plan = Plan.build(system)
+    spins = np.array([plan.kernel.spins(1, clone, 0) for clone in range(2048)])
+    assert abs(spins.mean() - 0.5) < 0.01
+    assert (np.abs(spins.mean(0) - 0.5) < 0.06).all()
+    assert spins[77].tolist() == initial_spins(30, 1, 77).tolist()
+
+
+def test_every_variable_with_a_clause_is_visited_once(planned):
+    degrees = planned.system.degrees
+    assert sorted(planned.order.tolist()) == np.flatnonzero(degrees).tolist()
+    for update, variable in enumerate(planned.order):
+        held = [a for a, c in enumerate(planned.system.clauses()) if variable in c]
+        assert sorted(planned.clauses(update)) == held
+
+
+def test_chained_updates_share_a_clause(planned):
+    for update in np.flatnonzero(planned.chained):
+        assert planned.clauses(update)[0] == planned.clauses(update - 1)[-1]
+
+
+def test_solution_comes_at_the_sweep_reported():
+    system = random_regular(24, seed=3)
+    result = quasi_greedy(system, seed=5, device="cpu", restart=4000)
+    assert result.reached
+    assert result.violated == 0 == system.violated(result.assignment)
+    plan = Plan.build(system)
+    rounds, sweep = divmod(result.sweeps, result.restart)
+    solved = {}
+    for clone in range(1024):
+        last = plan.kernel.spins(5, rounds * 1024 + clone, sweep)
+        if not violated(system, last).any():
+            solved[clone] = last
+    first = min(solved)
+    assert solved[first].tolist() == result.assignment.tolist()
+    for clone in range(1024):
+        assert violated(system, plan.kernel.spins(5, rounds * 1024 + clone, sweep - 1)).any()
+
+
+@pytest.mark.parametrize("clones", [1024, 5000])
+def test_same_answer_for_any_number_of_threads(clones):
+    system = random_regular(60, seed=8)
+    results = [
+        quasi_greedy(system, seed=1, clones=clones, restart=200, device="cpu", threads=threads)
+        for threads in (1, 2, 7)
+    ]
+    assert {(r.sweeps, r.assignment.tobytes(), r.spin_updates) for r in results} == {
+        (results[0].sweeps, results[0].assignment.tobytes(), results[0].spin_updates)
+    }
+    assert results[0].clones == -(-clones // 1024) * 1024
+    assert results[0].reached
+
+
+def test_fewest_violated_clauses_of_an_unsatisfiable_system():
+    for seed in range(4):
+        system = random_system(14, 3.0, seed=seed)
+        best = int(system.violated(all_assignments(14)).min())
+        result = quasi_greedy(system, seed=seed, target=best, max_sweeps=20000, device="cpu")
+        assert result.reached
+        assert result.violated == best == system.violated(result.assignment)
+        counts = [count for count, _ in result.improvements]
+        assert counts == sorted(set(counts), reverse=True)
+        assert counts[-1] == best
+
+
+def test_without_success_the_best_is_reported():
+    system = random_system(16, 4.0, seed=3)
+    best = int(system.violated(all_assignments(16)).min())
+    assert best > 0
+    for anytime in (False, True):
+        result = quasi_greedy(
+            system, seed=1, max_sweeps=500, restart=200, anytime=anytime, device="cpu", threads=2
+        )
+        assert not result.reached
+        assert result.violated == system.violated(result.assignment) >= best
+        assert result.sweeps <= 500
+        assert result.spin_updates == 500 * 1024 * 16
+    assert result.violated == best
+
+
+def test_time_limit_holds():
+    system = random_system(40, 6.0, seed=3)
+    began = time.perf_counter()
+    result = quasi_greedy(system, seed=1, time_limit=0.2, device="cpu", threads=1)
+    assert time.perf_counter() - began < 2
+    assert result.stopped == "time_limit"
+    assert result.violated == system.violated(result.assignment)
+
+
+def test_resumes_from_a_checkpoint(tmp_path):
+    system = random_system(30, 4.0, seed=3)
+    options = {"seed": 1, "restart": 64, "device": "cpu", "threads": 1}
+    ledger = tmp_path / "job.ledger"
+    whole = quasi_greedy(system, max_sweeps=640, **options)
+    again = [quasi_greedy(system, max_sweeps=640, checkpoint=ledger, **options) for _ in range(2)]
+    for result in again:
+        assert result.assignment.tolist() == whole.assignment.tolist()
+        assert result.improvements == whole.improvements
+
+
+def test_constants_and_nothing():
+    nothing = quasi_greedy(XorSystem(0, [0], [], []), seed=1, device="cpu")
+    assert nothing.reached
+    assert nothing.assignment.shape == (0,)
+    false = quasi_greedy(
+        XorSystem(2, [0, 0, 2], [0, 1], [1, 0]), seed=1, max_sweeps=50, device="cpu"
+    )
+    assert false.violated == 1
+    assert not false.reached
+
+
+def test_result_as_json():
+    result = quasi_greedy(random_regular(20, seed=1), seed=1, device="cpu")
+    plain = json.loads(result.to_json())
+    assert [int(c) for c in plain["assignment"]] == result.assignment.tolist()
+    assert plain["violated"] == 0
+    assert plain["seed"] == 1
+
+
+def test_plan_pickles():
+    plan = Plan.build(random_regular(20, seed=1))
+    plan.kernel.states(1, 0, 1)
+    copy = pickle.loads(pickle.dumps(plan))
+    assert copy.digest == plan.digest
+    assert (copy.kernel.states(1, 0, 3) == plan.kernel.states(1, 0, 3)).all()
+
+
+def test_default_probabilities():
+    assert default_table(3).tolist() == [0, 14, 256, 256]
+    assert default_table(1).tolist() == [0, 256]
+    assert default_table(2).tolist() == [0, 256, 256]
+    assert default_table(5).tolist() == [0, 1, 14, 256, 256, 256]
+    assert flip_table([0, 0.5, 1], 4).tolist() == [0, 128, 256, 256, 256]
+    assert flip_table(0.25, 3).tolist() == [0, 64, 256, 256]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"w": 1.5},
+        {"w": [0, -0.1]},
+        {"w": []},
+        {"w": [[0, 1]]},
+        {"w": float("nan")},
+        {"clones": 0},
+        {"clones": 1 << 27},
+        {"target": -1},
+        {"restart": 0},
+        {"restart": 1 << 22},
+        {"max_sweeps": 0},
+        {"seed": -1},
+        {"time_limit": 0},
+    ],
+    ids=str,
+)
+def test_refused(options):
+    with pytest.raises(InputError):
+        quasi_greedy(random_regular(12, seed=1), device="cpu", **options)
+
+
+def test_too_many_clauses_of_a_variable():
+    with pytest.raises(InputError):
+        quasi_greedy(XorSystem.from_arrays([[0, i] for i in range(1, 300)]), device="cpu")
