@@ -35,6 +35,7 @@ from hardscape.maxsat import cli as maxsat
 from hardscape.permanents import cli as permanents
 from hardscape.terminal import fact_table, note, print_json, print_parts
 from hardscape.version import __version__
+from hardscape.xorsat import cli as xorsat
 
 if TYPE_CHECKING:
     from hardscape.engine import Machine
@@ -51,6 +52,7 @@ gauge.register(app)
 ising.register(app)
 maxsat.register(app)
 permanents.register(app)
+xorsat.register(app)
 
 
 def main(tokens: Sequence[str] | None = None) -> int:

@@ -5,7 +5,9 @@ from hardscape.xorsat.elimination import Elimination, eliminate
 from hardscape.xorsat.generators import random_regular, random_system
 from hardscape.xorsat.quadratic import QuadraticModel, quadratize
 from hardscape.xorsat.quasi_greedy import QuasiGreedyResult, quasi_greedy
+from hardscape.xorsat.runs import QuasiGreedyRunner, scan_w1, time_to_solution
 from hardscape.xorsat.scans import ExponentFit, W1Scan, fit_exponent, fit_w1
+from hardscape.xorsat.solve import XorsatResult, solve
 from hardscape.xorsat.system import XorSystem
 from hardscape.xorsat.time_to_solution import Runner, TimeToSolution, measure, median_tts
 
@@ -14,10 +16,12 @@ __all__ = [
     "ExponentFit",
     "QuadraticModel",
     "QuasiGreedyResult",
+    "QuasiGreedyRunner",
     "Runner",
     "TimeToSolution",
     "W1Scan",
     "XorSystem",
+    "XorsatResult",
     "eliminate",
     "fit_exponent",
     "fit_w1",
@@ -27,5 +31,8 @@ __all__ = [
     "quasi_greedy",
     "random_regular",
     "random_system",
+    "scan_w1",
+    "solve",
     "theory",
+    "time_to_solution",
 ]

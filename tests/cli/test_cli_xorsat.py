@@ -1,0 +1,199 @@
+"""``hardscape xorsat``: solve, tts, generate, theory, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardscape.cli import main
+from hardscape.xorsat import XorSystem, random_regular, random_system
+
+SOLVE_KEYS = {
+    "command", "n", "clauses", "satisfied", "violated", "assignment", "method", "clones", "sweeps",
+    "spin_updates_per_second", "seconds", "device",
+}  # fmt: skip
+TTS_KEYS = {"tau", "tau_low", "tau_high", "tts99", "solved", "runs", "sweeps_tau"}
+CPU = ("--device", "cpu", "--threads", "1", "--seed", "1")
+
+Captured = pytest.CaptureFixture[str]
+
+
+def answer(capsys: Captured, *words: object) -> dict[str, Any]:
+    assert main(["xorsat", *map(str, words), "--json"]) == 0
+    told = capsys.readouterr().out
+    assert told.count("\n") == 1
+    found: dict[str, Any] = json.loads(told)
+    return found
+
+
+def refusal(capsys: Captured, *words: object) -> str:
+    assert main(["xorsat", *map(str, words)]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert told.err.startswith("hardscape: error: ")
+    return told.err
+
+
+@pytest.fixture
+def regular(tmp_path: Path) -> Path:
+    random_regular(30, seed=1).to_file(tmp_path / "regular.qh")
+    return tmp_path / "regular.qh"
+
+
+@pytest.fixture
+def inconsistent(tmp_path: Path) -> Path:
+    random_system(30, 2.0, seed=1).to_file(tmp_path / "inconsistent.cnf")
+    return tmp_path / "inconsistent.cnf"
+
+
+def test_solve(regular: Path, capsys: Captured) -> None:
+    system = XorSystem.from_file(regular)
+    for method in ("auto", "elimination", "quasi-greedy"):
+        words = CPU if method == "quasi-greedy" else ()
+        found = answer(capsys, "solve", regular, "--method", method, *words)
+        assert set(found) >= SOLVE_KEYS
+        assert found["command"] == "xorsat solve"
+        assert found["satisfied"]
+        assert system.violated([int(x) for x in found["assignment"]]) == found["violated"] == 0
+        assert found["method"] == ("elimination" if method == "auto" else method)
+    assert main(["xorsat", "solve", str(regular)]) == 0
+    told = capsys.readouterr()
+    assert found["assignment"] in told.out
+    assert "elimination" in told.out
+    assert told.err == ""
+
+
+def test_what_cannot_be_satisfied(inconsistent: Path, capsys: Captured) -> None:
+    found = answer(capsys, "solve", inconsistent, "--max-sweeps", 64, *CPU)
+    assert not found["satisfied"]
+    assert found["contradiction"]
+    system = XorSystem.from_file(inconsistent)
+    assert system.violated([int(x) for x in found["assignment"]]) == found["violated"]
+    assert main(["xorsat", "solve", str(inconsistent), "--max-sweeps", "64", *CPU]) == 0
+    told = capsys.readouterr()
+    assert "0 = 1" in told.out
+    assert "max sweeps" in told.err
+    found = answer(capsys, "solve", inconsistent, "--method", "elimination")
+    assert found["violated"] > 0
+
+
+def test_options_of_the_search(regular: Path, capsys: Captured) -> None:
+    words = ("solve", regular, "--method", "quasi-greedy", "--clones", 2048, "--w1", 0.06, *CPU)
+    found = answer(capsys, *words)
+    assert found["clones"] == 2048
+    assert answer(capsys, *words)["sweeps"] == found["sweeps"]
+    limited = answer(capsys, "solve", regular, "--target", 3, *CPU)
+    assert limited["violated"] <= 3
+    assert limited["method"] == "quasi-greedy"
+
+
+def test_equal_variables_are_told(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "x.cnf"
+    path.write_text("p cnf 3 2\nx1 1 2 0\nx2 3 0\n")
+    assert answer(capsys, "solve", path)["satisfied"]
+    assert main(["xorsat", "solve", str(path)]) == 0
+    assert "1 pair" in capsys.readouterr().err
+
+
+def test_tts(regular: Path, tmp_path: Path, capsys: Captured) -> None:
+    words = ("--runs", 6, "--timeout", 5, *CPU)
+    found = answer(capsys, "tts", regular, *words, "--plot", tmp_path / "x.png")
+    assert set(found) >= TTS_KEYS | {"command", "file"}
+    assert found["command"] == "xorsat tts"
+    assert found["solved"] == found["runs"] == 6
+    assert found["tau_low"] < found["tau"] < found["tau_high"]
+    assert (tmp_path / "x.png").stat().st_size > 1000
+    assert answer(capsys, "tts", regular, *words)["sweeps_tau"] == found["sweeps_tau"]
+    both = answer(capsys, "tts", regular, regular, *words)
+    assert [x["sweeps_tau"] for x in both["instances"]] == [found["sweeps_tau"]] * 2
+    assert both["median_tts99_low"] < both["median_tts99"] < both["median_tts99_high"]
+    assert main(["xorsat", "tts", str(regular), str(regular), *map(str, words)]) == 0
+    told = capsys.readouterr().out
+    assert "median TTS99" in told
+    assert "6/6" in told
+
+
+def test_generate(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "x.cnf"
+    found = answer(capsys, "generate", "--n", 24, "--seed", 3, "-o", path)
+    assert found == {
+        "command": "xorsat generate",
+        "file": str(path),
+        "n": 24,
+        "clauses": 24,
+        "rank": 24,
+    }
+    assert XorSystem.from_file(path) == random_regular(24, seed=3)
+    words = ("--n", 20, "--density", 0.5, "--k", 4, "--seed", 3, "--no-planted")
+    answer(capsys, "generate", *words, "-o", tmp_path / "y.npz")
+    assert XorSystem.from_file(tmp_path / "y.npz") == random_system(20, 0.5, 4, seed=3)
+    assert main(["xorsat", "generate", "--n", "9", "--degree", "2", "--no-full-rank", "-o",
+                 str(tmp_path / "z.qh")]) == 0  # fmt: skip
+    assert str(tmp_path / "z.qh") in capsys.readouterr().out
+
+
+def test_theory(tmp_path: Path, capsys: Captured) -> None:
+    found = answer(capsys, "theory", "--plot", tmp_path / "x.svg")
+    assert found["command"] == "xorsat theory"
+    assert round(found["height"], 7) == 0.0827249
+    assert round(found["spinodal_temperature"], 6) == 0.980548
+    assert (tmp_path / "x.svg").read_text().startswith("<?xml")
+    assert main(["xorsat", "theory", "--w1", "0.05", "--k", "4"]) == 0
+    assert "spinodal" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["solve", "missing.cnf"],
+        ["solve", "{file}", "--method", "other"],
+        ["solve", "{file}", "--format", "other"],
+        ["solve", "{file}", "--method", "elimination", "--seed", "1"],
+        ["solve", "{file}", "--method", "elimination", "--target", "1"],
+        ["solve", "{file}", "--method", "quasi-greedy", "--w1", "2"],
+        ["solve", "{file}", "--target", "-1"],
+        ["tts"],
+        ["tts", "{file}", "--runs", "0"],
+        ["tts", "{file}", "--timeout", "0"],
+        ["tts", "{file}", "--plot", "x.gif"],
+        ["generate", "--n", "10", "--k", "3", "--degree", "4", "-o", "x.cnf"],
+        ["generate", "--n", "10", "--density", "1", "--degree", "4", "-o", "x.cnf"],
+        ["generate", "--n", "9", "-o", "x.txt"],
+        ["generate", "--n", "9"],
+        ["theory", "--w1", "0"],
+        ["theory", "--w1", "0.5"],
+        ["theory", "--k", "2"],
+    ],
+)
+def test_refused(
+    words: list[str], regular: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(regular.parent)
+    refusal(capsys, *[word.format(file=regular) for word in words])
+
+
+def test_ctrl_c_prints_the_best_so_far(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    random_system(300, 1.5, seed=1).to_file(path)
+    words = ["xorsat", "solve", str(path), "--time-limit", "60", "--json", *CPU]
+    with subprocess.Popen(
+        [sys.executable, "-m", "hardscape", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        told, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    found = json.loads(told)
+    assert found["violated"] > 0
+    assert found["stopped"] == "SIGINT"
