@@ -5,7 +5,8 @@ from hardscape.xorsat.elimination import Elimination, eliminate
 from hardscape.xorsat.generators import random_regular, random_system
 from hardscape.xorsat.quadratic import QuadraticModel, quadratize
 from hardscape.xorsat.quasi_greedy import QuasiGreedyResult, quasi_greedy
-from hardscape.xorsat.runs import QuasiGreedyRunner, scan_w1, time_to_solution
+from hardscape.xorsat.runner import QuasiGreedyRunner
+from hardscape.xorsat.runs import scan_w1, time_to_solution
 from hardscape.xorsat.scans import ExponentFit, W1Scan, fit_exponent, fit_w1
 from hardscape.xorsat.solve import XorsatResult, solve
 from hardscape.xorsat.system import XorSystem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -50,10 +50,10 @@ class CudaClones:
 
     unrolled: Unrolled
 
-    @classmethod
-    def build(cls, plan: Plan, *, exact: bool) -> CudaClones:
-        """Generate the kernel; `exact` looks for solutions only."""
-        return cls(Unrolled(plan, count=not exact))
+    @staticmethod
+    def build(plan: Plan, *, exact: bool) -> CudaClones:
+        """Generate the kernel, or recall it; `exact` looks for solutions only."""
+        return _generated(plan, exact)
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -79,6 +79,12 @@ class CudaClones:
         """Run round `number` of `work` until its end, its target, or a stop."""
         with cuda_device(ordinal) as device:
             return CudaRound(self, work, number, device).run(stopped)
+
+
+@lru_cache(maxsize=16)
+def _generated(plan: Plan, exact: bool) -> CudaClones:
+    # Many runs of one plan differ in the seed alone.
+    return CudaClones(Unrolled(plan, count=not exact))
 
 
 class CudaRound:
@@ -144,7 +150,7 @@ class CudaRound:
             last = halted or done + sweeps == total
             self.start(done, sweeps, look, last=last, keep=not last)
             done += sweeps
-            key, listed = self._read()
+            key, listed = self.read()
             if key >> _WORTH <= work.target:
                 best = self._exact(key, listed, look) if work.exact else self._best(key)
                 return Round(best, best.sweep * groups, True)
@@ -152,7 +158,7 @@ class CudaRound:
                 break
         return Round(None if key == _NOTHING else self._best(key), done * groups, done == total)
 
-    def _read(self) -> tuple[int, NDArray[np.uint64]]:
+    def read(self) -> tuple[int, NDArray[np.uint64]]:
         """The best key and the list of solutions; more than `_LISTED` means that some are missing."""
         self._device.synchronize()  # lets the threads of other GPUs run meanwhile, as a copy would not
         found = self._found.get()
@@ -169,7 +175,7 @@ class CudaRound:
         if len(listed) == _LISTED:
             # So many are there only where solutions come fast: then the whole round is run again.
             self.start(0, seen, 1, last=False, keep=False)
-            best = self._best(self._read()[0])
+            best = self._best(self.read()[0])
             if best.sweep > 1:
                 return best
             words, seen = np.arange(self._words), 1

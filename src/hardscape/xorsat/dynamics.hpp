@@ -188,16 +188,33 @@ class Clones {
   }
 
   void step_of_any(int u) {
-    const std::int32_t* const touched = sweep_.touched.data() + sweep_.starts[u];
     const int degree = sweep_.starts[u + 1] - sweep_.starts[u];
     const auto& accepted = sweep_.ranges[sweep_.table_of[degree] * 256 + coin_bytes_[u]];
     if (accepted.empty()) return;
-    const int digits = std::bit_width(static_cast<unsigned>(degree));
+    switch (std::bit_width(static_cast<unsigned>(degree))) {
+      case 1:
+        return flip<1>(u, accepted);
+      case 2:
+        return flip<2>(u, accepted);
+      case 3:
+        return flip<3>(u, accepted);
+      case 4:
+        return flip<4>(u, accepted);
+      default:
+        return flip<8>(u, accepted);
+    }
+  }
+
+  // Counts the violated clauses of update u in `Digits` binary digits, and flips where accepted.
+  template <int Digits>
+  void flip(int u, const std::vector<Range>& accepted) {
+    const std::int32_t* const begin = sweep_.touched.data() + sweep_.starts[u];
+    const std::int32_t* const end = sweep_.touched.data() + sweep_.starts[u + 1];
     for (int w = 0; w < Words; w += kStep) {
-      Word count[9] = {};
-      for (int i = 0; i < degree; ++i) {
-        Word bits = load<Word>(clause(touched[i]) + w);
-        for (int p = 0; p < digits; ++p) {
+      Word count[Digits] = {};
+      for (const std::int32_t* a = begin; a != end; ++a) {
+        Word bits = load<Word>(clause(*a) + w);
+        for (int p = 0; p < Digits; ++p) {
           const Word carry = count[p] & bits;
           count[p] ^= bits;
           bits = carry;
@@ -205,10 +222,10 @@ class Clones {
       }
       Word flip{};
       for (const Range& range : accepted) {
-        flip |= reaches(count, digits, range.first) & ~reaches(count, digits, range.last);
+        flip |= reaches<Digits>(count, range.first) & ~reaches<Digits>(count, range.last);
       }
-      for (int i = 0; i < degree; ++i) {
-        std::uint32_t* const word = clause(touched[i]) + w;
+      for (const std::int32_t* a = begin; a != end; ++a) {
+        std::uint32_t* const word = clause(*a) + w;
         store(word, static_cast<Word>(load<Word>(word) ^ flip));
       }
       if (track_) {
@@ -219,10 +236,14 @@ class Clones {
   }
 
   // Where the number with these binary digits is `least` or more.
-  static Word reaches(const Word* count, int digits, int least) {
-    if (least >= 1 << digits) return Word{};
+  template <int Digits>
+  static Word reaches(const Word* count, int least) {
+    if (least >= 1 << Digits) return Word{};
     Word above = ~Word{};
-    for (int p = 0; p < digits; ++p) above = least >> p & 1 ? count[p] & above : count[p] | above;
+    for (int p = 0; p < Digits; ++p) {
+      const Word bit = spread<Word>(-static_cast<std::uint64_t>(least >> p & 1));
+      above = (count[p] & above) | (~bit & (count[p] | above));
+    }
     return above;
   }
 

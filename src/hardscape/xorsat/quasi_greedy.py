@@ -20,14 +20,14 @@ from hardscape.xorsat.plan import Plan
 from hardscape.xorsat.round import GROUP, MAX_CLONES, MAX_SWEEPS, MAX_TARGET, Best
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["QuasiGreedyResult", "quasi_greedy"]
+__all__ = ["GPU_VARIABLES", "QuasiGreedyResult", "quasi_greedy", "schedule"]
 
 #: Sweeps of all rounds where no limit is given: more than anyone waits for.
 _FOREVER = 1 << 62
 #: A round is long against the few hundred sweeps in which clones settle at the threshold energy.
 _RESTART_BY_VARIABLE, _LEAST_RESTART, _MOST_RESTART = 64, 1024, 1 << 20
 #: From this many variables on "auto" takes a GPU: smaller systems are solved before it has started.
-_GPU_VARIABLES = 160
+GPU_VARIABLES = 160
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,12 +189,18 @@ def quasi_greedy(
     0
     """
     began = time.perf_counter()
-    chosen = secrets.randbits(63) if seed is None else _checked(seed, "seed", 0, (1 << 64) - 1)
-    plan = Plan.build(system, w)
-    devices = resolve(device, threads=threads, big_enough=system.num_variables >= _GPU_VARIABLES)
-    if anytime is None:
-        anytime = target > 0 or len(system.parity) > system.num_variables
-    work = _work(plan, chosen, clones, target, anytime, restart, max_sweeps, devices)
+    devices = resolve(device, threads=threads, big_enough=system.num_variables >= GPU_VARIABLES)
+    work = schedule(
+        system,
+        devices,
+        w=w,
+        seed=seed,
+        clones=clones,
+        target=target,
+        anytime=anytime,
+        restart=restart,
+        max_sweeps=max_sweeps,
+    )
     outcome = run(
         work,
         devices=devices,
@@ -215,27 +221,34 @@ def _checked(value: int, name: str, least: int, most: int) -> int:
     return int(value)
 
 
-def _work(
-    plan: Plan,
-    seed: int,
-    clones: int | None,
-    target: int,
-    anytime: bool,
-    restart: int | None,
-    max_sweeps: int | None,
+def schedule(
+    system: XorSystem,
     devices: Sequence[Device],
+    *,
+    w: ArrayLike | None = None,
+    seed: int | None = None,
+    clones: int | None = None,
+    target: int = 0,
+    anytime: bool | None = None,
+    restart: int | None = None,
+    max_sweeps: int | None = None,
 ) -> QuasiGreedyWork:
-    count = int(plan.system.num_variables)
-    default = min(max(_RESTART_BY_VARIABLE * count, _LEAST_RESTART), _MOST_RESTART)
+    """Check the options of :func:`quasi_greedy` and lay out its rounds."""
+    plan = Plan.build(system, w)
+    count = int(system.num_variables)
+    if anytime is None:
+        anytime = target > 0 or len(system.parity) > count
     if clones is None:
         groups = default_groups(plan, devices[0])
     else:
         groups = -(-_checked(clones, "clones", 1, MAX_CLONES) // GROUP)
+    if restart is None:
+        restart = min(max(_RESTART_BY_VARIABLE * count, _LEAST_RESTART), _MOST_RESTART)
     return QuasiGreedyWork(
         plan,
-        seed,
+        secrets.randbits(63) if seed is None else _checked(seed, "seed", 0, (1 << 64) - 1),
         groups,
-        default if restart is None else _checked(restart, "restart", 1, MAX_SWEEPS),
+        _checked(restart, "restart", 1, MAX_SWEEPS),
         _checked(target, "target", 0, MAX_TARGET),
         _FOREVER if max_sweeps is None else _checked(max_sweeps, "max_sweeps", 1, _FOREVER),
         anytime,

@@ -240,10 +240,15 @@ class Unrolled:
             yield self._update(update, coins)
 
     def _update(self, update: int, coins: dict[int, str]) -> str:
+        if self.plan.majority:
+            words = ", ".join(f"c{a}" for a in self.plan.clauses(update))
+            return f"flip_most({words});"
+        return self._counted(update, coins)
+
+    def _counted(self, update: int, coins: dict[int, str]) -> str:
+        """One update that counts violated clauses; `coins` are words by their threshold."""
         plan = self.plan
         words = [f"c{a}" for a in plan.clauses(update)]
-        if plan.majority:
-            return f"flip_most({', '.join(words)});"
         table = [int(x) for x in plan.table(update)]
         lines, planes = _planes(words)
         terms = [member({k for k, x in enumerate(table) if x == 256}, len(words), planes)]

@@ -1,0 +1,148 @@
+"""Does sharing coins cost updates to solution? ``python -m benchmarks.xorsat_coins`` on a GPU.
+
+The same dynamics with a coin for each word of 32 clones, for the 1,024 clones of a warp (what the
+library does), and for all clones of a multiprocessor: mean updates to solution of many runs, each
+with its standard error, and the rate at which each kernel makes updates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import cyclopts
+import numpy as np
+
+from hardscape.engine.cuda import cuda_device
+from hardscape.engine.jit import Kernel
+from hardscape.xorsat import XorSystem, random_regular
+from hardscape.xorsat.clones import QuasiGreedyWork
+from hardscape.xorsat.cuda import CudaClones, CudaRound
+from hardscape.xorsat.plan import Plan
+from hardscape.xorsat.unrolled import Unrolled
+
+app = cyclopts.App(help=__doc__, result_action="return_value")
+
+#: Stream of the coins of one word of 32 clones.
+_OWN = 0x6F776E
+
+
+class OwnCoins(Unrolled):
+    """A coin for each word and update: no two threads of a warp share any."""
+
+    def _declare(self) -> Iterator[str]:
+        yield from super()._declare()
+        yield f"const hardscape::RandomStream own(seed, first_group * 32 + thread, {_OWN}ull);"
+
+    def _coins(self, wave: int) -> Iterator[str]:
+        return iter(())
+
+    def _group(self, number: int, updates: range) -> Iterator[str]:
+        (threshold,) = self.plan.thresholds
+        at = f"static_cast<uint64_t>(sweep) * kCoinWords + {number}"
+        yield f"{{ const uint64_t random = own.at({at});"
+        for half, shift in (("low", 0), ("high", 32)):
+            bits = f"static_cast<uint32_t>(random >> {shift})"
+            yield f"const uint32_t {half} = below({bits}, {threshold});"
+        for j, update in enumerate(updates):
+            coin = f"coin_word({'low' if j < 4 else 'high'}, {j % 4})"
+            yield self._counted(update, {threshold: coin})
+        yield "}"
+
+
+@dataclass(frozen=True, eq=False)
+class BlockCoins(CudaClones):
+    """The same coins for all warps of a multiprocessor."""
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        plain = CudaClones(self.unrolled).kernel
+        source = plain.source.replace(
+            "first_group + thread / 32", "first_group + thread / kThreads"
+        )
+        assert source != plain.source
+        return Kernel(plain.name, source, plain.headers)
+
+
+def variants(plan: Plan) -> dict[str, CudaClones]:
+    """The kernels to compare, by the number of clones that share a coin."""
+    shared = Unrolled(plan)
+    return {
+        "32": CudaClones(OwnCoins(plan)),
+        "1024": CudaClones(shared),
+        f"{32 * shared.threads}": BlockCoins(shared),
+    }
+
+
+def measure(clones: CudaClones, plan: Plan, runs: int, restart: int) -> tuple[float, float, float]:
+    """Mean updates to solution, their standard error, and updates a second, of `runs` runs."""
+    import cupy
+
+    groups = clones.groups_at_once(0)
+    sweeps, seconds = [], 0.0
+    with cuda_device(0) as device:
+        start, stop = cupy.cuda.Event(), cupy.cuda.Event()
+        for seed in range(runs):
+            done, number = 0, 0
+            while True:
+                work = QuasiGreedyWork(plan, seed, groups, restart, 0, 1 << 40, False)
+                search = CudaRound(clones, work, number, device)
+                start.record()
+                search.start(0, restart, 8, last=False, keep=False)
+                stop.record()
+                stop.synchronize()
+                seconds += cupy.cuda.get_elapsed_time(start, stop) * 1e-3
+                key, _ = search.read()
+                if key >> 48 == 0:
+                    done += key >> 26 & 0x3FFFFF
+                    break
+                done, number = done + restart, number + 1
+            sweeps.append(done)
+    per_sweep = groups * 1024 * plan.updates
+    mean = float(np.mean(sweeps)) * per_sweep
+    return mean, mean / math.sqrt(runs), sum(sweeps) * per_sweep / seconds
+
+
+@app.default
+def main(*, sizes: tuple[int, ...] = (96, 128, 160), runs: int = 1000, instances: int = 2) -> None:
+    """Compare the variants.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of variables.
+    runs
+        Runs of each variant on each instance.
+    instances
+        Random instances of each size.
+    """
+    print("| N | instance | clones to a coin | updates to solution | updates/s | time |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for n in sizes:
+        for instance in range(instances):
+            compare(f"seed {instance}", random_regular(n, seed=instance), runs)
+
+
+@app.command
+def file(path: Path, *, runs: int = 1000) -> None:
+    """Compare the variants on the system in a file."""
+    compare(path.name, XorSystem.from_file(path), runs)
+
+
+def compare(name: str, system: XorSystem, runs: int) -> None:
+    """Print one row for each variant."""
+    plan = Plan.build(system)
+    for sharing, clones in variants(plan).items():
+        mean, error, rate = measure(clones, plan, runs, 1 << 14)
+        print(
+            f"| {system.num_variables} | {name} | {sharing} | {mean:.3e} ± {error:.1e} "
+            f"| {rate:.2e} | {1e3 * mean / rate:.3f} ms |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    app()

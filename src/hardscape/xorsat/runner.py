@@ -1,0 +1,106 @@
+"""Many runs of the quasi-greedy search on one system, which is planned and compiled only once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from numpy.typing import ArrayLike
+
+from hardscape.engine import Device, resolve, run
+from hardscape.errors import Interrupted
+from hardscape.xorsat.clones import QuasiGreedyWork
+from hardscape.xorsat.quasi_greedy import GPU_VARIABLES, schedule
+from hardscape.xorsat.round import GROUP
+from hardscape.xorsat.system import XorSystem
+
+__all__ = ["QuasiGreedyRunner"]
+
+
+class QuasiGreedyRunner:
+    """Searches for a solution of one system, a new seed each time; what `measure` runs.
+
+    Parameters
+    ----------
+    system, w, clones, restart, device, threads
+        As :func:`hardscape.xorsat.quasi_greedy` takes them.
+
+    Attributes
+    ----------
+    clones : int
+        Clones of a round.
+    device : str
+
+    Examples
+    --------
+    >>> from hardscape.xorsat import QuasiGreedyRunner, random_regular
+    >>> runner = QuasiGreedyRunner(random_regular(24, seed=1), device="cpu", threads=1)
+    >>> solved, sweeps, seconds = runner(seed=1, timeout=10.0)
+    >>> solved
+    True
+    """
+
+    def __init__(
+        self,
+        system: XorSystem,
+        *,
+        w: ArrayLike | None = None,
+        clones: int | None = None,
+        restart: int | None = None,
+        device: str | Device | Sequence[str | Device] = "auto",
+        threads: int | None = None,
+    ) -> None:
+        enough = system.num_variables >= GPU_VARIABLES
+        self._devices = resolve(device, threads=threads, big_enough=enough)
+        self._work = schedule(
+            system, self._devices, w=w, clones=clones, restart=restart, anytime=False
+        )
+        self.clones = self._work.groups * GROUP
+        self.device = ", ".join(map(str, self._devices))
+
+    def __call__(self, seed: int, timeout: float) -> tuple[bool, int, float]:
+        """Search once.
+
+        Parameters
+        ----------
+        seed : int
+        timeout : float
+            Seconds after which the search is stopped.
+
+        Returns
+        -------
+        solved : bool
+        sweeps : int
+            Of each clone, until the solution or the stop.
+        seconds : float
+            Wall-clock time.
+        """
+        work = replace(self._work, seed=seed)
+        if len(self._devices) == 1 and self._devices[0].kind == "cuda":
+            return _on_one_gpu(work, self._devices[0].ordinal, timeout)
+        outcome = run(work, devices=self._devices, time_limit=timeout)
+        if outcome.signum:
+            raise Interrupted(outcome.signum)
+        partial = outcome.partial
+        if partial is None:
+            return False, 0, outcome.seconds
+        if work.finished(partial):
+            _, number, sweep, _ = partial["best"][0].tolist()
+            return True, number * work.restart + sweep, outcome.seconds
+        return False, int(partial["group_sweeps"][0]) // work.groups, outcome.seconds
+
+
+def _on_one_gpu(work: QuasiGreedyWork, ordinal: int, timeout: float) -> tuple[bool, int, float]:
+    """Without the engine, whose threads take as long to start as small systems take to be solved."""
+    began = time.perf_counter()
+    number = sweeps = 0
+    while True:
+        found = work.cuda.run(work, number, ordinal, lambda: time.perf_counter() - began > timeout)
+        if found.best is not None and found.best.violated == 0:
+            sweeps = number * work.restart + found.best.sweep
+            return True, sweeps, time.perf_counter() - began
+        sweeps += found.group_sweeps // work.groups
+        if not found.complete:
+            return False, sweeps, time.perf_counter() - began
+        number += 1
