@@ -6,11 +6,16 @@ from hardscape.xorsat.generators import random_regular, random_system
 from hardscape.xorsat.quadratic import QuadraticModel, quadratize
 from hardscape.xorsat.quasi_greedy import QuasiGreedyResult, quasi_greedy
 from hardscape.xorsat.runner import QuasiGreedyRunner
-from hardscape.xorsat.runs import scan_w1, time_to_solution
-from hardscape.xorsat.scans import ExponentFit, W1Scan, fit_exponent, fit_w1
+from hardscape.xorsat.scans import ExponentFit, W1Scan, fit_exponent, fit_w1, scan_w1
 from hardscape.xorsat.solve import XorsatResult, solve
 from hardscape.xorsat.system import XorSystem
-from hardscape.xorsat.time_to_solution import Runner, TimeToSolution, measure, median_tts
+from hardscape.xorsat.time_to_solution import (
+    Runner,
+    TimeToSolution,
+    measure,
+    median_tts,
+    time_to_solution,
+)
 
 __all__ = [
     "Elimination",

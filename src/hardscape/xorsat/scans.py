@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardscape.errors import InputError
 from hardscape.xorsat.posterior import plain
-from hardscape.xorsat.time_to_solution import TimeToSolution
+from hardscape.xorsat.system import XorSystem
+from hardscape.xorsat.time_to_solution import TimeToSolution, time_to_solution
 
-__all__ = ["ExponentFit", "W1Scan", "fit_exponent", "fit_w1"]
+__all__ = ["ExponentFit", "W1Scan", "fit_exponent", "fit_w1", "scan_w1"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +97,49 @@ class ExponentFit:
         from hardscape.xorsat.plots import draw_exponent
 
         return draw_exponent(self, ax)
+
+
+def scan_w1(
+    system: XorSystem,
+    values: ArrayLike = (0.03, 0.04, 0.05, 0.06, 0.07, 0.08),
+    runs: int = 100,
+    timeout: float = 10.0,
+    *,
+    seed: int | None = None,
+    **options: Any,
+) -> W1Scan:
+    r"""Measure the time to solution at several w1, and fit a parabola to :math:`\ln \tau`.
+
+    Parameters
+    ----------
+    system : XorSystem
+    values : array-like, shape (points,)
+        w1 of each point, 0 to 1. The search rounds them to 256ths.
+    runs, timeout
+        Of each point, as for :func:`time_to_solution`.
+    seed : int, optional
+    **options
+        `clones`, `restart`, `device` and `threads` of :func:`time_to_solution`.
+
+    Returns
+    -------
+    W1Scan
+        `optimum` is the w1 of least sweeps; the paper has 0.054(1) for N = 256.
+    """
+    points = np.asarray(values, dtype=np.float64)
+    if points.ndim != 1 or not len(points):
+        raise InputError(
+            f"values have shape {points.shape}; one axis, one value or more is accepted"
+        )
+    chosen = secrets.randbits(63) if seed is None else seed
+    seeds = np.random.SeedSequence(chosen).generate_state(len(points), np.uint64)
+    # What the coins can say: probabilities in 256ths.
+    used = np.round(points * 256) / 256
+    results = [
+        time_to_solution(system, runs, timeout, w=float(w1), seed=int(own), **options)
+        for w1, own in zip(used, seeds, strict=True)
+    ]
+    return fit_w1(used, results)
 
 
 def fit_w1(w1: ArrayLike, results: Sequence[TimeToSolution]) -> W1Scan:

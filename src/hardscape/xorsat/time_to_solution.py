@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,11 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.engine import Device
 from hardscape.errors import InputError
+from hardscape.xorsat.plan import RUN_W1
 from hardscape.xorsat.posterior import TauPosterior, plain
+from hardscape.xorsat.runner import QuasiGreedyRunner
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["Runner", "TimeToSolution", "measure", "median_tts"]
+__all__ = ["Runner", "TimeToSolution", "measure", "median_tts", "time_to_solution"]
 
 #: Simulated samples behind the p-value of the exponential law.
 _REPLICAS = 1000
@@ -259,6 +263,74 @@ def measure(
     )
 
 
+def time_to_solution(
+    system: XorSystem,
+    runs: int = 100,
+    timeout: float = 10.0,
+    *,
+    w: float | Sequence[float] | None = None,
+    clones: int | None = None,
+    restart: int | None = None,
+    device: str | Device | Sequence[str | Device] = "auto",
+    threads: int | None = None,
+    seed: int | None = None,
+    runner: Runner | None = None,
+) -> TimeToSolution:
+    """Measure how long the quasi-greedy search takes to solve a system.
+
+    Parameters
+    ----------
+    system : XorSystem
+        A satisfiable one, else no run ends before its timeout.
+    runs : int
+        Runs, each from new random spins.
+    timeout : float
+        Seconds after which a run is stopped. It may be far below tau: stopped runs count, and a few
+        solved ones tell tau as well as long runs would.
+    w, clones, restart, device, threads
+        Of :func:`hardscape.xorsat.quasi_greedy`.
+    seed : int, optional
+        Seeds of the runs follow from it.
+    runner : Runner, optional
+        Another search to measure: it is called as ``runner(seed, timeout)``. The options of the
+        search are its own then.
+
+    Returns
+    -------
+    TimeToSolution
+
+    Raises
+    ------
+    InputError
+    Interrupted
+        On Ctrl-C or SIGTERM.
+
+    Notes
+    -----
+    Seconds are those of each search, without the kernel's compilation. On several threads rounds of
+    clones run side by side; sweeps are counted as if one followed the other.
+
+    Examples
+    --------
+    >>> from hardscape.xorsat import random_regular
+    >>> found = time_to_solution(random_regular(24, seed=1), 5, device="cpu", threads=1, seed=0)
+    >>> found.num_solved, found.tau > 0
+    (5, True)
+    """
+    options = {"w": w, "clones": clones, "restart": restart, "threads": threads}
+    if runner is None:
+        runner = QuasiGreedyRunner(
+            system, w=w, clones=clones, restart=restart, device=device, threads=threads
+        )
+        runner(0, 1e-9)  # compiles, where something has to be compiled
+    elif device != "auto" or any(value is not None for value in options.values()):
+        raise InputError(
+            "w, clones, restart, device and threads are the runner's own; leave them out"
+        )
+    chosen = secrets.randbits(63) if seed is None else seed
+    return measure(system, runner, runs, timeout, w1=_w1(w), seed=chosen)
+
+
 def median_tts(
     results: Sequence[TimeToSolution], percent: float = 99, *, seed: int = 0
 ) -> tuple[float, float, float]:
@@ -313,3 +385,10 @@ def _distance(times: NDArray[np.float64], solved: NDArray[np.bool_]) -> float:
     law = np.exp(-at * solved.sum() / times.sum())
     before = np.concatenate([[1.0], after[:-1]])
     return float(max(np.abs(law - after).max(), np.abs(law - before).max()))
+
+
+def _w1(w: float | Sequence[float] | None) -> float:
+    if w is None:
+        return RUN_W1
+    table = np.atleast_1d(np.asarray(w, dtype=np.float64))
+    return float(table[min(len(table) - 1, 1)])

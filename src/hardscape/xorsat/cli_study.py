@@ -1,0 +1,177 @@
+"""The commands that study the search: ``hardscape xorsat tts`` and ``theory``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from hardscape.errors import InputError
+from hardscape.terminal import fact_table, print_json, print_parts
+from hardscape.xorsat.cli_options import (
+    SEARCH,
+    FormatOption,
+    OutputOptions,
+    PlotOptions,
+    SearchOptions,
+    read_system,
+)
+from hardscape.xorsat.plan import RUN_W1
+from hardscape.xorsat.time_to_solution import TimeToSolution, median_tts, time_to_solution
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["theory", "tts"]
+
+_DEFAULT_SEARCH, _DEFAULT_OUTPUT, _DEFAULT_PLOT = SearchOptions(), OutputOptions(), PlotOptions()
+
+
+def tts(
+    *files: Path,
+    runs: Annotated[int, Parameter(group=SEARCH)] = 100,
+    timeout: Annotated[float, Parameter(group=SEARCH)] = 10.0,
+    format: FormatOption = None,
+    search: SearchOptions = _DEFAULT_SEARCH,
+    plots: PlotOptions = _DEFAULT_PLOT,
+    output: OutputOptions = _DEFAULT_OUTPUT,
+) -> None:
+    """Measure the time to solution of the quasi-greedy search, one system or several.
+
+    Parameters
+    ----------
+    files
+        One file or more, as for solve.
+    runs
+        Runs a system.
+    timeout
+        Seconds after which a run is stopped; stopped runs count too.
+    format
+        xcnf, cnf, qh or npz, where the suffix does not tell.
+    """
+    if not files:
+        raise InputError("no file was given; one or more are accepted")
+    plots.check()
+    results = []
+    for file in files:
+        system = read_system(file, format)
+        results.append(
+            time_to_solution(
+                system,
+                runs,
+                timeout,
+                w=search.w1,
+                clones=search.clones,
+                device=search.device,
+                threads=search.threads,
+                seed=search.seed,
+            )
+        )
+    if output.json:
+        print_json(_tts_json(files, results))
+    else:
+        print_parts(_tts_table(files, results), *_tts_summary(results))
+    if plots.plot is not None:
+        from hardscape.figures import save_plot
+        from hardscape.xorsat.plots import draw_survival
+
+        save_plot(draw_survival(results), plots.plot)
+
+
+def _tts_json(files: tuple[Path, ...], results: list[TimeToSolution]) -> dict[str, Any]:
+    rows = [{"file": str(f)} | x.to_dict() for f, x in zip(files, results, strict=True)]
+    if len(rows) == 1:
+        return {"command": "xorsat tts"} | rows[0]
+    middle = [x if math.isfinite(x) else None for x in median_tts(results)]
+    names = ("median_tts99", "median_tts99_low", "median_tts99_high")
+    return {"command": "xorsat tts", "instances": rows} | dict(zip(names, middle, strict=True))
+
+
+def _tts_table(files: tuple[Path, ...], results: list[TimeToSolution]) -> RenderableType:
+    from rich.table import Table
+
+    table = Table(
+        caption="tau: mean time to solution, with its 68% interval", caption_justify="left"
+    )
+    for name in ("file", "N", "solved", "tau (s)", "interval (s)", "TTS99 (s)", "tau (sweeps)"):
+        table.add_column(name, justify="left" if name == "file" else "right", overflow="fold")
+    for file, x in zip(files, results, strict=True):
+        table.add_row(
+            file.name,
+            str(x.num_variables),
+            f"{x.num_solved}/{x.runs}",
+            f"{x.tau:.4g}",
+            f"{x.posterior.low:.4g} to {x.posterior.high:.4g}",
+            f"{x.tts(99):.4g}",
+            f"{x.tau_sweeps:.4g}",
+        )
+    return table
+
+
+def _tts_summary(results: list[TimeToSolution]) -> Iterator[RenderableType]:
+    rate = results[0].spin_updates_per_second
+    facts = [
+        (
+            "search",
+            f"{results[0].clones} clones, w1 = {results[0].w1:g}, {rate:.3g} spin updates/s",
+        ),
+        ("device", results[0].device),
+    ]
+    if len(results) > 1:
+        value, low, high = median_tts(results)
+        facts.insert(0, ("median TTS99", f"{value:.4g} s, {low:.4g} to {high:.4g}"))
+    yield fact_table(facts)
+
+
+def theory(
+    *,
+    w1: float = RUN_W1,
+    k: int = 3,
+    plots: PlotOptions = _DEFAULT_PLOT,
+    output: OutputOptions = _DEFAULT_OUTPUT,
+) -> None:
+    """Free-energy barrier of the K-spin model on K-regular graphs at the search's temperature.
+
+    Parameters
+    ----------
+    w1
+        Probability of flipping a variable of one violated clause.
+    k
+        Variables a clause and clauses a variable.
+    """
+    from hardscape.xorsat.theory import (
+        free_energy_barrier,
+        run_temperature,
+        spinodal_temperature,
+    )
+
+    plots.check()
+    barrier = free_energy_barrier(run_temperature(w1), k)
+    highest = spinodal_temperature(k)
+    if output.json:
+        rows = {"w1": w1, "spinodal_temperature": highest} | barrier.to_dict()
+        print_json({"command": "xorsat theory"} | rows)
+    else:
+        facts = [
+            ("model", f"{k}-spin model, {k} clauses a variable, w1 = {w1:g}"),
+            ("temperature", f"{barrier.temperature:.6f} = -2 / ln w1"),
+            ("spinodal temperature", f"{highest:.6f}"),
+            (
+                "barrier",
+                f"{barrier.height:.7f} a variable, at magnetisation {barrier.magnetization:.3f}",
+            ),
+            ("time to solution", f"grows like exp({barrier.height:.4g} N)"),
+        ]
+        print_parts(fact_table(facts))
+    if plots.plot is not None:
+        from hardscape.figures import new_figure, save_plot
+        from hardscape.xorsat.plots import draw_barrier, draw_free_energy
+
+        figure = new_figure(11.0, 4.8)
+        left, right = figure.subplots(1, 2)
+        draw_free_energy(k=k, ax=left)
+        draw_barrier(w1, k, right)
+        save_plot(figure, plots.plot)
