@@ -42,6 +42,11 @@ def test_survival(tmp_path: Path) -> None:
         assert (drawn[1:-1, 1] == left[:-1]).all()
     assert ax.get_yscale() == "log"
     assert len(ax.get_legend().get_texts()) == 3
+    ax = plots.draw_survival(RESULTS, unit="sweeps", labels=["a", "b", "c"])
+    assert "sweeps" in ax.get_xlabel()
+    assert [x.get_text()[0] for x in ax.get_legend().get_texts()] == ["a", "b", "c"]
+    drawn = next(x for x in lines(ax) if len(x) == len(RESULTS[0].curve("sweeps")[0]) + 1)
+    assert drawn[1, 0] == RESULTS[0].sweeps.min()
     save_plot(ax, tmp_path / "x.png")
     assert (tmp_path / "x.png").stat().st_size > 1000
     assert RESULTS[0].plot() is not None

@@ -78,7 +78,8 @@ def tts(
         from hardscape.figures import save_plot
         from hardscape.xorsat.plots import draw_survival
 
-        save_plot(draw_survival(results), plots.plot)
+        names = [file.name for file in files]
+        save_plot(draw_survival(results, labels=names), plots.plot)
 
 
 def _tts_json(files: tuple[Path, ...], results: list[TimeToSolution]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -40,22 +40,32 @@ _COLORS = ("#1d4ed8", "#c2410c", "#047857", "#7c3aed", "#0e7490", "#be123c", "#4
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "<")
 
 
-def draw_survival(results: Sequence[TimeToSolution], ax: Any = None) -> Any:
+def draw_survival(
+    results: Sequence[TimeToSolution],
+    ax: Any = None,
+    *,
+    unit: Literal["seconds", "sweeps"] = "seconds",
+    labels: Sequence[str] | None = None,
+) -> Any:
     """Draw P[TTS > t] of each result as steps, with its exponential law (Fig. 2).
+
+    `unit` says what time is counted in, `labels` name the results in the legend.
 
     Lines straight on the logarithmic scale are exponential laws. The dotted line at 0.01 is crossed
     at TTS99. Runs that were stopped count for as long as they ran.
     """
     ax = _axes(ax)
     lowest = 0.3
+    short = "s" if unit == "seconds" else "sweeps"
     for i, result in enumerate(results):
         color = _COLORS[i % len(_COLORS)]
-        times, left = result.curve()
+        times, left = result.curve(unit)
         if not len(times):
             continue
         shown = left > 0
         lowest = min(lowest, left[shown].min(initial=lowest))
-        end = result.seconds.max()
+        end = float(getattr(result, unit).max())
+        tau = result.tau if unit == "seconds" else result.tau_sweeps
         ax.step(
             [0, *times[shown], end],
             [1, *left[shown], left[shown][-1] if shown.any() else 1],
@@ -64,13 +74,15 @@ def draw_survival(results: Sequence[TimeToSolution], ax: Any = None) -> Any:
             linewidth=1.5,
         )
         grid = np.linspace(0, end, 50)
-        label = rf"$\tau$ = {result.tau:.3g} s, {result.num_solved} of {result.runs} solved"
-        ax.plot(grid, np.exp(-grid / result.tau), "--", color=color, linewidth=0.8, label=label)
+        label = rf"$\tau$ = {tau:.3g} {short}, {result.num_solved} of {result.runs} solved"
+        if labels is not None:
+            label = f"{labels[i]}: {label}"
+        ax.plot(grid, np.exp(-grid / tau), "--", color=color, linewidth=0.8, label=label)
     ax.axhline(0.01, color=_GREY, linestyle=":", linewidth=1)
     ax.set_yscale("log")
     ax.set_ylim(min(lowest * 0.7, 0.007), 1.1)
     ax.set_xlim(left=0)
-    ax.set_xlabel("time $t$ (s)")
+    ax.set_xlabel(f"time $t$ ({short})")
     ax.set_ylabel("$P$[TTS > $t$]")
     if 0 < len(results) <= 8:
         ax.legend(fontsize=8, frameon=False)

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,12 +141,15 @@ class TimeToSolution:
 
     # -- the distribution ----------------------------------------------------------------------
 
-    def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def curve(
+        self, unit: Literal["seconds", "sweeps"] = "seconds"
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Empirical P[TTS > t]: times at which runs solved, ascending, and the share left after each.
 
         Kaplan and Meier's estimate, which counts stopped runs for as long as they ran.
         """
-        return _survival(self.seconds, self.solved)
+        times = self.seconds if unit == "seconds" else self.sweeps.astype(np.float64)
+        return _survival(times, self.solved)
 
     def empirical_tts(self, percent: float) -> float:
         """TTS_p read off the curve; infinite where too few runs solved."""
