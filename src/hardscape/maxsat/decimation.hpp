@@ -19,8 +19,9 @@ class Decimation {
              const std::vector<std::uint8_t>& hard)
       : instance_(instance), weight_(weight), hard_(hard) {}
 
-  // Fills `value` with 0 and 1, shape (n,).
-  void run(std::vector<std::uint8_t>& value, RandomStream& random) {
+  // Fills `value` with 0 and 1, shape (n,); what is open when `stop` is set becomes 0.
+  void run(std::vector<std::uint8_t>& value, RandomStream& random,
+           const volatile std::uint8_t* stop) {
     const std::uint32_t n = instance_.num_variables, m = instance_.num_clauses;
     value.assign(n, kUnset);
     left_.resize(m);
@@ -31,7 +32,7 @@ class Decimation {
       left_[c] = instance_.start[c + 1] - instance_.start[c];
       if (left_[c] == 1) units_[hard_[c]].push_back(c);
     }
-    for (std::uint32_t next = n; next > 0;) {
+    for (std::uint32_t next = n; next > 0 && !*stop;) {
       const std::uint32_t l = unit_literal(value, random);
       if (l != kNone) {
         assign(value, l);
@@ -42,6 +43,8 @@ class Decimation {
       if (value[v] == kUnset)
         assign(value, 2 * v + static_cast<std::uint32_t>(random.next() >> 63));
     }
+    for (std::uint8_t& x : value)
+      if (x == kUnset) x = 0;
   }
 
  private:

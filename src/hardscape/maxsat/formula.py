@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape import native
 from hardscape.arrays import as_number_array, to_numpy
 from hardscape.errors import InputError
 
-__all__ = ["MAX_VARIABLES", "MAX_WEIGHT", "Formula"]
+__all__ = ["MAX_VARIABLES", "MAX_WEIGHT", "Evaluation", "Formula"]
 
 #: Largest variable: literals are 32-bit.
 MAX_VARIABLES = 2**31 - 1
@@ -26,6 +27,24 @@ MAX_VARIABLES = 2**31 - 1
 MAX_WEIGHT = 2**63 - 1
 #: Literal occurrences looked at in one go by the vectorised evaluation.
 _BLOCK = 2**24
+
+
+class Evaluation(NamedTuple):
+    """What an assignment does to a formula; the order of tuples is from better to worse.
+
+    Attributes
+    ----------
+    hard_violations : int
+        Hard clauses that do not hold.
+    cost : int
+        Weight of the soft clauses that do not hold.
+    satisfied : int
+        Clauses that hold, of both kinds.
+    """
+
+    hard_violations: int
+    cost: int
+    satisfied: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,6 +309,8 @@ class Formula:
         Hard clauses do not count; see `hard_violations`. Cost O(nnz) an assignment.
         """
         values = self._as_values(assignments)
+        if values.ndim == 1:
+            return self.evaluate(values).cost
         flat = values.reshape(math.prod(values.shape[:-1]), self.num_variables)
         exact = object if self.total_weight > MAX_WEIGHT else np.int64
         found = np.empty(len(flat), dtype=exact)
@@ -301,31 +322,34 @@ class Formula:
                 found[rows] = low.astype(object) + (high.astype(object) << 32)
             else:
                 found[rows] = violated @ self.weights
-        return int(found[0]) if values.ndim == 1 else found.reshape(values.shape[:-1])
+        return found.reshape(values.shape[:-1])
 
     def hard_violations(self, assignments: Any) -> Any:
         """Number of hard clauses that do not hold; int for one assignment, else int64 of shape (...)."""
         values = self._as_values(assignments)
+        if values.ndim == 1:
+            return self.evaluate(values).hard_violations
         flat = values.reshape(math.prod(values.shape[:-1]), self.num_variables)
         found = np.empty(len(flat), dtype=np.int64)
         for rows in self._blocks(len(flat)):
             found[rows] = np.count_nonzero(~self._evaluate(flat[rows])[:, self.hard], axis=1)
-        return int(found[0]) if values.ndim == 1 else found.reshape(values.shape[:-1])
+        return found.reshape(values.shape[:-1])
 
-    def evaluate(self, assignment: Any) -> tuple[int, int]:
-        """Violated hard clauses and cost of one assignment, shape (n,), in one pass."""
+    def evaluate(self, assignment: Any) -> Evaluation:
+        """Violated hard clauses, cost and satisfied clauses of one assignment, shape (n,)."""
         values = self._as_values(assignment)
         if values.ndim != 1:
             raise InputError(
                 f"assignment has shape {values.shape}; ({self.num_variables},) is accepted"
             )
-        violated = ~self._evaluate(values[None])[0]
-        weights = self.weights[violated]  # those of hard clauses are 0
-        hard = int(np.count_nonzero(violated & self.hard))
-        if self.total_weight <= MAX_WEIGHT:
-            return hard, int(weights.sum())
-        low, high = (weights & 0xFFFFFFFF).sum(dtype=np.uint64), (weights >> 32).sum()
-        return hard, int(low) + (int(high) << 32)
+        hard, high, low, satisfied = native.core().evaluate_maxsat(
+            self.literals,
+            self.offsets,
+            self.weights,
+            self.hard.view(np.uint8),
+            np.ascontiguousarray(values).view(np.uint8),
+        )
+        return Evaluation(hard, (high << 64) + low, satisfied)
 
     def __repr__(self) -> str:
         return (

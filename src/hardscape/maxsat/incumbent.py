@@ -74,7 +74,7 @@ class Incumbent:
 
     def offer(self, assignment: NDArray[np.uint8]) -> None:
         """Take an assignment of the whole formula if it is better than the best one."""
-        hard, cost = self._formula.evaluate(assignment)
+        hard, cost, _ = self._formula.evaluate(assignment)
         with self._lock:
             best = self.best
             if best is not None and (best.hard_violations, best.cost) <= (hard, cost):

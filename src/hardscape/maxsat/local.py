@@ -26,9 +26,9 @@ _SLICE_SECONDS = 0.01
 _FIRST_SLICE = 4096
 #: Flips of the first turn of the random walk and, on each variable, more; turns double.
 _FIRST_TURN, _TURN_PER_VARIABLE = 200_000, 50
-#: The random walk goes on alone where its best violates at most this share of the clauses, or this many:
-#: then it is likely to satisfy them all.
-_CLOSE_SHARE, _CLOSE = 0.001, 2
+#: The random walk goes on alone where its best violates at most this share of the clauses, or this many, or
+#: less than this share of what it did a turn before: then it is likely to satisfy them all.
+_CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
 #: Without a limit, a walker ends after so many flips without improvement: so many a variable up to the
 #: most, and this many times the flips that it took to the last improvement.
 _PATIENCE, _PATIENCE_PER_VARIABLE, _PATIENCE_FACTOR = 2_000_000, 4000, 4
@@ -47,13 +47,14 @@ class WeightingOptions:
     soft_limit : int
         Search weight at which a soft clause gains no more, in multiples of its first one.
     patience : int
-        Flips without improvement before the first restart; doubled at each one.
+        Flips without improvement before a restart, in multiples of the number of variables, times Luby's
+        sequence 1, 1, 2, 1, 1, 2, 4, ...
     """
 
     samples: int = 50
     hard_increase: int = 3
     soft_limit: int = 500
-    patience: int = 100_000
+    patience: int = 100
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -253,8 +254,9 @@ class _Walker:
         turn = _FIRST_TURN + _TURN_PER_VARIABLE * work.formula.num_variables
         close = max(_CLOSE, int(_CLOSE_SHARE * work.formula.num_clauses))
         while True:
+            before = walking.quality[0]
             yield walking, turn
-            if walking.quality[0] > close:
+            if walking.quality[0] > max(close, _FALLING * before):
                 if weighing is None:
                     weighing = _Weighing(work, self._stream, walking.best())
                 yield weighing, turn
@@ -278,7 +280,7 @@ class _Walker:
         return done == asked
 
     def _take(self, assignment: NDArray[np.uint8]) -> None:
-        found = self._work.formula.evaluate(assignment)
+        found = self._work.formula.evaluate(assignment)[:2]
         if self._best is not None and found >= self._best:
             return
         self._best = found
@@ -301,7 +303,7 @@ class _Walker:
     def partial(self) -> Partial:
         """What came out, to be merged with the others'."""
         if self._best is None:
-            self._best = self._work.formula.evaluate(self._assignment)
+            self._best = self._work.formula.evaluate(self._assignment)[:2]
         hard, cost = self._best
         return {
             "hard": np.array([hard], dtype=np.int64),

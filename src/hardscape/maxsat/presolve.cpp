@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "native/arrays.hpp"
@@ -153,25 +153,22 @@ class Presolve {
   }
 
   void merge() {
-    std::vector<std::uint64_t> key(size_.size());
-    std::vector<std::uint32_t> order;
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> order;  // hash of a clause, clause
     std::vector<std::uint32_t> a, b;
     for (std::uint32_t c = 0; c < size_.size(); ++c) {
       if (!alive_[c]) continue;
       live(c, a);
-      for (std::uint32_t l : a) key[c] = (key[c] ^ l) * 0x9e3779b97f4a7c15ull + (key[c] >> 29);
-      order.push_back(c);
+      std::uint64_t key = 0;
+      for (std::uint32_t l : a) key = (key ^ l) * 0x9e3779b97f4a7c15ull + (key >> 29);
+      order.emplace_back(key, c);
     }
-    std::sort(order.begin(), order.end(), [&](std::uint32_t x, std::uint32_t y) {
-      return key[x] != key[y] ? key[x] < key[y] : x < y;
-    });
+    std::sort(order.begin(), order.end());
     for (std::size_t i = 0; i < order.size(); ++i) {
-      const std::uint32_t c = order[i];
-      if (!alive_[c]) continue;
-      live(c, a);
-      for (std::size_t j = i + 1; j < order.size() && key[order[j]] == key[c] && alive_[c]; ++j) {
-        const std::uint32_t d = order[j];
+      const auto [key, c] = order[i];
+      for (std::size_t j = i + 1; j < order.size() && order[j].first == key && alive_[c]; ++j) {
+        const std::uint32_t d = order[j].second;
         if (!alive_[d]) continue;
+        live(c, a);
         live(d, b);
         if (a == b) unite(c, d);
       }

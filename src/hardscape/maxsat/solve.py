@@ -35,8 +35,11 @@ _SMALL = 20_000
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 2.0
 #: Seconds that "auto" tries to prove where no time limit is given.
 _UNASKED_SECONDS = 10.0
-#: Literals above which "auto" does not try to prove anything.
+#: Literals above which "auto" does not try to prove anything; where all clauses have the same length of
+#: 3 or more, which looks like a random formula, it is _SMALL.
 _PROVABLE = 2_000_000
+#: Literals from which a plain first assignment is offered: the search needs a while for its own.
+_LARGE = 1_000_000
 
 
 def solve(
@@ -217,10 +220,11 @@ class _Run:
         return self.result()
 
     def _search(self) -> None:
+        formula = self.presolved.formula
+        if len(formula.literals) > _LARGE:
+            self.incumbent.offer_reduced(np.zeros(formula.num_variables, dtype=np.uint8))
         proves = self.method == "exact" or (
-            self.method == "auto"
-            and has_rc2()
-            and len(self.presolved.formula.literals) <= _PROVABLE
+            self.method == "auto" and has_rc2() and _provable(formula)
         )
         left = self._left()
         if not proves:
@@ -310,12 +314,11 @@ class _Run:
             status = "OPTIMUM FOUND"
         elif self.unsatisfiable:
             status = "UNSATISFIABLE"
-        held = self.formula.satisfied(best.assignment)
         return MaxsatResult(
             status=status,
             cost=best.cost if feasible else None,
             assignment=best.assignment,
-            satisfied=int(np.count_nonzero(held)),
+            satisfied=self.formula.evaluate(best.assignment).satisfied,
             total=self.formula.num_clauses,
             hard_satisfied=self.formula.num_hard - best.hard_violations,
             lower_bound=best.cost if status == "OPTIMUM FOUND" else self.lower,
@@ -334,6 +337,13 @@ def _counts_alike(formula: Formula) -> bool:
     if formula.num_hard:
         return formula.num_soft == 0
     return bool((formula.weights == formula.weights[:1]).all())
+
+
+def _provable(formula: Formula) -> bool:
+    """Whether RC2 may prove the optimum of a presolved formula in less than ages."""
+    sizes = np.diff(formula.offsets)
+    random_like = len(sizes) > 0 and sizes[0] >= 3 and (sizes == sizes[0]).all()
+    return len(formula.literals) <= (_SMALL if random_like else _PROVABLE)
 
 
 def _whole(name: str, value: Any, least: int) -> int:

@@ -21,10 +21,10 @@ namespace hardscape::maxsat {
 constexpr std::uint64_t kWeightingPurpose = 0x6d787775;
 
 struct WeightingOptions {
-  std::uint32_t samples = 50;        // variables of positive score of which the best is flipped
-  std::int64_t hard_increase = 3;    // of a violated hard clause, in mean soft weights
-  std::int64_t soft_limit = 500;     // of a soft clause's search weight, in its first one
-  std::uint64_t first_patience = 0;  // flips without improvement before a restart; it doubles
+  std::uint32_t samples = 50;      // variables of positive score of which the best is flipped
+  std::int64_t hard_increase = 3;  // of a violated hard clause, in mean soft weights
+  std::int64_t soft_limit = 500;   // of a soft clause's search weight, in its first one
+  std::uint64_t patience = 100;    // flips without improvement before a restart, in variables
 };
 
 struct Cost {
@@ -34,6 +34,15 @@ struct Cost {
     return hard != other.hard ? hard < other.hard : soft < other.soft;
   }
 };
+
+// The i-th term, from 1, of 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ... (Luby, Sinclair, Zuckerman 1993).
+inline std::uint64_t luby(std::uint64_t i) {
+  for (;;) {
+    const int bits = 64 - __builtin_clzll(i);
+    if (i == (std::uint64_t{1} << bits) - 1) return std::uint64_t{1} << (bits - 1);
+    i -= (std::uint64_t{1} << (bits - 1)) - 1;
+  }
+}
 
 // A set of clauses or variables that gives any of them in constant time.
 class Pool {
@@ -84,14 +93,8 @@ class Weighting {
         good_(good_place_),
         best_(instance_.num_variables) {
     set_units();
-    patience_ = options_.first_patience;
-    if (initial)
-      value_.assign(initial, initial + instance_.num_variables);
-    else
-      decimation_.run(value_, random_);
-    begin();
-    best_.set(value_);
-    best_cost_ = cost_;
+    patience_ = options_.patience * instance_.num_variables;
+    if (initial) value_.assign(initial, initial + instance_.num_variables);
   }
 
   // Until the cost is at most `target` with all hard clauses satisfied, `flips` are done, or
@@ -99,12 +102,13 @@ class Weighting {
   std::uint64_t run(std::uint64_t flips, unsigned __int128 target,
                     const volatile std::uint8_t* stop) {
     std::uint64_t done = 0;
+    if (!begun_) start(stop);
     while (done < flips && !*stop) {
       const std::uint64_t until = flips - done < kPoll ? flips : done + kPoll;
       for (; done < until; ++done) {
         if (best_cost_.hard == 0 && best_cost_.soft <= target) return done;
         if (violated_hard_.size() + violated_soft_.size() == 0) return done;
-        if (now_ - improved_at_ > patience_) restart();
+        if (now_ - improved_at_ > patience_) restart(stop);
         ++now_;
         const std::uint32_t x = good_.size() ? best_good() : escape();
         flip(x);
@@ -138,6 +142,15 @@ class Weighting {
     }
   }
 
+  // In the first run and not before, because on large formulas it takes long enough to be stopped.
+  void start(const volatile std::uint8_t* stop) {
+    begun_ = true;
+    if (value_.empty()) decimation_.run(value_, random_, stop);
+    begin();
+    best_.set(value_);
+    best_cost_ = cost_;
+  }
+
   // Everything that follows from the assignment, with first search weights.
   void begin() {
     search_weight_ = unit_;
@@ -169,13 +182,13 @@ class Weighting {
   }
 
   // Fresh weights; every other time the best assignment, else one by decimation.
-  void restart() {
+  void restart(const volatile std::uint8_t* stop) {
     if (++restarts_ & 1)
-      decimation_.run(value_, random_);
+      decimation_.run(value_, random_, stop);
     else
       value_ = best_.value();
     begin();
-    patience_ *= 2;
+    patience_ = luby(restarts_ + 1) * options_.patience * instance_.num_variables;
     improved_at_ = now_;
     best_.wander();
     if (cost_ < best_cost_) {
@@ -306,7 +319,8 @@ class Weighting {
   Pool violated_hard_, violated_soft_, good_;
   std::vector<std::uint8_t> value_;
   BestAssignment best_;
-  Cost cost_, best_cost_;
+  Cost cost_, best_cost_{UINT64_MAX, 0};
+  bool begun_ = false;
   std::uint64_t now_ = 0, improved_at_ = 0, patience_ = 0, restarts_ = 0;
 };
 

@@ -22,6 +22,7 @@ void bind_kernel(nb::module_& module);
 }  // namespace hardscape::ising
 
 namespace hardscape::maxsat {
+void bind_evaluate(nb::module_& module);
 void bind_parse(nb::module_& module);
 void bind_presolve(nb::module_& module);
 void bind_walk(nb::module_& module);
@@ -76,6 +77,7 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::ising::bind_density(module);
   hardscape::ising::bind_exact(module);
   hardscape::ising::bind_kernel(module);
+  hardscape::maxsat::bind_evaluate(module);
   hardscape::maxsat::bind_parse(module);
   hardscape::maxsat::bind_presolve(module);
   hardscape::maxsat::bind_walk(module);
