@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from hardscape.errors import DeviceError, InputError
-from hardscape.maxsat import Formula, WeightingOptions, solve
+from hardscape.maxsat import CellularOptions, Formula, WeightingOptions, solve
 from hardscape.maxsat.result import MaxsatResult
 from helpers import maxsat_oracle as oracle
 from helpers.maxsat_clauses import random_clauses
@@ -173,6 +173,25 @@ def test_what_the_callback_raises_ends_the_search():
 
     with pytest.raises(EnoughError):
         solve(random_formula(50, 400, 1), time_limit=60, on_improvement=refuse)
+
+
+def test_cellular():
+    formula = random_formula(40, 250, 12, hard=30)
+    options = CellularOptions(columns=2, rows=2, width=4, height=4)
+    a, b = (solve(formula, method="cellular", seed=5, threads=t, options=options) for t in (1, 2))
+    check(formula, a)
+    assert a.generations > 0
+    assert (a.assignment == b.assignment).all()
+    assert a.method == "cellular"
+    assert a.cost == solve(formula, method="weighting", seed=1, max_flips=50_000).cost
+
+
+def test_options_of_the_other_method_are_refused():
+    formula = random_formula(10, 40, 1)
+    with pytest.raises(InputError):
+        solve(formula, method="cellular", options=WeightingOptions())
+    with pytest.raises(InputError):
+        solve(formula, options=CellularOptions())
 
 
 def test_options_shape_the_search():

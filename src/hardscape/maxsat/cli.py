@@ -6,7 +6,7 @@ import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
@@ -16,7 +16,7 @@ from hardscape.maxsat.formats import FormatWarning
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.plots import draw_improvements
 from hardscape.maxsat.result import Improvement, MaxsatResult
-from hardscape.maxsat.solve import solve
+from hardscape.maxsat.solve import Method, solve
 from hardscape.terminal import note, print_json
 
 __all__ = ["EXIT_CODES", "register"]
@@ -36,7 +36,7 @@ class SearchOptions:
     Attributes
     ----------
     method
-        auto, weighting (local search) or exact (RC2 of python-sat, with a proof).
+        auto, weighting (local search), cellular (genetic algorithm) or exact (RC2 of python-sat).
     time_limit
         Seconds, wall-clock, after which the best so far is printed.
     target
@@ -46,12 +46,12 @@ class SearchOptions:
     seed
         0 to 2**64 - 1, by default random.
     device
-        auto or cpu.
+        auto or cpu; for cellular also cuda, cuda:0.
     threads
         CPU threads, by default all, or one for small formulas.
     """
 
-    method: Literal["auto", "weighting", "exact"] = "auto"
+    method: Method = "auto"
     time_limit: float | None = None
     target: int | None = None
     max_flips: int | None = None

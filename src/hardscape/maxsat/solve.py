@@ -17,6 +17,7 @@ from hardscape import engine
 from hardscape.arrays import to_numpy
 from hardscape.engine import Device, Outcome, Work, resolve
 from hardscape.errors import InputError, Interrupted
+from hardscape.maxsat.cellular import CellularOptions, cellular_search
 from hardscape.maxsat.exact import ExactSearch, has_rc2, require_rc2
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
@@ -26,8 +27,8 @@ from hardscape.maxsat.result import Improvement, MaxsatResult, Status
 
 __all__ = ["Method", "solve"]
 
-Method = Literal["auto", "weighting", "exact"]
-_METHODS = ("auto", "weighting", "exact")
+Method = Literal["auto", "weighting", "cellular", "exact"]
+_METHODS = ("auto", "weighting", "cellular", "exact")
 
 #: Formulas of at most this many literals are searched on one thread: starting more takes longer.
 _SMALL = 20_000
@@ -54,7 +55,7 @@ def solve(
     threads: int | None = None,
     initial: Any = None,
     on_improvement: Callable[[Improvement], object] | None = None,
-    options: WeightingOptions | None = None,
+    options: WeightingOptions | CellularOptions | None = None,
 ) -> MaxsatResult:
     r"""Find an assignment that satisfies all hard clauses and costs little, as early as possible.
 
@@ -64,9 +65,10 @@ def solve(
     Parameters
     ----------
     formula : Formula
-    method : {"auto", "weighting", "exact"}
+    method : {"auto", "weighting", "cellular", "exact"}
         "weighting" is local search: clause weighting, and where all clauses count alike also a
-        focused random walk. "exact" is RC2 of python-sat, started from a short local search.
+        focused random walk. "cellular" is one run of :func:`cellular_search`, the genetic algorithm.
+        "exact" is RC2 of python-sat, started from a short local search.
         "auto" searches, and tries to prove the optimum in what time is left where python-sat is
         installed.
     time_limit : float, optional
@@ -80,15 +82,17 @@ def solve(
     seed : int, optional
         0 to 2**64 - 1; by default a random one.
     device : str or Device
-        "auto" and "cpu".
+        "auto" and "cpu"; "cellular" also runs on "cuda".
     threads : int, optional
         Independent walkers, by default one for each CPU; small formulas take one.
     initial : array-like of 0 and 1, shape (n,), optional
-        Assignment to start from. The result is never worse.
+        Assignment to start from; the result is never worse. "cellular" starts from random ones all the
+        same.
     on_improvement : callable, optional
         Called with an `Improvement` for each better assignment, one at a time, from the thread that
         found it. What it raises ends the search.
-    options : WeightingOptions, optional
+    options : WeightingOptions or CellularOptions, optional
+        Parameters of the local search, or of the genetic algorithm.
 
     Returns
     -------
@@ -128,7 +132,7 @@ def solve(
         threads=threads,
         initial=initial,
         on_improvement=on_improvement,
-        options=options or WeightingOptions(),
+        options=options,
     )
     try:
         result = run.go()
@@ -150,18 +154,21 @@ class _Run:
     max_flips: int | None
     target: int | None
     seed: int
+    device: str | Device
     devices: tuple[Device, ...]
     initial: NDArray[np.uint8] | None
-    options: WeightingOptions
+    options: WeightingOptions | CellularOptions
     began: float
     presolved: Presolved
     incumbent: Incumbent
     flips: int = 0
+    generations: int = 0
     proven: bool = False
     unsatisfiable: bool = False
     lower: int = 0
     stopped: str = ""
     signum: int = 0
+    ran_on: str = "cpu"
 
     @classmethod
     def of(cls, formula: Formula, **asked: Any) -> _Run:
@@ -178,11 +185,17 @@ class _Run:
             require_rc2()
         if time_limit is not None and not time_limit > 0:
             raise InputError(f"time_limit={time_limit}; seconds above 0 are accepted")
+        device, options = asked["device"], asked["options"]
         small = len(formula.literals) <= _SMALL
         threads = 1 if small and asked["threads"] is None else asked["threads"]
-        devices = resolve(asked["device"], threads=threads, big_enough=False)
-        if any(device.kind != "cpu" for device in devices):
-            raise InputError(f"device={asked['device']!r}; method {method!r} runs on the CPU")
+        devices = resolve(device, threads=threads, big_enough=False)
+        wanted = CellularOptions if method == "cellular" else WeightingOptions
+        if method != "cellular" and any(lane.kind != "cpu" for lane in devices):
+            raise InputError(f"device={device!r}; method {method!r} runs on the CPU")
+        if options is not None and not isinstance(options, wanted):
+            raise InputError(
+                f"options is a {type(options).__name__}; method {method!r} takes {wanted.__name__}"
+            )
         initial = asked["initial"]
         presolved = presolve(formula)
         target = None if asked["target"] is None else _whole("target", asked["target"], 0)
@@ -196,9 +209,10 @@ class _Run:
             else _whole("max_flips", asked["max_flips"], 1),
             target=target,
             seed=_seed(asked["seed"]),
+            device=device,
             devices=devices,
             initial=None if initial is None else _assignment(formula, initial),
-            options=asked["options"],
+            options=options or wanted(),
             began=began,
             presolved=presolved,
             incumbent=Incumbent(formula, presolved, goal, asked["on_improvement"], began),
@@ -220,6 +234,9 @@ class _Run:
         return self.result()
 
     def _search(self) -> None:
+        if self.method == "cellular":
+            self._evolve()
+            return
         formula = self.presolved.formula
         if len(formula.literals) > _LARGE:
             self.incumbent.offer_reduced(np.zeros(formula.num_variables, dtype=np.uint8))
@@ -245,6 +262,7 @@ class _Run:
         return max(1e-3, self.deadline - time.monotonic())
 
     def _local(self, *, endless: bool) -> LocalSearch:
+        assert isinstance(self.options, WeightingOptions)
         presolved = self.presolved
         initial = None if self.initial is None else presolved.restrict(self.initial)
         return LocalSearch(
@@ -267,6 +285,36 @@ class _Run:
         if outcome.partial is not None:
             self.flips += int(outcome.partial["flips"][0])
             self.incumbent.offer_reduced(outcome.partial["assignment"])
+
+    def _evolve(self) -> None:
+        """One run of the genetic algorithm, on the formula as it was given."""
+        assert isinstance(self.options, CellularOptions)
+
+        def take(assignment: NDArray[np.bool_], seconds: float) -> None:
+            self.incumbent.offer(assignment.astype(np.uint8))
+
+        try:
+            found = cellular_search(
+                self.formula,
+                options=self.options,
+                seed=self.seed,
+                target=self.target,
+                device=self.device,
+                threads=len(self.devices) if self.devices[0].kind == "cpu" else None,
+                time_limit=self._left(),
+                on_improvement=take,
+            )
+        except Interrupted as stop:
+            self.signum = stop.signum
+            self.stopped = signal.Signals(stop.signum).name
+            if stop.result is None:
+                return
+            found = stop.result
+        self.incumbent.offer(found.assignment.astype(np.uint8))
+        self.generations = int(found.run_generations.sum())
+        self.ran_on = found.device
+        if not (found.complete or self.signum or self.incumbent.reached):
+            self.stopped = "time_limit"
 
     def _prove(self) -> None:
         best = self.incumbent.best
@@ -325,9 +373,9 @@ class _Run:
             improvements=tuple(self.incumbent.improvements),
             method=self.method,
             flips=self.flips,
-            generations=0,
+            generations=self.generations,
             seconds=time.monotonic() - self.began,
-            device="cpu",
+            device=self.ran_on,
             stopped=self.stopped,
         )
 
