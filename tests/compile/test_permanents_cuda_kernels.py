@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are not installed")
 
 from hardscape.engine import jit
 from hardscape.permanents.cuda import LEAST_SIDE, CudaGlynn
+from hardscape.permanents.extended import ExtendedWork
 from hardscape.permanents.sparse import SparseWork
 from helpers.sparse_matrices import sparse_matrix
 
@@ -30,4 +32,11 @@ def test_a_block_of_threads_finds_its_memory() -> None:
 @pytest.mark.parametrize(("n", "density"), [(6, 1.0), (12, 0.5), (45, 0.25), (63, 0.1)])
 def test_sparse_kernels(n: int, density: float, complex_entries: bool) -> None:
     work = SparseWork(sparse_matrix(n, density, complex_entries=complex_entries))
+    assert jit.compile(work.kernel, "sm_90").startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize("n", [6, 13, 40, 63])
+def test_extended_kernels(n: int, kind: type) -> None:
+    work = ExtendedWork(np.eye(n, dtype=kind), "cuda")
     assert jit.compile(work.kernel, "sm_90").startswith(b"\x7fELF")

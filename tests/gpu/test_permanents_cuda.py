@@ -12,6 +12,7 @@ from hardscape import engine
 from hardscape.permanents.batch import glynn_batch
 from hardscape.permanents.cuda import CudaGlynn
 from hardscape.permanents.exact import exact_permanent
+from hardscape.permanents.extended import ExtendedWork
 from hardscape.permanents.glynn import GlynnWork, glynn
 from hardscape.permanents.sparse import sparse_glynn
 from helpers.sparse_matrices import sparse_matrix
@@ -139,3 +140,30 @@ def test_permanent_of_a_batch_on_the_gpu():
     np.testing.assert_allclose(
         hardscape.permanent(a, device="cuda:0"), hardscape.permanent(a, device="cpu"), rtol=1e-10
     )
+
+
+@pytest.mark.parametrize("complex_entries", [False, True])
+@pytest.mark.parametrize("n", [1, 6, 7, 9, 14, 17, 22])
+def test_extended_agrees_with_the_cpu(n, complex_entries):
+    a = 1 + 1e-3 * random_matrix(n, complex_entries)
+    results = []
+    for device in (GPU, engine.Device("cpu")):
+        work = ExtendedWork(a, device.kind)
+        results.append(work.total(engine.run(work, devices=[device]).whole(None)))
+    ours, theirs = results
+    assert abs(ours.value - theirs.value) <= ours.error_bound + theirs.error_bound
+    assert ours.bound <= 2.0**-51 * abs(ours.mantissa)
+    assert ours.rigorous
+    assert ours.magnitude == pytest.approx(theirs.magnitude, rel=1e-10)
+
+
+def test_extended_shards_join_and_the_last_ones_run():
+    work = ExtendedWork(1 + 1e-3 * random_matrix(25, False), "cuda")
+    assert len(work.shards()) > 1
+    context = engine.Context(GPU, None, np.zeros(1, np.uint8))
+    whole = work.run(engine.Shard(0, 0, work.blocks), context).partial
+    joined = engine.run(work, devices=[GPU]).whole(None)
+    assert work.total(whole).mantissa == pytest.approx(work.total(joined).mantissa, rel=1e-15)
+    largest = ExtendedWork(np.eye(63), "cuda")
+    result = largest.run(engine.Shard(0, largest.blocks - 2**10, largest.blocks), context)
+    assert result.partial["high"][0] == result.partial["magnitude"][0] > 0

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hardscape
 from hardscape import engine, native
+from hardscape.permanents import plan
 from hardscape.permanents.exact import exact_permanent
 from hardscape.permanents.extended import ExtendedWork
 from hardscape.permanents.glynn import glynn
@@ -133,3 +135,25 @@ def test_shards_of_the_largest_matrices():
         shards = ExtendedWork(np.ones((n, n)), "cuda").shards()
         assert len(shards) == 2**20
         assert shards[-1].stop == 2 ** (n - 6)
+
+
+def test_precision_of_permanent():
+    matrix = positive(14)
+    exact = hardscape.permanent(matrix, precision="exact", threads=1)
+    result = hardscape.permanent(matrix, precision="extended", threads=1, full_output=True)
+    assert result.value == float(exact)
+    assert (result.precision, result.method, result.rigorous) == ("extended", "glynn", True)
+    assert abs(Fraction(result.value) - exact) <= Fraction(result.error_bound)
+    assert plan(matrix, precision="extended").precision == "extended"
+    rectangle = hardscape.permanent(matrix[:9], precision="extended", threads=1)
+    assert rectangle == pytest.approx(
+        float(hardscape.permanent(matrix[:9], precision="exact", threads=1)), rel=1e-15
+    )
+
+
+def test_what_double_precision_loses_of_complex_numbers_is_found_again():
+    rng = np.random.default_rng(5)
+    matrix = positive(12) * np.exp(1j * rng.normal(size=12))
+    extended = hardscape.permanent(matrix, precision="extended", threads=1)
+    auto = hardscape.permanent(matrix, rtol=0.0, threads=1)
+    assert auto == extended

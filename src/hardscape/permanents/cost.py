@@ -18,6 +18,8 @@ __all__ = [
     "SPARSE_START",
     "START",
     "describe",
+    "extended_gpu_seconds",
+    "extended_seconds",
     "frontier_seconds",
     "glynn_seconds",
     "gpu_seconds",
@@ -37,6 +39,8 @@ _GLYNN = {"v4": 5.5e-11, "v3": 1.1e-10, "v2": 2.2e-10, "generic": 2.2e-10}
 _GLYNN_H200 = 1.14e-13
 #: How much more complex entries and a proven bound of their rounding cost.
 _COMPLEX, _GUARD = 3.0, 2.7
+#: How much more double-double numbers cost, real and complex, on CPUs and on an H200.
+_EXTENDED, _EXTENDED_H200 = (10.0, 36.0), (10.0, 40.0)
 #: Operations a second of an H200 in a kernel that is generated for a sparse matrix.
 _SPARSE_H200 = 1e13
 #: Seconds to start CUDA, and to choose and compile a kernel for a sparse matrix.
@@ -62,6 +66,16 @@ def glynn_seconds(n: int, *, complex_: bool, guard: bool) -> float:
 def gpu_seconds(n: int, *, complex_: bool) -> float:
     """Seconds of the same on one NVIDIA H200."""
     return _GLYNN_H200 * (_COMPLEX if complex_ else 1.0) * n * 2.0 ** (n - 1)
+
+
+def extended_seconds(n: int, *, complex_: bool) -> float:
+    """Seconds of Glynn's sum of n rows on one core, in double-double numbers."""
+    return START + _GLYNN[native.level()] * _EXTENDED[complex_] * n * 2.0 ** (n - 1)
+
+
+def extended_gpu_seconds(n: int, *, complex_: bool) -> float:
+    """Seconds of the same on one NVIDIA H200."""
+    return _GLYNN_H200 * _EXTENDED_H200[complex_] * n * 2.0 ** (n - 1)
 
 
 def sparse_gpu_seconds(operations: float) -> float:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hardscape.engine import Device, Partial, Work
 from hardscape.permanents import cost
 from hardscape.permanents.exact import SUBSET_SECONDS, integers_of, subset_sum
+from hardscape.permanents.extended import ExtendedWork
 from hardscape.permanents.frontier import (
     FrontierOrder,
     FrontierSumWork,
@@ -42,6 +43,7 @@ __all__ = [
     "Candidate",
     "double_candidates",
     "exact_candidates",
+    "extended_candidates",
     "frontier_exactly",
     "frontier_in_double",
 ]
@@ -137,6 +139,26 @@ def double_candidates(
     lines = repeated_lines(block)
     if lines.entries.size < block.size:
         yield from _repeated_in_double(lines, guard)
+
+
+def extended_candidates(
+    block: NDArray[Any], devices: Sequence[Device]
+) -> Iterator[Candidate[BoundedNumber]]:
+    """Ways to find the permanent of a square float64 or complex128 matrix in double-double numbers."""
+    n, complex_ = len(block), np.iscomplexobj(block)
+    if n > MAX_GLYNN_SIZE:
+        return
+    for kind in sorted({device.kind for device in devices}):
+        work = ExtendedWork(block, kind)
+        yield Candidate(
+            "glynn",
+            32 * work.blocks,
+            cost.extended_seconds(n, complex_=complex_),
+            work.total,
+            work,
+            cost.extended_gpu_seconds(n, complex_=complex_),
+            kind,
+        )
 
 
 def frontier_in_double(block: NDArray[Any]) -> Iterator[Candidate[BoundedNumber]]:

@@ -16,7 +16,7 @@ from hardscape.engine import Device, Progress, ProgressEvent, resolve, run
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents.batch import glynn_batch
 from hardscape.permanents.matrix import Matrix, intake
-from hardscape.permanents.methods import Candidate, exact_candidates
+from hardscape.permanents.methods import Candidate, exact_candidates, extended_candidates
 from hardscape.permanents.multiplicity import expanded
 from hardscape.permanents.number import BoundedNumber, product, rounded
 from hardscape.permanents.planning import (
@@ -68,11 +68,12 @@ def permanent(
     rows, cols : sequence of int, optional
         How often each row and column counts, 0 or more, with equal sums: boson sampling's photons in
         each output and input mode. Not for batches.
-    precision : {"auto", "double", "exact"}
+    precision : {"auto", "double", "extended", "exact"}
         "exact" takes integers, rationals and floats (as the rationals that they are) and never rounds;
-        "double" computes in float64, with a bound of the error.
+        "double" computes in float64, with a bound of the error; "extended" in pairs of float64, ten times
+        slower, and rounds to float64 at the end.
         "auto" is exact for integers and rationals and double for the rest; where double's error is
-        probably above `rtol` of the value and an exact sum is cheap, it rounds that instead.
+        probably above `rtol` of the value, it takes an exact or an extended sum if one is cheap.
     method : {"auto", "glynn", "repeated", "sparse", "frontier", "subset"}
         How blocks are summed, once zeros are used: "glynn" over signs of rows, "repeated" over
         multiplicities of repeated lines, "sparse" over signs of some rows, in a kernel generated for the
@@ -161,7 +162,7 @@ def permanent(
     if full_output:
         return results
     dtype = {"real": np.float64, "complex": np.complex128}.get(matrix.kind, object)
-    if precision == "double":
+    if precision in ("double", "extended"):
         dtype = np.complex128 if matrix.kind == "complex" else np.float64
     values = np.empty(len(results), dtype=object)
     values[:] = [result.value for result in results]
@@ -288,7 +289,7 @@ def _rounded_result(program: Program, values: list[BoundedNumber]) -> PermanentR
     value = complex(total.value) if complex_ else total.value
     return PermanentResult(
         value, total.error_bound, total.rigorous, total.condition, program.method,
-        "double", total.terms, program.reductions, 0.0, "",
+        program.precision, total.terms, program.reductions, 0.0, "",
     )  # fmt: skip
 
 
@@ -314,13 +315,21 @@ def _improved(i: int, value: BoundedNumber, program: Program, settings: _Setting
     enough = settings.precision != "auto" or value.likely_error <= settings.rtol * abs(
         value.mantissa
     )
-    if enough or np.iscomplexobj(block):
+    if enough:
         return value
-    rational = np.empty(block.shape, dtype=object)
-    for position, x in np.ndenumerate(block):
-        rational[position] = Fraction(x)
+    ways: list[Candidate[Any]] = []
+    if not np.iscomplexobj(block):
+        rational = np.empty(block.shape, dtype=object)
+        for position, x in np.ndenumerate(block):
+            rational[position] = Fraction(x)
+        ways.extend(exact_candidates(rational))
+    if all(way.seconds(settings.devices) > _AGAIN for way in ways):
+        ways.extend(extended_candidates(block, settings.devices))
     first = program.blocks[i].seconds(settings.devices)
-    again = min(exact_candidates(rational), key=lambda c: c.seconds(settings.devices), default=None)
+    again = min(ways, key=lambda c: c.seconds(settings.devices), default=None)
     if again is None or again.seconds(settings.devices) > max(_AGAIN, _AGAIN_TIMES * first):
         return value
-    return replace(rounded(settings.value(again)), terms=again.terms + value.terms)
+    better = settings.value(again)
+    if isinstance(better, Fraction):
+        better = rounded(better)
+    return replace(cast("BoundedNumber", better), terms=again.terms + value.terms)

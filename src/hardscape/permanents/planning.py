@@ -23,6 +23,7 @@ from hardscape.permanents.methods import (
     Candidate,
     double_candidates,
     exact_candidates,
+    extended_candidates,
     frontier_exactly,
     frontier_in_double,
 )
@@ -33,7 +34,7 @@ from hardscape.permanents.subset import rectangle_sum
 
 __all__ = ["Method", "Plan", "PlannedBlock", "Precision", "Program", "plan", "prepare"]
 
-Precision = Literal["auto", "double", "exact"]
+Precision = Literal["auto", "double", "extended", "exact"]
 Method = Literal["auto", "glynn", "repeated", "sparse", "frontier", "subset"]
 
 #: Seconds of a sum over subsets of the rows of a rectangle that is not worth thinking about others.
@@ -64,6 +65,8 @@ class Program:
     matrices : tuple of array
         The blocks themselves.
     reductions : Reductions
+    extended : bool
+        Whether the candidates compute in double-double numbers.
     """
 
     kind: Kind
@@ -74,6 +77,12 @@ class Program:
     sides: tuple[int, ...]
     matrices: tuple[Any, ...]
     reductions: Reductions
+    extended: bool = False
+
+    @property
+    def precision(self) -> str:
+        """Arithmetic of the candidates: "double", "extended" or "exact"."""
+        return "exact" if self.exact else "extended" if self.extended else "double"
 
     @property
     def method(self) -> str:
@@ -125,14 +134,20 @@ def prepare(
     kind = matrix.kind
     exact = precision == "exact" or (precision == "auto" and kind in ("integer", "rational"))
     matrix = _rational(matrix) if exact else _floating(matrix)
-    quick = _rectangle(matrix, kind, exact) if method in ("auto", "subset") else None
-    if quick is not None:
-        return quick
+    extended = precision == "extended"
+    if method in ("auto", "subset") and not extended:
+        quick = _rectangle(matrix, kind, exact)
+        if quick is not None:
+            return quick
     square, scale = _squared(matrix)
     reduced = reduce(square)
     chosen: list[Candidate[Any]] = []
     for block in reduced.blocks:
-        chosen.append(_cheapest(block, exact, guard, method, devices))
+        if extended:
+            ways: list[Candidate[Any]] = list(extended_candidates(block, devices))
+        else:
+            ways = _ways(block, exact, guard, method, devices)
+        chosen.append(_cheapest(ways, len(block), exact, method, devices))
     sides = tuple(map(len, reduced.blocks))
     return Program(
         kind,
@@ -143,13 +158,13 @@ def prepare(
         sides,
         reduced.blocks,
         reduced.reductions,
+        extended,
     )
 
 
-def _cheapest(
+def _ways(
     block: NDArray[Any], exact: bool, guard: bool, method: Method, devices: Sequence[Device]
-) -> Candidate[Any]:
-    side = len(block)
+) -> list[Candidate[Any]]:
     found: list[Candidate[Any]] = list(
         exact_candidates(block) if exact else double_candidates(block, guard, devices)
     )
@@ -157,6 +172,16 @@ def _cheapest(
     sparse = np.count_nonzero(block) <= _FRONTIER_DENSITY * block.size
     if method == "frontier" or (method == "auto" and sparse and least > _FRONTIER_FROM):
         found.extend(frontier_exactly(block) if exact else frontier_in_double(block))
+    return found
+
+
+def _cheapest(
+    found: Sequence[Candidate[Any]],
+    side: int,
+    exact: bool,
+    method: Method,
+    devices: Sequence[Device],
+) -> Candidate[Any]:
     usable = [c for c in found if method in ("auto", c.method)]
     if usable:
         return _preferred(usable, exact, devices)
@@ -279,7 +304,7 @@ class Plan:
     shape : tuple of int
         Of the matrix, with multiplicities.
     precision : str
-        "double" or "exact".
+        "double", "extended" or "exact".
     method : str
         As in `PermanentResult`.
     terms : int
@@ -384,7 +409,7 @@ def described(program: Program, shape: tuple[int, int], devices: Sequence[Device
     many = sum(min(c.gpu_seconds / 192, c.core_seconds) for c in program.blocks)
     return Plan(
         shape,
-        "exact" if program.exact else "double",
+        program.precision,
         program.method,
         sum(block.terms for block in blocks),
         program.reductions,
