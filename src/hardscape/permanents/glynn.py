@@ -110,8 +110,16 @@ class ScaledMatrix:
         return not self.slack.any()
 
     @classmethod
-    def of(cls, matrix: NDArray[Any], least: int = _INNER + 1) -> ScaledMatrix:
-        """Scale a square float64 or complex128 matrix, completed to `least` rows with an identity."""
+    def of(
+        cls,
+        matrix: NDArray[Any],
+        least: int = _INNER + 1,
+        error: NDArray[np.float64] | None = None,
+    ) -> ScaledMatrix:
+        """Scale a square float64 or complex128 matrix, completed to `least` rows with an identity.
+
+        Bounds of the errors of the entries, if there are any, count with what rounding takes off.
+        """
         n = len(matrix)
         m = max(n, least)
         parts = np.zeros((2 if np.iscomplexobj(matrix) else 1, m, m))
@@ -119,11 +127,16 @@ class ScaledMatrix:
         parts[0, :n, :n] = matrix.real
         if len(parts) == 2:
             parts[1, :n, :n] = matrix.imag
-        plain = cls._scaled(parts, np.zeros(m, dtype=np.int64))
-        return plain if plain.exact else cls._scaled(parts, _row_exponents(parts))
+        off = np.zeros((m, m))
+        if error is not None:
+            off[:n, :n] = error
+        plain = cls._scaled(parts, off, np.zeros(m, dtype=np.int64))
+        return plain if plain.exact else cls._scaled(parts, off, _row_exponents(parts))
 
     @classmethod
-    def _scaled(cls, parts: NDArray[np.float64], rows: NDArray[np.int64]) -> ScaledMatrix:
+    def _scaled(
+        cls, parts: NDArray[np.float64], error: NDArray[np.float64], rows: NDArray[np.int64]
+    ) -> ScaledMatrix:
         columns = _exponents(parts, rows[:, None]).max(axis=0)
         columns[columns == _NO_EXPONENT] = 0
         entries = _shift(parts, -(rows[:, None] + columns))
@@ -138,6 +151,7 @@ class ScaledMatrix:
         lost = _shift(entries, -shift) != parts
         grid = np.ldexp(np.rint(np.ldexp(entries, _GRID_BITS)), -_GRID_BITS)
         off = np.abs(entries - grid) + np.where(lost, TINY, 0.0)
+        off[0] += np.where(error > 0, _shift(error, shift) + TINY, 0.0)
         slack = [
             math.fsum(off[:, :, j].ravel().tolist()) * (1 + 2.0**-50) for j in range(len(rows))
         ]
@@ -185,11 +199,14 @@ class GlynnWork(Work):
         Whether all that rounds is bounded rather than estimated; "cuda" only estimates.
     kind : {"cpu", "cuda"}
         The kernel: all shards run on devices of this kind.
+    error : float64, shape (n, n), or None
+        Bounds of the errors of the entries.
     """
 
     matrix: NDArray[Any]
     guard: bool = True
     kind: Literal["cpu", "cuda"] = "cpu"
+    error: NDArray[np.float64] | None = None
 
     name: ClassVar[str] = "permanents.glynn"
     unit: ClassVar[str] = "blocks"
@@ -197,11 +214,12 @@ class GlynnWork(Work):
     @cached_property
     def scaled(self) -> ScaledMatrix:
         """The matrix that is summed."""
-        return ScaledMatrix.of(self.matrix, LEAST_SIDE if self.kind == "cuda" else _INNER + 1)
+        least = LEAST_SIDE if self.kind == "cuda" else _INNER + 1
+        return ScaledMatrix.of(self.matrix, least, self.error)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Without the scaled matrix, which costs nothing to find again.
-        return GlynnWork, (self.matrix, self.guard, self.kind)
+        return GlynnWork, (self.matrix, self.guard, self.kind, self.error)
 
     @property
     def blocks(self) -> int:
@@ -212,6 +230,7 @@ class GlynnWork(Work):
         """Digest of the matrix, of the guard and of the kernel."""
         head = (self.name, self.matrix.shape, self.matrix.dtype.str, self.guard, self.kind)
         data = np.ascontiguousarray(self.matrix).tobytes()
+        data += b"" if self.error is None else np.ascontiguousarray(self.error).tobytes()
         return hashlib.sha256(repr(head).encode() + data).hexdigest()
 
     def shards(self) -> Sequence[Shard]:

@@ -106,15 +106,21 @@ class Candidate(Generic[Value]):
 
 
 def double_candidates(
-    block: NDArray[Any], guard: bool, devices: Sequence[Device]
+    block: NDArray[Any],
+    guard: bool,
+    devices: Sequence[Device],
+    error: NDArray[np.float64] | None = None,
 ) -> Iterator[Candidate[BoundedNumber]]:
-    """Ways to find the permanent of a square float64 or complex128 matrix in double precision."""
+    """Ways to find the permanent of a square float64 or complex128 matrix in double precision.
+
+    The errors of the entries are at most `error`.
+    """
     n, complex_ = len(block), np.iscomplexobj(block)
     kinds = {device.kind for device in devices}
     if n <= MAX_GLYNN_SIZE and "cuda" in kinds:
-        yield from _double_on_cuda(block)
+        yield from _double_on_cuda(block, error)
     if n <= MAX_GLYNN_SIZE and "cpu" in kinds:
-        glynn = GlynnWork(block, guard)
+        glynn = GlynnWork(block, guard, error=error)
         rounds = guard and not glynn.scaled.exact
         yield Candidate(
             "glynn",
@@ -125,8 +131,8 @@ def double_candidates(
             cost.gpu_seconds(n, complex_=complex_),
         )
     memory = subset_memory(n)
-    if not complex_ and memory is not None and (block >= 0).all():
-        subset = SubsetWork(block)
+    if not complex_ and memory is not None and _is_nonnegative(block, error):
+        subset = SubsetWork(block, error)
         yield Candidate(
             "subset",
             2**n,
@@ -136,8 +142,9 @@ def double_candidates(
             memory=memory,
             cancels=False,
         )
-    lines = repeated_lines(block)
-    if lines.entries.size < block.size:
+    # Lines that were rounded are hardly ever equal, and their errors differ.
+    lines = repeated_lines(block) if error is None else None
+    if lines is not None and lines.entries.size < block.size:
         yield from _repeated_in_double(lines, guard)
 
 
@@ -161,13 +168,25 @@ def extended_candidates(
         )
 
 
-def frontier_in_double(block: NDArray[Any]) -> Iterator[Candidate[BoundedNumber]]:
+def _is_nonnegative(block: NDArray[Any], error: NDArray[np.float64] | None) -> bool:
+    """Whether no entry is below 0, whatever its error."""
+    if error is not None and (error > block).any():
+        return False
+    return bool((block >= 0).all())
+
+
+def frontier_in_double(
+    block: NDArray[Any], error: NDArray[np.float64] | None = None
+) -> Iterator[Candidate[BoundedNumber]]:
     """The frontier program for a square float64 or complex128 matrix, if its frontier is narrow."""
-    ordered = _narrow(block, 24 + 8 * (2 if np.iscomplexobj(block) else 1))
+    pattern = block if error is None else (block != 0) | (error > 0)
+    ordered = _narrow(pattern, 24 + 8 * (2 if np.iscomplexobj(block) else 1))
     if ordered is None:
         return
     order, turned, memory = ordered
-    work = FrontierSumWork(np.ascontiguousarray(block.T if turned else block), None, order)
+    if turned:
+        block, error = block.T, None if error is None else np.ascontiguousarray(error.T)
+    work = FrontierSumWork(np.ascontiguousarray(block), error, order)
     yield Candidate(
         "frontier",
         order.transitions,
@@ -213,10 +232,12 @@ def _narrow(block: NDArray[Any], state_bytes: int) -> tuple[FrontierOrder, bool,
     return (*found, memory) if memory <= _MAX_FRONTIER_BYTES else None
 
 
-def _double_on_cuda(block: NDArray[Any]) -> Iterator[Candidate[BoundedNumber]]:
+def _double_on_cuda(
+    block: NDArray[Any], error: NDArray[np.float64] | None
+) -> Iterator[Candidate[BoundedNumber]]:
     n, complex_ = len(block), np.iscomplexobj(block)
     core = cost.glynn_seconds(n, complex_=complex_, guard=False)
-    dense = GlynnWork(block, guard=False, kind="cuda")
+    dense = GlynnWork(block, guard=False, kind="cuda", error=error)
     seconds = cost.gpu_seconds(n, complex_=complex_)
     yield Candidate("glynn", 32 * dense.blocks, core, dense.total, dense, seconds, "cuda")
     # Looking for what to eliminate takes the CPU a second.

@@ -121,10 +121,11 @@ def permanent(
     Notes
     -----
     Zeros are used first: entries in no perfect matching are dropped, the rest falls apart into blocks
-    (Dulmage and Mendelsohn 1958), and in exact arithmetic lines of two entries are merged (Forbert and
-    Marx, Comput. Phys. Commun. 150, 267, 2003). A block of size n then costs :math:`n 2^{n-1}`
-    operations (Glynn, Eur. J. Combin. 31, 1887, 2010), or, where lines are equal up to a factor,
-    about :math:`\prod (M_k + 1)` terms for multiplicities :math:`M_k` of rows or of columns.
+    (Dulmage and Mendelsohn 1958), and lines of two entries are merged (Forbert and
+    Marx, Comput. Phys. Commun. 150, 267, 2003), floating ones in large blocks only. A block of size n
+    then costs :math:`n 2^{n-1}` operations (Glynn, Eur. J. Combin. 31, 1887, 2010), or, where lines are
+    equal up to a factor, about :math:`\prod (M_k + 1)` terms for multiplicities :math:`M_k` of rows or
+    of columns.
 
     Examples
     --------
@@ -273,6 +274,7 @@ def _one(matrix: Matrix, settings: _Settings) -> PermanentResult:
             sum(c.terms for c in program.blocks), program.reductions, 0.0, "",
         )  # fmt: skip
     else:
+        program, values = _unmerged(matrix, program, values, settings)
         values = [_improved(i, value, program, settings) for i, value in enumerate(values)]
         result = _rounded_result(program, values)
     used = program.used(settings.devices)
@@ -282,8 +284,8 @@ def _one(matrix: Matrix, settings: _Settings) -> PermanentResult:
 def _rounded_result(program: Program, values: list[BoundedNumber]) -> PermanentResult:
     complex_ = program.kind == "complex"
     factors = [
-        BoundedNumber(cast("float", x), 0.0, magnitude=abs(cast("float", x)))
-        for x in program.factors
+        BoundedNumber(cast("float", x), error, magnitude=abs(cast("float", x)))
+        for x, error in zip(program.factors, program.factor_errors, strict=True)
     ]
     total = product([*factors, *values], program.scale, complex if complex_ else float)
     value = complex(total.value) if complex_ else total.value
@@ -307,15 +309,33 @@ def _ledgers(program: Program, checkpoint: str | Path | None) -> list[str | Path
     return ledgers
 
 
+def _lost(value: BoundedNumber, settings: _Settings) -> bool:
+    """Whether double precision lost more than it may."""
+    wanted = settings.rtol * abs(value.mantissa)
+    return settings.precision == "auto" and value.likely_error > wanted
+
+
+def _unmerged(
+    matrix: Matrix, program: Program, values: list[BoundedNumber], settings: _Settings
+) -> tuple[Program, list[BoundedNumber]]:
+    """The program and its values, or better ones where rounded entries lost more than they may."""
+    pairs = zip(values, program.errors, strict=True)
+    if not any(error is not None and _lost(value, settings) for value, error in pairs):
+        return program, values
+    again = prepare(
+        matrix, precision="extended", method="auto", guard=True, devices=settings.devices
+    )
+    limit = max(_AGAIN, _AGAIN_TIMES * program.seconds(settings.devices))
+    if again.seconds(settings.devices) > limit:
+        return program, values
+    return again, [settings.value(candidate) for candidate in again.blocks]
+
+
 def _improved(i: int, value: BoundedNumber, program: Program, settings: _Settings) -> BoundedNumber:
     """The value, or a better one where double precision lost more than it may."""
     block = program.matrices[i]
-    if block.shape[0] != block.shape[1]:
-        return value
-    enough = settings.precision != "auto" or value.likely_error <= settings.rtol * abs(
-        value.mantissa
-    )
-    if enough:
+    rounded_before = program.errors[i] is not None or program.extended
+    if block.shape[0] != block.shape[1] or rounded_before or not _lost(value, settings):
         return value
     ways: list[Candidate[Any]] = []
     if not np.iscomplexobj(block):

@@ -64,6 +64,8 @@ class Program:
         Rows of each block.
     matrices : tuple of array
         The blocks themselves.
+    factor_errors, errors : tuple
+        Bounds of the errors of factors and of the blocks' entries, where they were rounded.
     reductions : Reductions
     extended : bool
         Whether the candidates compute in double-double numbers.
@@ -76,6 +78,8 @@ class Program:
     blocks: tuple[Candidate[Any], ...]
     sides: tuple[int, ...]
     matrices: tuple[Any, ...]
+    factor_errors: tuple[float, ...]
+    errors: tuple[NDArray[np.float64] | None, ...]
     reductions: Reductions
     extended: bool = False
 
@@ -140,38 +144,46 @@ def prepare(
         if quick is not None:
             return quick
     square, scale = _squared(matrix)
-    reduced = reduce(square)
+    # Double-double numbers are for those whose entries are not to be rounded before.
+    reduced = reduce(square, merge=not extended)
     chosen: list[Candidate[Any]] = []
-    for block in reduced.blocks:
+    for block, error in zip(reduced.blocks, reduced.errors, strict=True):
         if extended:
             ways: list[Candidate[Any]] = list(extended_candidates(block, devices))
         else:
-            ways = _ways(block, exact, guard, method, devices)
+            ways = _ways(block, error, exact, guard, method, devices)
         chosen.append(_cheapest(ways, len(block), exact, method, devices))
     sides = tuple(map(len, reduced.blocks))
     return Program(
         kind,
         exact,
-        scale,
+        scale * Fraction(2) ** reduced.exponent,
         reduced.factors,
         tuple(chosen),
         sides,
         reduced.blocks,
+        reduced.factor_errors,
+        reduced.errors,
         reduced.reductions,
         extended,
     )
 
 
 def _ways(
-    block: NDArray[Any], exact: bool, guard: bool, method: Method, devices: Sequence[Device]
+    block: NDArray[Any],
+    error: NDArray[np.float64] | None,
+    exact: bool,
+    guard: bool,
+    method: Method,
+    devices: Sequence[Device],
 ) -> list[Candidate[Any]]:
     found: list[Candidate[Any]] = list(
-        exact_candidates(block) if exact else double_candidates(block, guard, devices)
+        exact_candidates(block) if exact else double_candidates(block, guard, devices, error)
     )
     least = min((c.seconds(devices) for c in found), default=math.inf)
     sparse = np.count_nonzero(block) <= _FRONTIER_DENSITY * block.size
     if method == "frontier" or (method == "auto" and sparse and least > _FRONTIER_FROM):
-        found.extend(frontier_exactly(block) if exact else frontier_in_double(block))
+        found.extend(frontier_exactly(block) if exact else frontier_in_double(block, error))
     return found
 
 
@@ -229,7 +241,9 @@ def _rectangle(matrix: Matrix, kind: Kind, exact: bool) -> Program | None:
 
     terms = n * m * 2 ** (m - 1)
     candidate: Candidate[Any] = Candidate("subset", terms, seconds, value)
-    return Program(kind, exact, Fraction(1), (), (candidate,), (m,), (entries,), Reductions())
+    return Program(
+        kind, exact, Fraction(1), (), (candidate,), (m,), (entries,), (), (None,), Reductions()
+    )
 
 
 def _squared(matrix: Matrix) -> tuple[Matrix, Fraction]:

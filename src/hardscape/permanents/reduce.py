@@ -11,7 +11,8 @@ the permanents of the blocks. A row or column with a single nonzero entry is suc
 A row with only two nonzero entries a in column j and b in column k goes by expanding along it:
 per(A) is the permanent of the matrix without the row and with one column b * A[:, j] + a * A[:, k]
 in place of the two (H. Forbert and D. Marx, Comput. Phys. Commun. 150, 267 (2003)). The same holds
-for columns.
+for columns. Exact kinds do so always. Floating entries round then, so they do it for large blocks only,
+where it saves time, and keep a bound of each entry's error.
 """
 
 from __future__ import annotations
@@ -24,8 +25,13 @@ from numpy.typing import NDArray
 
 from hardscape.errors import InputError
 from hardscape.permanents.matrix import Kind, Matrix, Number, zero
+from hardscape.permanents.rounding import Rounded, parts_of, rounded_entries
 
 __all__ = ["Reduced", "Reductions", "reduce"]
+
+#: Smallest block of floating entries whose lines of two are merged, and merges after which entries of
+#: size 1 are still far from the ends of float64.
+_MERGED_FROM, _MERGES_IN_RANGE = 20, 200
 
 
 @dataclass(frozen=True)
@@ -59,23 +65,32 @@ class Reductions:
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """What is left of a matrix: per(A) = prod(factors) * prod(per(block) for each block).
+    """What is left of a matrix: per(A) = 2**exponent * prod(factors) * prod(per(block)).
 
     Attributes
     ----------
     kind : {"integer", "rational", "real", "complex"}
     factors : tuple of int, Fraction, float or complex
-        Entries of the matrix (or, for exact kinds, of a merged one). A single 0 if the permanent is
+        Entries of the matrix or of a merged one. A single 0 if the permanent is
         0 by structure. Not multiplied, so that floating factors neither round nor overflow here.
+    factor_errors : tuple of float
+        Bounds of their errors.
     blocks : tuple of numpy.ndarray
         Square, of size 2 or more, with the entries' type of `Matrix`. Each is fully
         indecomposable, and for exact kinds has three nonzero entries or more in each row and column.
+    errors : tuple of numpy.ndarray or None
+        Bounds of the errors of each block's entries; None where nothing was rounded.
+    exponent : int
+        Not 0 only where entries were rounded.
     reductions : Reductions
     """
 
     kind: Kind
     factors: tuple[Number, ...]
+    factor_errors: tuple[float, ...]
     blocks: tuple[NDArray[Any], ...]
+    errors: tuple[NDArray[np.float64] | None, ...]
+    exponent: int
     reductions: Reductions
 
     @property
@@ -84,19 +99,20 @@ class Reduced:
         return self.factors == (0,)
 
 
-def reduce(matrix: Matrix) -> Reduced:
+def reduce(matrix: Matrix, *, merge: bool = True) -> Reduced:
     """Split a square matrix into scalar factors and irreducible blocks.
 
     Parameters
     ----------
     matrix : Matrix
         Square and no batch.
+    merge : bool
+        Whether floating lines of two entries may be merged; exact ones always are.
 
     Returns
     -------
     Reduced
-        The product of its factors and its blocks' permanents is the permanent. Nothing is rounded:
-        rows and columns with two entries are merged for exact kinds only.
+        The product of its factors and its blocks' permanents is the permanent.
 
     Raises
     ------
@@ -113,24 +129,48 @@ def reduce(matrix: Matrix) -> Reduced:
         raise InputError(f"matrix has shape {matrix.entries.shape}; one square matrix is accepted")
     counts: dict[str, int] = {}
     factors: list[Number] = []
+    factor_errors: list[float] = []
     blocks: list[NDArray[Any]] = []
+    errors: list[NDArray[np.float64] | None] = []
     exact = matrix.kind in ("integer", "rational")
+    exponent = 0
     pending = [matrix.entries]
     while pending:
         part = pending.pop()
         components = _components(part, counts)
         if components is None:
-            return Reduced(matrix.kind, (zero(matrix.kind),), (), Reductions(**counts))
+            return Reduced(
+                matrix.kind, (zero(matrix.kind),), (0.0,), (), (), 0, Reductions(**counts)
+            )
         for block in components:
-            smaller = _merged(block, counts) if exact and len(block) > 1 else block
             if len(block) == 1:
                 _add(counts, "single_entries", 1)
-                factors.append(block[0, 0] if exact else block.item())
-            elif len(smaller) < len(block):
+                entry = block.item()
+                factors.append(entry.value if isinstance(entry, Rounded) else entry)
+                factor_errors.append(entry.error if isinstance(entry, Rounded) else 0.0)
+                continue
+            smaller = block
+            if exact:
+                smaller = _merged(block, counts, len(block))
+            elif merge and len(block) >= _MERGED_FROM and _has_pairs(block):
+                block, power = rounded_entries(block, matrix.entries.dtype)
+                exponent += power
+                smaller = _merged(block, counts, _MERGES_IN_RANGE)
+            if len(smaller) < len(block):
                 pending.append(smaller)
             else:
-                blocks.append(block)
-    return Reduced(matrix.kind, tuple(factors), tuple(blocks), Reductions(**counts))
+                plain, error = parts_of(block, matrix.entries.dtype)
+                blocks.append(plain)
+                errors.append(error)
+    return Reduced(
+        matrix.kind,
+        tuple(factors),
+        tuple(factor_errors),
+        tuple(blocks),
+        tuple(errors),
+        exponent,
+        Reductions(**counts),
+    )
 
 
 def _add(counts: dict[str, int], name: str, number: int) -> None:
@@ -241,17 +281,23 @@ def _strong(forward: list[int], backward: list[int]) -> list[list[int]]:
     return groups
 
 
-def _merged(block: NDArray[Any], counts: dict[str, int]) -> NDArray[Any]:
-    """Expand rows with two entries until none is left, then columns with two."""
-    by_rows = _merge_rows(block)
+def _has_pairs(block: NDArray[Any]) -> bool:
+    """Whether a row or a column has two nonzero entries."""
+    support = np.asarray(block != 0, dtype=bool)
+    return bool((support.sum(axis=0) == 2).any() or (support.sum(axis=1) == 2).any())
+
+
+def _merged(block: NDArray[Any], counts: dict[str, int], most: int) -> NDArray[Any]:
+    """Expand up to `most` rows with two entries, then as many columns with two."""
+    by_rows = _merge_rows(block, most)
     _add(counts, "merged_rows", len(block) - len(by_rows))
-    by_columns = _merge_rows(by_rows.T).T
+    by_columns = _merge_rows(by_rows.T, most).T
     _add(counts, "merged_columns", len(by_rows) - len(by_columns))
     return by_columns
 
 
-def _merge_rows(block: NDArray[Any]) -> NDArray[Any]:
-    """`block` after expanding along rows with two entries, as long as there are any.
+def _merge_rows(block: NDArray[Any], most: int) -> NDArray[Any]:
+    """`block` after expanding along rows with two entries, `most` times or until there is none.
 
     Only nonzero entries are kept while merging; a merged entry that cancels to 0 leaves too.
     """
@@ -261,7 +307,7 @@ def _merge_rows(block: NDArray[Any]) -> NDArray[Any]:
         for j in line:
             columns[j].add(i)
     queue = [i for i, line in rows.items() if len(line) == 2]
-    while queue:
+    while queue and len(block) - len(rows) < most:
         i = queue.pop()
         if len(rows.get(i, ())) != 2:
             continue
@@ -275,7 +321,8 @@ def _merge_rows(block: NDArray[Any]) -> NDArray[Any]:
                 queue.append(r)
         columns[k] = {r for r in touched if k in rows[r]}
     place = {j: new for new, j in enumerate(columns)}
-    smaller = np.full((len(rows), len(columns)), block.flat[0] * 0, dtype=object)
+    nothing = block.flat[0]
+    smaller = np.full((len(rows), len(columns)), nothing - nothing, dtype=object)
     for new, line in enumerate(rows.values()):
         for j, value in line.items():
             smaller[new, place[j]] = value
