@@ -228,6 +228,8 @@ def test_scans_without_a_minimum() -> None:
     assert few.to_dict()["optimum"] is None
     hill = [simulated(math.exp(-5e3 * (x - 0.05) ** 2), 500, 1e9, 1) for x in (0.03, 0.05, 0.07)]
     assert math.isnan(fit_w1([0.03, 0.05, 0.07], hill).optimum)
+    beyond = [simulated(math.exp(5e3 * (x - 0.05) ** 2), 500, 1e9, 1) for x in (0.06, 0.07, 0.08)]
+    assert math.isnan(fit_w1([0.06, 0.07, 0.08], beyond).optimum)
     with pytest.raises(InputError):
         fit_w1([0.04], some)
 

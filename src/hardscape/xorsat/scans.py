@@ -31,7 +31,8 @@ class W1Scan:
     coefficients : float64, shape (3,), or None
         Of ``c[0] + c[1] w1 + c[2] w1**2``; None with fewer than three points with solved runs.
     optimum, optimum_error : float
-        The w1 at its minimum, with its standard error; NaN where there is no minimum.
+        The w1 at its minimum, with its standard error; NaN where there is no minimum among the
+        points, only beyond them or none.
     """
 
     w1: NDArray[np.float64]
@@ -168,7 +169,7 @@ def fit_w1(w1: ArrayLike, results: Sequence[TimeToSolution]) -> W1Scan:
         np.vander(x[used], 3, increasing=True), y, 1 / np.sqrt(solved[used])
     )
     optimum = error = math.nan
-    if c[2] > 0:
+    if c[2] > 0 and x[used].min() <= -c[1] / (2 * c[2]) <= x[used].max():
         optimum = -c[1] / (2 * c[2])
         slope = np.array([0, -1 / (2 * c[2]), c[1] / (2 * c[2] ** 2)])
         error = math.sqrt(slope @ covariance @ slope)
