@@ -84,6 +84,12 @@ x 1 1 2 0
     assert system.cancelled_pairs == 1
 
 
+def test_few_clauses_of_many_variables(tmp_path: Path) -> None:
+    assert read(tmp_path, "p cnf 1000000 1\nx1 1000000 0\n").num_variables == 1_000_000
+    with pytest.raises(FormatError):
+        read(tmp_path, "# hardscape variables=9999999999 clauses=0\n", "x.qh")
+
+
 def test_both_parities_are_two_clauses(tmp_path: Path) -> None:
     system = read(tmp_path, "p cnf 2 4\n1 2 0\n-1 2 0\n1 -2 0\n-1 -2 0\n")
     assert system.clauses() == [(0, 1), (0, 1)]

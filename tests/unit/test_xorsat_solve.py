@@ -171,6 +171,11 @@ def test_another_search() -> None:
     assert (found.clones, found.device, found.tau) == (7, "elsewhere", 0.5)
     with pytest.raises(InputError):
         time_to_solution(system, 4, 1.0, clones=5, runner=Fixed())
+    for seed in (-1, 1.5, True):
+        with pytest.raises(InputError):
+            time_to_solution(system, 4, 1.0, seed=seed, runner=Fixed())
+        with pytest.raises(InputError):
+            scan_w1(system, [0.05], 1, 1.0, seed=seed)
     assert np.array_equal(
         found.sweeps, time_to_solution(system, 4, 1.0, seed=1, runner=Fixed()).sweeps
     )

@@ -14,6 +14,7 @@ from hardscape.errors import InputError
 
 __all__ = [
     "MAX_VARIABLES",
+    "UNDOUBTED_VARIABLES",
     "check_range",
     "clause_lists",
     "frozen",
@@ -26,6 +27,8 @@ __all__ = [
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 #: Most variables of a system, and most entries in all its clauses.
 MAX_VARIABLES = 2**31 - 1
+#: Most variables that a text file's header may announce beyond what its size makes likely.
+UNDOUBTED_VARIABLES = 10_000_000
 
 
 def number_of_variables(value: Any) -> int:

@@ -133,6 +133,8 @@ def scan_w1(
             f"values have shape {points.shape}; one axis, one value or more is accepted"
         )
     chosen = secrets.randbits(63) if seed is None else seed
+    if isinstance(chosen, bool) or not isinstance(chosen, int | np.integer) or chosen < 0:
+        raise InputError(f"seed={seed!r}; an integer, 0 or more, is accepted")
     seeds = np.random.SeedSequence(chosen).generate_state(len(points), np.uint64)
     # What the coins can say: probabilities in 256ths.
     used = np.round(points * 256) / 256

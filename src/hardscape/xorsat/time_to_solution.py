@@ -251,7 +251,9 @@ def measure(
         raise InputError(f"runs={runs!r}; an integer of 1 or more is accepted")
     if not timeout > 0:
         raise InputError(f"timeout={timeout}; seconds above 0 are accepted")
-    seeds = np.random.SeedSequence(seed).generate_state(runs, np.uint64) >> np.uint64(1)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed={seed!r}; an integer, 0 or more, is accepted")
+    seeds = np.random.SeedSequence(int(seed)).generate_state(runs, np.uint64) >> np.uint64(1)
     rows = [runner(int(own), timeout) for own in seeds]
     solved, sweeps, seconds = zip(*rows, strict=True)
     return TimeToSolution(

@@ -11,7 +11,7 @@ import numpy as np
 
 from hardscape.errors import InputError
 from hardscape.files import Source
-from hardscape.xorsat.intake import MAX_VARIABLES
+from hardscape.xorsat.intake import MAX_VARIABLES, UNDOUBTED_VARIABLES
 from hardscape.xorsat.system import XorSystem
 
 __all__ = ["parse", "render_clauses", "render_xors"]
@@ -155,7 +155,7 @@ def _header(source: Source, number: int, text: str) -> tuple[int, int]:
             number,
             f"{variables} variables and {clauses} clauses; 0 to {MAX_VARIABLES} are accepted",
         )
-    if variables > len(source.data) * 1000:
+    if variables > max(len(source.data), UNDOUBTED_VARIABLES):
         raise source.error(number, f"{variables} variables in a file of {len(source.data)} bytes")
     return variables, clauses
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hardscape.errors import InputError
 from hardscape.files import Source
-from hardscape.xorsat.intake import MAX_VARIABLES
+from hardscape.xorsat.intake import MAX_VARIABLES, UNDOUBTED_VARIABLES
 from hardscape.xorsat.quadratic import quadratize
 from hardscape.xorsat.system import XorSystem
 
@@ -60,6 +60,10 @@ class _Lists:
         """Variables and clauses."""
         spins = max((j for _, j in self.entries), default=-1) + 1
         if self.stated is not None:
+            if sum(self.stated) > max(len(self.source.data), UNDOUBTED_VARIABLES):
+                raise self.source.error(
+                    None, f"{sum(self.stated)} spins are announced in {len(self.source.data)} bytes"
+                )
             if sum(self.stated) < spins:
                 raise self.source.error(
                     None, f"{sum(self.stated)} spins are announced, and {spins} are there"
