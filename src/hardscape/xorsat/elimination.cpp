@@ -52,7 +52,8 @@ nb::tuple eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
   }
   const std::size_t frees = free.size();
   return nb::make_tuple(
-      rank, consistent, to_numpy(std::move(assignment), {system.num_variables}), to_numpy(std::move(free), {frees}),
+      rank, consistent, to_numpy(std::move(assignment), {system.num_variables}),
+      to_numpy(std::move(free), {frees}),
       to_numpy(std::move(dependence), {stride ? system.num_variables : 0, stride}));
 }
 
