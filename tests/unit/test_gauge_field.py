@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hardscape.errors import InputError
 from hardscape.gauge import GaugeField
-from hardscape.gauge.groups import random_group_elements
+from hardscape.gauge.groups import group_distance, random_group_elements
 from helpers import gauge_oracles as oracle
 
 SHAPES = st.tuples(*[st.integers(2, 4)] * 4)
@@ -95,6 +95,19 @@ def test_the_worst_link_is_named() -> None:
     links[4, 3, 2, 1, 2] *= 1.5
     with pytest.raises(InputError, match=r"mu=2 .* \(1, 2, 3, 4\)"):
         GaugeField(links).require_unitary()
+
+
+@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_unitarity(nc: int, dtype: type) -> None:
+    field = GaugeField.random((2, 3, 2, 2), nc, 1)
+    noise = np.random.default_rng(2).normal(size=(2, *field.links.shape))
+    disturbed = GaugeField((field.links + 0.01 * (noise[0] + 1j * noise[1])).astype(dtype))
+    u = disturbed.links.astype(np.complex128)
+    product = np.abs(u @ oracle.dagger(u) - np.eye(nc)).max(axis=(-2, -1))
+    expected = np.maximum(product, np.abs(np.linalg.det(u) - 1))
+    assert disturbed.unitarity() == pytest.approx(expected.max(), rel=1e-12)
+    np.testing.assert_allclose(group_distance(u), expected, atol=1e-14)
 
 
 def test_reflections_are_not_in_the_group() -> None:

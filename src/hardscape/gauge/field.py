@@ -148,8 +148,7 @@ class GaugeField:
         """Means of the plaquette over the sites for each plane (mu, nu), mu < nu, of x, y, z, t."""
         xp = array_namespace(self.links)
         if xp is np:
-            threads = cpu_count() if self.volume >= _WORTH_THREADS else 1
-            traces = core().plaquette_traces(self.links, threads).sum(axis=0)
+            traces = core().plaquette_traces(self.links, self._threads).sum(axis=0)
         else:
             traces = np.array([self._plane_trace(xp, mu, nu) for mu, nu in _PLANES])
         means = traces / (self.nc * self.volume)
@@ -196,7 +195,7 @@ class GaugeField:
 
     def unitarity(self) -> float:
         """Largest entry of abs(U U^dagger - 1) and abs(det U - 1) over all links: 0 up to rounding."""
-        return float(group_distance(self.links).max())
+        return self._worst_link()[0]
 
     def require_unitary(self, tolerance: float = UNITARITY_TOLERANCE) -> None:
         """Check that every link is in the group.
@@ -206,15 +205,26 @@ class GaugeField:
         InputError
             If :meth:`unitarity` is above `tolerance`; the message names the worst link.
         """
-        xp = array_namespace(self.links)
-        distance = group_distance(self.links)
-        worst = int(xp.argmax(distance))
-        if not (deviation := float(distance.ravel()[worst])) <= tolerance:
-            t, z, y, x, mu = (int(i) for i in np.unravel_index(worst, self.links.shape[:5]))
+        deviation, place = self._worst_link()
+        if not deviation <= tolerance:
+            t, z, y, x, mu = (int(i) for i in np.unravel_index(place, self.links.shape[:5]))
             raise InputError(
                 f"link mu={mu} at (x, y, z, t) = ({x}, {y}, {z}, {t}) is {deviation:.3g} away from "
                 f"SU({self.nc}); at most {tolerance:g} is accepted, GaugeField.reproject() brings it back"
             )
+
+    def _worst_link(self) -> tuple[float, int]:
+        """Distance of the link that is farthest from the group, and its number."""
+        if array_namespace(self.links) is np:
+            found: tuple[float, int] = core().worst_matrix(self.links, self._threads)
+            return found
+        distance = group_distance(self.links).ravel()
+        place = int(distance.argmax())
+        return float(distance[place]), place
+
+    @property
+    def _threads(self) -> int:
+        return cpu_count() if self.volume >= _WORTH_THREADS else 1
 
     def reproject(self) -> Self:
         """Return the field with every link brought back to the group.

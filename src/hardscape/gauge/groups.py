@@ -133,15 +133,20 @@ def _quaternion_row(second: Any) -> Any:
 
 
 def group_distance(matrices: Any) -> Any:
-    """Largest entry of |U U^dagger - 1| and |det U - 1| of each matrix, shape (...)."""
+    """Largest entry of abs(U U^dagger - 1) and abs(det U - 1) of each matrix, shape (...).
+
+    Row by row: products of many small matrices are slow in CuPy.
+    """
     xp = array_namespace(matrices)
     nc = matrices.shape[-1]
-    product = matrices @ dagger(matrices) - xp.eye(nc, dtype=matrices.dtype)
-    unitary = xp.abs(product).max(axis=(-2, -1))
+    rows = [matrices[..., i, :] for i in range(nc)]
+    distance = xp.zeros(matrices.shape[:-2], dtype=rows[0].real.dtype)
+    for i in range(nc):
+        for j in range(i, nc):
+            product = xp.sum(rows[i] * rows[j].conj(), axis=-1) - (i == j)
+            distance = xp.maximum(distance, xp.abs(product))
     if nc == 2:
-        determinant = (
-            matrices[..., 0, 0] * matrices[..., 1, 1] - matrices[..., 0, 1] * matrices[..., 1, 0]
-        )
+        determinant = rows[0][..., 0] * rows[1][..., 1] - rows[0][..., 1] * rows[1][..., 0]
     else:
-        determinant = xp.sum(third_row(matrices[..., :2, :]).conj() * matrices[..., 2, :], axis=-1)
-    return xp.maximum(unitary, xp.abs(determinant - 1))
+        determinant = xp.sum(third_row(matrices[..., :2, :]).conj() * rows[2], axis=-1)
+    return xp.maximum(distance, xp.abs(determinant - 1))

@@ -1,10 +1,9 @@
-// Python's view of the Wilson action: the Markov chain, plaquettes, and random links.
+// Python's view of the Markov chain of the Wilson action.
 #include "gauge/wilson.hpp"
 
 #include <array>
-#include <stdexcept>
+#include <memory>
 
-#include "gauge/plaquette.hpp"
 #include "native/arrays.hpp"
 
 namespace hardscape::gauge {
@@ -73,48 +72,6 @@ class PyWilsonChain {
   std::unique_ptr<AnyWilsonChain> chain_;
 };
 
-template <class T>
-nb::object plaquette_traces(nb::ndarray<const std::complex<T>, nb::c_contig, nb::device::cpu> links,
-                            int threads) {
-  const std::array<std::size_t, 4> shape{links.shape(0), links.shape(1), links.shape(2),
-                                         links.shape(3)};
-  const std::size_t nc = links.shape(5);
-  const std::complex<T>* data = links.data();
-  std::vector<double> sums(6 * shape[0]);
-  {
-    nb::gil_scoped_release release;
-    if (nc == 2) {
-      sum_plaquettes<2, kLanes>(data, extents_of(shape), threads, sums.data());
-    } else {
-      sum_plaquettes<3, kLanes>(data, extents_of(shape), threads, sums.data());
-    }
-  }
-  return nb::cast(to_numpy(std::move(sums), {shape[0], 6}));
-}
-
-constexpr std::uint64_t kRandomLinks = 0x6c696e6b73ull;  // purpose of their streams: "links"
-
-template <int N>
-void fill_random(std::vector<Complex>& data, std::uint64_t seed) {
-  for (std::size_t n = 0; n < data.size() / (N * N); ++n) {
-    RandomStream random(seed, n, kRandomLinks);
-    const Matrix<N, double> a = random_element<N>(random);
-    for (int i = 0; i < N; ++i) {
-      for (int j = 0; j < N; ++j) data[(n * N + i) * N + j] = {a.re[i][j], a.im[i][j]};
-    }
-  }
-}
-
-nb::object random_elements(std::size_t count, std::size_t nc, std::uint64_t seed) {
-  if (nc != 2 && nc != 3) throw std::invalid_argument("nc");
-  std::vector<Complex> data(count * nc * nc);
-  {
-    nb::gil_scoped_release release;
-    nc == 2 ? fill_random<2>(data, seed) : fill_random<3>(data, seed);
-  }
-  return nb::cast(to_numpy(std::move(data), {count, nc, nc}));
-}
-
 }  // namespace
 
 void bind_wilson(nb::module_& module) {
@@ -124,12 +81,6 @@ void bind_wilson(nb::module_& module) {
       .def("run", &PyWilsonChain::run, nb::arg("beta"), nb::arg("overrelax"), nb::arg("seed"),
            nb::arg("first"), nb::arg("count"), nb::arg("threads"),
            "Sweeps, each a heatbath and overrelaxations; the plaquette after each.");
-  module.def("plaquette_traces", &plaquette_traces<double>, nb::arg("links"), nb::arg("threads"),
-             "Sums of Re tr over the plaquettes of each timeslice, (T, 6): planes xy, xz, xt, yz, "
-             "yt, zt.");
-  module.def("plaquette_traces", &plaquette_traces<float>, nb::arg("links"), nb::arg("threads"));
-  module.def("random_elements", &random_elements, nb::arg("count"), nb::arg("nc"), nb::arg("seed"),
-             "Matrices of the Haar measure, element n from stream n.");
 }
 
 }  // namespace hardscape::gauge

@@ -11,6 +11,7 @@ namespace nb = nanobind;
 
 namespace hardscape::gauge {
 void bind_lattice(nb::module_& module);
+void bind_links(nb::module_& module);
 void bind_wilson(nb::module_& module);
 }  // namespace hardscape::gauge
 
@@ -72,6 +73,7 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   module.def("supported_levels", &supported_levels,
              "Instruction-set levels that this processor runs, widest first.");
   hardscape::gauge::bind_lattice(module);
+  hardscape::gauge::bind_links(module);
   hardscape::gauge::bind_wilson(module);
   hardscape::ising::bind_anneal(module);
   hardscape::ising::bind_density(module);
