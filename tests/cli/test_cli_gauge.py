@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 from hardscape.cli import main
+from hardscape.errors import Interrupted
 from hardscape.gauge import GaugeField, fix, formats
+from hardscape.gauge import cli as gauge_cli
 
 Captured = pytest.CaptureFixture[str]
 
@@ -105,6 +108,20 @@ def test_generate(tmp_path: Path, capsys: Captured) -> None:
     first = path.read_bytes()
     answer(capsys, *words, "--seed", 4)
     assert path.read_bytes() == first
+
+
+def test_generate_interrupted(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise Interrupted(signal.SIGTERM, GaugeField.identity((2, 2, 2, 2)))
+
+    monkeypatch.setattr(gauge_cli, "make_field", stop)
+    path = tmp_path / "u.ildg"
+    words = ["gauge", "generate", "--shape", "4,4,4,4", "--beta", "6", "-o", str(path)]
+    assert main(words) == 143
+    assert str(path) in capsys.readouterr().err
+    assert not path.exists()
 
 
 def test_propagator(tmp_path: Path, capsys: Captured) -> None:

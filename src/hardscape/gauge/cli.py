@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from cyclopts import App, Group, Parameter
 
-from hardscape.errors import ChecksumError, InputError
+from hardscape.errors import ChecksumError, InputError, Interrupted
 from hardscape.figures import check_plot_path, save_plot
 from hardscape.gauge import formats
 from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
@@ -261,7 +262,11 @@ def generate(
     if not output.parent.is_dir():
         raise InputError(f"{output} cannot be written: there is no folder {str(output.parent)!r}")
     began = time.perf_counter()
-    field = make_field(_shape(shape), beta, **vars(chain), progress=True)
+    try:
+        field = make_field(_shape(shape), beta, **vars(chain), progress=True)
+    except Interrupted as stop:
+        note(f"stopped by {signal.Signals(stop.signum).name}: {output} is not written")
+        raise
     seconds = time.perf_counter() - began
     file.write(field, output)
     facts = {
