@@ -6,7 +6,9 @@ on the same matrices, and every answer is compared.
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import os
 import platform
 import statistics
@@ -38,6 +40,7 @@ class Case:
     tool: str = "hardscape"
     repeats: int = 5
     target: str = ""
+    device: str = "cpu"
 
 
 CPU = [
@@ -61,6 +64,20 @@ PEERS = [
     for kind, target in (("real", 6), ("complex", 5))
     for tool in ("hardscape", "thewalrus", "exqalibur", "qc-permanent")
 ]
+GPU = [
+    Case("exactly, by rows that repeat", 40, "5 rows", tool="exact", repeats=1),
+    Case("one GPU, dense real", 40, "5 rows", target="2.9 s (aim 2.4)", repeats=3, device="cuda:0"),
+    Case("exactly, by rows that repeat", 36, "4 complex rows", tool="exact", repeats=1),
+    Case("one GPU, complex", 36, "4 complex rows", target="5 times real", device="cuda:0"),
+    Case("one GPU, real", 36, device="cuda:0"),
+    Case("one GPU, complex", 36, "complex", target="5 times real (aim 3.5)", device="cuda:0"),
+    Case("one GPU, real, double-double", 32, tool="extended", device="cuda:0"),
+    Case("one GPU, batch of 4096", 20, "complex batch", target="82 ms (aim 20)", device="cuda:0"),
+    Case("one GPU, batch of 4096", 20, "real batch", device="cuda:0"),
+    Case("one GPU, density 0.25", 34, "sparse", device="cuda:0"),
+    Case("the same, generated", 34, "sparse", tool="sparse", device="cuda:0"),
+    Case("generated, density 0.25", 45, "sparse", tool="sparse", repeats=3, device="cuda:0"),
+]
 PACKAGES = ("hardscape", "numpy", "thewalrus", "exqalibur", "qc-permanent")
 
 
@@ -70,9 +87,40 @@ def matrix(case: Case) -> np.ndarray:
     shape = (case.n, case.n)
     if case.kind == "integer":
         return rng.integers(-(2**20), 2**20, shape).astype(float)
-    if case.kind == "complex":
+    if case.kind == "5 rows":
+        return np.repeat(rng.integers(-(2**20), 2**20, (5, case.n)).astype(float), 8, axis=0)
+    if case.kind == "4 complex rows":
+        parts = rng.integers(-(2**20), 2**20, (2, 4, case.n)).astype(float)
+        return np.repeat(parts[0] + 1j * parts[1], 9, axis=0)
+    if case.kind == "sparse":
+        return rng.normal(size=shape) * (rng.random(shape) < 0.25) + np.eye(case.n)
+    if case.kind.endswith("batch"):
+        shape = (4096, *shape)
+    if case.kind.startswith("complex"):
         return rng.normal(size=shape) + 1j * rng.normal(size=shape)
     return rng.normal(size=shape)
+
+
+def exactly(a: np.ndarray) -> complex:
+    """The permanent of a matrix of integers, or Gaussian integers, whose rows repeat."""
+    import hardscape
+
+    if not np.iscomplexobj(a):
+        return float(hardscape.permanent(a.astype(int).astype(object)))
+    # Glynn's sum over multiplicities, in Python's integers.
+    rows, counts = np.unique(a, axis=0, return_counts=True)
+    entries = [[(int(x.real), int(x.imag)) for x in row] for row in rows]
+    total = (0, 0)
+    for signs in itertools.product(*(range(m + 1) for m in counts)):
+        re = math.prod((-1) ** v * math.comb(int(m), v) for m, v in zip(counts, signs, strict=True))
+        im = 0
+        weights = [int(m) - 2 * v for m, v in zip(counts, signs, strict=True)]
+        for j in range(a.shape[1]):
+            x = sum(w * row[j][0] for w, row in zip(weights, entries, strict=True))
+            y = sum(w * row[j][1] for w, row in zip(weights, entries, strict=True))
+            re, im = re * x - im * y, re * y + im * x
+        total = (total[0] + re, total[1] + im)
+    return complex(total[0] >> len(a), total[1] >> len(a))
 
 
 def solver(case: Case) -> Callable[[], complex]:
@@ -92,10 +140,23 @@ def solver(case: Case) -> Callable[[], complex]:
         import permanent
 
         return lambda: permanent.glynn(a)
-    from hardscape.engine import resolve
+    if case.tool == "exact":
+        value = exactly(a)
+        return lambda: value
+    from hardscape.engine import resolve, run
+    from hardscape.permanents.batch import glynn_batch
+    from hardscape.permanents.extended import ExtendedWork
     from hardscape.permanents.glynn import glynn
+    from hardscape.permanents.sparse import sparse_glynn
 
-    lanes = resolve("cpu", threads=case.threads)
+    lanes = resolve(case.device, threads=case.threads)
+    if case.tool == "extended":
+        work = ExtendedWork(a, lanes[0].kind)
+        return lambda: work.total(run(work, devices=lanes).whole(None)).value
+    if case.tool == "sparse":
+        return lambda: sparse_glynn(a, devices=lanes).value
+    if a.ndim == 3:
+        return lambda: glynn_batch(a, devices=lanes).values.sum()
     return lambda: glynn(a, devices=lanes, guard=case.guard).value
 
 
@@ -150,10 +211,11 @@ def table(title: str, cases: list[Case]) -> None:
         )
         difference = abs(complex(*result["value"]) / value - 1)
         # Ryser's formula, which some peers use, loses digits.
-        assert difference < (1e-10 if case.tool == "hardscape" else 1e-4)
+        ours = case.tool not in ("thewalrus", "exqalibur", "qc-permanent")
+        assert difference < (1e-10 if ours else 1e-4)
         print(
             head + f"| {median:.4g} ({min(seconds):.4g} to {max(seconds):.4g}) "
-            f"| {1e9 * median / (case.n * 2.0 ** (case.n - 1)):.4f} | {median / reference:.2f} "
+            f"| {1e9 * median / (case.n * 2.0 ** (case.n - 1)):.4g} | {median / reference:.2f} "
             f"| {difference:.1e} | {case.target} |",
             flush=True,
         )
@@ -177,7 +239,7 @@ def machine() -> str:
 
 
 @app.default
-def main(*, cpu: bool = True, peers: bool = True) -> None:
+def main(*, cpu: bool = True, peers: bool = True, gpu: bool = False) -> None:
     """Print the tables; ns are for each n 2^(n-1).
 
     Parameters
@@ -186,12 +248,16 @@ def main(*, cpu: bool = True, peers: bool = True) -> None:
         Rows of this machine's cores.
     peers
         Other packages, where they are installed.
+    gpu
+        Rows of the first GPU.
     """
     print(machine())
     if cpu:
         table("One machine's cores", CPU)
     if peers:
         table("Peers", PEERS)
+    if gpu:
+        table("One GPU", GPU)
 
 
 if __name__ == "__main__":
