@@ -14,7 +14,8 @@ from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents import formats
 from hardscape.permanents import permanent as find_permanent
-from hardscape.permanents.planning import Method, Plan, Precision, plan
+from hardscape.permanents.planning import Plan, plan
+from hardscape.permanents.program import Method, Precision
 from hardscape.permanents.result import PermanentResult
 from hardscape.terminal import fact_table, print_json, print_parts
 

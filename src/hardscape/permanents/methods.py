@@ -84,6 +84,10 @@ class Candidate(Generic[Value]):
         Bytes beyond those of the matrix.
     cancels : bool
         Whether terms of a nonnegative matrix cancel, so that digits are lost.
+    parts : tuple of Program
+        Permanents that add up to this one, instead of `work`; `value` is not called then.
+    lines : int
+        Lines of three or four entries that were expanded for them.
     """
 
     method: str
@@ -95,9 +99,19 @@ class Candidate(Generic[Value]):
     kind: Literal["cpu", "cuda"] = "cpu"
     memory: int = 0
     cancels: bool = True
+    parts: tuple[Any, ...] = ()
+    lines: int = 0
+
+    @property
+    def kinds(self) -> set[str]:
+        """Devices that the work, or that of the parts, runs on."""
+        below = [block.kinds for part in self.parts for block in part.blocks]
+        return set().union(*below) if self.parts else {self.kind}
 
     def seconds(self, devices: Sequence[Device]) -> float:
         """Estimated time on those of `devices` that the method runs on."""
+        if self.parts:
+            return float(sum(part.seconds(devices) for part in self.parts))
         usable = max(1, sum(device.kind == self.kind for device in devices))
         lanes = min(usable, len(self.work.shards())) if self.work is not None else 1
         if self.kind == "cuda":

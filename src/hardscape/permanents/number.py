@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Partial
 
-__all__ = ["TINY", "UNIT", "BoundedNumber", "merge_sums", "product", "rounded", "shifted"]
+__all__ = ["TINY", "UNIT", "BoundedNumber", "merge_sums", "product", "rounded", "shifted", "total"]
 
 #: Half the distance from 1 to the next float64, and the least positive float64.
 UNIT, TINY = 2.0**-53, 2.0**-1074
@@ -148,6 +148,26 @@ def product(numbers: Sequence[BoundedNumber], scale: Fraction, kind: type) -> Bo
         all(number.rigorous for number in numbers),
         sum(number.terms for number in numbers),
         abs(share) * condition if share else 0.0,
+    )
+
+
+def total(numbers: Sequence[BoundedNumber], kind: type) -> BoundedNumber:
+    """Sum of a few numbers, with a bound of its error."""
+    exponent = max(number.exponent + _split(kind(number.mantissa))[1] for number in numbers)
+    share, bound, magnitude = kind(0), 0.0, 0.0
+    for number in numbers:
+        shift = number.exponent - exponent
+        part = shifted(np.array(kind(number.mantissa)), np.array(shift)).item()
+        share = share + part
+        bound += _power(number.bound, shift) + 8 * UNIT * (abs(part) + abs(share)) + 4 * TINY
+        magnitude += _power(number.magnitude, shift)
+    return BoundedNumber(
+        share,
+        bound * (1 + 2.0**-40),
+        exponent,
+        all(number.rigorous for number in numbers),
+        sum(number.terms for number in numbers),
+        magnitude,
     )
 
 

@@ -18,16 +18,9 @@ from hardscape.permanents.batch import glynn_batch
 from hardscape.permanents.matrix import Matrix, intake
 from hardscape.permanents.methods import Candidate, exact_candidates, extended_candidates
 from hardscape.permanents.multiplicity import expanded
-from hardscape.permanents.number import BoundedNumber, product, rounded
-from hardscape.permanents.planning import (
-    Method,
-    Precision,
-    Program,
-    as_number,
-    available,
-    check_budget,
-    prepare,
-)
+from hardscape.permanents.number import BoundedNumber, product, rounded, total
+from hardscape.permanents.planning import as_number, available, check_budget, prepare
+from hardscape.permanents.program import Method, Precision, Program
 from hardscape.permanents.result import PermanentResult
 
 __all__ = ["permanent"]
@@ -241,7 +234,9 @@ class _Settings:
         return left
 
     def value(self, candidate: Candidate[Any], checkpoint: str | Path | None = None) -> Any:
-        """Run a candidate's work and read its value."""
+        """Run a candidate's work, or its parts, and read its value."""
+        if candidate.parts:
+            return self.sum(candidate.parts, checkpoint)
         if candidate.work is None:
             return candidate.value({})
         lanes = [device for device in self.devices if device.kind == candidate.kind]
@@ -254,6 +249,17 @@ class _Settings:
             progress=self.progress,
         )
         return candidate.value(outcome.whole(checkpoint))
+
+    def sum(self, parts: Sequence[Program], checkpoint: str | Path | None) -> Any:
+        """Sum of permanents, each with checkpoints of its own."""
+        found: list[Any] = []
+        for i, part in enumerate(parts, start=1):
+            ledgers = _ledgers(part, None if checkpoint is None else f"{checkpoint}.part{i}")
+            values = [self.value(c, path) for c, path in zip(part.blocks, ledgers, strict=True)]
+            found.append(as_number(part, values) if part.exact else _bounded(part, values))
+        if parts[0].exact:
+            return Fraction(sum(found))
+        return total(found, complex if parts[0].kind == "complex" else float)
 
 
 def _one(matrix: Matrix, settings: _Settings) -> PermanentResult:
@@ -281,17 +287,22 @@ def _one(matrix: Matrix, settings: _Settings) -> PermanentResult:
     return replace(result, seconds=time.perf_counter() - began, device=used)
 
 
-def _rounded_result(program: Program, values: list[BoundedNumber]) -> PermanentResult:
-    complex_ = program.kind == "complex"
+def _bounded(program: Program, values: Sequence[BoundedNumber]) -> BoundedNumber:
+    """The permanent in floating point from the candidates' values."""
     factors = [
         BoundedNumber(cast("float", x), error, magnitude=abs(cast("float", x)))
         for x, error in zip(program.factors, program.factor_errors, strict=True)
     ]
-    total = product([*factors, *values], program.scale, complex if complex_ else float)
-    value = complex(total.value) if complex_ else total.value
+    kind = complex if program.kind == "complex" else float
+    return product([*factors, *values], program.scale, kind)
+
+
+def _rounded_result(program: Program, values: list[BoundedNumber]) -> PermanentResult:
+    whole = _bounded(program, values)
+    value = complex(whole.value) if program.kind == "complex" else whole.value
     return PermanentResult(
-        value, total.error_bound, total.rigorous, total.condition, program.method,
-        program.precision, total.terms, program.reductions, 0.0, "",
+        value, whole.error_bound, whole.rigorous, whole.condition, program.method,
+        program.precision, whole.terms, program.reductions, 0.0, "",
     )  # fmt: skip
 
 

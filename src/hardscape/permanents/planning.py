@@ -7,103 +7,29 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardscape.engine import Device, resolve
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents import cost
 from hardscape.permanents.exact import SUBSET_SECONDS, exact_permanent
-from hardscape.permanents.glynn import MAX_GLYNN_SIZE
 from hardscape.permanents.matrix import Kind, Matrix, Number, intake
-from hardscape.permanents.methods import (
-    Candidate,
-    double_candidates,
-    exact_candidates,
-    extended_candidates,
-    frontier_exactly,
-    frontier_in_double,
-)
+from hardscape.permanents.methods import Candidate
 from hardscape.permanents.multiplicity import expanded
 from hardscape.permanents.number import BoundedNumber
+from hardscape.permanents.program import Choice, Method, Precision, Program, programmed
 from hardscape.permanents.reduce import Reductions, reduce
 from hardscape.permanents.subset import rectangle_sum
 
 __all__ = ["Method", "Plan", "PlannedBlock", "Precision", "Program", "plan", "prepare"]
 
-Precision = Literal["auto", "double", "extended", "exact"]
-Method = Literal["auto", "glynn", "repeated", "sparse", "frontier", "subset"]
-
 #: Seconds of a sum over subsets of the rows of a rectangle that is not worth thinking about others.
 _QUICK = 0.5
-#: Seconds from which it is worth looking for a narrow frontier, and density of the entries up to which.
-_FRONTIER_FROM, _FRONTIER_DENSITY = 3e-3, 0.7
-#: Seconds, or times the least, that a sum in which nothing cancels may take.
-_SAFE, _SAFE_TIMES = 1.0, 4.0
 #: Factors of all terms above which a GPU is worth starting.
 _GPU_TERMS = 2.0**33
-
-
-@dataclass(frozen=True, eq=False)
-class Program:
-    """A permanent taken apart: scale * prod(factors) * prod(values of the candidates).
-
-    Attributes
-    ----------
-    kind : {"integer", "rational", "real", "complex"}
-        Of the matrix given, which is that of the value.
-    exact : bool
-        Whether the candidates give Fractions; else they give `BoundedNumber`.
-    scale : Fraction
-    factors : tuple of numbers
-    blocks : tuple of Candidate
-    sides : tuple of int
-        Rows of each block.
-    matrices : tuple of array
-        The blocks themselves.
-    factor_errors, errors : tuple
-        Bounds of the errors of factors and of the blocks' entries, where they were rounded.
-    reductions : Reductions
-    extended : bool
-        Whether the candidates compute in double-double numbers.
-    """
-
-    kind: Kind
-    exact: bool
-    scale: Fraction
-    factors: tuple[Number, ...]
-    blocks: tuple[Candidate[Any], ...]
-    sides: tuple[int, ...]
-    matrices: tuple[Any, ...]
-    factor_errors: tuple[float, ...]
-    errors: tuple[NDArray[np.float64] | None, ...]
-    reductions: Reductions
-    extended: bool = False
-
-    @property
-    def precision(self) -> str:
-        """Arithmetic of the candidates: "double", "extended" or "exact"."""
-        return "exact" if self.exact else "extended" if self.extended else "double"
-
-    @property
-    def method(self) -> str:
-        """Methods of the blocks, or "structure" if there is no block."""
-        return "+".join(sorted({block.method for block in self.blocks})) or "structure"
-
-    def seconds(self, devices: Sequence[Device]) -> float:
-        """Estimated time on `devices`."""
-        return sum(block.seconds(devices) for block in self.blocks)
-
-    def used(self, devices: Sequence[Device]) -> str:
-        """Those of `devices` that the blocks run on, in words."""
-        kinds = {block.kind for block in self.blocks}
-        found = [device for device in devices if device.kind in kinds]
-        if "cpu" in kinds and all(device.kind == "cuda" for device in found):
-            found += resolve("cpu")
-        return cost.describe(found or devices)
 
 
 def prepare(
@@ -146,82 +72,8 @@ def prepare(
     square, scale = _squared(matrix)
     # Double-double numbers are for those whose entries are not to be rounded before.
     reduced = reduce(square, merge=not extended)
-    chosen: list[Candidate[Any]] = []
-    for block, error in zip(reduced.blocks, reduced.errors, strict=True):
-        if extended:
-            ways: list[Candidate[Any]] = list(extended_candidates(block, devices))
-        else:
-            ways = _ways(block, error, exact, guard, method, devices)
-        chosen.append(_cheapest(ways, len(block), exact, method, devices))
-    sides = tuple(map(len, reduced.blocks))
-    return Program(
-        kind,
-        exact,
-        scale * Fraction(2) ** reduced.exponent,
-        reduced.factors,
-        tuple(chosen),
-        sides,
-        reduced.blocks,
-        reduced.factor_errors,
-        reduced.errors,
-        reduced.reductions,
-        extended,
-    )
-
-
-def _ways(
-    block: NDArray[Any],
-    error: NDArray[np.float64] | None,
-    exact: bool,
-    guard: bool,
-    method: Method,
-    devices: Sequence[Device],
-) -> list[Candidate[Any]]:
-    found: list[Candidate[Any]] = list(
-        exact_candidates(block) if exact else double_candidates(block, guard, devices, error)
-    )
-    least = min((c.seconds(devices) for c in found), default=math.inf)
-    sparse = np.count_nonzero(block) <= _FRONTIER_DENSITY * block.size
-    if method == "frontier" or (method == "auto" and sparse and least > _FRONTIER_FROM):
-        found.extend(frontier_exactly(block) if exact else frontier_in_double(block, error))
-    return found
-
-
-def _cheapest(
-    found: Sequence[Candidate[Any]],
-    side: int,
-    exact: bool,
-    method: Method,
-    devices: Sequence[Device],
-) -> Candidate[Any]:
-    usable = [c for c in found if method in ("auto", c.method)]
-    if usable:
-        return _preferred(usable, exact, devices)
-    if found:
-        others = " and ".join(sorted({repr(c.method) for c in found}))
-        raise InputError(
-            f"method={method!r} is not for a block of side {side} as it is here; "
-            f"{others} and 'auto' are accepted"
-        )
-    years = duration(cost.glynn_seconds(min(side, 900), complex_=False, guard=False))
-    raise BudgetError(
-        f"a block of side {side} is left, without a structure to use: its 2^{side - 1} terms would "
-        f"take a core {years}; dense blocks of side up to {MAX_GLYNN_SIZE} are accepted, larger "
-        "ones where rows or columns repeat or few entries are nonzero"
-    )
-
-
-def _preferred(
-    candidates: Sequence[Candidate[Any]], exact: bool, devices: Sequence[Device]
-) -> Candidate[Any]:
-    """The cheapest candidate, or one that loses no digits and takes not much longer."""
-    best = min(candidates, key=lambda c: c.seconds(devices))
-    safe = [c for c in candidates if not (exact or c.cancels)]
-    if not safe:
-        return best
-    second = min(safe, key=lambda c: c.seconds(devices))
-    limit = max(_SAFE, _SAFE_TIMES * best.seconds(devices))
-    return second if second.seconds(devices) <= limit else best
+    choice = Choice(kind, exact, extended, guard, method, tuple(devices))
+    return programmed(reduced, scale, choice)
 
 
 def _rectangle(matrix: Matrix, kind: Kind, exact: bool) -> Program | None:

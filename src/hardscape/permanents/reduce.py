@@ -27,7 +27,7 @@ from hardscape.errors import InputError
 from hardscape.permanents.matrix import Kind, Matrix, Number, zero
 from hardscape.permanents.rounding import Rounded, parts_of, rounded_entries
 
-__all__ = ["Reduced", "Reductions", "reduce"]
+__all__ = ["Reduced", "Reductions", "reduce", "reduce_entries"]
 
 #: Smallest block of floating entries whose lines of two are merged, and merges after which entries of
 #: size 1 are still far from the ends of float64.
@@ -52,6 +52,8 @@ class Reductions:
         1x1 blocks, taken out as scalar factors.
     merged_rows, merged_columns : int
         Rows (columns) with two nonzero entries, expanded; each makes the matrix smaller by one.
+    expanded_lines : int
+        Rows and columns of three or four entries along which a block became a sum of two.
     """
 
     zero_lines: int = 0
@@ -61,6 +63,7 @@ class Reductions:
     single_entries: int = 0
     merged_rows: int = 0
     merged_columns: int = 0
+    expanded_lines: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,21 +130,25 @@ def reduce(matrix: Matrix, *, merge: bool = True) -> Reduced:
     """
     if matrix.is_batch or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"matrix has shape {matrix.entries.shape}; one square matrix is accepted")
+    return reduce_entries(matrix.entries, matrix.kind, merge=merge)
+
+
+def reduce_entries(entries: NDArray[Any], kind: Kind, *, merge: bool = True) -> Reduced:
+    """The same for square entries of a kind; floating ones may be `Rounded`."""
     counts: dict[str, int] = {}
     factors: list[Number] = []
     factor_errors: list[float] = []
     blocks: list[NDArray[Any]] = []
     errors: list[NDArray[np.float64] | None] = []
-    exact = matrix.kind in ("integer", "rational")
+    exact = kind in ("integer", "rational")
+    dtype = np.dtype({"real": np.float64, "complex": np.complex128}.get(kind, object))
     exponent = 0
-    pending = [matrix.entries]
+    pending = [entries]
     while pending:
         part = pending.pop()
         components = _components(part, counts)
         if components is None:
-            return Reduced(
-                matrix.kind, (zero(matrix.kind),), (0.0,), (), (), 0, Reductions(**counts)
-            )
+            return Reduced(kind, (zero(kind),), (0.0,), (), (), 0, Reductions(**counts))
         for block in components:
             if len(block) == 1:
                 _add(counts, "single_entries", 1)
@@ -153,17 +160,17 @@ def reduce(matrix: Matrix, *, merge: bool = True) -> Reduced:
             if exact:
                 smaller = _merged(block, counts, len(block))
             elif merge and len(block) >= _MERGED_FROM and _has_pairs(block):
-                block, power = rounded_entries(block, matrix.entries.dtype)
+                block, power = rounded_entries(block, dtype)
                 exponent += power
                 smaller = _merged(block, counts, _MERGES_IN_RANGE)
             if len(smaller) < len(block):
                 pending.append(smaller)
             else:
-                plain, error = parts_of(block, matrix.entries.dtype)
+                plain, error = parts_of(block, dtype)
                 blocks.append(plain)
                 errors.append(error)
     return Reduced(
-        matrix.kind,
+        kind,
         tuple(factors),
         tuple(factor_errors),
         tuple(blocks),
