@@ -16,8 +16,8 @@ import pytest
 import hardscape
 from hardscape.cli import main
 
-KEYS = {"command", "n", "value", "error_bound", "rigorous", "condition", "method", "precision",
-        "terms", "reductions", "seconds", "device"}  # fmt: skip
+KEYS = {"command", "n", "value", "mantissa", "exponent", "error_bound", "rigorous", "condition",
+        "method", "precision", "terms", "reductions", "seconds", "device"}  # fmt: skip
 
 Captured = pytest.CaptureFixture[str]
 
@@ -77,6 +77,15 @@ def test_options_reach_the_function(whole: Path, capsys: Captured) -> None:
     )
     assert answer(capsys, whole, "--precision", "double")["value"] == 463.0
     assert answer(capsys, whole, "--precision", "double", "--method", "glynn")["method"] == "glynn"
+
+
+def test_beyond_float64(tmp_path: Path, capsys: Captured) -> None:
+    path = saved(tmp_path, np.full((12, 12), 1e30) + np.eye(12) * 1e29)
+    found = answer(capsys, path)
+    assert found["value"] is None
+    assert found["mantissa"] * 2.0 ** (found["exponent"] - 1000) > 1
+    assert main(["permanent", str(path)]) == 0
+    assert f"2^{found['exponent']}" in capsys.readouterr().out
 
 
 def test_table_for_people(whole: Path, capsys: Captured) -> None:

@@ -115,6 +115,20 @@ def test_products_of_factors_do_not_overflow_on_the_way():
     assert hardscape.permanent(matrix) == pytest.approx(1.0, rel=1e-15)
 
 
+def test_beyond_float64_there_is_a_mantissa():
+    matrix = np.random.default_rng(7).integers(1, 9, (12, 12))
+    exact = hardscape.permanent(matrix)
+    for power in (200, -200):
+        floating = np.ldexp(matrix.astype(float), power)
+        result = hardscape.permanent(floating, full_output=True)
+        assert result.value in (math.inf, 0.0)
+        found = Fraction(result.mantissa) * Fraction(2) ** (result.exponent - 12 * power)
+        assert abs(found / exact - 1) < 1e-13
+        assert hardscape.permanent(floating, precision="exact") == exact * Fraction(2) ** (
+            12 * power
+        )
+
+
 def test_batches_and_kinds():
     rng = np.random.default_rng(2)
     real = rng.normal(size=(3, 4, 4))

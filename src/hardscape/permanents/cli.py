@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -172,8 +173,8 @@ def _report(planned: Plan, found: PermanentResult, output: OutputOptions) -> Non
         print_parts(fact_table(_facts(planned, found)))
         return
     plain = found.to_dict()
-    keys = ("value", "error_bound", "rigorous", "condition", "method", "precision", "terms",
-            "reductions", "seconds", "device")  # fmt: skip
+    keys = ("value", "mantissa", "exponent", "error_bound", "rigorous", "condition", "method",
+            "precision", "terms", "reductions", "seconds", "device")  # fmt: skip
     head = {"command": "permanent", "n": planned.shape[0]}
     print_json(head | {key: plain[key] for key in keys})
 
@@ -185,7 +186,11 @@ def _facts(planned: Plan, found: PermanentResult) -> Iterator[tuple[str, str]]:
         cut = f"{digits[:_DIGITS]}... ({len(digits)} characters; --json prints all)"
         yield "permanent", digits if len(digits) <= _DIGITS else cut
     else:
-        yield "permanent", repr(found.value)
+        whole = cmath.isfinite(complex(found.value))
+        yield (
+            "permanent",
+            repr(found.value) if whole else f"{found.mantissa!r} * 2^{found.exponent}",
+        )
         proven = "at most" if found.rigorous else "estimated as"
         yield "error", f"{proven} {found.error_bound:.2g}"
     yield "method", f"{found.method}, {found.precision}, {found.terms} terms"

@@ -95,7 +95,8 @@ def permanent(
     Returns
     -------
     int, Fraction, float, complex, or array of shape (batch,)
-        A Python int for integers, whatever its size.
+        A Python int for integers, whatever its size. Floats beyond float64 are infinite; with
+        `full_output` a mantissa and a power of two tell them all the same.
 
     Raises
     ------
@@ -275,8 +276,9 @@ def _one(matrix: Matrix, settings: _Settings) -> PermanentResult:
     ledgers = _ledgers(program, settings.checkpoint)
     values = [settings.value(c, path) for c, path in zip(program.blocks, ledgers, strict=True)]
     if program.exact:
+        number = as_number(program, values)
         result = PermanentResult(
-            as_number(program, values), 0.0, True, 1.0, program.method, "exact",
+            number, number, 0, 0.0, True, 1.0, program.method, "exact",
             sum(c.terms for c in program.blocks), program.reductions, 0.0, "",
         )  # fmt: skip
     else:
@@ -301,8 +303,8 @@ def _rounded_result(program: Program, values: list[BoundedNumber]) -> PermanentR
     whole = _bounded(program, values)
     value = complex(whole.value) if program.kind == "complex" else whole.value
     return PermanentResult(
-        value, whole.error_bound, whole.rigorous, whole.condition, program.method,
-        program.precision, whole.terms, program.reductions, 0.0, "",
+        value, whole.mantissa, whole.exponent, whole.error_bound, whole.rigorous, whole.condition,
+        program.method, program.precision, whole.terms, program.reductions, 0.0, "",
     )  # fmt: skip
 
 

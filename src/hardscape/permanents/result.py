@@ -21,6 +21,10 @@ class PermanentResult:
     Attributes
     ----------
     value : int, Fraction, float or complex
+        Floating parts beyond float64 are infinite, or 0.
+    mantissa : int, Fraction, float or complex
+    exponent : int
+        The value is ``mantissa * 2**exponent`` whatever its size; for exact ones the exponent is 0.
     error_bound : float
         Bound on ``abs(value - permanent)``; 0.0 for exact results.
     rigorous : bool
@@ -42,6 +46,8 @@ class PermanentResult:
     """
 
     value: Number
+    mantissa: Number
+    exponent: int
     error_bound: float
     rigorous: bool
     condition: float
@@ -57,14 +63,8 @@ class PermanentResult:
 
         Numbers beyond float64, which JSON cannot hold, are None.
         """
-        value: Any = self.value
-        if isinstance(value, int | Fraction):
-            value = str(value)
-        elif isinstance(value, complex):
-            value = {"re": _finite(value.real), "im": _finite(value.imag)}
-        else:
-            value = _finite(value)
-        plain = asdict(self) | {"value": value}
+        plain = asdict(self)
+        plain |= {"value": _plain(self.value), "mantissa": _plain(self.mantissa)}
         for name in ("error_bound", "condition"):
             plain[name] = _finite(plain[name])
         return plain
@@ -72,6 +72,14 @@ class PermanentResult:
     def to_json(self) -> str:
         """One JSON object."""
         return json.dumps(self.to_dict(), allow_nan=False)
+
+
+def _plain(number: Number) -> Any:
+    if isinstance(number, int | Fraction):
+        return str(number)
+    if isinstance(number, complex):
+        return {"re": _finite(number.real), "im": _finite(number.imag)}
+    return _finite(number)
 
 
 def _finite(number: float) -> float | None:
