@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hardscape.errors import DeviceError, InputError
+from hardscape.errors import BudgetError, DeviceError, InputError
 from hardscape.maxsat import CellularOptions, Formula, WeightingOptions, solve
 from hardscape.maxsat.result import MaxsatResult
 from helpers import maxsat_oracle as oracle
@@ -234,6 +234,11 @@ def test_result_as_data():
 def test_refused(options):
     with pytest.raises(InputError):
         solve(Formula.from_clauses([[1, 2], [-1, -2], [1, -2], [-1, 2]]), **options)
+
+
+def test_absurd_sizes_are_refused_before_memory_is_taken():
+    with pytest.raises(BudgetError):
+        solve(Formula.from_clauses([[1, 2], [-1, -2]], num_variables=2**31 - 1))
 
 
 def test_refused_formula_and_device():

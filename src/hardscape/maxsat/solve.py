@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hardscape import engine
 from hardscape.arrays import to_numpy
 from hardscape.engine import Device, Outcome, Work, resolve
-from hardscape.errors import InputError, Interrupted
+from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.maxsat.cellular import CellularOptions, cellular_search
 from hardscape.maxsat.exact import ExactSearch, has_rc2, require_rc2
 from hardscape.maxsat.formula import Formula
@@ -39,6 +39,8 @@ _UNASKED_SECONDS = 10.0
 #: Literals above which "auto" does not try to prove anything; where all clauses have the same length of
 #: 3 or more, which looks like a random formula, it is _SMALL.
 _PROVABLE = 2_000_000
+#: Most variables: a search needs some 100 bytes for each.
+_MOST_VARIABLES = 100_000_000
 #: Literals from which a plain first assignment is offered: the search needs a while for its own.
 _LARGE = 1_000_000
 
@@ -102,6 +104,8 @@ def solve(
     ------
     InputError
         For arguments out of range.
+    BudgetError
+        For more than 100 million variables.
     MissingDependencyError
         For "exact" without python-sat.
     Interrupted
@@ -177,6 +181,11 @@ class _Run:
         if not isinstance(formula, Formula):
             raise InputError(
                 f"formula is a {type(formula).__name__}; Formula.from_clauses and from_file make one"
+            )
+        if formula.num_variables > _MOST_VARIABLES:
+            raise BudgetError(
+                f"the formula has {formula.num_variables} variables; up to {_MOST_VARIABLES} are "
+                "searched: number those that occur from 1 on without gaps"
             )
         method, time_limit = asked["method"], asked["time_limit"]
         if method not in _METHODS:
