@@ -1,0 +1,96 @@
+"""The compiled clause-weighting search: what it says of itself, stops, pieces, restarts."""
+
+import numpy as np
+import pytest
+
+from hardscape import native
+from hardscape.maxsat import Formula, WeightingOptions
+from hardscape.maxsat.presolve import presolve
+from helpers.maxsat_clauses import random_clauses
+
+STOP = np.zeros(1, dtype=np.uint8)
+
+
+def formula(n, m, hard, seed, most=30):
+    rng = np.random.default_rng(seed)
+    soft = random_clauses(n, m, [1, 2, 3, 4], seed)
+    firm = random_clauses(n, hard, [2, 3, 5], seed + 1) if hard else []
+    whole = Formula.from_clauses(soft, rng.integers(1, most + 1, m), hard=firm, num_variables=n)
+    return presolve(whole).formula
+
+
+def search_of(f, seed=1, stream=0, initial=None, **options):
+    o = WeightingOptions(**options)
+    return native.core().Weighting(
+        f.num_variables,
+        f.literals,
+        f.offsets,
+        f.weights,
+        f.hard.view(np.uint8),
+        seed,
+        stream,
+        o.samples,
+        o.hard_increase,
+        o.soft_limit,
+        o.patience,
+        initial,
+    )
+
+
+def quality(search):
+    hard, high, low = search.best_cost
+    return hard, (high << 64) + low
+
+
+@pytest.mark.parametrize(("hard", "most"), [(0, 30), (40, 30), (150, 1), (60, 2**63 - 1)])
+def test_its_cost_is_that_of_its_assignment(hard, most):
+    f = formula(60, 200, hard, 3, most)
+    search = search_of(f, patience=2)
+    last = None
+    for flips in (1, 1, 5, 100, 3000, 20_000):
+        search.run(flips, 0, 0, STOP)
+        assert quality(search) == f.evaluate(search.best())[:2]
+        assert last is None or quality(search) <= last
+        last = quality(search)
+    assert search.restarts > 10
+
+
+def test_cut_into_pieces_it_is_the_same_search():
+    f = formula(50, 150, 30, 4)
+    whole, pieces = search_of(f, patience=3), search_of(f, patience=3)
+    whole.run(20_000, 0, 0, STOP)
+    for flips in (1, 511, 512, 513, 18_463):
+        pieces.run(flips, 0, 0, STOP)
+    assert quality(whole) == quality(pieces)
+    assert (whole.best() == pieces.best()).all()
+    assert whole.restarts == pieces.restarts
+
+
+def test_streams_and_seeds_differ():
+    f = formula(80, 300, 30, 5)
+    found = set()
+    for seed, stream in ((1, 0), (1, 1), (2, 0)):
+        search = search_of(f, seed, stream)
+        search.run(20, 0, 0, STOP)
+        found.add(search.best().tobytes())
+    assert len(found) == 3
+
+
+def test_it_starts_from_what_is_given():
+    f = formula(40, 150, 20, 6)
+    good = search_of(f)
+    good.run(20_000, 0, 0, STOP)
+    again = search_of(f, seed=9, initial=good.best())
+    again.run(1, 0, 0, STOP)
+    assert quality(again) <= quality(good)
+
+
+def test_it_stops():
+    f = formula(40, 150, 20, 7)
+    assert search_of(f).run(10**9, 0, 0, np.ones(1, dtype=np.uint8)) == 0
+    easy = search_of(f)
+    assert easy.run(10**9, 0, f.total_weight, STOP) < 10_000
+    assert quality(easy)[0] == 0
+    satisfied = search_of(Formula.from_clauses([[1, 2], [-1, 2], [1, -2]]))
+    assert satisfied.run(1000, 0, 0, STOP) < 1000
+    assert quality(satisfied) == (0, 0)
