@@ -18,7 +18,7 @@ from hardscape.xorsat.round import GROUP, LOOK, Best, Round
 if TYPE_CHECKING:
     from hardscape.xorsat.cuda import CudaClones
 
-__all__ = ["QuasiGreedyWork", "default_groups"]
+__all__ = ["QuasiGreedyWork", "default_groups", "run_on_cpu"]
 
 #: Sweeps between looks for a solution only, which stays once it is found.
 _LOOK_CPU = 32
@@ -97,7 +97,7 @@ class QuasiGreedyWork(Work):
                 self, shard.start, context.device.ordinal, lambda: bool(context.stop[0])
             )
         else:
-            result = _run_on_cpu(self, shard.start, context)
+            result = run_on_cpu(self, shard.start, context.stop)
         best = np.array([result.best] if result.best else [], dtype=np.int64).reshape(-1, 4)
         counted = np.array([result.group_sweeps], dtype=np.uint64)
         partial = {"best": best, "improvements": best, "group_sweeps": counted}
@@ -126,7 +126,8 @@ class QuasiGreedyWork(Work):
         return bool(len(partial["best"])) and int(partial["best"][0, 0]) <= self.target
 
 
-def _run_on_cpu(work: QuasiGreedyWork, number: int, context: Context) -> Round:
+def run_on_cpu(work: QuasiGreedyWork, number: int, stop: NDArray[np.uint8]) -> Round:
+    """Run round `number` until its end, its target, or until `stop` becomes 1."""
     violated, sweep, clone, group_sweeps, complete = work.plan.kernel.run(
         work.seed,
         number * work.groups,
@@ -135,7 +136,7 @@ def _run_on_cpu(work: QuasiGreedyWork, number: int, context: Context) -> Round:
         work.look,
         work.target,
         work.exact,
-        context.stop,
+        stop,
     )
     known = violated <= max(len(work.plan.system.parity), work.target)
     best = Best(violated, number, sweep, clone) if known else None

@@ -6,16 +6,20 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from hardscape.engine import Device, resolve, run
 from hardscape.errors import Interrupted
-from hardscape.xorsat.clones import QuasiGreedyWork
+from hardscape.xorsat.clones import QuasiGreedyWork, run_on_cpu
 from hardscape.xorsat.quasi_greedy import GPU_VARIABLES, schedule
 from hardscape.xorsat.round import GROUP
 from hardscape.xorsat.system import XorSystem
 
 __all__ = ["QuasiGreedyRunner"]
+
+#: Spin updates of a round after which it is early enough to look at the clock: milliseconds.
+_SHORT_ROUND = 2e9
 
 
 class QuasiGreedyRunner:
@@ -57,6 +61,9 @@ class QuasiGreedyRunner:
             system, self._devices, w=w, clones=clones, restart=restart, anytime=False
         )
         self.clones = self._work.groups * GROUP
+        updates = self.clones * self._work.restart * self._work.plan.updates
+        single = len(self._devices) == 1
+        self._alone = single and (self._devices[0].kind == "cuda" or updates < _SHORT_ROUND)
         self.device = ", ".join(map(str, self._devices))
 
     def __call__(self, seed: int, timeout: float) -> tuple[bool, int, float]:
@@ -77,8 +84,8 @@ class QuasiGreedyRunner:
             Wall-clock time.
         """
         work = replace(self._work, seed=seed)
-        if len(self._devices) == 1 and self._devices[0].kind == "cuda":
-            return _on_one_gpu(work, self._devices[0].ordinal, timeout)
+        if self._alone:
+            return _alone(work, self._devices[0], timeout)
         outcome = run(work, devices=self._devices, time_limit=timeout)
         if outcome.signum:
             raise Interrupted(outcome.signum)
@@ -91,16 +98,21 @@ class QuasiGreedyRunner:
         return False, int(partial["group_sweeps"][0]) // work.groups, outcome.seconds
 
 
-def _on_one_gpu(work: QuasiGreedyWork, ordinal: int, timeout: float) -> tuple[bool, int, float]:
-    """Without the engine, whose threads take as long to start as small systems take to be solved."""
+def _alone(work: QuasiGreedyWork, device: Device, timeout: float) -> tuple[bool, int, float]:
+    """Without the engine, whose threads take longer to start than small systems to be solved."""
     began = time.perf_counter()
+    never = np.zeros(1, dtype=np.uint8)
     number = sweeps = 0
     while True:
-        found = work.cuda.run(work, number, ordinal, lambda: time.perf_counter() - began > timeout)
+        if device.kind == "cuda":
+            late = lambda: time.perf_counter() - began > timeout  # noqa: E731
+            found = work.cuda.run(work, number, device.ordinal, late)
+        else:
+            found = run_on_cpu(work, number, never)
         if found.best is not None and found.best.violated == 0:
             sweeps = number * work.restart + found.best.sweep
             return True, sweeps, time.perf_counter() - began
         sweeps += found.group_sweeps // work.groups
-        if not found.complete:
+        if not found.complete or time.perf_counter() - began > timeout:
             return False, sweeps, time.perf_counter() - began
         number += 1
