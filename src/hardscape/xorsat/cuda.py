@@ -112,12 +112,12 @@ class CudaRound:
         self._scratch = cupy.empty((spins or 1, self._words), np.uint32)
         # The best key, the number of solutions listed, and the list, in one array to copy at once.
         self._found = cupy.empty(2 + _LISTED, np.uint64)
+        self._clear = cupy.asarray(np.array([_NOTHING, 0], np.uint64))
 
     def start(self, first: int, sweeps: int, look: int, *, last: bool, keep: bool) -> None:
         """Launch sweeps `first` and on; afterwards `found` is ready to be read."""
         if first == 0:
-            self._found[:1].fill(_NOTHING)
-            self._found[1:2].fill(0)
+            self._found[:2] = self._clear
         threads = self._unrolled.threads
         self._kernel(
             -(-self._words // threads),

@@ -62,6 +62,7 @@ class Clones {
         storage_(static_cast<std::size_t>(sweep.clauses) * Words + 16),
         spins_(static_cast<std::size_t>(sweep.variables) * Words),
         coin_bytes_(static_cast<std::size_t>(sweep.coin_words()) * 8),
+        coin_masks_(coin_bytes_.size()),
         track_(track) {
     const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
     state_ = storage_.data() + (64 - address % 64) % 64 / sizeof(std::uint32_t);
@@ -90,8 +91,9 @@ class Clones {
   void step(std::uint64_t number) {
     const std::uint64_t words = sweep_.coin_words();
     for (std::uint64_t j = 0; j < words; ++j) {
-      const std::uint64_t random = coins_.at(number * words + j);
-      for (int i = 0; i < 8; ++i) coin_bytes_[8 * j + i] = random >> 8 * i & 0xff;
+      std::uint64_t random = coins_.at(number * words + j);
+      if constexpr (std::endian::native == std::endian::big) random = __builtin_bswap64(random);
+      std::memcpy(coin_bytes_.data() + 8 * j, &random, sizeof random);
     }
     if (sweep_.majority && !track_) {
       step_of_three();
@@ -109,8 +111,9 @@ class Clones {
     }
   }
 
-  // The clones with the fewest violated clauses: that number, and the lowest such clone.
-  std::pair<std::uint32_t, std::uint32_t> least() {
+  // Of each word of 32 clones the one with the fewest violated clauses; of these the one with the
+  // fewest, counting none below `target`, then the lowest. Returns its count and its number.
+  std::pair<std::uint32_t, std::uint32_t> least(std::uint32_t target) {
     std::pair<std::uint32_t, std::uint32_t> best{~0u, 0};
     std::vector<Word> digits(std::bit_width(static_cast<unsigned>(sweep_.clauses)) + 1);
     for (int w = 0; w < Words; w += kStep) {
@@ -126,7 +129,7 @@ class Clones {
           holders = without ? without : holders;
         }
         const std::uint32_t first = (w + lane) * 32 + std::countr_zero(holders);
-        best = std::min(best, {count, first});
+        best = std::min(best, {std::max(count, target), first});
       }
     }
     return best;
@@ -161,7 +164,11 @@ class Clones {
   void step_of_three() {
     const int updates = sweep_.updates();
     const std::int32_t* touched = sweep_.touched.data();
+    // Whole words, so that a coin is one broadcast from memory.
     const auto threshold = static_cast<std::uint8_t>(sweep_.threshold);
+    for (int u = 0; u < updates; ++u) {
+      coin_masks_[u] = -static_cast<std::uint64_t>(coin_bytes_[u] < threshold);
+    }
     Word carried[kVectors] = {};
     std::uint32_t* last = nullptr;
     for (int u = 0; u < updates; ++u, touched += 3) {
@@ -175,7 +182,7 @@ class Clones {
         }
       }
       last = c;
-      const Word coin = spread<Word>(-static_cast<std::uint64_t>(coin_bytes_[u] < threshold));
+      const Word coin = spread<Word>(coin_masks_[u]);
       for (int i = 0; i < kVectors; ++i) {
         const Word y = load<Word>(b + i * kStep), z = load<Word>(c + i * kStep);
         const Word flip = flips_of_three<Word>(carried[i], y, z, coin);
@@ -252,6 +259,7 @@ class Clones {
   std::vector<std::uint32_t> storage_;
   std::vector<std::uint32_t> spins_;
   std::vector<std::uint8_t> coin_bytes_;
+  std::vector<std::uint64_t> coin_masks_;
   std::uint32_t* state_;
   bool track_;
 };

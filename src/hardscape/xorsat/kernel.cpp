@@ -161,8 +161,8 @@ class QuasiGreedy {
 
   static Finding least(Clones<Wide, kWords>& clones, std::uint32_t target, std::uint32_t sweep,
                        std::uint64_t first_clone) {
-    const auto [violated, clone] = clones.least();
-    return {std::max(violated, target), sweep, first_clone + clone};
+    const auto [worth, clone] = clones.least(target);
+    return {worth, sweep, first_clone + clone};
   }
 
   // Replays the words that hold a solution from their start, to learn when it came.

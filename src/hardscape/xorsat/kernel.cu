@@ -45,6 +45,11 @@ __device__ __forceinline__ uint32_t below(uint32_t random, uint32_t threshold) {
   return __vcmpltu4(random, threshold * 0x01010101u);
 }
 
+// Four bits of bytes that are 0 or 0xff.
+__device__ __forceinline__ uint32_t nibble(uint32_t bytes) {
+  return (bytes & 0x08040201u) * 0x01010101u >> 24;
+}
+
 // The word of update j's coin, from four bytes.
 __device__ __forceinline__ uint32_t coin_word(uint32_t bytes, uint32_t j) {
   return __byte_perm(bytes, 0, j * 0x1111u);

@@ -161,8 +161,6 @@ class Unrolled:
             range(start, min(start + GROUP, plan.updates))
             for start in range(0, plan.updates, GROUP)
         ]
-        # The warps of a multiprocessor go side by side, for they share its instruction cache.
-        yield "__syncthreads();"
         for wave in range(-(-len(groups) // 32)):
             yield from self._coins(wave)
         for a in sorted(kept):
@@ -180,9 +178,9 @@ class Unrolled:
     def _coins(self, wave: int) -> Iterator[str]:
         """Draw the coins of up to 256 updates: lane l holds those of updates 8 l to 8 l + 7.
 
-        Byte j of low and high tells whether coin 8 l + j lies below a threshold, and bit l of a vote
-        whether it does for lane l. The fast path goes by the votes of all bytes, one threshold
-        there; otherwise `any` tells which lanes to ask.
+        Byte j of low and high tells whether coin 8 l + j lies below a threshold. The fast path goes
+        by words that all lanes know, with a bit for each of 32 updates; elsewhere `any` tells which
+        lanes to ask.
         """
         thresholds = self.plan.thresholds
         if not thresholds:
@@ -195,34 +193,40 @@ class Unrolled:
         if not self.plan.majority:
             top = len(thresholds) - 1
             some = f"(low{wave}_{top} | high{wave}_{top}) != 0"
-            yield f"const uint32_t any{wave}_0 = __ballot_sync(~0u, {some});"
+            yield f"const uint32_t any{wave} = __ballot_sync(~0u, {some});"
             return
-        for j in range(GROUP):
-            bits = f"{'low' if j < 4 else 'high'}{wave}_0 & {1 << 8 * (j % 4)}u"
-            yield f"const uint32_t vote{wave}_{j} = __ballot_sync(~0u, ({bits}) != 0);"
-        for first in range(0, GROUP, self.together):
-            votes = " | ".join(f"vote{wave}_{j}" for j in range(first, first + self.together))
-            yield f"const uint32_t any{wave}_{first // self.together} = {votes};"
+        yield f"const uint32_t own{wave} = nibble(low{wave}_0) | nibble(high{wave}_0) << 4;"
+        left = self.plan.updates - 256 * wave
+        for word in range(min(8, -(-left // 32))):
+            source = f"__shfl_sync(~0u, own{wave}, {4 * word} + lane / 8)"
+            yield f"const uint32_t up{8 * wave + word} = __ballot_sync(~0u, {source} >> lane % 8 & 1);"
 
     def _group(self, number: int, updates: range) -> Iterator[str]:
         """Eight updates, in parts that skip the coins together where none is up."""
         wave, lane = divmod(number, 32)
         if not self.plan.thresholds:
             yield from (self._update(update, {}) for update in updates)
-            return
-        for start in range(0, len(updates), self.together):
-            part = updates[start : start + self.together]
-            yield f"if (!(any{wave}_{start // self.together} & {1 << lane}u)) {{"
-            yield from (self._update(update, {}) for update in part)
+        elif self.plan.majority:
+            for start in range(0, len(updates), self.together):
+                yield from self._part(updates[start : start + self.together])
+        else:
+            yield f"if (!(any{wave} & {1 << lane}u)) {{"
+            yield from (self._update(update, {}) for update in updates)
             yield "} else {"
-            if self.plan.majority:
-                for update in part:
-                    words = ", ".join(f"c{a}" for a in self.plan.clauses(update))
-                    vote = f"vote{wave}_{update % GROUP} & {1 << lane}u"
-                    yield f"if ({vote}) flip_any({words}); else flip_most({words});"
-            else:
-                yield from self._asked(wave, lane, part)
+            yield from self._asked(wave, lane, updates)
             yield "}"
+
+    def _part(self, updates: range) -> Iterator[str]:
+        up = f"up{updates[0] // 32}"
+        mask = sum(1 << update % 32 for update in updates)
+        yield f"if (!({up} & {mask}u)) {{"
+        yield from (self._update(update, {}) for update in updates)
+        yield "} else {"
+        for update in updates:
+            words = ", ".join(f"c{a}" for a in self.plan.clauses(update))
+            coin = f"{up} & {1 << update % 32}u"
+            yield f"if ({coin}) flip_any({words}); else flip_most({words});"
+        yield "}"
 
     def _asked(self, wave: int, lane: int, updates: range) -> Iterator[str]:
         """Updates whose coins come from their lane."""
