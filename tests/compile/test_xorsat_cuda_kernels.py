@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hardscape.engine import jit
+from hardscape.errors import InputError
 from hardscape.xorsat import random_regular
 from hardscape.xorsat.cuda import CudaClones
 from hardscape.xorsat.plan import Plan
@@ -34,6 +35,18 @@ def test_words_that_do_not_fit_into_registers_are_kept_in_shared_memory():
     assert small.spins_shared
     assert 0 < len(large.kept) < 80
     assert large.shared_bytes <= 227 * 1024
+
+
+def test_large_systems_are_refused():
+    def built(n):
+        system = random_regular(n, seed=1, full_rank=False)
+        return CudaClones.build(Plan.build(system), exact=True).unrolled
+
+    half, whole = built(500), built(256)
+    assert half.threads < whole.threads
+    assert half.shared_bytes <= 227 * 1024
+    with pytest.raises(InputError):
+        built(1000)
 
 
 @pytest.mark.parametrize("most", range(1, 9))

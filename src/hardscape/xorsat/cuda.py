@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine.cuda import CudaDevice, cuda_device
 from hardscape.engine.jit import Kernel
+from hardscape.errors import InputError
 from hardscape.xorsat.plan import Plan
 from hardscape.xorsat.round import LOOK, MAX_CLONES, MAX_SWEEPS, Best, Round
 from hardscape.xorsat.unrolled import Unrolled
@@ -84,7 +85,13 @@ class CudaClones:
 @lru_cache(maxsize=16)
 def _generated(plan: Plan, exact: bool) -> CudaClones:
     # Many runs of one plan differ in the seed alone.
-    return CudaClones(Unrolled(plan, count=not exact))
+    unrolled = Unrolled(plan, count=not exact)
+    if not unrolled.fits:
+        raise InputError(
+            f"{len(unrolled.spans)} clauses do not fit into the registers and shared memory of a GPU; "
+            "about 500 do, and device='cpu' takes any number"
+        )
+    return CudaClones(unrolled)
 
 
 class CudaRound:

@@ -20,14 +20,16 @@ from hardscape.xorsat.plan import Plan
 from hardscape.xorsat.round import GROUP, MAX_CLONES, MAX_SWEEPS, MAX_TARGET, Best
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["GPU_VARIABLES", "QuasiGreedyResult", "quasi_greedy", "schedule"]
+__all__ = ["QuasiGreedyResult", "quasi_greedy", "schedule", "suits_gpu"]
 
 #: Sweeps of all rounds where no limit is given: more than anyone waits for.
 _FOREVER = 1 << 62
 #: A round is long against the few hundred sweeps in which clones settle at the threshold energy.
 _RESTART_BY_VARIABLE, _LEAST_RESTART, _MOST_RESTART = 64, 1024, 1 << 20
 #: From this many variables on "auto" takes a GPU: smaller systems are solved before it has started.
-GPU_VARIABLES = 160
+_GPU_VARIABLES = 160
+#: Above this many clauses half of a GPU's registers lie idle.
+_GPU_CLAUSES = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +152,8 @@ def quasi_greedy(
         0 or more; by default one is drawn. The same seed, `clones`, `restart` and `w` give the same
         answer on every device and for any number of workers.
     device : str, Device, or a sequence of them
-        See :func:`hardscape.engine.resolve`; "auto" takes a GPU from 160 variables on.
+        See :func:`hardscape.engine.resolve`; "auto" takes a GPU from 160 variables on
+        and up to 400 clauses; about 500 fit.
     threads : int, optional
         CPU threads, each with a round of its own; by default all.
     time_limit : float, optional
@@ -189,7 +192,7 @@ def quasi_greedy(
     0
     """
     began = time.perf_counter()
-    devices = resolve(device, threads=threads, big_enough=system.num_variables >= GPU_VARIABLES)
+    devices = resolve(device, threads=threads, big_enough=suits_gpu(system))
     work = schedule(
         system,
         devices,
@@ -219,6 +222,11 @@ def _checked(value: int, name: str, least: int, most: int) -> int:
     if isinstance(value, bool) or not least <= value <= most:
         raise InputError(f"{name}={value!r}; an integer from {least} to {most} is accepted")
     return int(value)
+
+
+def suits_gpu(system: XorSystem) -> bool:
+    """Whether "auto" takes a GPU: the search takes longer than its start, and the system fits."""
+    return system.num_variables >= _GPU_VARIABLES and system.num_clauses <= _GPU_CLAUSES
 
 
 def schedule(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from hardscape.engine import Device, resolve, run
 from hardscape.errors import Interrupted
 from hardscape.xorsat.clones import QuasiGreedyWork, run_on_cpu
-from hardscape.xorsat.quasi_greedy import GPU_VARIABLES, schedule
+from hardscape.xorsat.quasi_greedy import schedule, suits_gpu
 from hardscape.xorsat.round import GROUP
 from hardscape.xorsat.system import XorSystem
 
@@ -55,8 +55,7 @@ class QuasiGreedyRunner:
         device: str | Device | Sequence[str | Device] = "auto",
         threads: int | None = None,
     ) -> None:
-        enough = system.num_variables >= GPU_VARIABLES
-        self._devices = resolve(device, threads=threads, big_enough=enough)
+        self._devices = resolve(device, threads=threads, big_enough=suits_gpu(system))
         self._work = schedule(
             system, self._devices, w=w, clones=clones, restart=restart, anytime=False
         )

@@ -90,7 +90,14 @@ class Unrolled:
         held = len(self.spans) + _SPARE - len(self.kept)
         registers = -(-min(held, _MOST_REGISTERS) // 8) * 8
         warps = _REGISTERS // (32 * registers) // 4 * 4
-        return 32 * min(max(warps, _LEAST_WARPS), _MOST_WARPS)
+        threads = 32 * min(max(warps, _LEAST_WARPS), _MOST_WARPS)
+        # Large systems leave half of the registers idle rather than not fit.
+        return threads if len(self.kept) * threads <= _SHARED else threads // 2
+
+    @property
+    def fits(self) -> bool:
+        """Whether registers and shared memory hold all clause words."""
+        return len(self.kept) * self.threads <= _SHARED
 
     @cached_property
     def spins_shared(self) -> bool:
