@@ -24,6 +24,12 @@ class RandomStream {
   HS_HD RandomStream(std::uint64_t seed, std::uint64_t stream, std::uint64_t purpose)
       : state_(mix64(mix64(mix64(seed + kGolden) + stream + kGolden) + purpose + kGolden)) {}
 
+  // Goes on where a stream of that state stopped, so many numbers later.
+  HS_HD static RandomStream resume_after(std::uint64_t state, std::uint64_t numbers) {
+    return RandomStream(state + numbers * kGolden);
+  }
+  HS_HD std::uint64_t state() const { return state_; }
+
   HS_HD std::uint64_t next() { return mix64(state_ += kGolden); }
 
   // The number that call `index` of next() on a fresh stream returns, counted from 0.
@@ -35,6 +41,8 @@ class RandomStream {
   HS_HD double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
  private:
+  HS_HD explicit RandomStream(std::uint64_t state) : state_(state) {}
+
   static constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ull;
   std::uint64_t state_;
 };

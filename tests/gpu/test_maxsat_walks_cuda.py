@@ -1,0 +1,108 @@
+"""Walks on CUDA against the walk of the same stream on the CPU: the same steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hardscape import native
+from hardscape.engine import Device, run
+from hardscape.engine.cuda import cuda_device
+from hardscape.maxsat import Formula
+from hardscape.maxsat.presolve import presolve
+from hardscape.maxsat.walk import break_weights
+from hardscape.maxsat.walkers import CudaWalks, batch
+from hardscape.maxsat.walkers.tables import WalkTables, fits
+from helpers.maxsat_random import random_clauses
+
+pytestmark = pytest.mark.gpu
+
+STOP = np.zeros(1, dtype=np.uint8)
+
+
+def mixed(n, m, seed):
+    """Clauses of one to three literals, presolved."""
+    rng = np.random.default_rng(seed)
+    clauses = [
+        [int(x) for x in (rng.choice(n, k, replace=False) + 1) * rng.choice([-1, 1], k)]
+        for k in rng.choice([1, 2, 3, 3, 3], m)
+    ]
+    return presolve(Formula.from_clauses(clauses, num_variables=n)).formula
+
+
+def few_variables(m):
+    """Variables with hundreds of occurrences."""
+    return presolve(random_clauses(12, m, 3, seed=1)).formula
+
+
+FORMULAS = {
+    "easy": lambda: random_clauses(60, 240, 3, seed=1),
+    "threshold": lambda: random_clauses(200, 840, 3, seed=2),
+    "long list": lambda: random_clauses(3000, 12600, 3, seed=3),
+    "mixed": lambda: mixed(100, 330, 4),
+    "many occurrences": lambda: few_variables(900),
+    "16 bits": lambda: random_clauses(15000, 64000, 3, seed=5),
+}
+
+
+@pytest.mark.parametrize("kind", FORMULAS)
+@pytest.mark.parametrize("group", [4, 8, 16, 32])
+def test_every_walk_is_that_of_its_stream(kind, group, monkeypatch):
+    formula = FORMULAS[kind]()
+    assert fits(formula)
+    monkeypatch.setattr(batch, "GROUP", group)
+    first, walks, turns, target = 5, 37, (1, 700, 2300), 0
+    with cuda_device(0) as device:
+        found = batch.WalkBatch(WalkTables.of(formula), 9, first, walks, device)
+        found.improvement()
+        for flips in turns:
+            found.run(flips, target)
+        winner = found.winner()
+        assignment = found.improvement()
+    weights = break_weights(len(formula.literals) / formula.num_clauses)
+    for i in range(walks):
+        walk = native.core().Walk(
+            formula.num_variables, formula.literals, formula.offsets, weights, 9, first + i, None
+        )
+        done = sum(walk.run(flips, target, STOP) for flips in turns)
+        status = found.status[i]
+        assert (status["flips"], status["violated"], status["best"]) == (
+            done,
+            walk.cost,
+            walk.best_cost,
+        )
+        if i == winner:
+            assert formula.num_clauses - formula.satisfied(assignment).sum() == walk.best_cost
+
+
+def test_the_answer_does_not_depend_on_how_launches_are_cut(monkeypatch):
+    from hardscape.maxsat.walkers import walks
+
+    formula = random_clauses(200, 840, 3, seed=2)
+    answers = []
+    for flips in (100, 17, 5000):
+        monkeypatch.setattr(walks, "_FIRST_FLIPS", flips)
+        work = CudaWalks(formula, seed=3, walks=500)
+        outcome = run(work, devices=[Device("cuda", 0)])
+        assert outcome.partial["violated"][0] == 0
+        assert formula.cost(outcome.partial["assignment"]) == 0
+        answers.append(outcome.partial["assignment"])
+    assert (answers[0] == answers[1]).all()
+    assert (answers[0] == answers[2]).all()
+
+
+def test_limits():
+    formula = random_clauses(300, 1500, 3, seed=1)
+    device = [Device("cuda", 0)]
+    some = run(CudaWalks(formula, seed=1, walks=100, max_flips=3000), devices=device)
+    assert some.complete
+    assert some.partial["flips"][0] == 300_000
+    offered = []
+    endless = CudaWalks(formula, seed=1, offer=lambda x: offered.append(formula.cost(x)))
+    limited = run(endless, devices=device, time_limit=0.5)
+    assert not limited.complete
+    assert limited.seconds < 3
+    assert offered == sorted(set(offered), reverse=True)
+    assert (
+        formula.cost(limited.partial["assignment"]) == offered[-1] == limited.partial["violated"][0]
+    )
