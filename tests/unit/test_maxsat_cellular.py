@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 from hardscape.errors import InputError
 from hardscape.maxsat import CellularOptions, Formula, cellular_search
 from hardscape.maxsat.cellular.generation import CellularKernel, Generation, breed
+from hardscape.maxsat.walk import break_weights
 from helpers import cellular_oracle as oracle
+from helpers.maxsat_oracle import holds
 from helpers.maxsat_random import random_clauses
 
 SMALL = CellularOptions(width=4, height=3, columns=2, rows=2, passes=6)
@@ -314,3 +317,79 @@ def test_result_is_plain_data():
     assert told["assignment"] == "10"
     assert told["cost"] == 0
     assert "cost 0" in repr(result)
+
+
+def _walked(formula, bits, flips, seed, individual, generation):
+    """The memetic local search by the definition of the walk: best assignment met, its violated clauses."""
+    clauses = [sorted(clause, key=abs) for clause in _lists(formula)]
+    weights = break_weights(len(formula.literals) / len(clauses)).tolist()
+    random = oracle.stream(seed, individual, generation, oracle.WALK)
+    value = [bool(x) for x in bits]
+    violated = [c for c, clause in enumerate(clauses) if not holds(clause, value)]
+    best, least = list(value), len(violated)
+
+    def leave(c):
+        place = violated.index(c)
+        violated[place] = violated[-1]
+        violated.pop()
+
+    for _ in range(flips):
+        if not violated:
+            break
+        draw = random.next()
+        chosen = violated[(draw % 2**32) * len(violated) >> 32]
+        breaks = []
+        for x in clauses[chosen]:
+            value[abs(x) - 1] ^= True
+            now = [c for c, clause in enumerate(clauses) if not holds(clause, value)]
+            breaks.append(len(set(now) - set(violated)))
+            value[abs(x) - 1] ^= True
+        chances = [weights[b] for b in breaks]
+        q, k = (draw >> 32) * sum(chances) >> 32, 0
+        while q >= chances[k]:
+            q -= chances[k]
+            k += 1
+        literal = clauses[chosen][k]
+        value[abs(literal) - 1] ^= True
+        leave(chosen)
+        for c in [c for c, clause in enumerate(clauses) if literal in clause and c in violated]:
+            leave(c)
+        violated += [
+            c
+            for c, clause in enumerate(clauses)
+            if -literal in clause and not holds(clause, value) and c not in violated
+        ]
+        if len(violated) < least:
+            best, least = list(value), len(violated)
+    return np.array(best), least
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_memetic_children_are_walked(size):
+    formula = random_clauses(70, 110 if size == 2 else 300, size, seed=8)
+    options = CellularOptions(width=3, height=2, columns=1, rows=1, walk_flips=40)
+    rows, values = oracle.initial(formula, options, 5)
+    born = breed_once(options, formula, rows, 1)
+    around = oracle.neighbours(options, oracle.diffuses(options, 5, 1))
+    for i in range(options.individuals):
+        partner = oracle.second_parent(around, values, 5, i, 1)
+        child, least = _walked(formula, oracle.child(options, rows, partner, 5, i, 1), 40, 5, i, 1)
+        assert least < values[i][1]
+        assert born["costs"][i].tolist() == [0, least]
+        assert (unpack(born, 70)[i] == child).all()
+
+
+def test_memetic_search_goes_below_climbing():
+    formula = random_clauses(200, 860, 3, seed=2)
+    climbed = cellular_search(formula, seed=1, device="cpu", options=SMALL)
+    options = replace(SMALL, walk_flips=2000, mutation=0.02)
+    walked = cellular_search(formula, seed=1, device="cpu", options=options)
+    again = cellular_search(formula, seed=1, device="cpu", options=options, threads=3)
+    assert walked.cost < climbed.cost
+    assert (walked.history == again.history).all()
+
+
+def test_memetic_search_asks_for_equal_weights():
+    uneven = Formula.from_clauses([[1], [2]], [1, 2])
+    with pytest.raises(InputError):
+        cellular_search(uneven, options=CellularOptions(walk_flips=5))

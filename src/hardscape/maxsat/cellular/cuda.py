@@ -14,6 +14,7 @@ from hardscape.engine import Context, Partial, Shard, ShardResult
 from hardscape.engine.cuda import CudaDevice, cuda_device
 from hardscape.engine.jit import Kernel
 from hardscape.errors import InputError
+from hardscape.maxsat.cellular.run import best_individual
 
 if TYPE_CHECKING:
     from hardscape.maxsat.cellular.runs import CellularRuns
@@ -220,6 +221,8 @@ class _Batch:
         self._words = words
         self._slots = _SLOTS + 1
         self._entries = cupy.zeros((self._runs, self._slots, 3), dtype=np.int64)
+        self._offer = work.offer
+        self._told: tuple[int, int] | None = None
         self._histories: list[list[list[int]]] = [[] for _ in seeds]
         self._launch(initial=True)
         self._look()
@@ -274,6 +277,12 @@ class _Batch:
         for run, history in enumerate(self._histories):
             for generation in range(len(history), int(self._known[run, 1]) + 1):
                 history.append(entries[run, generation % self._slots].tolist())
+        if self._offer is not None:
+            best = best_individual(self._known[:, 4:6])
+            hard, soft = self._known[best, 4:6].tolist()
+            if self._told is None or (hard, soft) < self._told:
+                self._told = (hard, soft)
+                self._offer(self._told, self._best[best].get())
 
     def partial(self) -> Partial:
         """Best individuals, costs and histories, run by run."""

@@ -15,6 +15,7 @@ from hardscape import native
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
 from hardscape.maxsat.cellular.options import CellularOptions
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.walk import break_weights
 
 __all__ = ["CellularKernel", "Generation"]
 
@@ -44,6 +45,8 @@ class CellularKernel:
             f.hard.view(np.uint8),
             self.options.torus,
             self.options.chances,
+            self.options.walk_flips,
+            break_weights(len(f.literals) / max(1, f.num_clauses)),
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

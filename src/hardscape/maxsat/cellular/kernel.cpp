@@ -7,6 +7,7 @@
 #include "maxsat/cellular/clause_table.hpp"
 #include "maxsat/cellular/gain_climber.hpp"
 #include "maxsat/cellular/genetics.hpp"
+#include "maxsat/cellular/walk_climber.hpp"
 #include "native/arrays.hpp"
 
 namespace hardscape::maxsat {
@@ -23,14 +24,17 @@ class CellularSearch {
  public:
   CellularSearch(int variables, Vector<std::int32_t> literals, Vector<std::int64_t> offsets,
                  Vector<std::int64_t> weights, Vector<std::uint8_t> hard,
-                 Vector<std::int32_t> torus, Vector<std::uint64_t> chances)
+                 Vector<std::int32_t> torus, Vector<std::uint64_t> chances, std::int64_t walk_flips,
+                 Vector<std::uint32_t> break_weights)
       : table_(variables, literals.data(), offsets.data(), weights.data(), hard.data(),
                weights.shape(0)),
         torus_{torus.data()[0], torus.data()[1], torus.data()[2], torus.data()[3]},
         chances_{chances.data()[0], chances.data()[1], chances.data()[2]},
         words_((static_cast<std::size_t>(variables) + 63) / 64),
         uniform_(table_.uniform()),
-        sliced_(table_) {}
+        walk_flips_(walk_flips),
+        sliced_(table_),
+        walk_clauses_(table_, break_weights.data()) {}
 
   // Random individuals of the sub-populations first to last - 1, with their costs.
   nb::object initial(std::uint64_t seed, int first, int last) const {
@@ -42,7 +46,7 @@ class CellularSearch {
         RandomStream random = cellular_stream(seed, individual, 0, Purpose::kInitial);
         for (std::size_t w = 0; w < words_; ++w) child[w] = random.next();
       });
-      born.climb(0, &stop);
+      born.climb(0, &stop);  // no passes: the costs alone
     }
     return born.arrays();
   }
@@ -66,7 +70,11 @@ class CellularSearch {
             [&](int w) { return parent1[w]; }, [&](int w) { return parent2[w]; },
             [&](int w, std::uint64_t word) { child[w] = word; });
       });
-      born.climb(passes, stop.data());
+      if (walk_flips_) {
+        born.walk(seed, generation, stop.data());
+      } else {
+        born.climb(passes, stop.data());
+      }
       born.replace(bits, costs);
     }
     return born.arrays();
@@ -116,6 +124,14 @@ class CellularSearch {
       search_.uniform_ ? climb_sliced(passes, stop) : climb_each(passes, stop);
     }
 
+    void walk(std::uint64_t seed, std::uint64_t generation, const std::uint8_t* stop) {
+      if (search_.walk_clauses_.three()) {
+        walk_by<3, std::uint32_t, 28>(seed, generation, stop);
+      } else {
+        walk_by<0, std::uint64_t, 40>(seed, generation, stop);
+      }
+    }
+
     // Keeps the parent where the child is not better.
     void replace(const Bits& bits, const Costs& costs) {
       for (std::size_t i = 0; i < count_; ++i) {
@@ -146,6 +162,21 @@ class CellularSearch {
         unfinished_ += climber.climb(passes, stop);
         climber.store(row(i));
         costs_[i] = climber.cost();
+      }
+    }
+
+    // All clauses weigh the same.
+    template <int K, class Word, int Count>
+    void walk_by(std::uint64_t seed, std::uint64_t generation, const std::uint8_t* stop) {
+      WalkClimber<K, Word, Count> climber(search_.walk_clauses_);
+      const ClauseTable& table = search_.table_;
+      const Cost weight = table.weight.empty() ? Cost{} : table.weight.front();
+      for (std::size_t i = 0; i < count_; ++i) {
+        const auto violated = static_cast<std::int64_t>(
+            climber.walk(row(i), search_.walk_flips_,
+                         cellular_stream(seed, from_ + i, generation, Purpose::kWalk), stop));
+        costs_[i] = table.base;
+        costs_[i] += {violated * weight.hard, violated * weight.soft};
       }
     }
 
@@ -212,7 +243,9 @@ class CellularSearch {
   Chances chances_;
   std::size_t words_;
   bool uniform_;
+  std::int64_t walk_flips_;  // 0: hill climbing
   BitSlicedClimber sliced_;
+  WalkClauses walk_clauses_;
 };
 
 // Control and rules as int64 arrays, field by field.
@@ -240,9 +273,11 @@ void bind_cellular(nb::module_& module) {
              nb::arg("hard"), nb::arg("soft"), "Move a run's control past a generation.");
   nb::class_<CellularSearch>(module, "CellularSearch")
       .def(nb::init<int, Vector<std::int32_t>, Vector<std::int64_t>, Vector<std::int64_t>,
-                    Vector<std::uint8_t>, Vector<std::int32_t>, Vector<std::uint64_t>>(),
+                    Vector<std::uint8_t>, Vector<std::int32_t>, Vector<std::uint64_t>, std::int64_t,
+                    Vector<std::uint32_t>>(),
            nb::arg("variables"), nb::arg("literals"), nb::arg("offsets"), nb::arg("weights"),
-           nb::arg("hard"), nb::arg("torus"), nb::arg("chances"))
+           nb::arg("hard"), nb::arg("torus"), nb::arg("chances"), nb::arg("walk_flips"),
+           nb::arg("break_weights"))
       .def("initial", &CellularSearch::initial, nb::arg("seed"), nb::arg("first"), nb::arg("last"),
            "Random individuals of the sub-populations first to last-1.")
       .def("generation", &CellularSearch::generation, nb::arg("bits"), nb::arg("costs"),

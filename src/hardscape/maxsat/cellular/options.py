@@ -40,6 +40,10 @@ class CellularOptions:
         F_p, share of individuals above which it rises.
     patience : int
         Generations without improvement that end a run.
+    walk_flips : int
+        0: hill climbing. Else a focused random walk of so many flips takes its place ("memetic"), which
+        ends early where all clauses hold; the best assignment that it met is the child. The numbers of
+        passes then play no part.
     max_generations : int or None
         Generations that end a run in any case.
 
@@ -64,12 +68,14 @@ class CellularOptions:
     step: int = 2
     feedback: float = 0.20
     patience: int = 5
+    walk_flips: int = 0
     max_generations: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("width", "height", "columns", "rows", "passes", "patience"):
             _check_count(name, getattr(self, name), 1)
         _check_count("step", self.step, 0)
+        _check_count("walk_flips", self.walk_flips, 0)
         if self.max_generations is not None:
             _check_count("max_generations", self.max_generations, 0)
         for name in ("diffusion", "recombination", "mutation", "feedback"):

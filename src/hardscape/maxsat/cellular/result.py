@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Partial
-from hardscape.maxsat.cellular.run import best_individual
+from hardscape.maxsat.cellular.run import best_individual, unpack_individual
 from hardscape.maxsat.formula import Formula
 
 __all__ = ["CellularResult"]
@@ -62,10 +62,7 @@ class CellularResult:
     def of(cls, formula: Formula, partial: Partial, **facts: Any) -> CellularResult:
         """Pick the best run and evaluate it on the formula as it was given."""
         best = best_individual(partial["costs"])
-        words = np.ascontiguousarray(partial["bits"][best]).astype("<u8").view(np.uint8)
-        bits = np.unpackbits(words, count=formula.num_variables, bitorder="little")
-        assignment = bits.astype(np.bool_)
-        assignment.setflags(write=False)
+        assignment = unpack_individual(partial["bits"][best], formula.num_variables)
         held = formula.satisfied(assignment)
         ends = np.cumsum(partial["generations"] + 1)
         begin = int(ends[best] - partial["generations"][best] - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.engine import Partial
 
-__all__ = ["CellularRun", "best_individual"]
+__all__ = ["CellularRun", "Offer", "best_individual", "unpack_individual"]
+
+#: Told the cost and the words of an individual.
+Offer = Callable[[tuple[int, int], NDArray[np.uint64]], object]
 
 #: Fields of the control that the kernels share: passes, generations, stagnant, done, best cost.
 CONTROL_FIELDS = 6
@@ -69,6 +73,12 @@ class CellularRun:
         native.core().cellular_end(self._control, self._rules, unfinished, *self.best)
         self.history.append((*self.best, passes))
 
+    def report(self, offer: Offer | None) -> None:
+        """Tell of the best individual where the last generation improved it."""
+        history = self.history
+        if offer is not None and (len(history) == 1 or history[-1][:2] < history[-2][:2]):
+            offer(self.best, self.population["bits"][best_individual(self.population["costs"])])
+
     def partial(self) -> Partial:
         """Best individual, its cost, and the history, as one run of `CellularRuns`."""
         best = best_individual(self.population["costs"])
@@ -85,3 +95,11 @@ def best_individual(costs: NDArray[Any]) -> int:
     hard, soft = costs[:, 0], costs[:, 1]
     fewest = hard == hard.min()
     return int(np.flatnonzero(fewest & (soft == soft[fewest].min()))[0])
+
+
+def unpack_individual(words: NDArray[np.uint64], variables: int) -> NDArray[np.bool_]:
+    """Assignment of an individual, bool of shape (variables,), that cannot be written to."""
+    octets = np.ascontiguousarray(words).astype("<u8").view(np.uint8)
+    assignment = np.unpackbits(octets, count=variables, bitorder="little").astype(np.bool_)
+    assignment.setflags(write=False)
+    return assignment

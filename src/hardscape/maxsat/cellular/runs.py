@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hardscape import native
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
 from hardscape.maxsat.cellular.generation import CellularKernel, Generation, breed
-from hardscape.maxsat.cellular.run import CellularRun, best_individual
+from hardscape.maxsat.cellular.run import CellularRun, Offer, best_individual
 
 if TYPE_CHECKING:
     from hardscape.maxsat.cellular.cuda import CudaRuns
@@ -43,6 +43,8 @@ class CellularRuns(Work):
         Whether the first run that reaches the target is the last one.
     together : int
         Runs of a shard.
+    offer : callable or None
+        Told of what runs find meanwhile, in this process.
     """
 
     name = "maxsat.cellular"
@@ -54,6 +56,12 @@ class CellularRuns(Work):
     target: tuple[int, int]
     stop_at_target: bool
     together: int
+    offer: Offer | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what belongs to this process."""
+        state = {key: value for key, value in self.__dict__.items() if key != "cuda"}
+        return {**state, "offer": None}
 
     def digest(self) -> str:
         """Hash of the formula, the options, the seed and the target."""
@@ -94,11 +102,13 @@ class CellularRuns(Work):
         first = Generation(kernel, seed, 0, 0, None, 1)
         initial = breed(kernel.native, first, everyone, context.stop)
         run = CellularRun(seed, kernel.options.rules(self.target), initial)
+        run.report(self.offer)
         while not run.done and not context.stop[0]:
             step = Generation(kernel, seed, run.generations + 1, run.passes, run.population, 1)
             born = breed(kernel.native, step, everyone, context.stop)
             if not context.stop[0]:
                 run.take(born)
+                run.report(self.offer)
         return run.partial()
 
     def merge(self, left: Partial, right: Partial) -> Partial:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from hardscape.errors import InputError, Interrupted
 from hardscape.maxsat.cellular.generation import CellularKernel, Generation
 from hardscape.maxsat.cellular.options import CellularOptions
 from hardscape.maxsat.cellular.result import CellularResult
-from hardscape.maxsat.cellular.run import CellularRun
+from hardscape.maxsat.cellular.run import CellularRun, best_individual, unpack_individual
 from hardscape.maxsat.cellular.runs import CellularRuns
 from hardscape.maxsat.formula import MAX_WEIGHT, Formula
 
@@ -72,8 +73,9 @@ def cellular_search(
     time_limit : float, optional
         Wall-clock seconds.
     on_improvement : callable, optional
-        Called with each new best assignment and the seconds since the start, after a generation of a
-        single run on the CPU, else at the end.
+        Called with each new best assignment and the seconds since the start, one at a time, from the
+        thread that found it: after a generation, on a GPU after every few. What another process finds
+        comes at the end.
     checkpoint : path, optional
         File that records finished runs; the same call with the same file resumes.
     executor : concurrent.futures.Executor, optional
@@ -109,8 +111,20 @@ def cellular_search(
     began = time.monotonic()
     options = options or CellularOptions()
     seed = _checked(formula, runs, seed, target)
+    if options.walk_flips and not _even(formula):
+        raise InputError(
+            f"walk_flips={options.walk_flips} with clauses of different weights; the random walk takes "
+            "clauses that are all hard, or all soft with the same weight"
+        )
     nnz = len(formula.literals) * runs
-    devices = engine.resolve(device, threads=threads, big_enough=nnz >= _GPU_LITERALS)
+    big = nnz >= _GPU_LITERALS and not options.walk_flips
+    devices = engine.resolve(device, threads=threads, big_enough=big)
+    if options.walk_flips and any(d.kind == "cuda" for d in devices):
+        raise InputError(
+            f"walk_flips={options.walk_flips} on device={device!r}; with random walks as local search "
+            "the algorithm runs on the CPU, and hill climbing (walk_flips=0) also on GPUs"
+        )
+    report = _Report(formula, on_improvement, began)
     work = CellularRuns(
         CellularKernel(formula, options),
         seed,
@@ -118,11 +132,12 @@ def cellular_search(
         _goal(formula, target),
         target is not None,
         _TOGETHER[devices[0].kind],
+        None if on_improvement is None else report.offer,
     )
     alone = runs == 1 and executor is None and checkpoint is None and devices[0].kind == "cpu"
     lanes = _lanes(formula, options, len(devices))
-    if alone and (lanes > 1 or on_improvement is not None):
-        search = _SingleRun(work, devices[:lanes], time_limit, on_improvement, began)
+    if alone and lanes > 1:
+        search = _SingleRun(work, devices[:lanes], time_limit, began)
         partial, stopped, signum = search.partial()
     else:
         outcome = engine.run(
@@ -146,8 +161,9 @@ def cellular_search(
     )
     if signum:
         raise Interrupted(signum, result)
-    if on_improvement is not None and not alone:
-        on_improvement(result.assignment, result.seconds)
+    if on_improvement is not None:
+        best = best_individual(partial["costs"])
+        report.offer(tuple(partial["costs"][best].tolist()), partial["bits"][best])
     return result
 
 
@@ -177,10 +193,15 @@ def _checked(formula: Formula, runs: int, seed: int | None, target: int | None) 
     return int(seed)
 
 
+def _even(formula: Formula) -> bool:
+    """Whether all clauses are hard, or all soft with the same weight."""
+    return len(np.unique(formula.weights)) <= 1
+
+
 def _lanes(formula: Formula, options: CellularOptions, most: int) -> int:
     """Threads that pay for sharing a generation: each needs a vector of individuals, and some time."""
-    even = len(np.unique(formula.weights)) == 1
-    together, cost = (_VECTOR, 1) if even else (1, _VECTOR)
+    sliced = _even(formula) and not options.walk_flips
+    together, cost = (_VECTOR, 1) if sliced else (1, _VECTOR)
     work = len(formula.literals) * options.individuals * cost
     if work < _SHARED_WORK:
         return 1
@@ -202,6 +223,31 @@ def _first_guess(work: CellularRuns) -> Partial:
     return CellularRun(work.run_seed(0), kernel.options.rules(work.target), initial).partial()
 
 
+class _Report:
+    """Tells of each new best assignment, whichever thread finds it."""
+
+    def __init__(
+        self,
+        formula: Formula,
+        tell: Callable[[NDArray[np.bool_], float], object] | None,
+        began: float,
+    ) -> None:
+        self._formula = formula
+        self._tell = tell
+        self._began = began
+        self._best: tuple[int, int] | None = None
+        self._lock = threading.Lock()
+
+    def offer(self, cost: tuple[int, int], words: NDArray[np.uint64]) -> None:
+        """Take an individual of some cost."""
+        with self._lock:
+            if self._tell is None or (self._best is not None and self._best <= cost):
+                return
+            self._best = cost
+            assignment = unpack_individual(words, self._formula.num_variables)
+            self._tell(assignment, time.monotonic() - self._began)
+
+
 class _SingleRun:
     """One run whose generations are cut into sub-populations, one engine run each."""
 
@@ -210,7 +256,6 @@ class _SingleRun:
         work: CellularRuns,
         devices: Sequence[Device],
         time_limit: float | None,
-        on_improvement: Callable[[NDArray[np.bool_], float], object] | None,
         began: float,
     ) -> None:
         if time_limit is not None and not time_limit > 0:
@@ -218,7 +263,6 @@ class _SingleRun:
         self._work = work
         self._devices = devices
         self._time_limit = time_limit
-        self._on_improvement = on_improvement
         self._began = began
         self._seed = work.run_seed(0)
 
@@ -229,14 +273,12 @@ class _SingleRun:
             outcome = self._breed(run)
             if not outcome.complete or outcome.partial is None:
                 return (run.partial() if run else None), True, outcome.signum
-            before = run.best if run else None
             if run is None:
                 rules = self._work.kernel.options.rules(self._work.target)
                 run = CellularRun(self._seed, rules, outcome.partial)
             else:
                 run.take(outcome.partial)
-            if before is None or run.best < before:
-                self._report(run)
+            run.report(self._work.offer)
         return run.partial(), False, 0
 
     def _breed(self, run: CellularRun | None) -> Outcome:
@@ -252,10 +294,3 @@ class _SingleRun:
         if self._time_limit is not None:
             left = max(self._time_limit - (time.monotonic() - self._began), 1e-6)
         return engine.run(step, devices=self._devices, time_limit=left)
-
-    def _report(self, run: CellularRun) -> None:
-        if self._on_improvement is None:
-            return
-        facts = {"seed": 0, "complete": False, "seconds": 0.0, "device": ""}
-        found = CellularResult.of(self._work.kernel.formula, run.partial(), **facts)
-        self._on_improvement(found.assignment, time.monotonic() - self._began)
