@@ -8,7 +8,8 @@ import pytest
 from hardscape import native
 from hardscape.engine import Device, run
 from hardscape.engine.cuda import cuda_device
-from hardscape.maxsat import Formula
+from hardscape.errors import InputError
+from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.presolve import presolve
 from hardscape.maxsat.walk import break_weights
 from hardscape.maxsat.walkers import CudaWalks, batch
@@ -106,3 +107,17 @@ def test_limits():
     assert (
         formula.cost(limited.partial["assignment"]) == offered[-1] == limited.partial["violated"][0]
     )
+
+
+def test_solve_walks_on_the_gpu():
+    formula = random_clauses(2500, 10000, 3, seed=7)  # 30,000 literals: big enough for "auto"
+    for device in ("cuda:0", "auto"):
+        found = solve(formula, method="weighting", seed=1, device=device, target=0, time_limit=60)
+        assert (found.cost, found.device) == (0, "cuda:0")
+        assert found.status == "OPTIMUM FOUND"
+    crowded = random_clauses(300, 1800, 3, seed=7)
+    found = solve(crowded, method="weighting", seed=1, device="cuda:0", time_limit=0.5)
+    assert found.stopped == "time_limit"
+    assert found.cost == crowded.cost(found.assignment) > 0
+    with pytest.raises(InputError):
+        solve(Formula.from_clauses([[1], [2]], [1, 2]), method="weighting", device="cuda:0")

@@ -46,7 +46,7 @@ class SearchOptions:
     seed
         0 to 2**64 - 1, by default random.
     device
-        auto or cpu; for cellular also cuda, cuda:0.
+        auto, cpu, cuda or cuda:0; GPUs take cellular, and random walks on clauses of equal weight.
     threads
         CPU threads, by default all, or one for small formulas.
     """

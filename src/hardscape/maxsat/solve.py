@@ -24,6 +24,7 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.local import LocalSearch, WeightingOptions
 from hardscape.maxsat.presolve import Presolved, presolve
 from hardscape.maxsat.result import Improvement, MaxsatResult, Status
+from hardscape.maxsat.walkers import CudaWalks, fits
 
 __all__ = ["Method", "solve"]
 
@@ -77,19 +78,21 @@ def solve(
         Wall-clock seconds. Without any limit, a search ends when it stagnates, and "auto" tries to
         prove for 10 seconds more; "exact" ends with the proof.
     max_flips : int, optional
-        Flips of each thread's walker. The result of "weighting" then depends on the seed and on the
-        number of threads alone.
+        Flips of each walker: one a thread, thousands on a GPU. The result of "weighting" then depends
+        on the seed and on the number of walkers alone.
     target : int, optional
         Cost at which to stop.
     seed : int, optional
         0 to 2**64 - 1; by default a random one.
     device : str or Device
-        "auto" and "cpu"; "cellular" also runs on "cuda".
+        "cpu"; "cuda" and the like run "cellular", and where all clauses count alike and none has more
+        than three literals thousands of random walks. "auto" takes a GPU for such formulas of more
+        than 20,000 literals.
     threads : int, optional
         Independent walkers, by default one for each CPU; small formulas take one.
     initial : array-like of 0 and 1, shape (n,), optional
-        Assignment to start from; the result is never worse. "cellular" starts from random ones all the
-        same.
+        Assignment to start from; the result is never worse. "cellular" and walks on a GPU start from
+        random ones all the same.
     on_improvement : callable, optional
         Called with an `Improvement` for each better assignment, one at a time, from the thread that
         found it. What it raises ends the search.
@@ -195,18 +198,14 @@ class _Run:
         if time_limit is not None and not time_limit > 0:
             raise InputError(f"time_limit={time_limit}; seconds above 0 are accepted")
         device, options = asked["device"], asked["options"]
-        small = len(formula.literals) <= _SMALL
-        threads = 1 if small and asked["threads"] is None else asked["threads"]
-        devices = resolve(device, threads=threads, big_enough=False)
         wanted = CellularOptions if method == "cellular" else WeightingOptions
-        if method != "cellular" and any(lane.kind != "cpu" for lane in devices):
-            raise InputError(f"device={device!r}; method {method!r} runs on the CPU")
         if options is not None and not isinstance(options, wanted):
             raise InputError(
                 f"options is a {type(options).__name__}; method {method!r} takes {wanted.__name__}"
             )
         initial = asked["initial"]
         presolved = presolve(formula)
+        devices = _devices(formula, presolved, method, device, asked["threads"])
         target = None if asked["target"] is None else _whole("target", asked["target"], 0)
         goal = max(presolved.constant, -1 if target is None else target)
         return cls(
@@ -290,10 +289,24 @@ class _Run:
     def _walk(self, seconds: float | None, *, endless: bool | None = None) -> None:
         if endless is None:
             endless = self.deadline is not None or self.target is not None
-        outcome = self._engine(self._local(endless=endless), seconds)
+        cuda = self.devices[0].kind == "cuda"
+        work = self._walks(endless=endless) if cuda else self._local(endless=endless)
+        outcome = self._engine(work, seconds)
         if outcome.partial is not None:
             self.flips += int(outcome.partial["flips"][0])
             self.incumbent.offer_reduced(outcome.partial["assignment"])
+
+    def _walks(self, *, endless: bool) -> CudaWalks:
+        self.ran_on = " ".join(map(str, self.devices))
+        return CudaWalks(
+            self.presolved.formula,
+            self.seed,
+            gpus=len(self.devices),
+            max_flips=self.max_flips,
+            endless=endless,
+            offer=self.incumbent.offer_reduced,
+            halt=self.incumbent.halt,
+        )
 
     def _evolve(self) -> None:
         """One run of the genetic algorithm, on the formula as it was given."""
@@ -334,6 +347,8 @@ class _Run:
         initial = presolved.restrict(
             np.zeros(self.formula.num_variables) if best is None else best.assignment
         )
+        if self.devices[0].kind == "cuda":  # the proof is the CPU's
+            self.devices = resolve("cpu")
         local = None
         if len(self.devices) > 1 and self.max_flips is None:
             local = replace(
@@ -387,6 +402,29 @@ class _Run:
             device=self.ran_on,
             stopped=self.stopped,
         )
+
+
+def _devices(
+    formula: Formula,
+    presolved: Presolved,
+    method: Method,
+    asked: Any,
+    threads: int | None,
+) -> tuple[Device, ...]:
+    """Where to search. On GPUs, but for "cellular", runs the random walk alone."""
+    small = len(formula.literals) <= _SMALL
+    lanes = 1 if small and threads is None else threads
+    if method == "cellular":
+        return resolve(asked, threads=lanes, big_enough=False)
+    walks = method != "exact" and _counts_alike(formula) and fits(presolved.formula)
+    devices = resolve(asked, threads=lanes, big_enough=walks and not small)
+    kinds = {device.kind for device in devices}
+    if kinds != {"cpu"} and not (kinds == {"cuda"} and walks):
+        raise InputError(
+            f"device={asked!r} with method {method!r}; GPUs take 'cellular', and 'auto' and 'weighting' "
+            "where all clauses count alike and have up to three literals; device='cpu' takes all"
+        )
+    return devices
 
 
 def _counts_alike(formula: Formula) -> bool:
