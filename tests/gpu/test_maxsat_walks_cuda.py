@@ -46,8 +46,9 @@ FORMULAS = {
 }
 
 
-@pytest.mark.parametrize("kind", FORMULAS)
-@pytest.mark.parametrize("group", [4, 8, 16, 32])
+@pytest.mark.parametrize(
+    ("kind", "group"), [*((kind, 8) for kind in FORMULAS), *(("long list", g) for g in (4, 16, 32))]
+)
 def test_every_walk_is_that_of_its_stream(kind, group, monkeypatch):
     formula = FORMULAS[kind]()
     assert fits(formula)
