@@ -35,7 +35,7 @@ class CpuLattice(Lattices):
         self.slices = links.shape[0]
         self.volume = int(np.prod(links.shape[:4]))
         self._counted = options.links_counted(links.shape[-1])
-        self._threads = threads
+        self.threads = threads
         self._lattice = native.core().GaugeLattice(
             links, options.weights, options.directions, options.gauge == "mag", single
         )
@@ -57,14 +57,14 @@ class CpuLattice(Lattices):
             int(first[0]),
             count,
             active[0].astype(np.uint8),
-            self._threads,
+            self.threads,
             stop,
         )
         return done
 
     def measure(self) -> Measurement:
         """Functional and violation of the moment."""
-        functional, total, largest = self._lattice.measure(self._threads)[:, None, :]
+        functional, total, largest = self._lattice.measure(self.threads)[:, None, :]
         sites = self.volume / self.slices
         return Measurement(functional / (sites * self._counted), total / sites, largest)
 
@@ -72,10 +72,22 @@ class CpuLattice(Lattices):
         """Set g from the Haar measure."""
         self._lattice.randomize(int(seeds[0]))
 
-    def set_transformation(self, g: Any) -> None:
-        """Set g."""
+    def set_transformation(self, copy: int, g: Any) -> None:
+        """Set g of copy 0, the only one."""
         self._lattice.set_transformation(np.ascontiguousarray(g, dtype=np.complex128))
 
-    def transformation(self) -> Any:
-        """Return g."""
-        return self._lattice.transformation()[None]
+    def transformation(self, copy: int) -> Any:
+        """Return g of copy 0, the only one."""
+        return self._lattice.transformation()
+
+    def gradient(self) -> Any:
+        """Return Delta, packed."""
+        return self._lattice.gradient(self.threads)[None]
+
+    def move(self, direction: Any, step: Any) -> None:
+        """Set g to exp(step direction) g."""
+        self._lattice.move(
+            np.ascontiguousarray(direction[0], dtype=np.complex128),
+            np.ascontiguousarray(step[0], dtype=np.float64),
+            self.threads,
+        )

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.gauge.fourier import FourierSteps
 from hardscape.gauge.options import FLOORS, FixOptions
 
 __all__ = ["Descent", "Lattices", "Measurement", "Sweep"]
@@ -26,6 +27,12 @@ _QUADRATIC = 1e-2
 #: Checks without progress, at a theta below this many floors, after which a precision is taken to be
 #: exhausted. Above that theta may rest for long and fall again.
 _PATIENCE, _EXHAUSTED = 6, 100
+#: Theta at which the conjugate gradient takes over from sweeps; where it gave up, it is tried again at
+#: the next one.
+_HANDOVERS = (1e-1, 1e-3, 1e-5)
+#: Its iterations between two measurements, what one costs in sweeps, and by how much the functional
+#: rises where theta does not fall because a saddle is being left.
+_BURST, _COST, _CLIMB = 2, 3.0, 1e-6
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,7 @@ class Lattices(ABC):
     slices: int
     volume: int
     single: bool
+    threads: int = 1
 
     def floor(self, options: FixOptions) -> float:
         """Smallest theta that the precision is sure to reach."""
@@ -119,12 +127,20 @@ class Lattices(ABC):
         """Set each copy's g from the Haar measure."""
 
     @abstractmethod
-    def set_transformation(self, g: Any) -> None:
-        """Set g, shape (copies, T, Z, Y, X, Nc, Nc), brought to the group in this precision."""
+    def set_transformation(self, copy: int, g: Any) -> None:
+        """Set a copy's g, shape (T, Z, Y, X, Nc, Nc), brought to the group in this precision."""
 
     @abstractmethod
-    def transformation(self) -> Any:
-        """Return g, shape (copies, T, Z, Y, X, Nc, Nc), complex128."""
+    def transformation(self, copy: int) -> Any:
+        """Return a copy's g, shape (T, Z, Y, X, Nc, Nc), complex128, on the device."""
+
+    @abstractmethod
+    def gradient(self) -> Any:
+        """Return Delta, packed (`Algebra` of algebra.hpp), shape (copies, components, T, Z, Y, X)."""
+
+    @abstractmethod
+    def move(self, direction: Any, step: Any) -> None:
+        """Set g to exp(step direction) g, for a packed direction and steps of shape (copies, T)."""
 
 
 class OmegaTuner:
@@ -179,12 +195,22 @@ class Descent:
     updates: float = 0.0
     history: list[list[tuple[float, float, float]]] = field(init=False)
     omegas: NDArray[np.float64] = field(init=False)
+    _gained: NDArray[np.float64] = field(init=False)  # decades of theta a sweep, lately
 
     def __post_init__(self) -> None:
         copies = len(self.seeds)
         self.sweeps = np.zeros(copies, dtype=np.int64)
         self.omegas = np.full(copies, np.nan)
+        self._gained = np.zeros(copies)
         self.history = [[] for _ in range(copies)]
+
+    def finish(self, lattices: Lattices, target: float) -> None:
+        """From where the copies are to theta below `target`, by the method of the options."""
+        if self.options.method in ("fourier-cg", "auto") and self.options.gauge != "mag":
+            for handover in _HANDOVERS:
+                self.relax(lattices, max(target, handover))
+                self.accelerate(lattices, target)
+        self.relax(lattices, target)
 
     # -- stages ------------------------------------------------------------------------------
 
@@ -201,18 +227,10 @@ class Descent:
                 self._sweep(lattices, MICROCANONICAL, options.microcanonical, everywhere)
         self._measured(lattices)
 
-    def relax(self, lattices: Lattices, target: float, until: float | None = None) -> Measurement:
-        """Sweep until every copy has theta below `target`, or nothing improves, or it is time.
-
-        Parameters
-        ----------
-        lattices : Lattices
-        target : float
-        until : float, optional
-            Sweeps after which to return, by default all that are allowed.
-        """
+    def relax(self, lattices: Lattices, target: float) -> None:
+        """Sweep until every copy has theta below `target`, or rounding stops it."""
         options = self.options
-        limit = options.max_sweeps if until is None else min(until, options.max_sweeps)
+        limit = options.max_sweeps
         measured = self._measured(lattices)
         violation = measured.violation(options)
         tuners = [self._tuner(lattices, b) for b in range(lattices.copies)]
@@ -222,12 +240,12 @@ class Descent:
             going = (self.sweeps < limit) & (waited < _PATIENCE)
             active = (violation > target) & going[:, None]
             if not active.any() or self.stop[0]:
-                return measured
+                return
             steps = [self._sweep_of(tuner.omega) for tuner in tuners]
             count = int(min(_CHECK, (limit - self.sweeps[active.any(axis=1)]).min()))
             done = self._sweep(lattices, steps, count, active)
             if not done:
-                return measured
+                return
             before = violation
             measured = self._measured(lattices, np.asarray(active.any(axis=1)))
             violation = measured.violation(options)
@@ -235,10 +253,43 @@ class Descent:
                 worst = float(violation[b].max())
                 if active[b].any():
                     tuners[b].look(float(before[b].max()), worst, done)
+                    self._gained[b] = max(0.0, np.log10(before[b].max() / worst)) / done
                 waited[b] = 0 if worst < 0.9 * best[b] else waited[b] + 1
                 best[b] = min(best[b], worst)
             waited[best > _EXHAUSTED * lattices.floor(options)] = 0
             self.omegas = np.array([tuner.omega for tuner in tuners])
+
+    def accelerate(self, lattices: Lattices, target: float) -> None:
+        """Conjugate gradient steps while they gain more than the sweeps before did at their cost.
+
+        Ends for a copy when theta is below `target`.
+        """
+        options = self.options
+        measured = self._measured(lattices)
+        violation = measured.violation(options)
+        if (violation <= target).all():
+            return
+        slow = np.zeros(lattices.copies, dtype=int)
+        steps = FourierSteps(lattices, options)
+        while True:
+            # One slow burst may be a line search that went astray; three in a row are not.
+            going = (self.sweeps < options.max_sweeps) & (slow < 3)
+            active = (violation > target) & going[:, None]
+            if not active.any() or self.stop[0]:
+                return
+            began = time.perf_counter()
+            for _ in range(_BURST):
+                steps.advance(active)
+            moving = np.asarray(active.any(axis=1))
+            self.sweeps[moving] += _BURST
+            self.seconds += time.perf_counter() - began
+            self.updates += _BURST * float(active.mean(axis=1).sum()) * lattices.volume
+            before, height = violation.max(axis=1), measured.functional.mean(axis=1)
+            measured = self._measured(lattices, moving)
+            violation = measured.violation(options)
+            gained = np.log10(before / violation.max(axis=1)) / _BURST
+            climbs = measured.functional.mean(axis=1) - height > _BURST * _CLIMB
+            slow = np.where((gained > _COST * self._gained) | climbs, 0, slow + 1)
 
     # -- parts -------------------------------------------------------------------------------
 
@@ -284,8 +335,11 @@ class Descent:
         violation = measured.violation(self.options).max(axis=1)
         for b in range(lattices.copies):
             if moved is None or moved[b]:
-                row = float(self.sweeps[b]), float(measured.functional[b].mean()), violation[b]
-                self.history[b].append((row[0], row[1], float(row[2])))
+                height = float(measured.functional[b].mean())
+                row = float(self.sweeps[b]), height, float(violation[b])
+                if self.history[b] and self.history[b][-1][0] == row[0]:
+                    self.history[b].pop()
+                self.history[b].append(row)
         return measured
 
 

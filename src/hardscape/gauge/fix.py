@@ -58,7 +58,7 @@ def fix(
     probability: float = 0.5,
     annealing_sweeps: int = 150,
     microcanonical: int = 3,
-    temperatures: tuple[float, float] = (1.4, 0.02),
+    temperatures: tuple[float, float] = (1.0, 0.05),
     strict: bool = True,
     executor: Any = None,
     checkpoint: Any = None,
@@ -188,7 +188,8 @@ def fix(
 
 
 def _pays_for_gpu(field: GaugeField, copies: int) -> bool:
-    return field.device == "cuda" or field.volume * copies >= 2**15
+    even = not any(extent % 2 for extent in field.shape)
+    return even and (field.device == "cuda" or field.volume * copies >= 2**15)
 
 
 def _result(

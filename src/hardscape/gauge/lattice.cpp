@@ -75,12 +75,24 @@ class PyLattice {
     return matrices(1, [&](Complex* g) { lattice_->transformation(g); });
   }
 
-  nb::object transformed_links() const {
-    return matrices(4, [&](Complex* links) { lattice_->transformed_links(links); });
+  nb::object gradient(int threads) const {
+    const std::size_t components = nc_ == 2 ? 2 : 4;
+    std::vector<Complex> delta(components * sites());
+    {
+      nb::gil_scoped_release release;
+      lattice_->gradient(delta.data(), threads);
+    }
+    return nb::cast(
+        to_numpy(std::move(delta), {components, shape_[0], shape_[1], shape_[2], shape_[3]}));
   }
 
-  nb::object gradient(int threads) const {
-    return matrices(1, [&](Complex* delta) { lattice_->gradient(delta, threads); });
+  void move(ComplexArray direction, Vector<double> step, int threads) {
+    const std::size_t components = nc_ == 2 ? 2 : 4;
+    if (direction.size() != components * sites() || step.size() != shape_[0]) {
+      throw std::invalid_argument("direction or step does not fit the links");
+    }
+    nb::gil_scoped_release release;
+    lattice_->move(direction.data(), step.data(), threads);
   }
 
   int sweep(int method, Vector<double> step, std::uint64_t seed, std::uint64_t first, int count,
@@ -144,9 +156,10 @@ void bind_lattice(nb::module_& module) {
       .def("set_transformation", &PyLattice::set_transformation, nb::arg("g"))
       .def("randomize", &PyLattice::randomize, nb::arg("seed"), "Set g from the Haar measure.")
       .def("transformation", &PyLattice::transformation)
-      .def("transformed_links", &PyLattice::transformed_links,
-           "Links g(x) U_mu(x) g(x+mu)^dagger, times the weights.")
-      .def("gradient", &PyLattice::gradient, nb::arg("threads"), "Delta of each site.")
+      .def("gradient", &PyLattice::gradient, nb::arg("threads"),
+           "Delta of each site, packed: component, t, z, y, x.")
+      .def("move", &PyLattice::move, nb::arg("direction"), nb::arg("step"), nb::arg("threads"),
+           "g <- exp(step[t] direction) g.")
       .def("sweep", &PyLattice::sweep, nb::arg("method"), nb::arg("step"), nb::arg("seed"),
            nb::arg("first"), nb::arg("count"), nb::arg("active"), nb::arg("threads"),
            nb::arg("stop"), "Visit the sites of the active timeslices; returns the sweeps done.")

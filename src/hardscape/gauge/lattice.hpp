@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "gauge/algebra.hpp"
 #include "gauge/layout.hpp"
 #include "gauge/local.hpp"
 
@@ -27,6 +28,9 @@ void run_threads(int threads, const Body& body) {
   body(0);
 }
 
+// Links that take more memory than this are read from it in every sweep.
+inline constexpr std::size_t kCacheBytes = std::size_t{4} << 20;
+
 // What is asked of a lattice, whatever its group, precision and lanes. Arrays run t, z, y, x (,
 // mu), row, column.
 class AnyLattice {
@@ -37,14 +41,15 @@ class AnyLattice {
   // g from the Haar measure, a function of seed and site.
   virtual void randomize(std::uint64_t seed) = 0;
   virtual void transformation(Complex* g) const = 0;
-  virtual void transformed_links(Complex* links) const = 0;
   virtual int sweep(Method method, const Step& step, std::uint64_t seed, std::uint64_t first,
                     int count, const std::uint8_t* active, int threads,
                     const volatile std::uint8_t* stop) = 0;
   // Of each site: its functional (links counted from both ends), and tr Delta Delta^dagger / Nc.
   virtual void measure(double* functional, double* theta, int threads) const = 0;
-  // Delta of each site.
+  // Delta of each site, packed: component, t, z, y, x.
   virtual void gradient(Complex* delta, int threads) const = 0;
+  // g <- exp(step[t] direction) g, with a direction packed in the same way.
+  virtual void move(const Complex* direction, const double* step, int threads) = 0;
 };
 
 template <int N, class T, int W, template <int, class> class Local>
@@ -54,18 +59,22 @@ class Lattice final : public AnyLattice {
 
  public:
   Lattice(const Layout& layout, const Complex* links, const double* weights)
-      : layout_(layout), links_(4 * static_cast<std::size_t>(layout.vectors())) {
+      : layout_(layout),
+        time_weight_(static_cast<T>(weights[3])),
+        links_(4 * static_cast<std::size_t>(layout.vectors())) {
     g_.resize(layout_.vectors(), M::identity());
+    slices_.resize(static_cast<std::size_t>(layout_.vectors()) * W);
     each_site([&](int v, int lane, std::size_t site) {
+      slices_[static_cast<std::size_t>(v) * W + lane] = layout_.slice(v, lane);
       for (int mu = 0; mu < 4; ++mu) {
         const Complex* u = links + (4 * site + mu) * N * N;
-        put(links_[4 * static_cast<std::size_t>(v) + mu], lane, u, weights[mu]);
+        put(links_[4 * static_cast<std::size_t>(v) + mu], lane, u, N - 1);
       }
     });
   }
 
   void set_transformation(const Complex* g) override {
-    each_site([&](int v, int lane, std::size_t site) { put(g_[v], lane, g + site * N * N, 1); });
+    each_site([&](int v, int lane, std::size_t site) { put(g_[v], lane, g + site * N * N, N); });
     for (M& g : g_) unitarize(g);
   }
 
@@ -87,20 +96,9 @@ class Lattice final : public AnyLattice {
     each_site([&](int v, int lane, std::size_t site) { get(g_[v], lane, g + site * N * N); });
   }
 
-  void transformed_links(Complex* links) const override {
-    each_vector(0, layout_.vectors(), [&](int v) {
-      for (int mu = 0; mu < 4; ++mu) {
-        const M u = multiply(g_[v], ahead(v, mu));
-        for (int lane = 0; lane < W; ++lane) {
-          get(u, lane, links + (4 * static_cast<std::size_t>(layout_.site(v, lane)) + mu) * N * N);
-        }
-      }
-    });
-  }
-
   int sweep(Method method, const Step& step, std::uint64_t seed, std::uint64_t first, int count,
             const std::uint8_t* active, int threads, const volatile std::uint8_t* stop) override {
-    const std::vector<std::vector<int>> moving = moving_vectors(active);
+    const std::vector<std::vector<int>> stages = moving_stages(active);
     std::barrier barrier(threads);
     // Read by all threads between two barriers, written by one of them beside the other.
     bool stopped = false;
@@ -112,12 +110,15 @@ class Lattice final : public AnyLattice {
           stopped = *stop != 0;
           done += !stopped;
         }
-        for (const std::vector<int>& color : moving) {
+        for (const std::vector<int>& stage : stages) {
           barrier.arrive_and_wait();
           if (stopped) return;
-          const std::size_t size = color.size();
+          const std::size_t size = stage.size();
           const std::size_t from = size * thread / threads, to = size * (thread + 1) / threads;
-          for (std::size_t i = from; i < to; ++i) update(color[i], method, step, seed, first + n);
+          for (std::size_t i = from; i < to; ++i) {
+            if (i + 1 < to) prefetch(stage[i + 1]);
+            update(stage[i], method, step, seed, first + n, active);
+          }
         }
       }
     });
@@ -138,14 +139,36 @@ class Lattice final : public AnyLattice {
 
   void gradient(Complex* delta, int threads) const override {
     each_in_parallel(threads, [&](int v) {
-      const M local = visit(v).gradient(g_[v]);
-      for (int lane = 0; lane < W; ++lane) {
-        get(local, lane, delta + static_cast<std::size_t>(layout_.site(v, lane)) * N * N);
+      const auto packed = Algebra<N, V>::pack(visit(v).gradient(g_[v]));
+      for (int c = 0; c < Algebra<N, V>::kSize; ++c) {
+        for (int lane = 0; lane < W; ++lane) {
+          delta[c * volume() + layout_.site(v, lane)] =
+              Complex(lane_of(packed.re[c], lane), lane_of(packed.im[c], lane));
+        }
       }
     });
   }
 
+  void move(const Complex* direction, const double* step, int threads) override {
+    each_in_parallel(threads, [&](int v) {
+      Algebra<N, V> packed;
+      for (int c = 0; c < Algebra<N, V>::kSize; ++c) {
+        for (int lane = 0; lane < W; ++lane) {
+          const int site = layout_.site(v, lane);
+          const Complex x = step[site / layout_.slice_volume()] * direction[c * volume() + site];
+          set_lane(packed.re[c], lane, static_cast<T>(x.real()));
+          set_lane(packed.im[c], lane, static_cast<T>(x.imag()));
+        }
+      }
+      g_[v] = moved(g_[v], packed.unpack());
+    });
+  }
+
  private:
+  std::size_t volume() const {
+    return static_cast<std::size_t>(layout_.slices()) * layout_.slice_volume();
+  }
+
   static T lane_of(const V& x, int lane) {
     if constexpr (W == 1) {
       return x;
@@ -162,11 +185,12 @@ class Lattice final : public AnyLattice {
     }
   }
 
-  static void put(M& m, int lane, const Complex* from, double weight) {
-    for (int i = 0; i < N; ++i) {
+  template <class Any>
+  static void put(Any& m, int lane, const Complex* from, int rows) {
+    for (int i = 0; i < rows; ++i) {
       for (int j = 0; j < N; ++j) {
-        set_lane(m.re[i][j], lane, static_cast<T>(weight * from[N * i + j].real()));
-        set_lane(m.im[i][j], lane, static_cast<T>(weight * from[N * i + j].imag()));
+        set_lane(m.re[i][j], lane, static_cast<T>(from[N * i + j].real()));
+        set_lane(m.im[i][j], lane, static_cast<T>(from[N * i + j].imag()));
       }
     }
   }
@@ -217,16 +241,17 @@ class Lattice final : public AnyLattice {
 
   // U_mu(x) g(x+mu)^dagger
   M ahead(int v, int mu) const {
-    const M& u = links_[4 * static_cast<std::size_t>(v) + mu];
+    const Rows<N, V>& u = links_[4 * static_cast<std::size_t>(v) + mu];
     const M& g = g_[layout_.neighbor(v, mu)];
     const std::int32_t* lanes = layout_.lanes_of(v, mu);
-    return multiply_adjoint(u, lanes ? permuted(g, lanes) : g);
+    return group_product_adjoint(u, lanes ? permuted(g, lanes) : g);
   }
 
   // (g(x-mu) U_mu(x-mu))^dagger
   M behind(int v, int mu) const {
     const int n = layout_.neighbor(v, 4 + mu);
-    const M a = adjoint(multiply(g_[n], links_[4 * static_cast<std::size_t>(n) + mu]));
+    const M u = completed(links_[4 * static_cast<std::size_t>(n) + mu]);
+    const M a = adjoint(group_product(g_[n], u));
     const std::int32_t* lanes = layout_.lanes_of(v, 4 + mu);
     return lanes ? permuted(a, lanes) : a;
   }
@@ -234,8 +259,13 @@ class Lattice final : public AnyLattice {
   Local<N, V> gathered(int v) const {
     Local<N, V> local;
     for (int mu = 0; mu < layout_.directions(); ++mu) {
-      local.gather(ahead(v, mu));
-      local.gather(behind(v, mu));
+      if (mu == 3 && time_weight_ != 1) {
+        local.gather(scaled(ahead(v, mu), V{} + time_weight_));
+        local.gather(scaled(behind(v, mu), V{} + time_weight_));
+      } else {
+        local.gather(ahead(v, mu));
+        local.gather(behind(v, mu));
+      }
     }
     return local;
   }
@@ -246,20 +276,58 @@ class Lattice final : public AnyLattice {
     return local;
   }
 
-  // Vectors of each colour with a site in an active timeslice.
-  std::vector<std::vector<int>> moving_vectors(const std::uint8_t* active) const {
-    std::vector<std::vector<int>> moving(layout_.colors());
-    for (int color = 0; color < layout_.colors(); ++color) {
-      each_vector(layout_.first(color), layout_.first(color + 1), [&](int v) {
-        bool any = false;
-        for (int lane = 0; lane < W; ++lane) any |= active[layout_.slice(v, lane)] != 0;
-        if (any) moving[color].push_back(v);
-      });
+  bool moves(int v, const std::uint8_t* active) const {
+    for (int lane = 0; lane < W; ++lane) {
+      if (active[slices_[static_cast<std::size_t>(v) * W + lane]]) return true;
     }
-    return moving;
+    return false;
   }
 
-  void update(int v, Method method, const Step& step, std::uint64_t seed, std::uint64_t sweep) {
+  // Vectors with a site in an active timeslice, in stages of which each waits for the one before:
+  // one colour after the other. Where the links do not fit the cache, stages are as thin as a
+  // timeslice, and colour 1 follows a slice behind colour 0, to find links where they just were.
+  // Its slice 0 borders on the last one, so it comes last.
+  std::vector<std::vector<int>> moving_stages(const std::uint8_t* active) const {
+    const int slices = layout_.local_slices();
+    const bool thin =
+        layout_.colors() == 2 && slices >= 4 && links_.size() * sizeof links_[0] > kCacheBytes;
+    const int per_color = thin ? slices : 1;
+    std::vector<std::vector<int>> found(layout_.colors() * per_color), stages;
+    for (int color = 0; color < layout_.colors(); ++color) {
+      each_vector(layout_.first(color), layout_.first(color + 1), [&](int v) {
+        const int part = thin ? layout_.local_slice(v) : 0;
+        if (moves(v, active)) found[color * per_color + part].push_back(v);
+      });
+    }
+    if (!thin) return found;
+    for (int part = 0; part <= slices; ++part) {
+      if (part < slices) stages.push_back(found[part]);
+      if (part >= 2) stages.push_back(found[slices + part - 1]);
+    }
+    stages.push_back(found[slices]);
+    return stages;
+  }
+
+  // Matrices of a few cache lines each, all over the lattice: too short for the processor to see
+  // them coming.
+  void prefetch(int v) const {
+    for (int mu = 0; mu < layout_.directions(); ++mu) {
+      const std::size_t last = layout_.neighbor(v, 4 + mu);
+      fetch(&links_[4 * static_cast<std::size_t>(v) + mu], sizeof links_[0]);
+      fetch(&links_[4 * last + mu], sizeof links_[0]);
+      fetch(&g_[layout_.neighbor(v, mu)], sizeof g_[0]);
+      fetch(&g_[last], sizeof g_[0]);
+    }
+  }
+
+  static void fetch(const void* from, std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes; at += 64) {
+      __builtin_prefetch(static_cast<const char*>(from) + at);
+    }
+  }
+
+  void update(int v, Method method, const Step& step, std::uint64_t seed, std::uint64_t sweep,
+              const std::uint8_t* active) {
     Local<N, V> local = gathered(v);
     M g = g_[v];
     const V omega = V{} + static_cast<T>(step.omega);
@@ -278,7 +346,21 @@ class Lattice final : public AnyLattice {
       }
       unitarize(g);
     }
+    keep_resting(v, g, active);
     g_[v] = g;
+  }
+
+  // Lanes of timeslices that are not active stay as they are.
+  void keep_resting(int v, M& g, const std::uint8_t* active) const {
+    for (int lane = 0; lane < W; ++lane) {
+      if (active[slices_[static_cast<std::size_t>(v) * W + lane]]) continue;
+      for (int i = 0; i < N; ++i) {
+        for (int j = 0; j < N; ++j) {
+          set_lane(g.re[i][j], lane, lane_of(g_[v].re[i][j], lane));
+          set_lane(g.im[i][j], lane, lane_of(g_[v].im[i][j], lane));
+        }
+      }
+    }
   }
 
   // omega with the step's probability, else 1.
@@ -317,8 +399,10 @@ class Lattice final : public AnyLattice {
   }
 
   Layout layout_;
-  std::vector<M> links_;  // [vector][mu], times the weight of mu
-  std::vector<M> g_;      // [vector]
+  T time_weight_;
+  std::vector<Rows<N, V>> links_;  // [vector][mu]
+  std::vector<M> g_;               // [vector]
+  std::vector<int> slices_;        // timeslice of [vector][lane]
 };
 
 }  // namespace hardscape::gauge

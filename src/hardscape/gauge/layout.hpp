@@ -50,6 +50,9 @@ class Layout {
     const Extents at = global(position_[v], lane);
     return ((at[3] * extent_[2] + at[2]) * extent_[1] + at[1]) * extent_[0] + at[0];
   }
+  // Timeslices of a block, and the one of vector v.
+  int local_slices() const { return local_[3]; }
+  int local_slice(int v) const { return position_[v] / (local_[0] * local_[1] * local_[2]); }
   int slice(int v, int lane) const { return site(v, lane) / slice_volume(); }
 
  private:

@@ -78,8 +78,10 @@ class AbelianLocal {
     for (int c = 0; c < N; ++c) {
       for (int i = 0; i < N; ++i) {
         for (int j = 0; j < N; ++j) {
-          forms_[c].re[i][j] += a.re[i][c] * a.re[j][c] + a.im[i][c] * a.im[j][c];
-          forms_[c].im[i][j] += a.im[i][c] * a.re[j][c] - a.re[i][c] * a.im[j][c];
+          forms_[c].re[i][j] += a.re[i][c] * a.re[j][c];
+          forms_[c].re[i][j] += a.im[i][c] * a.im[j][c];
+          forms_[c].im[i][j] += a.im[i][c] * a.re[j][c];
+          forms_[c].im[i][j] -= a.re[i][c] * a.im[j][c];
         }
       }
     }
@@ -145,17 +147,14 @@ class AbelianLocal {
  private:
   // g_a H g_b^dagger
   HS_HD static void form(const Matrix<N, T>& g, const Matrix<N, T>& h, int a, int b, T& re, T& im) {
-    re = T{};
-    im = T{};
+    Sum<T> sum;
     for (int l = 0; l < N; ++l) {
-      T x{}, y{};
-      for (int k = 0; k < N; ++k) {
-        x += g.re[a][k] * h.re[k][l] - g.im[a][k] * h.im[k][l];
-        y += g.re[a][k] * h.im[k][l] + g.im[a][k] * h.re[k][l];
-      }
-      re += x * g.re[b][l] + y * g.im[b][l];
-      im += y * g.re[b][l] - x * g.im[b][l];
+      Sum<T> left;
+      for (int k = 0; k < N; ++k) left.add(g.re[a][k], g.im[a][k], h.re[k][l], h.im[k][l]);
+      sum.add_conjugate(left.re, left.im, g.re[b][l], g.im[b][l]);
     }
+    re = sum.re;
+    im = sum.im;
   }
 
   // g_a (H_i - H_j) g_b^dagger

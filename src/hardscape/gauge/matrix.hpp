@@ -18,19 +18,37 @@ struct Matrix {
   }
 };
 
+// Sums grow by one product at a time: each is then one fused instruction.
+template <class T>
+struct Sum {
+  T re{}, im{};
+
+  // += (a + ib)(c + id)
+  HS_HD void add(const T& a, const T& b, const T& c, const T& d) {
+    re += a * c;
+    im += a * d;
+    re -= b * d;
+    im += b * c;
+  }
+
+  // += (a + ib)(c - id)
+  HS_HD void add_conjugate(const T& a, const T& b, const T& c, const T& d) {
+    re += a * c;
+    im += b * c;
+    re += b * d;
+    im -= a * d;
+  }
+};
+
 template <int N, class T>
 HS_HD inline Matrix<N, T> multiply(const Matrix<N, T>& a, const Matrix<N, T>& b) {
   Matrix<N, T> c;
   for (int i = 0; i < N; ++i) {
     for (int j = 0; j < N; ++j) {
-      T re = a.re[i][0] * b.re[0][j] - a.im[i][0] * b.im[0][j];
-      T im = a.re[i][0] * b.im[0][j] + a.im[i][0] * b.re[0][j];
-      for (int k = 1; k < N; ++k) {
-        re += a.re[i][k] * b.re[k][j] - a.im[i][k] * b.im[k][j];
-        im += a.re[i][k] * b.im[k][j] + a.im[i][k] * b.re[k][j];
-      }
-      c.re[i][j] = re;
-      c.im[i][j] = im;
+      Sum<T> sum;
+      for (int k = 0; k < N; ++k) sum.add(a.re[i][k], a.im[i][k], b.re[k][j], b.im[k][j]);
+      c.re[i][j] = sum.re;
+      c.im[i][j] = sum.im;
     }
   }
   return c;
@@ -42,17 +60,31 @@ HS_HD inline Matrix<N, T> multiply_adjoint(const Matrix<N, T>& a, const Matrix<N
   Matrix<N, T> c;
   for (int i = 0; i < N; ++i) {
     for (int j = 0; j < N; ++j) {
-      T re = a.re[i][0] * b.re[j][0] + a.im[i][0] * b.im[j][0];
-      T im = a.im[i][0] * b.re[j][0] - a.re[i][0] * b.im[j][0];
-      for (int k = 1; k < N; ++k) {
-        re += a.re[i][k] * b.re[j][k] + a.im[i][k] * b.im[j][k];
-        im += a.im[i][k] * b.re[j][k] - a.re[i][k] * b.im[j][k];
-      }
-      c.re[i][j] = re;
-      c.im[i][j] = im;
+      Sum<T> sum;
+      for (int k = 0; k < N; ++k) sum.add_conjugate(a.re[i][k], a.im[i][k], b.re[j][k], b.im[j][k]);
+      c.re[i][j] = sum.re;
+      c.im[i][j] = sum.im;
     }
   }
   return c;
+}
+
+// What determines an element of the group: all rows but the last.
+template <int N, class T>
+struct Rows {
+  T re[N - 1][N], im[N - 1][N];
+};
+
+template <int N, class T>
+HS_HD inline Rows<N, T> rows_of(const Matrix<N, T>& a) {
+  Rows<N, T> rows;
+  for (int i = 0; i < N - 1; ++i) {
+    for (int j = 0; j < N; ++j) {
+      rows.re[i][j] = a.re[i][j];
+      rows.im[i][j] = a.im[i][j];
+    }
+  }
+  return rows;
 }
 
 template <int N, class T>
@@ -75,6 +107,17 @@ HS_HD inline void add(Matrix<N, T>& a, const Matrix<N, T>& b) {
       a.im[i][j] += b.im[i][j];
     }
   }
+}
+
+template <int N, class T>
+HS_HD inline Matrix<N, T> scaled(Matrix<N, T> a, T c) {
+  for (int i = 0; i < N; ++i) {
+    for (int j = 0; j < N; ++j) {
+      a.re[i][j] *= c;
+      a.im[i][j] *= c;
+    }
+  }
+  return a;
 }
 
 // a + c (b - a)
@@ -102,10 +145,10 @@ template <class T>
 HS_HD inline void complete(Matrix<3, T>& a) {
   for (int j = 0; j < 3; ++j) {
     const int k = (j + 1) % 3, l = (j + 2) % 3;
-    a.re[2][j] = a.re[0][k] * a.re[1][l] - a.im[0][k] * a.im[1][l] -
-                 (a.re[0][l] * a.re[1][k] - a.im[0][l] * a.im[1][k]);
-    a.im[2][j] = a.re[0][l] * a.im[1][k] + a.im[0][l] * a.re[1][k] -
-                 (a.re[0][k] * a.im[1][l] + a.im[0][k] * a.re[1][l]);
+    const T re = a.re[0][k] * a.re[1][l] - a.im[0][k] * a.im[1][l] - a.re[0][l] * a.re[1][k];
+    const T im = a.re[0][l] * a.im[1][k] + a.im[0][l] * a.re[1][k] - a.re[0][k] * a.im[1][l];
+    a.re[2][j] = re + a.im[0][l] * a.im[1][k];
+    a.im[2][j] = im - a.im[0][k] * a.re[1][l];
   }
 }
 
@@ -118,9 +161,57 @@ HS_HD inline void complete(Matrix<2, T>& a) {
 }
 
 template <int N, class T>
+HS_HD inline Matrix<N, T> completed(const Rows<N, T>& rows) {
+  Matrix<N, T> a;
+  for (int i = 0; i < N - 1; ++i) {
+    for (int j = 0; j < N; ++j) {
+      a.re[i][j] = rows.re[i][j];
+      a.im[i][j] = rows.im[i][j];
+    }
+  }
+  complete(a);
+  return a;
+}
+
+// a b^dagger and a b of group elements a, given by rows (or all of a), and b: products by rows,
+// then the last row.
+template <int N, class A, class T>
+HS_HD inline Matrix<N, T> group_product_adjoint(const A& a, const Matrix<N, T>& b) {
+  Matrix<N, T> c;
+  for (int i = 0; i < N - 1; ++i) {
+    for (int j = 0; j < N; ++j) {
+      Sum<T> sum;
+      for (int k = 0; k < N; ++k) sum.add_conjugate(a.re[i][k], a.im[i][k], b.re[j][k], b.im[j][k]);
+      c.re[i][j] = sum.re;
+      c.im[i][j] = sum.im;
+    }
+  }
+  complete(c);
+  return c;
+}
+
+template <int N, class A, class T>
+HS_HD inline Matrix<N, T> group_product(const A& a, const Matrix<N, T>& b) {
+  Matrix<N, T> c;
+  for (int i = 0; i < N - 1; ++i) {
+    for (int j = 0; j < N; ++j) {
+      Sum<T> sum;
+      for (int k = 0; k < N; ++k) sum.add(a.re[i][k], a.im[i][k], b.re[k][j], b.im[k][j]);
+      c.re[i][j] = sum.re;
+      c.im[i][j] = sum.im;
+    }
+  }
+  complete(c);
+  return c;
+}
+
+template <int N, class T>
 HS_HD inline void normalize_row(Matrix<N, T>& a, int i) {
   T square = a.re[i][0] * a.re[i][0] + a.im[i][0] * a.im[i][0];
-  for (int j = 1; j < N; ++j) square += a.re[i][j] * a.re[i][j] + a.im[i][j] * a.im[i][j];
+  for (int j = 1; j < N; ++j) {
+    square += a.re[i][j] * a.re[i][j];
+    square += a.im[i][j] * a.im[i][j];
+  }
   const T scale = inverse_sqrt(square);
   for (int j = 0; j < N; ++j) {
     a.re[i][j] *= scale;
@@ -132,15 +223,14 @@ HS_HD inline void normalize_row(Matrix<N, T>& a, int i) {
 template <class T>
 HS_HD inline void unitarize(Matrix<3, T>& a) {
   normalize_row(a, 0);
-  T re{}, im{};  // <row 0, row 1>
+  Sum<T> overlap;
   for (int j = 0; j < 3; ++j) {
-    re += a.re[0][j] * a.re[1][j] + a.im[0][j] * a.im[1][j];
-    im += a.re[0][j] * a.im[1][j] - a.im[0][j] * a.re[1][j];
+    overlap.add_conjugate(a.re[1][j], a.im[1][j], a.re[0][j], a.im[0][j]);
   }
   for (int j = 0; j < 3; ++j) {
     const T x = a.re[0][j], y = a.im[0][j];
-    a.re[1][j] -= re * x - im * y;
-    a.im[1][j] -= re * y + im * x;
+    a.re[1][j] = a.re[1][j] - overlap.re * x + overlap.im * y;
+    a.im[1][j] = a.im[1][j] - overlap.re * y - overlap.im * x;
   }
   normalize_row(a, 1);
   complete(a);

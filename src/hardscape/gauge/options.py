@@ -78,7 +78,7 @@ class FixOptions:
     probability: float = 0.5
     annealing_sweeps: int = 150
     microcanonical: int = 3
-    temperatures: tuple[float, float] = (1.4, 0.02)
+    temperatures: tuple[float, float] = (1.0, 0.05)
 
     def __post_init__(self) -> None:
         _one_of("gauge", self.gauge, GAUGES)

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.arrays import array_namespace
-from hardscape.engine import Context, Device, Partial, Shard, ShardResult, Work, split
+from hardscape.arrays import array_namespace, to_device
+from hardscape.engine import (
+    Context,
+    Device,
+    Partial,
+    Shard,
+    ShardResult,
+    Work,
+    cuda_device,
+    split,
+)
+from hardscape.errors import InputError
 from hardscape.gauge.cpu import CpuLattice
+from hardscape.gauge.cuda import CudaLattices
 from hardscape.gauge.descent import Descent, Lattices, Measurement, single_target
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.options import FixOptions
 from hardscape.gauge.result import GribovCopies
 
 __all__ = ["GaugeFixWork"]
+
+#: Most copies that a GPU moves at once.
+_TOGETHER = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +46,7 @@ class GaugeFixWork(Work):
 
     Attributes
     ----------
-    links : complex128, shape (T, Z, Y, X, 4, Nc, Nc)
+    links : complex128 array of NumPy or CuPy, shape (T, Z, Y, X, 4, Nc, Nc)
     options : FixOptions
     copies : int
         1 starts from g = 1, more from random transformations.
@@ -42,7 +57,7 @@ class GaugeFixWork(Work):
         Of a shard on the CPU; the answer does not depend on it.
     """
 
-    links: NDArray[np.complex128]
+    links: Any
     options: FixOptions
     copies: int
     seed: int
@@ -62,17 +77,34 @@ class GaugeFixWork(Work):
         devices: Sequence[Device],
         executor: bool,
     ) -> GaugeFixWork:
-        """Share the copies among devices: on the CPU one a shard, with the threads left over."""
-        lanes = len(devices)
+        """Share the copies among devices: GPUs take many at once, the CPU one with spare threads.
+
+        Raises
+        ------
+        InputError
+            If a GPU is asked for and an extent is odd.
+        """
+        lanes, on_gpu = len(devices), devices[0].kind == "cuda"
+        if on_gpu and any(extent % 2 for extent in field.shape):
+            raise InputError(
+                f"shape {field.shape} has an odd extent, which the CUDA kernels' two colours do not "
+                "fit; device='cpu' takes it"
+            )
+        together = min(_TOGETHER, -(-copies // lanes)) if on_gpu else 1
         threads = 1 if executor else max(1, lanes // copies)
-        on_host = field.links if array_namespace(field.links) is np else field.links.get()
-        links = np.ascontiguousarray(on_host, dtype=np.complex128)
-        return cls(links, options, copies, seed, 1, threads)
+        # Links that lie on the one GPU that works stay there.
+        stay = field.device == "cuda" and on_gpu and lanes == 1 and not executor
+        xp = array_namespace(field.links) if stay else np
+        links = field.links if stay else to_device(field.links, "cpu")
+        links = xp.ascontiguousarray(links, dtype=np.complex128)
+        return cls(links, options, copies, seed, together, threads)
 
     def digest(self) -> str:
         """Digest of the links, the options and the starts."""
         head = (self.name, self.links.shape, self.options, self.copies, self.seed, self.together)
-        return hashlib.sha256(repr(head).encode() + self.links.tobytes()).hexdigest()
+        return hashlib.sha256(
+            repr(head).encode() + to_device(self.links, "cpu").tobytes()
+        ).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
         """Shards of up to `together` copies."""
@@ -88,31 +120,39 @@ class GaugeFixWork(Work):
             dtype=np.uint64,
         )
         descent = Descent(self.options, seeds, context.stop)
-        lattices = self._descend(descent)
-        stopped = bool(context.stop[0])
-        return ShardResult(self._partial(descent, lattices), complete=not stopped)
+        with self._place(context.device, len(seeds)) as lattices_in:
+            partial = self._partial(descent, self._descend(descent, lattices_in))
+        return ShardResult(partial, complete=not context.stop[0])
 
-    def _descend(self, descent: Descent) -> Lattices:
+    def _descend(self, descent: Descent, lattices_in: Callable[[bool], Lattices]) -> Lattices:
         """From the start to the end; returns the lattices, in double precision."""
         options = self.options
-        lattices = self._lattices(options.precision != "double")
+        double = options.precision == "double"
+        lattices = lattices_in(not double)
         if self.copies > 1:
             lattices.randomize(descent.seeds)
         if options.method == "annealing" or (options.method == "auto" and self.copies > 1):
             descent.anneal(lattices)
-        if options.precision == "double":
-            descent.relax(lattices, options.theta)
+        if double:
+            descent.finish(lattices, options.theta)
             return lattices
-        rough = options.precision == "mixed"
-        descent.relax(lattices, single_target(options) if rough else options.theta)
-        fine = self._lattices(False)
-        fine.set_transformation(lattices.transformation())
-        if rough:
-            descent.relax(fine, options.theta)
+        mixed = options.precision == "mixed"
+        descent.finish(lattices, single_target(options) if mixed else options.theta)
+        fine = lattices_in(False)
+        for copy in range(lattices.copies):
+            fine.set_transformation(copy, lattices.transformation(copy))
+        if mixed:
+            descent.finish(fine, options.theta)
         return fine
 
-    def _lattices(self, single: bool) -> Lattices:
-        return CpuLattice(self.links, self.options, single, self.threads)
+    @contextmanager
+    def _place(self, device: Device, copies: int) -> Iterator[Callable[[bool], Lattices]]:
+        """Open the device; gives what makes lattices there, in single precision or not."""
+        if device.kind == "cpu":
+            yield lambda single: CpuLattice(self.links, self.options, single, self.threads)
+            return
+        with cuda_device(device.ordinal) as opened:
+            yield lambda single: CudaLattices(opened, self.links, self.options, single, copies)
 
     def _partial(self, descent: Descent, lattices: Lattices) -> Partial:
         measured = lattices.measure()
@@ -126,7 +166,7 @@ class GaugeFixWork(Work):
         best = copies.best
         return {
             **vars(copies),
-            "g": lattices.transformation()[best],
+            "g": to_device(lattices.transformation(best), "cpu"),
             "slices": _slices(measured, best),
             "history": np.array(descent.history[best]),
             "omega": descent.omegas[best : best + 1],

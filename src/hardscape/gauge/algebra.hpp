@@ -1,0 +1,79 @@
+// The Lie algebra of SU(N), packed: an antihermitian traceless matrix as the complex numbers above
+// its diagonal, and one that holds the imaginary parts of the diagonal but for the last.
+#pragma once
+
+#include "gauge/matrix.hpp"
+
+namespace hardscape::gauge {
+
+template <int N, class T>
+struct Algebra {
+  static constexpr int kSize = N == 2 ? 2 : 4;
+  T re[kSize], im[kSize];
+
+  HS_HD static Algebra pack(const Matrix<N, T>& x) {
+    Algebra a{};
+    int next = 0;
+    for (int i = 0; i < N; ++i) {
+      for (int j = i + 1; j < N; ++j, ++next) {
+        a.re[next] = x.re[i][j];
+        a.im[next] = x.im[i][j];
+      }
+    }
+    a.re[next] = x.im[0][0];
+    if (N == 3) a.im[next] = x.im[1][1];
+    return a;
+  }
+
+  HS_HD Matrix<N, T> unpack() const {
+    Matrix<N, T> x{};
+    int next = 0;
+    for (int i = 0; i < N; ++i) {
+      for (int j = i + 1; j < N; ++j, ++next) {
+        x.re[i][j] = re[next];
+        x.im[i][j] = im[next];
+        x.re[j][i] = -re[next];
+        x.im[j][i] = im[next];
+      }
+    }
+    x.im[0][0] = re[next];
+    if (N == 3) x.im[1][1] = im[next];
+    x.im[N - 1][N - 1] = -re[next];
+    if (N == 3) x.im[N - 1][N - 1] -= im[next];
+    return x;
+  }
+};
+
+// exp(x) g of a matrix x of the algebra that is made shorter than 1: the fourth order of the
+// series, brought back to the group.
+template <int N, class T>
+HS_HD inline Matrix<N, T> moved(const Matrix<N, T>& g, Matrix<N, T> x) {
+  T square = T{} + RealOf<T>(1);
+  for (int i = 0; i < N; ++i) {
+    for (int j = 0; j < N; ++j) {
+      square += x.re[i][j] * x.re[i][j];
+      square += x.im[i][j] * x.im[i][j];
+    }
+  }
+  const T scale = inverse_sqrt(square);
+  for (int i = 0; i < N; ++i) {
+    for (int j = 0; j < N; ++j) {
+      x.re[i][j] *= scale;
+      x.im[i][j] *= scale;
+    }
+  }
+  Matrix<N, T> sum = g;
+  for (int order = 4; order > 0; --order) {
+    sum = multiply(x, sum);
+    for (int i = 0; i < N; ++i) {
+      for (int j = 0; j < N; ++j) {
+        sum.re[i][j] = g.re[i][j] + sum.re[i][j] * (RealOf<T>(1) / order);
+        sum.im[i][j] = g.im[i][j] + sum.im[i][j] * (RealOf<T>(1) / order);
+      }
+    }
+  }
+  unitarize(sum);
+  return sum;
+}
+
+}  // namespace hardscape::gauge

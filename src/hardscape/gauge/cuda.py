@@ -1,0 +1,295 @@
+"""Gauge fixing on a GPU: one thread a site, all copies of a shard in each launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine.cuda import CudaDevice
+from hardscape.engine.jit import Kernel
+from hardscape.gauge.descent import Lattices, Measurement, Sweep
+from hardscape.gauge.groups import project_to_group
+from hardscape.gauge.options import FixOptions
+
+__all__ = ["CudaLattices", "Instance"]
+
+#: Threads of a block.
+_THREADS = 128
+#: The same for sweeps in double and in single precision, and blocks that a multiprocessor must hold.
+#: Registers for loads in flight are worth more than threads: measured on an H200.
+_SWEEP_SHAPE = {False: (128, 1), True: (256, 2)}
+#: Blocks that share a timeslice when it is measured.
+_PARTS = 16
+#: NVRTC has no standard library; this is all of it that the headers need.
+_CSTDINT = """#pragma once
+namespace std {
+using int32_t = int;
+using int64_t = long long;
+using uint8_t = unsigned char;
+using uint64_t = unsigned long long;
+}
+"""
+_HEADERS = ("lanes", "matrix", "algebra", "su2", "local")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """What the kernels are compiled for.
+
+    Attributes
+    ----------
+    shape : 4 int
+        X, Y, Z, T, all even.
+    nc : {2, 3}
+    single : bool
+    directions : {3, 4}
+    abelian : bool
+        Whether the gauge is the maximally Abelian one.
+    weight : float
+        Of the links in t.
+    """
+
+    shape: tuple[int, int, int, int]
+    nc: int
+    single: bool
+    directions: int = 4
+    abelian: bool = False
+    weight: float = 1.0
+
+    @property
+    def volume(self) -> int:
+        """Number of sites."""
+        return int(np.prod(self.shape))
+
+    @property
+    def chunks(self) -> int:
+        """Pieces of 16 bytes of a stored matrix."""
+        return 2 * (self.nc - 1) * self.nc * (4 if self.single else 8) // 16
+
+    def sweep_kernel(self, method: int) -> Kernel:
+        """Return the kernel of half a sweep as data."""
+        return self.kernel("sweep", "gauge_sweep", method, *_SWEEP_SHAPE[self.single])
+
+    def kernel(
+        self, file: str, name: str, method: int = 0, threads: int = _THREADS, blocks: int = 1
+    ) -> Kernel:
+        """Return a kernel as data."""
+        x, y, z, t = self.shape
+        instance = f"""#pragma once
+namespace hardscape::gauge {{
+using Real = {"float" if self.single else "double"};
+constexpr int kColors = {self.nc}, kDirections = {self.directions};
+constexpr int kX = {x}, kY = {y}, kZ = {z}, kT = {t};
+constexpr int kThreads = {threads}, kBlocks = {blocks};
+constexpr double kTimeWeight = {self.weight!r};
+}}
+#define HS_ABELIAN {int(self.abelian)}
+#define HS_METHOD {method}
+"""
+        return Kernel(name, _text(f"{file}.cu"), (*_headers(), ("instance.cuh", instance)))
+
+
+@cache
+def _text(name: str) -> str:
+    return files("hardscape.gauge").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _headers() -> tuple[tuple[str, str], ...]:
+    random = files("hardscape.native").joinpath("random.hpp").read_text(encoding="utf-8")
+    shared = tuple((f"gauge/{name}.hpp", _text(f"{name}.hpp")) for name in _HEADERS)
+    return (
+        *shared,
+        ("native/random.hpp", random),
+        ("site.cuh", _text("site.cuh")),
+        ("cstdint", _CSTDINT),
+    )
+
+
+@cache
+def site_order(shape: tuple[int, int, int, int]) -> NDArray[np.int64]:
+    """Natural numbers of the sites in the order of the kernels: even ones first."""
+    x, y, z, t = shape
+    parity = np.indices((t, z, y, x)).sum(axis=0).ravel() % 2
+    return np.argsort(parity, kind="stable")
+
+
+class CudaLattices(Lattices):
+    """Copies on one GPU. To be used inside :func:`hardscape.engine.cuda_device`.
+
+    Parameters
+    ----------
+    device : CudaDevice
+    links : complex128 array of NumPy or CuPy, shape (T, Z, Y, X, 4, Nc, Nc)
+    options : FixOptions
+    single : bool
+        Whether to compute in single precision.
+    copies : int
+        All start from g = 1.
+    """
+
+    def __init__(
+        self, device: CudaDevice, links: Any, options: FixOptions, single: bool, copies: int
+    ) -> None:
+        import cupy
+
+        self.single = single
+        self.copies = copies
+        self.slices = links.shape[0]
+        self.volume = int(np.prod(links.shape[:4]))
+        self._nc = links.shape[-1]
+        self._device = device
+        self._counted = options.links_counted(self._nc)
+        t, z, y, x = links.shape[:4]
+        self.instance = Instance(
+            (x, y, z, t),
+            self._nc,
+            single,
+            options.directions,
+            options.gauge == "mag",
+            float(options.anisotropy),
+        )
+        self._order = cupy.asarray(site_order((x, y, z, t)))
+        by_site = cupy.asarray(links).reshape(self.volume, 4, self._nc, self._nc)
+        self._links = cupy.stack([self._packed(by_site[:, mu]) for mu in range(4)])
+        one = cupy.zeros((self.volume, self._nc, self._nc), dtype=np.complex128)
+        one[:] = cupy.eye(self._nc)
+        self._g = cupy.repeat(self._packed(one)[None], copies, axis=0)
+        self._graphs: dict[tuple[int, int], Any] = {}
+        self._steps = cupy.zeros((copies, 4))
+        self._seeds = cupy.zeros(copies, dtype=np.uint64)
+        self._firsts = cupy.zeros(copies, dtype=np.int64)
+        self._active = cupy.zeros((copies, self.slices), dtype=np.uint8)
+
+    # -- layout: [chunk][site][lane], of the rows that determine a matrix ---------------------
+
+    def _packed(self, matrices: Any) -> Any:
+        """Rows of matrices (V, Nc, Nc), in the kernels' order."""
+        import cupy
+
+        kind = np.float32 if self.single else np.float64
+        rows = cupy.ascontiguousarray(matrices[self._order, : self._nc - 1])
+        numbers = rows.view(np.float64).reshape(self.volume, self.instance.chunks, -1).astype(kind)
+        return cupy.ascontiguousarray(numbers.transpose(1, 0, 2))
+
+    def set_transformation(self, copy: int, g: Any) -> None:
+        """Set a copy's g, brought to the group."""
+        import cupy
+
+        matrices = project_to_group(cupy.asarray(g, dtype=np.complex128))
+        self._g[copy] = self._packed(matrices.reshape(self.volume, self._nc, self._nc))
+
+    def transformation(self, copy: int) -> Any:
+        """Return a copy's g as a CuPy array."""
+        import cupy
+
+        x, y, z, t = self.instance.shape
+        numbers = self._g[copy].transpose(1, 0, 2).astype(np.float64).reshape(self.volume, -1)
+        full = cupy.zeros((self.volume, self._nc, self._nc), dtype=np.complex128)
+        full[self._order, : self._nc - 1] = numbers.view(np.complex128).reshape(
+            self.volume, self._nc - 1, self._nc
+        )
+        if self._nc == 2:
+            full[:, 1, 0] = -full[:, 0, 1].conj()
+            full[:, 1, 1] = full[:, 0, 0].conj()
+        return project_to_group(full).reshape(t, z, y, x, self._nc, self._nc)
+
+    # -- kernels -------------------------------------------------------------------------------
+
+    @property
+    def _grid(self) -> tuple[int, int]:
+        return -(-self.volume // _THREADS), self.copies
+
+    def randomize(self, seeds: NDArray[np.uint64]) -> None:
+        """Set each copy's g from the Haar measure."""
+        self._seeds.set(np.ascontiguousarray(seeds))
+        kernel = self.instance.kernel("start", "gauge_start")
+        self._device.launch(kernel, self._grid, _THREADS, self._g, self._seeds)
+
+    def sweep(
+        self,
+        sweeps: list[Sweep],
+        seeds: NDArray[np.uint64],
+        first: NDArray[np.int64],
+        count: int,
+        active: NDArray[np.bool_],
+        stop: NDArray[np.uint8],
+    ) -> int:
+        """Do `count` sweeps."""
+        if stop[0]:
+            return 0
+        self._steps.set(np.array([sweep.row() for sweep in sweeps]))
+        self._seeds.set(np.ascontiguousarray(seeds))
+        self._firsts.set(np.ascontiguousarray(first))
+        self._active.set(active.astype(np.uint8))
+        key = sweeps[0].method, count
+        if key not in self._graphs:
+            self._graphs[key] = self._record(*key)
+        self._graphs[key].launch(self._device.stream)
+        self._device.synchronize()
+        return count
+
+    def _record(self, method: int, count: int) -> Any:
+        """Sweeps as a CUDA graph: their launches would take longer than themselves."""
+        kernel = self._device.load(self.instance.sweep_kernel(method))
+        threads, _ = _SWEEP_SHAPE[self.single]
+        stream = self._device.stream
+        stream.begin_capture()
+        for n in range(count):
+            for color in (0, 1):
+                kernel(
+                    (-(-self.volume // 2 // threads), self.copies),
+                    threads,
+                    self._links,
+                    self._g,
+                    self._steps,
+                    self._seeds,
+                    self._firsts,
+                    self._active,
+                    np.int32(n),
+                    np.int32(color),
+                )
+        return stream.end_capture()
+
+    def measure(self) -> Measurement:
+        """Functional and violation of the moment."""
+        import cupy
+
+        sums = cupy.empty((self.copies, self.slices, _PARTS, 3))
+        kernel = self.instance.kernel("measure", "gauge_measure")
+        grid = (_PARTS, self.slices, self.copies)
+        self._device.launch(kernel, grid, _THREADS, self._links, self._g, sums)
+        self._device.synchronize()
+        parts = sums.get()
+        sites = self.volume / self.slices
+        return Measurement(
+            parts[..., 0].sum(axis=2) / (sites * self._counted),
+            parts[..., 1].sum(axis=2) / sites,
+            parts[..., 2].max(axis=2),
+        )
+
+    def gradient(self) -> Any:
+        """Delta, packed, shape (copies, components, T, Z, Y, X)."""
+        import cupy
+
+        x, y, z, t = self.instance.shape
+        kind = np.complex64 if self.single else np.complex128
+        delta = cupy.empty((self.copies, 2 if self._nc == 2 else 4, t, z, y, x), dtype=kind)
+        kernel = self.instance.kernel("flow", "gauge_gradient")
+        self._device.launch(kernel, self._grid, _THREADS, self._links, self._g, delta)
+        return delta
+
+    def move(self, direction: Any, step: Any) -> None:
+        """Set g to exp(step direction) g, with steps of shape (copies, T)."""
+        import cupy
+
+        kernel = self.instance.kernel("flow", "gauge_move")
+        kind = np.complex64 if self.single else np.complex128
+        along = cupy.ascontiguousarray(direction, dtype=kind)
+        steps = cupy.ascontiguousarray(step, dtype=np.float64)
+        self._device.launch(kernel, self._grid, _THREADS, self._g, along, steps)

@@ -1,0 +1,50 @@
+// The gradient of the functional, packed, and a step along a direction: for the conjugate gradient.
+#include "gauge/algebra.hpp"
+#include "site.cuh"
+
+using namespace hardscape::gauge;
+
+using Packed = Algebra<kColors, Real>;
+
+struct alignas(2 * sizeof(Real)) Pair {
+  Real re, im;
+};
+
+// delta[copy][component][t][z][y][x]
+extern "C" __global__ void __launch_bounds__(kThreads)
+    gauge_gradient(const Chunk* __restrict__ links, Chunk* __restrict__ all,
+                   Pair* __restrict__ delta) {
+  const int i = blockIdx.x * kThreads + threadIdx.x, copy = blockIdx.y;
+  if (i >= kVolume) return;
+  const int color = i / kHalf;
+  const Site at = Site::of(color, i % kHalf);
+  const Chunk* g = copy_of(all, copy);
+  LocalField local;
+  gather<0>(local, links, g, at, color);
+  const Element own = load(g, i);
+  local.begin(own);
+  const Packed packed = Packed::pack(local.gradient(own));
+  for (int c = 0; c < Packed::kSize; ++c) {
+    delta[(static_cast<long long>(copy) * Packed::kSize + c) * kVolume + at.natural()] =
+        Pair{packed.re[c], packed.im[c]};
+  }
+}
+
+// g <- exp(step[copy][t] direction) g
+extern "C" __global__ void __launch_bounds__(kThreads)
+    gauge_move(Chunk* __restrict__ all, const Pair* __restrict__ direction,
+               const double* __restrict__ step) {
+  const int i = blockIdx.x * kThreads + threadIdx.x, copy = blockIdx.y;
+  if (i >= kVolume) return;
+  const Site at = Site::of(i / kHalf, i % kHalf);
+  Chunk* g = copy_of(all, copy);
+  const Real alpha = Real(step[copy * kT + at.t]);
+  Packed packed;
+  for (int c = 0; c < Packed::kSize; ++c) {
+    const Pair pair =
+        direction[(static_cast<long long>(copy) * Packed::kSize + c) * kVolume + at.natural()];
+    packed.re[c] = alpha * pair.re;
+    packed.im[c] = alpha * pair.im;
+  }
+  store(g, i, moved(load(g, i), packed.unpack()));
+}

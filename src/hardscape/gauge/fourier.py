@@ -1,0 +1,133 @@
+r"""Fourier-accelerated conjugate gradient towards Landau and Coulomb gauge.
+
+Near a maximum the functional is a quadratic form whose eigenvalues go from about
+:math:`p^2_{min}` to :math:`p^2_{max}`, and relaxation needs as many sweeps as their ratio says. Divided
+by p^2 in momentum space the gradient sees a form of narrow spectrum, and the conjugate gradient
+(Polak-Ribière) needs a number of steps that hardly grows with the lattice.
+
+C. T. H. Davies et al., Phys. Rev. D 37, 1581 (1988); R. J. Hudspith, Comput. Phys. Commun. 187, 115
+(2015).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.arrays import array_namespace
+from hardscape.gauge.options import FixOptions
+
+if TYPE_CHECKING:
+    from hardscape.gauge.descent import Lattices
+
+__all__ = ["FourierSteps"]
+
+#: A line search ends where the slope fell to this part of what it was.
+_FLAT = 0.25
+#: Factors by which one correction may change a step.
+_SHORTEST, _LONGEST = -0.9, 2.0
+
+
+class FourierSteps:
+    """The conjugate gradient over all copies of some lattices at once.
+
+    Sums run over a timeslice for Coulomb gauge, each of which is a problem of its own, else over the
+    lattice; either way they are kept by copy and slice, shape (copies, T).
+
+    Parameters
+    ----------
+    lattices : Lattices
+    options : FixOptions
+    """
+
+    def __init__(self, lattices: Lattices, options: FixOptions) -> None:
+        self._lattices = lattices
+        self._sliced = options.directions == 3
+        residual = lattices.gradient()
+        self._xp = array_namespace(residual)
+        self._filter, highest = self._preconditioner(residual.shape[2:], options)
+        self._residual = residual
+        self._smooth = self._filtered(residual)
+        self._direction = -self._smooth
+        self._norm = self._inner(residual, self._smooth)
+        # The step that is right for a constant field whose links have a mean trace of 0.85.
+        self._step = self._xp.full(self._norm.shape, 1 / (2 * 0.85 * highest))
+
+    def advance(self, active: NDArray[np.bool_]) -> None:
+        """Do one iteration where active, shape (copies, T): a line search, then a new direction."""
+        xp = self._xp
+        mask = xp.asarray(active)
+        slope = -self._inner(self._residual, self._direction)
+        uphill = slope > 0
+        self._direction = xp.where(self._spread(uphill), self._direction, -self._smooth)
+        slope = xp.where(uphill, slope, self._norm)
+        moved = self._step * mask
+        self._lattices.move(self._direction, moved)
+        residual = self._lattices.gradient()
+        after = -self._inner(residual, self._direction)
+        wrong = (xp.abs(after) > _FLAT * xp.abs(slope)) & mask
+        if bool(wrong.any()):
+            # Regula falsi; a slope that did not fall asks for the longest step.
+            falls = slope - after > 0
+            part = after / xp.where(falls, slope - after, 1.0)
+            part = xp.where(falls, xp.clip(part, _SHORTEST, _LONGEST), _LONGEST)
+            more = xp.where(wrong, part * self._step, 0.0)
+            self._lattices.move(self._direction, more)
+            residual = self._lattices.gradient()
+            moved = moved + more
+        self._turn(residual)
+        self._step = xp.where(mask, moved, self._step)
+
+    def _turn(self, residual: Any) -> None:
+        """Take the next direction after Polak and Ribière."""
+        xp = self._xp
+        smooth = self._filtered(residual)
+        change = self._inner(residual, smooth) - self._inner(self._residual, smooth)
+        beta = xp.maximum(change / xp.where(self._norm > 0, self._norm, 1.0), 0.0)
+        self._direction = self._spread(beta) * self._direction - smooth
+        self._residual, self._smooth = residual, smooth
+        self._norm = self._inner(residual, smooth)
+
+    # -- sums and transforms -------------------------------------------------------------------
+
+    def _preconditioner(self, shape: tuple[int, ...], options: FixOptions) -> tuple[Any, float]:
+        """Highest p^2 over p^2 for each momentum, shape (T, Z, Y, X); and that highest p^2."""
+        total = np.zeros(shape if not self._sliced else (1, *shape[1:]))
+        for mu in range(options.directions):
+            extent = shape[3 - mu]
+            squares = 4 * np.sin(np.pi * np.arange(extent) / extent) ** 2
+            along = [1, 1, 1, 1]
+            along[3 - mu] = extent
+            total = total + options.weights[mu] * squares.reshape(along)
+        highest = float(total.max())
+        # The gradient has no part at p = 0: a constant transformation changes nothing.
+        factor = highest / np.where(total > 0, total, np.inf)
+        return self._xp.asarray(factor), highest
+
+    def _filtered(self, field: Any) -> Any:
+        axes = (3, 4, 5) if self._sliced else (2, 3, 4, 5)
+        momentum = self._xp.fft.fftn(field, axes=axes)
+        momentum *= self._filter
+        return self._xp.fft.ifftn(momentum, axes=axes)
+
+    def _by_slice(self, a: Any, b: Any) -> Any:
+        """tr(a b^dagger) of each slice, for packed fields."""
+        xp = self._xp
+        products = xp.sum(a.real * b.real, axis=(3, 4, 5)) + xp.sum(a.imag * b.imag, axis=(3, 4, 5))
+        total = 2 * products[:, :-1].sum(axis=1) + products[:, -1]
+        # The last entry of the diagonal is minus the sum of the others.
+        last_a, last_b = (a[:, -1].real + a[:, -1].imag), (b[:, -1].real + b[:, -1].imag)
+        return total + xp.sum(last_a * last_b, axis=(2, 3, 4))
+
+    def _inner(self, a: Any, b: Any) -> Any:
+        """tr(a b^dagger) over what belongs together, shape (copies, T)."""
+        by_slice = self._by_slice(a, b)
+        if self._sliced:
+            return by_slice
+        whole = by_slice.sum(axis=1, keepdims=True)
+        return self._xp.repeat(whole, by_slice.shape[1], axis=1)
+
+    def _spread(self, values: Any) -> Any:
+        return values[:, None, :, None, None, None]

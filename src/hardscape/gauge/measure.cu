@@ -1,0 +1,44 @@
+// Sums over a timeslice: functional, violation and its maximum, in double.
+#include "site.cuh"
+
+using namespace hardscape::gauge;
+
+// Blocks (part, slice, copy); sums[copy][slice][part][3].
+extern "C" __global__ void __launch_bounds__(kThreads)
+    gauge_measure(const Chunk* __restrict__ links, Chunk* __restrict__ all,
+                  double* __restrict__ sums) {
+  constexpr int kSlice = kX * kY * kZ;
+  const Chunk* g = copy_of(all, blockIdx.z);
+  double functional = 0, total = 0, largest = 0;
+  for (int i = blockIdx.x * kThreads + threadIdx.x; i < kSlice; i += gridDim.x * kThreads) {
+    Site at;
+    at.x = i % kX;
+    at.y = i / kX % kY;
+    at.z = i / (kX * kY);
+    at.t = blockIdx.y;
+    const int color = (at.x + at.y + at.z + at.t) & 1;
+    LocalField local;
+    gather<0>(local, links, g, at, color);
+    const Element own = load(g, at.number(color));
+    local.begin(own);
+    functional += local.functional(own);
+    const double theta = violation(local.gradient(own));
+    total += theta;
+    if (!(theta <= largest)) largest = theta;  // a NaN must come through
+  }
+  __shared__ double shared[3][kThreads];
+  shared[0][threadIdx.x] = functional;
+  shared[1][threadIdx.x] = total;
+  shared[2][threadIdx.x] = largest;
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x >= half) continue;
+    shared[0][threadIdx.x] += shared[0][threadIdx.x + half];
+    shared[1][threadIdx.x] += shared[1][threadIdx.x + half];
+    const double other = shared[2][threadIdx.x + half];
+    if (!(other <= shared[2][threadIdx.x])) shared[2][threadIdx.x] = other;
+  }
+  if (threadIdx.x != 0) return;
+  double* sum = sums + 3 * ((blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x);
+  for (int k = 0; k < 3; ++k) sum[k] = shared[k][0];
+}

@@ -1,0 +1,24 @@
+// Random transformations to start from: the numbers are those of the CPU.
+#include "site.cuh"
+
+using namespace hardscape;
+using namespace hardscape::gauge;
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    gauge_start(Chunk* __restrict__ all, const unsigned long long* __restrict__ seeds) {
+  const int i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= kVolume) return;
+  const int color = i / kHalf;
+  const Site at = Site::of(color, i % kHalf);
+  RandomStream random(seeds[blockIdx.y], at.natural(), ~0ull);
+  const Matrix<kColors, double> a = random_element<kColors>(random);
+  Element g;
+  for (int k = 0; k < kColors; ++k) {
+    for (int l = 0; l < kColors; ++l) {
+      g.re[k][l] = Real(a.re[k][l]);
+      g.im[k][l] = Real(a.im[k][l]);
+    }
+  }
+  unitarize(g);
+  store(copy_of(all, blockIdx.y), i, g);
+}

@@ -1,0 +1,29 @@
+"""The CUDA kernels of gauge fixing compile, without a GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from hardscape.engine import jit
+from hardscape.gauge.cuda import Instance
+
+INSTANCES = [
+    Instance((32, 32, 32, 32), 3, single=True),
+    Instance((16, 16, 16, 32), 3, single=False, directions=3),
+    Instance((4, 6, 8, 10), 2, single=True, abelian=True),
+    Instance((4, 4, 4, 4), 2, single=False, weight=2.5),
+]
+
+
+@pytest.mark.parametrize("instance", INSTANCES, ids=str)
+def test_kernels_compile(instance: Instance) -> None:
+    kernels = [instance.sweep_kernel(method) for method in (0, 1, 2)]
+    kernels += [
+        instance.kernel("measure", "gauge_measure"),
+        instance.kernel("start", "gauge_start"),
+        instance.kernel("flow", "gauge_gradient"),
+        instance.kernel("flow", "gauge_move"),
+        instance.kernel("classic", "gauge_classic"),
+    ]
+    for kernel in kernels:
+        assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")

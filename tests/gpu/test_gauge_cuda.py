@@ -1,0 +1,119 @@
+"""Gauge fixing on CUDA against the CPU: the same sites, the same order, the same maximum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hardscape.arrays import array_namespace
+from hardscape.engine import cuda_device
+from hardscape.gauge import GaugeField, fix
+from hardscape.gauge.cpu import CpuLattice
+from hardscape.gauge.cuda import CudaLattices
+from hardscape.gauge.descent import MICROCANONICAL, Sweep
+from hardscape.gauge.options import FixOptions
+from helpers import gauge_oracles
+
+pytestmark = pytest.mark.gpu
+
+SWEEPS = {
+    "relaxation": Sweep(0),
+    "overrelaxation": Sweep(0, omega=1.6, second=0.48),
+    "stochastic": Sweep(0, omega=2.0, second=1.0, probability=0.4),
+    "microcanonical": MICROCANONICAL,
+    "matrix": Sweep(1, omega=1.8),
+    "heatbath": Sweep(2, temperature=0.3),
+}
+STOP = np.zeros(1, dtype=np.uint8)
+
+
+def options(gauge: Any, **more: Any) -> FixOptions:
+    return FixOptions(gauge=gauge, per_slice=gauge == "coulomb", **more)
+
+
+@pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
+@pytest.mark.parametrize("nc", [2, 3])
+def test_a_sweep_is_that_of_the_cpu(nc: int, gauge: str) -> None:
+    field = GaugeField.random((4, 6, 4, 8), nc, 3)
+    chosen = options(gauge)
+    seeds = np.array([5, 6], dtype=np.uint64)
+    active = np.ones((2, 8), dtype=bool)
+    active[1, 3] = False
+    with cuda_device(0) as device:
+        gpu = CudaLattices(device, field.links, chosen, False, 2)
+        for sweep in SWEEPS.values():
+            gpu.randomize(seeds)
+            assert gpu.sweep([sweep] * 2, seeds, np.array([0, 7]), 3, active, STOP) == 3
+            measured = gpu.measure()
+            delta = gpu.gradient()
+            for b in range(2):
+                cpu = CpuLattice(field.links, chosen, False, 1)
+                cpu.randomize(seeds[b : b + 1])
+                cpu.sweep([sweep], seeds[b:], np.array([7 * b]), 3, active[b : b + 1], STOP)
+                expected = cpu.measure()
+                g = gpu.transformation(b).get()
+                np.testing.assert_allclose(g, cpu.transformation(0), atol=1e-9)
+                for name in ("functional", "theta_mean", "theta_max"):
+                    ours, theirs = getattr(measured, name)[b], getattr(expected, name)[0]
+                    np.testing.assert_allclose(ours, theirs, rtol=1e-8)
+                np.testing.assert_allclose(delta[b].get(), cpu.gradient()[0], atol=1e-8)
+
+
+@pytest.mark.parametrize("nc", [2, 3])
+def test_a_step_along_a_direction_is_that_of_the_cpu(nc: int) -> None:
+    field = GaugeField.random((4, 4, 4, 6), nc, 3)
+    seeds, step = np.array([5], dtype=np.uint64), np.linspace(-0.2, 0.3, 6)[None]
+    with cuda_device(0) as device:
+        gpu = CudaLattices(device, field.links, options("landau"), False, 1)
+        cpu = CpuLattice(field.links, options("landau"), False, 1)
+        for lattices in (gpu, cpu):
+            lattices.randomize(seeds)
+            direction = lattices.gradient()
+            lattices.move(direction, array_namespace(direction).asarray(step))
+        np.testing.assert_allclose(gpu.transformation(0).get(), cpu.transformation(0), atol=1e-12)
+
+
+@pytest.mark.parametrize("precision", ["double", "mixed"])
+@pytest.mark.parametrize("method", ["auto", "matrix-overrelaxation", "overrelaxation"])
+@pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
+@pytest.mark.parametrize("nc", [2, 3])
+def test_the_same_maximum(nc: int, gauge: Any, method: Any, precision: Any) -> None:
+    noise = GaugeField.random((4, 4, 8, 8), nc, 11)
+    near = GaugeField(np.eye(nc) + 0.3 * noise.links).reproject()
+    field = near.transform(GaugeField.random((4, 4, 8, 8), nc, 12).links[..., 0, :, :])
+    keywords: dict[str, Any] = {"method": method, "theta": 1e-20, "seed": 1}
+    cpu = fix(field, gauge, device="cpu", **keywords)
+    gpu = fix(field, gauge, device="cuda:0", precision=precision, **keywords)
+    assert gpu.functional == pytest.approx(cpu.functional, abs=1e-10)
+    assert gauge_oracles.theta(gpu.fixed().links, gauge) <= 1.01e-20
+    assert gpu.device == "cuda:0"
+
+
+def test_copies_together_are_the_copies_alone() -> None:
+    field = GaugeField.random((4, 4, 4, 4), 3, 3)
+    keywords: dict[str, Any] = {"copies": 4, "theta": 1e-16, "annealing_sweeps": 20, "seed": 1}
+    gpu = fix(field, device="cuda:0", method="matrix-overrelaxation", **keywords)
+    cpu = fix(field, device="cpu", method="matrix-overrelaxation", **keywords)
+    assert gpu.copies.converged.all()
+    assert len(gpu.copies) == 4
+    assert np.ptp(gpu.copies.functional) > 0 or np.ptp(cpu.copies.functional) == 0
+    assert fix(field, device="cuda:0", **keywords).copies.converged.all()
+
+
+def test_device_arrays_in_device_arrays_out() -> None:
+    cupy = pytest.importorskip("cupy")
+    field = GaugeField.random((4, 4, 4, 4), 2, 3).to("cuda")
+    found = fix(field, device="cuda:0", seed=1)
+    assert isinstance(found.g, cupy.ndarray)
+    assert found.fixed().device == "cuda"
+    assert found.fixed().link_trace() == pytest.approx(found.functional, abs=1e-12)
+
+
+def test_anisotropy() -> None:
+    field = GaugeField.random((4, 4, 4, 4), 2, 3)
+    keywords: dict[str, Any] = {"anisotropy": 2.5, "theta": 1e-20}
+    gpu = fix(field, device="cuda:0", method="matrix-overrelaxation", **keywords)
+    links = gpu.fixed().links * np.array([1, 1, 1, 2.5])[:, None, None]
+    assert gauge_oracles.theta(links, "landau") < 1e-19
