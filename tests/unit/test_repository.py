@@ -76,6 +76,7 @@ def test_links_lead_to_files(page: str) -> None:
         "gauge info",
         "gauge convert",
         "gauge generate",
+        "gauge fix",
         "gauge propagator",
         "xorsat solve",
         "xorsat tts",

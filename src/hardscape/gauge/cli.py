@@ -17,6 +17,7 @@ from hardscape.errors import ChecksumError, InputError, Interrupted
 from hardscape.figures import check_plot_path, save_plot
 from hardscape.gauge import formats
 from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
+from hardscape.gauge.fix_cli import fix
 from hardscape.gauge.formats.report import FileReport
 from hardscape.gauge.generate import generate as make_field
 from hardscape.gauge.propagator import DEFAULT_THETA, GluonPropagator, gluon_propagator
@@ -38,6 +39,7 @@ app = App(
 
 def register(parent: App) -> None:
     """Add the family's commands to `parent`."""
+    app.command(fix)
     parent.command(app)
 
 

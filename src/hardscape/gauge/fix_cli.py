@@ -1,0 +1,231 @@
+"""The command ``hardscape gauge fix``."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from cyclopts import Group, Parameter
+
+from hardscape.arrays import to_device
+from hardscape.engine.progress import duration
+from hardscape.errors import InputError, Interrupted
+from hardscape.figures import check_plot_path, save_plot
+from hardscape.files import store
+from hardscape.gauge import fix as find_gauge
+from hardscape.gauge import formats
+from hardscape.gauge.options import Gauge, MethodName, Precision, Reduction
+from hardscape.gauge.result import GaugeFixResult
+from hardscape.terminal import fact_table, note, print_json, print_parts
+
+__all__ = ["fix"]
+
+_Flag = Annotated[bool, Parameter(negative="")]
+_GAUGE, _METHOD, _RUN, _OUTPUT = (
+    Group(name, sort_key=i) for i, name in enumerate(("Gauge", "Method", "Run", "Output"), start=1)
+)
+
+
+@Parameter(name="*", group=_GAUGE)
+@dataclass(frozen=True, kw_only=True)
+class GaugeOptions:
+    """What to reach.
+
+    Attributes
+    ----------
+    gauge
+        landau, coulomb or mag (maximally Abelian).
+    theta
+        Gauge violation to reach, tr(Delta Delta^dagger) / Nc.
+    reduction
+        mean or max over the sites.
+    per_slice
+        Ask it of every timeslice by itself; by default so for coulomb only.
+    anisotropy
+        Weight of the links in t, for landau.
+    """
+
+    gauge: Gauge = "landau"
+    theta: float = 1e-12
+    reduction: Reduction = "mean"
+    per_slice: bool | None = None
+    anisotropy: float = 1.0
+
+
+@Parameter(name="*", group=_METHOD)
+@dataclass(frozen=True, kw_only=True)
+class MethodOptions:
+    """How to get there.
+
+    Attributes
+    ----------
+    method
+        auto, relaxation, overrelaxation, stochastic, annealing, matrix-overrelaxation or fourier-cg.
+    omega
+        Overrelaxation, 1 to 2; tuned on the way by default.
+    copies
+        Random starts, of which the largest functional wins; 1 starts from the links as they are.
+    precision
+        double, single, or mixed.
+    max_sweeps
+        Sweeps after which a copy is given up.
+    annealing_sweeps
+        Heatbath sweeps of the annealing.
+    seed
+        Of the random numbers; drawn by default.
+    """
+
+    method: MethodName = "auto"
+    omega: float | None = None
+    copies: int = 1
+    precision: Precision = "double"
+    max_sweeps: int = 20000
+    annealing_sweeps: int = 150
+    seed: int | None = None
+
+
+@Parameter(name="*", group=_RUN)
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Where to compute, and for how long.
+
+    Attributes
+    ----------
+    device
+        auto, cpu, cuda, cuda:0 or cuda:0,1.
+    threads
+        CPU threads, by default all.
+    time_limit
+        Seconds after which the best so far is taken.
+    checkpoint
+        File that records finished copies; the same command resumes from it, given the same --seed.
+    strict
+        Fail if theta is not reached; --no-strict writes what was reached.
+    """
+
+    device: str = "auto"
+    threads: int | None = None
+    time_limit: float | None = None
+    checkpoint: Path | None = None
+    strict: bool = True
+
+
+@Parameter(name="*", group=_OUTPUT)
+@dataclass(frozen=True, kw_only=True)
+class FixOutput:
+    """What to write.
+
+    Attributes
+    ----------
+    output
+        File of the fixed links; its suffix gives the format, see `hardscape gauge convert`.
+    to
+        Format of that file, where the suffix does not tell.
+    transformation
+        File (.npz) of the gauge transformation: g, shape (T, Z, Y, X, Nc, Nc).
+    json
+        Print one JSON object on standard output, and nothing else there.
+    plot
+        Draw theta against sweeps, or the copies' functionals: .png, .pdf or .svg.
+    """
+
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
+    to: str | None = None
+    transformation: Path | None = None
+    json: _Flag = False
+    plot: Path | None = None
+
+
+_DEFAULT_GAUGE, _DEFAULT_METHOD = GaugeOptions(), MethodOptions()
+_DEFAULT_RUN, _DEFAULT_OUTPUT = RunOptions(), FixOutput()
+
+
+def fix(
+    file: Path,
+    /,
+    *,
+    format: str | None = None,
+    ignore_checksum: _Flag = False,
+    gauge: GaugeOptions = _DEFAULT_GAUGE,
+    method: MethodOptions = _DEFAULT_METHOD,
+    run: RunOptions = _DEFAULT_RUN,
+    output: FixOutput = _DEFAULT_OUTPUT,
+) -> None:
+    """Fix a configuration to Landau, Coulomb or maximally Abelian gauge.
+
+    Parameters
+    ----------
+    file
+        The links; see `hardscape gauge info`.
+    format
+        Format of the file, where its content does not tell.
+    ignore_checksum
+        Read it all the same if checksum, plaquette or trace are wrong.
+    """
+    _check(output)
+    field = formats.read(file, format, ignore_checksum=ignore_checksum)
+    keywords: dict[str, Any] = vars(gauge) | vars(method) | vars(run)
+    try:
+        found = find_gauge(field, progress=method.copies > 1, **keywords)
+    except Interrupted as stop:
+        if stop.result is not None:
+            _report(stop.result, output)
+        raise
+    _write(found, output)
+    _report(found, output)
+    if not found.converged:
+        note(f"not converged: theta={found.theta:.3g} where {gauge.theta:g} was asked for")
+    if output.plot is not None:
+        save_plot(found.plot(), output.plot)
+
+
+def _check(output: FixOutput) -> None:
+    """Refuse, before the work, what could not be written after it."""
+    if output.to is None and output.output is not None:
+        formats.format_of(output.output)
+    for place in (output.output, output.transformation):
+        if place is not None and not place.parent.is_dir():
+            raise InputError(f"{place} cannot be written: there is no folder {str(place.parent)!r}")
+    if output.transformation is not None and output.transformation.suffix != ".npz":
+        raise InputError(f"--transformation {output.transformation}: the suffix .npz is accepted")
+    if output.plot is not None:
+        check_plot_path(output.plot)
+
+
+def _write(found: GaugeFixResult, output: FixOutput) -> None:
+    if output.output is not None:
+        formats.write(found.fixed(), output.output, output.to)
+    if output.transformation is not None:
+        content = io.BytesIO()
+        np.savez(content, g=to_device(found.g, "cpu"))
+        store(output.transformation, content.getvalue())
+
+
+def _report(found: GaugeFixResult, output: FixOutput) -> None:
+    if output.json:
+        print_json({"command": "gauge fix"} | found.to_dict())
+    else:
+        print_parts(fact_table(_facts(found, output)))
+
+
+def _facts(found: GaugeFixResult, output: FixOutput) -> Iterator[tuple[str, str]]:
+    extents = "x".join(map(str, found.field.shape))
+    yield "lattice", f"{extents} (x, y, z, t), SU({found.field.nc})"
+    yield "gauge", f"{found.gauge}, {'reached' if found.converged else 'NOT reached'}"
+    yield "functional", f"{found.functional:.12g}"
+    yield "theta", f"{found.theta_mean:.3g} mean, {found.theta_max:.3g} at most"
+    yield "method", f"{found.method}, {found.precision} precision, {found.sweeps} sweeps"
+    if len(found.copies) > 1:
+        values = found.copies.functional[found.copies.converged]
+        spread = f", functionals {values.min():.9g} to {values.max():.9g}" if len(values) else ""
+        yield "copies", f"{len(values)} of {len(found.copies)} converged{spread}"
+    yield "rate", f"{found.site_updates_per_second:.3g} site updates/s"
+    yield "time", f"{found.seconds:.2g} s" if found.seconds < 1 else duration(found.seconds)
+    yield "device", found.device
+    for place in (output.output, output.transformation):
+        if place is not None:
+            yield "file", str(place)
