@@ -1,0 +1,217 @@
+"""Gauge fixing: rates of sweeps, sweeps to the gauge, time of whole jobs.
+
+``python -m benchmarks.gauge`` prints the tables of docs/benchmarks.md for this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cyclopts import App
+
+from hardscape.engine import probe
+from hardscape.gauge import GaugeField, fix, generate, write
+from hardscape.gauge.cpu import CpuLattice
+from hardscape.gauge.descent import Lattices, Sweep
+from hardscape.gauge.options import FixOptions
+
+app = App(help=__doc__)
+STOP = np.zeros(1, dtype=np.uint8)
+#: Repetitions; the table shows their median and their spread.
+REPEATS = 5
+
+
+def row(name: str, value: str, wanted: str = "") -> None:
+    print(f"| {name} | {value} | {wanted} |", flush=True)
+
+
+def spread(values: list[float]) -> str:
+    return f"{statistics.median(values):.4g} ({min(values):.4g} to {max(values):.4g})"
+
+
+def thermalised(extent: int, beta: float, sweeps: int = 40) -> GaugeField:
+    """A quenched field of extent^4; above 16 it is 16^4 repeated, and says so where it is used."""
+    small = generate((min(extent, 16),) * 4, beta, seed=1, sweeps=sweeps, start="cold")
+    times = extent // small.shape[0]
+    return GaugeField(np.tile(small.links, (times,) * 4 + (1, 1, 1)))
+
+
+def in_a_random_gauge(field: GaugeField, seed: int) -> GaugeField:
+    """The same configuration from another start, made site by site from the Haar measure."""
+    turn = CpuLattice(np.asarray(field.links, np.complex128), FixOptions(), False, 1)
+    turn.randomize(np.array([seed], dtype=np.uint64))
+    return field.transform(turn.transformation(0))
+
+
+def sweep_rate(lattices: Lattices, sweep: Sweep, count: int, clock: Callable[[], float]) -> str:
+    """Site updates a second."""
+    active = np.ones((lattices.copies, lattices.slices), dtype=bool)
+    seeds, first = np.arange(lattices.copies, dtype=np.uint64), np.zeros(lattices.copies, int)
+    rates = []
+    for _ in range(REPEATS + 1):
+        began = clock()
+        lattices.sweep([sweep] * lattices.copies, seeds, first, count, active, STOP)
+        rates.append(count * lattices.copies * lattices.volume / (clock() - began))
+    return spread(rates[1:])
+
+
+def cpu_tables(extent: int) -> None:
+    print("\n| CPU | median (spread) | wanted |\n| --- | --- | --- |")
+    field = thermalised(extent, 6.0)
+    links = np.asarray(field.links, dtype=np.complex128)
+    for name, sweep in (
+        ("matrix-overrelaxation", Sweep(1, 1.8)),
+        ("overrelaxation", Sweep(0, 1.4)),
+    ):
+        for single in (False, True):
+            lattice = CpuLattice(links, FixOptions(), single, 1)
+            kind = "single" if single else "double"
+            rate = sweep_rate(lattice, sweep, 4, time.thread_time)
+            row(f"SU(3) {name}, {kind}, {extent}^4, one thread, sites/s", rate, "2.5e6 in double")
+    counts: dict[str, int] = {}
+    functionals = []
+    start = in_a_random_gauge(field, 5)
+    for name, keywords in WAYS.items():
+        found = fix(start, device="cpu", **keywords)
+        counts[name] = found.sweeps
+        functionals.append(found.functional)
+    best = min(count for name, count in counts.items() if name != "auto")
+    row(f"sweeps, {extent}^4 beta 6.0: {counts}", f"{counts['auto'] / best:.3f} of the best", "0.1")
+    row("spread of their functionals", f"{np.ptp(functionals):.1e}", "1e-10")
+    small = thermalised(8, 6.0)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "links.nersc"
+        write(small, source)
+        row("whole command, 8^4 beta 6.0, s", spread(command_times(source)), "1.5")
+
+
+#: Overrelaxation near its best omega, and what is compared with it.
+WAYS: dict[str, dict[str, Any]] = {
+    f"omega {omega}": {"method": "overrelaxation", "omega": omega} for omega in (1.3, 1.35, 1.4)
+} | {"auto": {"method": "auto"}}
+
+
+def command_times(source: Path) -> list[float]:
+    command = [sys.executable, "-m", "hardscape", "gauge", "fix", str(source), "--json"]
+    command += ["--device", "cpu", "-o", str(source.with_name("fixed.nersc"))]
+    times = []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        times.append(time.perf_counter() - began)
+        assert json.loads(done.stdout)["theta_mean"] < 1e-12
+    return times
+
+
+def gpu_tables(extent: int) -> None:
+    import cupy
+
+    from hardscape.engine import cuda_device
+    from hardscape.gauge.cuda import CudaLattices
+
+    print("\n| GPU | median (spread) | wanted |\n| --- | --- | --- |")
+    small = thermalised(16, 6.1)
+    field = thermalised(extent, 6.1)
+    rates: dict[str, str] = {}
+    with cuda_device(0) as device:
+        for single in (True, False):
+            lattices = CudaLattices(device, field.links, FixOptions(), single, 1)
+            kind = "single" if single else "double"
+            for name, sweep in (
+                ("matrix-overrelaxation", Sweep(1, 1.8)),
+                ("g only", Sweep(0, 1.4)),
+            ):
+                rates[kind] = sweep_rate(lattices, sweep, 50, time.perf_counter)
+                row(f"SU(3) {name}, {kind}, {extent}^4, sites/s", rates[kind], "7e9 in single")
+            row(f"links rewritten, {kind}, {extent}^4, sites/s", classic(device, lattices), "5e9")
+            del lattices
+        copy = cupy.empty(2**28, dtype=np.float32)
+        row("copy of device memory, read and written, B/s", copy_rate(device, copy))
+    del copy
+    whole_jobs(field, small, extent)
+
+
+def classic(device: Any, lattices: Any) -> str:
+    """Overrelaxation as published, 768 bytes a site in single precision."""
+    kernel = device.load(lattices.instance.kernel("classic", "gauge_classic", 0, 64))
+    links, real = lattices._links.copy(), np.float32 if lattices.single else np.float64
+    blocks = -(-lattices.volume // 2 // 64)
+    rates = []
+    for _ in range(REPEATS + 1):
+        device.synchronize()
+        began = time.perf_counter()
+        for color in [0, 1] * 50:
+            kernel(blocks, 64, links, real(1.4), np.int32(color))
+        device.synchronize()
+        rates.append(50 * lattices.volume / (time.perf_counter() - began))
+    return spread(rates[1:])
+
+
+def copy_rate(device: Any, array: Any) -> str:
+    other = array.copy()
+    rates = []
+    for _ in range(REPEATS + 1):
+        device.synchronize()
+        began = time.perf_counter()
+        for _ in range(10):
+            other[:] = array
+        device.synchronize()
+        rates.append(20 * array.nbytes / (time.perf_counter() - began))
+    return spread(rates[1:])
+
+
+def whole_jobs(field: GaugeField, small: GaugeField, extent: int) -> None:
+    start = in_a_random_gauge(field, 7)
+    for method in ("auto", "matrix-overrelaxation"):
+        for precision in ("double", "mixed"):
+            times = []
+            keywords: dict[str, Any] = {"method": method, "precision": precision}
+            for _ in range(11):
+                found = fix(start, device="cuda:0", **keywords)
+                times.append(found.seconds)
+            name = f"{method}, {precision}, {extent}^4 (16^4 repeated) beta 6.1, s"
+            row(name, spread(times[1:]), "1")
+    for copies in (1, 2, 16):
+        keywords = {"method": "matrix-overrelaxation", "precision": "mixed", "seed": 1}
+        times = []
+        for _ in range(REPEATS + 1):
+            found = fix(small.to("cuda"), copies=copies, device="cuda:0", **keywords)
+            times.append(found.seconds)
+        row(f"{copies} copies, 16^4 beta 6.1, s", spread(times[1:]), "4 times that of one for 16")
+
+
+@app.default
+def main(*, cpu: bool = True, gpu: bool = True, extent: int = 16, gpu_extent: int = 32) -> None:
+    """Print the tables.
+
+    Parameters
+    ----------
+    cpu, gpu
+        Which tables.
+    extent, gpu_extent
+        Of their lattices.
+    """
+    machine = probe()
+    print(
+        f"{date.today()}; {machine.cpu}, {machine.cores} cores; Python {platform.python_version()}"
+    )
+    if cpu:
+        cpu_tables(extent)
+    if gpu and machine.cuda.usable:
+        print(f"\n{machine.cuda.gpus[0].name}")
+        gpu_tables(gpu_extent)
+
+
+if __name__ == "__main__":
+    app()
