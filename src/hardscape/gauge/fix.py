@@ -27,7 +27,7 @@ import numpy as np
 
 from hardscape import engine
 from hardscape.arrays import array_namespace
-from hardscape.engine import Device, Progress, ProgressEvent
+from hardscape.engine import Device, Progress, ProgressEvent, cuda_device
 from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.groups import check_seed
@@ -162,10 +162,10 @@ def fix(
     )
     if isinstance(copies, bool) or not isinstance(copies, int | np.integer) or copies < 1:
         raise InputError(f"copies={copies!r}; an integer of at least 1 is accepted")
-    links.require_unitary()
     seed = secrets.randbits(63) if seed is None else check_seed(seed)
     devices = engine.resolve(device, threads=threads, big_enough=_pays_for_gpu(links, copies))
-    work = GaugeFixWork.build(links, options, int(copies), seed, devices, executor is not None)
+    placed = _checked(links, devices, executor is not None)
+    work = GaugeFixWork.build(placed, options, int(copies), seed, devices, executor is not None)
     outcome = engine.run(
         work,
         devices=devices,
@@ -185,6 +185,17 @@ def fix(
     if strict and not result.converged:
         raise NotConverged(_shortfall(result, options), result)
     return result
+
+
+def _checked(field: GaugeField, devices: tuple[Device, ...], executor: bool) -> GaugeField:
+    """Check the links where they are needed: on the one GPU that works, if one does."""
+    if executor or len(devices) > 1 or devices[0].kind == "cpu":
+        field.require_unitary()
+        return field
+    with cuda_device(devices[0].ordinal):
+        placed = field.to("cuda")
+        placed.require_unitary()
+        return placed
 
 
 def _pays_for_gpu(field: GaugeField, copies: int) -> bool:
