@@ -196,8 +196,8 @@ def _timed(search: CudaRound, first: int, sweeps: int, look: int, *, last: bool)
     import cupy
 
     start, stop = cupy.cuda.Event(), cupy.cuda.Event()
-    # Keeps the GPU busy until the launch to be timed has arrived.
-    search.start(0, 128, 128, last=False, keep=False)
+    # Keeps the GPU busy, for milliseconds, until the launch to be timed has arrived.
+    search.start(0, 2048, 4096, last=False, keep=False)
     start.record()
     search.start(first, sweeps, look, last=last, keep=False)
     stop.record()
