@@ -1,9 +1,14 @@
 """hardscape: computations over hard energy landscapes, each close to what the hardware allows."""
 
-from hardscape import errors, gauge, ising, maxsat, permanents, xorsat
-from hardscape.ising import spectrum
-from hardscape.permanents import permanent
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hardscape.version import __version__
+
+if TYPE_CHECKING:
+    from hardscape import errors, gauge, ising, maxsat, permanents, xorsat
+    from hardscape.ising import spectrum
+    from hardscape.permanents import permanent
 
 __all__ = [
     "__version__",
@@ -16,3 +21,23 @@ __all__ = [
     "spectrum",
     "xorsat",
 ]
+
+#: Functions of the families that are offered here too.
+_FUNCTIONS = {"permanent": "hardscape.permanents", "spectrum": "hardscape.ising"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a family when it is first used, so that nobody waits for the others."""
+    if name in _FUNCTIONS:
+        found = getattr(import_module(_FUNCTIONS[name]), name)
+    elif name in __all__:
+        found = import_module(f"hardscape.{name}")
+    else:
+        # The module protocol asks for AttributeError.
+        raise AttributeError(f"module 'hardscape' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
