@@ -18,7 +18,11 @@ class Layout {
  public:
   // `directions` of x, y, z, t connect sites: 4, or 3 where each timeslice is by itself.
   Layout(const Extents& extent, int directions, int lanes)
-      : extent_(extent), directions_(directions), lanes_(lanes), grid_(split(extent, lanes)) {
+      : extent_(extent),
+        directions_(directions),
+        colored_(directions == 3 && extent[3] % 2 == 0 ? 4 : directions),
+        lanes_(lanes),
+        grid_(split(extent, lanes)) {
     for (int mu = 0; mu < 4; ++mu) local_[mu] = extent[mu] / grid_[mu];
     order();
     connect();
@@ -93,7 +97,7 @@ class Layout {
   // Cycles of odd length take three colours; so does then their product.
   int color(const Extents& at, int colors) const {
     int sum = 0;
-    for (int mu = 0; mu < directions_; ++mu) {
+    for (int mu = 0; mu < colored_; ++mu) {
       const bool last_of_odd = extent_[mu] % 2 && at[mu] == extent_[mu] - 1;
       sum += last_of_odd ? 2 : at[mu] % 2;
     }
@@ -102,7 +106,7 @@ class Layout {
 
   void order() {
     int colors = 2;
-    for (int mu = 0; mu < directions_; ++mu) colors = extent_[mu] % 2 ? 3 : colors;
+    for (int mu = 0; mu < colored_; ++mu) colors = extent_[mu] % 2 ? 3 : colors;
     const int count = local_[0] * local_[1] * local_[2] * local_[3];
     place_.resize(count);
     for (int c = 0; c < colors; ++c) {
@@ -139,7 +143,9 @@ class Layout {
   }
 
   Extents extent_, local_;
-  int directions_, lanes_;
+  int directions_;
+  int colored_;  // directions that the colours alternate in: time, too, where it can, as on GPUs
+  int lanes_;
   Extents grid_;
   std::vector<int> position_;  // local position of a vector
   std::vector<int> place_;     // vector of a local position
