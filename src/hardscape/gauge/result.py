@@ -60,7 +60,7 @@ class GaugeFixResult:
         On the device of the links that were given.
     gauge, method, precision, reduction : str
     functional : float
-        F: mean of Re tr U / Nc over the links that count, of |U_jj|^2 for "mag".
+        F: mean of Re tr U / Nc over the links that count; for "mag" of the squared moduli of U_jj.
     theta_mean, theta_max : float
         Mean and maximum of tr(Delta Delta^dagger) / Nc over all sites.
     slice_functional, slice_theta_mean, slice_theta_max : float64, shape (T,)
