@@ -99,7 +99,8 @@ def test_batches_agree_with_the_cpu(batch, n, complex_entries):
     a[0] *= 10.0 ** np.arange(n)
     ours, theirs = glynn_batch(a, devices=[GPU]), glynn_batch(a, devices=CPU)
     assert (np.abs(ours.values - theirs.values) <= ours.error_bounds + theirs.error_bounds).all()
-    np.testing.assert_allclose(ours.error_bounds, theirs.error_bounds, rtol=1e-6)
+    # Sides below 7 are padded to 7 on GPUs and to 6 on CPUs, and both bounds count that.
+    np.testing.assert_allclose(ours.error_bounds, theirs.error_bounds, rtol=1e-6 if n > 6 else 0.3)
 
 
 def test_a_stopped_shard_is_incomplete():
@@ -126,7 +127,7 @@ def test_sparse_and_dense_kernels_agree_beyond_the_cpu():
 
 def test_permanent_chooses_a_device():
     a = random_matrix(30, False)
-    found = hardscape.permanent(a, full_output=True)
+    found = hardscape.permanent(a, threads=1, full_output=True)
     assert "GPU" in found.device
     assert found.method == "glynn"
     expected = glynn(a, devices=CPU)

@@ -40,7 +40,7 @@ _GLYNN_H200 = 1.14e-13
 #: How much more complex entries and a proven bound of their rounding cost.
 _COMPLEX, _GUARD = 3.0, 2.7
 #: How much more double-double numbers cost, real and complex, on CPUs and on an H200.
-_EXTENDED, _EXTENDED_H200 = (10.0, 36.0), (10.0, 40.0)
+_EXTENDED, _EXTENDED_H200 = (10.0, 36.0), (10.0, 59.0)
 #: Operations a second of an H200 in a kernel that is generated for a sparse matrix.
 _SPARSE_H200 = 1e13
 #: Seconds to start CUDA, and to choose and compile a kernel for a sparse matrix.
