@@ -22,6 +22,9 @@ constexpr std::size_t kInner = 5;
 constexpr std::size_t kPatterns = std::size_t{1} << (kInner - 1);
 constexpr std::size_t kVectors = kPatterns / kLanes;
 constexpr std::uint64_t kBlocksBetweenPolls = 1024;
+// Where 32 patterns are too few vectors to hide the latency of products, two blocks go together.
+template <std::size_t Parts>
+constexpr bool kTwoBlocks = Parts == 1 && kLanes == 8;
 
 template <std::size_t Parts>
 struct Sums {
@@ -34,7 +37,11 @@ class Walk {
  public:
   // entries: [part][sign][factor].
   Walk(const double* entries, std::size_t n, std::uint64_t position)
-      : n_(n), outer_(n * Parts), flip_(n * n * Parts), inner_(n * Parts * kVectors) {
+      : n_(n),
+        outer_(n * Parts),
+        next_(n * Parts),
+        flip_(n * n * Parts),
+        inner_(n * Parts * kVectors) {
     const std::uint64_t gray = position ^ position >> 1;
     for (std::size_t j = 0; j < n; ++j) {
       for (std::size_t p = 0; p < Parts; ++p) {
@@ -58,50 +65,73 @@ class Walk {
   }
 
   // Goes to the block at `position` from the one before it.
-  void advance(std::uint64_t position) {
-    const auto bit = static_cast<std::size_t>(std::countr_zero(position));
-    const std::uint64_t gray = position ^ position >> 1;
-    const double sign = gray >> bit & 1 ? -1.0 : 1.0;
-    const double* __restrict flip = &flip_[(kInner + 1 + bit) * n_ * Parts];
-    double* __restrict outer = outer_.data();
-    for (std::size_t j = 0; j < n_ * Parts; ++j) outer[j] += sign * flip[j];
-  }
+  void advance(std::uint64_t position) { step(position, outer_.data()); }
 
   // Adds the 32 terms of the block at `position`. The sign of a pattern's lane waits for `reduce`.
   template <bool Guarded>
   void add_block(std::uint64_t position, const double* slack, Sums<Parts>& sums) const {
     constexpr std::size_t group = Parts == 1 && !Guarded ? (kVectors < 4 ? kVectors : 4) : 2;
-    Number<Parts> term = {};
+    const double* outer[1] = {outer_.data()};
+    Number<Parts> term[1] = {};
     for (std::size_t first = 0; first < kVectors; first += group) {
-      add_patterns<Guarded, group>(first, slack, term, sums);
+      add_patterns<Guarded, group, 1>(first, outer, slack, term, sums);
     }
+    add_term(position, term[0], sums);
+  }
+
+  // Adds the blocks at an even `position` and behind it, and goes to the latter.
+  void add_two_blocks(std::uint64_t position, Sums<Parts>& sums) {
+    step(position + 1, next_.data());
+    const double* outer[2] = {outer_.data(), next_.data()};
+    Number<Parts> term[2] = {};
+    for (std::size_t first = 0; first < kVectors; first += 2) {
+      add_patterns<false, 2, 2>(first, outer, nullptr, term, sums);
+    }
+    add_term(position, term[0], sums);
+    add_term(position + 1, term[1], sums);
+    outer_.swap(next_);
+  }
+
+ private:
+  // The column sums of the block at `position`, from those of the one before it.
+  void step(std::uint64_t position, double* __restrict result) const {
+    const auto bit = static_cast<std::size_t>(std::countr_zero(position));
+    const std::uint64_t gray = position ^ position >> 1;
+    const double sign = gray >> bit & 1 ? -1.0 : 1.0;
+    const double* __restrict flip = &flip_[(kInner + 1 + bit) * n_ * Parts];
+    const double* outer = outer_.data();
+    for (std::size_t j = 0; j < n_ * Parts; ++j) result[j] = outer[j] + sign * flip[j];
+  }
+
+  static void add_term(std::uint64_t position, const Number<Parts>& term, Sums<Parts>& sums) {
     for (std::size_t p = 0; p < Parts; ++p) {
       const Vec signed_term = position & 1 ? -term.part[p] : term.part[p];
       add_compensated(sums.high[p], sums.low[p], signed_term);
     }
   }
 
- private:
-  // Each pass keeps the products of 2 * Group vectors in registers.
-  template <bool Guarded, std::size_t Group>
-  void add_patterns(std::size_t first, const double* slack, Number<Parts>& term,
-                    Sums<Parts>& sums) const {
-    Number<Parts> product[2 * Group];
-    Perturbation guard[2 * Group];
-    for (std::size_t v = 0; v < 2 * Group; ++v) {
+  // Each pass keeps the products of 2 * Group vectors for each block in registers.
+  template <bool Guarded, std::size_t Group, std::size_t Blocks>
+  void add_patterns(std::size_t first, const double* const (&outer)[Blocks], const double* slack,
+                    Number<Parts> (&term)[Blocks], Sums<Parts>& sums) const {
+    constexpr std::size_t count = Blocks * Group;
+    Number<Parts> product[2 * count];
+    Perturbation guard[2 * count];
+#pragma GCC unroll 8
+    for (std::size_t v = 0; v < 2 * count; ++v) {
       product[v] = {};
       product[v].part[0] = Vec{} + 1.0;
       guard[v] = {Vec{} + 1.0, Vec{}};
     }
-    const double* __restrict outer = outer_.data();
     const Vec* __restrict inner = inner_.data() + first;
-    for (std::size_t j = 0; j < n_; ++j, outer += Parts, inner += Parts * kVectors) {
+    for (std::size_t j = 0; j < n_; ++j, inner += Parts * kVectors) {
 #pragma GCC unroll 8
-      for (std::size_t v = 0; v < Group; ++v) {
+      for (std::size_t v = 0; v < count; ++v) {
         Number<Parts> plus, minus;
         for (std::size_t p = 0; p < Parts; ++p) {
-          plus.part[p] = outer[p] + inner[p * kVectors + v];
-          minus.part[p] = outer[p] - inner[p * kVectors + v];
+          const double shared = outer[v / Group][j * Parts + p];
+          plus.part[p] = shared + inner[p * kVectors + v % Group];
+          minus.part[p] = shared - inner[p * kVectors + v % Group];
         }
         product[2 * v] *= plus;
         product[2 * v + 1] *= minus;
@@ -111,12 +141,13 @@ class Walk {
         }
       }
     }
-    for (std::size_t v = 0; v < Group; ++v) {
-      const bool odd = std::popcount(first + v) & 1;
+#pragma GCC unroll 8
+    for (std::size_t v = 0; v < count; ++v) {
+      const bool odd = std::popcount(first + v % Group) & 1;
       for (std::size_t p = 0; p < Parts; ++p) {
         // A complement has an odd number of signs more or less.
         const Vec pair = product[2 * v].part[p] - product[2 * v + 1].part[p];
-        term.part[p] += odd ? -pair : pair;
+        term[v / Group].part[p] += odd ? -pair : pair;
       }
       sums.magnitude += product[2 * v].one_norm() + product[2 * v + 1].one_norm();
       if constexpr (Guarded) sums.excess += guard[2 * v].excess + guard[2 * v + 1].excess;
@@ -125,6 +156,7 @@ class Walk {
 
   std::size_t n_;
   std::vector<double> outer_;  // [factor][part]
+  std::vector<double> next_;   // of the block behind it
   std::vector<double> flip_;   // [sign][factor][part], twice the entries
   std::vector<Vec> inner_;     // [factor][part][pattern]
 };
@@ -155,8 +187,13 @@ std::vector<double> sum_blocks(const double* entries, std::size_t n, const doubl
   while (done < last && !*stopped) {
     const std::uint64_t poll_at = std::min(last, done + kBlocksBetweenPolls);
     while (done < poll_at) {
-      walk.template add_block<Guarded>(done, slack, sums);
-      if (++done < last) walk.advance(done);
+      if (kTwoBlocks<Parts> && !Guarded && done % 2 == 0 && done + 1 < last) {
+        walk.add_two_blocks(done, sums);
+        done += 2;
+      } else {
+        walk.template add_block<Guarded>(done++, slack, sums);
+      }
+      if (done < last) walk.advance(done);
     }
   }
   return reduce(sums);
