@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardscape.errors import FormatError, InputError
+from hardscape.errors import ChecksumError, FormatError, InputError
 from hardscape.gauge import GaugeField, formats
 from hardscape.gauge.formats.ildg import rotated_xor
 
@@ -66,7 +66,7 @@ def test_round_trip(name: str, options: dict[str, Any], nc: int, tmp_path: Path)
     assert report.ok
     assert report.shape == (4, 2, 6, 8)
     assert report.nc == nc
-    has_sum = name in ("nersc", "milc") or (name == "ildg" and options["checksum"])
+    has_sum = name in ("nersc", "milc", "npz", "hdf5") or options.get("checksum", False)
     assert report.checksum_ok is (True if has_sum else None)
     formats.write(back, again, name, header=report.header, **given)
     assert again.read_bytes() == path.read_bytes()
@@ -105,6 +105,29 @@ def test_headers_of_two_colours(tmp_path: Path) -> None:
     assert b"<field>su2gauge</field>" in ildg
     assert b"<colors>2</colors><typesize>64</typesize>" in ildg
     assert struct.unpack(">5i", (tmp_path / "d.hirep").read_bytes()[:20]) == (2, 4, 2, 2, 2)
+
+
+def test_ildg_states_plaquette_and_trace(tmp_path: Path) -> None:
+    field = GaugeField.random((2, 4, 2, 2), 3, 1)
+    path, other = tmp_path / "a.ildg", tmp_path / "b.ildg"
+    formats.write(field, path)
+    _, report = formats.inspect(path)
+    assert (report.plaquette_ok, report.link_trace_ok) == (True, True)
+    assert report.plaquette_stated == pytest.approx(field.plaquette(), abs=1e-11)
+    stated = f"<plaq>{field.plaquette():.12g}".encode()
+    wrong = b"<plaq>" + b"9" * (len(stated) - len(b"<plaq>"))
+    other.write_bytes(path.read_bytes().replace(stated, wrong))
+    _, report = formats.inspect(other)
+    assert (report.ok, report.plaquette_ok, report.checksum_ok) == (False, False, True)
+    with pytest.raises(ChecksumError):
+        formats.read(other)
+    record = "<usqcdInfo><plaq> 5.0e-01 </plaq><linktr>0.1</linktr><info>beta 6</info></usqcdInfo>"
+    formats.write(field, other, header={"scidac-record-xml": record})
+    _, report = formats.inspect(other)
+    assert report.ok
+    assert "<info>beta 6</info>" in report.header["scidac-record-xml"]
+    formats.write(field, other, header={"scidac-record-xml": "<mine><plaq>3</plaq></mine>"})
+    assert formats.inspect(other)[1].plaquette_ok is None
 
 
 def test_suffixes(tmp_path: Path) -> None:

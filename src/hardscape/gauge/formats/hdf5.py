@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from hardscape.errors import FormatError, MissingDependencyError
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.formats.content import Claim, Content, Source, WriteOptions, number_type
+from hardscape.gauge.formats.content import (
+    Checksum,
+    Claim,
+    Content,
+    Source,
+    WriteOptions,
+    number_type,
+)
 
 __all__ = ["MAGIC", "parse", "render"]
 
@@ -50,6 +57,8 @@ def parse(source: Source) -> Content:
                 raise source.error(f"has links of shape {dataset.shape}, dtype {dataset.dtype}")
             links = dataset[...]
             stated = dataset.attrs.get("plaquette")
+            # The library has compared it while it read, chunk by chunk.
+            checksum = Checksum("fletcher32", "fletcher32") if dataset.fletcher32 else None
     except FormatError:
         raise
     except Exception as error:
@@ -57,7 +66,8 @@ def parse(source: Source) -> Content:
         raise source.error(f"is no HDF5 file of links: {error}") from None
     itemsize = links.dtype.itemsize // 2
     claim = None if stated is None else Claim.from_double(float(stated), itemsize)
-    return Content(links.astype(links.dtype.newbyteorder("=")), plaquette=claim)
+    links = links.astype(links.dtype.newbyteorder("="))
+    return Content(links, checksum=checksum, plaquette=claim)
 
 
 def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray[Any]]:

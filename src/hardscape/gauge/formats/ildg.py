@@ -4,6 +4,9 @@ An ILDG file states extents and precision in ``ildg-format`` and holds ``ildg-bi
 file states them in its private records and holds ``scidac-binary-data``. ``scidac-checksum`` is there
 or not: the CRC-32 of each site's bytes, rotated by the site's number modulo 29 (``suma``) and 31
 (``sumb``) and combined by exclusive or. What is written carries the records of both kinds.
+
+A record ``usqcdInfo`` states plaquette and link trace, both divided by Nc, as MILC writes it; they are
+checked like those of a NERSC header.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats import lime
 from hardscape.gauge.formats.content import (
     Checksum,
+    Claim,
     Content,
     Source,
     WriteOptions,
@@ -35,6 +39,9 @@ _NAMESPACE = (
     'xsi:schemaLocation="http://www.lqcd.org/ildg/filefmt.xsd"'
 )
 _DATA = ("ildg-binary-data", "scidac-binary-data")
+#: Elements of ``usqcdInfo`` and what they state.
+_CLAIMS = {"plaq": "plaquette", "linktr": "link_trace"}
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 #: Records that a rewritten file carries along.
 _KEPT = ("scidac-file-xml", "scidac-record-xml", "ildg-data-lfn")
 
@@ -69,7 +76,24 @@ def parse(source: Source) -> Content:
             _stated_checksum(source, texts["scidac-checksum"]), _sums(stored, volume)
         )
     links = stored.astype(stored.dtype.newbyteorder("=")).reshape(t, z, y, x, 4, nc, nc)
-    return Content(links, texts, checksum)
+    claims = _claims(texts.get("scidac-record-xml", ""), itemsize)
+    return Content(links, texts, checksum, **{_CLAIMS[tag]: claims[tag] for tag in claims})
+
+
+def _claims(text: str, itemsize: int) -> dict[str, Claim]:
+    """What a record ``usqcdInfo`` states; other records use the same names as they like."""
+    if "<usqcdInfo>" not in text:
+        return {}
+    found = {tag: re.search(_element(tag), text) for tag in _CLAIMS}
+    return {
+        tag: Claim.from_text(match[2], itemsize)
+        for tag, match in found.items()
+        if match is not None and _DECIMAL.fullmatch(match[2])
+    }
+
+
+def _element(tag: str) -> str:
+    return rf"(<{tag}>\s*)([^<\s]+)(?=\s*</{tag}>)"
 
 
 def _tag(source: Source, text: str, tag: str, pattern: str = r"[0-9]{1,9}") -> str:
@@ -148,7 +172,7 @@ def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray
     )
     parts: list[tuple[str, bytes | NDArray[Any]]] = [
         ("scidac-private-record-xml", _private_record(field.nc, itemsize)),
-        ("scidac-record-xml", (kept["scidac-record-xml"] or _record(field)).encode()),
+        ("scidac-record-xml", _record(field, kept["scidac-record-xml"], itemsize).encode()),
         ("ildg-format", _format(field, itemsize)),
     ]
     if kept["ildg-data-lfn"]:
@@ -178,11 +202,16 @@ def _private_record(nc: int, itemsize: int) -> bytes:
     ).encode()
 
 
-def _record(field: GaugeField) -> str:
-    return (
-        f"{_XML}<usqcdInfo><version>1.0</version><plaq>{field.plaquette():.12g}</plaq>"
-        f"<linktr>{field.link_trace():.12g}</linktr><info></info></usqcdInfo>"
-    )
+def _record(field: GaugeField, kept: str | None, itemsize: int) -> str:
+    """The record of the user: the kept one, where it states averages with the links' own."""
+    averages = {"plaq": field.plaquette(), "linktr": field.link_trace()}
+    if kept is None:
+        elements = "".join(f"<{tag}>{value:.12g}</{tag}>" for tag, value in averages.items())
+        return f"{_XML}<usqcdInfo><version>1.0</version>{elements}<info></info></usqcdInfo>"
+    for tag, claim in _claims(kept, itemsize).items():
+        if not claim.holds(averages[tag]):
+            kept = re.sub(_element(tag), rf"\g<1>{averages[tag]:.12g}", kept)
+    return kept
 
 
 def _format(field: GaugeField, itemsize: int) -> bytes:
