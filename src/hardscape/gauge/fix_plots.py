@@ -11,6 +11,12 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_copies", "draw_history"]
 
+_TITLES = {
+    "landau": "Landau gauge",
+    "coulomb": "Coulomb gauge",
+    "mag": "Maximally Abelian gauge",
+}
+
 
 def draw_copies(result: GaugeFixResult, ax: Any = None) -> Any:
     """Histogram of the functional over the converged copies, the best one marked.
@@ -34,7 +40,8 @@ def draw_copies(result: GaugeFixResult, ax: Any = None) -> Any:
     ax.axvline(result.functional, color="tab:red", label="best")
     ax.set_xlabel("gauge functional F")
     ax.set_ylabel("Gribov copies")
-    ax.set_title(f"{result.gauge}, {len(values)} of {len(result.copies)} converged")
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    ax.set_title(f"{_TITLES[result.gauge]}, {len(values)} of {len(result.copies)} converged")
     ax.legend()
     return ax
 
@@ -55,5 +62,5 @@ def draw_history(result: GaugeFixResult, ax: Any = None) -> Any:
     ax.semilogy(result.history[:, 0], result.history[:, 2], marker=".")
     ax.set_xlabel("sweeps")
     ax.set_ylabel(f"theta ({result.reduction})")
-    ax.set_title(f"{result.gauge}, {result.method}, F = {result.functional:.9g}")
+    ax.set_title(f"{_TITLES[result.gauge]}, {result.method}, F = {result.functional:.9g}")
     return ax
