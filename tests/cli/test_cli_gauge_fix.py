@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hardscape.cli import main
-from hardscape.gauge import GaugeField, read, write
+from hardscape.errors import Interrupted
+from hardscape.gauge import GaugeField, fix, fix_cli, read, write
 from helpers import gauge_oracles
 
 
@@ -55,6 +58,53 @@ def test_not_converging_writes_nothing_unless_asked(links: Path) -> None:
     assert not target.exists()
     assert main([*words, "--no-strict"]) == 0
     assert read(target).plaquette() == pytest.approx(read(links).plaquette())
+
+
+def test_a_time_limit_ends_the_search(links: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(GaugeField.random((8, 8, 8, 8), 3, 3), links)
+    target = links.with_name("fixed.nersc")
+    words = ["gauge", "fix", str(links), "--theta", "1e-27", "--method", "relaxation", "--json"]
+    words += ["--time-limit", "0.2", "--device", "cpu"]
+    assert main([*words, "-o", str(target)]) == 2
+    assert not target.exists()
+    capsys.readouterr()
+    assert main([*words, "--no-strict", "-o", str(target)]) == 0
+    told = capsys.readouterr()
+    found = json.loads(told.out)
+    assert not found["converged"]
+    assert "not converged" in told.err
+    assert gauge_oracles.theta(read(target).links, "landau") == pytest.approx(found["theta_mean"])
+
+
+@pytest.mark.parametrize("converged", [True, False])
+def test_interrupted(
+    links: Path,
+    converged: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stop(field: GaugeField, **_: object) -> None:
+        found = fix(field, max_sweeps=2000 if converged else 3, strict=False, device="cpu")
+        assert found.converged is converged
+        raise Interrupted(signal.SIGINT, found)
+
+    monkeypatch.setattr(fix_cli, "find_gauge", stop)
+    target = links.with_name("fixed.nersc")
+    assert main(["gauge", "fix", str(links), "-o", str(target)]) == 130
+    assert target.exists() is converged
+    assert (str(target) in capsys.readouterr().out) is converged
+
+
+def test_a_wrong_checksum_can_be_ignored(links: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    links.write_bytes(re.sub(rb"CHECKSUM = \w+", b"CHECKSUM = deadbeef", links.read_bytes()))
+    words = ["gauge", "fix", str(links), "--device", "cpu", "--json"]
+    assert main(words) == 2
+    assert "--ignore-checksum" in capsys.readouterr().err
+    assert main([*words, "--ignore-checksum"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["converged"]
+    assert told.err.startswith("hardscape: warning: ")
+    assert "deadbeef" in told.err
 
 
 @pytest.mark.parametrize(

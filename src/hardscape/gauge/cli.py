@@ -16,6 +16,7 @@ from cyclopts import App, Group, Parameter
 from hardscape.errors import ChecksumError, InputError, Interrupted
 from hardscape.figures import check_plot_path, save_plot
 from hardscape.gauge import formats
+from hardscape.gauge.cli_files import FileOptions, read_checked
 from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
 from hardscape.gauge.fix_cli import fix
 from hardscape.gauge.formats.report import FileReport
@@ -26,7 +27,7 @@ from hardscape.terminal import fact_table, note, print_json, print_parts
 __all__ = ["app", "register"]
 
 _Flag = Annotated[bool, Parameter(negative="")]
-_CHAIN, _OUTPUT = Group("Markov chain", sort_key=1), Group("Output", sort_key=2)
+_CHAIN = Group("Markov chain", sort_key=1)
 #: Momenta that the table lists.
 _ROWS = 40
 
@@ -70,11 +71,16 @@ def info(
         print_json({"command": "gauge info"} | report.to_dict())
     else:
         print_parts(fact_table(_report_facts(report)))
-    if not report.ok:
-        reason = "; ".join(_failures(report))
+    wrong = report.contradictions()
+    if not report.unitarity <= UNITARITY_TOLERANCE:
+        wrong.append(
+            f"a link is {report.unitarity:.3g} away from SU({report.nc}); "
+            f"at most {UNITARITY_TOLERANCE:g} is accepted"
+        )
+    if wrong:
         if not ignore_checksum:
-            raise ChecksumError(file, None, reason)
-        note(f"warning: {file}: {reason}")
+            raise ChecksumError(file, None, "; ".join(wrong))
+        note(f"warning: {file}: {'; '.join(wrong)}")
 
 
 def _report_facts(report: FileReport) -> Iterator[tuple[str, str]]:
@@ -94,66 +100,8 @@ def _verdict(ok: bool | None) -> str:
     return {True: " (as stated)", False: " (NOT as stated)", None: ""}[ok]
 
 
-def _failures(report: FileReport) -> Iterator[str]:
-    if report.checksum_ok is False:
-        yield (
-            f"the checksum is stated as {report.checksum_stated}, "
-            f"the links have {report.checksum_found}"
-        )
-    if report.plaquette_ok is False:
-        yield f"the plaquette is stated as {report.plaquette_stated}, not {report.plaquette:.12g}"
-    if report.link_trace_ok is False:
-        yield f"the link trace is stated as {report.link_trace_stated}, not {report.link_trace:.12g}"
-    if not report.unitarity <= UNITARITY_TOLERANCE:
-        yield (
-            f"a link is {report.unitarity:.3g} away from SU({report.nc}); "
-            f"at most {UNITARITY_TOLERANCE:g} is accepted"
-        )
-
-
 def _extents(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape))
-
-
-@Parameter(name="*", group=_OUTPUT)
-@dataclass(frozen=True, kw_only=True)
-class FileOptions:
-    """How to write a file.
-
-    Attributes
-    ----------
-    to
-        Its format, where the suffix does not tell.
-    precision
-        single or double, by default that of the links.
-    byteorder
-        big or little, where the format has both.
-    rows
-        nersc: rows of each matrix, Nc or Nc - 1.
-    no_checksum
-        Leave the checksum out, where the format can.
-    """
-
-    to: str | None = None
-    precision: Literal["single", "double"] | None = None
-    byteorder: Literal["big", "little"] | None = None
-    rows: int | None = None
-    no_checksum: _Flag = False
-
-    def write(self, field: GaugeField, path: Path, header: Any = None) -> str:
-        """Write `field`; returns the format."""
-        name = formats.format_of(path) if self.to is None else self.to
-        formats.write(
-            field,
-            path,
-            name,
-            precision=self.precision,
-            byteorder=self.byteorder,
-            rows=self.rows,
-            checksum=not self.no_checksum,
-            header=header,
-        )
-        return name
 
 
 _DEFAULT_FILE = FileOptions()
@@ -190,7 +138,7 @@ def convert(
     """
     if file.to is None:
         formats.format_of(target)
-    field, report = _checked(source, format, ignore_checksum)
+    field, report = read_checked(source, format, ignore_checksum)
     if reproject:
         field = field.reproject()
     else:
@@ -349,7 +297,7 @@ def propagator(
     if plot is not None:
         check_plot_path(plot)
     found = gluon_propagator(
-        (_read(file, format, ignore_checksum) for file in files),
+        (_links(file, format, ignore_checksum) for file in files),
         gauge,
         beta=beta,
         cylinder=None if no_cut else cylinder,
@@ -364,21 +312,8 @@ def propagator(
         save_plot(found.plot(), plot)
 
 
-def _checked(
-    path: Path, format: str | None, ignore_checksum: bool
-) -> tuple[GaugeField, FileReport]:
-    """Read a file whose checksum, plaquette and trace are right, or are to be ignored."""
-    field, report = formats.inspect(path, format)
-    if False in (report.checksum_ok, report.plaquette_ok, report.link_trace_ok):
-        reason = "; ".join(_failures(report))
-        if not ignore_checksum:
-            raise ChecksumError(path, None, f"{reason}; --ignore-checksum reads it all the same")
-        note(f"warning: {path}: {reason}")
-    return field, report
-
-
-def _read(path: Path, format: str | None, ignore_checksum: bool) -> GaugeField:
-    field, _ = _checked(path, format, ignore_checksum)
+def _links(file: Path, format: str | None, ignore_checksum: bool) -> GaugeField:
+    field, _ = read_checked(file, format, ignore_checksum)
     field.require_unitary()
     return field
 

@@ -210,7 +210,8 @@ class GaugeField:
             t, z, y, x, mu = (int(i) for i in np.unravel_index(place, self.links.shape[:5]))
             raise InputError(
                 f"link mu={mu} at (x, y, z, t) = ({x}, {y}, {z}, {t}) is {deviation:.3g} away from "
-                f"SU({self.nc}); at most {tolerance:g} is accepted, GaugeField.reproject() brings it back"
+                f"SU({self.nc}); at most {tolerance:g} is accepted; GaugeField.reproject() "
+                "(hardscape gauge convert --reproject) brings it back"
             )
 
     def _worst_link(self) -> tuple[float, int]:

@@ -246,5 +246,6 @@ def _shortfall(result: GaugeFixResult, options: FixOptions) -> str:
     best = result.copies.best
     return (
         f"theta={result.copies.theta[best]:.3g} after {result.sweeps} sweeps, {options.theta:g} was "
-        "asked for; more max_sweeps, another method or omega may reach it, strict=False returns it"
+        "asked for; more sweeps or time, another method or omega may reach it; strict=False "
+        "(--no-strict) takes it as it is"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +18,7 @@ from hardscape.figures import check_plot_path, save_plot
 from hardscape.files import store
 from hardscape.gauge import fix as find_gauge
 from hardscape.gauge import formats
+from hardscape.gauge.cli_files import read_checked
 from hardscape.gauge.options import Gauge, MethodName, Precision, Reduction
 from hardscape.gauge.result import GaugeFixResult
 from hardscape.terminal import fact_table, note, print_json, print_parts
@@ -100,7 +101,7 @@ class RunOptions:
     threads
         CPU threads, by default all.
     time_limit
-        Seconds after which the best so far is taken.
+        Seconds after which the best so far is taken; it must be in the gauge, but for --no-strict.
     checkpoint
         File that records finished copies; the same command resumes from it, given the same --seed.
     strict
@@ -167,20 +168,17 @@ def fix(
         Read it all the same if checksum, plaquette or trace are wrong.
     """
     _check(output)
-    field = formats.read(file, format, ignore_checksum=ignore_checksum)
+    field, _ = read_checked(file, format, ignore_checksum)
     keywords: dict[str, Any] = vars(gauge) | vars(method) | vars(run)
     try:
         found = find_gauge(field, progress=method.copies > 1, **keywords)
     except Interrupted as stop:
         if stop.result is not None:
-            _report(stop.result, output)
+            _keep(stop.result, output, run.strict)
         raise
-    _write(found, output)
-    _report(found, output)
+    _keep(found, output, run.strict)
     if not found.converged:
         note(f"not converged: theta={found.theta:.3g} where {gauge.theta:g} was asked for")
-    if output.plot is not None:
-        save_plot(found.plot(), output.plot)
 
 
 def _check(output: FixOutput) -> None:
@@ -196,6 +194,16 @@ def _check(output: FixOutput) -> None:
         check_plot_path(output.plot)
 
 
+def _keep(found: GaugeFixResult, output: FixOutput, strict: bool) -> None:
+    """Write and report; files only of links that are in the gauge, or where any will do."""
+    kept = found.converged or not strict
+    if kept:
+        _write(found, output)
+    _report(found, output, kept)
+    if kept and output.plot is not None:
+        save_plot(found.plot(), output.plot)
+
+
 def _write(found: GaugeFixResult, output: FixOutput) -> None:
     if output.output is not None:
         formats.write(found.fixed(), output.output, output.to)
@@ -205,14 +213,15 @@ def _write(found: GaugeFixResult, output: FixOutput) -> None:
         store(output.transformation, content.getvalue())
 
 
-def _report(found: GaugeFixResult, output: FixOutput) -> None:
+def _report(found: GaugeFixResult, output: FixOutput, kept: bool) -> None:
     if output.json:
         print_json({"command": "gauge fix"} | found.to_dict())
     else:
-        print_parts(fact_table(_facts(found, output)))
+        places = (output.output, output.transformation) if kept else ()
+        print_parts(fact_table(_facts(found, places)))
 
 
-def _facts(found: GaugeFixResult, output: FixOutput) -> Iterator[tuple[str, str]]:
+def _facts(found: GaugeFixResult, places: Sequence[Path | None]) -> Iterator[tuple[str, str]]:
     extents = "x".join(map(str, found.field.shape))
     yield "lattice", f"{extents} (x, y, z, t), SU({found.field.nc})"
     yield "gauge", f"{found.gauge}, {'reached' if found.converged else 'NOT reached'}"
@@ -226,6 +235,6 @@ def _facts(found: GaugeFixResult, output: FixOutput) -> Iterator[tuple[str, str]
     yield "rate", f"{found.site_updates_per_second:.3g} site updates/s"
     yield "time", f"{found.seconds:.2g} s" if found.seconds < 1 else duration(found.seconds)
     yield "device", found.device
-    for place in (output.output, output.transformation):
+    for place in places:
         if place is not None:
             yield "file", str(place)

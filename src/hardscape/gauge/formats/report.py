@@ -60,8 +60,25 @@ class FileReport:
     @property
     def ok(self) -> bool:
         """Whether nothing stated is wrong and all links are in the group up to rounding."""
-        claims = (self.checksum_ok, self.plaquette_ok, self.link_trace_ok)
-        return all(claim is not False for claim in claims) and self.unitarity <= UNITARITY_TOLERANCE
+        return not self.contradictions() and self.unitarity <= UNITARITY_TOLERANCE
+
+    def contradictions(self) -> list[str]:
+        """What the file states and its links do not bear out, a sentence each."""
+        found = []
+        if self.checksum_ok is False:
+            found.append(
+                f"the checksum is stated as {self.checksum_stated}, "
+                f"the links have {self.checksum_found}"
+            )
+        for name, ok, stated, average in (
+            ("plaquette", self.plaquette_ok, self.plaquette_stated, self.plaquette),
+            ("link trace", self.link_trace_ok, self.link_trace_stated, self.link_trace),
+        ):
+            if ok is False:
+                found.append(
+                    f"the {name} is stated as {stated:.12g}, the links have {average:.12g}"
+                )
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what :meth:`to_json` writes."""

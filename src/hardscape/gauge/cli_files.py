@@ -1,0 +1,74 @@
+"""Files of links on the command line: how they are read, and the options of writing them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Group, Parameter
+
+from hardscape.errors import ChecksumError
+from hardscape.gauge import formats
+from hardscape.gauge.field import GaugeField
+from hardscape.gauge.formats.report import FileReport
+from hardscape.terminal import note
+
+__all__ = ["FileOptions", "read_checked"]
+
+_Flag = Annotated[bool, Parameter(negative="")]
+_OUTPUT = Group("Output", sort_key=2)
+
+
+def read_checked(
+    path: Path, format: str | None, ignore_checksum: bool
+) -> tuple[GaugeField, FileReport]:
+    """Read a file whose checksum, plaquette and trace are right, or are to be ignored."""
+    field, report = formats.inspect(path, format)
+    reason = "; ".join(report.contradictions())
+    if reason and not ignore_checksum:
+        raise ChecksumError(path, None, f"{reason}; --ignore-checksum reads it all the same")
+    if reason:
+        note(f"warning: {path}: {reason}")
+    return field, report
+
+
+@Parameter(name="*", group=_OUTPUT)
+@dataclass(frozen=True, kw_only=True)
+class FileOptions:
+    """How to write a file.
+
+    Attributes
+    ----------
+    to
+        Its format, where the suffix does not tell.
+    precision
+        single or double, by default that of the links.
+    byteorder
+        big or little, where the format has both.
+    rows
+        nersc: rows of each matrix, Nc or Nc - 1.
+    no_checksum
+        Leave the checksum out, where the format can.
+    """
+
+    to: str | None = None
+    precision: Literal["single", "double"] | None = None
+    byteorder: Literal["big", "little"] | None = None
+    rows: int | None = None
+    no_checksum: _Flag = False
+
+    def write(self, field: GaugeField, path: Path, header: Any = None) -> str:
+        """Write `field`; returns the format."""
+        name = formats.format_of(path) if self.to is None else self.to
+        formats.write(
+            field,
+            path,
+            name,
+            precision=self.precision,
+            byteorder=self.byteorder,
+            rows=self.rows,
+            checksum=not self.no_checksum,
+            header=header,
+        )
+        return name
