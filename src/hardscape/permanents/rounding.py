@@ -88,9 +88,9 @@ def rounded_entries(block: NDArray[Any], dtype: np.dtype[Any]) -> tuple[NDArray[
     # What underflows is off by less than the least float.
     lost = shifted(small, rows + columns) != values
     off = shifted(errors, -rows - columns) + np.where(lost | (errors > 0), 2 * TINY, 0.0)
-    entries = np.empty(block.shape, dtype=object)
-    for position, value in np.ndenumerate(small):
-        entries[position] = Rounded(value.item(), float(off[position]))
+    entries = np.full(block.shape, Rounded(dtype.type(0).item()), dtype=object)
+    for position in zip(*np.nonzero((small != 0) | (off > 0)), strict=True):
+        entries[position] = Rounded(small[position].item(), float(off[position]))
     return entries, int(rows.sum() + columns.sum())
 
 
