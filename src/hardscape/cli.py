@@ -23,36 +23,46 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
 
 from hardscape.errors import HardscapeError, Interrupted
-from hardscape.gauge import cli as gauge
-from hardscape.ising import cli as ising
-from hardscape.maxsat import cli as maxsat
-from hardscape.permanents import cli as permanents
 from hardscape.terminal import fact_table, note, print_json, print_parts
 from hardscape.version import __version__
-from hardscape.xorsat import cli as xorsat
 
 if TYPE_CHECKING:
     from hardscape.engine import Machine
 
-__all__ = ["app", "main"]
+__all__ = ["compose", "main"]
 
-app = App(
-    name="hardscape",
-    version=__version__,
-    help="Computations over hard energy landscapes, each close to what the hardware allows.",
-    help_format="plaintext",
-)
-gauge.register(app)
-ising.register(app)
-maxsat.register(app)
-permanents.register(app)
-xorsat.register(app)
+#: Commands and the families that they belong to.
+_FAMILIES = {
+    "gauge": "gauge",
+    "maxsat": "maxsat",
+    "permanent": "permanents",
+    "spectrum": "ising",
+    "xorsat": "xorsat",
+}
+
+
+def compose(command: str = "") -> App:
+    """Make the program: all of its commands, or one family's where `command` is one of that family.
+
+    Nobody then waits for the import of the others.
+    """
+    app = App(
+        name="hardscape",
+        version=__version__,
+        help="Computations over hard energy landscapes, each close to what the hardware allows.",
+        help_format="plaintext",
+    )
+    app.command(devices)
+    for family in [_FAMILIES[command]] if command in _FAMILIES else _FAMILIES.values():
+        import_module(f"hardscape.{family}.cli").register(app)
+    return app
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
@@ -68,10 +78,11 @@ def main(tokens: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
+    words = sys.argv[1:] if tokens is None else list(tokens)
     try:
         with _sigterm_interrupts():
-            command, bound, *_ = app.parse_args(
-                sys.argv[1:] if tokens is None else list(tokens),
+            command, bound, *_ = compose(words[0] if words else "").parse_args(
+                words,
                 exit_on_error=False,
                 print_error=False,
             )
@@ -122,7 +133,6 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise Interrupted(number)
 
 
-@app.command
 def devices(*, json_: Annotated[bool, Parameter(name="--json", negative="")] = False) -> None:
     """Show what this machine offers: processor, memory, GPUs, and why CUDA cannot be used.
 

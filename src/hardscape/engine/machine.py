@@ -7,7 +7,6 @@ import os
 import platform
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +183,8 @@ def _version(module: str, *distributions: str) -> str:
             return ""
     except ModuleNotFoundError:  # the parent package is missing
         return ""
+    from importlib import metadata  # takes longer to import than the rest of this module
+
     for name in distributions:
         try:
             return metadata.version(name)

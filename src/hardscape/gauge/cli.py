@@ -36,11 +36,11 @@ app = App(
     help="Lattice gauge configurations: check, convert, generate, fix, measure.",
     help_format="plaintext",
 )
+app.command(fix)
 
 
 def register(parent: App) -> None:
     """Add the family's commands to `parent`."""
-    app.command(fix)
     parent.command(app)
 
 
