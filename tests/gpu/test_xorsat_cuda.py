@@ -82,6 +82,28 @@ def test_fewest_violated_clauses(anytime):
     )
 
 
+@pytest.mark.parametrize("target", [0, 18])
+def test_improvements_are_those_of_the_cpu_and_told_as_they_come(target):
+    system = random_system(300, 1.2, seed=1)
+    options = {"seed": 4, "clones": 30000, "restart": 400, "max_sweeps": 800, "target": target}
+    told = []
+    cuda = quasi_greedy(
+        system, device="cuda:0", anytime=True, on_improvement=told.append, **options
+    )
+    assert [(step.violated, step.sweeps) for step in told] == list(cuda.improvements)
+    assert_same(cuda, quasi_greedy(system, device="cpu", anytime=True, **options))
+
+
+def test_one_kernel_serves_all_w1():
+    system = random_regular(60, seed=1)
+    kernels = [
+        CudaClones.build(Plan.build(system, w1), exact=True).kernel for w1 in (0.05, 0.1, 0.2)
+    ]
+    assert kernels[0] == kernels[1] == kernels[2]
+    for w1 in (0.05, 0.2):
+        assert_same_words(Plan.build(system, w1), 2, 200)
+
+
 def test_target():
     system = random_system(60, 2.0, seed=1)
     options = {"seed": 4, "clones": 4096, "target": 16}

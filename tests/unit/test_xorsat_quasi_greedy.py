@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import pickle
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
 
 from hardscape.errors import InputError
 from hardscape.xorsat import XorSystem, quasi_greedy, random_regular, random_system
-from hardscape.xorsat.plan import Plan, default_table, flip_table
+from hardscape.xorsat.plan import RUN_W1, Plan, default_w1, flip_table, metropolis_table
 from helpers.quasi_greedy_oracle import initial_spins, trajectory, violated
 from helpers.xorsat_oracle import all_assignments
 from helpers.xorsat_systems import PLANNED
@@ -116,6 +118,70 @@ def test_without_success_the_best_is_reported():
     assert result.violated == best
 
 
+@pytest.mark.parametrize("target", [0, 41])
+def test_improvements_are_those_of_all_clones(target):
+    system = random_system(300, 1.5, seed=1)
+    options = {"clones": 4096, "restart": 160, "seed": 3, "target": target, "anytime": True}
+    result = quasi_greedy(system, max_sweeps=160, device="cpu", **options)
+    plan = Plan.build(system)
+    expected = []
+    for sweep in range(16, result.sweeps + 1, 16):
+        words = np.concatenate([plan.kernel.states(3, group, sweep) for group in range(4)], axis=1)
+        bits = words[:, :, None] >> np.arange(32, dtype=np.uint32) & 1
+        least = max(int(bits.sum(axis=0).min()), target)
+        if not expected or least < expected[-1][0]:
+            expected.append((least, sweep))
+    assert len(expected) > 1
+    *before, (last, sweep) = result.improvements
+    assert [*before, (max(last, target), sweep)] == expected
+    assert last == result.violated
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_improvements_are_told_as_they_come(threads):
+    told = []
+    options = {"restart": 4000, "max_sweeps": 12000, "seed": 2, "device": "cpu"}
+    system = random_system(300, 1.5, seed=1)
+    began = time.perf_counter()
+    result = quasi_greedy(system, threads=threads, on_improvement=told.append, **options)
+    counts = [step.violated for step in told]
+    assert counts == sorted(set(counts), reverse=True)
+    assert counts[-1] == result.violated
+    seconds = [step.seconds for step in told]
+    assert seconds == sorted(seconds)
+    assert seconds[0] < seconds[-1] < time.perf_counter() - began
+    if threads == 1:
+        assert [(step.violated, step.sweeps) for step in told] == list(result.improvements)
+
+
+def test_improvements_of_a_plain_search_are_told_too():
+    told = []
+    quasi_greedy(random_regular(40, seed=1), seed=1, device="cpu", on_improvement=told.append)
+    assert told[-1].violated == 0
+
+
+def test_what_on_improvement_raises_ends_the_search():
+    def refuse(found):
+        raise KeyError(found.violated)
+
+    with pytest.raises(KeyError):
+        quasi_greedy(random_system(40, 2.0, seed=1), seed=1, device="cpu", on_improvement=refuse)
+
+
+def test_a_process_pool_tells_at_the_end():
+    told = []
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        result = quasi_greedy(
+            random_system(20, 2.0, seed=1),
+            seed=1,
+            max_sweeps=100,
+            device="cpu",
+            executor=pool,
+            on_improvement=told.append,
+        )
+    assert [(step.violated, step.sweeps) for step in told] == list(result.improvements)
+
+
 def test_time_limit_holds():
     system = random_system(40, 6.0, seed=3)
     began = time.perf_counter()
@@ -164,12 +230,19 @@ def test_plan_pickles():
 
 
 def test_default_probabilities():
-    assert default_table(3).tolist() == [0, 14, 256, 256]
-    assert default_table(1).tolist() == [0, 256]
-    assert default_table(2).tolist() == [0, 256, 256]
-    assert default_table(5).tolist() == [0, 1, 14, 256, 256, 256]
+    assert metropolis_table(3, RUN_W1).tolist() == [0, 14, 256, 256]
+    assert metropolis_table(1, RUN_W1).tolist() == [0, 256]
+    assert metropolis_table(2, RUN_W1).tolist() == [0, 256, 256]
+    assert metropolis_table(5, RUN_W1).tolist() == [0, 1, 14, 256, 256, 256]
     assert flip_table([0, 0.5, 1], 4).tolist() == [0, 128, 256, 256, 256]
     assert flip_table(0.25, 3).tolist() == [0, 64, 256, 256]
+
+
+def test_default_w1():
+    assert default_w1(random_regular(256, seed=1)) == RUN_W1
+    assert default_w1(random_regular(96, seed=1)) > RUN_W1
+    assert default_w1(random_system(96, 1.0, seed=1)) == RUN_W1
+    assert default_w1(random_regular(24, 3, 4, seed=1, full_rank=False)) == RUN_W1
 
 
 @pytest.mark.parametrize(

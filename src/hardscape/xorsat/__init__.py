@@ -3,6 +3,7 @@
 from hardscape.xorsat import theory
 from hardscape.xorsat.elimination import Elimination, eliminate
 from hardscape.xorsat.generators import random_regular, random_system
+from hardscape.xorsat.improvements import Improvement
 from hardscape.xorsat.quadratic import QuadraticModel, quadratize
 from hardscape.xorsat.quasi_greedy import QuasiGreedyResult, quasi_greedy
 from hardscape.xorsat.runner import QuasiGreedyRunner
@@ -20,6 +21,7 @@ from hardscape.xorsat.time_to_solution import (
 __all__ = [
     "Elimination",
     "ExponentFit",
+    "Improvement",
     "QuadraticModel",
     "QuasiGreedyResult",
     "QuasiGreedyRunner",

@@ -23,6 +23,7 @@ from hardscape.xorsat.cli_options import (
 )
 from hardscape.xorsat.cli_study import theory, tts
 from hardscape.xorsat.generators import random_regular, random_system
+from hardscape.xorsat.improvements import Improvement
 from hardscape.xorsat.solve import Method, XorsatResult, solve
 from hardscape.xorsat.system import XorSystem
 
@@ -107,12 +108,19 @@ def solve_file(
             target=limit.target,
             seed=search.seed,
             progress=True,
+            on_improvement=None if output.json else _tell,
         )
     except Interrupted as stop:
         if stop.result is not None:
             _report(system, stop.result, output)
         raise
     _report(system, found, output)
+
+
+def _tell(found: Improvement) -> None:
+    """One line on standard error, also while the bar is drawn there."""
+    clauses = "clause" if found.violated == 1 else "clauses"
+    note(f"{found.violated} {clauses} violated after {found.sweeps} sweeps, {_time(found.seconds)}")
 
 
 def _refuse_search_options(search: SearchOptions, limit: LimitOptions) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult, Work, split
+from hardscape.xorsat.improvements import Watch
 from hardscape.xorsat.plan import Plan
 from hardscape.xorsat.round import GROUP, LOOK, Best, Round
 
@@ -28,9 +29,9 @@ _LOOK_CPU = 32
 class QuasiGreedyWork(Work):
     """Rounds of clones from random spins, each of them `restart` sweeps long, until one succeeds.
 
-    A partial holds ``best`` (int64, shape (0 or 1, 4), see `Best`), ``improvements`` (the same, shape
-    (n, 4): each best that was better than those of the rounds before) and ``group_sweeps`` (uint64,
-    shape (1,)).
+    A partial holds ``improvements`` (int64, shape (n, 4): rows of `Best`, each with fewer violated
+    clauses than the ones before, so that the last is the answer) and ``group_sweeps`` (uint64, shape
+    (1,)).
 
     Attributes
     ----------
@@ -46,6 +47,8 @@ class QuasiGreedyWork(Work):
         Sweeps of all rounds together.
     anytime : bool
         Count violated clauses at every look, not only at the end of a round.
+    watch : Watch or None
+        What is told of improvements at once, in this process.
     """
 
     name = "xorsat.quasi_greedy"
@@ -58,6 +61,11 @@ class QuasiGreedyWork(Work):
     target: int
     max_sweeps: int
     anytime: bool
+    watch: Watch | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the watch, which belongs to this process."""
+        return {**self.__dict__, "watch": None}
 
     def digest(self) -> str:
         """Hash of the dynamics, the seed and the schedule."""
@@ -98,9 +106,9 @@ class QuasiGreedyWork(Work):
             )
         else:
             result = run_on_cpu(self, shard.start, context.stop)
-        best = np.array([result.best] if result.best else [], dtype=np.int64).reshape(-1, 4)
+        rows = np.array(result.improvements, dtype=np.int64).reshape(-1, 4)
         counted = np.array([result.group_sweeps], dtype=np.uint64)
-        partial = {"best": best, "improvements": best, "group_sweeps": counted}
+        partial = {"improvements": rows, "group_sweeps": counted}
         return ShardResult(partial, result.complete)
 
     def assignment(self, best: Best) -> NDArray[np.uint8]:
@@ -109,26 +117,43 @@ class QuasiGreedyWork(Work):
         values: NDArray[np.uint8] = self.plan.kernel.spins(self.seed, clone, best.sweep)
         return values
 
+    def sweeps_until(self, best: Best) -> int:
+        """Sweeps of each clone until then, those of earlier rounds included."""
+        return best.round * self.restart + best.sweep
+
+    def tell(self, number: int) -> Callable[[int, int], None] | None:
+        """What to call with violated clauses and sweep of an improvement of round `number`.
+
+        The one at the target ends the search, and is only counted exactly then.
+        """
+        if self.watch is None:
+            return None
+        watch, before = self.watch, number * self.restart
+
+        def tell(violated: int, sweep: int) -> None:
+            if violated > self.target:
+                watch.offer(violated, before + sweep)
+
+        return tell
+
     def merge(self, left: Partial, right: Partial) -> Partial:
-        """The better of two; ties go to the earlier round."""
-        rows = np.concatenate([left["best"], right["best"]])
-        best = np.array(sorted(rows.tolist())[:1], dtype=np.int64).reshape(-1, 4)
-        bound = int(left["best"][0, 0]) if len(left["best"]) else np.iinfo(np.int64).max
-        later = right["improvements"]
+        """The improvements of `left`, then what is better still; ties go to the earlier round."""
+        known, later = left["improvements"], right["improvements"]
+        bound = known[-1, 0] if len(known) else np.iinfo(np.int64).max
         return {
-            "best": best,
-            "improvements": np.concatenate([left["improvements"], later[later[:, 0] < bound]]),
+            "improvements": np.concatenate([known, later[later[:, 0] < bound]]),
             "group_sweeps": left["group_sweeps"] + right["group_sweeps"],
         }
 
     def finished(self, partial: Partial) -> bool:
         """Whether the target is reached."""
-        return bool(len(partial["best"])) and int(partial["best"][0, 0]) <= self.target
+        rows = partial["improvements"]
+        return bool(len(rows)) and int(rows[-1, 0]) <= self.target
 
 
 def run_on_cpu(work: QuasiGreedyWork, number: int, stop: NDArray[np.uint8]) -> Round:
     """Run round `number` until its end, its target, or until `stop` becomes 1."""
-    violated, sweep, clone, group_sweeps, complete = work.plan.kernel.run(
+    found, group_sweeps, complete = work.plan.kernel.run(
         work.seed,
         number * work.groups,
         work.groups,
@@ -137,10 +162,10 @@ def run_on_cpu(work: QuasiGreedyWork, number: int, stop: NDArray[np.uint8]) -> R
         work.target,
         work.exact,
         stop,
+        work.tell(number),
     )
-    known = violated <= max(len(work.plan.system.parity), work.target)
-    best = Best(violated, number, sweep, clone) if known else None
-    return Round(best, group_sweeps, complete)
+    improvements = (Best(violated, number, sweep, clone) for violated, sweep, clone in found)
+    return Round(tuple(improvements), group_sweeps, complete)
 
 
 def default_groups(plan: Plan, device: Device) -> int:

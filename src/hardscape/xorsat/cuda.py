@@ -120,11 +120,15 @@ class CudaRound:
         # The best key, the number of solutions listed, and the list, in one array to copy at once.
         self._found = cupy.empty(2 + _LISTED, np.uint64)
         self._clear = cupy.asarray(np.array([_NOTHING, 0], np.uint64))
+        # For each number of violated clauses the first sweep and clone (a key without its top).
+        counts = max(len(work.plan.system.parity), work.target) + 1 if self._unrolled.count else 1
+        self._firsts = cupy.empty(counts, np.uint64)
 
     def start(self, first: int, sweeps: int, look: int, *, last: bool, keep: bool) -> None:
         """Launch sweeps `first` and on; afterwards `found` is ready to be read."""
         if first == 0:
             self._found[:2] = self._clear
+            self._firsts.fill(_NOTHING)
         threads = self._unrolled.threads
         self._kernel(
             -(-self._words // threads),
@@ -132,6 +136,7 @@ class CudaRound:
             self.state,
             self._scratch,
             self._found,
+            self._firsts,
             np.uint64(self._work.seed),
             np.uint64(self._round * self._work.groups),
             np.uint32(first),
@@ -139,6 +144,7 @@ class CudaRound:
             np.uint32(look),
             np.uint32(self._work.target),
             np.uint32(self._words),
+            np.uint32(self._unrolled.w1),
             np.uint32(last),
             np.uint32(keep),
             shared=self._unrolled.shared_bytes,
@@ -151,6 +157,8 @@ class CudaRound:
         updates = max(1, self._words * 32 * work.plan.updates)
         chunk = max(1, int(_LAUNCH_UPDATES / updates) // look) * look
         done = 0
+        tell = work.tell(self._round)
+        improvements: tuple[Best, ...] = ()
         while done < total:
             halted = stopped()
             sweeps = min(look if halted else chunk, total - done)
@@ -158,12 +166,34 @@ class CudaRound:
             self.start(done, sweeps, look, last=last, keep=not last)
             done += sweeps
             key, listed = self.read()
-            if key >> _WORTH <= work.target:
-                best = self._exact(key, listed, look) if work.exact else self._best(key)
-                return Round(best, best.sweep * groups, True)
+            reached = key >> _WORTH <= work.target
+            if work.exact and reached:
+                improvements = (self._exact(key, listed, look),)
+            elif self._unrolled.count:
+                improvements = self._improvements()
+            elif key != _NOTHING:
+                improvements = (self._best(key),)
+            if tell is not None:
+                for best in improvements:
+                    tell(best.violated, best.sweep)
+            if reached:
+                return Round(improvements, improvements[-1].sweep * groups, True)
             if halted:
                 break
-        return Round(None if key == _NOTHING else self._best(key), done * groups, done == total)
+        return Round(improvements, done * groups, done == total)
+
+    def _improvements(self) -> tuple[Best, ...]:
+        """Each clone that came further than all before it."""
+        firsts = self._firsts.get()
+        keys = sorted((int(firsts[v]), int(v)) for v in np.flatnonzero(firsts != _NOTHING))
+        found: list[Best] = []
+        for first, violated in keys:
+            if not found or violated < found[-1].violated:
+                best = self._best(violated << _WORTH | first)
+                if found and found[-1].sweep == best.sweep:
+                    found.pop()
+                found.append(best)
+        return tuple(found)
 
     def read(self) -> tuple[int, NDArray[np.uint64]]:
         """The best key and the list of solutions; more than `_LISTED` means that some are missing."""

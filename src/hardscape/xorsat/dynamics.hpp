@@ -37,16 +37,6 @@ struct Sweep {
   int coin_words() const { return (updates() + 7) / 8; }
 };
 
-// What the clones of a group came to: the fewest violated clauses (no fewer than asked for), and
-// among those the earliest sweep, then the lowest clone.
-struct Finding {
-  std::uint32_t worth = ~0u;
-  std::uint32_t sweep = ~0u;
-  std::uint64_t clone = ~0ull;
-
-  auto operator<=>(const Finding&) const = default;
-};
-
 // `Words` 32-bit words of clones of one group, updated together in registers of type Word.
 template <class Word, int Words>
 class Clones {

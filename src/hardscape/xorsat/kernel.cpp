@@ -10,6 +10,7 @@
 
 #include "native/arrays.hpp"
 #include "xorsat/dynamics.hpp"
+#include "xorsat/improvements.hpp"
 
 namespace hardscape::xorsat {
 namespace {
@@ -64,21 +65,24 @@ class QuasiGreedy {
     }
   }
 
-  // Runs `groups` groups of clones for `sweeps` sweeps or until one reaches `target`.
+  // Runs `groups` groups of clones for `sweeps` sweeps or until one reaches `target`. `tell` is
+  // called with violated clauses and sweep whenever a look finds fewer than all looks before it.
   nb::object run(std::uint64_t seed, std::uint64_t first_group, std::uint64_t groups,
                  std::uint32_t sweeps, std::uint32_t look, std::uint32_t target, bool exact,
-                 Vector<std::uint8_t> stop) const {
-    Finding best;
-    std::uint64_t done = 0;
+                 Vector<std::uint8_t> stop, nb::object tell) const {
+    Round round{seed, sweeps, look, target, exact, stop.data(), std::move(tell), {}, 0};
     bool complete = true;
     {
       nb::gil_scoped_release release;
       for (std::uint64_t g = 0; g < groups && complete; ++g) {
-        complete = run_group(seed, first_group + g, g, sweeps, look, target, exact, stop.data(),
-                             best, done);
+        complete = run_group(round, first_group + g, g * kGroup);
       }
     }
-    return nb::make_tuple(best.worth, best.sweep, best.clone, done, complete);
+    nb::list improvements;
+    for (const Finding& found : round.improvements.steps()) {
+      improvements.append(nb::make_tuple(found.worth, found.sweep, found.clone));
+    }
+    return nb::make_tuple(improvements, round.done, complete);
   }
 
   // The first sweep above `after` (from 0 on if that is 0), up to `until`, after which a clone of a
@@ -131,50 +135,64 @@ class QuasiGreedy {
     }
   }
 
-  // One group; false if it was stopped. `best` is what the groups before it found.
-  bool run_group(std::uint64_t seed, std::uint64_t group, std::uint64_t index, std::uint32_t sweeps,
-                 std::uint32_t look, std::uint32_t target, bool exact, const std::uint8_t* stop,
-                 Finding& best, std::uint64_t& done) const {
-    Clones<Wide, kWords> clones(sweep_, seed, group * kWords);
-    const std::uint64_t first_clone = index * kGroup;
-    for (std::uint32_t t = 0; t < sweeps;) {
+  // What the groups of a round have in common, and what they came to; `done` sweeps of groups.
+  struct Round {
+    std::uint64_t seed;
+    std::uint32_t sweeps, look, target;
+    bool exact;
+    const std::uint8_t* stop;
+    nb::object tell;
+    Improvements improvements;
+    std::uint64_t done;
+
+    bool stopped() const { return const_cast<const volatile std::uint8_t*>(stop)[0]; }
+
+    void take(const Finding& found) {
+      if (!improvements.add(found) || tell.is_none()) return;
+      nb::gil_scoped_acquire acquire;
+      tell(found.worth, found.sweep);
+    }
+  };
+
+  // One group, whose first clone is number `first_clone` of the round; false if it was stopped.
+  bool run_group(Round& round, std::uint64_t group, std::uint64_t first_clone) const {
+    Clones<Wide, kWords> clones(sweep_, round.seed, group * kWords);
+    const auto count = [&](std::uint32_t sweep) {
+      const auto [worth, clone] = clones.least(round.target);
+      round.take({worth, sweep, first_clone + clone});
+    };
+    for (std::uint32_t t = 0; t < round.sweeps;) {
       // Once the target is reached, only an earlier sweep (or an equal one, looked up below)
       // counts.
-      if (best.worth <= target && t >= best.sweep) return true;
-      if (const_cast<const volatile std::uint8_t*>(stop)[0]) {
-        best = std::min(best, least(clones, target, t, first_clone));
+      const Finding best = round.improvements.best();
+      if (best.worth <= round.target && t >= best.sweep) return true;
+      if (round.stopped()) {
+        count(t);
         return false;
       }
-      const std::uint32_t until = std::min(sweeps, t + look), from = t;
+      const std::uint32_t until = std::min(round.sweeps, t + round.look), from = t;
       for (; t < until; ++t) clones.step(t);
-      done += until - from;
-      if (exact) {
+      round.done += until - from;
+      if (round.exact) {
         std::uint32_t solved[kWords];
         clones.solved(solved);
-        if (search(seed, group, first_clone, from, until, solved, best)) return true;
-        if (t < sweeps) continue;
+        if (search(round, group, first_clone, from, until, solved)) return true;
+        if (t < round.sweeps) continue;
       }
-      best = std::min(best, least(clones, target, t, first_clone));
+      count(t);
     }
     return true;
   }
 
-  static Finding least(Clones<Wide, kWords>& clones, std::uint32_t target, std::uint32_t sweep,
-                       std::uint64_t first_clone) {
-    const auto [worth, clone] = clones.least(target);
-    return {worth, sweep, first_clone + clone};
-  }
-
   // Replays the words that hold a solution from their start, to learn when it came.
-  bool search(std::uint64_t seed, std::uint64_t group, std::uint64_t first_clone,
-              std::uint32_t after, std::uint32_t until, const std::uint32_t* solved,
-              Finding& best) const {
+  bool search(Round& round, std::uint64_t group, std::uint64_t first_clone, std::uint32_t after,
+              std::uint32_t until, const std::uint32_t* solved) const {
     bool found = false;
     for (int w = 0; w < kWords; ++w) {
       if (!solved[w]) continue;
       found = true;
-      const auto [sweep, bit] = replay(seed, group * kWords + w, after, until);
-      best = std::min(best, Finding{0, sweep, first_clone + 32 * w + bit});
+      const auto [sweep, bit] = replay(round.seed, group * kWords + w, after, until);
+      round.take({0, sweep, first_clone + 32 * w + bit});
     }
     return found;
   }
@@ -194,7 +212,9 @@ void bind_kernel(nb::module_& module) {
            nb::arg("degrees"), nb::arg("tables"), nb::arg("majority"))
       .def("run", &QuasiGreedy::run, nb::arg("seed"), nb::arg("first_group"), nb::arg("groups"),
            nb::arg("sweeps"), nb::arg("look"), nb::arg("target"), nb::arg("exact"), nb::arg("stop"),
-           "Run groups of 1024 clones: (violated, sweep, clone, sweeps of groups, complete).")
+           nb::arg("tell").none() = nb::none(),
+           "Run groups of 1024 clones: (improvements, sweeps of groups, complete), an improvement "
+           "being (violated, sweep, clone).")
       .def("first_solved", &QuasiGreedy::first_solved, nb::arg("seed"), nb::arg("word"),
            nb::arg("after"), nb::arg("until"),
            "First sweep at which a clone of a word is solved, and the lowest such clone.")

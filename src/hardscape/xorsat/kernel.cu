@@ -40,11 +40,6 @@ __device__ __forceinline__ void flip_any(uint32_t& a, uint32_t& b, uint32_t& c) 
   a = x, b = y, c = z;
 }
 
-// Byte j is 0xff where byte j of `random` is below `threshold`, else 0.
-__device__ __forceinline__ uint32_t below(uint32_t random, uint32_t threshold) {
-  return __vcmpltu4(random, threshold * 0x01010101u);
-}
-
 // Four bits of bytes that are 0 or 0xff.
 __device__ __forceinline__ uint32_t nibble(uint32_t bytes) {
   return (bytes & 0x08040201u) * 0x01010101u >> 24;
@@ -84,10 +79,14 @@ __device__ __forceinline__ void least_bit(uint32_t digit, uint32_t value, uint32
 // `scratch`: spins, [variable][thread], where they do not fit into shared memory.
 // `found`: the best key (violated, no fewer than the target, << 48 | sweep << 26 | clone), the
 // number of solutions listed, and the list (sweep << 32 | thread).
+// `w1`: threshold of coins in each of four bytes, where every variable is in three clauses.
+// `firsts`: where every look counts, the least sweep << 26 | clone for each number of violated
+// clauses.
 extern "C" __global__ void __launch_bounds__(kThreads, 1)
     xorsat_sweeps(uint32_t* state, [[maybe_unused]] uint32_t* scratch, unsigned long long* found,
-                  uint64_t seed, uint64_t first_group, uint32_t first_sweep, uint32_t sweeps,
-                  uint32_t look, uint32_t target, uint32_t words, uint32_t last, uint32_t keep) {
+                  [[maybe_unused]] unsigned long long* firsts, uint64_t seed, uint64_t first_group,
+                  uint32_t first_sweep, uint32_t sweeps, uint32_t look, uint32_t target,
+                  uint32_t words, [[maybe_unused]] uint32_t w1, uint32_t last, uint32_t keep) {
   extern __shared__ uint32_t shared[];
   const uint32_t thread = blockIdx.x * kThreads + threadIdx.x;
   if (thread >= words) return;
@@ -111,6 +110,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
   }
   const uint32_t end = first_sweep + sweeps;
   unsigned long long seen = found[0];
+  [[maybe_unused]] uint32_t fewest = ~0u;
   for (uint32_t sweep = first_sweep, next_look = look; sweep < end; ++sweep) {
     [[maybe_unused]] const uint64_t at = static_cast<uint64_t>(sweep) * kCoinWords + lane;
 #include "sweep.cuh"
@@ -130,6 +130,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
                                      static_cast<unsigned long long>(done) << 26 |
                                      (thread * 32 + __ffs(holders) - 1);
       if (key < seen) atomicMin(found, key);
+      if constexpr (kCount) {
+        if (worth < fewest) {
+          fewest = worth;
+          atomicMin(firsts + worth, key & ((1ull << 48) - 1));
+        }
+      }
       if (!kCount && least == 0) {
         const unsigned long long slot = atomicAdd(found + 1, 1ull);
         if (slot < kListed) found[2 + slot] = static_cast<uint64_t>(done) << 32 | thread;

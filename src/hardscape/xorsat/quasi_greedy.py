@@ -6,7 +6,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from hardscape.engine import Device, Outcome, Progress, ProgressEvent, Stopped, resolve, run
 from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat.clones import QuasiGreedyWork, default_groups
+from hardscape.xorsat.improvements import Improvement, Watch
 from hardscape.xorsat.plan import Plan
 from hardscape.xorsat.round import GROUP, MAX_CLONES, MAX_SWEEPS, MAX_TARGET, Best
 from hardscape.xorsat.system import XorSystem
@@ -56,7 +57,7 @@ class QuasiGreedyResult:
     seconds : float
         Wall-clock time.
     improvements : tuple of (int, int)
-        Violated clauses and sweeps of each best that was better than those of the rounds before.
+        Violated clauses and sweeps of each best that was better than all of earlier sweeps.
     seed : int
     device : str
     stopped : str
@@ -120,6 +121,7 @@ def quasi_greedy(
     checkpoint: str | Path | None = None,
     executor: Any = None,
     progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+    on_improvement: Callable[[Improvement], object] | None = None,
 ) -> QuasiGreedyResult:
     r"""Search for an assignment that violates at most `target` clauses by quasi-greedy dynamics.
 
@@ -164,6 +166,9 @@ def quasi_greedy(
         Runs the rounds elsewhere; see :func:`hardscape.engine.run`.
     progress : bool, callable or Progress, optional
         See :func:`hardscape.engine.resolve_progress`.
+    on_improvement : callable, optional
+        Called with each `Improvement` as it is found, in the thread that found it, one at a time.
+        Rounds of an `executor` tell nothing until the end.
 
     Returns
     -------
@@ -204,8 +209,9 @@ def quasi_greedy(
         restart=restart,
         max_sweeps=max_sweeps,
     )
+    watch = None if on_improvement is None else Watch(on_improvement, began)
     outcome = run(
-        work,
+        replace(work, watch=watch),
         devices=devices,
         executor=executor,
         checkpoint=checkpoint,
@@ -213,6 +219,9 @@ def quasi_greedy(
         progress=progress,
     )
     result = _result(work, outcome, devices, time.perf_counter() - began)
+    if watch is not None:
+        for violated, sweeps in result.improvements:
+            watch.offer(violated, sweeps)
     if outcome.signum:
         raise Interrupted(outcome.signum, result)
     return result
@@ -267,26 +276,24 @@ def _result(
     work: QuasiGreedyWork, outcome: Outcome, devices: Sequence[Device], seconds: float
 ) -> QuasiGreedyResult:
     partial = outcome.partial
+    steps = [Best(*row) for row in partial["improvements"].tolist()] if partial else []
     # Where the time did not suffice for one look, the first clone's initial spins are the best known.
-    best = (
-        Best(*partial["best"][0].tolist())
-        if partial and len(partial["best"])
-        else Best(-1, 0, 0, 0)
-    )
-    steps = partial["improvements"].tolist() if partial else []
+    best = steps[-1] if steps else Best(-1, 0, 0, 0)
     updates = int(partial["group_sweeps"][0]) * GROUP * work.plan.updates if partial else 0
     assignment = work.assignment(best)
     violated = int(work.plan.system.violated(assignment))
+    earlier = [(step.violated, work.sweeps_until(step)) for step in steps[:-1]]
     return QuasiGreedyResult(
         assignment=assignment,
         violated=violated,
         reached=violated <= work.target,
-        sweeps=best.round * work.restart + best.sweep,
+        sweeps=work.sweeps_until(best),
         clones=work.groups * GROUP,
         restart=work.restart,
         spin_updates=updates,
         seconds=seconds,
-        improvements=tuple((step[0], step[1] * work.restart + step[2]) for step in steps),
+        # The last may be better than the target that it is counted as.
+        improvements=(*earlier, (violated, work.sweeps_until(best))) if steps else (),
         seed=work.seed,
         device=", ".join(map(str, devices)),
         stopped=outcome.stopped,

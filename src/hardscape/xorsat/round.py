@@ -34,8 +34,18 @@ class Best(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What one round came to: its best clone, None if none was looked at, and sweeps times groups."""
+    """What one round came to.
 
-    best: Best | None
+    Attributes
+    ----------
+    improvements : tuple of Best
+        Each with fewer violated clauses than all looks up to the same sweep; empty if there was no
+        look.
+    group_sweeps : int
+        Sweeps times groups.
+    complete : bool
+    """
+
+    improvements: tuple[Best, ...]
     group_sweeps: int
     complete: bool

@@ -92,7 +92,7 @@ class QuasiGreedyRunner:
         if partial is None:
             return False, 0, outcome.seconds
         if work.finished(partial):
-            _, number, sweep, _ = partial["best"][0].tolist()
+            _, number, sweep, _ = partial["improvements"][-1].tolist()
             return True, number * work.restart + sweep, outcome.seconds
         return False, int(partial["group_sweeps"][0]) // work.groups, outcome.seconds
 
@@ -108,8 +108,8 @@ def _alone(work: QuasiGreedyWork, device: Device, timeout: float) -> tuple[bool,
             found = work.cuda.run(work, number, device.ordinal, late)
         else:
             found = run_on_cpu(work, number, never)
-        if found.best is not None and found.best.violated == 0:
-            sweeps = number * work.restart + found.best.sweep
+        if found.improvements and found.improvements[-1].violated == 0:
+            sweeps = number * work.restart + found.improvements[-1].sweep
             return True, sweeps, time.perf_counter() - began
         sweeps += found.group_sweeps // work.groups
         if not found.complete or time.perf_counter() - began > timeout:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from hardscape.engine import Device, Progress, ProgressEvent
 from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat.elimination import Elimination, eliminate
+from hardscape.xorsat.improvements import Improvement
 from hardscape.xorsat.quasi_greedy import QuasiGreedyResult, quasi_greedy
 from hardscape.xorsat.system import XorSystem
 
@@ -46,7 +47,7 @@ class XorsatResult:
         Of the search: clones side by side, sweeps of each until the assignment was found, updates
         made in all; 0 for elimination.
     improvements : tuple of (int, int)
-        Violated clauses and sweeps of each best that was better than those before.
+        Violated clauses and sweeps of each best that was better than all of earlier sweeps.
     seed : int or None
         Of the search.
     seconds : float
@@ -140,6 +141,7 @@ def solve(
     checkpoint: str | Path | None = None,
     executor: Any = None,
     progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+    on_improvement: Callable[[Improvement], object] | None = None,
 ) -> XorsatResult:
     """Find an assignment that violates no clause, or as few as can be found.
 
@@ -152,7 +154,8 @@ def solve(
         algebra: hardness is the point there (p-spin dynamics, comparisons of hardware, MAX-XORSAT).
         "auto" eliminates, and searches where the system turns out inconsistent or `target` is
         above 0.
-    w, clones, device, threads, restart, anytime, max_sweeps, checkpoint, executor, progress
+    w, clones, device, threads, restart, anytime, max_sweeps : optional
+    checkpoint, executor, progress, on_improvement : optional
         Of the search; see :func:`hardscape.xorsat.quasi_greedy`.
     time_limit : float, optional
         Seconds that the search may take. "auto" takes 10 where neither this nor `max_sweeps` is
@@ -214,6 +217,7 @@ def solve(
         "checkpoint": checkpoint,
         "executor": executor,
         "progress": progress,
+        "on_improvement": on_improvement,
     }
     return _searched(system, found, least, search, began)
 

@@ -40,6 +40,12 @@ class Unrolled:
     plan: Plan
     count: bool = False
 
+    @property
+    def w1(self) -> int:
+        """The threshold that the kernel takes as an argument, in each of four bytes."""
+        thresholds = self.plan.thresholds
+        return thresholds[0] * 0x01010101 if self.plan.majority and thresholds else 0
+
     @cached_property
     def _constant(self) -> int:
         """Violated clauses without variables; they have no word."""
@@ -186,7 +192,8 @@ class Unrolled:
         """Draw the coins of up to 256 updates: lane l holds those of updates 8 l to 8 l + 7.
 
         Byte j of low and high tells whether coin 8 l + j lies below a threshold. The fast path goes
-        by words that all lanes know, with a bit for each of 32 updates; elsewhere `any` tells which
+        by words that all lanes know, with a bit for each of 32 updates, and its only threshold is an
+        argument of the kernel, so that no w1 needs a kernel of its own; elsewhere `any` tells which
         lanes to ask.
         """
         thresholds = self.plan.thresholds
@@ -194,9 +201,10 @@ class Unrolled:
             return
         yield f"const uint64_t random{wave} = coins.at(at + {32 * wave});"
         for level, threshold in enumerate(thresholds):
+            four = "w1" if self.plan.majority else f"{threshold * 0x01010101}u"
             for half, shift in (("low", 0), ("high", 32)):
                 bits = f"static_cast<uint32_t>(random{wave} >> {shift})"
-                yield f"const uint32_t {half}{wave}_{level} = below({bits}, {threshold});"
+                yield f"const uint32_t {half}{wave}_{level} = __vcmpltu4({bits}, {four});"
         if not self.plan.majority:
             top = len(thresholds) - 1
             some = f"(low{wave}_{top} | high{wave}_{top}) != 0"
