@@ -14,26 +14,29 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
 from pathlib import Path
 
 import cyclopts
 import numpy as np
 
 from hardscape import native
-from hardscape.engine import cuda_device, cuda_status
+from hardscape.engine import cuda_device, cuda_status, jit
 from hardscape.xorsat import (
-    QuasiGreedyRunner,
+    TimeToSolution,
     XorSystem,
     eliminate,
-    measure,
+    median_tts,
     quadratize,
     random_regular,
+    time_to_solution,
 )
 from hardscape.xorsat.clones import QuasiGreedyWork
 from hardscape.xorsat.cuda import CudaClones, CudaRound
-from hardscape.xorsat.plan import RUN_W1, Plan
+from hardscape.xorsat.plan import Plan
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
@@ -111,9 +114,7 @@ def elimination(*, n: int = 4096, repeats: int = 7) -> None:
 def peers(*, n: int = 32, reads: int = 2000) -> None:
     """TTS99 of this library, openjij (3-spin annealing) and dwave-samplers (2-body annealing)."""
     system = random_regular(n, seed=1)
-    tts = measure(
-        system, QuasiGreedyRunner(system, device="cpu", threads=1), 200, 10.0, w1=RUN_W1, seed=1
-    )
+    tts = time_to_solution(system, 200, 10.0, device="cpu", threads=1, seed=1)
     rows = [("hardscape, one thread", tts.tts(99))]
     for name, sample in (("openjij HUBO", _openjij), ("dwave-samplers, 2-body", _dwave)):
         try:
@@ -189,6 +190,66 @@ def gpu(*files: Path, runs: int = 300) -> None:
         if system.num_variables <= 160:
             milliseconds, sweeps = _kernel_times(system, runs)
             print(f"| {name} | {system.num_variables} | {runs} | {milliseconds} | {sweeps:.1f} |")
+
+
+@app.command
+def compile_kernels(*files: Path, arch: str = "sm_90") -> None:
+    """Compile the kernels of systems in files side by side into the cache; needs no GPU."""
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        began = time.perf_counter()
+        sizes = list(pool.map(_compiled, files, [arch] * len(files)))
+    print(f"compiled {len(sizes)} kernels in {time.perf_counter() - began:.1f} s")
+
+
+def _compiled(file: Path, arch: str) -> int:
+    plan = Plan.build(XorSystem.from_file(file))
+    return len(jit.compile(CudaClones.build(plan, exact=True).kernel, arch))
+
+
+@app.command
+def w1(
+    *files: Path,
+    values: tuple[int, ...] = (11, 14, 17, 20, 23, 26),
+    runs: int = 100,
+    timeout: float = 2.0,
+) -> None:
+    """Time to solution on the first GPU at several w1, in 256ths."""
+    print("\n| system | N | w1 | updates to solution | 68% interval | mean TTS, ms | solved |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for file in files:
+        system = XorSystem.from_file(file)
+        for value in values:
+            found = time_to_solution(system, runs, timeout, w=value / 256, device="cuda:0", seed=1)
+            each = system.num_variables * found.clones
+            low, high = (
+                each * x for x in (found.posterior_sweeps.low, found.posterior_sweeps.high)
+            )
+            print(
+                f"| {file.name} | {system.num_variables} | {value}/256 | {found.tau_updates:.3g} | "
+                f"{low:.3g} to {high:.3g} | {1e3 * found.tau:.3g} | {found.num_solved}/{found.runs} |",
+                flush=True,
+            )
+
+
+@app.command
+def challenge(*files: Path, runs: int = 5, timeout: float = 2.0) -> None:
+    """Median TTS99 of systems in files on the first GPU, by runs with a timeout."""
+    print("\n| system | N | w1 | solved | tau, s | 68% interval | spin updates/s |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    results: list[TimeToSolution] = []
+    for file in files:
+        found = time_to_solution(
+            XorSystem.from_file(file), runs, timeout, device="cuda:0", seed=len(results)
+        )
+        results.append(found)
+        print(
+            f"| {file.name} | {found.num_variables} | {found.w1:.4f} | {found.num_solved}/{runs} | "
+            f"{found.tau:.3g} | {found.posterior.low:.3g} to {found.posterior.high:.3g} | "
+            f"{found.spin_updates_per_second:.3g} |",
+            flush=True,
+        )
+    value, low, high = median_tts(results)
+    print(f"\nmedian TTS99: {value:.3g} s ({low:.3g} to {high:.3g}); to reach 40 s (aim 20)")
 
 
 def _timed(search: CudaRound, first: int, sweeps: int, look: int, *, last: bool) -> float:

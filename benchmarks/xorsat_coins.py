@@ -21,7 +21,7 @@ from hardscape.engine.jit import Kernel
 from hardscape.xorsat import XorSystem, random_regular
 from hardscape.xorsat.clones import QuasiGreedyWork
 from hardscape.xorsat.cuda import CudaClones, CudaRound
-from hardscape.xorsat.plan import Plan
+from hardscape.xorsat.plan import RUN_W1, Plan
 from hardscape.xorsat.unrolled import Unrolled
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
@@ -43,15 +43,14 @@ class OwnCoins(Unrolled):
         return iter(())
 
     def _group(self, number: int, updates: range) -> Iterator[str]:
-        (threshold,) = self.plan.thresholds
         at = f"static_cast<uint64_t>(sweep) * kCoinWords + {number}"
         yield f"{{ const uint64_t random = own.at({at});"
         for half, shift in (("low", 0), ("high", 32)):
             bits = f"static_cast<uint32_t>(random >> {shift})"
-            yield f"const uint32_t {half} = below({bits}, {threshold});"
+            yield f"const uint32_t {half} = __vcmpltu4({bits}, w1);"
         for j, update in enumerate(updates):
             coin = f"coin_word({'low' if j < 4 else 'high'}, {j % 4})"
-            yield self._counted(update, {threshold: coin})
+            yield self._counted(update, {self.plan.thresholds[0]: coin})
         yield "}"
 
 
@@ -130,7 +129,7 @@ def file(path: Path, *, runs: int = 1000) -> None:
 
 def compare(name: str, system: XorSystem, runs: int) -> None:
     """Print one row for each variant."""
-    plan = Plan.build(system)
+    plan = Plan.build(system, RUN_W1)
     for sharing, clones in variants(plan).items():
         # Several hundred sweeps: many more than the first, in which all clones settle.
         groups = min(_GROUPS.get(system.num_variables, 1 << 20), clones.groups_at_once(0))

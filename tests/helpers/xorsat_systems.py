@@ -7,6 +7,7 @@ from hardscape.xorsat import XorSystem, random_regular, random_system
 PLANNED = {
     "3-regular": (random_regular(30, seed=1), None),
     "3-regular, w1": (random_regular(30, seed=2), 0.3),
+    "3-regular, w1 = 1": (random_regular(24, seed=8), 1.0),
     "3-regular, all w_k": (random_regular(24, seed=3), [0.1, 0.4, 0.7, 0.9]),
     "4-regular of 5-clauses": (random_regular(25, 5, 4, seed=4, full_rank=False), None),
     "random, many degrees": (random_system(20, 2.5, seed=5), None),

@@ -15,10 +15,14 @@ from hardscape import native
 from hardscape.errors import InputError
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["MAX_DEGREE", "RUN_W1", "Plan", "default_table", "flip_table"]
+__all__ = ["MAX_DEGREE", "RUN_W1", "Plan", "default_w1", "flip_table", "metropolis_table"]
 
-#: Best flip probability of a variable in one violated clause of three (arXiv:2102.09510, Fig. 1).
+#: Best flip probability of a variable in one violated clause of three for 256 variables
+#: (arXiv:2102.09510, Fig. 1).
 RUN_W1 = 0.055
+#: Smaller 3-regular systems of 3-clauses are solved with fewer updates by more flips: up to how many
+#: variables, and w1.
+_SMALL_W1 = ((144, 20 / 256),)
 #: Most clauses of one variable.
 MAX_DEGREE = 255
 #: Coins are bytes: a probability is a number of 256ths.
@@ -27,7 +31,7 @@ _CERTAIN = 256
 _LOOK_AT = 64
 
 
-def default_table(degree: int, w1: float = RUN_W1) -> NDArray[np.uint16]:
+def metropolis_table(degree: int, w1: float) -> NDArray[np.uint16]:
     r"""Flip probabilities of a variable of `degree` clauses, in 256ths.
 
     Those of the Metropolis rule at the temperature :math:`T = -2 / \ln w_1`, where a flip that raises
@@ -42,14 +46,25 @@ def default_table(degree: int, w1: float = RUN_W1) -> NDArray[np.uint16]:
     return table
 
 
-def flip_table(w: ArrayLike | None, degree: int) -> NDArray[np.uint16]:
+def default_w1(system: XorSystem) -> float:
+    """The w1 that is used where none is given."""
+    lengths = np.diff(system.offsets)
+    degrees = np.bincount(system.variables, minlength=system.num_variables)
+    if (lengths == 3).all() and (degrees == 3).all():
+        for most, w1 in _SMALL_W1:
+            if system.num_variables <= most:
+                return w1
+    return RUN_W1
+
+
+def flip_table(w: ArrayLike, degree: int) -> NDArray[np.uint16]:
     """Turn what a user gives as `w` into 256ths for variables of `degree` clauses.
 
     Parameters
     ----------
-    w : None, float, or sequence of float
-        None: the default. A number: w1, the probability at one violated clause of three, and the
-        others as in :func:`default_table`. A sequence: w_k for k = 0, 1, ..., its last entry again
+    w : float, or sequence of float
+        A number: w1, the probability at one violated clause of three, and the
+        others as in :func:`metropolis_table`. A sequence: w_k for k = 0, 1, ..., its last entry again
         for all larger k.
 
     Raises
@@ -57,8 +72,6 @@ def flip_table(w: ArrayLike | None, degree: int) -> NDArray[np.uint16]:
     InputError
         If a probability is not within 0 to 1, or the sequence is empty.
     """
-    if w is None:
-        return default_table(degree)
     values = np.asarray(w, dtype=np.float64)
     if values.ndim > 1 or not values.size:
         raise InputError(
@@ -68,7 +81,7 @@ def flip_table(w: ArrayLike | None, degree: int) -> NDArray[np.uint16]:
         if not 0 <= value <= 1:
             raise InputError(f"w holds {value}; probabilities from 0 to 1 are accepted")
     if not values.ndim:
-        return default_table(degree, float(values))
+        return metropolis_table(degree, float(values))
     chosen = values[np.minimum(np.arange(degree + 1), len(values) - 1)]
     return np.rint(chosen * _CERTAIN).astype(np.uint16)
 
@@ -115,7 +128,8 @@ class Plan:
             raise InputError(
                 f"variable {variable} is in {degrees[-1]} clauses; {MAX_DEGREE} at most are accepted"
             )
-        tables = {degree: flip_table(w, degree) for degree in degrees or [3]}
+        chosen = default_w1(system) if w is None else w
+        tables = {degree: flip_table(chosen, degree) for degree in degrees or [3]}
         order, entered = _order(system, clauses)
         touched = _arranged(clauses, order, entered)
         sizes = [len(found) for found in touched]
@@ -178,8 +192,11 @@ class Plan:
 
     @cached_property
     def majority(self) -> bool:
-        """Whether each update has three clauses, w_0 = 0, w_2 = w_3 = 1: what the fast paths do."""
-        return list(self.tables) == [3] and self.tables[3][[0, 2, 3]].tolist() == [0, 256, 256]
+        """Whether each update has three clauses, w_0 = 0, w_1 < w_2 = w_3 = 1: what fast paths do."""
+        if list(self.tables) != [3]:
+            return False
+        w0, w1, w2, w3 = self.tables[3].tolist()
+        return bool(w0 == 0 and w1 < _CERTAIN and w2 == w3 == _CERTAIN)
 
     @cached_property
     def digest(self) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Device
 from hardscape.errors import InputError
-from hardscape.xorsat.plan import RUN_W1
+from hardscape.xorsat.plan import default_w1
 from hardscape.xorsat.posterior import TauPosterior, plain
 from hardscape.xorsat.runner import QuasiGreedyRunner
 from hardscape.xorsat.system import XorSystem
@@ -333,7 +333,7 @@ def time_to_solution(
             "w, clones, restart, device and threads are the runner's own; leave them out"
         )
     chosen = secrets.randbits(63) if seed is None else seed
-    return measure(system, runner, runs, timeout, w1=_w1(w), seed=chosen)
+    return measure(system, runner, runs, timeout, w1=_w1(system, w), seed=chosen)
 
 
 def median_tts(
@@ -392,8 +392,8 @@ def _distance(times: NDArray[np.float64], solved: NDArray[np.bool_]) -> float:
     return float(max(np.abs(law - after).max(), np.abs(law - before).max()))
 
 
-def _w1(w: float | Sequence[float] | None) -> float:
+def _w1(system: XorSystem, w: float | Sequence[float] | None) -> float:
     if w is None:
-        return RUN_W1
+        return default_w1(system)
     table = np.atleast_1d(np.asarray(w, dtype=np.float64))
     return float(table[min(len(table) - 1, 1)])
