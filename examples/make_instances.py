@@ -1,6 +1,7 @@
 """Write the instances of this folder again, byte for byte: ``python examples/make_instances.py``.
 
-Only hardscape and NumPy are needed. All coefficients are integers or halves of integers.
+Only hardscape and NumPy are needed. All coefficients are integers or halves of integers. The one file
+that this script does not write, cover.wcnf, was written by hand.
 """
 
 from itertools import combinations
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hardscape import xorsat
 from hardscape.ising import Ising, formats
 
 HERE = Path(__file__).resolve().parent
@@ -50,11 +52,24 @@ def number_partitioning(count: int, largest: int, seed: int) -> Ising:
     )
 
 
+def dodecahedron() -> str:
+    """Adjacency of the dodecahedron in MatrixMarket form; its permanent is 1392.
+
+    It is the generalized Petersen graph GP(10, 2): an outer ring, an inner one in steps of two, and spokes.
+    """
+    edges = [((i, (i + 1) % 10), (i, i + 10), (i + 10, (i + 2) % 10 + 10)) for i in range(10)]
+    pairs = sorted((max(edge) + 1, min(edge) + 1) for three in edges for edge in three)
+    lines = ["%%MatrixMarket matrix coordinate pattern symmetric", f"20 20 {len(pairs)}"]
+    return "\n".join(lines + [f"{i} {j}" for i, j in pairs]) + "\n"
+
+
 def main(folder: Path = HERE) -> None:
     """Write the files into `folder`."""
     formats.write(sherrington_kirkpatrick(24, seed=24), folder / "sk24.txt", format="coo")
     formats.write(toroidal_cut(5, 6, seed=30), folder / "torus30.rudy")
     formats.write(number_partitioning(20, 999_999, seed=20), folder / "partition20.json")
+    (folder / "dodecahedron.mtx").write_text(dodecahedron(), encoding="ascii")
+    xorsat.random_regular(64, seed=64).to_file(folder / "regular64.cnf")
 
 
 if __name__ == "__main__":
