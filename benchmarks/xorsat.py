@@ -172,8 +172,15 @@ def _dwave(system: XorSystem, reads: int, sweeps: int) -> float:
 
 
 @app.command
-def gpu(*files: Path, runs: int = 300) -> None:
-    """Rates and times of the kernel on the first GPU, for random systems or those in files."""
+def gpu(*files: Path, runs: int = 300, w1: int | None = None) -> None:
+    """Rates and times of the kernel on the first GPU, for random systems or those in files.
+
+    Parameters
+    ----------
+    w1
+        In 256ths; otherwise the default.
+    """
+    share = None if w1 is None else w1 / 256
     systems = [(path.name, XorSystem.from_file(path)) for path in files] or [
         (f"random {n}", random_regular(n, seed=n)) for n in (128, 256)
     ]
@@ -181,14 +188,14 @@ def gpu(*files: Path, runs: int = 300) -> None:
         "\n| system | N | clones | spin updates/s, median (least to most) |\n| --- | --- | --- | --- |"
     )
     for name, system in systems:
-        clones, values = _kernel_rate(system)
+        clones, values = _kernel_rate(Plan.build(system, share))
         print(f"| {name} | {system.num_variables} | {clones} | {values} |", flush=True)
     print(
         "\n| system | N | runs | kernel time to solution, mean, ms | sweeps |\n| --- | --- | --- | --- | --- |"
     )
     for name, system in systems:
         if system.num_variables <= 160:
-            milliseconds, sweeps = _kernel_times(system, runs)
+            milliseconds, sweeps = _kernel_times(Plan.build(system, share), runs)
             print(f"| {name} | {system.num_variables} | {runs} | {milliseconds} | {sweeps:.1f} |")
 
 
@@ -206,8 +213,8 @@ def _compiled(file: Path, arch: str) -> int:
     return len(jit.compile(CudaClones.build(plan, exact=True).kernel, arch))
 
 
-@app.command
-def w1(
+@app.command(name="w1")
+def scan(
     *files: Path,
     values: tuple[int, ...] = (11, 14, 17, 20, 23, 26),
     runs: int = 100,
@@ -266,8 +273,7 @@ def _timed(search: CudaRound, first: int, sweeps: int, look: int, *, last: bool)
     return 1e-3 * float(cupy.cuda.get_elapsed_time(start, stop))
 
 
-def _kernel_rate(system: XorSystem, sweeps: int = 4096) -> tuple[int, str]:
-    plan = Plan.build(system)
+def _kernel_rate(plan: Plan, sweeps: int = 4096) -> tuple[int, str]:
     clones = CudaClones.build(plan, exact=True)
     groups = clones.groups_at_once(0)
     # As many sweeps without a look as there are: a solution does not end the run.
@@ -282,8 +288,7 @@ def _kernel_rate(system: XorSystem, sweeps: int = 4096) -> tuple[int, str]:
         return groups * 1024, _repeated(updates, 5)
 
 
-def _kernel_times(system: XorSystem, runs: int) -> tuple[str, float]:
-    plan = Plan.build(system)
+def _kernel_times(plan: Plan, runs: int) -> tuple[str, float]:
     clones = CudaClones.build(plan, exact=True)
     groups, seconds, sweeps = clones.groups_at_once(0), [], []
     with cuda_device(0) as device:
