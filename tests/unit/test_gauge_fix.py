@@ -259,6 +259,17 @@ def test_a_published_coulomb_configuration_stops_at_once() -> None:
     assert further.functional == pytest.approx(0.862916102, abs=1e-8)
 
 
+@pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
+def test_links_that_were_single_precision(fields: dict[int, GaugeField], gauge: Any) -> None:
+    rounded = fields[3].astype(np.complex64)
+    found = fix(rounded, gauge, theta=1e-22, device="cpu", seed=1)
+    whole = rounded.astype(np.complex128).reproject().transform(found.g)
+    assert gauge_oracles.theta(whole.links, gauge) <= 1.01e-22
+    fixed = found.fixed()
+    assert fixed.dtype == np.complex64
+    assert gauge_oracles.theta(fixed.links.astype(np.complex128), gauge) < 1e-11
+
+
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data in {DATA}")
 def test_a_published_configuration() -> None:
     field = read(DATA / "nersc.l8t4b3360")

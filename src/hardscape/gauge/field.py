@@ -197,8 +197,8 @@ class GaugeField:
         """Largest entry of abs(U U^dagger - 1) and abs(det U - 1) over all links: 0 up to rounding."""
         return self._worst_link()[0]
 
-    def require_unitary(self, tolerance: float = UNITARITY_TOLERANCE) -> None:
-        """Check that every link is in the group.
+    def require_unitary(self, tolerance: float = UNITARITY_TOLERANCE) -> float:
+        """Check that every link is in the group; returns :meth:`unitarity`.
 
         Raises
         ------
@@ -213,6 +213,7 @@ class GaugeField:
                 f"SU({self.nc}); at most {tolerance:g} is accepted; GaugeField.reproject() "
                 "(hardscape gauge convert --reproject) brings it back"
             )
+        return deviation
 
     def _worst_link(self) -> tuple[float, int]:
         """Distance of the link that is farthest from the group, and its number."""
