@@ -29,6 +29,8 @@ _FIRST_TURN, _TURN_PER_VARIABLE = 200_000, 50
 #: The random walk goes on alone where its best violates at most this share of the clauses, or this many, or
 #: less than this share of what it did a turn before: then it is likely to satisfy them all.
 _CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
+#: Search weights stay far from the ends of 64-bit integers up to this.
+_MOST_INCREASE = 1000
 #: Without a limit, a walker ends after so many flips without improvement: so many a variable up to the
 #: most, and this many times the flips that it took to the last improvement.
 _PATIENCE, _PATIENCE_PER_VARIABLE, _PATIENCE_FACTOR = 2_000_000, 4000, 4
@@ -42,24 +44,45 @@ class WeightingOptions:
     ----------
     samples : int
         Variables of positive score of which the best is flipped.
-    hard_increase : int
+    clauses : int
+        Violated soft clauses, at a local optimum without violated hard ones, of whose variables the
+        best is flipped.
+    hard_increase : float
         What a violated hard clause gains at a local optimum, in mean soft weights.
+    soft_increase : float
+        What a violated soft clause gains there where no hard one is violated, in multiples of its
+        first search weight.
     soft_limit : int
         Search weight at which a soft clause gains no more, in multiples of its first one.
     patience : int
         Flips without improvement before a restart, in multiples of the number of variables, times Luby's
         sequence 1, 1, 2, 1, 1, 2, 4, ...
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
     """
 
     samples: int = 50
-    hard_increase: int = 3
+    clauses: int = 5
+    hard_increase: float = 0.1
+    soft_increase: float = 0.03
     soft_limit: int = 500
-    patience: int = 100
+    patience: int = 5
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
+        for name in ("samples", "clauses", "soft_limit", "patience"):
+            value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
                 raise InputError(f"{name}={value!r}; integers from 1 to 2**31 - 1 are accepted")
+        for name in ("hard_increase", "soft_increase"):
+            value = getattr(self, name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not 1e-4 <= value <= _MOST_INCREASE:
+                raise InputError(
+                    f"{name}={value!r}; numbers from 0.0001 to {_MOST_INCREASE} are accepted"
+                )
 
 
 class _Search(Protocol):
@@ -112,7 +135,9 @@ class _Weighing:
             work.seed,
             stream,
             options.samples,
+            options.clauses,
             options.hard_increase,
+            options.soft_increase,
             options.soft_limit,
             options.patience,
             initial,

@@ -3,7 +3,8 @@
 // and a variable's score is the search weight that its flip would satisfy less that it would
 // violate. The best of a few variables of positive score is flipped; where there is none, violated
 // clauses gain weight, the hard ones first, the soft ones in proportion to their cost and up to a
-// limit.
+// limit. Weights grow in small steps and restarts come early: on covering problems that decides
+// whether the optimum is met.
 #pragma once
 
 #include <cmath>
@@ -21,10 +22,12 @@ namespace hardscape::maxsat {
 constexpr std::uint64_t kWeightingPurpose = 0x6d787775;
 
 struct WeightingOptions {
-  std::uint32_t samples = 50;      // variables of positive score of which the best is flipped
-  std::int64_t hard_increase = 3;  // of a violated hard clause, in mean soft weights
-  std::int64_t soft_limit = 500;   // of a soft clause's search weight, in its first one
-  std::uint64_t patience = 100;    // flips without improvement before a restart, in variables
+  std::uint32_t samples = 50;     // variables of positive score of which the best is flipped
+  std::uint32_t clauses = 5;      // violated soft clauses of which the best flip is taken
+  double hard_increase = 0.1;     // of a violated hard clause, in mean soft weights
+  double soft_increase = 0.03;    // of a violated soft clause, in its first search weight
+  std::int64_t soft_limit = 500;  // of a soft clause's search weight, in its first one
+  std::uint64_t patience = 5;     // flips without improvement before a restart, in variables
 };
 
 struct Cost {
@@ -81,6 +84,7 @@ class Weighting {
         random_(seed, stream, kWeightingPurpose),
         decimation_(instance_, weight_, hard_),
         unit_(instance_.num_clauses),
+        increase_(instance_.num_clauses),
         search_weight_(instance_.num_clauses),
         trues_(instance_.num_clauses),
         sum_(instance_.num_clauses),
@@ -110,7 +114,8 @@ class Weighting {
         if (violated_hard_.size() + violated_soft_.size() == 0) return done;
         if (now_ - improved_at_ > patience_) restart(stop);
         ++now_;
-        const std::uint32_t x = good_.size() ? best_good() : escape();
+        std::uint32_t x = best_good();
+        if (x == kNone) x = escape();
         flip(x);
         best_.flipped(x);
         if (cost_ < best_cost_) {
@@ -129,9 +134,10 @@ class Weighting {
 
  private:
   static constexpr std::uint64_t kPoll = 512;
-  static constexpr std::int64_t kUnit = 1024;  // the mean soft clause's first search weight
+  static constexpr std::int64_t kUnit = 1 << 16;  // the mean soft clause's first search weight
+  static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  // First search weights: proportional to the costs, the mean kUnit.
+  // First search weights, proportional to the costs, the mean kUnit; and what they grow by.
   void set_units() {
     double total = 0, soft = 0;
     for (std::size_t c = 0; c < weight_.size(); ++c)
@@ -139,6 +145,9 @@ class Weighting {
     for (std::size_t c = 0; c < weight_.size(); ++c) {
       const double share = hard_[c] ? 1 : static_cast<double>(weight_[c]) * soft / total;
       unit_[c] = std::max<std::int64_t>(1, std::llround(share * kUnit));
+      const double by = hard_[c] ? options_.hard_increase * kUnit
+                                 : options_.soft_increase * static_cast<double>(unit_[c]);
+      increase_[c] = std::max<std::int64_t>(1, std::llround(by));
     }
   }
 
@@ -155,6 +164,7 @@ class Weighting {
   void begin() {
     search_weight_ = unit_;
     cost_ = Cost{};
+    last_ = kNone;
     violated_hard_.clear();
     violated_soft_.clear();
     good_.clear();
@@ -231,6 +241,7 @@ class Weighting {
   void flip(std::uint32_t x) {
     value_[x] ^= 1;
     flipped_at_[x] = now_;
+    last_ = x;
     const std::uint32_t l = 2 * x + !value_[x];  // true from now on
     const std::int64_t score = score_[x];
     for (std::uint32_t i = instance_.first[l]; i < instance_.first[l + 1]; ++i) {
@@ -268,36 +279,46 @@ class Weighting {
                                      : flipped_at_[v] < flipped_at_[than];
   }
 
-  // Best from multiple selections (Cai, IJCAI 2015).
+  // Best from multiple selections (Cai, IJCAI 2015) of the variables of positive score, but for the
+  // one flipped last: what an escape has just given up would come back at once.
   std::uint32_t best_good() {
-    std::uint32_t found = good_[0];
+    std::uint32_t found = kNone;
+    const auto look = [&](std::uint32_t v) {
+      if (v != last_ && (found == kNone || better(v, found))) found = v;
+    };
     if (good_.size() <= options_.samples) {
-      for (std::uint32_t v : good_)
-        if (better(v, found)) found = v;
-      return found;
-    }
-    found = good_[pick(random_.next() >> 32, good_.size())];
-    for (std::uint32_t i = 1; i < options_.samples; ++i) {
-      const std::uint32_t v = good_[pick(random_.next() >> 32, good_.size())];
-      if (better(v, found)) found = v;
+      for (std::uint32_t v : good_) look(v);
+    } else {
+      for (std::uint32_t i = 0; i < options_.samples; ++i)
+        look(good_[pick(random_.next() >> 32, good_.size())]);
     }
     return found;
   }
 
-  // No flip gains weight: violated clauses become heavier, and one of them is satisfied.
+  // No flip gains weight: violated clauses become heavier, and one of them is satisfied. Soft
+  // clauses wait for the hard ones, unless what they cost is already too much (SPB-MaxSAT: Zheng,
+  // Chen, Li, He, 2024, treat "better than the best" as one more constraint).
   std::uint32_t escape() {
-    if (violated_hard_.size()) {
-      for (std::uint32_t c : violated_hard_) heavier(c, options_.hard_increase * kUnit);
-    } else {
+    const bool hard = violated_hard_.size() != 0;
+    const bool dear = best_cost_.hard == 0 && !(cost_.soft < best_cost_.soft);
+    for (std::uint32_t c : violated_hard_) heavier(c, increase_[c]);
+    if (!hard || dear)
       for (std::uint32_t c : violated_soft_)
-        if (search_weight_[c] < options_.soft_limit * unit_[c]) heavier(c, unit_[c]);
+        if (search_weight_[c] < limit(c)) heavier(c, increase_[c]);
+    const Pool& list = hard ? violated_hard_ : violated_soft_;
+    std::uint32_t found = kNone;
+    for (std::uint32_t t = 0; t < (hard ? 1 : options_.clauses); ++t) {
+      const std::uint32_t c = list[pick(random_.next() >> 32, list.size())];
+      for (std::uint32_t i = instance_.start[c]; i < instance_.start[c + 1]; ++i) {
+        const std::uint32_t v = instance_.clause[i] >> 1;
+        if (found == kNone || better(v, found)) found = v;
+      }
     }
-    const Pool& list = violated_hard_.size() ? violated_hard_ : violated_soft_;
-    const std::uint32_t c = list[pick(random_.next() >> 32, list.size())];
-    std::uint32_t found = instance_.clause[instance_.start[c]] >> 1;
-    for (std::uint32_t i = instance_.start[c] + 1; i < instance_.start[c + 1]; ++i)
-      if (better(instance_.clause[i] >> 1, found)) found = instance_.clause[i] >> 1;
     return found;
+  }
+
+  __int128 limit(std::uint32_t c) const {
+    return static_cast<__int128>(options_.soft_limit) * unit_[c];
   }
 
   void heavier(std::uint32_t c, std::int64_t by) {
@@ -311,7 +332,7 @@ class Weighting {
   WeightingOptions options_;
   RandomStream random_;
   Decimation decimation_;
-  std::vector<std::int64_t> unit_, search_weight_;
+  std::vector<std::int64_t> unit_, increase_, search_weight_;
   std::vector<std::uint32_t> trues_, sum_, clause_place_;
   std::vector<std::int64_t> score_;
   std::vector<std::uint64_t> flipped_at_;
@@ -321,6 +342,7 @@ class Weighting {
   BestAssignment best_;
   Cost cost_, best_cost_{UINT64_MAX, 0};
   bool begun_ = false;
+  std::uint32_t last_ = kNone;  // flipped
   std::uint64_t now_ = 0, improved_at_ = 0, patience_ = 0, restarts_ = 0;
 };
 
