@@ -186,6 +186,30 @@ def test_cellular():
     assert a.cost == solve(formula, method="weighting", seed=1, max_flips=50_000).cost
 
 
+def test_cellular_goes_on_up_to_its_limits():
+    formula = random_formula(40, 250, 12, hard=30)
+    options = CellularOptions(columns=1, rows=1, width=3, height=3, passes=1, patience=1)
+    once = solve(formula, method="cellular", seed=5, threads=1, options=options)
+    longer = solve(formula, method="cellular", seed=5, threads=1, options=options, time_limit=0.3)
+    check(formula, longer)
+    assert longer.generations > once.generations
+    assert longer.stopped == "time_limit"
+    assert longer.cost <= once.cost
+    best = solve(formula, method="weighting", seed=1, max_flips=50_000).cost
+    found = solve(formula, method="cellular", seed=5, threads=1, options=options, target=best + 10)
+    assert found.cost <= best + 10
+    assert found.stopped == ""
+
+
+def test_cellular_stops_in_its_first_individuals():
+    formula = random_formula(20_000, 80_000, 13)
+    began = time.monotonic()
+    result = solve(formula, method="cellular", seed=1, threads=1, time_limit=0.2)
+    assert time.monotonic() - began < 3  # all 3000 individuals take about ten seconds
+    assert result.stopped == "time_limit"
+    check(formula, result)
+
+
 def test_options_of_the_other_method_are_refused():
     formula = random_formula(10, 40, 1)
     with pytest.raises(InputError):
@@ -250,7 +274,16 @@ def test_refused_formula_and_device():
 
 @pytest.mark.parametrize(
     "options",
-    [{"samples": 0}, {"hard_increase": 0}, {"soft_limit": 0}, {"patience": 0}, {"samples": 1.5}],
+    [
+        {"samples": 0},
+        {"samples": 1.5},
+        {"clauses": 0},
+        {"hard_increase": 0},
+        {"soft_increase": float("nan")},
+        {"soft_increase": "1"},
+        {"soft_limit": 0},
+        {"patience": 0},
+    ],
 )
 def test_refused_weighting_options(options):
     with pytest.raises(InputError):

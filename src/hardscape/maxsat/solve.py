@@ -40,6 +40,8 @@ _UNASKED_SECONDS = 10.0
 #: Literals above which "auto" does not try to prove anything; where all clauses have the same length of
 #: 3 or more, which looks like a random formula, it is _SMALL.
 _PROVABLE = 2_000_000
+#: Most runs of the genetic algorithm that share a call, where they go on up to a limit.
+_MOST_RUNS = 256
 #: Most variables: a search needs some 100 bytes for each.
 _MOST_VARIABLES = 100_000_000
 #: Literals from which a plain first assignment is offered: the search needs a while for its own.
@@ -70,7 +72,8 @@ def solve(
     formula : Formula
     method : {"auto", "weighting", "cellular", "exact"}
         "weighting" is local search: clause weighting, and where all clauses count alike also a
-        focused random walk. "cellular" is one run of :func:`cellular_search`, the genetic algorithm.
+        focused random walk. "cellular" is :func:`cellular_search`, the genetic algorithm: one run, and
+        with `time_limit` or `target` one after the other.
         "exact" is RC2 of python-sat, started from a short local search.
         "auto" searches, and tries to prove the optimum in what time is left where python-sat is
         installed.
@@ -309,7 +312,15 @@ class _Run:
         )
 
     def _evolve(self) -> None:
-        """One run of the genetic algorithm, on the formula as it was given."""
+        """Runs of the genetic algorithm, on the formula as it was given: one, or up to the limit."""
+        again = self.deadline is not None or self.target is not None
+        seed, runs = self.seed, 1
+        while self._breed(seed, runs) and again:
+            seed = (seed + 1) % 2**64
+            runs = min(2 * runs, _MOST_RUNS)
+
+    def _breed(self, seed: int, runs: int) -> bool:
+        """Do some runs; False where they were cut short, or reached the target."""
         assert isinstance(self.options, CellularOptions)
 
         def take(assignment: NDArray[np.bool_], seconds: float) -> None:
@@ -319,7 +330,8 @@ class _Run:
             found = cellular_search(
                 self.formula,
                 options=self.options,
-                seed=self.seed,
+                runs=runs,
+                seed=seed,
                 target=self.target,
                 device=self.device,
                 threads=len(self.devices) if self.devices[0].kind == "cpu" else None,
@@ -330,13 +342,14 @@ class _Run:
             self.signum = stop.signum
             self.stopped = signal.Signals(stop.signum).name
             if stop.result is None:
-                return
+                return False
             found = stop.result
         self.incumbent.offer(found.assignment.astype(np.uint8))
-        self.generations = int(found.run_generations.sum())
+        self.generations += int(found.run_generations.sum())
         self.ran_on = found.device
         if not (found.complete or self.signum or self.incumbent.reached):
             self.stopped = "time_limit"
+        return found.complete and not self.incumbent.reached
 
     def _prove(self) -> None:
         best = self.incumbent.best

@@ -115,7 +115,7 @@ def breed(
 ) -> Partial:
     """One generation of the sub-populations ``islands[0]`` to ``islands[1] - 1`` on this thread."""
     if step.parents is None:
-        bits, costs, unfinished = search.initial(step.seed, *islands)
+        bits, costs, unfinished = search.initial(step.seed, *islands, stop)
     else:
         bits, costs, unfinished = search.generation(
             step.parents["bits"],

@@ -37,16 +37,15 @@ class CellularSearch {
         walk_clauses_(table_, break_weights.data()) {}
 
   // Random individuals of the sub-populations first to last - 1, with their costs.
-  nb::object initial(std::uint64_t seed, int first, int last) const {
+  nb::object initial(std::uint64_t seed, int first, int last, Vector<std::uint8_t> stop) const {
     Offspring born(*this, first, last);
-    const std::uint8_t stop = 0;
     {
       nb::gil_scoped_release release;
       born.fill([&](int individual, std::uint64_t* child) {
         RandomStream random = cellular_stream(seed, individual, 0, Purpose::kInitial);
         for (std::size_t w = 0; w < words_; ++w) child[w] = random.next();
       });
-      born.climb(0, &stop);  // no passes: the costs alone
+      born.climb(0, stop.data());  // no passes: the costs alone
     }
     return born.arrays();
   }
@@ -158,10 +157,20 @@ class CellularSearch {
     void climb_each(std::int64_t passes, const std::uint8_t* stop) {
       GainClimber climber(search_.table_);
       for (std::size_t i = 0; i < count_; ++i) {
+        if (i && *stop) return repeat_first(i);
         climber.start(row(i));
         unfinished_ += climber.climb(passes, stop);
         climber.store(row(i));
         costs_[i] = climber.cost();
+      }
+    }
+
+    // Where there is no time for the rest: individuals from `i` on become the first one, so that
+    // bits and costs agree.
+    void repeat_first(std::size_t i) {
+      for (; i < count_; ++i) {
+        std::copy_n(row(0), search_.words_, row(i));
+        costs_[i] = costs_[0];
       }
     }
 
@@ -183,6 +192,7 @@ class CellularSearch {
     void climb_sliced(std::int64_t passes, const std::uint8_t* stop) {
       std::vector<Plane> literal = search_.sliced_.planes();
       for (std::size_t i = 0; i < count_; i += kPlaneBits) {
+        if (i && *stop) return repeat_first(i);
         const std::size_t together = std::min<std::size_t>(kPlaneBits, count_ - i);
         to_planes(i, together, literal.data());
         const Plane changed = search_.sliced_.climb(literal.data(), passes, stop);
@@ -279,7 +289,7 @@ void bind_cellular(nb::module_& module) {
            nb::arg("hard"), nb::arg("torus"), nb::arg("chances"), nb::arg("walk_flips"),
            nb::arg("break_weights"))
       .def("initial", &CellularSearch::initial, nb::arg("seed"), nb::arg("first"), nb::arg("last"),
-           "Random individuals of the sub-populations first to last-1.")
+           nb::arg("stop"), "Random individuals of the sub-populations first to last-1.")
       .def("generation", &CellularSearch::generation, nb::arg("bits"), nb::arg("costs"),
            nb::arg("seed"), nb::arg("generation"), nb::arg("passes"), nb::arg("first"),
            nb::arg("last"), nb::arg("stop"),
