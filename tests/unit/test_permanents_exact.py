@@ -18,6 +18,7 @@ from hardscape import engine, native
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents.exact import exact_permanent
 from hardscape.permanents.integers import ResidueWork, WordWork, permanent_bound
+from helpers.permanent_oracle import exact_permanent_by_subsets
 
 
 def by_definition(matrix) -> int:
@@ -93,7 +94,33 @@ def test_every_number_of_words_holds_its_largest_value(words, sign):
     assert work is not None
     assert work.words in (words - 1, words)
     expected = sign * math.factorial(n) * 2 ** (n * size)
-    assert computed(work) == computed(WordWork(matrix, words)) == expected
+    assert computed(work) == computed(WordWork(matrix, 64 * words)) == expected
+
+
+@pytest.mark.parametrize("entries", [1, 40, 2**15, 2**26, 2**45])
+@pytest.mark.parametrize("bits", [3, 31, 62, 63, 64, 93, 125, 190, 310, 512])
+def test_sums_are_right_modulo_any_power_of_two(bits, entries):
+    # Numbers grow from one limb or word to all of them, and are cut where there are too few.
+    matrix = tuple(map(tuple, integers(9, entries, bits)))
+    work = WordWork(matrix, bits)
+    context = engine.Context(engine.Device("cpu"), None, np.zeros(1, np.uint8))
+    first, second = (work.run(engine.Shard(0, *ends), context) for ends in ((0, 3), (3, 8)))
+    words = work.merge(first.partial, second.partial)["words"]
+    total = sum(int(word) << 64 * i for i, word in enumerate(words))
+    assert total == 2**8 * int(exact_permanent_by_subsets(matrix)) % 2**bits
+
+
+def test_no_bits_are_lost_by_the_largest_products():
+    # Column sums whose products are just below 2^31, with terms of either sign at their bounds.
+    for sums in ((2**30 - 1,) * 8, (46340,) * 8, (1289, 1290) * 4, (7,) * 8):
+        columns = [[size - 7, 1, 1, 1, 1, 1, 1, 1] for size in sums]
+        for sign in (-1, 1):
+            matrix = tuple(tuple(sign * x for x in row) for row in zip(*columns, strict=True))
+            flipped = tuple(
+                tuple(-x for x in row) if i % 2 else row for i, row in enumerate(matrix)
+            )
+            for rows in (matrix, flipped):
+                assert computed(WordWork.of(rows)) == exact_permanent_by_subsets(rows)
 
 
 @pytest.mark.parametrize("bound", [10**20, 10**50])

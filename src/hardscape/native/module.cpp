@@ -33,6 +33,7 @@ void bind_cellular(nb::module_& module);
 
 namespace hardscape::permanents {
 void bind_exact(nb::module_& module);
+void bind_limbs(nb::module_& module);
 void bind_frontier(nb::module_& module);
 void bind_extended(nb::module_& module);
 void bind_glynn(nb::module_& module);
@@ -86,6 +87,7 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::maxsat::bind_weighting(module);
   hardscape::maxsat::bind_cellular(module);
   hardscape::permanents::bind_exact(module);
+  hardscape::permanents::bind_limbs(module);
   hardscape::permanents::bind_frontier(module);
   hardscape::permanents::bind_extended(module);
   hardscape::permanents::bind_glynn(module);

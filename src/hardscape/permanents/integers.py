@@ -39,8 +39,8 @@ MIN_SIDE, MAX_SIDE = _INNER + 1, 63
 _MAX_WORDS = 8
 #: Column sums that twice an entry may be added to, in 32 and in 64 bits.
 _SHORT, _LONG = 2**30, 2**62
-#: Rough seconds of a factor of a term, for each word and each prime.
-_WORD_SECONDS, _PRIME_SECONDS = 1.2e-10, 1.2e-9
+#: Rough seconds of a factor of a term, for each word (of long and of short columns) and each prime.
+_WORD_SECONDS, _PRIME_SECONDS = (1.6e-10, 5e-11), 1.2e-9
 #: Blocks of a shard, at least, and shards, at most.
 _SHARD_BLOCKS, _MAX_SHARDS = 2**14, 2**14
 #: Miller and Rabin's test with these bases is exact below 3e24 (J. Sorenson and J. Webster, 2017).
@@ -117,71 +117,102 @@ class IntegerGlynnWork(Work):
 
 @dataclass(frozen=True)
 class WordWork(IntegerGlynnWork):
-    """Glynn's sum modulo ``2**(64 * words)``, two's complement; a partial holds its words."""
+    """Glynn's sum modulo ``2**bits``, two's complement; a partial holds its words of 64 bits.
 
-    words: int
+    Where each column's sum of magnitudes is below 2^30, numbers are limbs of 31 bits in vector lanes,
+    else words of 64 bits.
+    """
+
+    bits: int
 
     name: ClassVar[str] = "permanents.exact.words"
 
     @classmethod
     def of(cls, matrix: Rows) -> WordWork | None:
-        """Work of enough words; None if that is too many, or if a column's sum needs too many bits."""
+        """Work of enough bits; None if that is too many, or if a column's sum needs too many."""
         if max(column_sums(matrix)) >= _LONG:
             return None
         # The sign takes one bit, the factor 2^(n-1) as many as it says.
-        words = -(-(permanent_bound(matrix).bit_length() + len(matrix)) // 64)
-        return cls(matrix, words) if words <= _MAX_WORDS else None
+        bits = permanent_bound(matrix).bit_length() + len(matrix)
+        return cls(matrix, bits) if bits <= 64 * _MAX_WORDS else None
+
+    @property
+    def words(self) -> int:
+        """Words of the sum."""
+        return -(-self.bits // 64)
+
+    @property
+    def limbs(self) -> int:
+        """Limbs of the sum, an even number."""
+        return 2 * -(-self.bits // 62)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether column sums fit 31 bits with their signs."""
+        return max(column_sums(self.matrix)) < _SHORT
 
     @property
     def core_seconds(self) -> float:
         """Guess of the time on one core."""
-        return self.factors * _WORD_SECONDS * self.words
+        return self.factors * _WORD_SECONDS[self.is_short] * self.words
+
+    def products(self, limit: int) -> list[int]:
+        """The last columns of products of column sums below `limit`."""
+        sums = column_sums(self.matrix)
+        ends, product = [], 1
+        for j, size in enumerate(sums):
+            product *= max(size, 1)
+            if j + 1 == len(sums) or product * sums[j + 1] >= limit:
+                ends.append(j)
+                product = 1
+        return ends
 
     @cached_property
-    def links(self) -> NDArray[np.uint8]:
-        """What follows each column: 0 the same product, 1 the next in 31 bits, 2 the next word."""
+    def ends(self) -> NDArray[np.uint8]:
+        """What follows each column: 0 the same product, else the kernel's code of what to do with it.
+
+        That is 1 for words; for limbs, 1 if the product of all columns so far fits the limbs that hold
+        it, 2 if it takes one more, and 3 if there is none.
+        """
         sums = column_sums(self.matrix)
-        short = max(sums) < _SHORT
-        links = np.empty(len(sums), dtype=np.uint8)
-        word = product = 1
-        for j, size in enumerate(sums):
-            word *= size
-            product *= size
-            following = sums[j + 1] if j + 1 < len(sums) else 2**63
-            if word * following >= 2**63:
-                links[j] = 2
-                word = product = 1
-            elif not short or product * following >= 2**31:
-                links[j] = 1
-                product = 1
-            else:
-                links[j] = 0
-        return links
+        ends = np.zeros(len(sums), dtype=np.uint8)
+        if not self.is_short:
+            ends[self.products(2**63)] = 1
+            return ends
+        used = 1
+        for j in self.products(2**31):
+            needed = -(-math.prod(sums[: j + 1]).bit_length() // 31)
+            ends[j] = 3 if needed > self.limbs else 2 if needed > used else 1
+            used = min(max(used, needed), self.limbs)
+        return ends
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum the terms of a range of blocks."""
-        short = max(column_sums(self.matrix)) < _SHORT
-        kernel = native.core().exact_glynn_short if short else native.core().exact_glynn_long
+        core = native.core()
+        kernel = core.exact_glynn_limbs if self.is_short else core.exact_glynn_words
         words, complete = kernel(
-            np.array(self.matrix, dtype=np.int32 if short else np.int64),
-            self.links,
-            self.words,
+            np.array(self.matrix, dtype=np.int32 if self.is_short else np.int64),
+            self.ends,
+            self.limbs if self.is_short else self.words,
             shard.start,
             shard.stop,
             context.stop,
         )
-        return ShardResult({"words": words}, complete)
+        return ShardResult(self._partial(_from_words(words)), complete)
+
+    def _partial(self, total: int) -> Partial:
+        data = (total % 2**self.bits).to_bytes(8 * self.words, "little")
+        return {"words": np.frombuffer(data, dtype="<u8")}
 
     def merge(self, left: Partial, right: Partial) -> Partial:
-        """Add modulo ``2**(64 * words)``."""
-        total = (_from_words(left["words"]) + _from_words(right["words"])) % 2 ** (64 * self.words)
-        return {"words": np.frombuffer(total.to_bytes(8 * self.words, "little"), dtype="<u8")}
+        """Add modulo ``2**bits``."""
+        return self._partial(_from_words(left["words"]) + _from_words(right["words"]))
 
     def permanent(self, partial: Partial) -> int:
         """Read the sum as two's complement and divide it by ``2**(n-1)``."""
         total = _from_words(partial["words"])
-        if total >> (64 * self.words - 1):
-            total -= 1 << (64 * self.words)
+        if total >> (self.bits - 1):
+            total -= 1 << self.bits
         return total >> (self.side - 1)
 
 
