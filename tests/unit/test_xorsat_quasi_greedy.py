@@ -240,9 +240,12 @@ def test_default_probabilities():
 
 def test_default_w1():
     assert default_w1(random_regular(256, seed=1)) == RUN_W1
-    assert default_w1(random_regular(96, seed=1)) > RUN_W1
+    assert default_w1(random_regular(128, seed=1)) == 20 / 256
+    assert default_w1(random_regular(64, seed=1)) == 30 / 256
     assert default_w1(random_system(96, 1.0, seed=1)) == RUN_W1
     assert default_w1(random_regular(24, 3, 4, seed=1, full_rank=False)) == RUN_W1
+    table = Plan.build(random_regular(64, seed=1)).tables[3]
+    assert table.tolist() == [0, 30, 256, 256]
 
 
 @pytest.mark.parametrize(

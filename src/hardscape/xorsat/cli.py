@@ -119,8 +119,11 @@ def solve_file(
 
 def _tell(found: Improvement) -> None:
     """One line on standard error, also while the bar is drawn there."""
-    clauses = "clause" if found.violated == 1 else "clauses"
-    note(f"{found.violated} {clauses} violated after {found.sweeps} sweeps, {_time(found.seconds)}")
+    note(f"{_clauses(found.violated)} after {found.sweeps} sweeps, {_time(found.seconds)}")
+
+
+def _clauses(violated: int) -> str:
+    return f"{violated} clause{'' if violated == 1 else 's'} violated"
 
 
 def _refuse_search_options(search: SearchOptions, limit: LimitOptions) -> None:
@@ -147,7 +150,7 @@ def _report(system: XorSystem, found: XorsatResult, output: OutputOptions) -> No
         print_parts(fact_table(_solve_facts(system, found)))
     if found.stopped:
         cause = found.stopped.replace("_", " ")
-        note(f"stopped by {cause} with {found.violated} clauses violated, the fewest so far")
+        note(f"stopped by {cause} with {_clauses(found.violated)}, the fewest so far")
 
 
 def _solve_facts(system: XorSystem, found: XorsatResult) -> Iterator[tuple[str, str]]:
@@ -156,7 +159,7 @@ def _solve_facts(system: XorSystem, found: XorsatResult) -> Iterator[tuple[str, 
         yield "satisfied", "yes: no clause is violated"
     else:
         proof = ", proven fewest" if found.optimal else ""
-        yield "satisfied", f"no: {found.violated} clauses are violated{proof}"
+        yield "satisfied", f"no: {_clauses(found.violated)}{proof}"
     if found.contradiction:
         shown = " ".join(map(str, found.contradiction[:_SHOWN_CLAUSES]))
         more = " ..." if len(found.contradiction) > _SHOWN_CLAUSES else ""

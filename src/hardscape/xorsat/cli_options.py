@@ -37,7 +37,7 @@ class SearchOptions:
     Attributes
     ----------
     w1
-        Probability of flipping a variable of one violated clause, by default 0.055 for degree 3.
+        Probability of flipping a variable of one violated clause, by default 0.055, or what suits N.
     clones
         Searches side by side.
     device

@@ -114,11 +114,9 @@ def _tts_table(files: tuple[Path, ...], results: list[TimeToSolution]) -> Render
 
 def _tts_summary(results: list[TimeToSolution]) -> Iterator[RenderableType]:
     rate = results[0].spin_updates_per_second
+    w1 = ", ".join(f"{x:.4g}" for x in sorted({result.w1 for result in results}))
     facts = [
-        (
-            "search",
-            f"{results[0].clones} clones, w1 = {results[0].w1:g}, {rate:.3g} spin updates/s",
-        ),
+        ("search", f"{results[0].clones} clones, w1 = {w1}, {rate:.3g} spin updates/s"),
         ("device", results[0].device),
     ]
     if len(results) > 1:
