@@ -239,14 +239,21 @@ def scan(
 
 
 @app.command
-def challenge(*files: Path, runs: int = 5, timeout: float = 2.0) -> None:
-    """Median TTS99 of systems in files on the first GPU, by runs with a timeout."""
+def challenge(*files: Path, runs: int = 5, timeout: float = 2.0, w1: int | None = None) -> None:
+    """Median TTS99 of systems in files on the first GPU, by runs with a timeout.
+
+    Parameters
+    ----------
+    w1
+        In 256ths; otherwise the default.
+    """
+    share = None if w1 is None else w1 / 256
     print("\n| system | N | w1 | solved | tau, s | 68% interval | spin updates/s |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     results: list[TimeToSolution] = []
     for file in files:
         found = time_to_solution(
-            XorSystem.from_file(file), runs, timeout, device="cuda:0", seed=len(results)
+            XorSystem.from_file(file), runs, timeout, w=share, device="cuda:0", seed=len(results)
         )
         results.append(found)
         print(
