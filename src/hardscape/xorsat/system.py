@@ -325,7 +325,7 @@ class XorSystem:
         return eliminate(self).rank
 
     def quadratize(self) -> QuadraticModel:
-        """The same landscape with pairs of spins only; see :mod:`hardscape.xorsat.quadratic`."""
+        """The same landscape with pairs of spins only; see :class:`hardscape.xorsat.QuadraticModel`."""
         from hardscape.xorsat.quadratic import quadratize
 
         return quadratize(self)

@@ -23,7 +23,7 @@ qh
     :math:`s = 1 - 2x`. The first half are the variables, the second half one ancilla a clause of
     three; a comment ``# hardscape variables=N clauses=M`` says otherwise. The clause of an ancilla
     are its three neighbours, and :math:`s_1 s_2 s_3 = -h_a J_a / 4`. Every field and coupling is
-    checked (see :mod:`hardscape.xorsat.quadratic`).
+    checked (see :class:`hardscape.xorsat.QuadraticModel`).
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Format:
     suffixes : tuple of str
         Names of files that are taken for this format.
     parse : callable
-        From :class:`hardscape.files.Source` to :class:`XorSystem`.
+        From the text or bytes of a file to :class:`~hardscape.xorsat.XorSystem`.
     render : callable
-        From :class:`XorSystem` to bytes.
+        From :class:`~hardscape.xorsat.XorSystem` to bytes.
     """
 
     name: str
