@@ -29,7 +29,7 @@ _QUADRATIC = 1e-2
 _PATIENCE, _EXHAUSTED = 6, 100
 #: Theta at which the conjugate gradient takes over from sweeps; where it gave up, it is tried again at
 #: the next one.
-_HANDOVERS = (1e-1, 1e-3, 1e-5)
+_HANDOVERS = (1e-1, 1e-3, 1e-5, 1e-7, 1e-9)
 #: Its iterations between two measurements, what one costs in sweeps, and by how much the functional
 #: rises where theta does not fall because a saddle is being left.
 _BURST, _COST, _CLIMB = 2, 3.0, 1e-6
