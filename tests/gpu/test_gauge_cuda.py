@@ -117,3 +117,11 @@ def test_anisotropy() -> None:
     gpu = fix(field, device="cuda:0", method="matrix-overrelaxation", **keywords)
     links = gpu.fixed().links * np.array([1, 1, 1, 2.5])[:, None, None]
     assert gauge_oracles.theta(links, "landau") < 1e-19
+
+
+def test_links_that_were_single_precision() -> None:
+    rounded = GaugeField.random((4, 4, 4, 6), 3, 3).astype(np.complex64)
+    found = fix(rounded, theta=1e-20, device="cuda:0", seed=1)
+    whole = rounded.astype(np.complex128).reproject().transform(found.g)
+    assert gauge_oracles.theta(whole.links, "landau") <= 1.01e-20
+    assert found.fixed().dtype == np.complex64

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hardscape.gauge import GaugeField, fix
@@ -15,7 +15,15 @@ from helpers import gauge_oracles
 extents = st.tuples(*[st.sampled_from([2, 3, 4])] * 3, st.sampled_from([2, 3, 4, 5]))
 gauges = st.sampled_from(["landau", "coulomb", "mag"])
 methods = st.sampled_from(
-    ["relaxation", "overrelaxation", "stochastic", "annealing", "matrix-overrelaxation"]
+    [
+        "relaxation",
+        "overrelaxation",
+        "stochastic",
+        "annealing",
+        "matrix-overrelaxation",
+        "fourier-cg",
+        "auto",
+    ]
 )
 
 
@@ -31,6 +39,7 @@ methods = st.sampled_from(
 def test_the_plaquette_does_not_change(
     shape: Any, nc: int, gauge: Any, method: Any, precision: Any, seed: int
 ) -> None:
+    assume(gauge != "mag" or method != "fourier-cg")
     field = GaugeField.random(shape, nc, seed)
     found = fix(
         field,
