@@ -269,6 +269,7 @@ def table(title: str, cases: list[Case]) -> None:
         value, reference = first.setdefault(
             (case.n, case.kind), (complex(*result["value"]), median)
         )
+        bound = f"{result['bound']:.0e}" if result["bound"] else ""
         difference = abs(complex(*result["value"]) / value - 1)
         # Ryser's formula, which some peers use, loses digits.
         ours = case.tool not in ("thewalrus", "exqalibur", "qc-permanent")
@@ -276,7 +277,7 @@ def table(title: str, cases: list[Case]) -> None:
         print(
             head + f"| {median:.4g} ({min(seconds):.4g} to {max(seconds):.4g}) "
             f"| {1e9 * median / (case.n * 2.0 ** (case.n - 1)):.4g} | {median / reference:.2f} "
-            f"| {difference:.1e} | {result['bound']:.0e} | {case.target} |",
+            f"| {difference:.1e} | {bound} | {case.target} |",
             flush=True,
         )
 
