@@ -45,7 +45,7 @@ class ProblemOptions:
     cols
         The same for columns; both add up to the same number.
     precision
-        auto (exact for integers, double for the rest), double or exact.
+        auto (exact for integers, double for the rest), double, extended or exact.
     """
 
     rows: str | None = None

@@ -35,7 +35,7 @@ __all__ = [
 #: Seconds from which a run must be asked for: a day.
 LONG_RUN = 86400.0
 #: Seconds for each n 2^(n-1), real; a GPU's is an H200's.
-_GLYNN = {"v4": 5.5e-11, "v3": 1.1e-10, "v2": 2.2e-10, "generic": 2.2e-10}
+_GLYNN = {"v4": 5.2e-11, "v3": 5.5e-11, "v2": 1.1e-10, "generic": 1.1e-10}
 _GLYNN_H200 = 1.14e-13
 #: How much more complex entries and a proven bound of their rounding cost.
 _COMPLEX, _GUARD = 3.0, 2.7

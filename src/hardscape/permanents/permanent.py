@@ -78,7 +78,8 @@ def permanent(
         Relative error that "auto" precision is content with.
     device : str
         "cpu", "cuda" (all GPUs), "cuda:0", or "auto", which takes GPUs that are usable for large
-        matrices. GPUs sum "glynn" and "sparse" in double precision; all else is done by the CPU.
+        matrices. GPUs sum "glynn", in double and extended precision, and "sparse"; all else is done
+        by the CPU.
     threads : int, optional
         CPU threads, by default all.
     time_limit : float, optional

@@ -182,8 +182,8 @@ class Plan:
         Estimated time on `device`.
     device : str
     seconds_elsewhere : dict
-        Estimated time on "1 core", "1 H200" and "192 H200s" (NVIDIA H200, which only Glynn's sum in
-        double precision uses; the rest counts as on one core).
+        Estimated time on "1 core", "1 H200" and "192 H200s" (NVIDIA H200, which only "glynn" and
+        "sparse" in floating point use; the rest counts as on one core).
     """
 
     shape: tuple[int, int]

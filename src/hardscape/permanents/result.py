@@ -33,7 +33,7 @@ class PermanentResult:
         Magnitude of the terms over that of their sum: by how much a relative error of a term may
         weigh more in the permanent. 1.0 for exact results, infinite for a sum of 0.
     method : str
-        "glynn", "repeated", "frontier" or "subset"; several joined by "+" where blocks differ, and
+        "glynn", "repeated", "sparse", "frontier" or "subset"; several joined by "+" where blocks differ, and
         "structure" where nothing was left to sum.
     precision : str
         "double", "extended" or "exact".
