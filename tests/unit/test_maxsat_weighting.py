@@ -31,6 +31,7 @@ def search_of(f, seed=1, stream=0, initial=None, **options):
         stream,
         o.samples,
         o.clauses,
+        o.hard_start,
         o.hard_increase,
         o.soft_increase,
         o.soft_limit,

@@ -47,6 +47,8 @@ class WeightingOptions:
     clauses : int
         Violated soft clauses, at a local optimum without violated hard ones, of whose variables the
         best is flipped.
+    hard_start : float
+        First search weight of a hard clause, in mean soft weights.
     hard_increase : float
         What a violated hard clause gains at a local optimum, in mean soft weights.
     soft_increase : float
@@ -66,17 +68,18 @@ class WeightingOptions:
 
     samples: int = 50
     clauses: int = 5
+    hard_start: float = 0.3
     hard_increase: float = 0.1
     soft_increase: float = 0.03
     soft_limit: int = 500
-    patience: int = 5
+    patience: int = 1
 
     def __post_init__(self) -> None:
         for name in ("samples", "clauses", "soft_limit", "patience"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
                 raise InputError(f"{name}={value!r}; integers from 1 to 2**31 - 1 are accepted")
-        for name in ("hard_increase", "soft_increase"):
+        for name in ("hard_start", "hard_increase", "soft_increase"):
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not 1e-4 <= value <= _MOST_INCREASE:
@@ -136,6 +139,7 @@ class _Weighing:
             stream,
             options.samples,
             options.clauses,
+            options.hard_start,
             options.hard_increase,
             options.soft_increase,
             options.soft_limit,

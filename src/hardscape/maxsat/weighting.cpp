@@ -16,17 +16,18 @@ class PyWeighting {
  public:
   PyWeighting(std::uint32_t variables, Vector<std::int32_t> literals, Vector<std::int64_t> offsets,
               Vector<std::int64_t> weights, Vector<std::uint8_t> hard, std::uint64_t seed,
-              std::uint64_t stream, std::uint32_t samples, std::uint32_t clauses,
+              std::uint64_t stream, std::uint32_t samples, std::uint32_t clauses, double hard_start,
               double hard_increase, double soft_increase, std::int64_t soft_limit,
               std::uint64_t patience, std::optional<Vector<std::uint8_t>> initial) {
     nb::gil_scoped_release release;
     const std::size_t m = weights.shape(0);
-    search_ = std::make_unique<Weighting>(
-        Instance(variables, literals.data(), offsets.data(), m),
-        std::vector<std::uint64_t>(weights.data(), weights.data() + m),
-        std::vector<std::uint8_t>(hard.data(), hard.data() + m),
-        WeightingOptions{samples, clauses, hard_increase, soft_increase, soft_limit, patience},
-        seed, stream, initial ? initial->data() : nullptr);
+    search_ =
+        std::make_unique<Weighting>(Instance(variables, literals.data(), offsets.data(), m),
+                                    std::vector<std::uint64_t>(weights.data(), weights.data() + m),
+                                    std::vector<std::uint8_t>(hard.data(), hard.data() + m),
+                                    WeightingOptions{samples, clauses, hard_start, hard_increase,
+                                                     soft_increase, soft_limit, patience},
+                                    seed, stream, initial ? initial->data() : nullptr);
   }
 
   std::uint64_t run(std::uint64_t flips, std::uint64_t target_high, std::uint64_t target_low,
@@ -60,12 +61,13 @@ void bind_weighting(nb::module_& module) {
   nb::class_<PyWeighting>(module, "Weighting", "Clause-weighting search on a weighted formula.")
       .def(nb::init<std::uint32_t, Vector<std::int32_t>, Vector<std::int64_t>, Vector<std::int64_t>,
                     Vector<std::uint8_t>, std::uint64_t, std::uint64_t, std::uint32_t,
-                    std::uint32_t, double, double, std::int64_t, std::uint64_t,
+                    std::uint32_t, double, double, double, std::int64_t, std::uint64_t,
                     std::optional<Vector<std::uint8_t>>>(),
            nb::arg("num_variables"), nb::arg("literals"), nb::arg("offsets"), nb::arg("weights"),
            nb::arg("hard"), nb::arg("seed"), nb::arg("stream"), nb::arg("samples"),
-           nb::arg("clauses"), nb::arg("hard_increase"), nb::arg("soft_increase"),
-           nb::arg("soft_limit"), nb::arg("patience"), nb::arg("initial").none() = nb::none())
+           nb::arg("clauses"), nb::arg("hard_start"), nb::arg("hard_increase"),
+           nb::arg("soft_increase"), nb::arg("soft_limit"), nb::arg("patience"),
+           nb::arg("initial").none() = nb::none())
       .def("run", &PyWeighting::run, nb::arg("flips"), nb::arg("target_high"),
            nb::arg("target_low"), nb::arg("stop"), "Search; returns the flips done.")
       .def_prop_ro("best_cost", &PyWeighting::best_cost,

@@ -24,10 +24,11 @@ constexpr std::uint64_t kWeightingPurpose = 0x6d787775;
 struct WeightingOptions {
   std::uint32_t samples = 50;     // variables of positive score of which the best is flipped
   std::uint32_t clauses = 5;      // violated soft clauses of which the best flip is taken
+  double hard_start = 0.3;        // a hard clause's first search weight, in mean soft weights
   double hard_increase = 0.1;     // of a violated hard clause, in mean soft weights
   double soft_increase = 0.03;    // of a violated soft clause, in its first search weight
   std::int64_t soft_limit = 500;  // of a soft clause's search weight, in its first one
-  std::uint64_t patience = 5;     // flips without improvement before a restart, in variables
+  std::uint64_t patience = 1;     // flips without improvement before a restart, in variables
 };
 
 struct Cost {
@@ -143,7 +144,8 @@ class Weighting {
     for (std::size_t c = 0; c < weight_.size(); ++c)
       if (!hard_[c]) total += static_cast<double>(weight_[c]), ++soft;
     for (std::size_t c = 0; c < weight_.size(); ++c) {
-      const double share = hard_[c] ? 1 : static_cast<double>(weight_[c]) * soft / total;
+      const double share =
+          hard_[c] ? options_.hard_start : static_cast<double>(weight_[c]) * soft / total;
       unit_[c] = std::max<std::int64_t>(1, std::llround(share * kUnit));
       const double by = hard_[c] ? options_.hard_increase * kUnit
                                  : options_.soft_increase * static_cast<double>(unit_[c]);
