@@ -109,13 +109,13 @@ def max_cut(n: int, p: float, seed: int) -> Lists:
 
 
 PARTIAL: dict[str, Callable[[int], Lists]] = {
-    "set cover, 200 sets, 120 elements": lambda seed: set_cover(200, 120, 8, seed),
+    "set cover, 200 sets, 150 elements": lambda seed: set_cover(200, 150, 8, seed),
     "set cover, 300 sets, 150 elements": lambda seed: set_cover(300, 150, 8, seed),
-    "vertex cover, 90 vertices": lambda seed: vertex_cover(90, 0.1, seed),
+    "vertex cover, 100 vertices": lambda seed: vertex_cover(100, 0.1, seed),
     "vertex cover, 150 vertices": lambda seed: vertex_cover(150, 0.04, seed),
-    "3 colours, 16 vertices": lambda seed: colouring(16, 0.4, 3, seed),
-    "planted 3-SAT, 150 variables": lambda seed: planted(150, 600, 50, seed),
-    "maximum cut, 30 vertices": lambda seed: max_cut(30, 0.2, seed),
+    "3 colours, 20 vertices": lambda seed: colouring(20, 0.4, 3, seed),
+    "planted 3-SAT, 200 variables": lambda seed: planted(200, 800, 60, seed),
+    "maximum cut, 40 vertices": lambda seed: max_cut(40, 0.15, seed),
 }
 
 
