@@ -100,7 +100,9 @@ def test_limits():
     assert some.complete
     assert some.partial["flips"][0] == 300_000
     offered = []
-    endless = CudaWalks(formula, seed=1, offer=lambda x: offered.append(formula.cost(x)))
+    endless = CudaWalks(
+        formula, seed=1, endless=True, offer=lambda x: offered.append(formula.cost(x))
+    )
     limited = run(endless, devices=device, time_limit=0.5)
     assert not limited.complete
     assert limited.seconds < 3
