@@ -197,3 +197,22 @@ def test_ctrl_c_prints_the_best_so_far(tmp_path: Path) -> None:
     found = json.loads(told)
     assert found["violated"] > 0
     assert found["stopped"] == "SIGINT"
+
+
+def test_ctrl_c_keeps_the_runs_that_had_ended(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    random_regular(40, seed=1).to_file(path)
+    words = ["xorsat", "tts", str(path), str(path), "--runs", "1000000", "--json", *CPU]
+    with subprocess.Popen(
+        [sys.executable, "-m", "hardscape", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        told, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    (found,) = json.loads(told)["instances"]
+    assert 0 < found["runs"] < 1000000
+    assert found["solved"] == found["runs"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardscape.errors import InputError
+from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat import random_regular
 from hardscape.xorsat.posterior import CountPosterior, TauPosterior
 from hardscape.xorsat.scans import fit_exponent, fit_w1
@@ -192,6 +192,27 @@ def test_measure() -> None:
     for runs, timeout in ((0, 1.0), (True, 1.0), (2, 0.0), (2, -1.0)):
         with pytest.raises(InputError):
             measure(system, Counting(), runs, timeout, w1=0.05, seed=3)
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), Interrupted(15)])
+@pytest.mark.parametrize("ended", [0, 3])
+def test_an_interrupt_keeps_the_runs_that_had_ended(stop, ended) -> None:
+    class Stopped(Counting):
+        calls = 0
+
+        def __call__(self, seed, timeout):
+            self.calls += 1
+            if self.calls > ended:
+                raise stop
+            return super().__call__(seed, timeout)
+
+    with pytest.raises(Interrupted) as caught:
+        measure(random_regular(12, seed=1), Stopped(), 8, 2.0, w1=0.05, seed=3)
+    assert caught.value.signum == (15 if isinstance(stop, Interrupted) else 2)
+    if ended:
+        assert caught.value.result.runs == ended
+    else:
+        assert caught.value.result is None
 
 
 def test_median_over_instances() -> None:

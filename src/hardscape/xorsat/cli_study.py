@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from hardscape.errors import InputError
-from hardscape.terminal import fact_table, print_json, print_parts
+from hardscape.errors import InputError, Interrupted
+from hardscape.terminal import fact_table, note, print_json, print_parts
 from hardscape.xorsat.cli_options import (
     SEARCH,
     FormatOption,
@@ -55,21 +56,43 @@ def tts(
     if not files:
         raise InputError("no file was given; one or more are accepted")
     plots.check()
-    results = []
+    results: list[TimeToSolution] = []
+    stopped: Interrupted | None = None
     for file in files:
         system = read_system(file, format)
-        results.append(
-            time_to_solution(
-                system,
-                runs,
-                timeout,
-                w=search.w1,
-                clones=search.clones,
-                device=search.device,
-                threads=search.threads,
-                seed=search.seed,
+        try:
+            results.append(
+                time_to_solution(
+                    system,
+                    runs,
+                    timeout,
+                    w=search.w1,
+                    clones=search.clones,
+                    device=search.device,
+                    threads=search.threads,
+                    seed=search.seed,
+                )
             )
-        )
+        except Interrupted as stop:
+            results += [stop.result] if stop.result is not None else []
+            stopped = Interrupted(stop.signum, results or None)
+            break
+    if results:
+        _report(files, results, plots, output)
+    if stopped is not None:
+        if results:
+            name = signal.Signals(stopped.signum).name
+            note(f"stopped by {name}; the runs that had ended are counted")
+        raise stopped
+
+
+def _report(
+    files: tuple[Path, ...],
+    results: list[TimeToSolution],
+    plots: PlotOptions,
+    output: OutputOptions,
+) -> None:
+    """Print and draw the results of the first files, those that there are."""
     if output.json:
         print_json(_tts_json(files, results))
     else:
@@ -78,13 +101,13 @@ def tts(
         from hardscape.figures import save_plot
         from hardscape.xorsat.plots import draw_survival
 
-        names = [file.name for file in files]
+        names = [file.name for file in files[: len(results)]]
         save_plot(draw_survival(results, labels=names), plots.plot)
 
 
 def _tts_json(files: tuple[Path, ...], results: list[TimeToSolution]) -> dict[str, Any]:
-    rows = [{"file": str(f)} | x.to_dict() for f, x in zip(files, results, strict=True)]
-    if len(rows) == 1:
+    rows = [{"file": str(f)} | x.to_dict() for f, x in zip(files, results, strict=False)]
+    if len(files) == 1:
         return {"command": "xorsat tts"} | rows[0]
     middle = [x if math.isfinite(x) else None for x in median_tts(results)]
     names = ("median_tts99", "median_tts99_low", "median_tts99_high")
@@ -99,7 +122,7 @@ def _tts_table(files: tuple[Path, ...], results: list[TimeToSolution]) -> Render
     )
     for name in ("file", "N", "solved", "tau (s)", "interval (s)", "TTS99 (s)", "tau (sweeps)"):
         table.add_column(name, justify="left" if name == "file" else "right", overflow="fold")
-    for file, x in zip(files, results, strict=True):
+    for file, x in zip(files, results, strict=False):
         table.add_row(
             file.name,
             str(x.num_variables),

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import secrets
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Device
-from hardscape.errors import InputError
+from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat.plan import default_w1
 from hardscape.xorsat.posterior import TauPosterior, plain
 from hardscape.xorsat.runner import QuasiGreedyRunner
@@ -246,7 +247,10 @@ class TimeToSolution:
 def measure(
     system: XorSystem, runner: Runner, runs: int, timeout: float, *, w1: float, seed: int
 ) -> TimeToSolution:
-    """Run a search `runs` times, with seeds that follow from `seed`, and collect the times."""
+    """Run a search `runs` times, with seeds that follow from `seed`, and collect the times.
+
+    Ctrl-C and SIGTERM raise `Interrupted` with the runs that had ended, if any had.
+    """
     if isinstance(runs, bool) or not isinstance(runs, int | np.integer) or runs < 1:
         raise InputError(f"runs={runs!r}; an integer of 1 or more is accepted")
     if not timeout > 0:
@@ -254,18 +258,28 @@ def measure(
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"seed={seed!r}; an integer, 0 or more, is accepted")
     seeds = np.random.SeedSequence(int(seed)).generate_state(runs, np.uint64) >> np.uint64(1)
-    rows = [runner(int(own), timeout) for own in seeds]
-    solved, sweeps, seconds = zip(*rows, strict=True)
-    return TimeToSolution(
-        system.num_variables,
-        runner.clones,
-        w1,
-        runner.device,
-        timeout,
-        np.array(solved, dtype=bool),
-        np.array(sweeps, dtype=np.int64),
-        np.array(seconds, dtype=np.float64),
-    )
+    rows: list[tuple[bool, int, float]] = []
+
+    def result() -> TimeToSolution:
+        solved, sweeps, seconds = zip(*rows, strict=True)
+        return TimeToSolution(
+            system.num_variables,
+            runner.clones,
+            w1,
+            runner.device,
+            timeout,
+            np.array(solved, dtype=bool),
+            np.array(sweeps, dtype=np.int64),
+            np.array(seconds, dtype=np.float64),
+        )
+
+    try:
+        for own in seeds:
+            rows.append(runner(int(own), timeout))
+    except KeyboardInterrupt as stop:
+        number = stop.signum if isinstance(stop, Interrupted) else signal.SIGINT
+        raise Interrupted(number, result() if rows else None) from None
+    return result()
 
 
 def time_to_solution(
@@ -308,7 +322,7 @@ def time_to_solution(
     ------
     InputError
     Interrupted
-        On Ctrl-C or SIGTERM.
+        On Ctrl-C or SIGTERM; its `result` are the runs that had ended, or None.
 
     Notes
     -----
