@@ -239,7 +239,7 @@ def test_default_probabilities():
 
 
 def test_default_w1():
-    assert default_w1(random_regular(256, seed=1)) == RUN_W1
+    assert default_w1(random_regular(300, seed=1)) == pytest.approx(RUN_W1)
     assert default_w1(random_regular(128, seed=1)) == 20 / 256
     assert default_w1(random_regular(64, seed=1)) == 30 / 256
     assert default_w1(random_system(96, 1.0, seed=1)) == RUN_W1

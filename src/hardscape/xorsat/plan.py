@@ -20,9 +20,9 @@ __all__ = ["MAX_DEGREE", "RUN_W1", "Plan", "default_w1", "flip_table", "metropol
 #: Best flip probability of a variable in one violated clause of three for 256 variables
 #: (arXiv:2102.09510, Fig. 1).
 RUN_W1 = 0.055
-#: Smaller 3-regular systems of 3-clauses are solved with the fewest updates at w1 = a - b N: 0.117 for
-#: N = 64, 0.098 for N = 96, 0.078 for N = 128 (measured: docs/theory/xorsat.md).
-_SMALL_W1 = (40 / 256, 5 / 32 / 256)
+#: 3-regular systems of 3-clauses: numbers of variables, and the w1 of fewest updates in 256ths, measured
+#: (docs/theory/xorsat.md) but for the last, which is that of the paper.
+_BEST_W1 = ((64, 30), (96, 25), (128, 20), (160, 18), (256, 14.08))
 #: Most clauses of one variable.
 MAX_DEGREE = 255
 #: Coins are bytes: a probability is a number of 256ths.
@@ -51,8 +51,8 @@ def default_w1(system: XorSystem) -> float:
     lengths = np.diff(system.offsets)
     if not ((lengths == 3).all() and (system.degrees == 3).all()):
         return RUN_W1
-    a, b = _SMALL_W1
-    return max(RUN_W1, a - b * system.num_variables)
+    sizes, best = zip(*_BEST_W1, strict=True)
+    return float(np.interp(system.num_variables, sizes, best)) / _CERTAIN
 
 
 def flip_table(w: ArrayLike, degree: int) -> NDArray[np.uint16]:

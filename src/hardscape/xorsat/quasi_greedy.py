@@ -137,7 +137,7 @@ def quasi_greedy(
     w : float or sequence of float, optional
         w1, or w_0, w_1, ...; rounded to 256ths. A number stands for the probabilities of Metropolis
         dynamics at :math:`T = -2/\ln w_1`, except w_0 = 0; for three clauses a variable 0, w1, 1, 1.
-        By default 0.055, or more for 3-regular systems of up to 166 variables.
+        By default 0.055, or more for 3-regular systems of fewer than 256 variables.
     clones : int, optional
         Clones side by side, rounded up to a multiple of 1024; by default 1024 a round on the CPU,
         and what fills the GPU on CUDA.
