@@ -91,7 +91,7 @@ def permanent(
         As in :func:`hardscape.spectrum`.
     full_output : bool
         Return a `PermanentResult` (for a batch, a list of them). Its error bound is proven, which takes
-        "double" up to 2.7 times the time; on GPUs it is an estimate, and says so.
+        "double" up to 2.9 times the time; on GPUs that of "double" is an estimate, and says so.
 
     Returns
     -------
