@@ -21,24 +21,21 @@ from hardscape import engine
 from hardscape.arrays import is_sparse, to_numpy
 from hardscape.engine import Progress, ProgressEvent
 from hardscape.errors import BudgetError, InputError
+from hardscape.permanents import cost
 from hardscape.permanents.integers import (
     MAX_SIDE,
     MIN_SIDE,
     IntegerGlynnWork,
-    ResidueWork,
     Rows,
-    WordWork,
-    column_sums,
+    glynn_of_integers,
 )
 
-__all__ = ["SUBSET_SECONDS", "exact_permanent", "integers_of", "subset_sum"]
+__all__ = ["MAX_SUBSET_ROWS", "SUBSET_SECONDS", "exact_permanent", "integers_of", "subset_sum"]
 
 #: Rough seconds of a step of the subset sum.
 SUBSET_SECONDS = 1.5e-7
 #: Rows whose subset sums fit in memory.
-_MAX_SUBSET_ROWS = 22
-#: Seconds above which a run here must be asked for by a time limit or a checkpoint.
-_LONG_RUN = 86400.0
+MAX_SUBSET_ROWS = 22
 
 
 def exact_permanent(
@@ -134,33 +131,26 @@ def _choose(matrix: Rows, lanes: int, asked_for: bool) -> int | IntegerGlynnWork
     if not matrix:
         return 1
     m, n = len(matrix), len(matrix[0])
-    by_subsets = n * m * 2.0 ** (m - 1) * SUBSET_SECONDS if m <= _MAX_SUBSET_ROWS else math.inf
+    by_subsets = n * m * 2.0 ** (m - 1) * SUBSET_SECONDS if m <= MAX_SUBSET_ROWS else math.inf
     if not all(map(any, matrix)) or (m == n and not all(map(any, zip(*matrix, strict=True)))):
         return 0
     if m < MIN_SIDE or n > MAX_SIDE:
         if math.isinf(by_subsets):
             raise BudgetError(
-                f"a permanent of shape {(m, n)} is out of reach: up to {_MAX_SUBSET_ROWS} rows or "
+                f"a permanent of shape {(m, n)} is out of reach: up to {MAX_SUBSET_ROWS} rows or "
                 f"{MAX_SIDE} columns are accepted"
             )
         return subset_sum(matrix)
-    square = _oriented(matrix + ((1,) * n,) * (n - m))
-    work = WordWork.of(square) or ResidueWork.of(square)
+    work = glynn_of_integers(matrix + ((1,) * n,) * (n - m))
     if by_subsets <= max(work.core_seconds, 1e-3):
         return subset_sum(matrix)
     seconds = work.core_seconds / lanes
-    if seconds > _LONG_RUN and not asked_for:
+    if seconds > cost.LONG_RUN and not asked_for:
         raise BudgetError(
             f"an exact permanent of side {n} takes about {seconds / 3600:.3g} hours on {lanes} "
             "threads; pass time_limit=, checkpoint= or executor= to run it anyway"
         )
     return work
-
-
-def _oriented(matrix: Rows) -> Rows:
-    """The matrix or its transpose, whichever has the smaller products of column sums."""
-    transposed = tuple(zip(*matrix, strict=True))
-    return min(matrix, transposed, key=lambda a: math.prod(column_sums(a)))
 
 
 def subset_sum(matrix: Rows) -> int:

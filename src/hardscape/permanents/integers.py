@@ -24,6 +24,7 @@ __all__ = [
     "Rows",
     "WordWork",
     "column_sums",
+    "glynn_of_integers",
     "joined",
     "permanent_bound",
     "primes_above",
@@ -264,6 +265,16 @@ class ResidueWork(IntegerGlynnWork):
             [r * pow(2, power, p) % p for r, p in zip(residues, self.primes, strict=True)],
             self.primes,
         )
+
+
+def glynn_of_integers(matrix: Rows) -> IntegerGlynnWork:
+    """Glynn's sum of a square matrix or its transpose, whichever has the smaller column sums' product.
+
+    Modulo a power of two where 512 bits are enough, else modulo primes.
+    """
+    transposed = tuple(zip(*matrix, strict=True))
+    square = min(matrix, transposed, key=lambda a: math.prod(column_sums(a)))
+    return WordWork.of(square) or ResidueWork.of(square)
 
 
 def joined(residues: Sequence[int], primes: Sequence[int]) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Device, Partial, Work
 from hardscape.permanents import cost
-from hardscape.permanents.exact import SUBSET_SECONDS, integers_of, subset_sum
+from hardscape.permanents.exact import MAX_SUBSET_ROWS, SUBSET_SECONDS, integers_of, subset_sum
 from hardscape.permanents.extended import ExtendedWork
 from hardscape.permanents.frontier import (
     FrontierOrder,
@@ -25,10 +25,8 @@ from hardscape.permanents.glynn import MAX_GLYNN_SIZE, GlynnWork
 from hardscape.permanents.integers import (
     MAX_SIDE,
     MIN_SIDE,
-    ResidueWork,
     Rows,
-    WordWork,
-    column_sums,
+    glynn_of_integers,
     permanent_bound,
     primes_above,
 )
@@ -50,8 +48,6 @@ __all__ = [
 
 #: Names of the methods.
 METHODS = ("glynn", "repeated", "sparse", "frontier", "subset")
-#: Rows whose subset sums in Python integers fit in memory.
-_MAX_SUBSET_ROWS = 22
 #: Bytes of the states of a frontier, at most.
 _MAX_FRONTIER_BYTES = 2**32
 #: Terms that are counted in 64 bits.
@@ -281,7 +277,7 @@ def exact_candidates(block: NDArray[Any]) -> Iterator[Candidate[Fraction]]:
     """Ways to find the permanent of a square matrix of ints and Fractions exactly."""
     integers, scale, _ = integers_of(block)
     n = len(integers)
-    if n <= _MAX_SUBSET_ROWS:
+    if n <= MAX_SUBSET_ROWS:
         yield Candidate(
             "subset",
             2**n,
@@ -289,8 +285,7 @@ def exact_candidates(block: NDArray[Any]) -> Iterator[Candidate[Fraction]]:
             lambda partial: subset_sum(integers) * scale,
         )
     if MIN_SIDE <= n <= MAX_SIDE:
-        square = _oriented(integers)
-        work = WordWork.of(square) or ResidueWork.of(square)
+        work = glynn_of_integers(integers)
         yield Candidate(
             "glynn",
             2 ** (n - 1),
@@ -322,9 +317,3 @@ def _repeated_exactly(lines: Repeated) -> Iterator[Candidate[Fraction]]:
             return work.permanent(partial) * scale * lines.scale
 
         yield Candidate("repeated", terms, seconds, value, work)
-
-
-def _oriented(matrix: Rows) -> Rows:
-    """The matrix or its transpose, whichever has the smaller products of column sums."""
-    transposed = tuple(zip(*matrix, strict=True))
-    return min(matrix, transposed, key=lambda a: math.prod(column_sums(a)))
