@@ -236,6 +236,16 @@ def test_result_as_data():
     assert data["improvements"][-1][1] == result.cost
 
 
+@pytest.mark.parametrize("method", ["weighting", "exact"])
+def test_a_lower_bound_is_drawn_where_there_is_one(method):
+    pytest.importorskip("matplotlib")
+    formula = random_formula(30, 150, 3, hard=20)
+    result = solve(formula, method=method, seed=1, max_flips=10_000)
+    ax = result.plot()
+    drawn = [text for text in ax.texts if text.get_text() == "lower bound"]
+    assert len(drawn) == (result.lower_bound > 0) == (method == "exact")
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -15,7 +15,7 @@ _LOG_FROM = 30
 
 
 def draw_improvements(result: MaxsatResult, ax: Any = None) -> Any:
-    """Draw the cost of the best assignment against time, and the lower bound as a dashed line.
+    """Draw the cost of the best assignment against time, and a lower bound above 0 as a dashed line.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def draw_improvements(result: MaxsatResult, ax: Any = None) -> Any:
     logarithmic = costs[-1] > 0 and costs[0] >= _LOG_FROM * costs[-1]
     if logarithmic:
         ax.set_yscale("log")
-    if result.lower_bound > 0 or not logarithmic:
+    if result.lower_bound > 0:  # 0 is known anyway, and would press the curve to the top
         ax.axhline(float(result.lower_bound), color=_BOUND, linestyle="--", linewidth=1)
         ax.annotate(
             "lower bound",
