@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-import secrets
 import signal
 import time
 from collections.abc import Callable
@@ -14,9 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import engine
-from hardscape.arrays import to_numpy
 from hardscape.engine import Device, Outcome, Work, resolve
 from hardscape.errors import BudgetError, InputError, Interrupted
+from hardscape.maxsat.arguments import (
+    checked_assignment,
+    checked_seed,
+    choose_devices,
+    counts_alike,
+    provable,
+    whole_number,
+)
 from hardscape.maxsat.cellular import CellularOptions, cellular_search
 from hardscape.maxsat.exact import ExactSearch, has_rc2, require_rc2
 from hardscape.maxsat.formula import Formula
@@ -24,22 +29,17 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.local import LocalSearch, WeightingOptions
 from hardscape.maxsat.presolve import Presolved, presolve
 from hardscape.maxsat.result import Improvement, MaxsatResult, Status
-from hardscape.maxsat.walkers import CudaWalks, fits
+from hardscape.maxsat.walkers import CudaWalks
 
 __all__ = ["Method", "solve"]
 
 Method = Literal["auto", "weighting", "cellular", "exact"]
 _METHODS = ("auto", "weighting", "cellular", "exact")
 
-#: Formulas of at most this many literals are searched on one thread: starting more takes longer.
-_SMALL = 20_000
 #: Share of the time limit that "auto" and "exact" search before they try to prove, and most seconds.
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 2.0
 #: Seconds that "auto" tries to prove where no time limit is given.
 _UNASKED_SECONDS = 10.0
-#: Literals above which "auto" does not try to prove anything; where all clauses have the same length of
-#: 3 or more, which looks like a random formula, it is _SMALL.
-_PROVABLE = 2_000_000
 #: Most runs of the genetic algorithm that share a call, where they go on up to a limit.
 _MOST_RUNS = 256
 #: Most variables: a search needs some 100 bytes for each.
@@ -208,8 +208,8 @@ class _Run:
             )
         initial = asked["initial"]
         presolved = presolve(formula)
-        devices = _devices(formula, presolved, method, device, asked["threads"])
-        target = None if asked["target"] is None else _whole("target", asked["target"], 0)
+        devices = choose_devices(formula, presolved, method, device, asked["threads"])
+        target = None if asked["target"] is None else whole_number("target", asked["target"], 0)
         goal = max(presolved.constant, -1 if target is None else target)
         return cls(
             formula=formula,
@@ -217,12 +217,12 @@ class _Run:
             deadline=None if time_limit is None else began + time_limit,
             max_flips=None
             if asked["max_flips"] is None
-            else _whole("max_flips", asked["max_flips"], 1),
+            else whole_number("max_flips", asked["max_flips"], 1),
             target=target,
-            seed=_seed(asked["seed"]),
+            seed=checked_seed(asked["seed"]),
             device=device,
             devices=devices,
-            initial=None if initial is None else _assignment(formula, initial),
+            initial=None if initial is None else checked_assignment(formula, initial),
             options=options or wanted(),
             began=began,
             presolved=presolved,
@@ -252,7 +252,7 @@ class _Run:
         if len(formula.literals) > _LARGE:
             self.incumbent.offer_reduced(np.zeros(formula.num_variables, dtype=np.uint8))
         proves = self.method == "exact" or (
-            self.method == "auto" and has_rc2() and _provable(formula)
+            self.method == "auto" and has_rc2() and provable(formula)
         )
         left = self._left()
         if not proves:
@@ -278,7 +278,7 @@ class _Run:
         initial = None if self.initial is None else presolved.restrict(self.initial)
         return LocalSearch(
             formula=presolved.formula,
-            walk=_counts_alike(self.formula),
+            walk=counts_alike(self.formula),
             seed=self.seed,
             walkers=len(self.devices),
             target=(0 if self.target is None else max(0, self.target - presolved.constant)),
@@ -415,65 +415,3 @@ class _Run:
             device=self.ran_on,
             stopped=self.stopped,
         )
-
-
-def _devices(
-    formula: Formula,
-    presolved: Presolved,
-    method: Method,
-    asked: Any,
-    threads: int | None,
-) -> tuple[Device, ...]:
-    """Where to search. On GPUs, but for "cellular", runs the random walk alone."""
-    small = len(formula.literals) <= _SMALL
-    lanes = 1 if small and threads is None else threads
-    if method == "cellular":
-        return resolve(asked, threads=lanes, big_enough=False)
-    walks = method != "exact" and _counts_alike(formula) and fits(presolved.formula)
-    devices = resolve(asked, threads=lanes, big_enough=walks and not small)
-    kinds = {device.kind for device in devices}
-    if kinds != {"cpu"} and not (kinds == {"cuda"} and walks):
-        raise InputError(
-            f"device={asked!r} with method {method!r}; GPUs take 'cellular', and 'auto' and 'weighting' "
-            "where all clauses count alike and have up to three literals; device='cpu' takes all"
-        )
-    return devices
-
-
-def _counts_alike(formula: Formula) -> bool:
-    """Whether a formula is about the number of clauses satisfied: all hard, or all soft of one weight."""
-    if formula.num_hard:
-        return formula.num_soft == 0
-    return bool((formula.weights == formula.weights[:1]).all())
-
-
-def _provable(formula: Formula) -> bool:
-    """Whether RC2 may prove the optimum of a presolved formula in less than ages."""
-    sizes = np.diff(formula.offsets)
-    random_like = len(sizes) > 0 and sizes[0] >= 3 and (sizes == sizes[0]).all()
-    return len(formula.literals) <= (_SMALL if random_like else _PROVABLE)
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if number < least:
-        raise InputError(f"{name}={value!r}; an integer of at least {least} is accepted")
-    return number
-
-
-def _seed(seed: Any) -> int:
-    if seed is None:
-        return secrets.randbits(64)
-    number = _whole("seed", seed, 0)
-    if number >= 2**64:
-        raise InputError(f"seed={seed!r}; 0 to 2**64 - 1 is accepted")
-    return number
-
-
-def _assignment(formula: Formula, initial: Any) -> NDArray[np.uint8]:
-    array = to_numpy(initial, "initial")
-    formula.evaluate(array)  # refuses other shapes and values
-    return array.astype(np.uint8)
