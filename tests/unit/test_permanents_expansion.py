@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape.permanents import program
+from hardscape.permanents import cost, program
 from hardscape.permanents.expansion import expansion
 from hardscape.permanents.number import BoundedNumber, total
 from helpers.permanent_oracle import exact_permanent_by_subsets
@@ -26,7 +26,8 @@ def mixed(n, rng, integers=True):
 
 @pytest.fixture
 def eager(monkeypatch):
-    """Expand whatever pays, however small."""
+    """Expand whatever spares terms, however small."""
+    monkeypatch.setattr(cost, "START", 0.0)
     monkeypatch.setattr(program, "_EXPANDED_FROM", 0.0)
     monkeypatch.setattr(program, "_FRONTIER_FROM", 1e9)
 
