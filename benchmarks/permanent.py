@@ -90,6 +90,7 @@ GPU = [
     Case("density 0.25, dense kernel", 34, "sparse", device="cuda:0"),
     Case("density 0.25, generated", 34, "sparse", tool="sparse", device="cuda:0"),
     Case("density 0.25, generated", 45, "sparse", tool="sparse", repeats=2, device="cuda:0"),
+    Case("density 0.25, dense kernel", 45, "sparse", repeats=0, device="cuda:0"),
 ]  # fmt: skip
 PACKAGES = ("hardscape", "numpy", "thewalrus", "exqalibur", "qc-permanent")
 
