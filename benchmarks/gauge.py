@@ -6,20 +6,19 @@
 from __future__ import annotations
 
 import json
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from cyclopts import App
 
+from benchmarks.machine import machine
 from hardscape.engine import probe
 from hardscape.gauge import GaugeField, fix, generate, write
 from hardscape.gauge.cpu import CpuLattice
@@ -217,14 +216,10 @@ def main(*, cpu: bool = True, gpu: bool = True, extent: int = 16, gpu_extent: in
     extent, gpu_extent
         Of their lattices.
     """
-    machine = probe()
-    print(
-        f"{date.today()}; {machine.cpu}, {machine.cores} cores; Python {platform.python_version()}"
-    )
+    print(machine())
     if cpu:
         cpu_tables(extent)
-    if gpu and machine.cuda.usable:
-        print(f"\n{machine.cuda.gpus[0].name}")
+    if gpu and probe().cuda.usable:
         gpu_tables(gpu_extent)
 
 

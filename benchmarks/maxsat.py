@@ -7,7 +7,6 @@ evaluated again here, clause by clause, by code that shares nothing with the pac
 from __future__ import annotations
 
 import json
-import platform
 import resource
 import statistics
 import subprocess
@@ -15,13 +14,13 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import cyclopts
 import numpy as np
+
+from benchmarks.machine import machine
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
@@ -375,23 +374,6 @@ def partial(instances: int, limit: float) -> None:
     row("all", all_solved, "", f"{all_equal} of {all_solved}, {share:.0f}%", "", "", "95%")
 
 
-def machine() -> str:
-    """What this was measured on."""
-    from hardscape.engine import probe
-
-    found = probe()
-    versions = []
-    for name in ("hardscape", "numpy", "python-sat"):
-        try:
-            versions.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            versions.append(f"{name} absent")
-    return (
-        f"{date.today()}; {found.cpu}, {found.cores} cores; Python {platform.python_version()}; "
-        + ", ".join(versions)
-    )
-
-
 @app.default
 def main(
     *,
@@ -419,7 +401,7 @@ def main(
     long
         Seconds of the runs that give the reference where no proof exists.
     """
-    print(machine())
+    print(machine("python-sat"))
     satisfiable(satlib, runs)
     threshold(10_000, instances, threads, limit)
     threshold(2_000, instances, threads, limit)

@@ -10,7 +10,6 @@ import itertools
 import json
 import math
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -18,12 +17,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from datetime import date
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import cyclopts
 import numpy as np
+
+from benchmarks.machine import machine
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
@@ -92,7 +91,7 @@ GPU = [
     Case("density 0.25, generated", 45, "sparse", tool="sparse", repeats=2, device="cuda:0"),
     Case("density 0.25, dense kernel", 45, "sparse", repeats=0, device="cuda:0"),
 ]  # fmt: skip
-PACKAGES = ("hardscape", "numpy", "thewalrus", "exqalibur", "qc-permanent")
+PACKAGES = ("thewalrus", "exqalibur", "qc-permanent")
 
 
 def matrix(case: Case) -> np.ndarray:
@@ -283,23 +282,6 @@ def table(title: str, cases: list[Case]) -> None:
         )
 
 
-def machine() -> str:
-    """What this was measured on."""
-    from hardscape.engine import probe
-
-    found = probe()
-    versions = []
-    for name in PACKAGES:
-        try:
-            versions.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            versions.append(f"{name} absent")
-    return (
-        f"{date.today()}; {found.cpu}, {found.cores} cores; "
-        f"Python {platform.python_version()}; {', '.join(versions)}"
-    )
-
-
 @app.default
 def main(*, cpu: bool = True, peers: bool = True, gpu: bool = False) -> None:
     """Print the tables; ns are for each n 2^(n-1).
@@ -313,7 +295,7 @@ def main(*, cpu: bool = True, peers: bool = True, gpu: bool = False) -> None:
     gpu
         Rows of the first GPU.
     """
-    print(machine())
+    print(machine(*PACKAGES))
     if cpu:
         table("One machine's cores", CPU)
         table("Exactly, one core", EXACT)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import resource
 import statistics
 import subprocess
@@ -17,14 +16,15 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from datetime import date
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import cyclopts
 import numpy as np
 
+from benchmarks.machine import machine
+
+PACKAGES = ("cupy-cuda13x", "nvidia-cuda-nvrtc", "dimod", "dwave-samplers", "qubolite", "ising")
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
 
@@ -264,25 +264,6 @@ def table(title: str, cases: list[Case], how: Callable[[Case], Any]) -> None:
         )
 
 
-def machine() -> str:
-    """What this was measured on."""
-    from hardscape.engine import probe
-
-    found = probe()
-    names = ["hardscape", "numpy", "cupy-cuda13x", "nvidia-cuda-nvrtc", "dimod", "dwave-samplers"]
-    versions = []
-    for name in [*names, "qubolite", "ising"]:
-        try:
-            versions.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            versions.append(f"{name} absent")
-    gpus = ", ".join(gpu.name for gpu in found.cuda.gpus) or "no GPU"
-    return (
-        f"{date.today()}; {found.cpu}, {found.cores} cores; {gpus}; "
-        f"Python {platform.python_version()}; {', '.join(versions)}"
-    )
-
-
 @app.default
 def main(*, cpu: bool = True, peers: bool = True, gpu: bool = False) -> None:
     """Print the tables.
@@ -296,7 +277,7 @@ def main(*, cpu: bool = True, peers: bool = True, gpu: bool = False) -> None:
     gpu
         Rows of the first GPU, and whole commands.
     """
-    print(machine())
+    print(machine(*PACKAGES))
     if cpu:
         table("One machine's cores", CPU, in_process_of_its_own)
     if peers:

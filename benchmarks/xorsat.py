@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import math
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from datetime import date
-from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
 from pathlib import Path
 
 import cyclopts
 import numpy as np
 
+from benchmarks.machine import machine
 from hardscape import native
 from hardscape.engine import cuda_device, cuda_status, jit
 from hardscape.xorsat import (
@@ -40,17 +38,14 @@ from hardscape.xorsat.plan import Plan
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
-_PACKAGES = ("hardscape", "numpy", "openjij", "dwave-samplers")
+_PACKAGES = ("openjij", "dwave-samplers")
 _LEVELS = {"v4": "2e11 (aim 4e11)", "v3": "1e11 (aim 2e11)", "v2": ""}
 
 
 @app.default
 def main() -> None:
     """Run everything that this machine can, one table each."""
-    print(
-        f"{date.today()}, {platform.processor() or platform.machine()}, Python {sys.version.split()[0]}"
-    )
-    print(", ".join(f"{name} {_version(name)}" for name in _PACKAGES))
+    print(machine(*_PACKAGES))
     print(
         "\n| case | N | spin updates/s, median (least to most) | to reach |\n| --- | --- | --- | --- |"
     )
@@ -61,13 +56,6 @@ def main() -> None:
     peers()
     if cuda_status().usable:
         gpu()
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "absent"
 
 
 def _repeated(call: Callable[[], float], repeats: int) -> str:
