@@ -40,6 +40,9 @@ _PATIENCE, _PATIENCE_PER_VARIABLE, _PATIENCE_FACTOR = 2_000_000, 4000, 4
 class WeightingOptions:
     """Parameters of the clause-weighting search.
 
+    Between restarts the search takes turns at four tempers: as given here, then with ten times the
+    `soft_increase`, then twice with that, 0.4 of the `soft_limit` and four times the `patience`.
+
     Attributes
     ----------
     samples : int
@@ -71,7 +74,7 @@ class WeightingOptions:
     hard_start: float = 0.3
     hard_increase: float = 0.1
     soft_increase: float = 0.03
-    soft_limit: int = 500
+    soft_limit: int = 5
     patience: int = 1
 
     def __post_init__(self) -> None:

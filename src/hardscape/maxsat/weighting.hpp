@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -22,14 +23,22 @@ namespace hardscape::maxsat {
 constexpr std::uint64_t kWeightingPurpose = 0x6d787775;
 
 struct WeightingOptions {
-  std::uint32_t samples = 50;     // variables of positive score of which the best is flipped
-  std::uint32_t clauses = 5;      // violated soft clauses of which the best flip is taken
-  double hard_start = 0.3;        // a hard clause's first search weight, in mean soft weights
-  double hard_increase = 0.1;     // of a violated hard clause, in mean soft weights
-  double soft_increase = 0.03;    // of a violated soft clause, in its first search weight
-  std::int64_t soft_limit = 500;  // of a soft clause's search weight, in its first one
-  std::uint64_t patience = 1;     // flips without improvement before a restart, in variables
+  std::uint32_t samples = 50;   // variables of positive score of which the best is flipped
+  std::uint32_t clauses = 5;    // violated soft clauses of which the best flip is taken
+  double hard_start = 0.3;      // a hard clause's first search weight, in mean soft weights
+  double hard_increase = 0.1;   // of a violated hard clause, in mean soft weights
+  double soft_increase = 0.03;  // of a violated soft clause, in its first search weight
+  std::int64_t soft_limit = 5;  // of a soft clause's search weight, in its first one
+  std::uint64_t patience = 1;   // flips without improvement before a restart, in variables
 };
+
+// What a run between two restarts makes of three of the options. No single choice suits both
+// covers, where weights must creep, and encodings of counters, where they must leap.
+struct Temper {
+  double increase, limit;
+  std::uint64_t patience;
+};
+constexpr Temper kTempers[] = {{1, 1, 1}, {10, 1, 1}, {10, 0.4, 4}, {10, 0.4, 4}};
 
 struct Cost {
   std::uint64_t hard = 0;  // violated hard clauses
@@ -98,7 +107,7 @@ class Weighting {
         good_(good_place_),
         best_(instance_.num_variables) {
     set_units();
-    patience_ = options_.patience * instance_.num_variables;
+    set_temper();
     if (initial) value_.assign(initial, initial + instance_.num_variables);
   }
 
@@ -138,7 +147,7 @@ class Weighting {
   static constexpr std::int64_t kUnit = 1 << 16;  // the mean soft clause's first search weight
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  // First search weights, proportional to the costs, the mean kUnit; and what they grow by.
+  // First search weights, proportional to the costs, the mean kUnit.
   void set_units() {
     double total = 0, soft = 0;
     for (std::size_t c = 0; c < weight_.size(); ++c)
@@ -147,10 +156,21 @@ class Weighting {
       const double share =
           hard_[c] ? options_.hard_start : static_cast<double>(weight_[c]) * soft / total;
       unit_[c] = std::max<std::int64_t>(1, std::llround(share * kUnit));
-      const double by = hard_[c] ? options_.hard_increase * kUnit
-                                 : options_.soft_increase * static_cast<double>(unit_[c]);
-      increase_[c] = std::max<std::int64_t>(1, std::llround(by));
     }
+  }
+
+  // How the search weights grow until the next restart, and when that comes.
+  void set_temper() {
+    const Temper& temper = kTempers[restarts_ % std::size(kTempers)];
+    const double soft = options_.soft_increase * temper.increase;
+    const auto hard = std::max<std::int64_t>(1, std::llround(options_.hard_increase * kUnit));
+    for (std::size_t c = 0; c < weight_.size(); ++c)
+      increase_[c] =
+          hard_[c] ? hard
+                   : std::max<std::int64_t>(1, std::llround(soft * static_cast<double>(unit_[c])));
+    const double most = std::round(static_cast<double>(options_.soft_limit) * temper.limit);
+    soft_limit_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(most));
+    patience_ = luby(restarts_ + 1) * options_.patience * temper.patience * instance_.num_variables;
   }
 
   // In the first run and not before, because on large formulas it takes long enough to be stopped.
@@ -199,8 +219,8 @@ class Weighting {
       decimation_.run(value_, random_, stop);
     else
       value_ = best_.value();
+    set_temper();
     begin();
-    patience_ = luby(restarts_ + 1) * options_.patience * instance_.num_variables;
     improved_at_ = now_;
     best_.wander();
     if (cost_ < best_cost_) {
@@ -319,9 +339,7 @@ class Weighting {
     return found;
   }
 
-  __int128 limit(std::uint32_t c) const {
-    return static_cast<__int128>(options_.soft_limit) * unit_[c];
-  }
+  __int128 limit(std::uint32_t c) const { return static_cast<__int128>(soft_limit_) * unit_[c]; }
 
   void heavier(std::uint32_t c, std::int64_t by) {
     search_weight_[c] += by;
@@ -343,6 +361,7 @@ class Weighting {
   std::vector<std::uint8_t> value_;
   BestAssignment best_;
   Cost cost_, best_cost_{UINT64_MAX, 0};
+  std::int64_t soft_limit_ = 0;
   bool begun_ = false;
   std::uint32_t last_ = kNone;  // flipped
   std::uint64_t now_ = 0, improved_at_ = 0, patience_ = 0, restarts_ = 0;
