@@ -18,9 +18,8 @@ from typing import Any
 
 import cyclopts
 
-from benchmarks.maxsat_formulas import FAMILIES, Lists, random_3sat, weighted_3sat
-
 from benchmarks.machine import machine
+from benchmarks.maxsat_formulas import FAMILIES, Lists, random_3sat, weighted_3sat
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
