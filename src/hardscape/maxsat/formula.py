@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,15 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.arrays import as_number_array, to_numpy
+from hardscape.arrays import to_numpy
 from hardscape.errors import InputError
+from hardscape.maxsat.intake import (
+    MAX_VARIABLES,
+    MAX_WEIGHT,
+    checked_clause,
+    frozen_array,
+    largest_variable,
+    soft_weights,
+    variable_count,
+)
 
 __all__ = ["MAX_VARIABLES", "MAX_WEIGHT", "Evaluation", "Formula"]
 
-#: Largest variable: literals are 32-bit.
-MAX_VARIABLES = 2**31 - 1
-#: Largest weight of one clause; sums may be larger.
-MAX_WEIGHT = 2**63 - 1
 #: Literal occurrences looked at in one go by the vectorised evaluation.
 _BLOCK = 2**24
 
@@ -79,14 +83,14 @@ class Formula:
     hard: NDArray[np.bool_]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "num_variables", _variable_count(self.num_variables))
+        object.__setattr__(self, "num_variables", variable_count(self.num_variables))
         for name, dtype in (
             ("literals", np.int32),
             ("offsets", np.int64),
             ("weights", np.int64),
             ("hard", np.bool_),
         ):
-            object.__setattr__(self, name, _frozen(getattr(self, name), name, dtype))
+            object.__setattr__(self, name, frozen_array(getattr(self, name), name, dtype))
         self._check_offsets()
         self._check_literals()
         self._check_weights()
@@ -166,8 +170,8 @@ class Formula:
         >>> formula.cost([1, 1]), formula.cost([0, 0])
         (5, 3)
         """
-        firm = [_clause(clause, "hard", i) for i, clause in enumerate(hard)]
-        soft = [_clause(clause, "clauses", i) for i, clause in enumerate(clauses)]
+        firm = [checked_clause(clause, "hard", i) for i, clause in enumerate(hard)]
+        soft = [checked_clause(clause, "clauses", i) for i, clause in enumerate(clauses)]
         every = firm + soft
         sizes = np.fromiter(map(len, every), dtype=np.int64, count=len(every))
         literals = np.fromiter(chain.from_iterable(every), dtype=np.int32, count=int(sizes.sum()))
@@ -177,7 +181,7 @@ class Formula:
             num_variables,
             literals,
             np.concatenate([[0], np.cumsum(sizes)]),
-            np.concatenate([np.zeros(len(firm), np.int64), _soft_weights(weights, len(soft))]),
+            np.concatenate([np.zeros(len(firm), np.int64), soft_weights(weights, len(soft))]),
             np.arange(len(every)) < len(firm),
         )
 
@@ -224,7 +228,9 @@ class Formula:
             raise InputError(
                 f"formula is a {type(formula).__name__}; WCNF and CNF of python-sat are accepted"
             )
-        count = max(int(getattr(formula, "nv", 0)), _largest(clauses), _largest(hard))
+        count = max(
+            int(getattr(formula, "nv", 0)), largest_variable(clauses), largest_variable(hard)
+        )
         return cls.from_clauses(clauses, weights, hard=hard, num_variables=count)
 
     def to_file(self, path: str | Path) -> None:
@@ -391,73 +397,3 @@ class Formula:
         if wrong.any():
             raise InputError(f"assignments hold {array[wrong].flat[0]}; 0 and 1 are accepted")
         return array.astype(np.bool_)
-
-
-def _variable_count(count: Any) -> int:
-    try:
-        number = operator.index(count)
-    except TypeError:
-        raise InputError(f"num_variables={count!r}; an integer is accepted") from None
-    if not 0 <= number <= MAX_VARIABLES:
-        raise InputError(f"num_variables={number}; 0 to {MAX_VARIABLES} is accepted")
-    return number
-
-
-def _frozen(value: Any, name: str, dtype: type) -> NDArray[Any]:
-    """A read-only array of one dimension that holds `value` exactly."""
-    given = to_numpy(value, name) if len(value) else np.empty(0, dtype=dtype)
-    if given.ndim != 1:
-        raise InputError(f"{name} has shape {given.shape}; one dimension is accepted")
-    if given.dtype.kind not in "biu" or (dtype is np.bool_) != (given.dtype.kind == "b"):
-        raise InputError(f"{name} has dtype {given.dtype}; {np.dtype(dtype)} is accepted")
-    if dtype is not np.bool_ and len(given):
-        limits = np.iinfo(dtype)
-        low, high = int(given.min()), int(given.max())
-        if low < limits.min or high > limits.max:
-            bad = low if low < limits.min else high
-            raise InputError(f"{name} holds {bad}; {limits.min} to {limits.max} is accepted")
-    if given.dtype == dtype and not given.flags.writeable and given.flags.c_contiguous:
-        return given
-    array: NDArray[Any] = np.array(given, dtype=dtype, order="C")
-    array.flags.writeable = False
-    return array
-
-
-def _clause(clause: Iterable[int], name: str, position: int) -> list[int]:
-    try:
-        literals = [operator.index(literal) for literal in clause]
-    except TypeError:
-        raise InputError(
-            f"{name}[{position}] is {clause!r}; a list of integers is accepted"
-        ) from None
-    for literal in literals:
-        if literal == 0 or abs(literal) > MAX_VARIABLES:
-            raise InputError(
-                f"{name}[{position}] holds literal {literal}; +v and -v with v from 1 to "
-                f"{MAX_VARIABLES} are accepted"
-            )
-    return literals
-
-
-def _largest(clauses: Iterable[Iterable[int]]) -> int:
-    return max((abs(literal) for clause in clauses for literal in clause), default=0)
-
-
-def _soft_weights(weights: Any, count: int) -> NDArray[np.int64]:
-    if weights is None:
-        return np.ones(count, dtype=np.int64)
-    given = as_number_array(weights, "weights")
-    if given.shape != (count,):
-        raise InputError(f"weights have shape {given.shape} for {count} soft clauses")
-    numbers = []
-    for position, weight in enumerate(given.tolist()):
-        try:
-            number = operator.index(weight)
-        except TypeError:
-            number = int(weight) if isinstance(weight, float) and weight.is_integer() else 0
-        if not 1 <= number <= MAX_WEIGHT:
-            raise InputError(
-                f"weights[{position}] is {weight!r}; integers from 1 to {MAX_WEIGHT} are accepted"
-            )
-        numbers.append(number)
-    return np.array(numbers, dtype=np.int64)

@@ -1,0 +1,102 @@
+"""What formulas accept: variables, literals and weights, checked."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.arrays import as_number_array, to_numpy
+from hardscape.errors import InputError
+
+__all__ = [
+    "MAX_VARIABLES",
+    "MAX_WEIGHT",
+    "checked_clause",
+    "frozen_array",
+    "largest_variable",
+    "soft_weights",
+    "variable_count",
+]
+
+#: Largest variable: literals are 32-bit.
+MAX_VARIABLES = 2**31 - 1
+#: Largest weight of one clause; sums may be larger.
+MAX_WEIGHT = 2**63 - 1
+
+
+def variable_count(count: Any) -> int:
+    """A number of variables; else `InputError`."""
+    try:
+        number = operator.index(count)
+    except TypeError:
+        raise InputError(f"num_variables={count!r}; an integer is accepted") from None
+    if not 0 <= number <= MAX_VARIABLES:
+        raise InputError(f"num_variables={number}; 0 to {MAX_VARIABLES} is accepted")
+    return number
+
+
+def frozen_array(value: Any, name: str, dtype: type) -> NDArray[Any]:
+    """A read-only array of one dimension that holds `value` exactly."""
+    given = to_numpy(value, name) if len(value) else np.empty(0, dtype=dtype)
+    if given.ndim != 1:
+        raise InputError(f"{name} has shape {given.shape}; one dimension is accepted")
+    if given.dtype.kind not in "biu" or (dtype is np.bool_) != (given.dtype.kind == "b"):
+        raise InputError(f"{name} has dtype {given.dtype}; {np.dtype(dtype)} is accepted")
+    if dtype is not np.bool_ and len(given):
+        limits = np.iinfo(dtype)
+        low, high = int(given.min()), int(given.max())
+        if low < limits.min or high > limits.max:
+            bad = low if low < limits.min else high
+            raise InputError(f"{name} holds {bad}; {limits.min} to {limits.max} is accepted")
+    if given.dtype == dtype and not given.flags.writeable and given.flags.c_contiguous:
+        return given
+    array: NDArray[Any] = np.array(given, dtype=dtype, order="C")
+    array.flags.writeable = False
+    return array
+
+
+def checked_clause(clause: Iterable[int], name: str, position: int) -> list[int]:
+    """Literals as ints; else `InputError` that names the clause."""
+    try:
+        literals = [operator.index(literal) for literal in clause]
+    except TypeError:
+        raise InputError(
+            f"{name}[{position}] is {clause!r}; a list of integers is accepted"
+        ) from None
+    for literal in literals:
+        if literal == 0 or abs(literal) > MAX_VARIABLES:
+            raise InputError(
+                f"{name}[{position}] holds literal {literal}; +v and -v with v from 1 to "
+                f"{MAX_VARIABLES} are accepted"
+            )
+    return literals
+
+
+def largest_variable(clauses: Iterable[Iterable[int]]) -> int:
+    """The largest variable that occurs, or 0."""
+    return max((abs(literal) for clause in clauses for literal in clause), default=0)
+
+
+def soft_weights(weights: Any, count: int) -> NDArray[np.int64]:
+    """Weights of so many soft clauses, by default 1; else `InputError`."""
+    if weights is None:
+        return np.ones(count, dtype=np.int64)
+    given = as_number_array(weights, "weights")
+    if given.shape != (count,):
+        raise InputError(f"weights have shape {given.shape} for {count} soft clauses")
+    numbers = []
+    for position, weight in enumerate(given.tolist()):
+        try:
+            number = operator.index(weight)
+        except TypeError:
+            number = int(weight) if isinstance(weight, float) and weight.is_integer() else 0
+        if not 1 <= number <= MAX_WEIGHT:
+            raise InputError(
+                f"weights[{position}] is {weight!r}; integers from 1 to {MAX_WEIGHT} are accepted"
+            )
+        numbers.append(number)
+    return np.array(numbers, dtype=np.int64)
