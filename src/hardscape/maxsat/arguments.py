@@ -13,7 +13,6 @@ from hardscape.arrays import to_numpy
 from hardscape.engine import Device, resolve
 from hardscape.errors import InputError
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.presolve import Presolved
 from hardscape.maxsat.walkers import fits
 
 __all__ = [
@@ -34,7 +33,7 @@ _PROVABLE = 2_000_000
 
 def choose_devices(
     formula: Formula,
-    presolved: Presolved,
+    reduced: Formula,
     method: str,
     asked: Any,
     threads: int | None,
@@ -44,7 +43,7 @@ def choose_devices(
     lanes = 1 if small and threads is None else threads
     if method == "cellular":
         return resolve(asked, threads=lanes, big_enough=False)
-    walks = method != "exact" and counts_alike(formula) and fits(presolved.formula)
+    walks = method != "exact" and counts_alike(formula) and fits(reduced)
     devices = resolve(asked, threads=lanes, big_enough=walks and not small)
     kinds = {device.kind for device in devices}
     if kinds != {"cpu"} and not (kinds == {"cuda"} and walks):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.presolve import Presolved
+from hardscape.maxsat.presolve import NOTHING_LEFT, Presolved
 from hardscape.maxsat.result import Improvement
 
 __all__ = ["Incumbent"]
@@ -24,10 +24,6 @@ class Incumbent:
     ----------
     formula : Formula
         As it was given.
-    presolved : Presolved
-        What the searches work on.
-    target : int
-        Cost at which to stop.
     on_improvement : callable, optional
         Called with each `Improvement`, in the thread that found it, one at a time.
     began : float
@@ -43,19 +39,24 @@ class Incumbent:
     def __init__(
         self,
         formula: Formula,
-        presolved: Presolved,
-        target: int,
         on_improvement: Callable[[Improvement], object] | None,
         began: float,
     ) -> None:
         self._formula = formula
-        self._presolved = presolved
-        self._target = target
+        self._presolved = NOTHING_LEFT
+        self._target = -1
         self._tell = on_improvement
         self._began = began
         self._lock = threading.Lock()
         self.improvements: list[Improvement] = []
         self.halt = np.zeros(1, dtype=np.uint8)
+
+    def aim(self, presolved: Presolved, target: int) -> None:
+        """Say what the searches work on, and the cost at which to stop."""
+        with self._lock:
+            self._presolved = presolved
+            self._target = target
+            self.halt[0] = self.reached
 
     @property
     def best(self) -> Improvement | None:
@@ -74,12 +75,13 @@ class Incumbent:
 
     def offer(self, assignment: NDArray[np.uint8]) -> None:
         """Take an assignment of the whole formula if it is better than the best one."""
-        hard, cost, _ = self._formula.evaluate(assignment)
+        hard, cost, satisfied = self._formula.evaluate(assignment)
         with self._lock:
             best = self.best
             if best is not None and (best.hard_violations, best.cost) <= (hard, cost):
                 return
-            found = Improvement(time.monotonic() - self._began, cost, hard, assignment)
+            seconds = time.monotonic() - self._began
+            found = Improvement(seconds, cost, hard, satisfied, assignment)
             self.improvements.append(found)
             if self.reached:
                 self.halt[0] = 1

@@ -8,6 +8,16 @@
 
 namespace hardscape::maxsat {
 
+// Looks at a stop flag now and then; nothing is asked of a null one.
+class Poll {
+ public:
+  explicit Poll(const volatile std::uint8_t* stop) : stop_(stop) {}
+  bool operator()(std::size_t step) const { return step % 4096 == 0 && stop_ && *stop_; }
+
+ private:
+  const volatile std::uint8_t* stop_;
+};
+
 struct Instance {
   std::uint32_t num_variables = 0;
   std::uint32_t num_clauses = 0;
@@ -17,14 +27,18 @@ struct Instance {
   std::vector<std::uint32_t> start;       // first of each clause, shape (m + 1,)
   std::vector<std::uint32_t> occurrence;  // clauses, literal by literal
   std::vector<std::uint32_t> first;       // first of each literal, shape (2 n + 1,)
+  bool complete = false;                  // false where `stop` cut it short: not to be used
 
   Instance(std::uint32_t variables, const std::int32_t* literals, const std::int64_t* offsets,
-           std::size_t clauses)
+           std::size_t clauses, const volatile std::uint8_t* stop = nullptr)
       : num_variables(variables), num_clauses(static_cast<std::uint32_t>(clauses)) {
+    const Poll stopped(stop);
     start.reserve(clauses + 1);
     start.push_back(0);
+    clause.reserve(static_cast<std::size_t>(offsets[clauses]));
     first.assign(2 * std::size_t{variables} + 1, 0);
     for (std::size_t c = 0; c < clauses; ++c) {
+      if (stopped(c)) return;
       for (std::int64_t i = offsets[c]; i < offsets[c + 1]; ++i) {
         const std::int32_t x = literals[i];
         const std::uint32_t literal = x > 0 ? 2u * (x - 1) : 2u * (-x - 1) + 1;
@@ -39,8 +53,11 @@ struct Instance {
     for (std::size_t l = 1; l < first.size(); ++l) first[l] += first[l - 1];
     occurrence.resize(clause.size());
     std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
-    for (std::uint32_t c = 0; c < num_clauses; ++c)
+    for (std::uint32_t c = 0; c < num_clauses; ++c) {
+      if (stopped(c)) return;
       for (std::uint32_t i = start[c]; i < start[c + 1]; ++i) occurrence[next[clause[i]]++] = c;
+    }
+    complete = true;
   }
 };
 

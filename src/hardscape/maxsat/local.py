@@ -20,6 +20,11 @@ from hardscape.maxsat.walk import break_weights
 
 __all__ = ["LocalSearch", "WeightingOptions"]
 
+#: What a compiled search counts as violated before it has evaluated anything.
+_NEVER = 2**64 - 1
+#: Hard clauses violated by a walker that was stopped before.
+_UNKNOWN = 2**63 - 1
+
 #: Seconds between two looks at a walker from outside, which are its improvements' resolution in time.
 _SLICE_SECONDS = 0.01
 #: Flips of the first slice; the later ones are sized by the clock, which no trajectory depends on.
@@ -29,6 +34,8 @@ _FIRST_TURN, _TURN_PER_VARIABLE = 200_000, 50
 #: The random walk goes on alone where its best violates at most this share of the clauses, or this many, or
 #: less than this share of what it did a turn before: then it is likely to satisfy them all.
 _CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
+#: Time between two offers of improvements, in times that an offer takes.
+_BETWEEN_OFFERS = 4
 #: Search weights stay far from the ends of 64-bit integers up to this.
 _MOST_INCREASE = 1000
 #: Without a limit, a walker ends after so many flips without improvement: so many a variable up to the
@@ -96,6 +103,7 @@ class _Search(Protocol):
 
     def run(self, flips: int, stop: NDArray[np.uint8]) -> int: ...
     def best(self) -> NDArray[np.uint8]: ...
+    def cost(self) -> tuple[int, int]: ...
     @property
     def quality(self) -> tuple[int, ...]: ...
 
@@ -103,7 +111,12 @@ class _Search(Protocol):
 class _Walking:
     """The focused random walk; quality is the number of violated clauses."""
 
-    def __init__(self, formula: Formula, seed: int, stream: int, initial: Any) -> None:
+    def __init__(
+        self, formula: Formula, seed: int, stream: int, initial: Any, stop: NDArray[np.uint8]
+    ) -> None:
+        self._formula = formula
+        # Clauses that presolve merged weigh more than others.
+        self._alike = bool((formula.weights == formula.weights[:1]).all())
         mean = len(formula.literals) / max(1, formula.num_clauses)
         self._walk = native.core().Walk(
             formula.num_variables,
@@ -113,6 +126,7 @@ class _Walking:
             seed,
             stream,
             initial,
+            stop,
         )
 
     def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
@@ -120,6 +134,13 @@ class _Walking:
 
     def best(self) -> NDArray[np.uint8]:
         return self._walk.best()  # type: ignore[no-any-return]
+
+    def cost(self) -> tuple[int, int]:
+        """Of the best one: violated hard clauses and weight of the soft ones."""
+        if self._alike:
+            violated, weight = self._walk.best_cost, int(self._formula.weights[0])
+            return (0, violated * weight) if weight else (violated, 0)
+        return self._formula.evaluate(self.best())[:2]
 
     @property
     def quality(self) -> tuple[int, ...]:
@@ -129,7 +150,9 @@ class _Walking:
 class _Weighing:
     """The clause-weighting search; quality is violated hard clauses and the cost in two words."""
 
-    def __init__(self, work: LocalSearch, stream: int, initial: Any) -> None:
+    def __init__(
+        self, work: LocalSearch, stream: int, initial: Any, stop: NDArray[np.uint8]
+    ) -> None:
         formula, options = work.formula, work.options
         self._target = divmod(max(work.target, 0), 2**64)
         self._search = native.core().Weighting(
@@ -148,6 +171,7 @@ class _Weighing:
             options.soft_limit,
             options.patience,
             initial,
+            stop,
         )
 
     def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
@@ -155,6 +179,11 @@ class _Weighing:
 
     def best(self) -> NDArray[np.uint8]:
         return self._search.best()  # type: ignore[no-any-return]
+
+    def cost(self) -> tuple[int, int]:
+        """Of the best one: violated hard clauses and weight of the soft ones."""
+        hard, high, low = self._search.best_cost
+        return hard, (high << 64) + low
 
     @property
     def quality(self) -> tuple[int, ...]:
@@ -165,7 +194,8 @@ class _Weighing:
 class LocalSearch(Work):
     """Independent walkers on a presolved formula.
 
-    A partial holds ``hard`` (violated hard clauses), ``cost`` (two words, high first), ``flips`` (int64,
+    A partial holds ``hard`` (violated hard clauses, 2^63 - 1 where a walker never began), ``cost`` (two
+    words, high first), ``flips`` (int64,
     shape (1,)) and the best ``assignment`` of the presolved formula (uint8, shape (n,)).
 
     Attributes
@@ -253,9 +283,16 @@ class _Walker:
         self._best: tuple[int, int] | None = None
         self._assignment = np.zeros(work.formula.num_variables, dtype=np.uint8)
         self._slice = _FIRST_SLICE
+        self._found: _Search | None = None  # has a better assignment that was not offered yet
+        self._offer_at = 0.0
 
     def go(self) -> bool:
         """Search; False if stopped before the end."""
+        complete = self._go()
+        self._offer()
+        return complete
+
+    def _go(self) -> bool:
         for search, turn in self._turns():
             end = self._flips + turn
             while self._flips < end:
@@ -263,6 +300,7 @@ class _Walker:
                     return False
                 if not self._advance(search, end) or self._exhausted():
                     return not self._interrupted()
+            self._offer()
         return True
 
     def _interrupted(self) -> bool:
@@ -279,9 +317,9 @@ class _Walker:
         work = self._work
         forever = 2**62
         if not work.walk:
-            yield _Weighing(work, self._stream, self._initial), forever
+            yield _Weighing(work, self._stream, self._initial, self._stop), forever
             return
-        walking = _Walking(work.formula, work.seed, self._stream, self._initial)
+        walking = _Walking(work.formula, work.seed, self._stream, self._initial, self._stop)
         weighing: _Weighing | None = None
         turn = _FIRST_TURN + _TURN_PER_VARIABLE * work.formula.num_variables
         close = max(_CLOSE, int(_CLOSE_SHARE * work.formula.num_clauses))
@@ -290,7 +328,7 @@ class _Walker:
             yield walking, turn
             if walking.quality[0] > max(close, _FALLING * before):
                 if weighing is None:
-                    weighing = _Weighing(work, self._stream, walking.best())
+                    weighing = _Weighing(work, self._stream, walking.best(), self._stop)
                 yield weighing, turn
             turn *= 2
 
@@ -307,19 +345,29 @@ class _Walker:
         self._flips += done
         # A factor of at most 4: a clock that stood still once must not make the next slice endless.
         self._slice = int(asked * min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-6)))) + 1
-        if search.quality != before:
-            self._take(search.best())
+        if search.quality != before and search.quality[0] != _NEVER:
+            self._take(search)
         return done == asked
 
-    def _take(self, assignment: NDArray[np.uint8]) -> None:
-        found = self._work.formula.evaluate(assignment)[:2]
+    def _take(self, search: _Search) -> None:
+        found = search.cost()
         if self._best is not None and found >= self._best:
             return
-        self._best = found
-        self._assignment = assignment
+        self._best, self._found = found, search
         self._improved_at = self._flips
+        if time.perf_counter() >= self._offer_at:
+            self._offer()
+
+    def _offer(self) -> None:
+        """Show the best assignment, which takes a while on large formulas: not every time, then."""
+        if self._found is None:
+            return
+        began = time.perf_counter()
+        self._assignment, self._found = self._found.best(), None
         if self._work.incumbent is not None:
-            self._work.incumbent.offer_reduced(assignment)
+            self._work.incumbent.offer_reduced(self._assignment)
+        ended = time.perf_counter()
+        self._offer_at = ended + _BETWEEN_OFFERS * (ended - began)
 
     def _exhausted(self) -> bool:
         work = self._work
@@ -334,9 +382,7 @@ class _Walker:
 
     def partial(self) -> Partial:
         """What came out, to be merged with the others'."""
-        if self._best is None:
-            self._best = self._work.formula.evaluate(self._assignment)[:2]
-        hard, cost = self._best
+        hard, cost = self._best or (_UNKNOWN, 0)
         return {
             "hard": np.array([hard], dtype=np.int64),
             "cost": np.array(divmod(cost, 2**64), dtype=np.uint64),

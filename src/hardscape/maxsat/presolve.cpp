@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "maxsat/instance.hpp"
 #include "native/arrays.hpp"
 
 namespace hardscape::maxsat {
@@ -19,20 +20,28 @@ constexpr std::int8_t kOpen = -1;
 class Presolve {
  public:
   Presolve(std::uint32_t variables, const std::int32_t* literals, const std::int64_t* offsets,
-           const std::int64_t* weights, const std::uint8_t* hard, std::size_t clauses)
-      : fixed(variables, kOpen), occurring_(2 * std::size_t{variables}) {
-    std::vector<std::uint32_t> clause;
+           const std::int64_t* weights, const std::uint8_t* hard, std::size_t clauses,
+           const volatile std::uint8_t* stop)
+      : fixed(variables, kOpen), stopped_(stop), occurring_(2 * std::size_t{variables}) {
+    literal_.reserve(static_cast<std::size_t>(offsets[clauses]));
+    start_.reserve(clauses + 1);
+    weight_.reserve(clauses);
+    hard_.reserve(clauses);
     start_.push_back(0);
-    for (std::size_t c = 0; c < clauses; ++c) {
-      clause.clear();
+    for (std::size_t c = 0; c < clauses && !cut(c); ++c) {
+      const std::size_t from = literal_.size();
       for (std::int64_t i = offsets[c]; i < offsets[c + 1]; ++i)
-        clause.push_back(literals[i] > 0 ? 2u * (literals[i] - 1) : 2u * (-literals[i] - 1) + 1);
-      std::sort(clause.begin(), clause.end());
-      clause.erase(std::unique(clause.begin(), clause.end()), clause.end());
+        literal_.push_back(literals[i] > 0 ? 2u * (literals[i] - 1) : 2u * (-literals[i] - 1) + 1);
+      const auto begin = literal_.begin() + static_cast<std::ptrdiff_t>(from);
+      std::sort(begin, literal_.end());
+      literal_.erase(std::unique(begin, literal_.end()), literal_.end());
       bool always = false;
-      for (std::size_t i = 1; i < clause.size(); ++i) always |= (clause[i] ^ clause[i - 1]) == 1;
-      if (always) continue;
-      literal_.insert(literal_.end(), clause.begin(), clause.end());
+      for (std::size_t i = from + 1; i < literal_.size(); ++i)
+        always |= (literal_[i] ^ literal_[i - 1]) == 1;
+      if (always) {
+        literal_.resize(from);
+        continue;
+      }
       start_.push_back(literal_.size());
       weight_.push_back(static_cast<std::uint64_t>(weights[c]));
       hard_.push_back(hard[c]);
@@ -42,12 +51,13 @@ class Presolve {
 
   std::vector<std::int8_t> fixed;  // value of each variable, or kOpen
   bool unsatisfiable = false;
+  bool incomplete = false;  // stopped: nothing here is to be used
   unsigned __int128 constant = 0;
 
   void run() {
-    for (std::uint32_t c = 0; c < size_.size() && !unsatisfiable; ++c) settle(c);
+    for (std::uint32_t c = 0; c < size_.size() && !unsatisfiable && !cut(c); ++c) settle(c);
     purify();
-    if (unsatisfiable) return;
+    if (unsatisfiable || incomplete) return;
     merging_ = true;  // clauses are compared by their open literals, so none may be assigned
     merge();
     cancel_units();
@@ -58,7 +68,7 @@ class Presolve {
   // What is left, variables renumbered from 1 in their order.
   void collect(std::vector<std::int32_t>& original, std::vector<std::int32_t>& literals,
                std::vector<std::int64_t>& offsets, std::vector<std::int64_t>& weights,
-               std::vector<std::uint8_t>& hard) const {
+               std::vector<std::uint8_t>& hard) {
     std::vector<std::int32_t> number(fixed.size());
     for (std::size_t v = 0; v < fixed.size(); ++v) {
       if (fixed[v] != kOpen || occurring_[2 * v] + occurring_[2 * v + 1] == 0) continue;
@@ -66,7 +76,8 @@ class Presolve {
       number[v] = static_cast<std::int32_t>(original.size());
     }
     offsets.push_back(0);
-    for (std::uint32_t c = 0; c < size_.size(); ++c) {
+    literals.reserve(literal_.size());
+    for (std::uint32_t c = 0; c < size_.size() && !cut(c); ++c) {
       if (!alive_[c]) continue;
       for (std::size_t i = start_[c]; i < start_[c + 1]; ++i) {
         const std::uint32_t l = literal_[i];
@@ -79,6 +90,9 @@ class Presolve {
   }
 
  private:
+  // Whether the time is up, asked for now and then.
+  bool cut(std::size_t step) { return incomplete = incomplete || stopped_(step); }
+
   void index() {
     const std::size_t m = weight_.size();
     alive_.assign(m, 1);
@@ -88,7 +102,7 @@ class Presolve {
     for (std::size_t l = 0; l < occurring_.size(); ++l) first_[l + 1] = first_[l] + occurring_[l];
     occurrence_.resize(literal_.size());
     std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
-    for (std::uint32_t c = 0; c < m; ++c) {
+    for (std::uint32_t c = 0; c < m && !cut(c); ++c) {
       size_[c] = static_cast<std::uint32_t>(start_[c + 1] - start_[c]);
       for (std::size_t i = start_[c]; i < start_[c + 1]; ++i) occurrence_[next[literal_[i]]++] = c;
     }
@@ -120,7 +134,7 @@ class Presolve {
   }
 
   void purify() {
-    for (std::uint32_t l = 0; l < occurring_.size(); ++l) look_at(l);
+    for (std::uint32_t l = 0; l < occurring_.size() && !cut(l); ++l) look_at(l);
     drain();
   }
 
@@ -131,7 +145,7 @@ class Presolve {
   }
 
   void drain() {
-    while (!queue_.empty() && !unsatisfiable) {
+    for (std::size_t step = 0; !queue_.empty() && !unsatisfiable && !cut(step); ++step) {
       const std::uint32_t l = queue_.back();
       queue_.pop_back();
       for (std::size_t i = first_[l]; i < first_[l + 1]; ++i)
@@ -152,25 +166,30 @@ class Presolve {
       if (fixed[literal_[i] >> 1] == kOpen) out.push_back(literal_[i]);
   }
 
+  // Clauses of the same literals meet in a hash table with open addresses.
   void merge() {
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> order;  // hash of a clause, clause
-    std::vector<std::uint32_t> a, b;
-    for (std::uint32_t c = 0; c < size_.size(); ++c) {
+    std::size_t slots = 1;
+    while (slots < 2 * size_.size() + 1) slots *= 2;
+    std::vector<std::uint32_t> table(slots, kNone), keys(size_.size()), a, b;
+    for (std::uint32_t c = 0; c < size_.size() && !cut(c); ++c) {
       if (!alive_[c]) continue;
       live(c, a);
       std::uint64_t key = 0;
       for (std::uint32_t l : a) key = (key ^ l) * 0x9e3779b97f4a7c15ull + (key >> 29);
-      order.emplace_back(key, c);
-    }
-    std::sort(order.begin(), order.end());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const auto [key, c] = order[i];
-      for (std::size_t j = i + 1; j < order.size() && order[j].first == key && alive_[c]; ++j) {
-        const std::uint32_t d = order[j].second;
-        if (!alive_[d]) continue;
-        live(c, a);
+      key ^= key >> 32;
+      keys[c] = static_cast<std::uint32_t>(key);
+      for (std::size_t at = key & (slots - 1);; at = (at + 1) & (slots - 1)) {
+        const std::uint32_t d = table[at];
+        if (d == kNone) {
+          table[at] = c;
+          break;
+        }
+        if (keys[d] != keys[c]) continue;
         live(d, b);
-        if (a == b) unite(c, d);
+        if (a != b) continue;
+        unite(d, c);
+        if (!alive_[d]) table[at] = c;
+        if (!alive_[d] || !alive_[c]) break;
       }
     }
   }
@@ -186,13 +205,13 @@ class Presolve {
 
   // Of x and not x one is always false.
   void cancel_units() {
-    std::vector<std::uint32_t> unit(occurring_.size(), UINT32_MAX), a;
-    for (std::uint32_t c = 0; c < size_.size(); ++c) {
+    std::vector<std::uint32_t> unit(occurring_.size(), kNone), a;
+    for (std::uint32_t c = 0; c < size_.size() && !cut(c); ++c) {
       if (!alive_[c] || size_[c] != 1 || hard_[c]) continue;
       live(c, a);
       if (a.empty()) continue;
       const std::uint32_t other = unit[a[0] ^ 1];
-      if (other == UINT32_MAX || !alive_[other]) {
+      if (other == kNone || !alive_[other]) {
         unit[a[0]] = c;
         continue;
       }
@@ -208,6 +227,9 @@ class Presolve {
     }
   }
 
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  Poll stopped_;
   std::vector<std::uint32_t> literal_, size_, occurring_, occurrence_, queue_;
   std::vector<std::size_t> start_, first_;
   std::vector<std::uint64_t> weight_;
@@ -215,26 +237,29 @@ class Presolve {
   bool merging_ = false;
 };
 
-// (unsatisfiable, constant high, constant low, fixed, original, literals, offsets, weights, hard).
-nb::tuple presolve(std::uint32_t variables, Vector<std::int32_t> literals,
-                   Vector<std::int64_t> offsets, Vector<std::int64_t> weights,
-                   Vector<std::uint8_t> hard) {
+// (unsatisfiable, constant high, constant low, fixed, original, literals, offsets, weights, hard),
+// or None where `stop` was set meanwhile.
+nb::object presolve(std::uint32_t variables, Vector<std::int32_t> literals,
+                    Vector<std::int64_t> offsets, Vector<std::int64_t> weights,
+                    Vector<std::uint8_t> hard, std::optional<Vector<std::uint8_t>> stop) {
   std::vector<std::int32_t> original, left;
   std::vector<std::int64_t> starts, costs;
   std::vector<std::uint8_t> firm;
   std::vector<std::int8_t> fixed;
-  bool unsatisfiable = false;
+  bool unsatisfiable = false, incomplete = false;
   unsigned __int128 constant = 0;
   {
     nb::gil_scoped_release release;
     Presolve work(variables, literals.data(), offsets.data(), weights.data(), hard.data(),
-                  weights.shape(0));
+                  weights.shape(0), stop ? stop->data() : nullptr);
     work.run();
     unsatisfiable = work.unsatisfiable;
     constant = work.constant;
     if (!unsatisfiable) work.collect(original, left, starts, costs, firm);
+    incomplete = work.incomplete;
     fixed = std::move(work.fixed);
   }
+  if (incomplete) return nb::none();
   const std::size_t n = fixed.size(), r = original.size(), nnz = left.size(), m = costs.size();
   const std::size_t ends = starts.size();
   return nb::make_tuple(unsatisfiable, static_cast<std::uint64_t>(constant >> 64),
@@ -249,6 +274,7 @@ nb::tuple presolve(std::uint32_t variables, Vector<std::int32_t> literals,
 void bind_presolve(nb::module_& module) {
   module.def("presolve_maxsat", &presolve, nb::arg("num_variables"), nb::arg("literals"),
              nb::arg("offsets"), nb::arg("weights"), nb::arg("hard"),
+             nb::arg("stop").none() = nb::none(),
              "What is left of a formula, and what every assignment of it costs besides.");
 }
 

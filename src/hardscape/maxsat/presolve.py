@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.maxsat.formula import Formula
 
-__all__ = ["Presolved", "presolve"]
+__all__ = ["NOTHING_LEFT", "Presolved", "presolve"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,17 @@ class Presolved:
         return np.ascontiguousarray(assignment[..., self.original - 1], dtype=np.uint8)
 
 
-def presolve(formula: Formula) -> Presolved:
+#: Stands for what is left before anything is known.
+NOTHING_LEFT = Presolved(
+    Formula.from_clauses([]), 0, np.empty(0, dtype=np.int8), np.empty(0, dtype=np.int32), False
+)
+
+
+@overload
+def presolve(formula: Formula) -> Presolved: ...
+@overload
+def presolve(formula: Formula, *, stop: NDArray[np.uint8]) -> Presolved | None: ...
+def presolve(formula: Formula, *, stop: NDArray[np.uint8] | None = None) -> Presolved | None:
     """Simplify a formula without changing its least cost.
 
     Hard clauses of one literal fix it, and what follows is propagated; a literal whose negation occurs
@@ -60,6 +70,8 @@ def presolve(formula: Formula) -> Presolved:
     Parameters
     ----------
     formula : Formula
+    stop : uint8 array, shape (1,), optional
+        Polled: where it becomes 1 the answer is None.
 
     Returns
     -------
@@ -77,7 +89,12 @@ def presolve(formula: Formula) -> Presolved:
         formula.offsets,
         formula.weights,
         formula.hard.view(np.uint8),
+        stop,
     )
+    if found is None:
+        return None
+    for array in found[3:]:
+        array.flags.writeable = False
     unsatisfiable, high, low, fixed, original, literals, offsets, weights, hard = found
     if unsatisfiable:
         return Presolved(Formula.from_clauses([]), 0, fixed, original[:0], True)

@@ -27,12 +27,15 @@ class Improvement:
         Weight of the soft clauses violated, evaluated on the original formula.
     hard_violations : int
         Hard clauses violated; the cost means nothing before this is 0.
+    satisfied : int
+        Clauses that hold, of both kinds.
     assignment : uint8, shape (n,)
     """
 
     seconds: float
     cost: int
     hard_violations: int
+    satisfied: int
     assignment: NDArray[np.uint8]
 
 

@@ -34,7 +34,7 @@ template <int K, class Index, class Word, int Count>
 class WalkOf final : public Walk {
  public:
   WalkOf(Instance&& instance, const std::uint32_t* weights, std::uint64_t seed,
-         std::uint64_t stream, const std::uint8_t* initial)
+         std::uint64_t stream, const std::uint8_t* initial, const volatile std::uint8_t* stop)
       : clause_(instance.clause.begin(), instance.clause.end()),
         occurrence_(instance.occurrence.begin(), instance.occurrence.end()),
         start_(std::move(instance.start)),
@@ -52,7 +52,12 @@ class WalkOf final : public Walk {
     RandomStream coins(seed, stream, kInitialPurpose);
     for (std::size_t v = 0; v < value_.size(); ++v)
       value_[v] = initial ? initial[v] : static_cast<std::uint8_t>(coins.next() >> 63);
-    for (std::uint32_t c = 0; c < instance.num_clauses; ++c) place(c);
+    const Poll stopped(stop);
+    for (std::uint32_t c = 0; c < instance.num_clauses; ++c) {
+      if (stopped(c)) return;
+      place(c);
+    }
+    complete_ = true;
     best_.set(value_);
     best_cost_ = state_.num_violated;
   }
@@ -64,7 +69,7 @@ class WalkOf final : public Walk {
     State state = state_;
     RandomStream random = random_;
     std::uint64_t done = 0;
-    bool reached = false;
+    bool reached = !complete_;
     while (done < flips && !reached && !*stop) {
       const std::uint64_t until = flips - done < kPoll ? flips : done + kPoll;
       for (; done < until; ++done) {
@@ -116,46 +121,53 @@ class WalkOf final : public Walk {
   BestAssignment best_;
   WalkFormula<Index> formula_;
   State state_;
-  std::uint64_t best_cost_ = 0;
+  std::uint64_t best_cost_ = UINT64_MAX;
+  bool complete_ = false;  // false where the constructor was stopped
 };
 
 std::unique_ptr<Walk> make(Instance&& instance, const std::uint32_t* weights, std::uint64_t seed,
-                           std::uint64_t stream, const std::uint8_t* initial) {
+                           std::uint64_t stream, const std::uint8_t* initial,
+                           const volatile std::uint8_t* stop) {
   const std::uint64_t n = instance.num_variables, m = instance.num_clauses;
   const bool three = instance.uniform == 3;
   if (three && 2 * n <= 65536 && m < 65536)
     return std::make_unique<WalkOf<3, std::uint16_t, std::uint32_t, 28>>(
-        std::move(instance), weights, seed, stream, initial);
+        std::move(instance), weights, seed, stream, initial, stop);
   if (three && 3 * n < 1u << 28 && m < 1u << 28)
     return std::make_unique<WalkOf<3, std::uint32_t, std::uint32_t, 28>>(
-        std::move(instance), weights, seed, stream, initial);
+        std::move(instance), weights, seed, stream, initial, stop);
   if (instance.longest >= 1u << 24 || instance.longest * n >= std::uint64_t{1} << 40)
     throw std::invalid_argument("clauses too long for their number of variables");
   return std::make_unique<WalkOf<0, std::uint32_t, std::uint64_t, 40>>(std::move(instance), weights,
-                                                                       seed, stream, initial);
+                                                                       seed, stream, initial, stop);
 }
 
 class PyWalk {
  public:
   PyWalk(std::uint32_t variables, Vector<std::int32_t> literals, Vector<std::int64_t> offsets,
          Vector<std::uint32_t> weights, std::uint64_t seed, std::uint64_t stream,
-         std::optional<Vector<std::uint8_t>> initial) {
+         std::optional<Vector<std::uint8_t>> initial, std::optional<Vector<std::uint8_t>> stop) {
     if (weights.shape(0) != kBreakWeights) throw std::invalid_argument("wrong number of weights");
     nb::gil_scoped_release release;
-    walk_ = make(Instance(variables, literals.data(), offsets.data(), offsets.shape(0) - 1),
-                 weights.data(), seed, stream, initial ? initial->data() : nullptr);
+    const volatile std::uint8_t* flag = stop ? stop->data() : nullptr;
+    Instance instance(variables, literals.data(), offsets.data(), offsets.shape(0) - 1, flag);
+    if (instance.complete)
+      walk_ = make(std::move(instance), weights.data(), seed, stream,
+                   initial ? initial->data() : nullptr, flag);
   }
 
   std::uint64_t run(std::uint64_t flips, std::uint64_t target,
                     nb::ndarray<std::uint8_t, nb::ndim<1>, nb::device::cpu> stop) {
+    if (!walk_) return 0;
     nb::gil_scoped_release release;
     return walk_->run(flips, target, stop.data());
   }
 
-  std::uint64_t best_cost() const { return walk_->best_cost(); }
-  std::uint64_t cost() const { return walk_->cost(); }
+  std::uint64_t best_cost() const { return walk_ ? walk_->best_cost() : UINT64_MAX; }
+  std::uint64_t cost() const { return walk_ ? walk_->cost() : UINT64_MAX; }
   auto best() const {
-    std::vector<std::uint8_t> copy = walk_->best();
+    std::vector<std::uint8_t> copy;
+    if (walk_) copy = walk_->best();
     const std::size_t n = copy.size();
     return to_numpy(std::move(copy), {n});
   }
@@ -168,15 +180,17 @@ class PyWalk {
 
 void bind_walk(nb::module_& module) {
   nb::class_<PyWalk>(module, "Walk", "Focused random walk on a formula without weights.")
-      .def(
-          nb::init<std::uint32_t, Vector<std::int32_t>, Vector<std::int64_t>, Vector<std::uint32_t>,
-                   std::uint64_t, std::uint64_t, std::optional<Vector<std::uint8_t>>>(),
-          nb::arg("num_variables"), nb::arg("literals"), nb::arg("offsets"),
-          nb::arg("break_weights"), nb::arg("seed"), nb::arg("stream"),
-          nb::arg("initial").none() = nb::none())
+      .def(nb::init<std::uint32_t, Vector<std::int32_t>, Vector<std::int64_t>,
+                    Vector<std::uint32_t>, std::uint64_t, std::uint64_t,
+                    std::optional<Vector<std::uint8_t>>, std::optional<Vector<std::uint8_t>>>(),
+           nb::arg("num_variables"), nb::arg("literals"), nb::arg("offsets"),
+           nb::arg("break_weights"), nb::arg("seed"), nb::arg("stream"),
+           nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none())
       .def("run", &PyWalk::run, nb::arg("flips"), nb::arg("target"), nb::arg("stop"),
            "Walk; returns the flips done.")
-      .def_prop_ro("best_cost", &PyWalk::best_cost, "Fewest clauses violated so far.")
+      .def_prop_ro(
+          "best_cost", &PyWalk::best_cost,
+          "Fewest clauses violated so far; 2**64 - 1 where `stop` cut the construction short.")
       .def_prop_ro("cost", &PyWalk::cost, "Clauses violated now.")
       .def("best", &PyWalk::best, "The assignment that violates so few, uint8 of shape (n,).");
 }

@@ -117,12 +117,12 @@ class Weighting {
                     const volatile std::uint8_t* stop) {
     std::uint64_t done = 0;
     if (!begun_) start(stop);
-    while (done < flips && !*stop) {
+    while (begun_ && done < flips && !*stop) {
       const std::uint64_t until = flips - done < kPoll ? flips : done + kPoll;
       for (; done < until; ++done) {
         if (best_cost_.hard == 0 && best_cost_.soft <= target) return done;
         if (violated_hard_.size() + violated_soft_.size() == 0) return done;
-        if (now_ - improved_at_ > patience_) restart(stop);
+        if (now_ - improved_at_ > patience_ && !restart(stop)) return done;
         ++now_;
         std::uint32_t x = best_good();
         if (x == kNone) x = escape();
@@ -175,15 +175,20 @@ class Weighting {
 
   // In the first run and not before, because on large formulas it takes long enough to be stopped.
   void start(const volatile std::uint8_t* stop) {
-    begun_ = true;
-    if (value_.empty()) decimation_.run(value_, random_, stop);
-    begin();
-    best_.set(value_);
-    best_cost_ = cost_;
+    if (value_.empty()) {
+      decimation_.run(value_, random_, stop);
+      if (*stop) return value_.clear();
+    }
+    begun_ = begin(stop);
+    if (begun_ && cost_ < best_cost_) {
+      best_.set(value_);
+      best_cost_ = cost_;
+    }
   }
 
-  // Everything that follows from the assignment, with first search weights.
-  void begin() {
+  // Everything that follows from the assignment, with first search weights; false if stopped.
+  bool begin(const volatile std::uint8_t* stop) {
+    const Poll stopped(stop);
     search_weight_ = unit_;
     cost_ = Cost{};
     last_ = kNone;
@@ -193,6 +198,7 @@ class Weighting {
     std::fill(score_.begin(), score_.end(), 0);
     std::fill(flipped_at_.begin(), flipped_at_.end(), 0);
     for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
+      if (stopped(c)) return false;
       trues_[c] = 0;
       sum_[c] = 0;
       for (std::uint32_t i = instance_.start[c]; i < instance_.start[c + 1]; ++i) {
@@ -211,22 +217,26 @@ class Weighting {
     }
     for (std::uint32_t v = 0; v < instance_.num_variables; ++v)
       if (score_[v] > 0) good_.add(v);
+    return true;
   }
 
-  // Fresh weights; every other time the best assignment, else one by decimation.
-  void restart(const volatile std::uint8_t* stop) {
+  // Fresh weights; every other time the best assignment, else one by decimation. False if stopped:
+  // the next run begins where this one would have.
+  bool restart(const volatile std::uint8_t* stop) {
     if (++restarts_ & 1)
       decimation_.run(value_, random_, stop);
     else
       value_ = best_.value();
     set_temper();
-    begin();
     improved_at_ = now_;
     best_.wander();
+    begun_ = begin(stop);
+    if (!begun_) return false;
     if (cost_ < best_cost_) {
       best_cost_ = cost_;
       best_.improved(value_);
     }
+    return true;
   }
 
   void violate(std::uint32_t c) {

@@ -25,6 +25,7 @@ void bind_kernel(nb::module_& module);
 namespace hardscape::maxsat {
 void bind_evaluate(nb::module_& module);
 void bind_parse(nb::module_& module);
+void bind_greedy(nb::module_& module);
 void bind_presolve(nb::module_& module);
 void bind_walk(nb::module_& module);
 void bind_weighting(nb::module_& module);
@@ -82,6 +83,7 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::ising::bind_kernel(module);
   hardscape::maxsat::bind_evaluate(module);
   hardscape::maxsat::bind_parse(module);
+  hardscape::maxsat::bind_greedy(module);
   hardscape::maxsat::bind_presolve(module);
   hardscape::maxsat::bind_walk(module);
   hardscape::maxsat::bind_weighting(module);
