@@ -176,21 +176,24 @@ def solver(case: Case) -> Callable[[], complex]:
     from hardscape.engine import resolve, run
     from hardscape.permanents.batch import glynn_batch
     from hardscape.permanents.extended import ExtendedWork
-    from hardscape.permanents.glynn import glynn
-    from hardscape.permanents.sparse import sparse_glynn
+    from hardscape.permanents.glynn import GlynnWork
+    from hardscape.permanents.sparse import SparseWork
 
     if case.tool == "permanent":
         threads = None if case.device == "cuda:0" else case.threads
         return lambda: np.sum(hardscape.permanent(a, device=case.device, threads=threads))
     lanes = resolve(case.device, threads=case.threads)
+
+    def summed(work: Any) -> Any:
+        return work.total(run(work, devices=lanes).whole(None))
+
     if case.tool == "extended":
-        work = ExtendedWork(a, lanes[0].kind)
-        return lambda: work.total(run(work, devices=lanes).whole(None))
+        return lambda: summed(ExtendedWork(a, lanes[0].kind))
     if case.tool == "sparse":
-        return lambda: sparse_glynn(a, devices=lanes).value
+        return lambda: summed(SparseWork(a)).value
     if a.ndim == 3:
         return lambda: glynn_batch(a, devices=lanes).values.sum()
-    return lambda: glynn(a, devices=lanes, guard=case.guard)
+    return lambda: summed(GlynnWork(a, case.guard, lanes[0].kind))
 
 
 def command(a: np.ndarray, case: Case) -> complex:

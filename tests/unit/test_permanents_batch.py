@@ -9,7 +9,7 @@ import hardscape
 from hardscape import engine
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents.batch import BatchWork, glynn_batch, scaled
-from hardscape.permanents.glynn import glynn
+from helpers.permanent_sums import glynn
 
 
 def lanes(threads=1):

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from hardscape import engine
-from hardscape.errors import InputError
 from hardscape.permanents.elimination import eliminate
-from hardscape.permanents.glynn import glynn
-from hardscape.permanents.sparse import SparseWork, sparse_glynn
+from hardscape.permanents.sparse import SparseWork
+from helpers.permanent_sums import glynn
 from helpers.sparse_matrices import sparse_matrix
 
 
@@ -85,16 +84,3 @@ def test_shards_cover_all_steps():
         assert shards[0].start == 0
         assert shards[-1].stop == work.steps
         assert len(shards) <= 2**20
-
-
-def test_bad_input_is_refused():
-    cpu, gpu = engine.resolve("cpu", threads=1), [engine.Device("cuda", 0)]
-    for matrix, devices in (
-        (np.eye(5), gpu),
-        (np.eye(64), gpu),
-        (np.eye(8)[:7], gpu),
-        (np.eye(8, dtype=int), gpu),
-        (np.eye(8), cpu),
-    ):
-        with pytest.raises(InputError):
-            sparse_glynn(matrix, devices=devices)

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 import hardscape
 from hardscape import engine, native
 from hardscape.permanents import plan
-from hardscape.permanents.exact import exact_permanent
 from hardscape.permanents.extended import ExtendedWork
-from hardscape.permanents.glynn import glynn
+from helpers.permanent_sums import glynn
 
 
 def permanent(matrix, threads=1):
@@ -29,7 +28,9 @@ def permanent(matrix, threads=1):
 def deviation(result, matrix):
     """Exact |mantissa - per 2^-exponent| for a real matrix."""
     unit = Fraction(2) ** -result.exponent
-    return abs(Fraction(result.mantissa) - exact_permanent(matrix, threads=1) * unit)
+    return abs(
+        Fraction(result.mantissa) - hardscape.permanent(matrix, threads=1, precision="exact") * unit
+    )
 
 
 def positive(n, seed=0):
@@ -48,7 +49,7 @@ def test_values_are_rounded_once(n):
 
 def test_digits_that_double_precision_loses():
     matrix = positive(18)
-    exact = float(exact_permanent(matrix, threads=1))
+    exact = float(hardscape.permanent(matrix, threads=1, precision="exact"))
     double = glynn(matrix, devices=engine.resolve("cpu", threads=1)).value
     assert permanent(matrix).value == pytest.approx(exact, rel=2e-16)
     assert abs(double - exact) > 1e-15 * exact

@@ -1,7 +1,6 @@
 """Matrix permanents: real and complex in double precision, integers and rationals exactly."""
 
 from hardscape.permanents.derivatives import minors, value_and_grad
-from hardscape.permanents.exact import exact_permanent
 from hardscape.permanents.permanent import permanent
 from hardscape.permanents.planning import Plan, PlannedBlock, plan
 from hardscape.permanents.reduce import Reductions
@@ -12,7 +11,6 @@ __all__ = [
     "Plan",
     "PlannedBlock",
     "Reductions",
-    "exact_permanent",
     "minors",
     "permanent",
     "plan",

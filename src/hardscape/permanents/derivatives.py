@@ -11,7 +11,6 @@ change: about :math:`13 n 2^{n-1}` operations for all :math:`n^2` minors.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -43,6 +42,7 @@ from hardscape.permanents.integers import Rows, joined, permanent_bound, primes_
 from hardscape.permanents.matrix import Matrix, intake
 from hardscape.permanents.number import shifted
 from hardscape.permanents.permanent import permanent
+from hardscape.permanents.shards import digest
 
 __all__ = ["MinorResidueWork", "MinorWork", "minors", "value_and_grad"]
 
@@ -217,9 +217,7 @@ class MinorWork(Work):
 
     def digest(self) -> str:
         """Digest of the matrix."""
-        data = np.ascontiguousarray(self.matrix).tobytes()
-        head = (self.name, self.matrix.shape, self.matrix.dtype.str, native.core().minor_rows())
-        return hashlib.sha256(repr(head).encode() + data).hexdigest()
+        return digest(self.name, self.matrix, native.core().minor_rows())
 
     def shards(self) -> Sequence[Shard]:
         """Ranges of positions."""
@@ -275,7 +273,7 @@ class MinorResidueWork(Work):
     @classmethod
     def of(cls, matrix: Matrix) -> MinorResidueWork:
         """Work of as many primes as the minors need."""
-        rows = [integers_of([row]) for row in matrix.entries.tolist()]
+        rows = [integers_of(row) for row in matrix.entries[:, None]]
         integers: Rows = tuple(row[0][0] for row in rows)
         factors = [row[1] for row in rows]
         # A minor is at most the permanent of the magnitudes, with a 1 added to each.
@@ -293,7 +291,7 @@ class MinorResidueWork(Work):
 
     def digest(self) -> str:
         """Digest of the matrix and the primes."""
-        return hashlib.sha256(repr((self.name, self)).encode()).hexdigest()
+        return digest(self.name, repr(self))
 
     def shards(self) -> Sequence[Shard]:
         """Ranges of terms."""

@@ -13,7 +13,6 @@ wrong by :math:`L^2 u^2 S`. The result is rounded to float64 at the end.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,11 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
+from hardscape.engine import Context, Partial, Shard, ShardResult, Work
 from hardscape.engine.jit import Kernel
 from hardscape.permanents.cuda import header, sum_ranges
 from hardscape.permanents.glynn import equilibrated
 from hardscape.permanents.number import TINY, UNIT, BoundedNumber, merge_sums
+from hardscape.permanents.shards import ShardSizes, digest
 
 __all__ = ["ExtendedWork"]
 
@@ -37,10 +37,9 @@ __all__ = ["ExtendedWork"]
 _INNER = 5
 _CUDA_INNER, _CUDA_THREAD_BITS = {1: 4, 2: 3}, {1: 7, 2: 6}
 _LEAST_SIDE = _INNER + 1
-#: Blocks of 32 terms of a shard: at most, at least, and shards if there are enough for that.
-_MOST_BLOCKS = {"cpu": 2**15, "cuda": 2**28}
-_FEWEST_BLOCKS, _SHARDS = {"cpu": 2**9, "cuda": 2**14}, {"cpu": 64, "cuda": 8}
-_CUDA_SHARDS, _LAUNCH_BLOCKS = 2**20, 2**26
+_SHARDS = {"cpu": ShardSizes(64, 2**9, 2**15), "cuda": ShardSizes(8, 2**14, 2**28)}
+#: Blocks of 32 terms of one launch.
+_LAUNCH_BLOCKS = 2**26
 _HIGH_BITS, _LOW_BITS = 52, 98
 
 
@@ -103,17 +102,11 @@ class ExtendedWork(Work):
 
     def digest(self) -> str:
         """Digest of the matrix and of the kernel."""
-        head = (self.name, self.matrix.shape, self.matrix.dtype.str, self.kind)
-        data = np.ascontiguousarray(self.matrix).tobytes()
-        return hashlib.sha256(repr(head).encode() + data).hexdigest()
+        return digest(self.name, self.matrix, self.kind)
 
     def shards(self) -> Sequence[Shard]:
         """Shards of a power of two of blocks."""
-        most = _MOST_BLOCKS[self.kind]
-        if self.kind == "cuda":
-            most = max(most, self.blocks // _CUDA_SHARDS)
-        size = min(most, max(_FEWEST_BLOCKS[self.kind], self.blocks // _SHARDS[self.kind]))
-        return split(self.blocks, max(1, self.blocks // size))
+        return _SHARDS[self.kind].of(self.blocks, self.kind)
 
     @property
     def thread_bits(self) -> int:
@@ -175,7 +168,7 @@ class ExtendedWork(Work):
         magnitude = float(partial["magnitude"][0])
         chain = self.shards()
         # Up to 16 additions for a block of the CPU or a step of a GPU's thread.
-        additions = 16.0 * min(len(chain[0]), _MOST_BLOCKS["cpu"]) + 2.0**10
+        additions = 16.0 * min(len(chain[0]), _SHARDS["cpu"].most) + 2.0**10
         steps = additions**2 + (4.0 * len(chain)) ** 2
         relative = (m * (8 if parts == 1 else 24) + 16 + 2 * steps) * UNIT**2
         underflow = 2.0**m * m * 2.0 ** (m / 2) * 64 * TINY

@@ -19,7 +19,6 @@ product, and per(\|A\|) is found on the way. Errors of the entries are carried a
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from hardscape import native
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
 from hardscape.permanents.integers import Rows, joined
 from hardscape.permanents.number import TINY, UNIT, BoundedNumber, shifted
+from hardscape.permanents.shards import digest
 
 __all__ = ["FrontierOrder", "FrontierSumWork", "FrontierWork", "best_order"]
 
@@ -205,7 +205,7 @@ class FrontierWork(Work):
 
     def digest(self) -> str:
         """Digest of the matrix, the order and the arithmetic."""
-        return hashlib.sha256(repr((self.name, self)).encode()).hexdigest()
+        return digest(self.name, repr(self))
 
     def shards(self) -> Sequence[Shard]:
         """One shard: a row needs those before it."""
@@ -286,10 +286,7 @@ class FrontierSumWork(Work):
 
     def digest(self) -> str:
         """Digest of the matrix, its errors and the order."""
-        head = (self.name, self.matrix.shape, self.matrix.dtype.str, self.order)
-        data = np.ascontiguousarray(self.matrix).tobytes()
-        data += b"" if self.error is None else np.ascontiguousarray(self.error).tobytes()
-        return hashlib.sha256(repr(head).encode() + data).hexdigest()
+        return digest(self.name, self.matrix, repr(self.order), self.error)
 
     def shards(self) -> Sequence[Shard]:
         """One shard: a row needs those before it."""

@@ -43,44 +43,29 @@ Journal on Scientific Computing 26, 1955 (2005).
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape import engine, native
-from hardscape.engine import (
-    Context,
-    Device,
-    Partial,
-    Progress,
-    ProgressEvent,
-    Shard,
-    ShardResult,
-    Work,
-    split,
-)
-from hardscape.errors import InputError
+from hardscape import native
+from hardscape.engine import Context, Partial, Shard, ShardResult, Work
 from hardscape.permanents.cuda import LEAST_SIDE, CudaGlynn
 from hardscape.permanents.number import TINY, UNIT, BoundedNumber, merge_sums
+from hardscape.permanents.shards import ShardSizes, digest
 
-__all__ = ["MAX_GLYNN_SIZE", "GlynnWork", "ScaledMatrix", "glynn", "typical_excess"]
+__all__ = ["MAX_GLYNN_SIZE", "GlynnWork", "ScaledMatrix", "equilibrated", "typical_excess"]
 
 #: Largest matrix: blocks are counted in 64 bits.
 MAX_GLYNN_SIZE = 63
 #: Signs of a block of the kernel; smaller matrices are padded with an identity.
 _INNER = 5
-#: Blocks of a shard: 2**30 (2**36) terms at most, and 64 (8) shards if each has 2**14 blocks or more.
-_MOST_BLOCKS, _SHARDS = {"cpu": 2**25, "cuda": 2**31}, {"cpu": 64, "cuda": 8}
-_FEWEST_BLOCKS = 2**14
-#: Shards on GPUs that a ledger holds with ease; those of the largest matrices are longer.
-_CUDA_SHARDS = 2**20
+#: Shards of 2**30 (2**36) terms at most.
+_SHARDS = {"cpu": ShardSizes(64, 2**14, 2**25), "cuda": ShardSizes(8, 2**14, 2**31)}
 #: Errors of a factor and its multiplication, in units of 2**-53: proven, and estimated for pairs.
 _FACTOR = {"cpu": 1, "cuda": 5}
 _GRID_BITS = 52
@@ -228,18 +213,11 @@ class GlynnWork(Work):
 
     def digest(self) -> str:
         """Digest of the matrix, of the guard and of the kernel."""
-        head = (self.name, self.matrix.shape, self.matrix.dtype.str, self.guard, self.kind)
-        data = np.ascontiguousarray(self.matrix).tobytes()
-        data += b"" if self.error is None else np.ascontiguousarray(self.error).tobytes()
-        return hashlib.sha256(repr(head).encode() + data).hexdigest()
+        return digest(self.name, self.matrix, self.guard, self.kind, self.error)
 
     def shards(self) -> Sequence[Shard]:
         """Shards of a power of two of blocks; on GPUs a million of them at most."""
-        most = _MOST_BLOCKS[self.kind]
-        if self.kind == "cuda":
-            most = max(most, self.blocks // _CUDA_SHARDS)
-        size = min(most, max(_FEWEST_BLOCKS, self.blocks // _SHARDS[self.kind]))
-        return split(self.blocks, max(1, self.blocks // size))
+        return _SHARDS[self.kind].of(self.blocks, self.kind)
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum a range of blocks."""
@@ -276,7 +254,7 @@ class GlynnWork(Work):
         magnitude = float(partial["magnitude"][0])
         chain = self.shards()
         # No thread of a GPU adds more in a row than a shard of the CPU.
-        steps = float(min(len(chain[0]), _MOST_BLOCKS["cpu"])) ** 2 + (4.0 * len(chain)) ** 2
+        steps = float(min(len(chain[0]), _SHARDS["cpu"].most)) ** 2 + (4.0 * len(chain)) ** 2
         factor = _FACTOR[self.kind] * (1 if parts == 1 else 3)
         relative = (m * factor + 10) * UNIT + 2 * steps * UNIT**2
         excess = float(partial["excess"][0]) if self.guard else typical_excess(scaled) * magnitude
@@ -306,71 +284,3 @@ def typical_excess(scaled: ScaledMatrix) -> float:
     """Estimate of the relative effect that rounding entries to the grid has on the permanent."""
     spread = np.sqrt((scaled.entries**2).sum(axis=(0, 1)))
     return float((scaled.slack / np.where(spread > 0, spread, 1.0)).sum())
-
-
-def glynn(
-    matrix: NDArray[Any],
-    *,
-    devices: Sequence[Device],
-    guard: bool = True,
-    executor: Any = None,
-    checkpoint: str | Path | None = None,
-    time_limit: float | None = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
-) -> BoundedNumber:
-    """Compute the permanent of a dense matrix in double precision.
-
-    Parameters
-    ----------
-    matrix : float64 or complex128, shape (n, n)
-        Finite, n from 1 to 63.
-    devices : sequence of Device
-        CPU lanes or GPUs, from :func:`hardscape.engine.resolve`, of one kind.
-    guard : bool
-        Bound the effect of rounding entries to the grid, where that was needed, for about 2.7 times
-        the time; otherwise, and always on GPUs, it is estimated.
-    executor, checkpoint, time_limit, progress
-        See :func:`hardscape.engine.run`.
-
-    Returns
-    -------
-    BoundedNumber
-        The same bytes for any number of threads, or of GPUs of one model. The cost is n 2**(n-1) additions and
-        multiplications.
-
-    Raises
-    ------
-    InputError
-        If `matrix` is not a finite square float64 or complex128 array of 1 to 63 rows.
-    BudgetError
-        If the time limit came first.
-    Interrupted
-        On Ctrl-C or SIGTERM.
-    """
-    work = GlynnWork(_checked(matrix), guard, devices[0].kind)
-    outcome = engine.run(
-        work,
-        devices=devices,
-        executor=executor,
-        checkpoint=checkpoint,
-        time_limit=time_limit,
-        progress=progress,
-    )
-    return work.total(outcome.whole(checkpoint))
-
-
-def _checked(matrix: NDArray[Any]) -> NDArray[Any]:
-    shape = matrix.shape
-    if len(shape) != 2 or shape[0] != shape[1] or not 1 <= shape[0] <= MAX_GLYNN_SIZE:
-        raise InputError(
-            f"the matrix has shape {shape}; (n, n) with n from 1 to {MAX_GLYNN_SIZE} is accepted"
-        )
-    if matrix.dtype not in (np.float64, np.complex128):
-        raise InputError(f"the matrix has dtype {matrix.dtype}; float64 or complex128 is accepted")
-    wrong = np.argwhere(~np.isfinite(matrix))
-    if len(wrong):
-        row, column = wrong[0].tolist()
-        raise InputError(
-            f"entry [{row}, {column}] is {matrix[row, column]}; finite numbers are accepted"
-        )
-    return matrix

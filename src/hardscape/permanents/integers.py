@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
+from hardscape.permanents.shards import digest
 
 __all__ = [
     "MAX_SIDE",
@@ -99,7 +99,7 @@ class IntegerGlynnWork(Work):
 
     def digest(self) -> str:
         """Digest of the matrix and of the arithmetic."""
-        return hashlib.sha256(repr((self.name, self)).encode()).hexdigest()
+        return digest(self.name, repr(self))
 
     def shards(self) -> Sequence[Shard]:
         """Ranges of blocks."""

@@ -60,7 +60,7 @@ class Matrix:
         return int(self.entries.shape[-2]), int(self.entries.shape[-1])
 
 
-def intake(a: Any, name: str = "a") -> Matrix:
+def intake(a: Any, name: str = "a", *, exactly: bool = False) -> Matrix:
     """Check a matrix at the door.
 
     Parameters
@@ -73,6 +73,8 @@ def intake(a: Any, name: str = "a") -> Matrix:
         An empty sequence is the 0x0 matrix. `a` is copied.
     name : str
         What error messages call the matrix.
+    exactly : bool
+        Whether floats beside integers and fractions count as the rationals that they are.
 
     Returns
     -------
@@ -96,7 +98,7 @@ def intake(a: Any, name: str = "a") -> Matrix:
     if given.shape == (0,):
         given = given.reshape(0, 0)
     _check_shape(given.shape, name)
-    kind, entries = _numbers(given, name)
+    kind, entries = _numbers(given, name, exactly)
     transposed = entries.ndim == 2 and entries.shape[0] > entries.shape[1]
     entries = np.array(entries.T if transposed else entries, order="C")
     entries.setflags(write=False)
@@ -132,11 +134,11 @@ def _densified(a: Any, name: str) -> NDArray[Any]:
     return held
 
 
-def _numbers(given: NDArray[Any], name: str) -> tuple[Kind, NDArray[Any]]:
+def _numbers(given: NDArray[Any], name: str, exactly: bool) -> tuple[Kind, NDArray[Any]]:
     """Kind and entries of an array of any accepted dtype."""
     letter = given.dtype.kind
     if letter == "O":
-        return _from_objects(given, name)
+        return _from_objects(given, name, exactly)
     if letter in "biu":
         whole = given.astype(np.uint8) if letter == "b" else given
         return "integer", whole.astype(object)
@@ -144,11 +146,14 @@ def _numbers(given: NDArray[Any], name: str) -> tuple[Kind, NDArray[Any]]:
     return kind, _floating(given, kind, name)
 
 
-def _from_objects(given: NDArray[Any], name: str) -> tuple[Kind, NDArray[Any]]:
+def _from_objects(given: NDArray[Any], name: str, exactly: bool) -> tuple[Kind, NDArray[Any]]:
     rank = 0
     numbers = np.empty(given.shape, dtype=object)
     for position, value in np.ndenumerate(given):
-        own, numbers[position] = _classified(value, position, name)
+        own, number = _classified(value, position, name)
+        if exactly and own == _KINDS.index("real") and np.isfinite(value):
+            own, number = _KINDS.index("rational"), Fraction(*value.as_integer_ratio())
+        numbers[position] = number
         rank = max(rank, own)
     kind = _KINDS[rank]
     if kind == "integer":

@@ -210,7 +210,7 @@ def frontier_in_double(
 
 def frontier_exactly(block: NDArray[Any]) -> Iterator[Candidate[Fraction]]:
     """The same for a square matrix of ints and Fractions."""
-    integers, scale, _ = integers_of(block)
+    integers, scale = integers_of(block)
     bits = permanent_bound(integers).bit_length() + 1
     words = next((w for w in (1, 2, 4, 8) if bits <= 64 * w), 0)
     if max(abs(x) for row in integers for x in row) >= 2**63:
@@ -275,7 +275,7 @@ def _repeated_in_double(lines: Repeated, guard: bool) -> Iterator[Candidate[Boun
 
 def exact_candidates(block: NDArray[Any]) -> Iterator[Candidate[Fraction]]:
     """Ways to find the permanent of a square matrix of ints and Fractions exactly."""
-    integers, scale, _ = integers_of(block)
+    integers, scale = integers_of(block)
     n = len(integers)
     if n <= MAX_SUBSET_ROWS:
         yield Candidate(
@@ -299,7 +299,7 @@ def exact_candidates(block: NDArray[Any]) -> Iterator[Candidate[Fraction]]:
 
 
 def _repeated_exactly(lines: Repeated) -> Iterator[Candidate[Fraction]]:
-    integers, scale, _ = integers_of(lines.square())
+    integers, scale = integers_of(lines.square())
     first = np.cumsum([0, *lines.rows[:-1]]), np.cumsum([0, *lines.cols[:-1]])
     distinct = tuple(tuple(integers[i][j] for j in first[1]) for i in first[0])
     bound = permanent_bound(integers)

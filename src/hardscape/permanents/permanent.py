@@ -132,7 +132,7 @@ def permanent(
     >>> hardscape.permanent([[1, 2], [3, 4]], rows=[2, 1], cols=[1, 2])  # of [1 2 2; 1 2 2; 3 4 4]
     56
     """
-    matrix = intake(a)
+    matrix = intake(a, exactly=precision == "exact")
     if rows is not None or cols is not None:
         matrix = expanded(matrix, rows, cols)
     settings = _Settings.checked(

@@ -15,7 +15,7 @@ from hardscape.engine import Device, resolve
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents import cost
-from hardscape.permanents.exact import SUBSET_SECONDS, exact_permanent
+from hardscape.permanents.exact import SUBSET_SECONDS, integers_of, subset_sum
 from hardscape.permanents.matrix import Kind, Matrix, Number, intake
 from hardscape.permanents.methods import Candidate
 from hardscape.permanents.multiplicity import expanded
@@ -89,7 +89,10 @@ def _rectangle(matrix: Matrix, kind: Kind, exact: bool) -> Program | None:
     entries = matrix.entries
 
     def value(partial: object) -> Fraction | BoundedNumber:
-        return Fraction(exact_permanent(entries)) if exact else rectangle_sum(entries)
+        if not exact:
+            return rectangle_sum(entries)
+        integers, scale = integers_of(entries)
+        return subset_sum(integers) * scale
 
     terms = n * m * 2 ** (m - 1)
     candidate: Candidate[Any] = Candidate("subset", terms, seconds, value)
@@ -243,7 +246,7 @@ def plan(
     >>> round(record.seconds_elsewhere["192 H200s"] / 86400)  # days
     1
     """
-    matrix = intake(a)
+    matrix = intake(a, exactly=precision == "exact")
     if matrix.is_batch:
         raise InputError("a is a batch; plan takes one matrix")
     if rows is not None or cols is not None:

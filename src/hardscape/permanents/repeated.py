@@ -22,7 +22,6 @@ S. Chin and J. Huh, Sci. Rep. 8, 6101 (2018).
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
 from hardscape.permanents.glynn import ScaledMatrix, typical_excess
 from hardscape.permanents.integers import Rows, joined, primes_above
 from hardscape.permanents.number import TINY, UNIT, BoundedNumber, merge_sums
+from hardscape.permanents.shards import digest
 
 __all__ = ["RepeatedResidueWork", "RepeatedWork"]
 
@@ -146,9 +146,7 @@ class RepeatedWork(Work):
 
     def digest(self) -> str:
         """Digest of the matrix, the multiplicities and the guard."""
-        head = (self.name, self.matrix.shape, self.matrix.dtype.str, self.rows, self.cols)
-        data = np.ascontiguousarray(self.matrix).tobytes()
-        return hashlib.sha256(repr((*head, self.guard)).encode() + data).hexdigest()
+        return digest(self.name, self.matrix, repr((self.rows, self.cols)), self.guard)
 
     def shards(self) -> Sequence[Shard]:
         """Ranges of steps."""
@@ -254,7 +252,7 @@ class RepeatedResidueWork(Work):
 
     def digest(self) -> str:
         """Digest of the matrix, the multiplicities and the primes."""
-        return hashlib.sha256(repr((self.name, self)).encode()).hexdigest()
+        return digest(self.name, repr(self))
 
     def shards(self) -> Sequence[Shard]:
         """Ranges of terms."""

@@ -6,38 +6,25 @@ which their sums are exact, as in `hardscape.permanents.glynn`.
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape import engine
-from hardscape.engine import (
-    Context,
-    Device,
-    Partial,
-    Progress,
-    ProgressEvent,
-    Shard,
-    ShardResult,
-    Work,
-    split,
-)
+from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
 from hardscape.engine.jit import Kernel
-from hardscape.errors import InputError
 from hardscape.permanents.cuda import header, sum_ranges
 from hardscape.permanents.elimination import Elimination, Operand, eliminate
 from hardscape.permanents.glynn import equilibrated
 from hardscape.permanents.number import UNIT, BoundedNumber, merge_sums
+from hardscape.permanents.shards import digest
 
-__all__ = ["LEAST_SPARSE", "SparseWork", "sparse_glynn"]
+__all__ = ["LEAST_SPARSE", "SparseWork"]
 
 #: Fast signs, for real and complex matrices, and signs of a thread.
 _FAST = {1: 5, 2: 4}
@@ -126,9 +113,7 @@ class SparseWork(Work):
 
     def digest(self) -> str:
         """Digest of the matrix."""
-        head = (self.name, self.matrix.shape, self.matrix.dtype.str)
-        data = np.ascontiguousarray(self.matrix).tobytes()
-        return hashlib.sha256(repr(head).encode() + data).hexdigest()
+        return digest(self.name, self.matrix)
 
     def shards(self) -> Sequence[Shard]:
         """Shards of about the same time; eight at least where there is something to share."""
@@ -262,59 +247,3 @@ def _literal(number: float | complex) -> str:
     if isinstance(number, complex):
         return f"Value{{{number.real.hex()}, {number.imag.hex()}}}"
     return f"Value{{{number.hex()}}}"
-
-
-def sparse_glynn(
-    matrix: NDArray[Any],
-    *,
-    devices: Sequence[Device],
-    executor: Any = None,
-    checkpoint: str | Path | None = None,
-    time_limit: float | None = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
-) -> BoundedNumber:
-    """Compute the permanent of a sparse matrix in double precision on GPUs.
-
-    Parameters
-    ----------
-    matrix : float64 or complex128, shape (n, n)
-        Finite, n from 6 to 63. Any matrix is accepted; it is the zeros that make it fast.
-    devices : sequence of Device
-        GPUs, from :func:`hardscape.engine.resolve`.
-    executor, checkpoint, time_limit, progress
-        See :func:`hardscape.engine.run`.
-
-    Returns
-    -------
-    BoundedNumber
-        The same bytes for any number of GPUs of one model; the bound is an estimate. `terms` counts
-        the choices of outer signs.
-
-    Raises
-    ------
-    InputError
-        If `matrix` is not a square float64 or complex128 array of 6 to 63 rows, or a device is no GPU.
-    BudgetError
-        If the time limit came first.
-    Interrupted
-        On Ctrl-C or SIGTERM.
-    """
-    shape = matrix.shape
-    if len(shape) != 2 or shape[0] != shape[1] or not LEAST_SPARSE <= shape[0] <= 63:
-        raise InputError(
-            f"the matrix has shape {shape}; (n, n) with n from {LEAST_SPARSE} to 63 is accepted"
-        )
-    if matrix.dtype not in (np.float64, np.complex128):
-        raise InputError(f"the matrix has dtype {matrix.dtype}; float64 or complex128 is accepted")
-    if any(device.kind != "cuda" for device in devices):
-        raise InputError(f"devices are {', '.join(map(str, devices))}; GPUs are accepted")
-    work = SparseWork(matrix)
-    outcome = engine.run(
-        work,
-        devices=devices,
-        executor=executor,
-        checkpoint=checkpoint,
-        time_limit=time_limit,
-        progress=progress,
-    )
-    return work.total(outcome.whole(checkpoint))

@@ -16,7 +16,6 @@ none: :math:`f(S) \leftarrow f(S) + \sum_{i \in S} a_{ij} f(S \setminus i)`. Tha
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
 from hardscape.permanents.number import TINY, UNIT, BoundedNumber, shifted
+from hardscape.permanents.shards import digest
 
 __all__ = ["MAX_SUBSET_SIDE", "SubsetWork", "rectangle_sum", "subset_memory"]
 
@@ -81,9 +81,7 @@ class SubsetWork(Work):
 
     def digest(self) -> str:
         """Digest of the matrix and its errors."""
-        data = np.ascontiguousarray(self.matrix).tobytes()
-        data += b"" if self.error is None else np.ascontiguousarray(self.error).tobytes()
-        return hashlib.sha256(repr((self.name, self.matrix.shape)).encode() + data).hexdigest()
+        return digest(self.name, self.matrix, self.error)
 
     def shards(self) -> Sequence[Shard]:
         """One shard: a subset needs the smaller ones."""
