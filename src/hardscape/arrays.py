@@ -5,7 +5,9 @@ Foreign arrays are recognised by the protocols they speak, so none of their pack
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +15,15 @@ from numpy.typing import NDArray
 from hardscape.errors import DeviceError, InputError, MissingDependencyError
 
 __all__ = [
+    "Home",
     "array_namespace",
     "as_float64",
     "as_number_array",
     "as_spins",
+    "gpu_array",
+    "home_of",
     "is_array",
+    "is_recorded",
     "is_sparse",
     "sparse_entries",
     "to_device",
@@ -42,6 +48,74 @@ def array_namespace(value: Any) -> Any:
 
         return cupy
     return np
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where an array lives, so that what is made of it can be brought there.
+
+    Attributes
+    ----------
+    package : {"numpy", "cupy", "torch"}
+    device : int or torch.device, optional
+        Number of the GPU of a CuPy array, device of a torch tensor.
+    """
+
+    package: Literal["numpy", "cupy", "torch"] = "numpy"
+    device: Any = None
+
+    def bring(self, array: NDArray[Any]) -> Any:
+        """An array of the same numbers as `array` in this package, on this device.
+
+        Objects stay in NumPy: the other packages hold no Python numbers.
+        """
+        if self.package == "numpy" or array.dtype == object:
+            return array
+        if self.package == "torch":
+            return sys.modules["torch"].from_numpy(array).to(self.device)
+        import cupy
+
+        with cupy.cuda.Device(self.device):
+            return cupy.asarray(array)
+
+
+def home_of(value: Any) -> Home:
+    """Tell where `value` lives; what is neither CuPy's, torch's nor on a GPU counts as NumPy's."""
+    if _is_torch(value):
+        return Home("torch", value.device)
+    if hasattr(value, "__cuda_array_interface__") or _is_on_cuda(value):
+        return Home("cupy", gpu_array(value).device.id)
+    return Home()
+
+
+def is_recorded(value: Any) -> bool:
+    """Tell whether torch is recording what is done to `value`, for a gradient."""
+    return _is_torch(value) and bool(value.requires_grad) and sys.modules["torch"].is_grad_enabled()
+
+
+def gpu_array(value: Any) -> Any:
+    """The CuPy array that shares the memory of an array on a GPU; None for all that is elsewhere.
+
+    It is ordered behind what its package is still doing to it, on CuPy's current stream.
+
+    Raises
+    ------
+    MissingDependencyError
+        If CuPy is not installed.
+    """
+    if _is_torch(value):
+        if value.device.type != "cuda":
+            return None
+        value = _settled(value)
+    elif not (hasattr(value, "__cuda_array_interface__") or _is_on_cuda(value)):
+        return None
+    try:
+        import cupy
+    except ImportError:
+        raise MissingDependencyError("cupy", "cuda", "an array on a GPU") from None
+    if isinstance(value, cupy.ndarray):
+        return value
+    return cupy.from_dlpack(value) if hasattr(value, "__dlpack__") else cupy.asarray(value)
 
 
 def to_device(value: Any, device: str) -> Any:
@@ -106,7 +180,7 @@ def as_number_array(value: Any, name: str = "array") -> NDArray[Any]:
     try:
         value = _on_host(value)
         array = np.asarray(value) if is_array(value) else np.array(value, dtype=object)
-    except (ValueError, TypeError, RuntimeError) as error:
+    except (ValueError, TypeError, RuntimeError, BufferError) as error:
         raise InputError(f"{name} is not a rectangular array of numbers: {error}") from None
     if array.dtype == object:
         for position, member in np.ndenumerate(array):
@@ -123,14 +197,37 @@ def as_number_array(value: Any, name: str = "array") -> NDArray[Any]:
 
 
 def _on_host(value: Any) -> Any:
-    if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):
-        return value.get()  # CuPy
-    if hasattr(value, "detach") and hasattr(value, "cpu"):
-        value = value.detach().cpu()  # torch
-        for settle in ("resolve_conj", "resolve_neg"):  # views that NumPy cannot express
-            value = getattr(value, settle)() if hasattr(value, settle) else value
-        return value.numpy()
+    if _is_torch(value):
+        return _settled(value).cpu().numpy()
+    if hasattr(value, "__cuda_array_interface__") or _is_on_cuda(value):
+        return gpu_array(value).get()
+    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        return np.from_dlpack(value)
     return value
+
+
+#: DLPack's number of CUDA devices.
+_DLPACK_CUDA = 2
+
+
+def _is_on_cuda(value: Any) -> bool:
+    where = getattr(value, "__dlpack_device__", None)
+    return where is not None and int(where()[0]) == _DLPACK_CUDA
+
+
+def _is_torch(value: Any) -> bool:
+    torch = sys.modules.get("torch")  # where it was never imported, nobody has a tensor
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _settled(tensor: Any) -> Any:
+    """A torch tensor as other packages can express it: dense, without pending operations."""
+    tensor = tensor.detach()
+    if str(tensor.layout) != "torch.strided":
+        tensor = tensor.to_dense()
+    if str(tensor.dtype) == "torch.bfloat16":
+        tensor = tensor.float()
+    return tensor.resolve_conj().resolve_neg()
 
 
 def as_float64(value: Any, name: str) -> NDArray[np.float64]:

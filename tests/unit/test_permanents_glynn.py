@@ -218,3 +218,14 @@ def test_work_pickles():
     copy = pickle.loads(pickle.dumps(work))
     assert copy.digest() == work.digest()
     assert copy.digest() != GlynnWork(work.matrix, guard=False).digest()
+
+
+@pytest.mark.parametrize("complex_entries", [False, True])
+def test_rows_of_very_different_size_keep_their_digits(complex_entries):
+    rng = np.random.default_rng(5)
+    a = rng.normal(size=(9, 9)) + 1j * rng.normal(size=(9, 9)) * complex_entries
+    a = a if complex_entries else a.real
+    a[-1, 1] *= 1e-4  # small in the largest row only
+    plain = permanent(a).value
+    a *= 2.0 ** np.array([-30, 0, 0, 0, 0, 0, 0, 0, 30])[:, None]
+    assert permanent(a).value == pytest.approx(plain, rel=1e-12)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+import hardscape
 from hardscape.errors import InputError
 from hardscape.permanents.matrix import MAX_SIDE, intake
 from hardscape.permanents.reduce import Reductions, reduce
@@ -85,30 +86,37 @@ def test_sparse_matrices_add_repeated_entries_without_overflow():
     assert intake(bools).entries.tolist() == [[0, 1], [1, 0]]
 
 
-class DeviceArray:
-    """Speaks as CuPy does: the host gets the numbers by asking for them only."""
+class Exported:
+    """An array of a package that speaks DLPack, and nothing else."""
 
-    __cuda_array_interface__ = None
+    def __init__(self, array):
+        self._array = array
+        self.ndim = array.ndim
 
-    def get(self):
-        return np.eye(2, dtype=np.complex64)
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
 
-
-class Tensor:
-    """Speaks as torch does."""
-
-    def detach(self):
-        return self
-
-    cpu = resolve_conj = detach
-
-    def numpy(self):
-        return np.eye(2, dtype=np.int64)
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
 
 
-def test_arrays_of_other_packages():
-    assert intake(DeviceArray()).kind == "complex"
-    assert intake(Tensor()).entries.tolist() == [[1, 0], [0, 1]]
+def test_arrays_of_any_package_with_dlpack():
+    assert intake(Exported(np.eye(2, dtype=np.complex64))).kind == "complex"
+    assert intake(Exported(np.eye(2, dtype=np.int64))).entries.tolist() == [[1, 0], [0, 1]]
+    batch = np.arange(12.0).reshape(3, 2, 2)
+    found = hardscape.permanent(Exported(batch))
+    assert isinstance(found, np.ndarray)
+    assert found.tolist() == hardscape.permanent(batch).tolist()
+    mask = Exported(np.array([2, 1]))
+    assert hardscape.permanent([[1, 2], [3, 4]], rows=mask, cols=np.array([1, 2])) == 56
+
+
+def test_a_batch_is_not_copied_and_stays_writable():
+    batch = np.ones((3, 2, 2))
+    entries = intake(batch).entries
+    assert np.shares_memory(entries, batch)
+    assert not entries.flags.writeable
+    assert batch.flags.writeable
 
 
 @pytest.mark.parametrize(

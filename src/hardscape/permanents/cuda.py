@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -20,6 +21,12 @@ _INNER = {1: 6, 2: 5}
 _THREAD_BITS = 8
 #: Parts of a row above which a block of so many threads has no memory left.
 _LARGE = 84
+#: Threads of a block of the kernel that scales a matrix.
+_SCALING_THREADS = 64
+#: Times that the blocks of threads of a batch fill a GPU, so that hardly any waits at the end.
+_ROUNDS = 4
+#: Bytes of matrices that are copied to a GPU at a time, roughly.
+_PORTION_BYTES = 2**23
 #: Terms of one launch, at most, as a power of two: a third of a second on an H200 at n = 40.
 _LAUNCH_BITS = 36
 #: Signs that the CPU's blocks of terms hold: ranges are given in these blocks.
@@ -111,26 +118,33 @@ class CudaGlynn:
         shift = self.step_bits - _BLOCK_BITS
         with cuda_device(ordinal) as device:
             matrices = cupy.asarray(np.ascontiguousarray(entries))
-            return self._sum(device, matrices, first >> shift, last >> shift, stop)
+            kernel, batch = device.load(self.kernel), len(entries)
+            steps = range(first >> shift, last >> shift, self._most_steps(batch))
+            ranges = self._ranges(device, kernel, batch)
+            flight = _Flight(device, stop)
+            rows = self._launch(kernel, matrices, steps, ranges, flight)
+            return _collected(rows, batch, self.parts), flight.complete
 
     def batch(
-        self, ordinal: int, matrices: NDArray[Any], stop: NDArray[Any]
+        self, ordinal: int, matrices: Any, stop: NDArray[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32], bool]:
         """Scale each matrix of a batch, and sum all of its terms.
+
+        Matrices in main memory are copied in portions, each while the GPU works on the one before.
 
         Parameters
         ----------
         ordinal : int
             Number of the GPU.
         matrices : float64 or complex128, shape (batch, k, k)
-            C-contiguous, k <= n; an identity pads them.
+            NumPy or CuPy array, C-contiguous, k <= n; an identity pads them.
         stop : uint8 array, shape (1,)
             Becomes 1 to stop between launches.
 
         Returns
         -------
         sums : float64, shape (batch, 2 * parts + 1)
-            As from `sum`.
+            As from `sum`; of equal matrices in one batch they are equal.
         exponents : int32, shape (batch,)
             Powers of two to multiply the sums with.
         complete : bool
@@ -138,52 +152,88 @@ class CudaGlynn:
         import cupy
 
         count, side = matrices.shape[:2]
+        launched = []
         with cuda_device(ordinal) as device:
-            entries = cupy.empty((count, self.parts, self.n, self.n))
-            exponents = cupy.empty(count, dtype=np.int32)
-            device.launch(
-                self.scaling(side),
-                count,
-                64,
-                cupy.asarray(matrices),
-                entries,
-                exponents,
-            )
-            sums, complete = self._sum(device, entries, 0, 1 << self.n - 1 - self.step_bits, stop)
-            return sums, exponents.get(), complete
+            scaling, kernel = device.load(self.scaling(side)), device.load(self.kernel)
+            flight = _Flight(device, stop)
+            portion = self._portion(device, kernel, matrices)
+            together = min(count, portion)
+            steps = range(0, 1 << self.n - 1 - self.step_bits, self._most_steps(together))
+            ranges = self._ranges(device, kernel, together)
+            for start in range(0, count, portion):
+                given = cupy.asarray(matrices[start : start + portion])
+                entries = cupy.empty((len(given), self.parts, self.n, self.n))
+                exponents = cupy.empty(len(given), dtype=np.int32)
+                scaling(len(given), _SCALING_THREADS, given, entries, exponents)
+                rows = self._launch(kernel, entries, steps, ranges, flight)
+                launched.append((exponents, rows))
+            found = [
+                (_collected(rows, len(exponents), self.parts), exponents.get())
+                for exponents, rows in launched
+            ]
+        sums, powers = (np.concatenate(part) for part in zip(*found, strict=True))
+        return sums, powers, flight.complete
 
-    def _sum(
-        self, device: CudaDevice, entries: Any, first: int, last: int, stop: NDArray[Any]
-    ) -> tuple[NDArray[np.float64], bool]:
-        """Sum steps `first` to `last` - 1 of each matrix, launch by launch."""
+    def _launch(
+        self, kernel: LoadedKernel, entries: Any, steps: range, ranges: int, flight: _Flight
+    ) -> list[Any]:
+        """Sum steps of each matrix, by launches of so many ranges; what these will have written."""
         import cupy
 
-        kernel = device.load(self.kernel)
-        most = max(1, (1 << _LAUNCH_BITS - self.step_bits) // len(entries))
-        rows = [np.zeros((len(entries), 1, 2 * self.parts + 1))]
-        while first < last and not stop[0]:
-            until = min(last, first + most)
-            ranges = self._ranges(device, kernel, len(entries), until - first)
-            out = cupy.empty((len(entries), ranges, 2 * self.parts + 1))
-            kernel(
-                (ranges, len(entries)),
-                1 << self.thread_bits,
-                entries,
-                np.uint64(first),
-                np.uint64(until),
-                out,
-                shared=self.shared,
-            )
-            device.synchronize()  # lets the threads of other GPUs run meanwhile
-            rows.append(out.get())
-            first = until
-        return folded(np.concatenate(rows, axis=1), self.parts), first == last
+        rows: list[Any] = []
+        for first in steps:
+            if not flight.goes_on():
+                break
+            until = min(steps.stop, first + steps.step)
+            grid = min(ranges, until - first), len(entries)
+            rows.append(cupy.empty((grid[1], grid[0], 2 * self.parts + 1)))
+            places = np.uint64(first), np.uint64(until)
+            kernel(grid, 1 << self.thread_bits, entries, *places, rows[-1], shared=self.shared)
+        return rows
 
-    def _ranges(self, device: CudaDevice, kernel: LoadedKernel, batch: int, steps: int) -> int:
-        """Blocks of threads for each matrix: all that fit at a time, or four times that many."""
+    def _most_steps(self, batch: int) -> int:
+        """Steps of one launch."""
+        return max(1, (1 << _LAUNCH_BITS - self.step_bits) // batch)
+
+    def _slots(self, device: CudaDevice, kernel: LoadedKernel) -> int:
+        """Blocks of threads that run at a time."""
         resident = kernel.blocks_per_multiprocessor(1 << self.thread_bits, self.shared)
-        slots = device.multiprocessors * max(1, resident)
-        return min(steps, slots if batch == 1 else -(-4 * slots // batch))
+        return device.multiprocessors * max(1, resident)
+
+    def _ranges(self, device: CudaDevice, kernel: LoadedKernel, batch: int) -> int:
+        """Blocks of threads for each matrix: all that fit at a time, or four times that many."""
+        slots = self._slots(device, kernel)
+        return slots if batch == 1 else -(-_ROUNDS * slots // batch)
+
+    def _portion(self, device: CudaDevice, kernel: LoadedKernel, matrices: Any) -> int:
+        """Matrices that go together: whole rounds of blocks of threads, and some megabytes."""
+        least = _ROUNDS * self._slots(device, kernel)
+        size = int(math.prod(matrices.shape[1:]) * matrices.dtype.itemsize)
+        return least * max(1, _PORTION_BYTES // (least * size))
+
+
+class _Flight:
+    """Keeps one launch waiting behind the one that runs, and no more, so that a stop comes soon.
+
+    Attributes
+    ----------
+    complete : bool
+        Whether nobody asked for a stop so far.
+    """
+
+    def __init__(self, device: CudaDevice, stop: NDArray[Any]) -> None:
+        self.complete = True
+        self._stream = device.stream
+        self._stop = stop
+        self._behind: Any = None
+
+    def goes_on(self) -> bool:
+        """Wait for the launch before the last one, and tell whether there may be another."""
+        before, self._behind = self._behind, self._stream.record()
+        if before is not None:
+            before.synchronize()  # lets the threads of other GPUs run meanwhile
+        self.complete = self.complete and not self._stop[0]
+        return self.complete
 
 
 def sum_ranges(
@@ -221,21 +271,21 @@ def sum_ranges(
     """
     import cupy
 
-    rows = [np.zeros((1, 1, 2 * parts + 1))]
+    rows: list[Any] = []
     with cuda_device(ordinal) as device:
         loaded = device.load(kernel)
         resident = max(1, loaded.blocks_per_multiprocessor(threads, shared))
         given = cupy.asarray(np.ascontiguousarray(matrix))
+        flight = _Flight(device, stop)
         for step in steps:
-            if stop[0]:
-                return folded(np.concatenate(rows, axis=1), parts)[0], False
+            if not flight.goes_on():
+                break
             until = min(steps.stop, step + steps.step)
             ranges = min(until - step, device.multiprocessors * resident)
-            out = cupy.empty((1, ranges, 2 * parts + 1))
-            loaded(ranges, threads, given, np.uint64(step), np.uint64(until), out, shared=shared)
-            device.synchronize()  # lets the threads of other GPUs run meanwhile
-            rows.append(out.get())
-    return folded(np.concatenate(rows, axis=1), parts)[0], True
+            rows.append(cupy.empty((1, ranges, 2 * parts + 1)))
+            places = np.uint64(step), np.uint64(until)
+            loaded(ranges, threads, given, *places, rows[-1], shared=shared)
+        return _collected(rows, 1, parts)[0], flight.complete
 
 
 def header(sizes: dict[str, int]) -> tuple[str, str]:
@@ -244,7 +294,14 @@ def header(sizes: dict[str, int]) -> tuple[str, str]:
     return "instance.cuh", "#pragma once\n" + "".join(lines)
 
 
-def folded(rows: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
+def _collected(rows: list[Any], batch: int, parts: int) -> NDArray[np.float64]:
+    """Add what launches wrote for each matrix, once they are done; zeros if there were none."""
+    width = 2 * parts + 1
+    whole = np.concatenate([np.zeros((batch, 1, width)), *(row.get() for row in rows)], axis=1)
+    return _folded(whole, parts)
+
+
+def _folded(rows: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
     """Add the rows of each matrix, in a fixed order and by two-sums."""
     while (count := rows.shape[1]) > 1:
         half = count // 2

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
+from hardscape.arrays import home_of
 from hardscape.engine import (
     Context,
     Partial,
@@ -59,7 +60,7 @@ def minors(
     threads: int | None = None,
     time_limit: float | None = None,
     progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
-) -> NDArray[Any]:
+) -> Any:
     r"""All first minors of the permanent of a square matrix.
 
     Entry (i, j) is the permanent without row i and column j, the derivative of per(a) by
@@ -78,8 +79,9 @@ def minors(
 
     Returns
     -------
-    numpy.ndarray, shape (n, n)
-        float64 or complex128; for integers and fractions an object array of exact ints or Fractions.
+    numpy.ndarray, cupy.ndarray or torch.Tensor, shape (n, n)
+        Of the package, and on the device, of `a`.
+        float64 or complex128; for integers and fractions a NumPy array of exact ints or Fractions.
         The same bytes for any number of threads.
 
     Raises
@@ -108,7 +110,7 @@ def minors(
     n = matrix.shape[0]
     if n <= 1:
         dtype = {"real": np.float64, "complex": np.complex128}.get(matrix.kind, object)
-        return np.ones((n, n), dtype=dtype)
+        return home_of(a).bring(np.ones((n, n), dtype=dtype))
     work: MinorWork | MinorResidueWork
     exact = matrix.kind in ("integer", "rational")
     work = MinorResidueWork.of(matrix) if exact else MinorWork(matrix.entries)
@@ -120,7 +122,7 @@ def minors(
             "CPU threads; pass time_limit= to run them anyway"
         )
     outcome = run(work, devices=lanes, time_limit=time_limit, progress=progress)
-    return work.minors(outcome.whole(None))
+    return home_of(a).bring(work.minors(outcome.whole(None)))
 
 
 def value_and_grad(
@@ -129,7 +131,7 @@ def value_and_grad(
     threads: int | None = None,
     time_limit: float | None = None,
     progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
-) -> tuple[Any, NDArray[Any]]:
+) -> tuple[Any, Any]:
     """Permanent of a square matrix and its gradient, without any package for differentiation.
 
     Takes the arguments of :func:`hardscape.permanents.minors`, and raises what it and
@@ -139,7 +141,7 @@ def value_and_grad(
     -------
     value : int, Fraction, float or complex
         As :func:`hardscape.permanent` gives it.
-    gradient : numpy.ndarray, shape (n, n)
+    gradient : array, shape (n, n)
         As :func:`hardscape.permanents.minors` gives it.
 
     Examples
@@ -149,9 +151,10 @@ def value_and_grad(
     >>> value, gradient.tolist()
     (10.0, [[4.0, 3.0], [2.0, 1.0]])
     """
-    _square(a)
+    matrix = _square(a)
     gradient = minors(a, threads=threads, time_limit=time_limit, progress=progress)
-    return permanent(a, threads=threads, time_limit=time_limit, progress=progress), gradient
+    value = permanent(matrix.entries, threads=threads, time_limit=time_limit, progress=progress)
+    return value, gradient
 
 
 def _square(a: Any) -> Matrix:

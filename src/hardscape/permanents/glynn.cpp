@@ -13,6 +13,7 @@
 
 #include "native/arrays.hpp"
 #include "permanents/lanes.hpp"
+#include "permanents/scaling.hpp"
 
 namespace hardscape::permanents {
 namespace {
@@ -219,24 +220,42 @@ nb::object glynn_sum(Entries entries, std::optional<Vector<double>> slack, std::
 
 using Batch = nb::ndarray<const double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 
-nb::object glynn_batch(Batch entries, Vector<std::uint8_t> stop) {
-  const std::size_t count = entries.shape(0), parts = entries.shape(1), n = entries.shape(2);
-  const auto sum = parts == 2 ? &sum_blocks<2, false> : &sum_blocks<1, false>;
-  const std::uint64_t blocks = std::uint64_t{1} << (n - 1 - kInner);
+// High and low parts and magnitude of each matrix given[matrix][sign][factor][part], one behind the
+// other; `exponents` are to be taken times. Stops early if asked to, and says so.
+template <std::size_t Parts>
+bool sum_batch(const Batch& given, std::size_t side, const volatile std::uint8_t* stopped,
+               std::vector<double>& sums, std::vector<std::int32_t>& exponents) {
+  const std::size_t count = given.shape(0), n = given.shape(1);
+  const std::uint64_t blocks = std::uint64_t{1} << (side - 1 - kInner);
+  Scaling<Parts> scaling(n, side);
+  std::vector<double> entries(Parts * side * side);
+  for (std::size_t i = 0; i < count; ++i) {
+    exponents.push_back(scaling.scale(given.data() + i * n * n * Parts, entries.data()));
+    std::uint64_t done = 0;
+    const auto found =
+        sum_blocks<Parts, false>(entries.data(), side, nullptr, 0, blocks, stopped, done);
+    if (done < blocks) return false;
+    sums.insert(sums.end(), found.begin(), found.end() - 1);  // the last one is of the guard
+  }
+  return true;
+}
+
+nb::object glynn_batch(Batch given, std::size_t side, Vector<std::uint8_t> stop) {
+  const std::size_t count = given.shape(0), parts = given.shape(3);
   bool complete = true;
-  std::vector<double> result;
+  std::vector<double> sums;
+  std::vector<std::int32_t> exponents;
   {
     nb::gil_scoped_release release;
-    result.reserve(count * (2 * parts + 1));
-    for (std::size_t i = 0; i < count; ++i) {
-      std::uint64_t done = 0;
-      const double* matrix = entries.data() + i * parts * n * n;
-      const auto sums = sum(matrix, n, nullptr, 0, blocks, stop.data(), done);
-      result.insert(result.end(), sums.begin(), sums.end() - 1);  // the last one is of the guard
-      complete = complete && done == blocks;
-    }
+    sums.reserve(count * (2 * parts + 1));
+    exponents.reserve(count);
+    const auto sum = parts == 2 ? &sum_batch<2> : &sum_batch<1>;
+    complete = sum(given, side, stop.data(), sums, exponents);
+    sums.resize(count * (2 * parts + 1));
+    exponents.resize(count);
   }
-  return nb::make_tuple(to_numpy(std::move(result), {count, 2 * parts + 1}), complete);
+  return nb::make_tuple(to_numpy(std::move(sums), {count, 2 * parts + 1}),
+                        to_numpy(std::move(exponents), {count}), complete);
 }
 
 }  // namespace
@@ -247,9 +266,10 @@ void bind_glynn(nb::module_& module) {
              "Sum the terms of blocks first to last-1 of entries[part][sign][factor]: high and low "
              "parts, magnitude, and what the slack of each factor may change; also tells whether "
              "all were done.");
-  module.def("glynn_batch", &glynn_batch, nb::arg("entries"), nb::arg("stop"),
-             "Sum all terms of each matrix of entries[matrix][part][sign][factor]: high and low "
-             "parts and magnitude; also tells whether all were done.");
+  module.def("glynn_batch", &glynn_batch, nb::arg("given"), nb::arg("side"), nb::arg("stop"),
+             "Scale each matrix of given[matrix][sign][factor][part], completed to a side, and sum "
+             "its terms: high and low parts and magnitude, powers of two to take them times; also "
+             "tells whether all were done.");
 }
 
 }  // namespace hardscape::permanents

@@ -69,6 +69,8 @@ _SHARDS = {"cpu": ShardSizes(64, 2**14, 2**25), "cuda": ShardSizes(8, 2**14, 2**
 #: Errors of a factor and its multiplication, in units of 2**-53: proven, and estimated for pairs.
 _FACTOR = {"cpu": 1, "cuda": 5}
 _GRID_BITS = 52
+#: Sweeps that balance rows and columns, at most; random matrices take one or two.
+_SWEEPS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,11 +156,22 @@ def _exponents(parts: NDArray[np.float64], shift: NDArray[np.int64]) -> NDArray[
 
 
 def _row_exponents(parts: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Exponents to take off the rows, after those of the columns were taken off."""
+    """Exponents to take off the rows, so that rows and columns can have sums of about the same size.
+
+    The largest entry alone does not tell: a column that is small in one large row only would be taken
+    for a small one, and all other rows for small in all other columns.
+    """
     columns = _exponents(parts, np.zeros((1, 1), dtype=np.int64)).max(axis=0)
     columns[columns == _NO_EXPONENT] = 0
     rows: NDArray[np.int64] = _exponents(parts, columns).max(axis=1)
     rows[rows == _NO_EXPONENT] = 0
+    size = np.abs(parts).max(axis=0)
+    for _ in range(_SWEEPS):
+        more = np.frexp(_shift(size, -(rows[:, None] + columns)).sum(axis=1))[1]
+        rows = rows + more
+        columns = columns + np.frexp(_shift(size, -(rows[:, None] + columns)).sum(axis=0))[1]
+        if not more.any():
+            break
     return rows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Rational
@@ -10,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.arrays import as_number_array, is_sparse
+from hardscape.arrays import array_namespace, as_number_array, gpu_array, is_sparse, to_device
 from hardscape.errors import InputError
 
 __all__ = ["MAX_SIDE", "Kind", "Matrix", "Number", "intake", "zero"]
@@ -20,6 +21,8 @@ Number = int | Fraction | float | complex
 
 #: Most rows or columns of a sparse matrix or file, which are held densely.
 MAX_SIDE = 4096
+#: Matrices of a batch that are looked at for zeros.
+_SAMPLE = 128
 
 _KINDS: tuple[Kind, ...] = ("integer", "rational", "real", "complex")
 _DTYPES = {"real": np.dtype(np.float64), "complex": np.dtype(np.complex128)}
@@ -40,7 +43,8 @@ class Matrix:
     kind : {"integer", "rational", "real", "complex"}
     entries : numpy.ndarray, shape (m, n) with m <= n, or (batch, n, n)
         Read-only and C-contiguous. Objects of type int ("integer") or `fractions.Fraction`
-        ("rational"), float64 ("real") or complex128 ("complex"); the last two are finite.
+        ("rational"), float64 ("real") or complex128 ("complex"); the last two are finite. A batch of
+        these that was given on a GPU is a CuPy array, and still there.
     transposed : bool
         Whether the matrix was given with more rows than columns, and `entries` is its transpose.
     """
@@ -59,6 +63,22 @@ class Matrix:
         """Rows and columns (of each matrix of a batch), rows <= columns."""
         return int(self.entries.shape[-2]), int(self.entries.shape[-1])
 
+    @property
+    def gpu(self) -> int | None:
+        """Number of the GPU that holds the entries."""
+        entries: Any = self.entries
+        return None if array_namespace(entries) is np else int(entries.device.id)
+
+    def density(self) -> float:
+        """How much of a batch is not zero, by a sample of its matrices."""
+        entries: Any = self.entries[:: max(1, len(self.entries) // _SAMPLE)]
+        with nullcontext() if self.gpu is None else entries.device:
+            return float((entries != 0).mean())
+
+    def on_host(self) -> Matrix:
+        """The same with entries in main memory."""
+        return Matrix(self.kind, to_device(self.entries, "cpu"), self.transposed)
+
 
 def intake(a: Any, name: str = "a", *, exactly: bool = False) -> Matrix:
     """Check a matrix at the door.
@@ -70,7 +90,8 @@ def intake(a: Any, name: str = "a", *, exactly: bool = False) -> Matrix:
         sequences or object array of Python or NumPy numbers and fractions, or a scipy.sparse
         matrix (whose repeated entries are added). A matrix with m > n is transposed: the permanent
         of a rectangular matrix sums over the injective maps from its smaller side to its larger.
-        An empty sequence is the 0x0 matrix. `a` is copied.
+        An empty sequence is the 0x0 matrix. A single matrix is copied, a batch only where its type
+        has to change.
     name : str
         What error messages call the matrix.
     exactly : bool
@@ -94,15 +115,41 @@ def intake(a: Any, name: str = "a", *, exactly: bool = False) -> Matrix:
     -----
     O(m n) time and memory.
     """
+    batch = _batch_on_gpu(a, name)
+    if batch is not None:
+        return batch
     given = _densified(a, name) if is_sparse(a) else as_number_array(a, name)
     if given.shape == (0,):
         given = given.reshape(0, 0)
     _check_shape(given.shape, name)
     kind, entries = _numbers(given, name, exactly)
     transposed = entries.ndim == 2 and entries.shape[0] > entries.shape[1]
-    entries = np.array(entries.T if transposed else entries, order="C")
+    entries = entries.T if transposed else entries
+    if entries.ndim == 3:
+        entries = np.ascontiguousarray(entries).view()  # what the caller holds stays writable
+    else:
+        entries = np.array(entries, order="C")
     entries.setflags(write=False)
     return Matrix(kind, entries, transposed)
+
+
+def _batch_on_gpu(a: Any, name: str) -> Matrix | None:
+    """A batch of floating or complex matrices that is on a GPU, checked there; None for others."""
+    if is_sparse(a) or getattr(a, "ndim", 0) != 3:
+        return None
+    given = gpu_array(a)
+    if given is None or given.dtype.kind not in "fc":
+        return None
+    _check_shape(given.shape, name)
+    import cupy
+
+    kind: Kind = "real" if given.dtype.kind == "f" else "complex"
+    with given.device:
+        entries = cupy.ascontiguousarray(given, dtype=_DTYPES[kind])
+        # Waits for what the current stream still does to the entries, too.
+        if not bool(cupy.isfinite(entries).all()):
+            _check_finite(given.get(), name, entries.get())
+    return Matrix(kind, entries)
 
 
 def _check_shape(shape: tuple[int, ...], name: str) -> None:
@@ -193,12 +240,10 @@ def _floating(given: NDArray[Any], kind: Kind, name: str) -> NDArray[Any]:
                 raise _inexact(value, position, name) from None
     else:
         with np.errstate(over="ignore"):
-            result = given.astype(dtype)
-    for index in np.argwhere(~np.isfinite(result)):
-        where = tuple(int(i) for i in index)
-        raise InputError(
-            f"{_entry(name, where)} is {given[where]}; finite values (in float64) are accepted"
-        )
+            result = given.astype(dtype, copy=False)
+    _check_finite(given, name, result)
+    if np.can_cast(given.dtype, dtype):
+        return result
     # One by one for objects: a fraction and a float64 compare exactly only as Python's own.
     exact = result.tolist() if given.dtype == object else result
     different = np.asarray(given != np.array(exact, dtype=given.dtype), dtype=bool)
@@ -206,6 +251,17 @@ def _floating(given: NDArray[Any], kind: Kind, name: str) -> NDArray[Any]:
         where = tuple(int(i) for i in index)
         raise _inexact(given[where], where, name)
     return result
+
+
+def _check_finite(given: NDArray[Any], name: str, held: NDArray[Any]) -> None:
+    """Refuse what is not finite in `held`, the float64 or complex128 form of `given`."""
+    finite = np.isfinite(held)
+    if finite.all():
+        return
+    where = tuple(int(i) for i in np.argwhere(~finite)[0])
+    raise InputError(
+        f"{_entry(name, where)} is {given[where]}; finite values (in float64) are accepted"
+    )
 
 
 def _inexact(value: Any, position: tuple[int, ...], name: str) -> InputError:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.arrays import as_number_array, is_array
 from hardscape.errors import InputError
 from hardscape.permanents.matrix import MAX_SIDE, Matrix
 
@@ -102,7 +103,7 @@ def _multiplicities(given: Any, name: str, length: int) -> list[int]:
     if given is None:
         return [1] * length
     try:
-        values = list(given)
+        values = list(as_number_array(given, name).tolist() if is_array(given) else given)
     except TypeError:
         raise InputError(f"{name}={given!r}; a sequence of {length} integers is accepted") from None
     if len(values) != length:

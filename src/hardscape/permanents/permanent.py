@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardscape.arrays import home_of, is_recorded
 from hardscape.engine import Device, Progress, ProgressEvent, resolve, run
 from hardscape.errors import BudgetError, InputError
-from hardscape.permanents.batch import glynn_batch
+from hardscape.permanents.batch import BatchWork
 from hardscape.permanents.matrix import Matrix, intake
 from hardscape.permanents.methods import Candidate, exact_candidates, extended_candidates
 from hardscape.permanents.multiplicity import expanded
@@ -132,6 +134,11 @@ def permanent(
     >>> hardscape.permanent([[1, 2], [3, 4]], rows=[2, 1], cols=[1, 2])  # of [1 2 2; 1 2 2; 3 4 4]
     56
     """
+    if is_recorded(a):
+        raise InputError(
+            "a requires a gradient, which is not recorded through permanents; a.detach() is accepted, "
+            "and hardscape.permanents.value_and_grad gives the gradient"
+        )
     matrix = intake(a, exactly=precision == "exact")
     if rows is not None or cols is not None:
         matrix = expanded(matrix, rows, cols)
@@ -153,46 +160,56 @@ def permanent(
     if checkpoint is not None:
         raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
     if _is_plain(matrix, settings):
-        return _batch(matrix, settings)
-    results = [_one(Matrix(matrix.kind, entries), settings) for entries in matrix.entries]
-    if full_output:
-        return results
-    dtype = {"real": np.float64, "complex": np.complex128}.get(matrix.kind, object)
-    if precision in ("double", "extended"):
-        dtype = np.complex128 if matrix.kind == "complex" else np.float64
-    values = np.empty(len(results), dtype=object)
-    values[:] = [result.value for result in results]
-    return values.astype(dtype if precision != "exact" else object)
+        return home_of(a).bring(_together(matrix, settings))
+    results = [_one(Matrix(matrix.kind, entries), settings) for entries in matrix.on_host().entries]
+    return results if full_output else home_of(a).bring(_values(results, matrix, precision))
 
 
 def _is_plain(matrix: Matrix, settings: _Settings) -> bool:
     """Whether a batch is summed at once, without a look at the structure of each matrix."""
-    side, entries = matrix.shape[0], matrix.entries
+    side = matrix.shape[0]
     wanted = not settings.full_output and settings.precision in ("auto", "double")
     return (
         wanted
+        and len(matrix.entries) > 0
         and settings.method in ("auto", "glynn")
         and matrix.kind in ("real", "complex")
         and 1 <= side <= _BATCH_SIDE
-        and (side <= _SMALL_SIDE or 2 * int(np.count_nonzero(entries)) > entries.size)
+        and (side <= _SMALL_SIDE or matrix.density() > 0.5)
     )
 
 
-def _batch(matrix: Matrix, settings: _Settings) -> Any:
+def _together(matrix: Matrix, settings: _Settings) -> NDArray[Any]:
     """Permanents of a batch; where double precision lost too much, one at a time."""
     kind = settings.devices[0].kind
-    found = glynn_batch(
-        matrix.entries,
+    if kind == "cpu" or settings.executor is not None:
+        matrix = matrix.on_host()
+    work = BatchWork(matrix.entries, kind)
+    outcome = run(
+        work,
         devices=[device for device in settings.devices if device.kind == kind],
         executor=settings.executor,
         time_limit=settings.left(),
         progress=settings.progress,
     )
+    found = work.total(outcome.whole(None))
+    values = found.values
     if settings.precision == "auto":
-        values = found.values
-        for i in np.flatnonzero(found.likely_errors > settings.rtol * np.abs(values)):
-            values[i] = _one(Matrix(matrix.kind, matrix.entries[i]), settings).value
-    return found.values
+        for i in np.flatnonzero(found.likely_errors > settings.rtol * np.abs(values)).tolist():
+            one = Matrix(matrix.kind, matrix.entries[i : i + 1]).on_host()
+            values[i] = _one(Matrix(one.kind, one.entries[0]), settings).value
+    return values
+
+
+def _values(
+    results: Sequence[PermanentResult], matrix: Matrix, precision: Precision
+) -> NDArray[Any]:
+    """The permanents of a batch in an array: of Python's numbers where they are exact."""
+    values = np.empty(len(results), dtype=object)
+    values[:] = [result.value for result in results]
+    if precision == "exact" or (precision == "auto" and matrix.kind in ("integer", "rational")):
+        return values
+    return values.astype(np.complex128 if matrix.kind == "complex" else np.float64)
 
 
 @dataclass(frozen=True)

@@ -262,7 +262,10 @@ def available(matrix: Matrix, device: str | Device, threads: int | None) -> tupl
     """Where a permanent may run: what was asked for, and by "auto" GPUs beside the CPU for large ones."""
     *batch, rows, columns = matrix.entries.shape
     terms = math.prod(batch) * columns * 2.0 ** (min(rows, 100) - 1)
-    found = resolve(device, threads=threads, big_enough=terms > _GPU_TERMS)
+    if device == "auto" and matrix.gpu is not None:
+        found = resolve(f"cuda:{matrix.gpu}", threads=threads)  # what is on a GPU stays there
+    else:
+        found = resolve(device, threads=threads, big_enough=terms > _GPU_TERMS)
     if device == "auto" and found[0].kind == "cuda":
         return (*found, *resolve("cpu", threads=threads))
     return found

@@ -1,5 +1,5 @@
 // Brings matrices of a batch to the grid on which column sums are exact: the powers of two that
-// `hardscape.permanents.batch.scaled` takes off rows and columns, one matrix a block and a column
+// scaling.hpp takes off rows and columns on CPUs, one matrix a block and a column
 // a thread.
 #include "instance.cuh"
 
@@ -7,8 +7,15 @@ namespace {
 
 constexpr int kThreads = 64;
 
-// Exponent e with |x| < 2^e for all x up to `most`; 0 for zeros.
-__device__ int exponent_above(double most) { return most > 0 ? ilogb(most) + 1 : 0; }
+// Sweeps that balance rows and columns, at most; random matrices take one or two.
+constexpr int kSweeps = 8;
+constexpr int kNoExponent = -(1 << 20);
+
+// Exponent e with 2^(e-1) <= x < 2^e.
+__device__ int exponent_above(double x) { return x > 0 ? ilogb(x) + 1 : kNoExponent; }
+
+// A line of zeros keeps its place.
+__device__ int of_nonzero(int exponent) { return exponent > kNoExponent / 2 ? exponent : 0; }
 
 }  // namespace
 
@@ -30,24 +37,43 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     for (int part = 0; part < kParts; ++part) size = fmax(size, fabs(entry(i, j, part)));
     return size;
   };
+  const auto scaled_size = [&](int i, int j) { return scalbn(larger(i, j), -row[i] - column[j]); };
   row[me] = 0;
   column[me] = 0;
   if (me < kFactors) {
-    double most = 0;
-    for (int i = 0; i < kFactors; ++i) most = fmax(most, larger(i, me));
-    column[me] = exponent_above(most);
+    int most = kNoExponent;
+    for (int i = 0; i < kFactors; ++i) most = max(most, exponent_above(larger(i, me)));
+    column[me] = of_nonzero(most);
   }
   __syncthreads();
   if (me < kFactors) {
-    double most = 0;
-    for (int j = 0; j < kFactors; ++j) most = fmax(most, scalbn(larger(me, j), -column[j]));
-    row[me] = exponent_above(most);
+    int most = kNoExponent;
+    for (int j = 0; j < kFactors; ++j) {
+      most = max(most, exponent_above(larger(me, j)) - column[j]);
+    }
+    row[me] = of_nonzero(most);
   }
   __syncthreads();
+  // Sums of rows, then of columns, come between 1/2 and 1.
+  for (int sweep = 0, changed = 1; sweep < kSweeps && changed; ++sweep) {
+    int more = 0;
+    if (me < kFactors) {
+      double sum = 0;
+      for (int j = 0; j < kFactors; ++j) sum += scaled_size(me, j);
+      more = of_nonzero(exponent_above(sum));
+    }
+    changed = __syncthreads_or(more);
+    row[me] += more;
+    __syncthreads();
+    if (me < kFactors) {
+      double sum = 0;
+      for (int i = 0; i < kFactors; ++i) sum += scaled_size(i, me);
+      column[me] += of_nonzero(exponent_above(sum));
+    }
+    __syncthreads();
+  }
   if (me < kFactors) {
-    double most = 0;
-    for (int i = 0; i < kFactors; ++i) most = fmax(most, scalbn(larger(i, me), -row[i]));
-    int shift = exponent_above(most);
+    int shift = column[me];
     double longest = 0;
     for (int part = 0; part < kParts; ++part) {
       double sum = 0;
