@@ -229,3 +229,16 @@ def test_rows_of_very_different_size_keep_their_digits(complex_entries):
     plain = permanent(a).value
     a *= 2.0 ** np.array([-30, 0, 0, 0, 0, 0, 0, 0, 30])[:, None]
     assert permanent(a).value == pytest.approx(plain, rel=1e-12)
+
+
+@pytest.mark.parametrize("complex_entries", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_errors_of_equal_terms_add_up_and_are_expected_to(seed, complex_entries):
+    rng = np.random.default_rng(seed)
+    parts = np.repeat(rng.integers(-(2**20), 2**20, (2, 4, 12)).astype(float), 3, axis=1)
+    parts[:, 3] *= -1  # still the same but for a sign
+    a = parts[0] + 1j * parts[1] if complex_entries else parts[0]
+    result = permanent(a)
+    assert result.different == 4**4 < result.terms
+    assert deviation(result, a) <= result.likely_error
+    assert permanent(rng.normal(size=(9, 9))).different == 2**8

@@ -96,6 +96,18 @@ class ScaledMatrix:
         """Whether nothing was rounded."""
         return not self.slack.any()
 
+    @property
+    def different_terms(self) -> int:
+        """Terms of different absolute value, at most: rows that are equal but for signs give equal ones."""
+        counts: dict[bytes, int] = {}
+        for i in range(len(self.slack)):
+            row = self.entries[:, i].ravel()
+            nonzero = row[row != 0]
+            sign = -1.0 if nonzero.size and nonzero[0] < 0 else 1.0
+            key = (sign * row + 0.0).tobytes()  # no negative zeros
+            counts[key] = counts.get(key, 0) + 1
+        return math.prod(count + 1 for count in counts.values())
+
     @classmethod
     def of(
         cls,
@@ -278,7 +290,13 @@ class GlynnWork(Work):
         mantissa = sums[0] if parts == 1 else complex(*sums)
         rigorous = self.kind == "cpu" and (self.guard or scaled.exact)
         return BoundedNumber(
-            mantissa, bound, scaled.exponent + 1 - m, rigorous, 32 * self.blocks, magnitude
+            mantissa,
+            bound,
+            scaled.exponent + 1 - m,
+            rigorous,
+            32 * self.blocks,
+            magnitude,
+            min(32 * self.blocks, scaled.different_terms),
         )
 
 

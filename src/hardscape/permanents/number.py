@@ -34,6 +34,8 @@ class BoundedNumber:
         Terms that were added up to find it.
     magnitude : float
         Sum of the terms' magnitudes, in units of ``2**exponent``.
+    different : int, optional
+        How many of the terms may differ from one another, where rows repeat; by default all.
     """
 
     mantissa: float | complex
@@ -42,6 +44,7 @@ class BoundedNumber:
     rigorous: bool = True
     terms: int = 0
     magnitude: float = 0.0
+    different: int | None = None
 
     @property
     def value(self) -> float | complex:
@@ -71,12 +74,13 @@ class BoundedNumber:
     def likely_error(self) -> float:
         r"""What the error probably stays below, in units of ``2**exponent``.
 
-        Terms round independently, so the errors of N terms of n < 64 factors add up to about
-        :math:`\sqrt{n / N}` of the bound; with a factor of 16 to spare.
+        Different terms round independently, so the errors of N such terms of n < 64 factors add up to
+        about :math:`\sqrt{n / N}` of the bound; with a factor of 16 to spare. Equal terms round equally.
         """
         if not self.terms:
             return self.bound
-        spread = 128 * UNIT * self.magnitude / math.sqrt(self.terms)
+        independent = self.terms if self.different is None else self.different
+        spread = 128 * UNIT * self.magnitude / math.sqrt(independent)
         return min(self.bound, spread + 4 * UNIT * abs(self.mantissa))
 
 
