@@ -97,6 +97,9 @@ __device__ void fill_tables(const double* matrix, Shared& shared) {
     shared.flip[at / kFactors][at % kFactors] =
         2.0 * entry(matrix, kFirstWalked + at / kFactors, at % kFactors);
   }
+  if (kWalked == 0) {  // the first position takes a row times 0
+    for (int at = threadIdx.x; at < kFactors; at += kThreads) shared.flip[0][at] = Value{};
+  }
 }
 
 // The outer sums of this thread at position `walk` of the Gray code.
