@@ -7,7 +7,7 @@ import pytest
 
 import hardscape
 from hardscape import engine
-from hardscape.errors import BudgetError
+from hardscape.errors import BudgetError, InputError
 from hardscape.permanents.batch import BatchWork
 from helpers.permanent_sums import glynn, glynn_batch
 
@@ -55,6 +55,16 @@ def test_entries_of_any_size(size, complex_entries):
     # The smallest entries have few digits, and so has the result.
     tolerance = {"rtol": 1e-11} if size > 1e-300 else {"rtol": 0.1, "atol": 1e-322}
     np.testing.assert_allclose(found.values, ordinary.values * scale.prod(), **tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, float, complex, np.longdouble, object])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("precision", ["auto", "double", "exact"])
+def test_entries_that_are_not_finite_are_named(dtype, bad, precision):
+    a = np.where(np.arange(8) == 6, bad, 1).reshape(2, 2, 2).astype(dtype)
+    with pytest.raises(InputError) as caught:
+        hardscape.permanent(a, precision=precision)
+    assert "[1, 1, 0]" in str(caught.value)
 
 
 def test_overflow_is_infinite_with_the_right_sign():

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.arrays import to_device
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
-from hardscape.permanents.cuda import LEAST_SIDE, CudaGlynn
+from hardscape.permanents.cuda import LEAST_SIDE, NOT_FINITE, CudaGlynn
 from hardscape.permanents.number import UNIT
 from hardscape.permanents.shards import digest
 
@@ -32,8 +32,11 @@ _LEAST_SIDE = 6
 class BatchWork(Work):
     """Glynn's formula for each matrix of a batch. A unit is a matrix.
 
+    On GPUs entries need not be finite: there they are looked at anyway.
+
     A partial holds ``sum`` (float64, shape (k, parts)) and ``magnitude`` (shape (k,), the sum of the
-    terms' magnitudes) of k matrices, both to be multiplied with 2 to the power ``exponent`` (int64).
+    terms' magnitudes) of k matrices, both to be multiplied with 2 to the power ``exponent`` (int64),
+    and ``finite`` (bool), whether all their entries are.
 
     Attributes
     ----------
@@ -84,6 +87,7 @@ class BatchWork(Work):
             "sum": sums[:, :parts] + sums[:, parts : 2 * parts],
             "magnitude": sums[:, 2 * parts],
             "exponent": exponents.astype(np.int64) + 1 - self.side,
+            "finite": exponents != NOT_FINITE,
         }
         return ShardResult(partial, complete)
 

@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from hardscape.engine.cuda import CudaDevice, LoadedKernel, cuda_device
 from hardscape.engine.jit import Kernel
 
-__all__ = ["LEAST_SIDE", "CudaGlynn", "header", "sum_ranges"]
+__all__ = ["LEAST_SIDE", "NOT_FINITE", "CudaGlynn", "header", "sum_ranges"]
+
+#: In place of an exponent.
+NOT_FINITE = -(2**31) + 1
 
 #: Signs in registers, for real and complex matrices, and signs of a thread.
 _INNER = {1: 6, 2: 5}
@@ -78,7 +81,12 @@ class CudaGlynn:
     def scaling(self, given: int) -> Kernel:
         """The kernel that scales matrices of side `given` and pads them, as data."""
         source = files("hardscape.permanents").joinpath("scale.cu").read_text(encoding="utf-8")
-        sizes = {"kGiven": given, "kFactors": self.n, "kParts": self.parts}
+        sizes = {
+            "kGiven": given,
+            "kFactors": self.n,
+            "kParts": self.parts,
+            "kNotFinite": NOT_FINITE,
+        }
         return Kernel("glynn_scale", source, (header(sizes),))
 
     @property
@@ -146,7 +154,7 @@ class CudaGlynn:
         sums : float64, shape (batch, 2 * parts + 1)
             As from `sum`; of equal matrices in one batch they are equal.
         exponents : int32, shape (batch,)
-            Powers of two to multiply the sums with.
+            Powers of two to multiply the sums with; `NOT_FINITE` where an entry is not.
         complete : bool
         """
         import cupy

@@ -43,8 +43,9 @@ class Matrix:
     kind : {"integer", "rational", "real", "complex"}
     entries : numpy.ndarray, shape (m, n) with m <= n, or (batch, n, n)
         Read-only and C-contiguous. Objects of type int ("integer") or `fractions.Fraction`
-        ("rational"), float64 ("real") or complex128 ("complex"); the last two are finite. A batch of
-        these that was given on a GPU is a CuPy array, and still there.
+        ("rational"), float64 ("real") or complex128 ("complex"); the last two are finite, those of a
+        batch once `check_finite` was called. A batch that was given on a GPU is a CuPy array, and still
+        there.
     transposed : bool
         Whether the matrix was given with more rows than columns, and `entries` is its transpose.
     """
@@ -68,6 +69,17 @@ class Matrix:
         """Number of the GPU that holds the entries."""
         entries: Any = self.entries
         return None if array_namespace(entries) is np else int(entries.device.id)
+
+    def check_finite(self, name: str = "a") -> None:
+        """Refuse a batch with entries that are not finite.
+
+        Raises
+        ------
+        InputError
+            With the place of the first one.
+        """
+        if self.kind in ("real", "complex"):
+            _check_finite(self.entries, name)
 
     def density(self) -> float:
         """How much of a batch is not zero, by a sample of its matrices."""
@@ -106,10 +118,10 @@ def intake(a: Any, name: str = "a", *, exactly: bool = False) -> Matrix:
     Raises
     ------
     InputError
-        For NaN and infinities, entries that are no numbers, integers or fractions that floating
-        entries beside them force into a float64 which cannot hold them, long doubles beyond
-        float64, ragged sequences, other shapes, and sparse matrices with more than `MAX_SIDE` rows
-        or columns.
+        For NaN and infinities (in a batch that is left to `Matrix.check_finite`), entries that are no
+        numbers, integers or fractions that floating entries beside them force into a float64 which
+        cannot hold them, long doubles beyond float64, ragged sequences, other shapes, and sparse
+        matrices with more than `MAX_SIDE` rows or columns.
 
     Notes
     -----
@@ -134,7 +146,7 @@ def intake(a: Any, name: str = "a", *, exactly: bool = False) -> Matrix:
 
 
 def _batch_on_gpu(a: Any, name: str) -> Matrix | None:
-    """A batch of floating or complex matrices that is on a GPU, checked there; None for others."""
+    """A batch of floating or complex matrices that is on a GPU; None for others."""
     if is_sparse(a) or getattr(a, "ndim", 0) != 3:
         return None
     given = gpu_array(a)
@@ -146,9 +158,8 @@ def _batch_on_gpu(a: Any, name: str) -> Matrix | None:
     kind: Kind = "real" if given.dtype.kind == "f" else "complex"
     with given.device:
         entries = cupy.ascontiguousarray(given, dtype=_DTYPES[kind])
-        # Waits for what the current stream still does to the entries, too.
-        if not bool(cupy.isfinite(entries).all()):
-            _check_finite(given.get(), name, entries.get())
+        # Sums run on a stream of their own: what this one still does to the entries is waited for.
+        cupy.cuda.get_current_stream().synchronize()
     return Matrix(kind, entries)
 
 
@@ -229,7 +240,7 @@ def _classified(value: Any, position: tuple[int, ...], name: str) -> tuple[int, 
 
 
 def _floating(given: NDArray[Any], kind: Kind, name: str) -> NDArray[Any]:
-    """Bring numbers to finite float64 or complex128 that equal them."""
+    """Bring numbers to float64 or complex128 that equal them, finite ones but in a batch."""
     dtype = _DTYPES[kind]
     if given.dtype == object:
         result = np.empty(given.shape, dtype=dtype)
@@ -241,8 +252,11 @@ def _floating(given: NDArray[Any], kind: Kind, name: str) -> NDArray[Any]:
     else:
         with np.errstate(over="ignore"):
             result = given.astype(dtype, copy=False)
-    _check_finite(given, name, result)
-    if np.can_cast(given.dtype, dtype):
+    kept = np.can_cast(given.dtype, dtype)
+    if kept and given.ndim == 3:
+        return result  # `Matrix.check_finite` looks at batches, where no GPU does
+    _check_finite(result, name, given)
+    if kept:
         return result
     # One by one for objects: a fraction and a float64 compare exactly only as Python's own.
     exact = result.tolist() if given.dtype == object else result
@@ -253,15 +267,16 @@ def _floating(given: NDArray[Any], kind: Kind, name: str) -> NDArray[Any]:
     return result
 
 
-def _check_finite(given: NDArray[Any], name: str, held: NDArray[Any]) -> None:
+def _check_finite(held: Any, name: str, given: NDArray[Any] | None = None) -> None:
     """Refuse what is not finite in `held`, the float64 or complex128 form of `given`."""
-    finite = np.isfinite(held)
-    if finite.all():
-        return
-    where = tuple(int(i) for i in np.argwhere(~finite)[0])
-    raise InputError(
-        f"{_entry(name, where)} is {given[where]}; finite values (in float64) are accepted"
-    )
+    xp = array_namespace(held)
+    with nullcontext() if xp is np else held.device:
+        finite = xp.isfinite(held)
+        if bool(finite.all()):
+            return
+        where = tuple(int(i) for i in xp.argwhere(~finite)[0])
+        shown = held[where] if given is None else given[where]
+    raise InputError(f"{_entry(name, where)} is {shown}; finite values (in float64) are accepted")
 
 
 def _inexact(value: Any, position: tuple[int, ...], name: str) -> InputError:

@@ -159,7 +159,10 @@ def permanent(
         return result if full_output else result.value
     if checkpoint is not None:
         raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
-    if _is_plain(matrix, settings):
+    plain = _is_plain(matrix, settings)
+    if not plain or settings.devices[0].kind == "cpu":
+        matrix.check_finite()
+    if plain:
         return home_of(a).bring(_together(matrix, settings))
     results = [_one(Matrix(matrix.kind, entries), settings) for entries in matrix.on_host().entries]
     return results if full_output else home_of(a).bring(_values(results, matrix, precision))
@@ -192,7 +195,10 @@ def _together(matrix: Matrix, settings: _Settings) -> NDArray[Any]:
         time_limit=settings.left(),
         progress=settings.progress,
     )
-    found = work.total(outcome.whole(None))
+    partial = outcome.whole(None)
+    if not partial["finite"].all():
+        matrix.check_finite()
+    found = work.total(partial)
     values = found.values
     if settings.precision == "auto":
         for i in np.flatnonzero(found.likely_errors > settings.rtol * np.abs(values)).tolist():

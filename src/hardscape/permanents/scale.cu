@@ -1,7 +1,7 @@
 // Brings matrices of a batch to the grid on which column sums are exact: the powers of two that
 // scaling.hpp takes off rows and columns on CPUs, one matrix a block and a column
 // a thread.
-#include "instance.cuh"
+#include "instance.cuh"  // with kNotFinite
 
 namespace {
 
@@ -20,7 +20,7 @@ __device__ int of_nonzero(int exponent) { return exponent > kNoExponent / 2 ? ex
 }  // namespace
 
 // given[matrix][sign][factor][part]; scaled[matrix][part][sign][factor], padded by an identity from
-// kGiven to kFactors; the sum of all exponents of each matrix.
+// kGiven to kFactors; the sum of all exponents of each matrix, or kNotFinite where an entry is not.
 extern "C" __global__ void __launch_bounds__(kThreads)
     glynn_scale(const double* given, double* scaled, int* exponent) {
   __shared__ int row[kThreads], column[kThreads];
@@ -40,12 +40,16 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const auto scaled_size = [&](int i, int j) { return scalbn(larger(i, j), -row[i] - column[j]); };
   row[me] = 0;
   column[me] = 0;
+  bool finite = true;
   if (me < kFactors) {
     int most = kNoExponent;
-    for (int i = 0; i < kFactors; ++i) most = max(most, exponent_above(larger(i, me)));
+    for (int i = 0; i < kFactors; ++i) {
+      for (int part = 0; part < kParts; ++part) finite = finite && isfinite(entry(i, me, part));
+      most = max(most, exponent_above(larger(i, me)));
+    }
     column[me] = of_nonzero(most);
   }
-  __syncthreads();
+  finite = __syncthreads_and(finite);
   if (me < kFactors) {
     int most = kNoExponent;
     for (int j = 0; j < kFactors; ++j) {
@@ -93,6 +97,6 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   if (me == 0) {
     int sum = 0;
     for (int i = 0; i < kFactors; ++i) sum += row[i] + column[i];
-    exponent[matrix] = sum;
+    exponent[matrix] = finite ? sum : kNotFinite;
   }
 }

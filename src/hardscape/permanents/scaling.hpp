@@ -1,6 +1,6 @@
-// Brings a matrix to the grid of multiples of 2^-52 on which its column sums are exact: powers of two
-// are taken off its rows and columns until the magnitudes of each add up to about the same, and those
-// of each column to less than 1. On GPUs scale.cu does the same.
+// Brings a matrix to the grid of multiples of 2^-52 on which its column sums are exact: powers of
+// two are taken off its rows and columns until the magnitudes of each add up to about the same, and
+// those of each column to less than 1. On GPUs scale.cu does the same.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,8 @@ inline double times_power(double x, int k) {
 template <std::size_t Parts>
 class Scaling {
  public:
-  Scaling(std::size_t n, std::size_t side) : n_(n), side_(side), row_(n), column_(n), size_(n * n) {}
+  Scaling(std::size_t n, std::size_t side)
+      : n_(n), side_(side), row_(n), column_(n), size_(n * n) {}
 
   // From given[sign][factor][part] to entries[part][sign][factor]. The permanent of `given` is that
   // of `entries` times 2 to the power that is returned.
@@ -50,7 +51,8 @@ class Scaling {
       }
     }
     bring_into_range();
-    for (int sweep = 0; sweep < kSweeps && balance(); ++sweep) {}
+    for (int sweep = 0; sweep < kSweeps && balance(); ++sweep) {
+    }
     shorten_columns(given);
     std::fill_n(entries, Parts * side_ * side_, 0.0);
     for (std::size_t i = n_; i < side_; ++i) entries[i * side_ + i] = 1;
@@ -68,8 +70,8 @@ class Scaling {
   }
 
  private:
-  // Takes the largest entries' exponents off columns, then off rows. They are numbers apart: entries
-  // may leave the range of float64 on the way.
+  // Takes the largest entries' exponents off columns, then off rows. They are numbers apart:
+  // entries may leave the range of float64 on the way.
   void bring_into_range() {
     for (std::size_t j = 0; j < n_; ++j) {
       int most = kNoExponent;
