@@ -166,3 +166,18 @@ def test_bad_input():
         hardscape.permanent([[2**60 + 1]], precision="double")
     with pytest.raises(BudgetError):
         hardscape.permanent(np.random.default_rng(0).normal(size=(36, 36)), time_limit=0.2)
+
+
+def test_large_matrices_of_small_blocks():
+    n = 1500
+    assert hardscape.permanent(scipy.sparse.eye(n)) == 1.0
+    banded = scipy.sparse.diags_array([1, 1], offsets=[0, -1], shape=(n, n), dtype=int)
+    assert hardscape.permanent(banded) == 1
+    assert hardscape.permanent(2 * np.eye(1100, dtype=int)) == 2**1100
+
+
+def test_masked_entries_are_refused():
+    masked = np.ma.masked_array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
+    with pytest.raises(InputError):
+        hardscape.permanent(masked)
+    assert hardscape.permanent(np.ma.masked_array([[1, 2], [3, 4]], mask=False)) == 10

@@ -15,7 +15,12 @@ from hardscape.engine import Device, resolve
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents import cost
-from hardscape.permanents.exact import SUBSET_SECONDS, integers_of, subset_sum
+from hardscape.permanents.exact import (
+    MAX_SUBSET_ROWS,
+    SUBSET_SECONDS,
+    integers_of,
+    subset_sum,
+)
 from hardscape.permanents.matrix import Kind, Matrix, Number, intake
 from hardscape.permanents.methods import Candidate
 from hardscape.permanents.multiplicity import expanded
@@ -79,12 +84,14 @@ def prepare(
 def _rectangle(matrix: Matrix, kind: Kind, exact: bool) -> Program | None:
     """A rectangle of few rows, whose subsets are few: no method beats their sum."""
     m, n = matrix.shape
+    if m == n or not 0 < m <= MAX_SUBSET_ROWS:
+        return None
     complex_ = matrix.kind == "complex"
     if exact:
         seconds = n * m * 2.0 ** (m - 1) * SUBSET_SECONDS
     else:
         seconds = cost.rectangle_seconds(m, n, complex_=complex_)
-    if m == n or m == 0 or seconds > _QUICK:
+    if seconds > _QUICK:
         return None
     entries = matrix.entries
 
