@@ -175,10 +175,11 @@ def test_autograd_through_a_function_of_the_user():
 
         @staticmethod
         def backward(ctx, upstream):
-            return upstream * ctx.saved_tensors[0]
+            return upstream * ctx.saved_tensors[0].conj()
 
-    a = torch().tensor(SQUARE[:5, :5], requires_grad=True)
-    assert torch().autograd.gradcheck(Permanent.apply, (a,))
+    for entries in (SQUARE[:5, :5], SQUARE[:5, :5] + 1j * SQUARE[2:7, 1:6]):
+        a = torch().tensor(entries, requires_grad=True)
+        assert torch().autograd.gradcheck(Permanent.apply, (a,))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

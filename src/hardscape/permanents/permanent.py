@@ -58,8 +58,9 @@ def permanent(
     ----------
     a : array-like, shape (m, n) or (batch, n, n)
         Integers of any size (bools count as 0 and 1), fractions, real or complex numbers; NumPy, CuPy,
-        torch, scipy.sparse or nested sequences. A rectangular matrix sums over the injective maps from
-        its smaller side to its larger.
+        torch, whatever speaks DLPack, scipy.sparse or nested sequences. A rectangular matrix sums over the
+        injective maps from its smaller side to its larger. A torch tensor whose gradient is being recorded
+        is refused: see :func:`hardscape.permanents.value_and_grad`.
     rows, cols : sequence of int, optional
         How often each row and column counts, 0 or more, with equal sums: boson sampling's photons in
         each output and input mode. Not for batches.
@@ -80,8 +81,8 @@ def permanent(
         Relative error that "auto" precision is content with.
     device : str
         "cpu", "cuda" (all GPUs), "cuda:0", or "auto", which takes GPUs that are usable for large
-        matrices. GPUs sum "glynn", in double and extended precision, and "sparse"; all else is done
-        by the CPU.
+        matrices and a batch's own GPU for batches that are on one. GPUs sum "glynn", in double and
+        extended precision, and "sparse"; all else is done by the CPU.
     threads : int, optional
         CPU threads, by default all.
     time_limit : float, optional
@@ -99,7 +100,9 @@ def permanent(
     -------
     int, Fraction, float, complex, or array of shape (batch,)
         A Python int for integers, whatever its size. Floats beyond float64 are infinite; with
-        `full_output` a mantissa and a power of two tell them all the same.
+        `full_output` a mantissa and a power of two tell them all the same. A batch gives float64 or
+        complex128 in the package of `a`, on its device; exact values come in a NumPy array of Python
+        numbers, which no other package holds.
 
     Raises
     ------
