@@ -105,3 +105,10 @@ def test_refusals():
         minors(big)
     with pytest.raises(BudgetError):
         minors(big, time_limit=0.1)
+
+
+def test_rows_of_very_different_size_keep_their_digits():
+    a = np.random.default_rng(5).normal(size=(9, 9))
+    a[-1, 1] *= 1e-4  # small in the largest row only
+    scale = 2.0 ** np.array([-30, 0, 0, 0, 0, 0, 0, 0, 30])[:, None]
+    np.testing.assert_allclose(minors(a * scale) * scale, minors(a), rtol=1e-11, atol=1e-8)

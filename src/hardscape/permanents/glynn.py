@@ -58,7 +58,14 @@ from hardscape.permanents.cuda import LEAST_SIDE, CudaGlynn
 from hardscape.permanents.number import TINY, UNIT, BoundedNumber, merge_sums
 from hardscape.permanents.shards import ShardSizes, digest
 
-__all__ = ["MAX_GLYNN_SIZE", "GlynnWork", "ScaledMatrix", "equilibrated", "typical_excess"]
+__all__ = [
+    "MAX_GLYNN_SIZE",
+    "GlynnWork",
+    "ScaledMatrix",
+    "equilibrated",
+    "row_exponents",
+    "typical_excess",
+]
 
 #: Largest matrix: blocks are counted in 64 bits.
 MAX_GLYNN_SIZE = 63
@@ -130,7 +137,7 @@ class ScaledMatrix:
         if error is not None:
             off[:n, :n] = error
         plain = cls._scaled(parts, off, np.zeros(m, dtype=np.int64))
-        return plain if plain.exact else cls._scaled(parts, off, _row_exponents(parts))
+        return plain if plain.exact else cls._scaled(parts, off, row_exponents(parts))
 
     @classmethod
     def _scaled(
@@ -167,7 +174,7 @@ def _exponents(parts: NDArray[np.float64], shift: NDArray[np.int64]) -> NDArray[
     return np.where(size > 0, exponents, _NO_EXPONENT)
 
 
-def _row_exponents(parts: NDArray[np.float64]) -> NDArray[np.int64]:
+def row_exponents(parts: NDArray[np.float64]) -> NDArray[np.int64]:
     """Exponents to take off the rows, so that rows and columns can have sums of about the same size.
 
     The largest entry alone does not tell: a column that is small in one large row only would be taken
@@ -303,7 +310,7 @@ class GlynnWork(Work):
 def equilibrated(matrix: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """A matrix whose entries are at most 1 in each part, by powers of two, and what these add up to."""
     parts = np.stack([matrix.real, matrix.imag])
-    rows = _row_exponents(parts)
+    rows = row_exponents(parts)
     columns = _exponents(parts, rows[:, None]).max(axis=0)
     columns[columns == _NO_EXPONENT] = 0
     scaled = _shift(parts, -(rows[:, None] + columns))
