@@ -39,7 +39,7 @@ from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents import cost
 from hardscape.permanents.exact import integers_of
-from hardscape.permanents.glynn import row_exponents
+from hardscape.permanents.glynn import column_exponents, row_exponents
 from hardscape.permanents.integers import Rows, joined, permanent_bound, primes_above
 from hardscape.permanents.matrix import Matrix, intake
 from hardscape.permanents.number import shifted
@@ -51,8 +51,6 @@ __all__ = ["MinorResidueWork", "MinorWork", "minors", "value_and_grad"]
 #: Largest matrix: positions are counted in 64 bits.
 _MAX_SIDE = 63
 _GRID_BITS = 52
-#: Exponent of a zero, among those of other entries.
-_ZERO = -(10**6)
 #: Shards, at most, and positions of a shard, at least.
 _SHARDS, _FEWEST = 256, 2**12
 
@@ -201,11 +199,9 @@ class MinorWork(Work):
         parts[0, :n, :n] = self.matrix.real
         if len(parts) == 2:
             parts[1, :n, :n] = self.matrix.imag
-        rows = row_exponents(parts).astype(np.int32)[:, None]
-        # The largest size may leave float64 where its exponent does not.
-        most = np.frexp(np.abs(parts).max(axis=0))[1] - rows
-        columns = np.where(parts.any(axis=0), most, _ZERO).max(axis=0, keepdims=True)
-        columns[columns == _ZERO] = 0
+        off_rows = row_exponents(parts)
+        columns = column_exponents(parts, off_rows)[None].astype(np.int32)
+        rows = off_rows[:, None].astype(np.int32)
         longest = np.abs(shifted(parts, -rows - columns)).sum(axis=1).max(axis=0)
         columns = columns + np.frexp(longest)[1]
         entries = np.rint(shifted(parts, _GRID_BITS - rows - columns))

@@ -62,6 +62,7 @@ __all__ = [
     "MAX_GLYNN_SIZE",
     "GlynnWork",
     "ScaledMatrix",
+    "column_exponents",
     "equilibrated",
     "row_exponents",
     "typical_excess",
@@ -143,8 +144,7 @@ class ScaledMatrix:
     def _scaled(
         cls, parts: NDArray[np.float64], error: NDArray[np.float64], rows: NDArray[np.int64]
     ) -> ScaledMatrix:
-        columns = _exponents(parts, rows[:, None]).max(axis=0)
-        columns[columns == _NO_EXPONENT] = 0
+        columns = column_exponents(parts, rows)
         entries = _shift(parts, -(rows[:, None] + columns))
         # Entries are below 1 now; a second shift brings the sum of a column below 1.
         more = [
@@ -174,14 +174,20 @@ def _exponents(parts: NDArray[np.float64], shift: NDArray[np.int64]) -> NDArray[
     return np.where(size > 0, exponents, _NO_EXPONENT)
 
 
+def column_exponents(parts: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Exponents to take off the columns, after those of the rows, so that all parts are below 1."""
+    columns: NDArray[np.int64] = _exponents(parts, rows[:, None]).max(axis=0)
+    columns[columns == _NO_EXPONENT] = 0
+    return columns
+
+
 def row_exponents(parts: NDArray[np.float64]) -> NDArray[np.int64]:
     """Exponents to take off the rows, so that rows and columns can have sums of about the same size.
 
     The largest entry alone does not tell: a column that is small in one large row only would be taken
     for a small one, and all other rows for small in all other columns.
     """
-    columns = _exponents(parts, np.zeros((1, 1), dtype=np.int64)).max(axis=0)
-    columns[columns == _NO_EXPONENT] = 0
+    columns = column_exponents(parts, np.zeros(len(parts[0]), dtype=np.int64))
     rows: NDArray[np.int64] = _exponents(parts, columns).max(axis=1)
     rows[rows == _NO_EXPONENT] = 0
     size = np.abs(parts).max(axis=0)
@@ -311,8 +317,7 @@ def equilibrated(matrix: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """A matrix whose entries are at most 1 in each part, by powers of two, and what these add up to."""
     parts = np.stack([matrix.real, matrix.imag])
     rows = row_exponents(parts)
-    columns = _exponents(parts, rows[:, None]).max(axis=0)
-    columns[columns == _NO_EXPONENT] = 0
+    columns = column_exponents(parts, rows)
     scaled = _shift(parts, -(rows[:, None] + columns))
     whole = scaled[0] + 1j * scaled[1] if np.iscomplexobj(matrix) else scaled[0]
     return whole, int(rows.sum() + columns.sum())
