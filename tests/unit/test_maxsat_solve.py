@@ -62,6 +62,18 @@ def test_exact(lists):
     check(formula, result)
 
 
+@settings(max_examples=60)
+@given(formulas(max_clauses=12))
+def test_tiny_formulas_are_proven_at_once(lists):
+    formula = lists.formula()
+    result = solve(formula)
+    best = oracle.optimum(lists.num_variables, lists.soft, lists.weights, lists.hard)
+    assert result.cost == best
+    assert result.status == ("UNSATISFIABLE" if best is None else "OPTIMUM FOUND")
+    assert result.flips == 0
+    check(formula, result)
+
+
 @pytest.mark.parametrize("method", ["exact", "auto"])
 def test_a_proof(method):
     formula = random_formula(30, 150, 3, hard=20)
