@@ -57,8 +57,8 @@ def solve(
         "auto" searches, and tries to prove the optimum in what time is left where python-sat is
         installed; up to 12 variables it looks at every assignment.
     time_limit : float, optional
-        Wall-clock seconds; setting up counts. Without any limit, a search ends when it stagnates, and "auto" tries to
-        prove for 10 seconds more; "exact" ends with the proof.
+        Wall-clock seconds; setting up counts. Without any limit, a search ends when it stagnates, and
+        "auto" tries to prove for 10 seconds more; "exact" ends with the proof.
     max_flips : int, optional
         Flips of each walker: one a thread, thousands on a GPU. The result of "weighting" then depends
         on the seed and on the number of walkers alone.
