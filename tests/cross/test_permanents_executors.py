@@ -40,6 +40,12 @@ def test_processes_give_the_same_bytes(processes, kind):
     assert there.method == here.method
 
 
+def test_a_batch_in_processes(processes):
+    a = np.random.default_rng(6).normal(size=(40, 15, 15))
+    there = hardscape.permanent(a, device="cpu", executor=processes)
+    assert there.tobytes() == hardscape.permanent(a, device="cpu", threads=1).tobytes()
+
+
 def test_a_dask_cluster_gives_the_same_bytes():
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
     a = np.random.default_rng(5).normal(size=(20, 20))
