@@ -9,6 +9,7 @@ import pytest
 
 import hardscape
 from hardscape import engine
+from hardscape.permanents.batch import BatchWork
 from hardscape.permanents.cuda import CudaGlynn
 from hardscape.permanents.extended import ExtendedWork
 from hardscape.permanents.glynn import GlynnWork
@@ -105,6 +106,10 @@ def test_a_stopped_shard_is_incomplete():
     work = GlynnWork(random_matrix(24, False), kind="cuda")
     context = engine.Context(GPU, None, np.ones(1, np.uint8))
     assert not work.run(work.shards()[0], context).complete
+    batch = BatchWork(np.stack([random_matrix(9, True, seed) for seed in range(5)]), "cuda")
+    stopped = batch.run(engine.Shard(0, 0, 5), context)
+    assert not stopped.complete
+    assert stopped.partial["sum"].shape == (5, 2)
 
 
 @pytest.mark.parametrize("complex_entries", [False, True])
