@@ -1,5 +1,6 @@
 """Batches of permanents in double precision, against one at a time."""
 
+import importlib.util
 import pickle
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import hardscape
 from hardscape import engine
-from hardscape.errors import BudgetError, InputError
+from hardscape.errors import BudgetError, InputError, MissingDependencyError
 from hardscape.permanents.batch import BatchWork
 from helpers.permanent_sums import glynn, glynn_batch
 
@@ -118,3 +119,11 @@ def test_what_double_precision_loses_in_a_batch_is_found_again():
     improved = hardscape.permanent(a, threads=1, rtol=0.0)
     assert improved[1] == exact
     assert hardscape.permanent(a, threads=1, precision="double")[1] == pytest.approx(exact)
+
+
+def test_a_gpu_without_its_packages_is_named():
+    if importlib.util.find_spec("cupy"):
+        pytest.skip("CuPy is installed")
+    for a in (matrices(2, 9, False), matrices(1, 9, False)[0]):
+        with pytest.raises(MissingDependencyError):
+            hardscape.permanent(a, device=engine.Device("cuda"), method="glynn")

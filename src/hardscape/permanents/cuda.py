@@ -121,10 +121,10 @@ class CudaGlynn:
             of multiprocessors, and on nothing else besides the arguments.
         complete : bool
         """
-        import cupy
-
         shift = self.step_bits - _BLOCK_BITS
         with cuda_device(ordinal) as device:
+            import cupy
+
             matrices = cupy.asarray(np.ascontiguousarray(entries))
             kernel, batch = device.load(self.kernel), len(entries)
             steps = range(first >> shift, last >> shift, self._most_steps(batch))
@@ -157,11 +157,11 @@ class CudaGlynn:
             Powers of two to multiply the sums with; `NOT_FINITE` where an entry is not.
         complete : bool
         """
-        import cupy
-
         count, side = matrices.shape[:2]
         launched = []
         with cuda_device(ordinal) as device:
+            import cupy
+
             scaling, kernel = device.load(self.scaling(side)), device.load(self.kernel)
             flight = _Flight(device, stop)
             portion = self._portion(device, kernel, matrices)
@@ -277,10 +277,10 @@ def sum_ranges(
         High parts, low parts, and the sum of the terms' magnitudes.
     complete : bool
     """
-    import cupy
-
     rows: list[Any] = []
     with cuda_device(ordinal) as device:
+        import cupy
+
         loaded = device.load(kernel)
         resident = max(1, loaded.blocks_per_multiprocessor(threads, shared))
         given = cupy.asarray(np.ascontiguousarray(matrix))
