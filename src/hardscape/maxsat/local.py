@@ -6,22 +6,19 @@ import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape import native
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
 from hardscape.errors import InputError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.walk import break_weights
+from hardscape.maxsat.searches import NEVER, Search, Swapping, Walking, Weighing
 
 __all__ = ["LocalSearch", "WeightingOptions"]
 
-#: What a compiled search counts as violated before it has evaluated anything.
-_NEVER = 2**64 - 1
 #: Hard clauses violated by a walker that was stopped before.
 _UNKNOWN = 2**63 - 1
 
@@ -34,6 +31,9 @@ _FIRST_TURN, _TURN_PER_VARIABLE = 200_000, 50
 #: The random walk goes on alone where its best violates at most this share of the clauses, or this many, or
 #: less than this share of what it did a turn before: then it is likely to satisfy them all.
 _CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
+#: Flips of the clause-weighting search before the walk over soft clauses has its first turn; and literals
+#: from which on it has none.
+_FIRST_SWAPS, _MOST_SWAPPED = 8_000, 5_000_000
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
 #: Search weights stay far from the ends of 64-bit integers up to this.
@@ -96,98 +96,6 @@ class WeightingOptions:
                 raise InputError(
                     f"{name}={value!r}; numbers from 0.0001 to {_MOST_INCREASE} are accepted"
                 )
-
-
-class _Search(Protocol):
-    """A compiled search: both kinds seen alike."""
-
-    def run(self, flips: int, stop: NDArray[np.uint8]) -> int: ...
-    def best(self) -> NDArray[np.uint8]: ...
-    def cost(self) -> tuple[int, int]: ...
-    @property
-    def quality(self) -> tuple[int, ...]: ...
-
-
-class _Walking:
-    """The focused random walk; quality is the number of violated clauses."""
-
-    def __init__(
-        self, formula: Formula, seed: int, stream: int, initial: Any, stop: NDArray[np.uint8]
-    ) -> None:
-        self._formula = formula
-        # Clauses that presolve merged weigh more than others.
-        self._alike = bool((formula.weights == formula.weights[:1]).all())
-        mean = len(formula.literals) / max(1, formula.num_clauses)
-        self._walk = native.core().Walk(
-            formula.num_variables,
-            formula.literals,
-            formula.offsets,
-            break_weights(mean),
-            seed,
-            stream,
-            initial,
-            stop,
-        )
-
-    def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
-        return int(self._walk.run(flips, 0, stop))
-
-    def best(self) -> NDArray[np.uint8]:
-        return self._walk.best()  # type: ignore[no-any-return]
-
-    def cost(self) -> tuple[int, int]:
-        """Of the best one: violated hard clauses and weight of the soft ones."""
-        if self._alike:
-            violated, weight = self._walk.best_cost, int(self._formula.weights[0])
-            return (0, violated * weight) if weight else (violated, 0)
-        return self._formula.evaluate(self.best())[:2]
-
-    @property
-    def quality(self) -> tuple[int, ...]:
-        return (self._walk.best_cost,)
-
-
-class _Weighing:
-    """The clause-weighting search; quality is violated hard clauses and the cost in two words."""
-
-    def __init__(
-        self, work: LocalSearch, stream: int, initial: Any, stop: NDArray[np.uint8]
-    ) -> None:
-        formula, options = work.formula, work.options
-        self._target = divmod(max(work.target, 0), 2**64)
-        self._search = native.core().Weighting(
-            formula.num_variables,
-            formula.literals,
-            formula.offsets,
-            formula.weights,
-            formula.hard.view(np.uint8),
-            work.seed,
-            stream,
-            options.samples,
-            options.clauses,
-            options.hard_start,
-            options.hard_increase,
-            options.soft_increase,
-            options.soft_limit,
-            options.patience,
-            initial,
-            stop,
-        )
-
-    def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
-        return int(self._search.run(flips, *self._target, stop))
-
-    def best(self) -> NDArray[np.uint8]:
-        return self._search.best()  # type: ignore[no-any-return]
-
-    def cost(self) -> tuple[int, int]:
-        """Of the best one: violated hard clauses and weight of the soft ones."""
-        hard, high, low = self._search.best_cost
-        return hard, (high << 64) + low
-
-    @property
-    def quality(self) -> tuple[int, ...]:
-        return self._search.best_cost  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +191,7 @@ class _Walker:
         self._best: tuple[int, int] | None = None
         self._assignment = np.zeros(work.formula.num_variables, dtype=np.uint8)
         self._slice = _FIRST_SLICE
-        self._found: _Search | None = None  # has a better assignment that was not offered yet
+        self._found: Search | None = None  # has a better assignment that was not offered yet
         self._offer_at = 0.0
 
     def go(self) -> bool:
@@ -298,8 +206,11 @@ class _Walker:
             while self._flips < end:
                 if self._interrupted():
                     return False
-                if not self._advance(search, end) or self._exhausted():
+                going = self._advance(search, end)
+                if self._exhausted() or not (going or isinstance(search, Swapping)):
                     return not self._interrupted()
+                if not going:
+                    break
             self._offer()
         return True
 
@@ -312,15 +223,14 @@ class _Walker:
         # With a limit on flips every walker's end is its own, so that the answer is always the same.
         return self._work.max_flips is None and incumbent is not None and bool(incumbent.halt[0])
 
-    def _turns(self) -> Iterator[tuple[_Search, int]]:
+    def _turns(self) -> Iterator[tuple[Search, int]]:
         """Searches in turn, and how many flips each has."""
         work = self._work
-        forever = 2**62
         if not work.walk:
-            yield _Weighing(work, self._stream, self._initial, self._stop), forever
+            yield from self._weighted_turns()
             return
-        walking = _Walking(work.formula, work.seed, self._stream, self._initial, self._stop)
-        weighing: _Weighing | None = None
+        walking = Walking(work.formula, work.seed, self._stream, self._initial, self._stop)
+        weighing: Weighing | None = None
         turn = _FIRST_TURN + _TURN_PER_VARIABLE * work.formula.num_variables
         close = max(_CLOSE, int(_CLOSE_SHARE * work.formula.num_clauses))
         while True:
@@ -328,11 +238,29 @@ class _Walker:
             yield walking, turn
             if walking.quality[0] > max(close, _FALLING * before):
                 if weighing is None:
-                    weighing = _Weighing(work, self._stream, walking.best(), self._stop)
+                    weighing = Weighing(work, self._stream, walking.best(), self._stop)
                 yield weighing, turn
             turn *= 2
 
-    def _advance(self, search: _Search, end: int) -> bool:
+    def _weighted_turns(self) -> Iterator[tuple[Search, int]]:
+        work = self._work
+        formula = work.formula
+        weighing = Weighing(work, self._stream, self._initial, self._stop)
+        structured = 0 < formula.num_hard < formula.num_clauses
+        if not structured or len(formula.literals) > _MOST_SWAPPED:
+            yield weighing, 2**62
+            return
+        swapping: Swapping | None = None
+        turn = _FIRST_SWAPS
+        while True:
+            yield weighing, turn
+            if swapping is None:
+                swapping = Swapping(work, self._stream, weighing.best(), self._stop)
+            if not swapping.given_up:
+                yield swapping, turn // 2
+            turn *= 2
+
+    def _advance(self, search: Search, end: int) -> bool:
         """Run one slice; False where the search itself has nothing more to do."""
         most = end - self._flips
         if self._work.max_flips is not None:
@@ -345,11 +273,11 @@ class _Walker:
         self._flips += done
         # A factor of at most 4: a clock that stood still once must not make the next slice endless.
         self._slice = int(asked * min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-6)))) + 1
-        if search.quality != before and search.quality[0] != _NEVER:
+        if search.quality != before and search.quality[0] != NEVER:
             self._take(search)
         return done == asked
 
-    def _take(self, search: _Search) -> None:
+    def _take(self, search: Search) -> None:
         found = search.cost()
         if self._best is not None and found >= self._best:
             return

@@ -50,9 +50,10 @@ def solve(
     ----------
     formula : Formula
     method : {"auto", "weighting", "cellular", "exact"}
-        "weighting" is local search: clause weighting, and where all clauses count alike also a
-        focused random walk. "cellular" is :func:`cellular_search`, the genetic algorithm: one run, and
-        with `time_limit` or `target` one after the other.
+        "weighting" is local search: clause weighting, where some clauses are hard also a walk over sets of
+        soft clauses that hold together, and where all clauses count alike a focused random walk.
+        "cellular" is :func:`cellular_search`, the genetic algorithm: one run, and with `time_limit` or
+        `target` one after the other.
         "exact" is RC2 of python-sat, started from a short local search.
         "auto" searches, and tries to prove the optimum in what time is left where python-sat is
         installed; up to 12 variables it looks at every assignment.
@@ -100,8 +101,8 @@ def solve(
     -----
     Every cost is evaluated on the clauses as they were given. A flip costs as many operations as the
     variable has occurrences. The random walk is probSAT (Balint and Schoening, SAT 2012); the weighting
-    follows SATLike (Lei and Cai, IJCAI 2018) and NuWLS (Chu, Cai, Luo, AAAI 2023); RC2 is by
-    Ignatiev, Morgado and Marques-Silva (JSAT 11, 53, 2019).
+    follows SATLike (Lei and Cai, IJCAI 2018) and NuWLS (Chu, Cai, Luo, AAAI 2023); for the walk over sets
+    of soft clauses see the theory page; RC2 is by Ignatiev, Morgado and Marques-Silva (JSAT 11, 53, 2019).
 
     Examples
     --------

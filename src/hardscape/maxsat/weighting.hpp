@@ -16,6 +16,7 @@
 #include "maxsat/best.hpp"
 #include "maxsat/decimation.hpp"
 #include "maxsat/instance.hpp"
+#include "maxsat/luby.hpp"
 #include "maxsat/walker.hpp"
 
 namespace hardscape::maxsat {
@@ -47,15 +48,6 @@ struct Cost {
     return hard != other.hard ? hard < other.hard : soft < other.soft;
   }
 };
-
-// The i-th term, from 1, of 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ... (Luby, Sinclair, Zuckerman 1993).
-inline std::uint64_t luby(std::uint64_t i) {
-  for (;;) {
-    const int bits = 64 - __builtin_clzll(i);
-    if (i == (std::uint64_t{1} << bits) - 1) return std::uint64_t{1} << (bits - 1);
-    i -= (std::uint64_t{1} << (bits - 1)) - 1;
-  }
-}
 
 // A set of clauses or variables that gives any of them in constant time.
 class Pool {

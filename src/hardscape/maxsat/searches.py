@@ -1,0 +1,159 @@
+"""The compiled searches that a walker takes turns with, seen alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import native
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.walk import break_weights
+
+if TYPE_CHECKING:
+    from hardscape.maxsat.local import LocalSearch
+
+__all__ = ["NEVER", "Search", "Swapping", "Walking", "Weighing"]
+
+#: What a compiled search counts as violated before it has evaluated anything.
+NEVER = 2**64 - 1
+
+
+class Search(Protocol):
+    """What a walker asks of a search."""
+
+    def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
+        """Search on; returns the flips done, fewer than asked for where there is nothing more to do."""
+
+    def best(self) -> NDArray[np.uint8]:
+        """The best assignment."""
+
+    def cost(self) -> tuple[int, int]:
+        """Of the best one: violated hard clauses and weight of the soft ones."""
+
+    @property
+    def quality(self) -> tuple[int, ...]:
+        """Falls with each improvement; begins with `NEVER` before anything was evaluated."""
+
+
+class Walking:
+    """The focused random walk; quality is the number of violated clauses."""
+
+    def __init__(
+        self, formula: Formula, seed: int, stream: int, initial: Any, stop: NDArray[np.uint8]
+    ) -> None:
+        self._formula = formula
+        # Clauses that presolve merged weigh more than others.
+        self._alike = bool((formula.weights == formula.weights[:1]).all())
+        mean = len(formula.literals) / max(1, formula.num_clauses)
+        self._walk = native.core().Walk(
+            formula.num_variables,
+            formula.literals,
+            formula.offsets,
+            break_weights(mean),
+            seed,
+            stream,
+            initial,
+            stop,
+        )
+
+    def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
+        """Search on; returns the flips done."""
+        return int(self._walk.run(flips, 0, stop))
+
+    def best(self) -> NDArray[np.uint8]:
+        """The best assignment."""
+        return self._walk.best()  # type: ignore[no-any-return]
+
+    def cost(self) -> tuple[int, int]:
+        """Of the best one: violated hard clauses and weight of the soft ones."""
+        if self._alike:
+            violated, weight = self._walk.best_cost, int(self._formula.weights[0])
+            return (0, violated * weight) if weight else (violated, 0)
+        return self._formula.evaluate(self.best())[:2]
+
+    @property
+    def quality(self) -> tuple[int, ...]:
+        """Violated clauses."""
+        return (self._walk.best_cost,)
+
+
+class _Costed:
+    """A search that knows its cost, in two words."""
+
+    def __init__(self, search: Any, target: int) -> None:
+        self._search = search
+        self._target = divmod(max(target, 0), 2**64)
+
+    def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
+        """Search on; returns the flips done."""
+        return int(self._search.run(flips, *self._target, stop))
+
+    def best(self) -> NDArray[np.uint8]:
+        """The best assignment."""
+        return self._search.best()  # type: ignore[no-any-return]
+
+    def cost(self) -> tuple[int, int]:
+        """Of the best one: violated hard clauses and weight of the soft ones."""
+        hard, high, low = self._search.best_cost
+        return hard, (high << 64) + low
+
+    @property
+    def quality(self) -> tuple[int, ...]:
+        """Violated hard clauses and the cost, high word first."""
+        return self._search.best_cost  # type: ignore[no-any-return]
+
+
+class Weighing(_Costed):
+    """The clause-weighting search."""
+
+    def __init__(
+        self, work: LocalSearch, stream: int, initial: Any, stop: NDArray[np.uint8]
+    ) -> None:
+        formula, options = work.formula, work.options
+        search = native.core().Weighting(
+            formula.num_variables,
+            formula.literals,
+            formula.offsets,
+            formula.weights,
+            formula.hard.view(np.uint8),
+            work.seed,
+            stream,
+            options.samples,
+            options.clauses,
+            options.hard_start,
+            options.hard_increase,
+            options.soft_increase,
+            options.soft_limit,
+            options.patience,
+            initial,
+            stop,
+        )
+        super().__init__(search, work.target)
+
+
+class Swapping(_Costed):
+    """The walk over sets of soft clauses that hold together."""
+
+    def __init__(
+        self, work: LocalSearch, stream: int, initial: Any, stop: NDArray[np.uint8]
+    ) -> None:
+        formula = work.formula
+        search = native.core().Swaps(
+            formula.num_variables,
+            formula.literals,
+            formula.offsets,
+            formula.weights,
+            formula.hard.view(np.uint8),
+            work.seed,
+            stream,
+            initial,
+            stop,
+        )
+        super().__init__(search, work.target)
+
+    @property
+    def given_up(self) -> bool:
+        """Whether nothing is left to try."""
+        return bool(self._search.given_up)

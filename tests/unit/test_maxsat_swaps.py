@@ -1,0 +1,146 @@
+"""The walk over sets of soft clauses: sound, stoppable, and good on chains of implications."""
+
+import numpy as np
+from hypothesis import given, settings
+
+from hardscape import native
+from hardscape.maxsat import Formula, solve
+from hardscape.maxsat.presolve import presolve
+from helpers import maxsat_oracle as oracle
+from helpers.maxsat_clauses import random_clauses
+from helpers.maxsat_strategies import formulas
+
+FREE, STOP = np.zeros(1, dtype=np.uint8), np.ones(1, dtype=np.uint8)
+UNKNOWN = 2**64 - 1
+
+
+def swaps(f, seed=1, initial=None, stop=None):
+    return native.core().Swaps(
+        f.num_variables,
+        f.literals,
+        f.offsets,
+        f.weights,
+        f.hard.view(np.uint8),
+        seed,
+        0,
+        initial,
+        stop,
+    )
+
+
+def cost(search):
+    hard, high, low = search.best_cost
+    return hard, (high << 64) + low
+
+
+def partial_formula(n, hard, soft, seed):
+    rng = np.random.default_rng(seed)
+    return Formula.from_clauses(
+        random_clauses(n, soft, [1, 1, 2], seed),
+        rng.integers(1, 20, soft),
+        hard=random_clauses(n, hard, [2, 3], seed + 1),
+        num_variables=n,
+    )
+
+
+def chains(count, length):
+    """Of each pair of chains the ends exclude one another; the starts are soft."""
+    hard, soft, weights = [], [], []
+    for k in range(count):
+        first = 2 * k * length + 1
+        for begin in (first, first + length):
+            hard += [[-v, v + 1] for v in range(begin, begin + length - 1)]
+            soft.append([begin])
+        hard.append([-(first + length - 1), -(first + 2 * length - 1)])
+        weights += [3 + k, 2 + k]
+    return Formula.from_clauses(soft, weights, hard=hard), sum(2 + k for k in range(count))
+
+
+@settings(max_examples=150)
+@given(formulas(max_clauses=12))
+def test_small_formulas(lists):
+    whole = lists.formula()
+    best = oracle.optimum(lists.num_variables, lists.soft, lists.weights, lists.hard)
+    reduced = presolve(whole)
+    if reduced.unsatisfiable:
+        return
+    f = reduced.formula
+    search = swaps(f)
+    search.run(5000, 0, 0, FREE)
+    if best is None:
+        assert search.given_up
+        assert cost(search)[0] == UNKNOWN
+        return
+    found = search.best()
+    assert cost(search) == (f.hard_violations(found), f.cost(found))
+    assert cost(search) == (0, best - reduced.constant)
+
+
+def test_hard_clauses_alone():
+    """It answers as an exact enumeration does whether the hard clauses can hold."""
+    answers = set()
+    every = np.arange(2**12)[:, None] >> np.arange(12) & 1
+    for seed in range(60):
+        hard = random_clauses(12, 54, [3], seed)
+        f = Formula.from_clauses([[1], [-2]], hard=hard, num_variables=12)
+        can = bool((f.hard_violations(every) == 0).any())
+        search = swaps(f)
+        search.run(20_000, 0, 0, FREE)
+        assert (cost(search)[0] == 0) == can
+        assert search.given_up or can
+        answers.add(can)
+    assert answers == {True, False}
+
+
+def test_chains_of_implications():
+    formula, best = chains(12, 40)
+    search = swaps(formula)
+    search.run(50_000, 0, 0, FREE)
+    assert cost(search) == (0, best)
+    result = solve(formula, method="weighting", seed=1, max_flips=300_000, threads=1)
+    assert result.cost == best
+
+
+def test_an_initial_assignment_is_kept():
+    f = partial_formula(60, 120, 40, 3)
+    first = swaps(f)
+    first.run(3000, 0, 0, FREE)
+    assert cost(first)[0] == 0
+    again = swaps(f, seed=2, initial=first.best())
+    assert cost(again) == cost(first)
+    again.run(3000, 0, 0, FREE)
+    assert cost(again) <= cost(first)
+
+
+def test_the_walk_does_not_depend_on_how_it_is_cut():
+    f = partial_formula(80, 170, 60, 5)
+    at_once, cut = swaps(f), swaps(f)
+    assert at_once.run(6000, 0, 0, FREE) == 6000
+    for steps in [1, 999, 2000, 5, 2995]:
+        assert cut.run(steps, 0, 0, FREE) == steps
+    assert cost(at_once) == cost(cut)
+    assert (at_once.best() == cut.best()).all()
+
+
+def test_stops():
+    f = partial_formula(60, 120, 40, 3)
+    assert swaps(f, stop=STOP).run(100, 0, 0, FREE) == 0
+    search = swaps(f)
+    assert search.run(100, 0, 0, STOP) == 0
+    assert cost(search)[0] == UNKNOWN
+    search.run(3000, 0, 0, FREE)
+    assert cost(search)[0] == 0
+    target = cost(search)[1]
+    again = swaps(f)
+    again.run(10**9, 0, target, FREE)
+    assert cost(again) <= (0, target)
+
+
+def test_the_same_seed_with_turns_of_both_searches():
+    f = partial_formula(150, 330, 100, 7)
+    a, b = (
+        solve(f, method="weighting", seed=3, max_flips=60_000, threads=2, target=None)
+        for _ in range(2)
+    )
+    assert (a.assignment == b.assignment).all()
+    assert (a.cost, a.flips) == (b.cost, b.flips)
