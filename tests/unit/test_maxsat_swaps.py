@@ -1,6 +1,7 @@
 """The walk over sets of soft clauses: sound, stoppable, and good on chains of implications."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from hardscape import native
@@ -131,16 +132,18 @@ def test_stops():
     search.run(3000, 0, 0, FREE)
     assert cost(search)[0] == 0
     target = cost(search)[1]
-    again = swaps(f)
-    again.run(10**9, 0, target, FREE)
-    assert cost(again) <= (0, target)
+    done = set()
+    for cut in (10**9, 200, 7):
+        again, flips = swaps(f), 0
+        while cost(again) > (0, target):
+            flips += again.run(cut, 0, target, FREE)
+        done.add((flips, cost(again)))
+    assert len(done) == 1
 
 
-def test_the_same_seed_with_turns_of_both_searches():
-    f = partial_formula(150, 330, 100, 7)
-    a, b = (
-        solve(f, method="weighting", seed=3, max_flips=60_000, threads=2, target=None)
-        for _ in range(2)
-    )
-    assert (a.assignment == b.assignment).all()
-    assert (a.cost, a.flips) == (b.cost, b.flips)
+@pytest.mark.parametrize("hard", [200, 330])
+def test_the_same_seed_with_turns_of_both_searches(hard):
+    f = partial_formula(150, hard, 100, 7)
+    many = [solve(f, method="weighting", seed=3, max_flips=60_000, threads=2) for _ in range(5)]
+    assert len({(x.cost, x.flips, x.assignment.tobytes()) for x in many}) == 1
+    assert many[0].flips == 120_000

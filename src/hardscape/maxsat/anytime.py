@@ -207,6 +207,8 @@ class AnytimeSearch:
         outcome = self._engine(work, seconds)
         if outcome.partial is not None:
             self._flips += int(outcome.partial["flips"][0])
+            if self.max_flips is not None:
+                self.incumbent.settle(outcome.partial["assignment"])
 
     def _walks(self, *, endless: bool) -> CudaWalks:
         self._ran_on = " ".join(map(str, self._devices))

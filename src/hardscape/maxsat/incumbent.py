@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -87,3 +88,17 @@ class Incumbent:
                 self.halt[0] = 1
             if self._tell is not None:
                 self._tell(found)
+
+    def settle(self, assignment: NDArray[Any]) -> None:
+        """Let an assignment of the presolved formula stand for the best one where it is as good.
+
+        Of equally good ones, the first to be offered is a matter of time; this one is not.
+        """
+        whole = self._presolved.lift(assignment)
+        hard, cost, satisfied = self._formula.evaluate(whole)
+        with self._lock:
+            best = self.best
+            if best is None or (best.hard_violations, best.cost) != (hard, cost):
+                return
+            if (best.assignment != whole).any():
+                self.improvements[-1] = replace(best, satisfied=satisfied, assignment=whole)

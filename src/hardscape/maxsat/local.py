@@ -206,11 +206,8 @@ class _Walker:
             while self._flips < end:
                 if self._interrupted():
                     return False
-                going = self._advance(search, end)
-                if self._exhausted() or not (going or isinstance(search, Swapping)):
+                if not self._advance(search, end) or self._exhausted():
                     return not self._interrupted()
-                if not going:
-                    break
             self._offer()
         return True
 

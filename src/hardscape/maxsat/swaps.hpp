@@ -52,22 +52,26 @@ class Swaps {
   }
 
   // Until `steps` more steps are done, the cost is at most `target`, or `stop`; a step is kWork
-  // literals assigned by the solver. What one move does beyond its steps is taken off the next
-  // run's, so that the walk does not depend on how it is cut into runs.
+  // literals assigned by the solver. Returns the steps done. What a move does beyond them is taken
+  // off the next run's, so that the walk does not depend on how it is cut into runs; only where the
+  // target is reached, more than `steps` may be returned. Where nothing is left to try they count
+  // as done.
   std::uint64_t run(std::uint64_t steps, unsigned __int128 target,
                     const volatile std::uint8_t* stop) {
+    const std::uint64_t before = granted_;
     granted_ += steps;
-    while (!*stop && !given_up_ && !(best_.hard == 0 && best_.soft <= target)) {
-      if (solver_.work / kWork >= granted_) return steps;
+    while (solver_.work / kWork < granted_ && !given_up_) {
+      if (*stop || (best_.hard == 0 && best_.soft <= target)) {
+        granted_ = std::max(before, solver_.work / kWork);
+        return granted_ - before;
+      }
       if (current_.hard)
         first(stop);
       else
         move(stop);
     }
-    const std::uint64_t done = solver_.work / kWork;
-    const std::uint64_t left = granted_ > done ? granted_ - done : 0;
-    granted_ = done;
-    return steps - std::min(steps, left);
+    if (best_.hard == 0 && best_.soft <= target) granted_ = std::max(before, solver_.work / kWork);
+    return granted_ - before;
   }
 
   const Cost& best_cost() const { return best_; }
