@@ -181,3 +181,27 @@ def test_masked_entries_are_refused():
     with pytest.raises(InputError):
         hardscape.permanent(masked)
     assert hardscape.permanent(np.ma.masked_array([[1, 2], [3, 4]], mask=False)) == 10
+
+
+@pytest.mark.parametrize("complex_entries", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 5, 6, 9, 14, 15])
+def test_small_matrices_agree_with_the_long_way(n, complex_entries):
+    rng = np.random.default_rng(n)
+    a = rng.normal(size=(n, n)) + 1j * complex_entries * rng.normal(size=(n, n))
+    a = a if complex_entries else a.real
+    value, long = hardscape.permanent(a), hardscape.permanent(a, full_output=True)
+    assert type(value) is type(long.value)
+    assert value == pytest.approx(long.value, rel=1e-11)
+
+
+def test_small_matrices_that_cancel_take_the_long_way():
+    a = np.array([[1, 1], [1, -1 - 2.0**-52]]) / np.sqrt(2)
+    exact = float(hardscape.permanent(a, precision="exact"))
+    assert hardscape.permanent(a) == exact != 0
+    assert hardscape.permanent(-np.full((12, 12), 0.1)) == pytest.approx(
+        math.factorial(12) * 1e-12, rel=1e-14
+    )
+    with pytest.raises(InputError):
+        hardscape.permanent(-np.ones((3, 3)), precision="single")
+    with pytest.raises(InputError):
+        hardscape.permanent(-np.ones((3, 3)), method="ryser")

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardscape.arrays import home_of, is_recorded
-from hardscape.engine import Device, Progress, ProgressEvent, resolve, run
-from hardscape.errors import BudgetError, InputError
-from hardscape.permanents.batch import BatchWork
+from hardscape.engine import Device, Progress, ProgressEvent
+from hardscape.errors import InputError
+from hardscape.permanents.dense import at_once, is_plain, together, values_of
 from hardscape.permanents.matrix import Matrix, intake
 from hardscape.permanents.methods import Candidate, exact_candidates, extended_candidates
 from hardscape.permanents.multiplicity import expanded
-from hardscape.permanents.number import BoundedNumber, product, rounded, total
+from hardscape.permanents.number import BoundedNumber, rounded
 from hardscape.permanents.planning import as_number, available, check_budget, prepare
 from hardscape.permanents.program import Method, Precision, Program
 from hardscape.permanents.result import PermanentResult
+from hardscape.permanents.settings import Settings, bounded, ledgers
 
 __all__ = ["permanent"]
 
 #: Seconds that a second, exact sum may always take where double precision lost too much, and how
 #: many times longer than the first one it may be.
 _AGAIN, _AGAIN_TIMES = 1.0, 30.0
-#: Seconds of the blocks that are worth a checkpoint.
-_CHECKPOINTED = 1.0
-#: Sides of matrices of a batch that are summed at once, and of those where zeros hardly help.
-_BATCH_SIDE, _SMALL_SIDE = 30, 10
 
 
 def permanent(
@@ -145,7 +140,7 @@ def permanent(
     matrix = intake(a, exactly=precision == "exact")
     if rows is not None or cols is not None:
         matrix = expanded(matrix, rows, cols)
-    settings = _Settings.checked(
+    settings = Settings.checked(
         precision=precision,
         method=method,
         rtol=rtol,
@@ -158,139 +153,24 @@ def permanent(
         full_output=full_output,
     )
     if not matrix.is_batch:
+        value = at_once(matrix, settings)
+        if value is not None:
+            return value
         result = _one(matrix, settings)
         return result if full_output else result.value
     if checkpoint is not None:
         raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
-    plain = _is_plain(matrix, settings)
+    plain = is_plain(matrix, settings)
     if not plain or settings.devices[0].kind == "cpu":
         matrix.check_finite()
     if plain:
-        return home_of(a).bring(_together(matrix, settings))
+        found = together(matrix, settings, lambda one: _one(one, settings).value)
+        return home_of(a).bring(found)
     results = [_one(Matrix(matrix.kind, entries), settings) for entries in matrix.on_host().entries]
-    return results if full_output else home_of(a).bring(_values(results, matrix, precision))
+    return results if full_output else home_of(a).bring(values_of(results, matrix, precision))
 
 
-def _is_plain(matrix: Matrix, settings: _Settings) -> bool:
-    """Whether a batch is summed at once, without a look at the structure of each matrix."""
-    side = matrix.shape[0]
-    wanted = not settings.full_output and settings.precision in ("auto", "double")
-    return (
-        wanted
-        and len(matrix.entries) > 0
-        and settings.method in ("auto", "glynn")
-        and matrix.kind in ("real", "complex")
-        and 1 <= side <= _BATCH_SIDE
-        and (side <= _SMALL_SIDE or matrix.density() > 0.5)
-    )
-
-
-def _together(matrix: Matrix, settings: _Settings) -> NDArray[Any]:
-    """Permanents of a batch; where double precision lost too much, one at a time."""
-    kind = settings.devices[0].kind
-    if kind == "cpu" or settings.executor is not None:
-        matrix = matrix.on_host()
-    work = BatchWork(matrix.entries, kind)
-    outcome = run(
-        work,
-        devices=[device for device in settings.devices if device.kind == kind],
-        executor=settings.executor,
-        time_limit=settings.left(),
-        progress=settings.progress,
-    )
-    partial = outcome.whole(None)
-    if not partial["finite"].all():
-        matrix.check_finite()
-    found = work.total(partial)
-    values = found.values
-    if settings.precision == "auto":
-        for i in np.flatnonzero(found.likely_errors > settings.rtol * np.abs(values)).tolist():
-            one = Matrix(matrix.kind, matrix.entries[i : i + 1]).on_host()
-            values[i] = _one(Matrix(one.kind, one.entries[0]), settings).value
-    return values
-
-
-def _values(
-    results: Sequence[PermanentResult], matrix: Matrix, precision: Precision
-) -> NDArray[Any]:
-    """The permanents of a batch in an array: of Python's numbers where they are exact."""
-    values = np.empty(len(results), dtype=object)
-    values[:] = [result.value for result in results]
-    if precision == "exact" or (precision == "auto" and matrix.kind in ("integer", "rational")):
-        return values
-    return values.astype(np.complex128 if matrix.kind == "complex" else np.float64)
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """The options of a call, and the way to run work with them."""
-
-    precision: Precision
-    method: Method
-    rtol: float
-    devices: tuple[Device, ...]
-    threads: int | None
-    deadline: float
-    checkpoint: str | Path | None
-    executor: Any
-    progress: Any
-    full_output: bool
-
-    @classmethod
-    def checked(cls, *, rtol: float, time_limit: float | None, **others: Any) -> _Settings:
-        if not rtol >= 0:
-            raise InputError(f"rtol={rtol}; 0 or more is accepted")
-        if time_limit is not None and not time_limit > 0:
-            raise InputError(f"time_limit={time_limit}; seconds above 0 are accepted")
-        deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-        return cls(rtol=rtol, deadline=deadline, **others)
-
-    @property
-    def asked_for(self) -> bool:
-        """Whether a long run is wanted."""
-        return not (self.executor is None and self.checkpoint is None and math.isinf(self.deadline))
-
-    def left(self) -> float | None:
-        """Seconds of the time limit that are left."""
-        if math.isinf(self.deadline):
-            return None
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise BudgetError(
-                "the time limit came before the permanent; give time_limit more seconds"
-            )
-        return left
-
-    def value(self, candidate: Candidate[Any], checkpoint: str | Path | None = None) -> Any:
-        """Run a candidate's work, or its parts, and read its value."""
-        if candidate.parts:
-            return self.sum(candidate.parts, checkpoint)
-        if candidate.work is None:
-            return candidate.value({})
-        lanes = [device for device in self.devices if device.kind == candidate.kind]
-        outcome = run(
-            candidate.work,
-            devices=lanes or resolve("cpu", threads=self.threads),
-            executor=self.executor,
-            checkpoint=checkpoint,
-            time_limit=self.left(),
-            progress=self.progress,
-        )
-        return candidate.value(outcome.whole(checkpoint))
-
-    def sum(self, parts: Sequence[Program], checkpoint: str | Path | None) -> Any:
-        """Sum of permanents, each with checkpoints of its own."""
-        found: list[Any] = []
-        for i, part in enumerate(parts, start=1):
-            ledgers = _ledgers(part, None if checkpoint is None else f"{checkpoint}.part{i}")
-            values = [self.value(c, path) for c, path in zip(part.blocks, ledgers, strict=True)]
-            found.append(as_number(part, values) if part.exact else _bounded(part, values))
-        if parts[0].exact:
-            return Fraction(sum(found))
-        return total(found, complex if parts[0].kind == "complex" else float)
-
-
-def _one(matrix: Matrix, settings: _Settings) -> PermanentResult:
+def _one(matrix: Matrix, settings: Settings) -> PermanentResult:
     began = time.perf_counter()
     program = prepare(
         matrix,
@@ -300,8 +180,8 @@ def _one(matrix: Matrix, settings: _Settings) -> PermanentResult:
         devices=settings.devices,
     )
     check_budget(program, settings.devices, settings.asked_for)
-    ledgers = _ledgers(program, settings.checkpoint)
-    values = [settings.value(c, path) for c, path in zip(program.blocks, ledgers, strict=True)]
+    paths = ledgers(program, settings.checkpoint)
+    values = [settings.value(c, path) for c, path in zip(program.blocks, paths, strict=True)]
     if program.exact:
         number = as_number(program, values)
         result = PermanentResult(
@@ -316,18 +196,8 @@ def _one(matrix: Matrix, settings: _Settings) -> PermanentResult:
     return replace(result, seconds=time.perf_counter() - began, device=used)
 
 
-def _bounded(program: Program, values: Sequence[BoundedNumber]) -> BoundedNumber:
-    """The permanent in floating point from the candidates' values."""
-    factors = [
-        BoundedNumber(cast("float", x), error, magnitude=abs(cast("float", x)))
-        for x, error in zip(program.factors, program.factor_errors, strict=True)
-    ]
-    kind = complex if program.kind == "complex" else float
-    return product([*factors, *values], program.scale, kind)
-
-
 def _rounded_result(program: Program, values: list[BoundedNumber]) -> PermanentResult:
-    whole = _bounded(program, values)
+    whole = bounded(program, values)
     value = complex(whole.value) if program.kind == "complex" else whole.value
     return PermanentResult(
         value, whole.mantissa, whole.exponent, whole.error_bound, whole.rigorous, whole.condition,
@@ -335,28 +205,14 @@ def _rounded_result(program: Program, values: list[BoundedNumber]) -> PermanentR
     )  # fmt: skip
 
 
-def _ledgers(program: Program, checkpoint: str | Path | None) -> list[str | Path | None]:
-    """The checkpoint of each block: the costliest block has the plain name."""
-    ledgers: list[str | Path | None] = [None] * len(program.blocks)
-    if checkpoint is None:
-        return ledgers
-    places = sorted(range(len(ledgers)), key=lambda i: -program.blocks[i].core_seconds)
-    for rank, i in enumerate(places):
-        if rank == 0:
-            ledgers[i] = checkpoint
-        elif program.blocks[i].core_seconds > _CHECKPOINTED:
-            ledgers[i] = f"{checkpoint}.{rank + 1}"
-    return ledgers
-
-
-def _lost(value: BoundedNumber, settings: _Settings) -> bool:
+def _lost(value: BoundedNumber, settings: Settings) -> bool:
     """Whether double precision lost more than it may."""
     wanted = settings.rtol * abs(value.mantissa)
     return settings.precision == "auto" and value.likely_error > wanted
 
 
 def _unmerged(
-    matrix: Matrix, program: Program, values: list[BoundedNumber], settings: _Settings
+    matrix: Matrix, program: Program, values: list[BoundedNumber], settings: Settings
 ) -> tuple[Program, list[BoundedNumber]]:
     """The program and its values, or better ones where rounded entries lost more than they may."""
     pairs = zip(values, program.errors, strict=True)
@@ -371,7 +227,7 @@ def _unmerged(
     return again, [settings.value(candidate) for candidate in again.blocks]
 
 
-def _improved(i: int, value: BoundedNumber, program: Program, settings: _Settings) -> BoundedNumber:
+def _improved(i: int, value: BoundedNumber, program: Program, settings: Settings) -> BoundedNumber:
     """The value, or a better one where double precision lost more than it may."""
     block = program.matrices[i]
     rounded_before = program.errors[i] is not None or program.extended
