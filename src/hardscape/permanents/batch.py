@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -106,12 +107,20 @@ class BatchWork(Work):
             relative = 1.01 * (self.side * factor + 10) * UNIT
             bounds = np.ldexp(relative * partial["magnitude"], exponent)
             spread = 128 * UNIT * 2.0 ** (-(self.side - 1) / 2)
-            likely = np.ldexp(spread * partial["magnitude"], exponent)
+            off = self._rounding_effect()
+            bounds += np.ldexp(4 * off, exponent)
+            likely = np.ldexp(spread * partial["magnitude"] + off, exponent)
         result = np.ascontiguousarray(values).view(self.matrices.dtype)[:, 0]
         infinite = ~np.isfinite(result)
         bounds[infinite] = np.inf
         likely[infinite] = np.inf
         return GlynnBatch(result, bounds, np.minimum(likely, bounds))
+
+    def _rounding_effect(self) -> float:
+        """As `hardscape.permanents.glynn.rounding_effect`, in units of the sums, for entries of size 1 / n."""
+        n = int(self.matrices.shape[1])
+        typical = self.parts / 3 * n * math.factorial(n) * float(n) ** (2 - 2 * n)
+        return 2.0 ** (self.side - 1) * UNIT * math.sqrt(typical)
 
 
 @dataclass(frozen=True, eq=False)

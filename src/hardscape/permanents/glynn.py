@@ -29,7 +29,7 @@ sum of :math:`|p|` (for complex numbers of |Re| + |Im|). All is in the units of 
    2.7 times slower and runs only where some :math:`\epsilon_j > 0`.
 
 Without the guard the last item is estimated: S times the sum of :math:`\epsilon_j` over the root mean
-square of :math:`s_j`. That is not rigorous, and the result says so.
+square of :math:`s_j`, and what random minors make of roundings. That is not rigorous, and the result says so.
 
 **On CUDA** factors are multiplied in pairs, (u + a)(v + b) = (uv + ab) + (av + bu) with the inner parts
 a and b of the sums. This rounds like the largest of the four products. For independent signs the mean of
@@ -295,7 +295,10 @@ class GlynnWork(Work):
         steps = float(min(len(chain[0]), _SHARDS["cpu"].most)) ** 2 + (4.0 * len(chain)) ** 2
         factor = _FACTOR[self.kind] * (1 if parts == 1 else 3)
         relative = (m * factor + 10) * UNIT + 2 * steps * UNIT**2
-        excess = float(partial["excess"][0]) if self.guard else typical_excess(scaled) * magnitude
+        offset = 2.0 ** (m - 1) * rounding_effect(scaled, len(self.matrix))
+        excess = float(partial["excess"][0])
+        if not self.guard:
+            excess = typical_excess(scaled) * magnitude + 4 * offset
         underflow = 2.0**m * m * 2.0 ** (m / 2) * 8 * TINY
         bound = 1.01 * (relative * magnitude + excess + UNIT * sum(map(abs, sums))) + underflow
         if not scaled.entries.any(axis=(0, 1)).all() and scaled.exact:
@@ -310,6 +313,7 @@ class GlynnWork(Work):
             32 * self.blocks,
             magnitude,
             min(32 * self.blocks, scaled.different_terms),
+            offset,
         )
 
 
@@ -321,6 +325,20 @@ def equilibrated(matrix: NDArray[Any]) -> tuple[NDArray[Any], int]:
     scaled = _shift(parts, -(rows[:, None] + columns))
     whole = scaled[0] + 1j * scaled[1] if np.iscomplexobj(matrix) else scaled[0]
     return whole, int(rows.sum() + columns.sum())
+
+
+def rounding_effect(scaled: ScaledMatrix, n: int) -> float:
+    r"""What rounding the entries of the first n lines to the grid probably changes of their permanent.
+
+    Root mean square of :math:`\sum_{ij} \delta_{ij} M_{ij}` for random entries of the given size in each
+    column, with minors M. It matters where factors cancel to nothing, so that all terms are small.
+    """
+    if scaled.exact:
+        return 0.0
+    parts = len(scaled.entries)
+    squares = ((scaled.entries[:, :n, :n] ** 2).sum(axis=(0, 1)) / n).tolist()
+    minors = sum(math.prod(squares[:j] + squares[j + 1 :]) for j in range(n))
+    return UNIT * math.sqrt(parts / 3 * math.factorial(n) * minors)
 
 
 def typical_excess(scaled: ScaledMatrix) -> float:

@@ -36,6 +36,8 @@ class BoundedNumber:
         Sum of the terms' magnitudes, in units of ``2**exponent``.
     different : int, optional
         How many of the terms may differ from one another, where rows repeat; by default all.
+    offset : float
+        What rounding entries before the sum probably changes, in units of ``2**exponent``.
     """
 
     mantissa: float | complex
@@ -45,6 +47,7 @@ class BoundedNumber:
     terms: int = 0
     magnitude: float = 0.0
     different: int | None = None
+    offset: float = 0.0
 
     @property
     def value(self) -> float | complex:
@@ -81,7 +84,7 @@ class BoundedNumber:
             return self.bound
         independent = self.terms if self.different is None else self.different
         spread = 128 * UNIT * self.magnitude / math.sqrt(independent)
-        return min(self.bound, spread + 4 * UNIT * abs(self.mantissa))
+        return min(self.bound, spread + self.offset + 4 * UNIT * abs(self.mantissa))
 
 
 def _power(mantissa: float, exponent: int) -> float:
