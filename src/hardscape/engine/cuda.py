@@ -155,6 +155,7 @@ class LoadedKernel:
         block: int | tuple[int, ...],
         *args: Any,
         shared: int = 0,
+        cooperative: bool = False,
     ) -> None:
         """Start the kernel; returns at once.
 
@@ -167,6 +168,9 @@ class LoadedKernel:
             that the kernel declares, so plain Python numbers are refused.
         shared : int
             Bytes of dynamic shared memory of a block; above 48 KiB the kernel is granted it first.
+        cooperative : bool
+            Whether all blocks must be resident at once, so that they may wait for each other; a grid
+            that does not fit fails to start.
 
         Raises
         ------
@@ -178,7 +182,9 @@ class LoadedKernel:
         core = _import_core()
         if shared > self._granted:
             self._grant(shared)
-        config = core.LaunchConfig(grid=grid, block=block, shmem_size=shared)
+        config = core.LaunchConfig(
+            grid=grid, block=block, shmem_size=shared, is_cooperative=cooperative
+        )
         core.launch(self._stream, config, self._entry, *(_argument(arg) for arg in args))
 
     def blocks_per_multiprocessor(self, threads: int, shared: int = 0) -> int:
