@@ -384,14 +384,14 @@ class Lattice final : public AnyLattice {
       const Quaternion<V> best = local.best(g, i, j, strength);
       Quaternion<V> r{};
       for (int lane = 0; lane < W; ++lane) {
-        const Quaternion<double> target{lane_of(best.a0, lane), lane_of(best.a1, lane),
-                                        lane_of(best.a2, lane), lane_of(best.a3, lane)};
-        const double k = lane_of(strength, lane) / step.temperature;
-        const Quaternion<double> drawn = Local<N, V>::heatbath(target, k, random[lane]);
-        set_lane(r.a0, lane, static_cast<T>(drawn.a0));
-        set_lane(r.a1, lane, static_cast<T>(drawn.a1));
-        set_lane(r.a2, lane, static_cast<T>(drawn.a2));
-        set_lane(r.a3, lane, static_cast<T>(drawn.a3));
+        const Quaternion<T> target{lane_of(best.a0, lane), lane_of(best.a1, lane),
+                                   lane_of(best.a2, lane), lane_of(best.a3, lane)};
+        const T k = lane_of(strength, lane) / static_cast<T>(step.temperature);
+        const Quaternion<T> drawn = Local<N, V>::heatbath(target, k, random[lane]);
+        set_lane(r.a0, lane, drawn.a0);
+        set_lane(r.a1, lane, drawn.a1);
+        set_lane(r.a2, lane, drawn.a2);
+        set_lane(r.a3, lane, drawn.a3);
       }
       local.rotate(i, j, r);
       rotate_rows(g, i, j, r);

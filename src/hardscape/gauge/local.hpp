@@ -44,8 +44,8 @@ class LinearLocal {
 
   HS_HD void rotate(int i, int j, const Quaternion<T>& r) { rotate_rows(links_, i, j, r); }
 
-  HS_HD static Quaternion<double> heatbath(const Quaternion<double>& best, double k,
-                                           RandomStream& random) {
+  template <class R>
+  HS_HD static Quaternion<R> heatbath(const Quaternion<R>& best, R k, RandomStream& random) {
     return around_identity(heatbath_cosine(k, random), random) * best;
   }
 
@@ -105,15 +105,16 @@ class AbelianLocal {
   HS_HD void rotate(int, int, const Quaternion<T>&) {}
 
   // |alpha|^2 = u has the density exp(k u); phases are uniform.
-  HS_HD static Quaternion<double> heatbath(const Quaternion<double>& best, double k,
-                                           RandomStream& random) {
-    const double xi = random.uniform();
-    const double u = k < 1e-6 ? xi : 1 + log(xi + (1 - xi) * exp(-k)) / k;
-    const double inside = u < 0 ? 0 : u > 1 ? 1 : u;
-    const double x = sqrt(inside), y = sqrt(1 - inside);
-    const double chi = 2 * 3.14159265358979323846 * random.uniform();
-    const double psi = 2 * 3.14159265358979323846 * random.uniform();
-    const Quaternion<double> from_best{x * cos(chi), y * sin(psi), y * cos(psi), x * sin(chi)};
+  template <class R>
+  HS_HD static Quaternion<R> heatbath(const Quaternion<R>& best, R k, RandomStream& random) {
+    const R xi = uniform<R>(random);
+    const R flat = sizeof(R) == sizeof(float) ? R(1e-3) : R(1e-6);
+    const R u = k < flat ? xi : 1 + log(xi + (1 - xi) * exp(-k)) / k;
+    const R inside = u < 0 ? 0 : u > 1 ? 1 : u;
+    const R x = sqrt(inside), y = sqrt(1 - inside);
+    const R chi = uniform<R>(random), psi = uniform<R>(random);
+    const Quaternion<R> from_best{x * cos_turn(chi), y * sin_turn(psi), y * cos_turn(psi),
+                                  x * sin_turn(chi)};
     return from_best * best;
   }
 
@@ -190,12 +191,13 @@ HS_HD inline T violation(const Matrix<N, T>& delta) {
   return sum * (RealOf<T>(1) / N);
 }
 
-// Calls hit(i, j) for the SU(2) subgroups; loops with constant bounds, so that indices are
-// constants.
+// Calls hit(i, j) for the SU(2) subgroups, with indices that are constants to the compiler.
 template <int N, class Hit>
 HS_HD inline void for_subgroups(Hit&& hit) {
-  for (int i = 0; i < N; ++i) {
-    for (int j = i + 1; j < N; ++j) hit(i, j);
+  hit(0, 1);
+  if constexpr (N == 3) {
+    hit(0, 2);
+    hit(1, 2);
   }
 }
 

@@ -59,30 +59,58 @@ HS_HD inline Quaternion<T> power(const Quaternion<T>& r, T omega, T second) {
   return sum.normalized();
 }
 
+// Uniform in [0, 1), in as many bits as R has.
+template <class R>
+HS_HD inline R uniform(RandomStream& random) {
+  if constexpr (sizeof(R) == sizeof(float)) {
+    return static_cast<float>(random.next() >> 40) * 0x1p-24f;
+  } else {
+    return random.uniform();
+  }
+}
+
+// Cosine and sine of 2 pi u.
+#if defined(__CUDACC__)
+HS_HD inline float cos_turn(float u) { return cospif(2 * u); }
+HS_HD inline double cos_turn(double u) { return cospi(2 * u); }
+HS_HD inline float sin_turn(float u) { return sinpif(2 * u); }
+HS_HD inline double sin_turn(double u) { return sinpi(2 * u); }
+#else
+template <class R>
+inline R cos_turn(R u) {
+  return cos(R(2 * 3.14159265358979323846) * u);
+}
+template <class R>
+inline R sin_turn(R u) {
+  return sin(R(2 * 3.14159265358979323846) * u);
+}
+#endif
+
 // Density exp(k x) sqrt(1 - x^2) of x in [-1, 1], by the rejection of A. D. Kennedy and
 // B. J. Pendleton, Phys. Lett. B 156, 393 (1985) where k is large, and by plain rejection else.
-HS_HD inline double heatbath_cosine(double k, RandomStream& random) {
-  if (k < 0.5) {
+template <class R>
+HS_HD inline R heatbath_cosine(R k, RandomStream& random) {
+  if (k < R(0.5)) {
     for (;;) {
-      const double x = 2 * random.uniform() - 1, accept = random.uniform();
+      const R x = 2 * uniform<R>(random) - 1, accept = uniform<R>(random);
       if (accept * accept <= (1 - x * x) * exp(2 * (k * x - k))) return x;
     }
   }
   for (;;) {
-    const double c = cos(2 * 3.14159265358979323846 * random.uniform());
-    const double delta = -(log(1 - random.uniform()) + c * c * log(1 - random.uniform())) / k;
-    const double accept = random.uniform();
-    if (delta <= 2 && accept * accept <= 1 - 0.5 * delta) return 1 - delta;
+    const R c = cos_turn(uniform<R>(random));
+    const R first = log(1 - uniform<R>(random)), second = log(1 - uniform<R>(random));
+    const R delta = -(first + c * c * second) / k, accept = uniform<R>(random);
+    if (delta <= 2 && accept * accept <= 1 - R(0.5) * delta) return 1 - delta;
   }
 }
 
 // An element of SU(2) at the angle of cosine x from the identity, its axis uniform.
-HS_HD inline Quaternion<double> around_identity(double x, RandomStream& random) {
-  const double z = 2 * random.uniform() - 1;
-  const double phi = 2 * 3.14159265358979323846 * random.uniform();
-  const double length = sqrt(1 - x * x > 0 ? 1 - x * x : 0);
-  const double flat = length * sqrt(1 - z * z);
-  return {x, flat * cos(phi), flat * sin(phi), length * z};
+template <class R>
+HS_HD inline Quaternion<R> around_identity(R x, RandomStream& random) {
+  const R z = 2 * uniform<R>(random) - 1, phi = uniform<R>(random);
+  const R length = sqrt(1 - x * x > 0 ? 1 - x * x : 0);
+  const R flat = length * sqrt(1 - z * z);
+  return {x, flat * cos_turn(phi), flat * sin_turn(phi), length * z};
 }
 
 // An element of SU(N) from the Haar measure: rows of Gaussian numbers, orthonormalized in turn.
