@@ -6,6 +6,7 @@ import pytest
 
 from hardscape.engine import jit
 from hardscape.gauge.cuda import Instance
+from hardscape.gauge.schedule import Schedule
 
 INSTANCES = [
     Instance((32, 32, 32, 32), 3, single=True),
@@ -17,7 +18,10 @@ INSTANCES = [
 
 @pytest.mark.parametrize("instance", INSTANCES, ids=str)
 def test_kernels_compile(instance: Instance) -> None:
-    kernels = [instance.sweep_kernel(method) for method in (0, 1, 2)]
+    schedule = Schedule.of(
+        instance.shape, instance.matrix_bytes, instance.single, instance.directions, 3, 132, 2**25
+    )
+    kernels = [instance.sweep_kernel(method, schedule) for method in (0, 1, 2)]
     kernels += [
         instance.kernel("measure", "gauge_measure"),
         instance.kernel("start", "gauge_start"),

@@ -14,6 +14,7 @@ from hardscape.gauge.cpu import CpuLattice
 from hardscape.gauge.cuda import CudaLattices
 from hardscape.gauge.descent import MICROCANONICAL, Sweep
 from hardscape.gauge.options import FixOptions
+from hardscape.gauge.schedule import Schedule
 from helpers import gauge_oracles
 
 pytestmark = pytest.mark.gpu
@@ -59,6 +60,36 @@ def test_a_sweep_is_that_of_the_cpu(nc: int, gauge: str) -> None:
                     ours, theirs = getattr(measured, name)[b], getattr(expected, name)[0]
                     np.testing.assert_allclose(ours, theirs, rtol=1e-8)
                 np.testing.assert_allclose(delta[b].get(), cpu.gradient()[0], atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        Schedule(128, 2),
+        Schedule(64, 2, parts=2, lag=4, groups=3, staged=8, tile=(4, 1)),
+        Schedule(64, 2, parts=1, lag=9, groups=2, staged=5, tile=(2, 4)),
+        Schedule(32, 4, parts=4, lag=9, groups=1, staged=8, tile=(8, 2)),
+        Schedule(128, 1, parts=4, lag=0, groups=3, staged=2),
+    ],
+    ids=str,
+)
+def test_the_order_of_tasks_changes_nothing(schedule: Schedule) -> None:
+    field = GaugeField.random((4, 8, 8, 14), 3, 3)
+    chosen = options("landau")
+    seeds = np.array([5, 6, 7], dtype=np.uint64)
+    active = np.ones((3, 14), dtype=bool)
+    active[1, 3:5] = False
+    with cuda_device(0) as device:
+        gpu = CudaLattices(device, field.links, chosen, False, 3, schedule)
+        gpu.randomize(seeds)
+        assert gpu.sweep([Sweep(1, 1.7)] * 3, seeds, np.zeros(3, int), 25, active, STOP) == 25
+        for b in range(3):
+            cpu = CpuLattice(field.links, chosen, False, 1)
+            cpu.randomize(seeds[b : b + 1])
+            cpu.sweep([Sweep(1, 1.7)], seeds[b:], np.zeros(1, int), 25, active[b : b + 1], STOP)
+            np.testing.assert_allclose(
+                gpu.transformation(b).get(), cpu.transformation(0), atol=1e-7
+            )
 
 
 @pytest.mark.parametrize("nc", [2, 3])

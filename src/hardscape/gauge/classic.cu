@@ -9,14 +9,14 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
   const int place = blockIdx.x * kThreads + threadIdx.x;
   if (place >= kHalf) return;
   const Site at = Site::of(color, place);
-  const int here = color * kHalf + place;
-  const int behind[4] = {at.behind<0>().number(1 - color), at.behind<1>().number(1 - color),
-                         at.behind<2>().number(1 - color), at.behind<3>().number(1 - color)};
+  const int here = color * kHalf + place, other = (1 - color) * kHalf;
+  const int behind[4] = {other + at.behind<0>(place), other + at.behind<1>(place),
+                         other + at.behind<2>(place), other + at.behind<3>(place)};
   Element ahead[4], back[4];
 #pragma unroll
   for (int mu = 0; mu < 4; ++mu) {
-    ahead[mu] = load(links_of(links, mu), here);
-    back[mu] = load(links_of(links, mu), behind[mu]);
+    ahead[mu] = load(link_of(links, mu, here));
+    back[mu] = load(link_of(links, mu, behind[mu]));
   }
   LinearLocal<kColors, Real> local;
 #pragma unroll
@@ -28,8 +28,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
   update_subgroups(local, g, omega, Real(0));
 #pragma unroll
   for (int mu = 0; mu < 4; ++mu) {
-    Chunk* u = const_cast<Chunk*>(links_of(links, mu));
-    store(u, here, group_product(g, ahead[mu]));
-    store(u, behind[mu], group_product_adjoint(back[mu], g));
+    store(const_cast<Chunk*>(link_of(links, mu, here)), group_product(g, ahead[mu]));
+    store(const_cast<Chunk*>(link_of(links, mu, behind[mu])), group_product_adjoint(back[mu], g));
   }
 }

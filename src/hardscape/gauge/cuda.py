@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,17 @@ from hardscape.engine.jit import Kernel
 from hardscape.gauge.descent import Lattices, Measurement, Sweep
 from hardscape.gauge.groups import project_to_group
 from hardscape.gauge.options import FixOptions
+from hardscape.gauge.schedule import Schedule
 
 __all__ = ["CudaLattices", "Instance"]
 
-#: Threads of a block.
+#: Threads of a block, but for sweeps.
 _THREADS = 128
-#: The same for sweeps in double and in single precision, and blocks that a multiprocessor must hold.
-#: Registers for loads in flight are worth more than threads: measured on an H200.
-_SWEEP_SHAPE = {False: (128, 1), True: (256, 2)}
+#: Seconds of an iteration of the conjugate gradient, which many small launches make up, and site
+#: updates a second in double and in single precision: measured on an H200, to compare them.
+_ITERATION, _RATE = 2e-3, {False: 3.4e9, True: 7.3e9}
+#: Sites whose matrices lie together.
+_TOGETHER = 32
 #: Blocks that share a timeslice when it is measured.
 _PARTS = 16
 #: NVRTC has no standard library; this is all of it that the headers need.
@@ -34,6 +37,8 @@ using uint8_t = unsigned char;
 using uint64_t = unsigned long long;
 }
 """
+#: One thread a site of the lattice.
+_ONE_EACH = Schedule(threads=_THREADS)
 _HEADERS = ("lanes", "matrix", "algebra", "su2", "local")
 
 
@@ -71,12 +76,17 @@ class Instance:
         """Pieces of 16 bytes of a stored matrix."""
         return 2 * (self.nc - 1) * self.nc * (4 if self.single else 8) // 16
 
-    def sweep_kernel(self, method: int) -> Kernel:
-        """Return the kernel of half a sweep as data."""
-        return self.kernel("sweep", "gauge_sweep", method, *_SWEEP_SHAPE[self.single])
+    @property
+    def matrix_bytes(self) -> int:
+        """Of a stored matrix."""
+        return 16 * self.chunks
+
+    def sweep_kernel(self, method: int, schedule: Schedule) -> Kernel:
+        """Return the kernel of sweeps as data."""
+        return self.kernel("sweep", "gauge_sweep", method, schedule)
 
     def kernel(
-        self, file: str, name: str, method: int = 0, threads: int = _THREADS, blocks: int = 1
+        self, file: str, name: str, method: int = 0, schedule: Schedule = _ONE_EACH
     ) -> Kernel:
         """Return a kernel as data."""
         x, y, z, t = self.shape
@@ -85,8 +95,8 @@ namespace hardscape::gauge {{
 using Real = {"float" if self.single else "double"};
 constexpr int kColors = {self.nc}, kDirections = {self.directions};
 constexpr int kX = {x}, kY = {y}, kZ = {z}, kT = {t};
-constexpr int kThreads = {threads}, kBlocks = {blocks};
-constexpr double kTimeWeight = {self.weight!r};
+constexpr int kThreads = {schedule.threads}, kBlocks = {schedule.blocks};
+{schedule.constants()}constexpr double kTimeWeight = {self.weight!r};
 }}
 #define HS_ABELIAN {int(self.abelian)}
 #define HS_METHOD {method}
@@ -107,6 +117,7 @@ def _headers() -> tuple[tuple[str, str], ...]:
         *shared,
         ("native/random.hpp", random),
         ("site.cuh", _text("site.cuh")),
+        ("stage.cuh", _text("stage.cuh")),
         ("cstdint", _CSTDINT),
     )
 
@@ -131,10 +142,18 @@ class CudaLattices(Lattices):
         Whether to compute in single precision.
     copies : int
         All start from g = 1.
+    schedule : Schedule, optional
+        By default what suits the lattice and the GPU.
     """
 
     def __init__(
-        self, device: CudaDevice, links: Any, options: FixOptions, single: bool, copies: int
+        self,
+        device: CudaDevice,
+        links: Any,
+        options: FixOptions,
+        single: bool,
+        copies: int,
+        schedule: Schedule | None = None,
     ) -> None:
         import cupy
 
@@ -142,6 +161,7 @@ class CudaLattices(Lattices):
         self.copies = copies
         self.slices = links.shape[0]
         self.volume = int(np.prod(links.shape[:4]))
+        self.iteration_cost = 3 + _ITERATION * _RATE[single] / (self.volume * copies)
         self._nc = links.shape[-1]
         self._device = device
         self._counted = options.links_counted(self._nc)
@@ -156,17 +176,25 @@ class CudaLattices(Lattices):
         )
         self._order = cupy.asarray(site_order((x, y, z, t)))
         by_site = cupy.asarray(links).reshape(self.volume, 4, self._nc, self._nc)
-        self._links = cupy.stack([self._packed(by_site[:, mu]) for mu in range(4)])
+        self._links = cupy.stack([self._packed(by_site[:, mu]) for mu in range(4)], axis=1)
         one = cupy.zeros((self.volume, self._nc, self._nc), dtype=np.complex128)
         one[:] = cupy.eye(self._nc)
         self._g = cupy.repeat(self._packed(one)[None], copies, axis=0)
-        self._graphs: dict[tuple[int, int], Any] = {}
-        self._steps = cupy.zeros((copies, 4))
-        self._seeds = cupy.zeros(copies, dtype=np.uint64)
-        self._firsts = cupy.zeros(copies, dtype=np.int64)
-        self._active = cupy.zeros((copies, self.slices), dtype=np.uint8)
+        self.schedule = schedule or Schedule.of(
+            self.instance.shape,
+            self.instance.matrix_bytes,
+            single,
+            options.directions,
+            copies,
+            device.multiprocessors,
+            int(cupy.cuda.Device().attributes["L2CacheSize"]),
+            staging=not device.arch.startswith("sm_7"),
+        )
+        slabs = self.slices * self.schedule.parts
+        self._done = cupy.zeros((self.schedule.groups, 2, slabs), dtype=np.uint32)
+        self._told: dict[str, tuple[Any, NDArray[Any]]] = {}
 
-    # -- layout: [chunk][site][lane], of the rows that determine a matrix ---------------------
+    # -- layout: [site / 32][chunk][site % 32][lane], of the rows that determine a matrix --------
 
     def _packed(self, matrices: Any) -> Any:
         """Rows of matrices (V, Nc, Nc), in the kernels' order."""
@@ -174,8 +202,12 @@ class CudaLattices(Lattices):
 
         kind = np.float32 if self.single else np.float64
         rows = cupy.ascontiguousarray(matrices[self._order, : self._nc - 1])
-        numbers = rows.view(np.float64).reshape(self.volume, self.instance.chunks, -1).astype(kind)
-        return cupy.ascontiguousarray(numbers.transpose(1, 0, 2))
+        numbers = rows.view(np.float64).reshape(self.volume, -1)
+        blocks = -(-self.volume // _TOGETHER)
+        padded = cupy.zeros((blocks * _TOGETHER, numbers.shape[1]), dtype=kind)
+        padded[: self.volume] = numbers
+        by_block = padded.reshape(blocks, _TOGETHER, self.instance.chunks, -1)
+        return cupy.ascontiguousarray(by_block.transpose(0, 2, 1, 3))
 
     def set_transformation(self, copy: int, g: Any) -> None:
         """Set a copy's g, brought to the group."""
@@ -184,12 +216,25 @@ class CudaLattices(Lattices):
         matrices = project_to_group(cupy.asarray(g, dtype=np.complex128))
         self._g[copy] = self._packed(matrices.reshape(self.volume, self._nc, self._nc))
 
+    def adopt(self, others: Lattices) -> None:
+        """Take over the g of lattices of this GPU in another precision, all copies at once."""
+        import cupy
+
+        theirs = cast(CudaLattices, others)._g
+        by_site = theirs.transpose(0, 1, 3, 2, 4).astype(self._g.dtype)
+        chunks, lanes = self._g.shape[2], self._g.shape[4]
+        numbers = by_site.reshape(*by_site.shape[:3], chunks, lanes)
+        self._g = cupy.ascontiguousarray(numbers.transpose(0, 1, 3, 2, 4))
+        kernel = self.instance.kernel("start", "gauge_project")
+        self._device.launch(kernel, self._grid, _THREADS, self._g)
+
     def transformation(self, copy: int) -> Any:
         """Return a copy's g as a CuPy array."""
         import cupy
 
         x, y, z, t = self.instance.shape
-        numbers = self._g[copy].transpose(1, 0, 2).astype(np.float64).reshape(self.volume, -1)
+        by_site = self._g[copy].transpose(0, 2, 1, 3).astype(np.float64)
+        numbers = by_site.reshape(by_site.shape[0] * _TOGETHER, -1)[: self.volume]
         full = cupy.zeros((self.volume, self._nc, self._nc), dtype=np.complex128)
         full[self._order, : self._nc - 1] = numbers.view(np.complex128).reshape(
             self.volume, self._nc - 1, self._nc
@@ -207,9 +252,9 @@ class CudaLattices(Lattices):
 
     def randomize(self, seeds: NDArray[np.uint64]) -> None:
         """Set each copy's g from the Haar measure."""
-        self._seeds.set(np.ascontiguousarray(seeds))
         kernel = self.instance.kernel("start", "gauge_start")
-        self._device.launch(kernel, self._grid, _THREADS, self._g, self._seeds)
+        keys = self._on_device("seeds", np.asarray(seeds, dtype=np.uint64))
+        self._device.launch(kernel, self._grid, _THREADS, self._g, keys)
 
     def sweep(
         self,
@@ -223,38 +268,43 @@ class CudaLattices(Lattices):
         """Do `count` sweeps."""
         if stop[0]:
             return 0
-        self._steps.set(np.array([sweep.row() for sweep in sweeps]))
-        self._seeds.set(np.ascontiguousarray(seeds))
-        self._firsts.set(np.ascontiguousarray(first))
-        self._active.set(active.astype(np.uint8))
-        key = sweeps[0].method, count
-        if key not in self._graphs:
-            self._graphs[key] = self._record(*key)
-        self._graphs[key].launch(self._device.stream)
+        steps = np.array([sweep.row() for sweep in sweeps])
+        numbers = (
+            self._on_device("steps", steps),
+            self._on_device("seeds", np.asarray(seeds, dtype=np.uint64)),
+            self._on_device("firsts", np.asarray(first, dtype=np.int64)),
+            self._on_device("active", active.astype(np.uint8)),
+        )
+        self._done.data.memset_async(0, self._done.nbytes)
+        schedule = self.schedule
+        kernel = self._device.load(self.instance.sweep_kernel(sweeps[0].method, schedule))
+        shared = schedule.staged * self.instance.matrix_bytes * schedule.threads
+        resident = kernel.blocks_per_multiprocessor(schedule.threads, shared)
+        kernel(
+            min(
+                resident * self._device.multiprocessors, schedule.tasks(self.instance.shape, count)
+            ),
+            schedule.threads,
+            self._links,
+            self._g,
+            *numbers,
+            self._done,
+            np.int32(self.copies),
+            np.int32(count),
+            shared=shared,
+            cooperative=True,  # blocks wait for each other
+        )
         self._device.synchronize()
         return count
 
-    def _record(self, method: int, count: int) -> Any:
-        """Sweeps as a CUDA graph: their launches would take longer than themselves."""
-        kernel = self._device.load(self.instance.sweep_kernel(method))
-        threads, _ = _SWEEP_SHAPE[self.single]
-        stream = self._device.stream
-        stream.begin_capture()
-        for n in range(count):
-            for color in (0, 1):
-                kernel(
-                    (-(-self.volume // 2 // threads), self.copies),
-                    threads,
-                    self._links,
-                    self._g,
-                    self._steps,
-                    self._seeds,
-                    self._firsts,
-                    self._active,
-                    np.int32(n),
-                    np.int32(color),
-                )
-        return stream.end_capture()
+    def _on_device(self, name: str, values: NDArray[Any]) -> Any:
+        """A small array on the GPU; most stay the same from sweep to sweep, and copies take time."""
+        import cupy
+
+        held = self._told.get(name)
+        if held is None or not np.array_equal(held[1], values):
+            self._told[name] = held = cupy.asarray(values), values.copy()
+        return held[0]
 
     def measure(self) -> Measurement:
         """Functional and violation of the moment."""

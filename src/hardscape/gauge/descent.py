@@ -29,10 +29,10 @@ _QUADRATIC = 1e-2
 _PATIENCE, _EXHAUSTED = 6, 100
 #: Theta at which the conjugate gradient takes over from sweeps; where it gave up, it is tried again at
 #: the next one.
-_HANDOVERS = (1e-1, 1e-3, 1e-5, 1e-7, 1e-9)
-#: Its iterations between two measurements, what one costs in sweeps, and by how much the functional
-#: rises where theta does not fall because a saddle is being left.
-_BURST, _COST, _CLIMB = 2, 3.0, 1e-6
+_HANDOVERS = (2e-1, 1e-3, 1e-5, 1e-7, 1e-9)
+#: Its iterations between two measurements, the decades of theta that one is hoped to gain, and by how
+#: much the functional rises where theta does not fall because a saddle is being left.
+_BURST, _HOPED, _CLIMB = 2, 0.3, 1e-6
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,8 @@ class Lattices(ABC):
     volume: int
     single: bool
     threads: int = 1
+    #: What an iteration of the conjugate gradient costs in sweeps, as far as time goes.
+    iteration_cost: float = 3.0
 
     def floor(self, options: FixOptions) -> float:
         """Smallest theta that the precision is sure to reach."""
@@ -129,6 +131,11 @@ class Lattices(ABC):
     @abstractmethod
     def set_transformation(self, copy: int, g: Any) -> None:
         """Set a copy's g, shape (T, Z, Y, X, Nc, Nc), brought to the group in this precision."""
+
+    def adopt(self, others: Lattices) -> None:
+        """Take over the g of lattices of the same field in another precision."""
+        for copy in range(self.copies):
+            self.set_transformation(copy, others.transformation(copy))
 
     @abstractmethod
     def transformation(self, copy: int) -> Any:
@@ -209,7 +216,9 @@ class Descent:
         if self.options.method in ("fourier-cg", "auto") and self.options.gauge != "mag":
             for handover in _HANDOVERS:
                 self.relax(lattices, max(target, handover))
-                self.accelerate(lattices, target)
+                slow = lattices.iteration_cost * self._gained < _HOPED
+                if self.options.method == "fourier-cg" or slow.any():
+                    self.accelerate(lattices, target)
         self.relax(lattices, target)
 
     # -- stages ------------------------------------------------------------------------------
@@ -289,7 +298,8 @@ class Descent:
             violation = measured.violation(options)
             gained = np.log10(before / violation.max(axis=1)) / _BURST
             climbs = measured.functional.mean(axis=1) - height > _BURST * _CLIMB
-            slow = np.where((gained > _COST * self._gained) | climbs, 0, slow + 1)
+            worth = gained > lattices.iteration_cost * self._gained
+            slow = np.where(worth | climbs, 0, slow + 1)
 
     # -- parts -------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hardscape import engine
-from hardscape.arrays import array_namespace
+from hardscape.arrays import to_device
 from hardscape.engine import Device, Progress, ProgressEvent, cuda_device
 from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
 from hardscape.gauge.field import GaugeField
@@ -169,7 +169,9 @@ def fix(
     seed = secrets.randbits(63) if seed is None else check_seed(seed)
     devices = engine.resolve(device, threads=threads, big_enough=_pays_for_gpu(links, copies))
     placed = _checked(links, devices, executor is not None)
-    work = GaugeFixWork.build(placed, options, int(copies), seed, devices, executor is not None)
+    work = GaugeFixWork.build(
+        placed, options, int(copies), seed, devices, executor is not None, checkpoint is not None
+    )
     outcome = engine.run(
         work,
         devices=devices,
@@ -226,7 +228,7 @@ def _result(
     omega = float(partial["omega"][0])
     spent = float(partial["spent"][1])
     return GaugeFixResult(
-        g=array_namespace(field.links).asarray(partial["g"]),
+        g=to_device(partial["g"], field.device),
         gauge=options.gauge,
         method=options.method,
         precision=options.precision,

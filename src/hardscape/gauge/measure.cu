@@ -18,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     at.t = blockIdx.y;
     const int color = (at.x + at.y + at.z + at.t) & 1;
     LocalField local;
-    gather<0>(local, links, g, at, color);
+    gather<0>(local, StoredLinks{links}, g, at, color);
     const Element own = load(g, at.number(color));
     local.begin(own);
     functional += local.functional(own);

@@ -1,8 +1,9 @@
 // A site and its surroundings on a GPU. The instance gives extents, group, gauge and precision.
 //
 // Sites are numbered colour by colour: even ones first, within a colour in the order t, z, y, x. Of
-// a matrix only the rows that determine it are stored, in chunks of 16 bytes, so that the threads
-// of a warp read and write whole lines: array[...][chunk][site].
+// a matrix only the rows that determine it are stored, in chunks of 16 bytes, 32 sites together, so
+// that the threads of a warp read and write whole lines at addresses a constant apart:
+// links[site / 32][mu][chunk][site % 32] and g[copy][site / 32][chunk][site % 32].
 #pragma once
 
 #include "gauge/local.hpp"
@@ -15,6 +16,7 @@ constexpr int kVolume = 2 * kHalf;
 constexpr int kRows = kColors - 1;
 constexpr int kLanes = 16 / sizeof(Real);
 constexpr int kChunks = 2 * kRows * kColors / kLanes;
+constexpr int kCopy = (kVolume + 31) / 32 * 32 * kChunks;  // chunks of a transformation
 
 struct alignas(16) Chunk {
   Real value[kLanes];
@@ -48,32 +50,32 @@ struct Site {
   // Its number in the order of the arrays, for a site of this colour.
   __device__ int number(int color) const { return color * kHalf + natural() / 2; }
 
+  // The same of the neighbours, which have the other colour; `here` is this site's place among its
+  // own.
   template <int Mu>
-  __device__ Site ahead() const {
-    Site at = *this;
-    if constexpr (Mu == 0) at.x = x + 1 == kX ? 0 : x + 1;
-    if constexpr (Mu == 1) at.y = y + 1 == kY ? 0 : y + 1;
-    if constexpr (Mu == 2) at.z = z + 1 == kZ ? 0 : z + 1;
-    if constexpr (Mu == 3) at.t = t + 1 == kT ? 0 : t + 1;
-    return at;
+  __device__ int ahead(int here) const {
+    if constexpr (Mu == 0) return here + (x & 1 ? (x + 1 == kX ? 1 - kX / 2 : 1) : 0);
+    if constexpr (Mu == 1) return here + (y + 1 == kY ? 1 - kY : 1) * (kX / 2);
+    if constexpr (Mu == 2) return here + (z + 1 == kZ ? 1 - kZ : 1) * (kX / 2 * kY);
+    return here + (t + 1 == kT ? 1 - kT : 1) * (kX / 2 * kY * kZ);
   }
 
   template <int Mu>
-  __device__ Site behind() const {
-    Site at = *this;
-    if constexpr (Mu == 0) at.x = x == 0 ? kX - 1 : x - 1;
-    if constexpr (Mu == 1) at.y = y == 0 ? kY - 1 : y - 1;
-    if constexpr (Mu == 2) at.z = z == 0 ? kZ - 1 : z - 1;
-    if constexpr (Mu == 3) at.t = t == 0 ? kT - 1 : t - 1;
-    return at;
+  __device__ int behind(int here) const {
+    if constexpr (Mu == 0) return here - (x & 1 ? 0 : (x == 0 ? 1 - kX / 2 : 1));
+    if constexpr (Mu == 1) return here - (y == 0 ? 1 - kY : 1) * (kX / 2);
+    if constexpr (Mu == 2) return here - (z == 0 ? 1 - kZ : 1) * (kX / 2 * kY);
+    return here - (t == 0 ? 1 - kT : 1) * (kX / 2 * kY * kZ);
   }
 };
 
-__device__ inline Element load(const Chunk* from, int site) {
+// A matrix of the rows that read(0), read(1), ... bring, 16 bytes each.
+template <class Read>
+__device__ inline Element assembled(Read&& read) {
   Real value[kChunks * kLanes];
 #pragma unroll
   for (int c = 0; c < kChunks; ++c) {
-    const Chunk chunk = from[static_cast<long long>(c) * kVolume + site];
+    const Chunk chunk = read(c);
 #pragma unroll
     for (int l = 0; l < kLanes; ++l) value[c * kLanes + l] = chunk.value[l];
   }
@@ -90,7 +92,20 @@ __device__ inline Element load(const Chunk* from, int site) {
   return a;
 }
 
-__device__ inline void store(Chunk* to, int site, const Element& a) {
+// A site's first chunk of `matrices` each; the others follow 32 chunks apart.
+template <int Matrices>
+__device__ inline int chunk_of(int site) {
+  constexpr int kWide = Matrices * kChunks;
+  return kWide * site - (kWide - 1) * (site & 31);
+}
+
+__device__ inline Element load(const Chunk* from) {
+  return assembled([&](int c) { return from[32 * c]; });
+}
+
+__device__ inline Element load(const Chunk* g, int site) { return load(g + chunk_of<1>(site)); }
+
+__device__ inline void store(Chunk* to, const Element& a) {
   Real value[kChunks * kLanes];
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
@@ -105,16 +120,20 @@ __device__ inline void store(Chunk* to, int site, const Element& a) {
     Chunk chunk;
 #pragma unroll
     for (int l = 0; l < kLanes; ++l) chunk.value[l] = value[c * kLanes + l];
-    to[static_cast<long long>(c) * kVolume + site] = chunk;
+    to[32 * c] = chunk;
   }
 }
 
-__device__ inline const Chunk* links_of(const Chunk* links, int mu) {
-  return links + static_cast<long long>(mu) * kChunks * kVolume;
+__device__ inline void store(Chunk* g, int site, const Element& a) {
+  store(g + chunk_of<1>(site), a);
+}
+
+__device__ inline const Chunk* link_of(const Chunk* links, int mu, int site) {
+  return links + chunk_of<4>(site) + 32 * kChunks * mu;
 }
 
 __device__ inline Chunk* copy_of(Chunk* g, int copy) {
-  return g + static_cast<long long>(copy) * kChunks * kVolume;
+  return g + static_cast<long long>(copy) * kCopy;
 }
 
 template <int Mu>
@@ -122,16 +141,30 @@ __device__ inline Element weighed(const Element& a) {
   return Mu == 3 && kTimeWeight != 1 ? scaled(a, Real(kTimeWeight)) : a;
 }
 
-template <int Mu>
-__device__ inline void gather(LocalField& local, const Chunk* links, const Chunk* g, const Site& at,
+// Links where they lie in device memory.
+struct StoredLinks {
+  const Chunk* links;
+
+  template <int Mu>
+  __device__ Element ahead(int site) const {
+    return load(link_of(links, Mu, site));
+  }
+  template <int Mu>
+  __device__ Element behind(int site) const {
+    return load(link_of(links, Mu, site));
+  }
+};
+
+template <int Mu, class Links>
+__device__ inline void gather(LocalField& local, const Links& links, const Chunk* g, const Site& at,
                               int color) {
   if constexpr (Mu < kDirections) {
-    const Chunk* u = links_of(links, Mu);
-    const Site next = at.ahead<Mu>(), last = at.behind<Mu>();
-    const Element ahead = load(u, at.number(color));
-    local.gather(weighed<Mu>(group_product_adjoint(ahead, load(g, next.number(1 - color)))));
-    const Element behind = load(u, last.number(1 - color));
-    local.gather(weighed<Mu>(adjoint(group_product(load(g, last.number(1 - color)), behind))));
+    const int here = at.natural() / 2, other = (1 - color) * kHalf;
+    const int next = other + at.ahead<Mu>(here), last = other + at.behind<Mu>(here);
+    const Element ahead = links.template ahead<Mu>(color * kHalf + here);
+    local.gather(weighed<Mu>(group_product_adjoint(ahead, load(g, next))));
+    const Element behind = links.template behind<Mu>(last);
+    local.gather(weighed<Mu>(adjoint(group_product(load(g, last), behind))));
     gather<Mu + 1>(local, links, g, at, color);
   }
 }

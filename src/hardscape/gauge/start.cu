@@ -1,4 +1,4 @@
-// Random transformations to start from: the numbers are those of the CPU.
+// Transformations to start from. Random ones have the numbers of the CPU.
 #include "site.cuh"
 
 using namespace hardscape;
@@ -21,4 +21,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   }
   unitarize(g);
   store(copy_of(all, blockIdx.y), i, g);
+}
+
+// Brings the transformations back to the group.
+extern "C" __global__ void __launch_bounds__(kThreads) gauge_project(Chunk* __restrict__ all) {
+  const int i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= kVolume) return;
+  Chunk* g = copy_of(all, blockIdx.y);
+  Element a = load(g, i);
+  unitarize(a);
+  store(g, i, a);
 }

@@ -1,38 +1,44 @@
-// Half a sweep: one thread a site of one colour.
+// Sweeps, any number of them in one launch.
+//
+// The lattice is cut into slabs: kParts ranges of z in each timeslice. A task is a tile of a slab's
+// sites of one colour and a group of copies, one thread a site. Tasks are numbered, and blocks, all
+// resident at once, take every gridDim-th. A task reads sites of the other colour in five slabs and
+// waits until those are as far as it needs them; all that it waits for has a smaller number, so the
+// task of the smallest number never waits. Colour 1 follows colour 0 by kLag slabs: a link is
+// read from memory for colour 0 and found in the cache for colour 1.
 #include "site.cuh"
+#include "stage.cuh"
 
 using namespace hardscape;
 using namespace hardscape::gauge;
 
-// Of each copy (blockIdx.y): steps holds omega, second, probability, temperature; firsts the number
-// of the first of the sweeps, of which this is number n. Timeslices that are not active rest.
-extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
-    gauge_sweep(const Chunk* __restrict__ links, Chunk* __restrict__ all,
-                const double* __restrict__ steps, const unsigned long long* __restrict__ seeds,
-                const long long* __restrict__ firsts, const unsigned char* __restrict__ active,
-                int n, int color) {
-  const int place = blockIdx.x * kThreads + threadIdx.x, copy = blockIdx.y;
-  if (place >= kHalf) return;
-  const Site at = Site::of(color, place);
-  if (!active[copy * kT + at.t]) return;
-  const double* step = steps + 4 * copy;
-  Chunk* g = copy_of(all, copy);
-  LocalField local;
-  gather<0>(local, links, g, at, color);
-  const int number = color * kHalf + place;
+namespace {
+
+// Where the sweeps of a copy go.
+struct Run {
+  const Chunk* links;
+  Chunk* all;
+  const double* steps;  // of each copy: omega, second, probability, temperature
+  const unsigned long long* seeds;
+  const long long* firsts;  // the number of the first of the sweeps
+  const unsigned char* active;
+};
+
+__device__ void update(const Run& run, const Task& task, LocalField& local, Chunk* g, int copy) {
+  const Site& at = task.at;
+  const int number = at.number(task.color);
+  const double* step = run.steps + 4 * copy;
   Element own = load(g, number);
 #if HS_METHOD == 1
   update_matrix(local, own, Real(step[0]));
 #else
-  RandomStream random(seeds[copy], at.natural(), firsts[copy] + n);
+  RandomStream random(run.seeds[copy], at.natural(), run.firsts[copy] + task.sweep);
 #if HS_METHOD == 2
   local.begin(own);
   for_subgroups<kColors>([&](int a, int b) {
     Real strength;
     const Quaternion<Real> best = local.best(own, a, b, strength);
-    const Quaternion<double> target{best.a0, best.a1, best.a2, best.a3};
-    const Quaternion<double> drawn = LocalField::heatbath(target, strength / step[3], random);
-    const Quaternion<Real> r{Real(drawn.a0), Real(drawn.a1), Real(drawn.a2), Real(drawn.a3)};
+    const Quaternion<Real> r = LocalField::heatbath(best, strength / Real(step[3]), random);
     local.rotate(a, b, r);
     rotate_rows(own, a, b, r);
   });
@@ -47,4 +53,44 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
   unitarize(own);
 #endif
   store(g, number, own);
+}
+
+}  // namespace
+
+// done[group][color][slab] counts tasks and starts at 0.
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
+    gauge_sweep(const Chunk* __restrict__ links, Chunk* all, const double* __restrict__ steps,
+                const unsigned long long* __restrict__ seeds, const long long* __restrict__ firsts,
+                const unsigned char* __restrict__ active, unsigned* done, int copies, int count) {
+  extern __shared__ Chunk shared[];
+  const Run run{links, all, steps, seeds, firsts, active};
+  const StagedLinks staged{links, shared + threadIdx.x};
+  const int tasks = tasks_of(count);
+  // The first turn has no task but to bring the links of the first.
+  Task task{}, next;
+  int number = -1, following = blockIdx.x;
+  for (;;) {
+    following = next_task(following, tasks, count, next);
+    const bool any = number >= 0;
+    const int group = any ? number % kGroups : 0;
+    const int last = copies * (group + 1) / kGroups - 1;
+    unsigned* counters = done + 2 * kSlabs * group;
+    if (any) {
+      wait_for_neighbours(counters, task);
+      staged.arrived();
+    }
+    for (int copy = any ? copies * group / kGroups : last; copy <= last; ++copy) {
+      Chunk* g = copy_of(all, copy);
+      const bool moves = task.inside && active[copy * kT + task.at.t];
+      LocalField local;
+      if (moves) gather<0>(local, staged, g, task.at, task.color);
+      if (copy == last && following < tasks) staged.fetch(next);
+      if (moves) update(run, task, local, g, copy);
+    }
+    if (any) finish(counters, task);
+    if (following >= tasks) return;
+    task = next;
+    number = following;
+    following += gridDim.x;
+  }
 }

@@ -55,6 +55,8 @@ class GaugeFixWork(Work):
         Most copies of a shard.
     threads : int
         Of a shard on the CPU; the answer does not depend on it.
+    keep : bool
+        Whether ``g`` stays an array of the GPU, for a run in this process without a checkpoint.
     """
 
     links: Any
@@ -63,6 +65,7 @@ class GaugeFixWork(Work):
     seed: int
     together: int = 1
     threads: int = 1
+    keep: bool = False
 
     name: ClassVar[str] = "gauge.fix"
     unit: ClassVar[str] = "copies"
@@ -76,6 +79,7 @@ class GaugeFixWork(Work):
         seed: int,
         devices: Sequence[Device],
         executor: bool,
+        checkpoint: bool = False,
     ) -> GaugeFixWork:
         """Share the copies among devices: GPUs take many at once, the CPU one with spare threads.
 
@@ -97,7 +101,7 @@ class GaugeFixWork(Work):
         xp = array_namespace(field.links) if stay else np
         links = field.links if stay else to_device(field.links, "cpu")
         links = xp.ascontiguousarray(links, dtype=np.complex128)
-        return cls(links, options, copies, seed, together, threads)
+        return cls(links, options, copies, seed, together, threads, stay and not checkpoint)
 
     def digest(self) -> str:
         """Digest of the links, the options and the starts."""
@@ -139,8 +143,7 @@ class GaugeFixWork(Work):
         mixed = options.precision == "mixed"
         descent.finish(lattices, single_target(options) if mixed else options.theta)
         fine = lattices_in(False)
-        for copy in range(lattices.copies):
-            fine.set_transformation(copy, lattices.transformation(copy))
+        fine.adopt(lattices)
         if mixed:
             descent.finish(fine, options.theta)
         return fine
@@ -164,9 +167,10 @@ class GaugeFixWork(Work):
             converged=theta <= self.options.theta,
         )
         best = copies.best
+        g = lattices.transformation(best)
         return {
             **vars(copies),
-            "g": to_device(lattices.transformation(best), "cpu"),
+            "g": g if self.keep else to_device(g, "cpu"),
             "slices": _slices(measured, best),
             "history": np.array(descent.history[best]),
             "omega": descent.omegas[best : best + 1],

@@ -1,0 +1,104 @@
+"""Which sites a GPU moves together and in which order: the constants of sweep.cu."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+__all__ = ["Schedule"]
+
+#: Threads of a block, one a site.
+_THREADS = 128
+#: Blocks that a multiprocessor holds in double and in single precision. Registers for loads in
+#: flight are worth more than threads: measured on an H200.
+_BLOCKS = {False: 2, True: 4}
+#: Part of the second-level cache that links and transformations may fill and be found there again.
+_CACHED = 0.6
+#: Sites of one colour that a slab has at least.
+_SLAB = 2048
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How sweep.cu cuts the lattice into tasks.
+
+    Attributes
+    ----------
+    threads, blocks : int
+        Of a block, and blocks on a multiprocessor.
+    parts : int
+        Slabs of a timeslice, a divisor of Z.
+    lag : int
+        Slabs by which colour 1 follows colour 0; 0 for one colour after the other.
+    groups : int
+        Groups of copies; a task moves the copies of a group one after the other.
+    staged : int
+        Links of a site that shared memory holds.
+    tile : (int, int)
+        Extent in y and z of the sites that a block moves, divisors of Y and Z / parts.
+    """
+
+    threads: int = _THREADS
+    blocks: int = 1
+    parts: int = 1
+    lag: int = 0
+    groups: int = 1
+    staged: int = 0
+    tile: tuple[int, int] = (1, 1)
+
+    @classmethod
+    def of(
+        cls,
+        shape: tuple[int, int, int, int],
+        matrix_bytes: int,
+        single: bool,
+        directions: int,
+        copies: int,
+        multiprocessors: int,
+        cache: int,
+        staging: bool = True,
+    ) -> Schedule:
+        """Choose for a lattice, `copies` of it and a GPU with `cache` bytes of second-level cache.
+
+        Before compute capability 8.0 shared memory cannot be filled beside other work: no `staging`.
+        """
+        x, y, z, t = shape
+        blocks = _BLOCKS[single]
+        resident = blocks * multiprocessors
+        half = prod(shape) // 2
+        tiles = -(-half // _THREADS)
+        groups = max(1, min(copies, round(resident / tiles)))
+        plane = x * y // 2
+        parts = max(
+            p for p in range(1, z + 1) if z % p == 0 and (p == 1 or z // p * plane >= _SLAB)
+        )
+        rows = max(1, _THREADS // (x // 2))
+        deep = 2 if (z // parts) % 2 == 0 and rows % 2 == 0 else 1
+        tile = (_divisor(y, rows // deep), deep)
+        used = prod(shape) * matrix_bytes * (directions + copies)
+        in_slabs = resident / (2 * groups * -(-(z // parts * plane) // _THREADS))
+        # Two timeslices are the least; half a slice and half of what is under way keep waiting rare
+        # and the way from one colour to the other short: measured.
+        lag = 2 * parts + -(-parts // 2) + round(in_slabs / 2)
+        if groups > 1 or used <= _CACHED * cache or lag + 2 * parts >= t * parts:
+            lag = 0
+        return cls(_THREADS, blocks, parts, lag, groups, 2 * directions * staging, tile)
+
+    def constants(self) -> str:
+        """The same for the kernel."""
+        tile_y, tile_z = self.tile
+        return (
+            f"constexpr int kParts = {self.parts}, kLag = {self.lag}, kGroups = {self.groups};\n"
+            f"constexpr int kStaged = {self.staged}, kTileY = {tile_y}, kTileZ = {tile_z};\n"
+        )
+
+    def tasks(self, shape: tuple[int, int, int, int], count: int) -> int:
+        """Tasks of `count` sweeps."""
+        x, y, z, t = shape
+        slabs = t * self.parts
+        tiles = -(-(x * y * z // 2 // self.parts) // self.threads)
+        return 2 * (count * slabs + self.lag) * tiles * self.groups
+
+
+def _divisor(number: int, most: int) -> int:
+    return max(d for d in range(1, min(number, max(most, 1)) + 1) if number % d == 0)

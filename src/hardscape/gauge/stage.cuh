@@ -1,0 +1,171 @@
+// Which block moves which sites when, and links on their way to it.
+#pragma once
+
+#include "site.cuh"
+
+namespace hardscape::gauge {
+
+constexpr int kSlabs = kT * kParts;
+constexpr int kSlabSites = kX * kY * kZ / 2 / kParts;  // of one colour
+constexpr int kTiles = (kSlabSites + kThreads - 1) / kThreads;
+
+struct Task {
+  Site at;
+  int color, sweep, slab;
+  bool inside;  // whether this thread has a site
+};
+
+// Tasks are numbered slab by slab. Where kLag is 0, all slabs of a colour come before those of the
+// other. Else the colours alternate, colour 1 so many slabs behind, and a sweep begins at once
+// where the one before began: two timeslices on, where that is long done.
+__device__ inline bool place_of(int number, int count, int& color, int& sweep, int& place) {
+  const int tile_row = number / kTiles;
+  if constexpr (kLag == 0) {
+    place = tile_row % kSlabs;
+    color = tile_row / kSlabs % 2;
+    sweep = tile_row / (2 * kSlabs);
+    return true;
+  }
+  color = tile_row % 2;
+  const int slot = tile_row / 2 - color * kLag;
+  if (slot < 0) return false;
+  sweep = slot / kSlabs;
+  place = slot % kSlabs;
+  return sweep < count;
+}
+
+__device__ inline int tasks_of(int count) { return 2 * (count * kSlabs + kLag) * kTiles * kGroups; }
+
+// Fills in the first task from `number` on, in steps of the grid, and returns its number.
+__device__ inline int next_task(int number, int tasks, int count, Task& task) {
+  for (; number < tasks; number += gridDim.x) {
+    int place;
+    if (!place_of(number / kGroups, count, task.color, task.sweep, place)) continue;
+    task.slab = ((2 * task.sweep + task.color) * kParts + place) % kSlabs;
+    const int site = number / kGroups % kTiles * kThreads + threadIdx.x;
+    task.inside = site < kSlabSites;
+    int rest = site / (kX / 2);
+    const int y = rest % kTileY;
+    rest /= kTileY;
+    const int z = rest % kTileZ;
+    rest /= kTileZ;
+    task.at.y = rest % (kY / kTileY) * kTileY + y;
+    rest /= kY / kTileY;
+    task.at.z = task.slab % kParts * (kZ / kParts) + rest * kTileZ + z;
+    task.at.t = task.slab / kParts;
+    task.at.x = 2 * (site % (kX / 2)) + ((task.at.y + task.at.z + task.at.t + task.color) & 1);
+    break;
+  }
+  return number;
+}
+
+__device__ inline unsigned acquired(const unsigned* from) {
+  unsigned value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  return value;
+}
+
+__device__ inline unsigned relaxed(const unsigned* from) {
+  unsigned value;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  return value;
+}
+
+// Until the other colour has moved as often as it must have, here and in the slabs beside. To
+// acquire empties the first-level cache, so what waits looks without.
+__device__ inline void wait_for_neighbours(const unsigned* counters, const Task& task) {
+  if (threadIdx.x < 5) {
+    const int part = task.slab % kParts, slice = task.slab / kParts;
+    const int step = threadIdx.x & 1 ? 1 : -1;
+    int slab = task.slab;
+    if (threadIdx.x == 1 || threadIdx.x == 2) {
+      slab = slice * kParts + (part + step + kParts) % kParts;
+    } else if (threadIdx.x > 2) {
+      slab = (slice + step + kT) % kT * kParts + part;
+    }
+    const unsigned needed = static_cast<unsigned>(task.sweep + task.color) * kTiles;
+    const unsigned* counter = counters + (1 - task.color) * kSlabs + slab;
+    while (acquired(counter) < needed) {
+      while (relaxed(counter) < needed) __nanosleep(100);
+    }
+  }
+  __syncthreads();
+}
+
+__device__ inline void finish(unsigned* counters, const Task& task) {
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  unsigned* counter = counters + task.color * kSlabs + task.slab;
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+}
+
+// The first kStaged of a site's links (x ahead, x behind, y ahead, ...) in shared memory, where
+// only the thread of the site uses them; the others in device memory.
+struct StagedLinks {
+  const Chunk* links;
+  Chunk* mine;
+
+  // Starts to bring the links of a task. Colour 1 is the last of a sweep to read them, so they need
+  // not stay in the second-level cache.
+  __device__ void fetch(const Task& task) const {
+    if constexpr (kStaged > 0) {
+      if (!task.inside) return;
+      unsigned long long once, again;
+      asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(once));
+      asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(again));
+      fetch_direction<0>(task, task.color ? once : again);
+      asm volatile("cp.async.commit_group;" ::: "memory");
+    }
+  }
+
+  __device__ void arrived() const {
+    if constexpr (kStaged > 0) asm volatile("cp.async.wait_group 0;" ::: "memory");
+  }
+
+  template <int Mu>
+  __device__ Element ahead(int site) const {
+    return link<Mu, 2 * Mu>(site);
+  }
+  template <int Mu>
+  __device__ Element behind(int site) const {
+    return link<Mu, 2 * Mu + 1>(site);
+  }
+
+ private:
+  template <int Mu, int Place>
+  __device__ Element link(int site) const {
+    if constexpr (Place < kStaged) {
+      return assembled([&](int c) { return mine[(Place * kChunks + c) * kThreads]; });
+    } else {
+      return load(link_of(links, Mu, site));
+    }
+  }
+
+  template <int Mu>
+  __device__ void fetch_direction(const Task& task, unsigned long long policy) const {
+    if constexpr (Mu < kDirections && 2 * Mu < kStaged) {
+      const int here = task.at.natural() / 2;
+      const int last = (1 - task.color) * kHalf + task.at.template behind<Mu>(here);
+      fetch_link<Mu, 2 * Mu>(task.color * kHalf + here, policy);
+      fetch_link<Mu, 2 * Mu + 1>(last, policy);
+      fetch_direction<Mu + 1>(task, policy);
+    }
+  }
+
+  template <int Mu, int Place>
+  __device__ void fetch_link(int site, unsigned long long policy) const {
+    if constexpr (Place < kStaged) {
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) {
+        const Chunk* from = link_of(links, Mu, site) + 32 * c;
+        const unsigned to = static_cast<unsigned>(
+            __cvta_generic_to_shared(mine + (Place * kChunks + c) * kThreads));
+        asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to),
+                     "l"(from), "l"(policy)
+                     : "memory");
+      }
+    }
+  }
+};
+
+}  // namespace hardscape::gauge

@@ -1,0 +1,65 @@
+"""How the CUDA sweeps cut a lattice: no task waits for one that comes after it."""
+
+from __future__ import annotations
+
+from math import prod
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardscape.gauge.schedule import Schedule
+
+extents = st.tuples(*[st.integers(2, 16).map(lambda half: 2 * half)] * 4)
+
+
+def tasks_in_order(schedule: Schedule, slabs: int, count: int) -> list[tuple[int, int, int]]:
+    """(sweep, colour, slab) in the order of sweep.cu, of one tile and one group."""
+    order = []
+    for slot in range(count * slabs + schedule.lag):
+        for color in (0, 1):
+            sweep, place = divmod(slot - color * schedule.lag, slabs)
+            if 0 <= sweep < count:
+                order.append((sweep, color, ((2 * sweep + color) * schedule.parts + place) % slabs))
+    return order
+
+
+@settings(max_examples=60, deadline=None)
+@given(extents, st.booleans(), st.integers(1, 16), st.sampled_from([2**22, 2**26]))
+def test_a_schedule_fits_the_lattice(
+    shape: tuple[int, int, int, int], single: bool, copies: int, cache: int
+) -> None:
+    schedule = Schedule.of(shape, 48 if single else 96, single, 4, copies, 132, cache)
+    _, y, z, _ = shape
+    assert z % schedule.parts == 0
+    assert y % schedule.tile[0] == 0
+    assert (z // schedule.parts) % schedule.tile[1] == 0
+    assert 1 <= schedule.groups <= copies
+    half = prod(shape) // 2
+    assert schedule.tasks(shape, 1) * schedule.threads >= 2 * half * schedule.groups
+    assert schedule.lag == 0 or schedule.groups == 1
+
+
+@pytest.mark.parametrize("single", [True, False])
+@pytest.mark.parametrize(
+    "shape", [(32, 32, 32, 32), (24, 24, 24, 48), (48, 48, 48, 12), (32, 32, 32, 8)]
+)
+def test_tasks_wait_for_earlier_ones_only(shape: tuple[int, int, int, int], single: bool) -> None:
+    schedule = Schedule.of(shape, 48 if single else 96, single, 4, 1, 132, 2**25)
+    parts, slices = schedule.parts, shape[3]
+    slabs = parts * slices
+    assert 2 * parts <= schedule.lag < slabs - 2 * parts
+    order = tasks_in_order(schedule, slabs, 3)
+    assert len(order) == len(set(order)) == 2 * 3 * slabs
+    number = {task: n for n, task in enumerate(order)}
+    for (sweep, color, slab), own in number.items():
+        slice_, part = divmod(slab, parts)
+        for near in (
+            slab,
+            slice_ * parts + (part + 1) % parts,
+            slice_ * parts + (part - 1) % parts,
+            (slice_ + 1) % slices * parts + part,
+            (slice_ - 1) % slices * parts + part,
+        ):
+            if sweep + color > 0:
+                assert number[sweep + color - 1, 1 - color, near] < own
