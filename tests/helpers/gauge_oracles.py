@@ -97,6 +97,34 @@ def plaquette(links: Links) -> float:
     return total / (6 * links.shape[-1] * T * Z * Y * X)
 
 
+def schwinger_dyson(links: Links, beta: float) -> float:
+    """What vanishes on average in the ensemble of the Wilson action, as a mean over links.
+
+    Turning one link by a small element of the group leaves the integral as it is. With W the link
+    times the sum of its staples, and P the antihermitian part of W without its trace, that says
+    (Nc^2 - 1) / (2 Nc) Re tr W = beta / (2 Nc) tr P P^dagger on average.
+    """
+    nc = links.shape[-1]
+    total = 0.0
+    for mu in range(4):
+        staples = np.zeros_like(links[..., 0, :, :])
+        for nu in range(4):
+            if nu == mu:
+                continue
+            across, along = links[..., nu, :, :], links[..., mu, :, :]
+            ahead = np.roll(across, -1, axis=3 - mu)
+            staples += ahead @ dagger(np.roll(along, -1, axis=3 - nu)) @ dagger(across)
+            lower = dagger(ahead) @ dagger(along) @ across
+            staples += np.roll(lower, 1, axis=3 - nu)
+        w = links[..., mu, :, :] @ staples
+        p = (w - dagger(w)) / 2
+        trace = np.trace(p, axis1=-2, axis2=-1)
+        square = (np.abs(p) ** 2).sum(axis=(-2, -1)) - np.abs(trace) ** 2 / nc
+        real = np.trace(w, axis1=-2, axis2=-1).real
+        total += float(((nc * nc - 1) / (2 * nc) * real - beta / (2 * nc) * square).mean())
+    return total / 4
+
+
 def propagator_at(links: Links, directions: int, momentum: tuple[int, ...]) -> float:
     """D at p = 2 pi k / L (k in the order x, y, z, t) by its definition, summed site by site.
 

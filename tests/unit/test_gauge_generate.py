@@ -40,6 +40,22 @@ def test_plaquette(nc: int, beta: float, known: float, rounding: float) -> None:
     assert abs(found - known) < 4 * error + rounding
 
 
+@pytest.mark.parametrize(("nc", "beta"), [(2, 2.3), (3, 6.0)])
+def test_the_ensemble_is_that_of_the_action(nc: int, beta: float) -> None:
+    """An identity that holds exactly at any beta; a false beta breaks it."""
+    chain = WilsonChain(GaugeField.random((6, 6, 6, 6), nc, 3), beta, seed=5)
+    chain.run(60)
+    values, wrong = [], []
+    for _ in range(30):
+        chain.run(4)
+        links = np.asarray(chain.field.links)
+        values.append(oracle.schwinger_dyson(links, beta))
+        wrong.append(oracle.schwinger_dyson(links, 0.97 * beta))
+    error = np.std(values, ddof=1) / np.sqrt(len(values))
+    assert abs(np.mean(values)) < 4 * error
+    assert abs(np.mean(wrong)) > 6 * error
+
+
 def test_hot_and_cold_starts_meet() -> None:
     hot = WilsonChain(GaugeField.random((6, 6, 6, 6), 2, 1), 2.4, seed=2)
     cold = WilsonChain(GaugeField.identity((6, 6, 6, 6), 2), 2.4, seed=3)
