@@ -78,6 +78,24 @@ HS_LANES(double, 4)
 HS_LANES(double, 8)
 #undef HS_LANES
 
+// Number `lane` of a vector, and what sets it.
+template <class V>
+inline typename Lanes<V>::Real lane_of(const V& x, int lane) {
+  if constexpr (Lanes<V>::kCount == 1) {
+    return x;
+  } else {
+    return x[lane];
+  }
+}
+template <class V>
+inline void set_lane(V& x, int lane, typename Lanes<V>::Real value) {
+  if constexpr (Lanes<V>::kCount == 1) {
+    x = value;
+  } else {
+    x[lane] = value;
+  }
+}
+
 inline float inverse_sqrt(float x) { return newton_inverse_sqrt<float>(x); }
 inline double inverse_sqrt(double x) { return newton_inverse_sqrt<double>(x); }
 

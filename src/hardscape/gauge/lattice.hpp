@@ -169,22 +169,6 @@ class Lattice final : public AnyLattice {
     return static_cast<std::size_t>(layout_.slices()) * layout_.slice_volume();
   }
 
-  static T lane_of(const V& x, int lane) {
-    if constexpr (W == 1) {
-      return x;
-    } else {
-      return x[lane];
-    }
-  }
-
-  static void set_lane(V& x, int lane, T value) {
-    if constexpr (W == 1) {
-      x = value;
-    } else {
-      x[lane] = value;
-    }
-  }
-
   template <class Any>
   static void put(Any& m, int lane, const Complex* from, int rows) {
     for (int i = 0; i < rows; ++i) {
@@ -224,27 +208,11 @@ class Lattice final : public AnyLattice {
     });
   }
 
-  static M permuted(const M& m, const std::int32_t* lanes) {
-    M result;
-    if constexpr (W > 1) {
-      for (int i = 0; i < N; ++i) {
-        for (int j = 0; j < N; ++j) {
-          for (int lane = 0; lane < W; ++lane) {
-            result.re[i][j][lane] = m.re[i][j][lanes[lane]];
-            result.im[i][j][lane] = m.im[i][j][lanes[lane]];
-          }
-        }
-      }
-    }
-    return result;
-  }
-
   // U_mu(x) g(x+mu)^dagger
   M ahead(int v, int mu) const {
     const Rows<N, V>& u = links_[4 * static_cast<std::size_t>(v) + mu];
     const M& g = g_[layout_.neighbor(v, mu)];
-    const std::int32_t* lanes = layout_.lanes_of(v, mu);
-    return group_product_adjoint(u, lanes ? permuted(g, lanes) : g);
+    return group_product_adjoint(u, permuted(g, layout_.lanes_of(v, mu)));
   }
 
   // (g(x-mu) U_mu(x-mu))^dagger
@@ -252,8 +220,7 @@ class Lattice final : public AnyLattice {
     const int n = layout_.neighbor(v, 4 + mu);
     const M u = completed(links_[4 * static_cast<std::size_t>(n) + mu]);
     const M a = adjoint(group_product(g_[n], u));
-    const std::int32_t* lanes = layout_.lanes_of(v, 4 + mu);
-    return lanes ? permuted(a, lanes) : a;
+    return permuted(a, layout_.lanes_of(v, 4 + mu));
   }
 
   Local<N, V> gathered(int v) const {

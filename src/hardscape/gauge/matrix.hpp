@@ -87,6 +87,24 @@ HS_HD inline Rows<N, T> rows_of(const Matrix<N, T>& a) {
   return rows;
 }
 
+#if !defined(__CUDACC__)
+// Lane l is lane lanes[l] of m; null leaves all in place.
+template <int N, class V>
+inline Matrix<N, V> permuted(const Matrix<N, V>& m, const std::int32_t* lanes) {
+  if (lanes == nullptr) return m;
+  Matrix<N, V> result = m;
+  for (int i = 0; i < N; ++i) {
+    for (int j = 0; j < N; ++j) {
+      for (int lane = 0; lane < Lanes<V>::kCount; ++lane) {
+        set_lane(result.re[i][j], lane, lane_of(m.re[i][j], lanes[lane]));
+        set_lane(result.im[i][j], lane, lane_of(m.im[i][j], lanes[lane]));
+      }
+    }
+  }
+  return result;
+}
+#endif
+
 template <int N, class T>
 HS_HD inline Matrix<N, T> adjoint(const Matrix<N, T>& a) {
   Matrix<N, T> c;

@@ -44,15 +44,15 @@ class WilsonChain final : public AnyWilsonChain {
         links_(4 * static_cast<std::size_t>(layout.vectors())),
         traces_(layout.vectors()) {
     each_element([&](std::size_t place, std::size_t link, int lane, int i, int j) {
-      set(links_[place].re[i][j], lane, links[(link * N + i) * N + j].real());
-      set(links_[place].im[i][j], lane, links[(link * N + i) * N + j].imag());
+      set_lane(links_[place].re[i][j], lane, links[(link * N + i) * N + j].real());
+      set_lane(links_[place].im[i][j], lane, links[(link * N + i) * N + j].imag());
     });
   }
 
   void links(std::complex<double>* links) const override {
     each_element([&](std::size_t place, std::size_t link, int lane, int i, int j) {
       const M& u = links_[place];
-      links[(link * N + i) * N + j] = {get(u.re[i][j], lane), get(u.im[i][j], lane)};
+      links[(link * N + i) * N + j] = {lane_of(u.re[i][j], lane), lane_of(u.im[i][j], lane)};
     });
   }
 
@@ -75,22 +75,6 @@ class WilsonChain final : public AnyWilsonChain {
   }
 
  private:
-  static double get(const V& x, int lane) {
-    if constexpr (W == 1) {
-      return x;
-    } else {
-      return x[lane];
-    }
-  }
-
-  static void set(V& x, int lane, double value) {
-    if constexpr (W == 1) {
-      x = value;
-    } else {
-      x[lane] = value;
-    }
-  }
-
   template <class Body>
   void each_element(const Body& body) const {
     for (int v = 0; v < layout_.vectors(); ++v) {
@@ -104,24 +88,6 @@ class WilsonChain final : public AnyWilsonChain {
           }
         }
       }
-    }
-  }
-
-  static M permuted(const M& m, const std::int32_t* lanes) {
-    if constexpr (W == 1) {
-      return m;
-    } else {
-      if (!lanes) return m;
-      M result;
-      for (int i = 0; i < N; ++i) {
-        for (int j = 0; j < N; ++j) {
-          for (int lane = 0; lane < W; ++lane) {
-            result.re[i][j][lane] = m.re[i][j][lanes[lane]];
-            result.im[i][j][lane] = m.im[i][j][lanes[lane]];
-          }
-        }
-      }
-      return result;
     }
   }
 
@@ -204,12 +170,12 @@ class WilsonChain final : public AnyWilsonChain {
       for (int lane = 0; lane < W; ++lane) {
         const auto stream = static_cast<std::uint64_t>(layout_.site(v, lane)) * 4 + mu;
         RandomStream random(step.seed, stream, 4 * number + subgroup);
-        const double x = heatbath_cosine(coupling * get(strength, lane), random);
+        const double x = heatbath_cosine(coupling * lane_of(strength, lane), random);
         const Quaternion<double> q = around_identity(x, random);
-        set(drawn.a0, lane, q.a0);
-        set(drawn.a1, lane, q.a1);
-        set(drawn.a2, lane, q.a2);
-        set(drawn.a3, lane, q.a3);
+        set_lane(drawn.a0, lane, q.a0);
+        set_lane(drawn.a1, lane, q.a1);
+        set_lane(drawn.a2, lane, q.a2);
+        set_lane(drawn.a3, lane, q.a3);
       }
       const Quaternion<V> r = drawn * best;
       local.rotate(i, j, r);
@@ -233,7 +199,7 @@ class WilsonChain final : public AnyWilsonChain {
         sum += local.functional(link(v, mu));
       }
       double total = 0;
-      for (int lane = 0; lane < W; ++lane) total += get(sum, lane);
+      for (int lane = 0; lane < W; ++lane) total += lane_of(sum, lane);
       traces_[v] = total;
     }
   }
