@@ -94,8 +94,8 @@ __device__ inline Element assembled(Read&& read) {
 
 // A site's first chunk of `matrices` each; the others follow 32 chunks apart.
 template <int Matrices>
-__device__ inline int chunk_of(int site) {
-  constexpr int kWide = Matrices * kChunks;
+__device__ inline unsigned chunk_of(unsigned site) {
+  constexpr unsigned kWide = Matrices * kChunks;
   return kWide * site - (kWide - 1) * (site & 31);
 }
 
