@@ -389,7 +389,27 @@ def test_memetic_search_goes_below_climbing():
     assert (walked.history == again.history).all()
 
 
-def test_memetic_search_asks_for_equal_weights():
-    uneven = Formula.from_clauses([[1], [2]], [1, 2])
-    with pytest.raises(InputError):
-        cellular_search(uneven, options=CellularOptions(walk_flips=5))
+def test_memetic_children_of_uneven_weights_are_weighed():
+    """Hard and soft clauses, no two of the latter of one weight."""
+    rng = np.random.default_rng(4)
+    drawn = random_clauses(60, 330, 3, seed=9)
+    hard = np.arange(330) < 150
+    weights = np.where(hard, 0, rng.permutation(330) + 1)
+    formula = Formula(60, drawn.literals, drawn.offsets, weights, hard)
+    options = CellularOptions(width=3, height=2, columns=2, rows=1, walk_flips=300)
+    rows, values = oracle.initial(formula, options, 5)
+    born = breed_once(options, formula, rows, 1)
+    children = unpack(born, 60)
+    for i in range(options.individuals):
+        cost = formula.evaluate(children[i].astype(np.uint8))
+        assert born["costs"][i].tolist() == [cost.hard_violations, cost.cost]
+        assert tuple(born["costs"][i].tolist()) < tuple(values[i])
+    climbed = cellular_search(formula, seed=1, device="cpu", options=SMALL)
+    walked = [
+        cellular_search(
+            formula, seed=1, device="cpu", threads=n, options=replace(SMALL, walk_flips=300)
+        )
+        for n in (1, 3)
+    ]
+    assert walked[0].cost <= climbed.cost
+    assert (walked[0].history == walked[1].history).all()

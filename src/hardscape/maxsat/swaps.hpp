@@ -74,7 +74,7 @@ class Swaps {
     return granted_ - before;
   }
 
-  const Cost& best_cost() const { return best_; }
+  const WideCost& best_cost() const { return best_; }
   const std::vector<std::uint8_t>& best() const { return best_value_; }
   bool given_up() const { return given_up_; }
 
@@ -130,7 +130,7 @@ class Swaps {
     std::vector<std::uint8_t> listed(wishes_.size());
     held_.clear();
     lost_.clear();
-    current_ = Cost{};
+    current_ = WideCost{};
     const auto holds = [&](std::uint32_t i) {
       const std::uint32_t l = wishes_[i].literal;
       return solver_.model[l >> 1] == !(l & 1);
@@ -219,7 +219,7 @@ class Swaps {
   std::vector<Wish> wishes_;
   std::vector<std::uint32_t> held_, lost_, asked_, of_literal_;
   std::vector<std::uint8_t> best_value_;
-  Cost current_{UINT64_MAX, 0}, best_{UINT64_MAX, 0};
+  WideCost current_{UINT64_MAX, 0}, best_{UINT64_MAX, 0};
   std::uint64_t granted_ = 0;  // steps of all runs
   bool given_up_ = false;
 };

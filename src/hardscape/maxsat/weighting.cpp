@@ -41,7 +41,7 @@ class PyWeighting {
   }
 
   nb::tuple best_cost() const {
-    const Cost cost = search_ ? search_->best_cost() : Cost{UINT64_MAX, 0};
+    const WideCost cost = search_ ? search_->best_cost() : WideCost{UINT64_MAX, 0};
     return nb::make_tuple(cost.hard, static_cast<std::uint64_t>(cost.soft >> 64),
                           static_cast<std::uint64_t>(cost.soft));
   }

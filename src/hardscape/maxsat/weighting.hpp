@@ -41,10 +41,11 @@ struct Temper {
 };
 constexpr Temper kTempers[] = {{1, 1, 1}, {10, 1, 1}, {10, 0.4, 4}, {10, 0.4, 4}};
 
-struct Cost {
+// A cost that any sum of weights fits.
+struct WideCost {
   std::uint64_t hard = 0;  // violated hard clauses
   unsigned __int128 soft = 0;
-  bool operator<(const Cost& other) const {
+  bool operator<(const WideCost& other) const {
     return hard != other.hard ? hard < other.hard : soft < other.soft;
   }
 };
@@ -103,6 +104,20 @@ class Weighting {
     if (initial) value_.assign(initial, initial + instance_.num_variables);
   }
 
+  // Starts over from an assignment, by other random numbers; from then on it never restarts.
+  void begin_from(const std::vector<std::uint8_t>& value, const RandomStream& random) {
+    constexpr std::uint8_t kNever = 0;
+    random_ = random;
+    value_ = value;
+    restarts_ = 0;
+    set_temper();
+    begun_ = begin(&kNever);
+    best_.set(value_);
+    best_cost_ = cost_;
+    now_ = improved_at_ = 0;
+    patience_ = UINT64_MAX;
+  }
+
   // Until the cost is at most `target` with all hard clauses satisfied, `flips` are done, or
   // `stop`.
   std::uint64_t run(std::uint64_t flips, unsigned __int128 target,
@@ -130,7 +145,7 @@ class Weighting {
     return done;
   }
 
-  const Cost& best_cost() const { return best_cost_; }
+  const WideCost& best_cost() const { return best_cost_; }
   const std::vector<std::uint8_t>& best() const { return best_.value(); }
   std::uint64_t restarts() const { return restarts_; }
 
@@ -182,7 +197,7 @@ class Weighting {
   bool begin(const volatile std::uint8_t* stop) {
     const Poll stopped(stop);
     search_weight_ = unit_;
-    cost_ = Cost{};
+    cost_ = WideCost{};
     last_ = kNone;
     violated_hard_.clear();
     violated_soft_.clear();
@@ -362,7 +377,7 @@ class Weighting {
   Pool violated_hard_, violated_soft_, good_;
   std::vector<std::uint8_t> value_;
   BestAssignment best_;
-  Cost cost_, best_cost_{UINT64_MAX, 0};
+  WideCost cost_, best_cost_{UINT64_MAX, 0};
   std::int64_t soft_limit_ = 0;
   bool begun_ = false;
   std::uint32_t last_ = kNone;  // flipped

@@ -8,6 +8,7 @@
 #include "maxsat/cellular/gain_climber.hpp"
 #include "maxsat/cellular/genetics.hpp"
 #include "maxsat/cellular/walk_climber.hpp"
+#include "maxsat/cellular/weighting_climber.hpp"
 #include "native/arrays.hpp"
 
 namespace hardscape::maxsat {
@@ -69,8 +70,10 @@ class CellularSearch {
             [&](int w) { return parent1[w]; }, [&](int w) { return parent2[w]; },
             [&](int w, std::uint64_t word) { child[w] = word; });
       });
-      if (walk_flips_) {
+      if (walk_flips_ && uniform_) {
         born.walk(seed, generation, stop.data());
+      } else if (walk_flips_) {
+        born.weigh(seed, generation, stop.data());
       } else {
         born.climb(passes, stop.data());
       }
@@ -128,6 +131,16 @@ class CellularSearch {
         walk_by<3, std::uint32_t, 28>(seed, generation, stop);
       } else {
         walk_by<0, std::uint64_t, 40>(seed, generation, stop);
+      }
+    }
+
+    void weigh(std::uint64_t seed, std::uint64_t generation, const std::uint8_t* stop) {
+      WeightingClimber climber(search_.table_);
+      for (std::size_t i = 0; i < count_; ++i) {
+        costs_[i] = search_.table_.base;
+        costs_[i] +=
+            climber.search(row(i), search_.walk_flips_,
+                           cellular_stream(seed, from_ + i, generation, Purpose::kWalk), stop);
       }
     }
 

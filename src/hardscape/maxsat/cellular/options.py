@@ -41,9 +41,9 @@ class CellularOptions:
     patience : int
         Generations without improvement that end a run.
     walk_flips : int
-        0: hill climbing. Else a focused random walk of so many flips takes its place ("memetic"), which
-        ends early where all clauses hold; the best assignment that it met is the child. The numbers of
-        passes then play no part.
+        0: hill climbing. Else a search of so many flips takes its place ("memetic"), which ends early
+        where all clauses hold: a focused random walk where all clauses weigh the same, else clause
+        weighting. The best assignment that it met is the child. The numbers of passes then play no part.
     max_generations : int or None
         Generations that end a run in any case.
 

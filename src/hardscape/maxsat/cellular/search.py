@@ -111,11 +111,6 @@ def cellular_search(
     began = time.monotonic()
     options = options or CellularOptions()
     seed = _checked(formula, runs, seed, target)
-    if options.walk_flips and not _even(formula):
-        raise InputError(
-            f"walk_flips={options.walk_flips} with clauses of different weights; the random walk takes "
-            "clauses that are all hard, or all soft with the same weight"
-        )
     nnz = len(formula.literals) * runs
     big = nnz >= _GPU_LITERALS and not options.walk_flips
     devices = engine.resolve(device, threads=threads, big_enough=big)
