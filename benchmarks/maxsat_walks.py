@@ -17,7 +17,7 @@ from hardscape import maxsat, native
 from hardscape.engine import Device, cuda_status, run
 from hardscape.engine.cuda import cuda_device
 from hardscape.maxsat.walk import break_weights
-from hardscape.maxsat.walkers import CudaWalks, WalkBatch, WalkTables
+from hardscape.maxsat.walkers import CudaWalks, WalkIslands, WalkTables
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
@@ -59,7 +59,7 @@ def rate(variables: int = 2000, flips: int = 20_000) -> None:
     if not cuda_status().usable:
         return
     with cuda_device(0) as device:
-        batch = WalkBatch(WalkTables.of(formula), 1, 0, None, device)
+        batch = CudaWalks(WalkTables.of(formula), 1, 0, None, device)
         batch.run(flips, 0)
         rates = []
         for _ in range(5):
@@ -86,7 +86,7 @@ def solutions(
         formula = random_3_sat(variables, 4.2, seed)
         seed += 1
         began = time.perf_counter()
-        found = run(CudaWalks(formula, seed=seed, endless=True), devices=[Device("cuda", 0)],
+        found = run(WalkIslands(formula, seed=seed, endless=True), devices=[Device("cuda", 0)],
                     time_limit=seconds)  # fmt: skip
         taken = time.perf_counter() - began
         if found.partial is None or found.partial["violated"][0]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hardscape import native
 from hardscape.engine import Device, run
 from hardscape.engine.cuda import cuda_device
 from hardscape.errors import InputError
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.presolve import presolve
-from hardscape.maxsat.walk import break_weights
-from hardscape.maxsat.walkers import CudaWalks, batch
+from hardscape.maxsat.walkers import CpuWalks, CudaWalks, WalkIslands, cuda
 from hardscape.maxsat.walkers.tables import WalkTables, fits
 from helpers.maxsat_random import random_clauses
 
@@ -47,44 +45,64 @@ FORMULAS = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "group"), [*((kind, 8) for kind in FORMULAS), *(("long list", g) for g in (4, 16, 32))]
+    ("kind", "shared", "listed"),
+    [
+        *((kind, cuda.MOST_SHARED, 128) for kind in FORMULAS),
+        ("threshold", 0, 96),
+        ("mixed", 0, 96),
+        ("easy", 0, 320),
+    ],
 )
-def test_every_walk_is_that_of_its_stream(kind, group, monkeypatch):
+def test_every_walk_is_that_of_its_stream(kind, shared, listed, monkeypatch):
+    """With the formula in shared memory and without, and lists of violated clauses within and beyond it."""
     formula = FORMULAS[kind]()
     assert fits(formula)
-    monkeypatch.setattr(batch, "GROUP", group)
+    monkeypatch.setattr(cuda, "MOST_SHARED", shared)
+    monkeypatch.setattr(cuda, "LISTED", listed)
     first, walks, turns, target = 5, 37, (1, 700, 2300), 0
+    plain = CpuWalks(formula, 9, first, walks, STOP)
+    rng = np.random.default_rng(1)
     with cuda_device(0) as device:
-        found = batch.WalkBatch(WalkTables.of(formula), 9, first, walks, device)
-        found.improvement()
+        found = CudaWalks(WalkTables.of(formula), 9, first, walks, device)
         for flips in turns:
-            found.run(flips, target)
-        winner = found.winner()
-        assignment = found.improvement()
-    weights = break_weights(len(formula.literals) / formula.num_clauses)
-    for i in range(walks):
-        walk = native.core().Walk(
-            formula.num_variables, formula.literals, formula.offsets, weights, 9, first + i, None
-        )
-        done = sum(walk.run(flips, target, STOP) for flips in turns)
-        status = found.status[i]
-        assert (status["flips"], status["violated"], status["best"]) == (
-            done,
-            walk.cost,
-            walk.best_cost,
-        )
-        if i == winner:
-            assert formula.num_clauses - formula.satisfied(assignment).sum() == walk.best_cost
+            for batch in (plain, found):
+                batch.run(flips, target)
+            assert_same(formula, plain, found)
+            sources = rng.integers(-1, walks, walks).astype(np.int32)
+            for batch in (plain, found):
+                batch.adopt(sources)
+
+
+def assert_same(formula, plain, found):
+    for name in ("flips", "violated", "best"):
+        assert (plain.status[name] == found.status[name]).all()
+    winner = found.winner()
+    better = [batch.improvement() for batch in (plain, found)]
+    if better[0] is None:
+        assert better[1] is None
+        return
+    assert (better[0] == better[1]).all()
+    violated = formula.num_clauses - formula.satisfied(better[1]).sum()
+    assert violated == plain.status["best"][winner]
+
+
+def test_islands_take_the_same_way_on_every_device():
+    formula = random_clauses(200, 1000, 3, seed=11)  # too many clauses to satisfy
+    for walks, seed in ((48, 1), (37, 2)):
+        work = WalkIslands(formula, seed=seed, walks=walks, max_flips=22_000)
+        answers = [run(work, devices=[Device(kind, 0)]).partial for kind in ("cpu", "cuda")]
+        for name in ("assignment", "violated", "flips"):
+            assert (answers[0][name] == answers[1][name]).all()
 
 
 def test_the_answer_does_not_depend_on_how_launches_are_cut(monkeypatch):
-    from hardscape.maxsat.walkers import walks
+    from hardscape.maxsat.walkers import islands
 
     formula = random_clauses(200, 840, 3, seed=2)
     answers = []
     for flips in (100, 17, 5000):
-        monkeypatch.setattr(walks, "_FIRST_FLIPS", flips)
-        work = CudaWalks(formula, seed=3, walks=500)
+        monkeypatch.setattr(islands, "_FIRST_FLIPS", flips)
+        work = WalkIslands(formula, seed=3, walks=500)
         outcome = run(work, devices=[Device("cuda", 0)])
         assert outcome.partial["violated"][0] == 0
         assert formula.cost(outcome.partial["assignment"]) == 0
@@ -96,11 +114,11 @@ def test_the_answer_does_not_depend_on_how_launches_are_cut(monkeypatch):
 def test_limits():
     formula = random_clauses(300, 1500, 3, seed=1)
     device = [Device("cuda", 0)]
-    some = run(CudaWalks(formula, seed=1, walks=100, max_flips=3000), devices=device)
+    some = run(WalkIslands(formula, seed=1, walks=100, max_flips=3000), devices=device)
     assert some.complete
     assert some.partial["flips"][0] == 300_000
     offered = []
-    endless = CudaWalks(
+    endless = WalkIslands(
         formula, seed=1, endless=True, offer=lambda x: offered.append(formula.cost(x))
     )
     limited = run(endless, devices=device, time_limit=0.5)

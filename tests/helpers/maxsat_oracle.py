@@ -53,7 +53,8 @@ def walk(num_variables, clauses, weights, seed, number, flips):
     """The focused random walk: variables flipped, and the assignment after all flips.
 
     Stops early where no clause is violated. Violated clauses are listed in the order in which they came,
-    and the last one takes the place of one that leaves.
+    and the last one takes the place of one that leaves. The chosen one leaves first, then those that the
+    flip satisfies too, the last in the list before the others.
     """
     coins = stream(seed, number, 0x6D78696E)
     value = [next(coins) >> 63 for _ in range(num_variables)]
@@ -85,9 +86,8 @@ def walk(num_variables, clauses, weights, seed, number, flips):
         v = abs(literal)
         value[v - 1] ^= 1
         leave(chosen)
-        for c, clause in enumerate(clauses):
-            if literal in clause and c in violated:
-                leave(c)
+        for c in [c for c in reversed(violated) if literal in clauses[c]]:
+            leave(c)
         violated += [
             c for c, clause in enumerate(clauses) if -literal in clause and not trues(clause)
         ]

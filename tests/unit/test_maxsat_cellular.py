@@ -352,7 +352,7 @@ def _walked(formula, bits, flips, seed, individual, generation):
         literal = clauses[chosen][k]
         value[abs(literal) - 1] ^= True
         leave(chosen)
-        for c in [c for c, clause in enumerate(clauses) if literal in clause and c in violated]:
+        for c in [c for c in reversed(violated) if literal in clauses[c]]:
             leave(c)
         violated += [
             c

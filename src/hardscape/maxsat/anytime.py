@@ -22,7 +22,7 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.local import LocalSearch, WeightingOptions
 from hardscape.maxsat.presolve import NOTHING_LEFT, Presolved, presolve
 from hardscape.maxsat.result import MaxsatResult, Status
-from hardscape.maxsat.walkers import CudaWalks
+from hardscape.maxsat.walkers import WalkIslands
 
 __all__ = ["AnytimeSearch", "Method"]
 
@@ -210,12 +210,12 @@ class AnytimeSearch:
             if self.max_flips is not None:
                 self.incumbent.settle(outcome.partial["assignment"])
 
-    def _walks(self, *, endless: bool) -> CudaWalks:
+    def _walks(self, *, endless: bool) -> WalkIslands:
         self._ran_on = " ".join(map(str, self._devices))
-        return CudaWalks(
+        return WalkIslands(
             self._presolved.formula,
             self.seed,
-            gpus=len(self._devices),
+            devices=len(self._devices),
             max_flips=self.max_flips,
             endless=endless,
             offer=self.incumbent.offer_reduced,

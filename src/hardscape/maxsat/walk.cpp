@@ -2,7 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -25,6 +25,8 @@ class Walk {
   // Walks until `target` clauses or fewer are violated, `flips` are done, or `stop` is set.
   virtual std::uint64_t run(std::uint64_t flips, std::uint64_t target,
                             const volatile std::uint8_t* stop) = 0;
+  // Goes on from an assignment, or from where it is, and forgets the best so far.
+  virtual void renew(const std::uint8_t* assignment) = 0;
   virtual std::uint64_t best_cost() const = 0;
   virtual std::uint64_t cost() const = 0;
   virtual const std::vector<std::uint8_t>& best() const = 0;
@@ -44,11 +46,12 @@ class WalkOf final : public Walk {
         breaks_(std::size_t{instance.num_variables} + kSpareBreaks),
         value_(instance.num_variables),
         violated_(std::size_t{instance.num_clauses} + 1),
+        leaving_(instance.num_clauses),
         random_(seed, stream, kWalkPurpose),
         best_(instance.num_variables),
         formula_{clause_.data(), start_.data(),  occurrence_.data(),
                  first_.data(),  weight_.data(), instance.num_variables},
-        state_{word_.data(), breaks_.data(), value_.data(), violated_.data(), 0} {
+        state_{word_.data(), breaks_.data(), value_.data(), violated_.data(), leaving_.data(), 0} {
     RandomStream coins(seed, stream, kInitialPurpose);
     for (std::size_t v = 0; v < value_.size(); ++v)
       value_[v] = initial ? initial[v] : static_cast<std::uint8_t>(coins.next() >> 63);
@@ -58,6 +61,17 @@ class WalkOf final : public Walk {
       place(c);
     }
     complete_ = true;
+    best_.set(value_);
+    best_cost_ = state_.num_violated;
+  }
+
+  void renew(const std::uint8_t* assignment) override {
+    if (assignment) {
+      std::copy_n(assignment, value_.size(), value_.begin());
+      std::fill(breaks_.begin(), breaks_.end(), 0);
+      state_.num_violated = 0;
+      for (std::uint32_t c = 0; c < word_.size(); ++c) place(c);
+    }
     best_.set(value_);
     best_cost_ = state_.num_violated;
   }
@@ -117,6 +131,7 @@ class WalkOf final : public Walk {
   std::vector<std::uint32_t> breaks_;
   std::vector<std::uint8_t> value_;
   std::vector<Index> violated_;
+  std::vector<std::uint32_t> leaving_;
   RandomStream random_;
   BestAssignment best_;
   WalkFormula<Index> formula_;
@@ -163,6 +178,12 @@ class PyWalk {
     return walk_->run(flips, target, stop.data());
   }
 
+  void renew(std::optional<Vector<std::uint8_t>> assignment) {
+    if (!walk_) return;
+    nb::gil_scoped_release release;
+    walk_->renew(assignment ? assignment->data() : nullptr);
+  }
+
   std::uint64_t best_cost() const { return walk_ ? walk_->best_cost() : UINT64_MAX; }
   std::uint64_t cost() const { return walk_ ? walk_->cost() : UINT64_MAX; }
   auto best() const {
@@ -188,6 +209,8 @@ void bind_walk(nb::module_& module) {
            nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none())
       .def("run", &PyWalk::run, nb::arg("flips"), nb::arg("target"), nb::arg("stop"),
            "Walk; returns the flips done.")
+      .def("renew", &PyWalk::renew, nb::arg("assignment").none() = nb::none(),
+           "Go on from an assignment, or from where it is, and forget the best so far.")
       .def_prop_ro(
           "best_cost", &PyWalk::best_cost,
           "Fewest clauses violated so far; 2**64 - 1 where `stop` cut the construction short.")

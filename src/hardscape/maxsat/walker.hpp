@@ -5,8 +5,10 @@
 // that matters when the number is 1, and the clause's place among the violated ones when it is 0.
 //
 // The trajectory is defined by integers alone: one draw a flip, whose low half picks the clause and
-// whose high half the variable; violated clauses are appended in the order of the occurrence lists,
-// and the last one takes the place of one that leaves. The same on every device.
+// whose high half the variable. Of the clauses that the flip satisfies the drawn one leaves the
+// list first, then the others from the last place to the first; what is then the last clause takes
+// the place of the one that leaves. Newly violated clauses are appended in the order of the
+// occurrence lists. The same on every device.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +24,14 @@ constexpr std::uint64_t kWalkPurpose = 0x6d787761;  // of the stream that makes 
 constexpr std::uint32_t kBreakWeights = 256;
 // Slots behind the break counts that take updates meant for nobody, so that no branch is needed.
 constexpr std::uint32_t kSpareBreaks = 16;
+
+// What is kept of a walk on a GPU between two launches.
+struct WalkStatus {
+  std::uint64_t random;    // state of its stream
+  std::uint64_t flips;     // done
+  std::uint32_t violated;  // now
+  std::uint32_t best;      // fewest so far
+};
 
 // What a walk reads. Index holds a literal (below 2 n) or a clause (below m).
 template <class Index>
@@ -40,10 +50,11 @@ struct WalkState {
   static constexpr Word kOne = Word{1} << Count;
   static constexpr Word kSum = kOne - 1;
 
-  Word* word;             // shape (m,)
-  std::uint32_t* breaks;  // shape (n + kSpareBreaks,)
-  std::uint8_t* value;    // shape (n,)
-  Index* violated;        // shape (m + 1,)
+  Word* word;              // shape (m,)
+  std::uint32_t* breaks;   // shape (n + kSpareBreaks,)
+  std::uint8_t* value;     // shape (n,)
+  Index* violated;         // shape (m + 1,)
+  std::uint32_t* leaving;  // shape (m,), of one flip
   std::uint32_t num_violated;
 };
 
@@ -92,6 +103,12 @@ HS_HD inline std::uint32_t target_of(bool critical, std::uint32_t variable, std:
   return spare ^ ((spare ^ variable) & (0u - static_cast<std::uint32_t>(critical)));
 }
 
+// Inserts a place into `count` descending ones.
+HS_HD inline void insert(std::uint32_t* places, std::uint32_t count, std::uint32_t place) {
+  for (; count > 0 && places[count - 1] < place; --count) places[count] = places[count - 1];
+  places[count] = place;
+}
+
 // Makes the false literal l true. Violated clause c, at place j of the list, is one that holds l.
 template <class Index, class Word, int Count>
 HS_HD inline void flip(const WalkFormula<Index>& formula, WalkState<Index, Word, Count>& state,
@@ -112,11 +129,8 @@ HS_HD inline void flip(const WalkFormula<Index>& formula, WalkState<Index, Word,
     const Word w = state.word[d];
     const Word trues = w >> Count;
     if (__builtin_expect(trues == 0, 0)) {
-      const Index last = state.violated[--count];
-      state.violated[w] = last;
-      state.word[last] = w;
       state.word[d] = step;
-      ++made;
+      insert(state.leaving, made++ - 1, static_cast<std::uint32_t>(w));
       continue;
     }
     const std::uint32_t spare = formula.num_variables + (i & (kSpareBreaks - 1));
@@ -124,6 +138,13 @@ HS_HD inline void flip(const WalkFormula<Index>& formula, WalkState<Index, Word,
     state.word[d] = w + step;
   }
   state.word[c] = step;
+  for (std::uint32_t i = 0; i + 1 < made; ++i) {
+    const std::uint32_t place = state.leaving[i];
+    const Index last = state.violated[--count];
+    if (place == count) continue;
+    state.violated[place] = last;
+    state.word[last] = place;
+  }
   o = formula.occurrence + formula.first[l ^ 1];
   end = formula.occurrence + formula.first[(l ^ 1) + 1];
   for (std::uint32_t i = 0; o < end; ++o, ++i) {

@@ -47,8 +47,9 @@ class WalkClimber {
         breaks_(std::size_t{clauses.formula().num_variables} + kSpareBreaks),
         value_(clauses.formula().num_variables),
         violated_(clauses.size() + 1),
+        leaving_(clauses.size()),
         best_(clauses.formula().num_variables),
-        state_{word_.data(), breaks_.data(), value_.data(), violated_.data(), 0} {}
+        state_{word_.data(), breaks_.data(), value_.data(), violated_.data(), leaving_.data(), 0} {}
 
   // Walks from an assignment of 64 variables a word; the best one met replaces it. Returns the
   // number of clauses that it violates.
@@ -100,7 +101,7 @@ class WalkClimber {
   std::vector<Word> word_;
   std::vector<std::uint32_t> breaks_;
   std::vector<std::uint8_t> value_;
-  std::vector<std::uint32_t> violated_;
+  std::vector<std::uint32_t> violated_, leaving_;
   BestAssignment best_;
   State state_;
 };

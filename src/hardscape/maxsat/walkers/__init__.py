@@ -1,7 +1,8 @@
-"""Thousands of focused random walks on GPUs."""
+"""Thousands of focused random walks that exchange their elites."""
 
-from hardscape.maxsat.walkers.batch import WalkBatch
+from hardscape.maxsat.walkers.batch import CpuWalks
+from hardscape.maxsat.walkers.cuda import CudaWalks, WalkArrays
+from hardscape.maxsat.walkers.islands import WalkIslands
 from hardscape.maxsat.walkers.tables import WalkTables, fits
-from hardscape.maxsat.walkers.walks import CudaWalks
 
-__all__ = ["CudaWalks", "WalkBatch", "WalkTables", "fits"]
+__all__ = ["CpuWalks", "CudaWalks", "WalkArrays", "WalkIslands", "WalkTables", "fits"]

@@ -1,103 +1,49 @@
-"""A batch of walks on one GPU."""
+"""Walks of consecutive streams that take their flips together, and those on CPU threads."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine.cuda import CudaDevice
-from hardscape.maxsat.walkers.tables import WalkTables, walk_kernels
+from hardscape import native
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.walk import break_weights
 
-__all__ = ["WalkBatch"]
+__all__ = ["STATUS", "CpuWalks", "WalkBatch"]
 
-#: Lanes of a walk, threads of a block where shared memory allows, violated clauses of a walk in shared
-#: memory, and threads of a multiprocessor.
-GROUP, THREADS, LISTED, RESIDENT = 8, 512, 128, 1024
-#: Bytes of shared memory that a block may take.
-_MOST_SHARED = 200 * 1024
-_STATUS = np.dtype([("random", "<u8"), ("flips", "<u8"), ("violated", "<u4"), ("best", "<u4")])
-_NEVER = 2**32 - 1
+#: What is known of a walk: ``WalkStatus`` of walker.hpp.
+STATUS = np.dtype([("random", "<u8"), ("flips", "<u8"), ("violated", "<u4"), ("best", "<u4")])
 
 
-class WalkBatch:
-    """Walks of consecutive streams, their arrays on the GPU.
+class WalkBatch(ABC):
+    """Walks of consecutive streams.
 
     Attributes
     ----------
-    first : int
-        Stream of the first walk.
     walks : int
-    status : array with fields ``flips``, ``violated`` and ``best``
-        Of each walk, after the last `run`.
+    status : array with fields ``flips``, ``violated`` and ``best``, shape (walks,)
+        Of each walk, after the last `run`; ``best`` since the last `adopt`.
     """
 
-    def __init__(
-        self, tables: WalkTables, seed: int, first: int, walks: int | None, device: CudaDevice
-    ) -> None:
-        import cupy
+    walks: int
+    status: NDArray[Any]
+    #: Violated clauses of the best assignment that was given.
+    _given = 2**32 - 1
 
-        self._device = device
-        self._tables = tables
-        each = 4 * tables.words + 2 * LISTED
-        threads = THREADS
-        while threads > 32 and threads // GROUP * each > _MOST_SHARED:
-            threads //= 2
-        kernels = walk_kernels(group=GROUP, threads=threads, listed=LISTED, resident=RESIDENT)
-        start, self._run = (device.load(kernel) for kernel in kernels)
-        together = threads // GROUP
-        self._threads = threads
-        self._shared = 4 * len(tables.weights) + together * each
-        blocks = self._run.blocks_per_multiprocessor(threads, self._shared)
-        self.first = first
-        self.walks = walks or max(1, blocks) * device.multiprocessors * together
-        names = ("clause", "occurrences", "others", "clause_of", "weights")
-        self._arrays = [cupy.asarray(getattr(tables, name)) for name in names]
-        sizes = len(tables.occurrences) | len(tables.clause) << 32
-        pointers = [array.data.ptr for array in self._arrays]
-        self._struct = cupy.asarray(np.array([*pointers, sizes, tables.stride], dtype=np.uint64))
-        self._truths = cupy.empty((self.walks, tables.words), dtype=np.uint32)
-        self._lists = cupy.empty((self.walks, tables.stride), dtype=np.uint16)
-        self._statuses = cupy.zeros(self.walks * _STATUS.itemsize, dtype=np.uint8)
-        self._best_truths = cupy.empty((self.walks, tables.words), dtype=np.uint32)
-        start(
-            -(-self.walks // 4),
-            128,
-            self._struct,
-            np.uint64(seed),
-            np.uint64(first),
-            np.int32(self.walks),
-            np.int32(tables.words),
-            self._truths,
-            self._lists,
-            self._statuses,
-        )
-        self._kept = _NEVER  # violated clauses of the best assignment that was fetched
-        self._look()
-
+    @abstractmethod
     def run(self, flips: int, target: int) -> None:
         """Let every walk do so many flips, or fewer if it comes to `target` violated clauses."""
-        self._run(
-            -(-self.walks // (self._threads // GROUP)),
-            self._threads,
-            self._struct,
-            np.uint32(flips),
-            np.uint32(target),
-            np.uint32(self._kept),
-            np.int32(self.walks),
-            np.int32(self._tables.words),
-            self._truths,
-            self._lists,
-            self._statuses,
-            self._best_truths,
-            shared=self._shared,
-        )
-        self._look()
 
-    def _look(self) -> None:
-        self._device.synchronize()  # lets other threads run meanwhile, as a copy would not
-        self.status: NDArray[Any] = self._statuses.get().view(_STATUS)
+    @abstractmethod
+    def adopt(self, sources: NDArray[np.int32]) -> None:
+        """Let each walk with a source, not -1, go on from the best assignment of that walk."""
+
+    @abstractmethod
+    def _best_of(self, walk: int) -> NDArray[np.uint8]:
+        """Best assignment of a walk since the last `adopt`."""
 
     def winner(self) -> int:
         """Walk of the fewest violated clauses; of these the one with the fewest flips, then the first."""
@@ -108,14 +54,62 @@ class WalkBatch:
         """Best assignment of all walks, uint8 of shape (n,), if it is better than the last one given."""
         walk = self.winner()
         best = int(self.status["best"][walk])
-        if best >= self._kept:
+        if best >= self._given:
             return None
-        # Nothing was copied before the first flip: then the walk still stands where it began.
-        began = not self.status["flips"].any()
-        source = self._truths if began else self._best_truths
-        self._kept = best
-        return self._unpack(source[walk].get())
+        self._given = best
+        return self._best_of(walk)
 
-    def _unpack(self, words: NDArray[np.uint32]) -> NDArray[np.uint8]:
-        bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
-        return bits[: 2 * len(self._tables.occurrences) : 2].copy()
+
+class CpuWalks(WalkBatch):
+    """Walks on one CPU thread, one after the other.
+
+    Parameters
+    ----------
+    formula : Formula
+        Presolved.
+    seed, first : int
+        Key of the first walk's stream.
+    walks : int
+    stop : uint8 array of shape (1,)
+        Ends a run early where it becomes 1.
+    """
+
+    def __init__(
+        self, formula: Formula, seed: int, first: int, walks: int, stop: NDArray[np.uint8]
+    ) -> None:
+        weights = break_weights(len(formula.literals) / max(1, formula.num_clauses))
+        self._stop = stop
+        self._walks = [
+            native.core().Walk(
+                formula.num_variables,
+                formula.literals,
+                formula.offsets,
+                weights,
+                seed,
+                first + i,
+                None,
+            )
+            for i in range(walks)
+        ]
+        self.walks = walks
+        self.status = np.zeros(walks, dtype=STATUS)
+        self._look()
+
+    def run(self, flips: int, target: int) -> None:
+        """See `WalkBatch.run`."""
+        for i, walk in enumerate(self._walks):
+            self.status["flips"][i] += walk.run(flips, target, self._stop)
+        self._look()
+
+    def adopt(self, sources: NDArray[np.int32]) -> None:
+        """See `WalkBatch.adopt`."""
+        found = {int(i): self._best_of(int(i)) for i in set(sources[sources >= 0])}
+        for walk, source in zip(self._walks, sources.tolist(), strict=True):
+            walk.renew(found.get(source))
+
+    def _best_of(self, walk: int) -> NDArray[np.uint8]:
+        return self._walks[walk].best()  # type: ignore[no-any-return]
+
+    def _look(self) -> None:
+        self.status["violated"] = [walk.cost for walk in self._walks]
+        self.status["best"] = [walk.best_cost for walk in self._walks]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,8 @@ from hardscape.maxsat.walk import break_weights
 
 __all__ = ["WalkTables", "fits", "walk_kernels"]
 
-#: Literals, clauses, and occurrences of a literal are 16-bit numbers.
-_MOST = 2**16
-#: Occurrences that a walk fetches before it looks at the first.
-_AHEAD = 24
+#: Literals, occurrences, and occurrences of one literal are numbers of so many bits.
+_LITERAL_BITS, _PLACE_BITS, _COUNT_BITS = 15, 18, 14
 #: NVRTC has no standard library; this is what the shared headers need of it.
 _CSTDINT = """#pragma once
 namespace std {
@@ -29,14 +28,23 @@ using uint64_t = unsigned long long;
 
 
 def fits(formula: Formula) -> bool:
-    """Whether walks on a GPU can take a presolved formula: clauses of 1 to 3 literals, sizes of 16 bits."""
+    """Whether walks on a GPU can take a presolved formula.
+
+    Clauses of 1 to 3 literals, up to 16,383 variables, 262,143 literals, and 16,383 occurrences of one.
+    """
+    if not formula.num_clauses or 2 * formula.num_variables >= 2**_LITERAL_BITS:
+        return False
     lengths = np.diff(formula.offsets)
     return (
-        0 < formula.num_clauses < _MOST
-        and 2 * formula.num_variables + 1 < _MOST
-        and int(lengths.min()) >= 1
+        int(lengths.min()) >= 1
         and int(lengths.max()) <= 3
+        and len(formula.literals) < 2**_PLACE_BITS
+        and int(np.bincount(_codes(formula)).max()) < 2**_COUNT_BITS
     )
+
+
+def _codes(formula: Formula) -> NDArray[np.int64]:
+    return 2 * (np.abs(formula.literals.astype(np.int64)) - 1) + (formula.literals < 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,87 +55,110 @@ class WalkTables:
     ----------
     clause : uint16, shape (m, 4)
         Three literals of each clause.
-    occurrences : uint32, shape (n, 2)
-        Where each variable's occurrences begin; how many are positive, and in the upper half negative.
-    others : uint32, shape (nnz,)
-        The two other literals of each occurrence.
-    clause_of : uint16, shape (nnz,)
+    rows : uint32, shape (2 n + 2,)
+        Of each literal: where the occurrences of its negation begin, and from bit 18 on how many there are.
+    others : uint32, shape (nnz + 1,)
+        The two other literals of each occurrence, in the cyclic order of the clause, in bits 0 to 14 and 16
+        to 30; bit 15 or bit 31 says that its place in the clause is 1 or 2, not 0.
     weights : uint32, shape (256,)
         By break count.
+    uniform : bool
+        Whether every clause has three literals.
     """
 
     clause: NDArray[np.uint16]
-    occurrences: NDArray[np.uint32]
+    rows: NDArray[np.uint32]
     others: NDArray[np.uint32]
-    clause_of: NDArray[np.uint16]
     weights: NDArray[np.uint32]
+    uniform: bool
 
     @classmethod
-    def of(cls, formula: Formula) -> WalkTables:
-        """Tables of a presolved formula that `fits`."""
+    def of(cls, formula: Formula, weights: NDArray[np.uint32] | None = None) -> WalkTables:
+        """Tables of a presolved formula that `fits`; weights by default those for its mean clause."""
         n, m = formula.num_variables, formula.num_clauses
         lengths = np.diff(formula.offsets)
         owner = np.repeat(np.arange(m), lengths)
         inside = np.arange(len(owner)) - formula.offsets[owner]
-        codes = 2 * (np.abs(formula.literals) - 1) + (formula.literals < 0)
+        codes = _codes(formula)
         clause = np.full((m, 4), 2 * n, dtype=np.uint16)
         clause[owner, inside] = codes
         # Occurrences literal by literal, in the order of the clauses.
         order = np.argsort(codes, kind="stable")
-        counts = np.bincount(codes, minlength=2 * n)
+        counts = np.bincount(codes, minlength=2 * n + 2)
         first = np.cumsum(counts) - counts
-        rows, places = owner[order], inside[order]
-        pairs = [clause[rows, (places + 1) % 3], clause[rows, (places + 2) % 3]]
+        clauses, places = owner[order], inside[order]
+        following = clause[clauses, (places + 1) % 3].astype(np.uint32)
+        previous = clause[clauses, (places + 2) % 3].astype(np.uint32)
+        marks = (places == 1) << 15 | (places == 2) << 31
+        negations = np.arange(2 * n + 2) ^ 1
         return cls(
             clause,
-            np.stack([first[::2], counts[::2] | counts[1::2] << 16], axis=1).astype(np.uint32),
-            pairs[0].astype(np.uint32) | pairs[1].astype(np.uint32) << 16,
-            rows.astype(np.uint16),
-            break_weights(len(codes) / max(1, m)),
+            (first | counts << _PLACE_BITS)[negations].astype(np.uint32),
+            # One more, because a lane without an occurrence reads one behind the others.
+            np.append(following | previous << 16 | marks.astype(np.uint32), np.uint32(0)),
+            break_weights(len(codes) / max(1, m)) if weights is None else weights,
+            bool((lengths == 3).all()),
         )
 
     @property
-    def stride(self) -> int:
-        """Entries of the list of violated clauses, of which a lane reads four at a time."""
-        return -(-len(self.clause) // 4) * 4
+    def num_variables(self) -> int:
+        """Variables of the formula."""
+        return len(self.rows) // 2 - 1
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What the kernels read, in their order."""
+        return self.clause, self.rows, self.others, self.weights
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Variables and clauses; entries of `others`; places of a list of clauses."""
+        return self.num_variables | len(self.clause) << 32, len(self.others), self.places
+
+    @property
+    def places(self) -> int:
+        """Places of a list of violated clauses, of which a warp reads 32 at a time."""
+        return -(-len(self.clause) // 32) * 32
 
     @property
     def words(self) -> int:
         """Words of 32 bits that hold the truth of all literals, and of the one that is never true."""
-        return len(self.occurrences) // 16 + 1
+        return len(self.rows) // 32 + 1
+
+    @property
+    def cached_bytes(self) -> int:
+        """Bytes of shared memory for what a flip reads."""
+        return self.rows.nbytes + self.others.nbytes
 
 
-def walk_kernels(
-    *, group: int, threads: int, listed: int, resident: int = 1024
-) -> tuple[Kernel, Kernel]:
-    """The kernels that set up and run the walks, as data.
+def walk_kernels(*, threads: int, cached: bool, uniform: bool) -> dict[str, Kernel]:
+    """The kernels that set up walks, run them, and let them take over assignments, as data.
 
     Parameters
     ----------
-    group : int
-        Lanes of a walk: 4, 8, 16 or 32.
     threads : int
-        Threads of a block.
-    listed : int
-        Violated clauses of a walk that shared memory holds; a multiple of 4.
-    resident : int
-        Threads of a multiprocessor for which there should be registers.
+        Threads of a block, a warp of 32 for each walk.
+    cached : bool
+        Whether shared memory holds the formula.
+    uniform : bool
+        Whether every clause has three literals.
     """
     sizes = "\n".join(
         [
             "#pragma once",
-            f"constexpr int kGroup = {group}, kThreads = {threads}, kListed = {listed};",
-            f"constexpr unsigned kGroupMask = {(1 << group) - 1}u;",
-            f"constexpr int kResident = {resident}, kAhead = {-(-_AHEAD // group)};",
+            f"constexpr int kThreads = {threads};",
+            f"constexpr bool kCached = {str(cached).lower()}, kThree = {str(uniform).lower()};",
             "",
         ]
     )
     package = files("hardscape")
+    folder = package / "maxsat" / "walkers"
     headers = (
         ("cstdint", _CSTDINT),
         ("native/random.hpp", (package / "native" / "random.hpp").read_text("utf-8")),
         ("maxsat/walker.hpp", (package / "maxsat" / "walker.hpp").read_text("utf-8")),
+        ("maxsat/walkers/flip.cuh", (folder / "flip.cuh").read_text("utf-8")),
         ("sizes.cuh", sizes),
     )
-    source = (package / "maxsat" / "walkers" / "kernel.cu").read_text("utf-8")
-    return Kernel("walk_start", source, headers), Kernel("walk_run", source, headers)
+    source = (folder / "kernel.cu").read_text("utf-8")
+    return {name: Kernel(f"walk_{name}", source, headers) for name in ("start", "run", "adopt")}

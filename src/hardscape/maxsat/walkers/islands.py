@@ -1,4 +1,4 @@
-"""Walks on GPUs as work for the engine: a shard is what one GPU holds at once."""
+"""Islands of walks as work for the engine: a shard is what one device runs at once."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ from numpy.typing import NDArray
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
 from hardscape.engine.cuda import cuda_device
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.walkers.batch import WalkBatch
+from hardscape.maxsat.walkers.batch import CpuWalks, WalkBatch
+from hardscape.maxsat.walkers.cuda import CudaWalks
+from hardscape.maxsat.walkers.elites import ISLAND, Elites
 from hardscape.maxsat.walkers.tables import WalkTables
 
-__all__ = ["CudaWalks"]
+__all__ = ["WalkIslands"]
 
+#: Flips of each walk between two exchanges of elites.
+PERIOD = 5000
 #: Flips of each walk in the first launch, and seconds that the later ones aim at.
 _FIRST_FLIPS, _LAUNCH_SECONDS = 256, 0.02
 #: Without a limit, walks end after this many flips a variable without improvement, or as many as there
 #: were before it.
 _PATIENCE = 300
-#: Flips of a launch are a 32-bit number.
-_MOST_FLIPS = 2**31
 #: Streams of a shard: more walks than a GPU holds.
 _STREAMS = 2**32
 
 
 @dataclass(frozen=True, eq=False)
-class CudaWalks(Work):
-    """Focused random walks on a presolved formula of clauses of up to three literals.
+class WalkIslands(Work):
+    """Focused random walks on a presolved formula, which exchange their elites.
 
-    Every walk takes the same steps as the walk of its stream on the CPU. The first one to satisfy all
-    clauses, by its number of flips, gives the answer, however the launches were cut.
+    Walks of the same number take the same steps on every device. The first one to satisfy all clauses,
+    by its number of flips, gives the answer, however the launches were cut.
 
     A partial holds the best ``assignment`` (uint8, shape (n,)), its number of ``violated`` clauses, and
     the ``flips`` of all walks (int64, shape (1,)).
@@ -44,12 +46,12 @@ class CudaWalks(Work):
     Attributes
     ----------
     formula : Formula
-        For which :func:`~hardscape.maxsat.walkers.tables.fits` holds.
+        On a GPU one for which :func:`~hardscape.maxsat.walkers.tables.fits` holds.
     seed : int
-    gpus : int
+    devices : int
         Shards.
     walks : int or None
-        Walks of a GPU; by default as many as it holds.
+        Walks of a device; by default as many as a GPU runs at once, and one island on a CPU thread.
     target : int
         Violated clauses at which the search ends.
     max_flips : int or None
@@ -64,11 +66,11 @@ class CudaWalks(Work):
     """
 
     name = "maxsat.walks"
-    unit = "GPUs"
+    unit = "devices"
 
     formula: Formula
     seed: int
-    gpus: int = 1
+    devices: int = 1
     walks: int | None = None
     target: int = 0
     max_flips: int | None = None
@@ -83,12 +85,12 @@ class CudaWalks(Work):
 
     def digest(self) -> str:
         """Hash of the formula and of everything that shapes a walk."""
-        facts = (self.seed, self.gpus, self.walks, self.target, self.max_flips)
+        facts = (self.seed, self.devices, self.walks, self.target, self.max_flips)
         return hashlib.sha256(f"{self.formula.digest()}{facts}".encode()).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
-        """One for each GPU."""
-        return split(self.gpus, self.gpus)
+        """One for each device."""
+        return split(self.devices, self.devices)
 
     @cached_property
     def tables(self) -> WalkTables:
@@ -96,54 +98,64 @@ class CudaWalks(Work):
         return WalkTables.of(self.formula)
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Let the walks of one GPU go."""
+        """Let the walks of one device go."""
+        first = shard.start * _STREAMS
+        if context.device.kind == "cpu":
+            walks = self.walks or ISLAND
+            batch = CpuWalks(self.formula, self.seed, first, walks, context.stop)
+            return self._search(batch, first, context.stop)
         with cuda_device(context.device.ordinal) as device:
-            batch = WalkBatch(self.tables, self.seed, shard.start * _STREAMS, self.walks, device)
-            best = batch.improvement()
-            assert best is not None  # the first look always brings one
-            self._tell(best)
-            flips, improved_at, complete = _FIRST_FLIPS, 0, True
-            while not self._over(batch, improved_at):
-                if context.stop[0] or (self.halt is not None and self.halt[0]):
-                    complete = False
-                    break
-                began = time.perf_counter()
-                batch.run(self._turn(batch, flips), self.target)
-                seconds = time.perf_counter() - began
-                # No walk depends on how the launches are cut.
-                flips = int(flips * min(4.0, max(0.25, _LAUNCH_SECONDS / max(seconds, 1e-6)))) + 1
-                better = batch.improvement()
-                if better is not None:
-                    best, improved_at = better, int(batch.status["flips"].max())
-                    self._tell(best)
-            return ShardResult(self._partial(batch, best), complete)
+            return self._search(
+                CudaWalks(self.tables, self.seed, first, self.walks, device), first, context.stop
+            )
+
+    def _search(self, batch: WalkBatch, first: int, stop: NDArray[np.uint8]) -> ShardResult:
+        best = batch.improvement()
+        assert best is not None  # the first look always brings one
+        self._tell(best)
+        elites = Elites(batch.walks, self.seed, first)
+        exchange, flips = PERIOD, _FIRST_FLIPS
+        done = improved_at = 0
+        fewest = int(batch.status["best"].min())
+        while not self._over(fewest, done, improved_at):
+            if done == exchange:
+                batch.adopt(elites.sources(batch.status["best"]))
+                exchange += PERIOD
+            most = min(flips, exchange - done)
+            if self.max_flips is not None:
+                most = min(most, self.max_flips - done)
+            began = time.perf_counter()
+            batch.run(most, self.target)
+            seconds = time.perf_counter() - began
+            # No walk depends on how the launches are cut.
+            flips = max(1, min(PERIOD, int(flips * _LAUNCH_SECONDS / max(seconds, 1e-6))))
+            # While no walk is at the target, all do as many flips.
+            done += most
+            better = batch.improvement()
+            if better is not None:
+                best, improved_at, fewest = better, done, int(batch.status["best"].min())
+                self._tell(best)
+            if fewest > self.target and (stop[0] or (self.halt is not None and self.halt[0])):
+                return ShardResult(self._partial(batch, best, fewest), False)
+        return ShardResult(self._partial(batch, best, fewest), True)
 
     def _tell(self, assignment: NDArray[np.uint8]) -> None:
         if self.offer is not None:
             self.offer(assignment)
 
-    def _over(self, batch: WalkBatch, improved_at: int) -> bool:
-        status = batch.status
-        if int(status["best"].min()) <= self.target:
+    def _over(self, fewest: int, done: int, improved_at: int) -> bool:
+        if fewest <= self.target:
             return True
-        # No walk has reached the target, so all have done as many flips.
-        done = int(status["flips"].min())
         if self.max_flips is not None:
             return done >= self.max_flips
         patience = max(_PATIENCE * self.formula.num_variables, improved_at)
         return not self.endless and done - improved_at > patience
 
-    def _turn(self, batch: WalkBatch, flips: int) -> int:
-        if self.max_flips is None:
-            return min(flips, _MOST_FLIPS)
-        return min(flips, _MOST_FLIPS, self.max_flips - int(batch.status["flips"].min()))
-
-    def _partial(self, batch: WalkBatch, best: NDArray[np.uint8]) -> Partial:
-        status = batch.status
+    def _partial(self, batch: WalkBatch, best: NDArray[np.uint8], fewest: int) -> Partial:
         return {
             "assignment": best,
-            "violated": np.array([status["best"].min()], dtype=np.int64),
-            "flips": np.array([status["flips"].sum()], dtype=np.int64),
+            "violated": np.array([fewest], dtype=np.int64),
+            "flips": np.array([batch.status["flips"].sum()], dtype=np.int64),
         }
 
     def merge(self, left: Partial, right: Partial) -> Partial:

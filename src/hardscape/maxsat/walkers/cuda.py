@@ -1,0 +1,144 @@
+"""Walks on one GPU, a warp each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine.cuda import CudaDevice
+from hardscape.maxsat.walkers.batch import STATUS, WalkBatch
+from hardscape.maxsat.walkers.tables import WalkTables, walk_kernels
+
+__all__ = ["CudaWalks", "WalkArrays"]
+
+#: Walks of a block.
+WALKS = 16
+#: Violated clauses of a walk in shared memory, 8 bytes each: fewest, and as many as there is room for.
+LISTED, MOST_LISTED = 128, 1024
+#: Bytes of shared memory that a block may take.
+MOST_SHARED = 227 * 1024
+
+
+class WalkArrays:
+    """What walks on a GPU read and change, and the kernels that do it.
+
+    Parameters
+    ----------
+    tables : WalkTables
+    walks : int or None
+        By default as many as the GPU runs at once.
+    device : CudaDevice
+
+    Attributes
+    ----------
+    walks : int
+    truths, best_truths : CuPy arrays of uint32, shape (walks, words)
+        Where each walk is, and its best assignment.
+    statuses : CuPy array of uint8
+        To be viewed as `STATUS`.
+    """
+
+    def __init__(self, tables: WalkTables, walks: int | None, device: CudaDevice) -> None:
+        import cupy
+
+        words = tables.words
+        self._threads = 32 * WALKS
+        fixed = WALKS * 4 * words + tables.weights.nbytes
+        cached = fixed + WALKS * 8 * LISTED + tables.cached_bytes <= MOST_SHARED
+        fixed += tables.cached_bytes if cached else 0
+        room = (MOST_SHARED - fixed) // (WALKS * 8)
+        listed = max(LISTED, min(room, MOST_LISTED) // 32 * 32)
+        self._listed = np.int32(listed)
+        self._shared = fixed + WALKS * 8 * listed
+        kernels = walk_kernels(threads=self._threads, cached=cached, uniform=tables.uniform)
+        self._kernels = {name: device.load(kernel) for name, kernel in kernels.items()}
+        if walks is None:
+            together = self._kernels["run"].blocks_per_multiprocessor(self._threads, self._shared)
+            walks = max(1, together) * device.multiprocessors * WALKS
+        self.walks = walks
+        self._keep = [cupy.asarray(array) for array in tables.arrays]
+        pointers = [array.data.ptr for array in self._keep]
+        self._tables = cupy.asarray(np.array([*pointers, *tables.sizes], dtype=np.uint64))
+        self._sizes = np.int32(walks), np.int32(words)
+        self.truths = cupy.zeros((walks, words), dtype=np.uint32)
+        self.best_truths = cupy.zeros((walks, words), dtype=np.uint32)
+        self._lists = cupy.empty((walks, tables.places), dtype=np.uint64)
+        self.statuses = cupy.zeros(walks * STATUS.itemsize, dtype=np.uint8)
+        self._state = self.truths, self.best_truths, self._lists, self.statuses
+
+    def start(self, seed: int, first: int) -> None:
+        """Begin from random assignments, those of the streams from `first` on."""
+        args = (np.uint64(seed), np.uint64(first))
+        self._kernels["start"](
+            -(-self.walks // 4), 128, self._tables, *args, *self._sizes, *self._state
+        )
+
+    def run(self, flips: int, target: int, *, afresh: bool) -> None:
+        """Do so many flips; `afresh` forgets best assignments from before."""
+        self._kernels["run"](
+            -(-self.walks * 32 // self._threads),
+            self._threads,
+            self._tables,
+            self._listed,
+            np.uint32(flips),
+            np.uint32(target),
+            np.uint32(afresh),
+            *self._sizes,
+            *self._state,
+            shared=self._shared,
+        )
+
+    def adopt(self, sources: Any) -> None:
+        """Let each walk with a source, not -1, go on from that walk's best assignment."""
+        self._kernels["adopt"](
+            -(-self.walks // 4), 128, self._tables, sources, *self._sizes, *self._state
+        )
+
+
+class CudaWalks(WalkBatch):
+    """Walks of consecutive streams on one GPU.
+
+    Parameters
+    ----------
+    tables : WalkTables
+    seed, first : int
+        Key of the first walk's stream.
+    walks : int or None
+        By default as many as the GPU runs at once.
+    device : CudaDevice
+    """
+
+    def __init__(
+        self, tables: WalkTables, seed: int, first: int, walks: int | None, device: CudaDevice
+    ) -> None:
+        self._device = device
+        self._variables = tables.num_variables
+        self._arrays = WalkArrays(tables, walks, device)
+        self._arrays.start(seed, first)
+        self.walks = self._arrays.walks
+        self._afresh = False
+        self._look()
+
+    def run(self, flips: int, target: int) -> None:
+        """See `WalkBatch.run`."""
+        self._arrays.run(flips, target, afresh=self._afresh)
+        self._afresh = False
+        self._look()
+
+    def adopt(self, sources: NDArray[np.int32]) -> None:
+        """See `WalkBatch.adopt`."""
+        import cupy
+
+        self._arrays.adopt(cupy.asarray(sources))
+        self._afresh = True
+
+    def _best_of(self, walk: int) -> NDArray[np.uint8]:
+        words = self._arrays.best_truths[walk].get()
+        bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
+        return bits[: 2 * self._variables : 2].copy()
+
+    def _look(self) -> None:
+        self._device.synchronize()  # lets other threads run meanwhile, as a copy would not
+        self.status = self._arrays.statuses.get().view(STATUS)
