@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hardscape.errors import InputError
 from hardscape.maxsat import CellularOptions, Formula, cellular_search
 from helpers.maxsat_random import random_clauses
 
@@ -65,6 +66,34 @@ def random_clauses_of_pairs(n, m):
     rng = np.random.default_rng(n)
     clauses = rng.integers(1, n + 1, (m, 2)) * rng.choice([-1, 1], (m, 2))
     return Formula.from_clauses(clauses.tolist(), num_variables=n)
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_memetic_3_sat(runs):
+    formula = random_clauses(150, 640, 3, seed=1)
+    assert_same(formula, runs=runs, width=5, height=7, columns=3, rows=2, walk_flips=60)
+
+
+@pytest.mark.parametrize("n", [3, 16, 63, 64, 65, 128, 2000])
+def test_memetic_short_clauses(n):
+    """One to three literals, some repeated, in the order in which they came; lists beyond shared memory."""
+    rng = np.random.default_rng(n)
+    clauses = [
+        [int(x) for x in rng.integers(1, n + 1, k) * rng.choice([-1, 1], k)]
+        for k in rng.choice([1, 2, 3, 3], 4 * n)
+    ]
+    formula = Formula.from_clauses(clauses, num_variables=n)
+    assert_same(
+        formula, width=3, height=3, columns=2, rows=1, walk_flips=40, max_generations=4, patience=9
+    )
+
+
+def test_memetic_of_other_formulas_is_the_cpus():
+    for formula in (random_clauses(30, 100, 4, seed=1), Formula.from_clauses([[1], [2]], [1, 2])):
+        options = CellularOptions(walk_flips=5)
+        with pytest.raises(InputError):
+            cellular_search(formula, options=options, device="cuda:0")
+        assert cellular_search(formula, options=options, seed=1).device == "cpu"
 
 
 def test_no_variables():

@@ -15,6 +15,9 @@ from hardscape.engine.cuda import CudaDevice, cuda_device
 from hardscape.engine.jit import Kernel
 from hardscape.errors import InputError
 from hardscape.maxsat.cellular.run import best_individual
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.walk import break_weights
+from hardscape.maxsat.walkers import WalkArrays, WalkTables
 
 if TYPE_CHECKING:
     from hardscape.maxsat.cellular.runs import CellularRuns
@@ -23,6 +26,8 @@ __all__ = ["CudaRuns", "FormulaTables", "cellular_kernels"]
 
 #: Generations between two looks at what the runs came to.
 _SLOTS = 8
+#: Flips of all walks between two looks, some 20 ms, unless a single generation takes more.
+_FLIPS = 10**8
 #: Bytes of shared memory of a block: for the planes alone, and with the table of occurrences.
 _PLANES_BYTES, _TABLE_BYTES = 224 * 1024, 100 * 1024
 #: Warps of a block: one where that fills the GPU, else more, which share a table.
@@ -109,6 +114,15 @@ class FormulaTables:
             not uniform,
         )
 
+    @property
+    def clauses(self) -> Formula:
+        """The clauses, all of the same weight."""
+        signs = 1 - 2 * (self.literal & 1).astype(np.int32)
+        literals = signs * ((self.literal >> 1).astype(np.int32) + 1)
+        m = len(self.weight)
+        ones = np.ones(m, dtype=np.int64)
+        return Formula(self.variables, literals, self.start.astype(np.int64), ones, ones < 1)
+
     def planes_bytes(self, warps: int) -> int:
         """Bytes that the literals of a block's individuals take."""
         return 4 * (2 * self.variables + 1) * warps
@@ -121,8 +135,8 @@ class FormulaTables:
 
 def cellular_kernels(
     *, warps: int, three: bool, weighted: bool, planes_shared: bool, table_shared: bool
-) -> tuple[Kernel, Kernel]:
-    """The kernels that breed a generation and move the runs on, as data."""
+) -> dict[str, Kernel]:
+    """The kernels that breed a generation, by climbing or around walks, and move the runs on, as data."""
     sizes = "\n".join(
         [
             "#pragma once",
@@ -139,13 +153,12 @@ def cellular_kernels(
         ("cstdint", _CSTDINT),
         ("native/random.hpp", (package / "native" / "random.hpp").read_text("utf-8")),
         ("maxsat/cellular/genetics.hpp", (folder / "genetics.hpp").read_text("utf-8")),
+        ("maxsat/walker.hpp", (package / "maxsat" / "walker.hpp").read_text("utf-8")),
         ("sizes.cuh", sizes),
     )
     source = (folder / "kernel.cu").read_text("utf-8")
-    return (
-        Kernel("cellular_generation", source, headers),
-        Kernel("cellular_advance", source, headers),
-    )
+    names = ("generation", "children", "replace", "advance")
+    return {name: Kernel(f"cellular_{name}", source, headers) for name in names}
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +173,12 @@ class CudaRuns:
         kernel = self.work.kernel
         return FormulaTables.of(kernel.native, kernel.formula.num_variables)
 
+    @cached_property
+    def walk_tables(self) -> WalkTables:
+        """The same clauses as walks read them."""
+        tables, kernel = self.tables, self.work.kernel
+        return WalkTables.of(tables.clauses, break_weights(kernel.typical_length))
+
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Do the runs of a shard, all of them in the same launches."""
         with cuda_device(context.device.ordinal) as device:
@@ -167,7 +186,7 @@ class CudaRuns:
             while not batch.done:
                 if context.stop[0]:
                     return ShardResult(batch.partial(), complete=False)
-                batch.breed(_SLOTS)
+                batch.breed()
             return ShardResult(batch.partial())
 
 
@@ -192,14 +211,14 @@ class _Batch:
         self._shared = (
             tables.planes_bytes(warps) * planes_shared + tables.table_bytes * table_shared
         )
-        generation, advance = cellular_kernels(
+        kernels = cellular_kernels(
             warps=warps,
             three=tables.three,
             weighted=tables.weighted,
             planes_shared=planes_shared,
             table_shared=table_shared,
         )
-        self._generation, self._advance = device.load(generation), device.load(advance)
+        self._kernels = {name: device.load(kernel) for name, kernel in kernels.items()}
         self._blocks, self._warps = -(-individuals // (32 * warps)), warps
         words = -(-tables.variables // 64)
         seeds = [work.run_seed(number) for number in range(shard.start, shard.stop)]
@@ -224,7 +243,13 @@ class _Batch:
         self._offer = work.offer
         self._told: tuple[int, int] | None = None
         self._histories: list[list[list[int]]] = [[] for _ in seeds]
-        self._launch(initial=True)
+        self._walks: WalkArrays | None = None
+        if options.walk_flips:
+            self._walks = WalkArrays(runs.walk_tables, self._runs * individuals, device)
+            self._sources = cupy.empty(self._runs * individuals, dtype=np.int32)
+            self._flips = options.walk_flips
+        self._climb(initial=True)
+        self._move_on(initial=True)
         self._look()
 
     @property
@@ -232,15 +257,22 @@ class _Batch:
         """Whether every run has ended."""
         return bool(self._known[:, 3].all())
 
-    def breed(self, generations: int) -> None:
-        """Breed so many generations of every run that is not done, and look what came out."""
+    def breed(self) -> None:
+        """Breed some generations of every run that is not done, and look what came out."""
+        generations = _SLOTS
+        if self._walks is not None:
+            generations = min(_SLOTS, max(1, _FLIPS // (self._walks.walks * self._flips)))
         for _ in range(generations):
-            self._launch(initial=False)
+            if self._walks is None:
+                self._climb(initial=False)
+            else:
+                self._walk(self._walks)
+            self._move_on(initial=False)
         self._look()
 
-    def _launch(self, *, initial: bool) -> None:
-        first = np.int32(initial)
-        self._generation(
+    def _climb(self, *, initial: bool) -> None:
+        """A generation by hill climbing, or the first one."""
+        self._kernels["generation"](
             (self._blocks, self._runs),
             32 * self._warps,
             self._formula,
@@ -251,10 +283,45 @@ class _Batch:
             self._costs,
             self._reports,
             self._scratch,
-            first,
+            np.int32(initial),
             shared=self._shared,
         )
-        self._advance(
+
+    def _walk(self, walks: WalkArrays) -> None:
+        """A generation whose children walk."""
+        grid = (self._blocks, self._runs), 32 * self._warps
+        words = np.int32(walks.truths.shape[1])
+        self._kernels["children"](
+            *grid,
+            self._formula,
+            self._evolution,
+            self._seeds,
+            self._controls,
+            self._bits,
+            self._costs,
+            words,
+            walks.best_truths,
+            walks.statuses,
+            self._sources,
+        )
+        walks.adopt(self._sources)
+        walks.run(self._flips, 0, afresh=True)
+        self._kernels["replace"](
+            *grid,
+            self._formula,
+            self._evolution,
+            self._controls,
+            words,
+            walks.best_truths,
+            walks.statuses,
+            self._bits,
+            self._costs,
+            self._reports,
+        )
+
+    def _move_on(self, *, initial: bool) -> None:
+        """Count the generation, and keep the best individual."""
+        self._kernels["advance"](
             self._runs,
             32,
             self._formula,
@@ -266,7 +333,7 @@ class _Batch:
             self._best,
             self._entries,
             np.int32(self._slots),
-            first,
+            np.int32(initial),
         )
 
     def _look(self) -> None:

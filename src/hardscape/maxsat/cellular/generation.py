@@ -46,8 +46,13 @@ class CellularKernel:
             self.options.torus,
             self.options.chances,
             self.options.walk_flips,
-            break_weights(len(f.literals) / max(1, f.num_clauses)),
+            break_weights(self.typical_length),
         )
+
+    @property
+    def typical_length(self) -> float:
+        """Literals of a clause, on average."""
+        return len(self.formula.literals) / max(1, self.formula.num_clauses)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The native object stays here.

@@ -2,12 +2,14 @@
 // 32 individuals of a plane. `sizes.cuh`, generated for the kind of formula, says how clauses and
 // weights are stored.
 #include "maxsat/cellular/genetics.hpp"
+#include "maxsat/walker.hpp"
 #include "sizes.cuh"
 
 namespace {
 
 using hardscape::maxsat::Control;
 using hardscape::maxsat::Cost;
+using hardscape::maxsat::WalkStatus;
 using uint64 = std::uint64_t;
 
 constexpr unsigned kEveryone = 0xffffffffu;
@@ -254,6 +256,117 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   if (planes.lane == 0) {
     reports[(static_cast<uint64>(blockIdx.y) * gridDim.x + blockIdx.x) * kWarps + planes.warp] =
         warp;
+  }
+}
+
+namespace {
+
+constexpr unsigned kEven = 0x55555555u;
+
+// Truth of 16 variables and of their negations, side by side; beyond `variables` nothing is true.
+__device__ unsigned truth_of(unsigned values, int variables) {
+  unsigned x = values & 0xffffu;
+  x = (x | x << 8) & 0x00ff00ffu;
+  x = (x | x << 4) & 0x0f0f0f0fu;
+  x = (x | x << 2) & 0x33333333u;
+  x = (x | x << 1) & kEven;
+  const unsigned both = x | (~x & kEven) << 1;
+  return variables >= 16 ? both : variables <= 0 ? 0 : both & ((1u << 2 * variables) - 1);
+}
+
+// The other way: 16 values.
+__device__ unsigned values_of(unsigned truth) {
+  unsigned x = truth & kEven;
+  x = (x | x >> 1) & 0x33333333u;
+  x = (x | x >> 2) & 0x0f0f0f0fu;
+  x = (x | x >> 4) & 0x00ff00ffu;
+  return (x | x >> 8) & 0xffffu;
+}
+
+}  // namespace
+
+// Children that are to be walked: a thread each, blocks (x, y) as above. Each child is the source
+// of its own walk; runs that are done have none.
+extern "C" __global__ void __launch_bounds__(kThreads)
+    cellular_children(const Clauses* formula, const Evolution* evolution, const uint64* seeds,
+                      const Control* controls, const uint64* bits, const Cost* costs,
+                      int truth_words, unsigned* truths, WalkStatus* statuses, int* sources) {
+  const Control control = controls[blockIdx.y];
+  const Evolution& rules = *evolution;
+  const int population = rules.torus.cells() * rules.torus.islands();
+  const int individual = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
+  if (individual >= population) return;
+  const int walk = static_cast<int>(blockIdx.y) * population + individual;
+  if (control.done) {
+    sources[walk] = -1;
+    statuses[walk] = {0, 0, 0, 0};
+    return;
+  }
+  const int words = (formula->variables + 63) / 64;
+  const uint64 seed = seeds[blockIdx.y];
+  const uint64 generation = control.generations + 1;
+  const uint64 from =
+      (static_cast<uint64>(blockIdx.y) * 2 + (control.generations & 1)) * population;
+  const bool diffusion = hardscape::maxsat::diffuses(seed, generation, rules.chances);
+  const int partner =
+      hardscape::maxsat::second_parent(rules.torus, seed, individual, generation, diffusion,
+                                       [&](int i) -> const Cost& { return costs[from + i]; });
+  const uint64* parent1 = bits + (from + individual) * words;
+  const uint64* parent2 = bits + (from + partner) * words;
+  unsigned* truth = truths + static_cast<uint64>(walk) * truth_words;
+  hardscape::maxsat::make_child(
+      rules.chances, seed, individual, generation, words, [&](int w) { return parent1[w]; },
+      [&](int w) { return parent2[w]; },
+      [&](int w, uint64 word) {
+        for (int i = 4 * w; i < 4 * w + 4 && i < truth_words; ++i) {
+          truth[i] =
+              truth_of(static_cast<unsigned>(word >> 16 * (i & 3)), formula->variables - 16 * i);
+        }
+      });
+  const auto random = hardscape::maxsat::cellular_stream(seed, individual, generation,
+                                                         hardscape::maxsat::Purpose::kWalk);
+  statuses[walk] = {random.state(), 0, 0, 0};
+  sources[walk] = walk;
+}
+
+// After the walks, whose clauses all weigh the same: children replace the parents that they beat.
+extern "C" __global__ void __launch_bounds__(kThreads)
+    cellular_replace(const Clauses* formula, const Evolution* evolution, const Control* controls,
+                     int truth_words, const unsigned* best_truths, const WalkStatus* statuses,
+                     uint64* bits, Cost* costs, Report* reports) {
+  const Control control = controls[blockIdx.y];
+  if (control.done) return;
+  const int population = evolution->torus.cells() * evolution->torus.islands();
+  const int words = (formula->variables + 63) / 64;
+  const int place = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
+  const bool counts = place < population;
+  // Lanes beyond the population repeat its last individual, and change nothing.
+  const int individual = counts ? place : population - 1;
+  const uint64 walk = static_cast<uint64>(blockIdx.y) * population + individual;
+  const uint64 run = static_cast<uint64>(blockIdx.y) * 2;
+  const uint64 from = (run + (control.generations & 1)) * population + individual;
+  const uint64 to = (run + ((control.generations + 1) & 1)) * population + individual;
+  const std::int64_t violated = statuses[walk].best;
+  Cost cost = formula->base;
+  const Cost weight = formula->clauses ? *formula->weight : Cost{};
+  cost += {violated * weight.hard, violated * weight.soft};
+  const bool keeps = !(cost < costs[from]);
+  if (keeps) cost = costs[from];
+  if (counts) {
+    costs[to] = cost;
+    const unsigned* truth = best_truths + walk * truth_words;
+    for (int w = 0; w < words; ++w) {
+      uint64 word = 0;
+      for (int i = 4 * w; i < 4 * w + 4 && i < truth_words; ++i) {
+        word |= static_cast<uint64>(values_of(truth[i])) << 16 * (i & 3);
+      }
+      bits[to * words + w] = keeps ? bits[from * words + w] : word;
+    }
+  }
+  const Report warp = reduced({cost, 0, individual});
+  if (threadIdx.x % 32 == 0) {
+    const uint64 row = static_cast<uint64>(blockIdx.y) * gridDim.x + blockIdx.x;
+    reports[row * kWarps + threadIdx.x / 32] = warp;
   }
 }
 

@@ -21,11 +21,14 @@ from hardscape.maxsat.cellular.result import CellularResult
 from hardscape.maxsat.cellular.run import CellularRun, best_individual, unpack_individual
 from hardscape.maxsat.cellular.runs import CellularRuns
 from hardscape.maxsat.formula import MAX_WEIGHT, Formula
+from hardscape.maxsat.walkers import fits
 
 __all__ = ["cellular_search"]
 
 #: Runs that share the launches of a GPU.
 _TOGETHER = {"cpu": 1, "cuda": 64}
+#: Violated clauses, 8 bytes each, that the lists of walks on a GPU may hold together.
+_LISTED = 2**29
 #: From this many literals in all clauses, times runs, on, "auto" takes a GPU.
 _GPU_LITERALS = 2000
 _MOST_RUNS = 2**40
@@ -112,12 +115,12 @@ def cellular_search(
     options = options or CellularOptions()
     seed = _checked(formula, runs, seed, target)
     nnz = len(formula.literals) * runs
-    big = nnz >= _GPU_LITERALS and not options.walk_flips
+    big = nnz >= _GPU_LITERALS and (not options.walk_flips or _walks_fit(formula))
     devices = engine.resolve(device, threads=threads, big_enough=big)
-    if options.walk_flips and any(d.kind == "cuda" for d in devices):
+    if options.walk_flips and any(d.kind == "cuda" for d in devices) and not _walks_fit(formula):
         raise InputError(
-            f"walk_flips={options.walk_flips} on device={device!r}; with random walks as local search "
-            "the algorithm runs on the CPU, and hill climbing (walk_flips=0) also on GPUs"
+            f"walk_flips={options.walk_flips} on device={device!r}; GPUs walk where all clauses weigh the "
+            "same, and have 1 to 3 literals of up to 16,383 variables; device='cpu' takes all"
         )
     report = _Report(formula, on_improvement, began)
     work = CellularRuns(
@@ -126,7 +129,7 @@ def cellular_search(
         runs,
         _goal(formula, target),
         target is not None,
-        _TOGETHER[devices[0].kind],
+        _together(formula, options, devices[0].kind),
         None if on_improvement is None else report.offer,
     )
     alone = runs == 1 and executor is None and checkpoint is None and devices[0].kind == "cpu"
@@ -191,6 +194,19 @@ def _checked(formula: Formula, runs: int, seed: int | None, target: int | None) 
 def _even(formula: Formula) -> bool:
     """Whether all clauses are hard, or all soft with the same weight."""
     return len(np.unique(formula.weights)) <= 1
+
+
+def _together(formula: Formula, options: CellularOptions, kind: str) -> int:
+    """Runs of a shard; the walks of a memetic search need lists that may hold every clause."""
+    most = _TOGETHER[kind]
+    if kind == "cuda" and options.walk_flips:
+        most = min(most, _LISTED // max(1, options.individuals * formula.num_clauses))
+    return max(1, most)
+
+
+def _walks_fit(formula: Formula) -> bool:
+    """Whether the walks of a memetic search can go on a GPU."""
+    return _even(formula) and fits(formula)
 
 
 def _lanes(formula: Formula, options: CellularOptions, most: int) -> int:
