@@ -89,7 +89,7 @@ def assert_same(formula, plain, found):
 def test_islands_take_the_same_way_on_every_device():
     formula = random_clauses(200, 1000, 3, seed=11)  # too many clauses to satisfy
     for walks, seed in ((48, 1), (37, 2)):
-        work = WalkIslands(formula, seed=seed, walks=walks, max_flips=22_000)
+        work = WalkIslands(formula, seed=seed, walks=walks, max_flips=22_000, exchange=5000)
         answers = [run(work, devices=[Device(kind, 0)]).partial for kind in ("cpu", "cuda")]
         for name in ("assignment", "violated", "flips"):
             assert (answers[0][name] == answers[1][name]).all()

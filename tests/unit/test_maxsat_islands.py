@@ -5,7 +5,7 @@ import pytest
 
 from hardscape import native
 from hardscape.engine import Device, run
-from hardscape.maxsat.walk import break_weights
+from hardscape.maxsat.walk import MANY_EXPONENTS, break_weights
 from hardscape.maxsat.walkers import CpuWalks, WalkIslands, elites, islands
 from hardscape.maxsat.walkers.elites import Elites
 from helpers.maxsat_random import random_clauses
@@ -110,11 +110,12 @@ def test_walks_adopt_the_best_of_others():
 
 def test_the_answer_does_not_depend_on_how_turns_are_cut(monkeypatch):
     formula = random_clauses(150, 620, 3, seed=2)
-    monkeypatch.setattr(islands, "PERIOD", 700)
     answers = []
     for flips in (256, 17, 5000):
         monkeypatch.setattr(islands, "_FIRST_FLIPS", flips)
-        found = run(WalkIslands(formula, seed=3, walks=20, target=2), devices=CPU).partial
+        found = run(
+            WalkIslands(formula, seed=3, walks=20, target=2, exchange=700), devices=CPU
+        ).partial
         assert found["violated"][0] <= 2
         assert formula.cost(found["assignment"]) == found["violated"][0]
         answers.append(found["assignment"])
@@ -124,7 +125,7 @@ def test_the_answer_does_not_depend_on_how_turns_are_cut(monkeypatch):
 
 def test_limits_and_offers():
     formula = random_clauses(100, 500, 3, seed=1)
-    some = run(WalkIslands(formula, seed=1, walks=5, max_flips=6000), devices=CPU)
+    some = run(WalkIslands(formula, seed=1, walks=5, max_flips=6000, exchange=2500), devices=CPU)
     assert some.complete
     assert some.partial["flips"][0] == 30_000
     offered = []
@@ -137,3 +138,27 @@ def test_limits_and_offers():
     assert offered[-1] == limited.partial["violated"][0]
     # Without a limit it ends when nothing improves.
     assert run(WalkIslands(formula, seed=1, walks=2), devices=CPU).complete
+
+
+def test_in_a_race_the_fewest_flips_win():
+    formula = random_clauses(60, 200, 3, seed=3)
+    alone, racing = (CpuWalks(formula, 7, 0, 12, STOP) for _ in range(2))
+    alone.run(50_000, 0)
+    racing.run(50_000, 0, race=True)
+    assert (alone.status["best"] == 0).all()
+    winner = alone.winner()
+    assert racing.winner() == winner
+    assert (racing.improvement() == alone.improvement()).all()
+    assert racing.status["flips"].max() <= alone.status["flips"].max()
+    assert racing.status["flips"][winner] == racing.status["flips"].min()
+
+
+def test_walks_differ_in_greed():
+    formula = random_clauses(80, 336, 3, seed=4)
+    walks = CpuWalks(formula, 5, 0, 4, STOP)
+    walks.run(500, 0)
+    for i, status in enumerate(walks.status):
+        weights = break_weights(3, MANY_EXPONENTS[i % len(MANY_EXPONENTS)])
+        walk = native.core().Walk(80, formula.literals, formula.offsets, weights, 5, i, None)
+        walk.run(500, 0, STOP)
+        assert (status["violated"], status["best"]) == (walk.cost, walk.best_cost)

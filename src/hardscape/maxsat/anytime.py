@@ -211,11 +211,13 @@ class AnytimeSearch:
                 self.incumbent.settle(outcome.partial["assignment"])
 
     def _walks(self, *, endless: bool) -> WalkIslands:
+        assert isinstance(self.options, WeightingOptions)
         self._ran_on = " ".join(map(str, self._devices))
         return WalkIslands(
             self._presolved.formula,
             self.seed,
             devices=len(self._devices),
+            exchange=self.options.exchange,
             max_flips=self.max_flips,
             endless=endless,
             offer=self.incumbent.offer_reduced,

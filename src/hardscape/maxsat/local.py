@@ -69,6 +69,9 @@ class WeightingOptions:
     patience : int
         Flips without improvement before a restart, in multiples of the number of variables, times Luby's
         sequence 1, 1, 2, 1, 1, 2, 4, ...
+    exchange : int
+        Of random walks on GPUs: flips between two exchanges of elites, where walks take over the best
+        assignment of a neighbour on their island; 0 for none.
 
     Raises
     ------
@@ -83,12 +86,15 @@ class WeightingOptions:
     soft_increase: float = 0.03
     soft_limit: int = 5
     patience: int = 1
+    exchange: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("samples", "clauses", "soft_limit", "patience"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
-                raise InputError(f"{name}={value!r}; integers from 1 to 2**31 - 1 are accepted")
+        for name in ("samples", "clauses", "soft_limit", "patience", "exchange"):
+            value, least = getattr(self, name), int(name != "exchange")
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**31:
+                raise InputError(
+                    f"{name}={value!r}; integers from {least} to 2**31 - 1 are accepted"
+                )
         for name in ("hard_start", "hard_increase", "soft_increase"):
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)

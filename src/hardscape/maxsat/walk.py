@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["break_weights"]
+__all__ = ["MANY_EXPONENTS", "break_weights"]
 
 #: Weights are integers, the largest of them this; three of them fit 32 bits.
 _SCALE = 2**27
@@ -13,23 +13,27 @@ _SCALE = 2**27
 _BASES = (3.0, 3.7, 5.0, 5.4)
 #: Offset and exponent of the polynomial weight for clauses of up to 3 literals.
 _OFFSET, _EXPONENT = 0.9, 2.06
+#: Exponents of many walks at once, by turns: they find out sooner where greed leads.
+MANY_EXPONENTS = (2.2, 2.5)
 #: Break counts that have a weight of their own.
 _COUNTS = 256
 
 
-def break_weights(longest: float) -> NDArray[np.uint32]:
+def break_weights(longest: float, exponent: float = _EXPONENT) -> NDArray[np.uint32]:
     r"""How likely a variable is to be flipped, by the number of clauses that the flip would violate.
 
     Parameters
     ----------
     longest : float
         Typical number of literals of a clause.
+    exponent : float
+        2.06 where there is one walk; matters up to 3 literals.
 
     Returns
     -------
     uint32, shape (256,)
-        Proportional to :math:`(0.9 + b)^{-2.06}` up to 3 literals and to :math:`c_k^{-b}` above, at
-        least 1; the last is for all larger b.
+        Proportional to :math:`(0.9 + b)^{-e}` up to 3 literals, where e is the exponent, and to
+        :math:`c_k^{-b}` above, at least 1; the last is for all larger b.
 
     Notes
     -----
@@ -37,7 +41,7 @@ def break_weights(longest: float) -> NDArray[np.uint32]:
     """
     b = np.arange(_COUNTS, dtype=np.float64)
     if longest <= 3.5:
-        weight = (1 + b / _OFFSET) ** -_EXPONENT
+        weight = (1 + b / _OFFSET) ** -exponent
     else:
         base = _BASES[min(round(longest) - 4, len(_BASES) - 1)]
         weight = base**-b

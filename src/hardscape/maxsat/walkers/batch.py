@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.walk import break_weights
+from hardscape.maxsat.walkers.tables import many_weights
 
 __all__ = ["STATUS", "CpuWalks", "WalkBatch"]
 
@@ -34,8 +34,11 @@ class WalkBatch(ABC):
     _given = 2**32 - 1
 
     @abstractmethod
-    def run(self, flips: int, target: int) -> None:
-        """Let every walk do so many flips, or fewer if it comes to `target` violated clauses."""
+    def run(self, flips: int, target: int, *, race: bool = False) -> None:
+        """Let every walk do so many flips, or fewer if it comes to `target` violated clauses.
+
+        In a `race`, a walk may also end after as many flips as one that came to the target.
+        """
 
     @abstractmethod
     def adopt(self, sources: NDArray[np.int32]) -> None:
@@ -77,14 +80,14 @@ class CpuWalks(WalkBatch):
     def __init__(
         self, formula: Formula, seed: int, first: int, walks: int, stop: NDArray[np.uint8]
     ) -> None:
-        weights = break_weights(len(formula.literals) / max(1, formula.num_clauses))
+        weights = many_weights(formula)
         self._stop = stop
         self._walks = [
             native.core().Walk(
                 formula.num_variables,
                 formula.literals,
                 formula.offsets,
-                weights,
+                weights[i % len(weights)],
                 seed,
                 first + i,
                 None,
@@ -95,10 +98,13 @@ class CpuWalks(WalkBatch):
         self.status = np.zeros(walks, dtype=STATUS)
         self._look()
 
-    def run(self, flips: int, target: int) -> None:
+    def run(self, flips: int, target: int, *, race: bool = False) -> None:
         """See `WalkBatch.run`."""
         for i, walk in enumerate(self._walks):
-            self.status["flips"][i] += walk.run(flips, target, self._stop)
+            done = walk.run(flips, target, self._stop)
+            self.status["flips"][i] += done
+            if race and walk.best_cost <= target:
+                flips = min(flips, done)
         self._look()
 
     def adopt(self, sources: NDArray[np.int32]) -> None:

@@ -66,6 +66,7 @@ class WalkArrays:
         self.best_truths = cupy.zeros((walks, words), dtype=np.uint32)
         self._lists = cupy.empty((walks, tables.places), dtype=np.uint64)
         self.statuses = cupy.zeros(walks * STATUS.itemsize, dtype=np.uint8)
+        self._fewest = cupy.full(1, 2**32 - 1, dtype=np.uint32)  # flips of a walk at the target
         self._state = self.truths, self.best_truths, self._lists, self.statuses
 
     def start(self, seed: int, first: int) -> None:
@@ -75,8 +76,8 @@ class WalkArrays:
             -(-self.walks // 4), 128, self._tables, *args, *self._sizes, *self._state
         )
 
-    def run(self, flips: int, target: int, *, afresh: bool) -> None:
-        """Do so many flips; `afresh` forgets best assignments from before."""
+    def run(self, flips: int, target: int, *, afresh: bool, race: bool = False) -> None:
+        """Do so many flips; `afresh` forgets best assignments from before. See `WalkBatch.run`."""
         self._kernels["run"](
             -(-self.walks * 32 // self._threads),
             self._threads,
@@ -85,6 +86,8 @@ class WalkArrays:
             np.uint32(flips),
             np.uint32(target),
             np.uint32(afresh),
+            np.uint32(race),
+            self._fewest,
             *self._sizes,
             *self._state,
             shared=self._shared,
@@ -121,9 +124,9 @@ class CudaWalks(WalkBatch):
         self._afresh = False
         self._look()
 
-    def run(self, flips: int, target: int) -> None:
+    def run(self, flips: int, target: int, *, race: bool = False) -> None:
         """See `WalkBatch.run`."""
-        self._arrays.run(flips, target, afresh=self._afresh)
+        self._arrays.run(flips, target, afresh=self._afresh, race=race)
         self._afresh = False
         self._look()
 

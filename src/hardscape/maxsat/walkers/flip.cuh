@@ -210,55 +210,75 @@ __device__ uint32 flip(const View& view, const ViolatedList& list, uint32 count,
 }
 
 // The same where it is most often done: the list is in shared memory, with room for 32 clauses
-// more, and a lane has one occurrence at most. False, and nothing done, where a lane would have
-// more. One chain of steps, because what a walk waits for is not the work but the latency of each
-// step.
-__device__ bool flip_short(const View& view, const ShortList& list, uint32& count, uint32 draw_low,
-                           uint32 draw_high) {
-  const int lane = view.lane;
-  const uint32 j = __umulhi(draw_low, count), last = count - 1;
-  const Candidates candidates(view, list[j]);
-  const uint2 moved = list[last], low = list[lane], high = list[lane + 32];
-  const uint32(&end)[3] = candidates.end;
-  const bool long_row = __any_sync(kEveryone, end[2] > 32);
-  const uint32 pair = candidates.pair_at(view, lane);
-  const uint32 critical = __ballot_sync(kEveryone, (lane < end[2]) & view.others_false(pair));
-  const uint32 below0 = bits_below(end[0]), below1 = bits_below(end[1]);
-  const uint32 of[3] = {critical & below0, critical & below1 & ~below0, critical & ~below1};
-  const uint32 breaks[3] = {static_cast<uint32>(__popc(of[0])), static_cast<uint32>(__popc(of[1])),
-                            static_cast<uint32>(__popc(of[2]))};
-  if (long_row) return false;
-  const int chosen = candidates.choose(view, breaks, draw_high);
-  const uint32(&l)[3] = candidates.literal;
-  const uint32 flipped = pick(chosen, l[0], l[1], l[2]);
-  const uint32 lost = pick(chosen, of[0], of[1], of[2]);
-  uint32& word = view.truth[flipped >> 5];
-  const uint32 changed = word ^ 3u << (flipped & 30);
-  // Whether the flip satisfies others than the drawn one; one flip in five does.
-  bool leaves = ((lane < count) & (lane != j) & holds(low, flipped)) |
-                ((lane + 32 < count) & (lane + 32 != j) & holds(high, flipped));
-#pragma unroll 1
-  for (uint32 i = 64 + lane; i - lane < count; i += 64) {
-    const uint2 near = list[min(i, last)], next = list[min(i + 32, last)];
-    leaves |= ((min(i, last) != j) & holds(near, flipped)) |
-              ((min(i + 32, last) != j) & holds(next, flipped));
-  }
-  const bool others_leave = __any_sync(kEveryone, leaves);
-  const uint2 entry = broken(flipped ^ 1, pair);
+// more, and each lane has one occurrence at most. What a walk waits for is the latency of one step
+// after the other, not the work, so all is looked at before anything branches: `look` and `take`
+// are one chain of steps.
+struct Step {
+  uint32 j, last, flipped, lost, changed;
+  uint2 moved, entry;
+  bool long_row;  // more than one occurrence a lane: nothing else is known
 
-  __syncwarp();
-  word = changed;
-  if (j < last) list.set(j, moved);
-  count = last;
-  if (others_leave) {
-    __syncwarp();
-    leave(list, count, flipped, lane);
-    __syncwarp();
+  // Looks at a flip. False where it is not plain: it satisfies other clauses than the drawn one, as
+  // one flip in five does, or has a long row.
+  __device__ bool look(const View& view, const ShortList& list, uint32 count, uint32 draw_low,
+                       uint32 draw_high) {
+    const int lane = view.lane;
+    j = __umulhi(draw_low, count);
+    last = count - 1;
+    const Candidates candidates(view, list[j]);
+    moved = list[last];
+    const uint2 low = list[lane], high = list[lane + 32];
+    const uint32(&end)[3] = candidates.end;
+    const uint32 pair = candidates.pair_at(view, lane);
+    const uint32 critical = __ballot_sync(kEveryone, (lane < end[2]) & view.others_false(pair));
+    const uint32 below0 = bits_below(end[0]), below1 = bits_below(end[1]);
+    const uint32 of[3] = {critical & below0, critical & below1 & ~below0, critical & ~below1};
+    const uint32 breaks[3] = {static_cast<uint32>(__popc(of[0])),
+                              static_cast<uint32>(__popc(of[1])),
+                              static_cast<uint32>(__popc(of[2]))};
+    const int chosen = candidates.choose(view, breaks, draw_high);
+    const uint32(&l)[3] = candidates.literal;
+    flipped = pick(chosen, l[0], l[1], l[2]);
+    lost = pick(chosen, of[0], of[1], of[2]);
+    changed = view.truth[flipped >> 5] ^ 3u << (flipped & 30);
+    entry = broken(flipped ^ 1, pair);
+    long_row = end[2] > 32;
+    bool others = ((lane < count) & (lane != j) & holds(low, flipped)) |
+                  ((lane + 32 < count) & (lane + 32 != j) & holds(high, flipped));
+#pragma unroll 1
+    for (uint32 base = 64; base < count; base += 64) {
+      const uint32 near = min(base + lane, last), next = min(base + 32 + lane, last);
+      others |=
+          ((near != j) & holds(list[near], flipped)) | ((next != j) & holds(list[next], flipped));
+    }
+    return !__any_sync(kEveryone, others | long_row);
   }
-  if (lost >> lane & 1) list.set(count + rank_of(lost, lane), entry);
-  count += __popc(lost);
-  __syncwarp();
-  return true;
-}
+
+  // Does a plain flip; returns how many clauses are violated then.
+  __device__ uint32 take(const View& view, const ShortList& list) const {
+    __syncwarp();
+    view.truth[flipped >> 5] = changed;
+    if (j < last) list.set(j, moved);
+    return append(view, list, last);
+  }
+
+  // Does a flip that satisfies other clauses, too.
+  __device__ uint32 take_others(const View& view, const ShortList& list) const {
+    __syncwarp();
+    view.truth[flipped >> 5] = changed;
+    if (j < last) list.set(j, moved);
+    uint32 left = last;
+    __syncwarp();
+    leave(list, left, flipped, view.lane);
+    __syncwarp();
+    return append(view, list, left);
+  }
+
+  __device__ uint32 append(const View& view, const ShortList& list, uint32 count) const {
+    if (lost >> view.lane & 1) list.set(count + rank_of(lost, view.lane), entry);
+    __syncwarp();
+    return count + __popc(lost);
+  }
+};
 
 }  // namespace

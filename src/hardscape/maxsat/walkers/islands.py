@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,20 +23,20 @@ from hardscape.maxsat.walkers.tables import WalkTables
 
 __all__ = ["WalkIslands"]
 
-#: Flips of each walk between two exchanges of elites.
-PERIOD = 5000
 #: Flips of each walk in the first launch, and seconds that the later ones aim at.
 _FIRST_FLIPS, _LAUNCH_SECONDS = 256, 0.02
 #: Without a limit, walks end after this many flips a variable without improvement, or as many as there
 #: were before it.
 _PATIENCE = 300
+#: A launch counts its flips with 32 bits.
+_MOST_FLIPS = 2**31
 #: Streams of a shard: more walks than a GPU holds.
 _STREAMS = 2**32
 
 
 @dataclass(frozen=True, eq=False)
 class WalkIslands(Work):
-    """Focused random walks on a presolved formula, which exchange their elites.
+    """Focused random walks on a presolved formula, which may exchange their elites.
 
     Walks of the same number take the same steps on every device. The first one to satisfy all clauses,
     by its number of flips, gives the answer, however the launches were cut.
@@ -54,6 +55,8 @@ class WalkIslands(Work):
         Walks of a device; by default as many as a GPU runs at once, and one island on a CPU thread.
     target : int
         Violated clauses at which the search ends.
+    exchange : int
+        Flips of each walk between two exchanges of elites; 0 for none.
     max_flips : int or None
         Flips of each walk. None: until the target is reached, or until nothing improves for long, unless
         `endless`.
@@ -73,6 +76,7 @@ class WalkIslands(Work):
     devices: int = 1
     walks: int | None = None
     target: int = 0
+    exchange: int = 0
     max_flips: int | None = None
     endless: bool = False
     offer: Callable[[NDArray[np.uint8]], object] | None = field(default=None, repr=False)
@@ -85,7 +89,7 @@ class WalkIslands(Work):
 
     def digest(self) -> str:
         """Hash of the formula and of everything that shapes a walk."""
-        facts = (self.seed, self.devices, self.walks, self.target, self.max_flips)
+        facts = (self.seed, self.devices, self.walks, self.target, self.exchange, self.max_flips)
         return hashlib.sha256(f"{self.formula.digest()}{facts}".encode()).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
@@ -114,21 +118,21 @@ class WalkIslands(Work):
         assert best is not None  # the first look always brings one
         self._tell(best)
         elites = Elites(batch.walks, self.seed, first)
-        exchange, flips = PERIOD, _FIRST_FLIPS
+        exchange, flips = self.exchange or math.inf, _FIRST_FLIPS
         done = improved_at = 0
         fewest = int(batch.status["best"].min())
         while not self._over(fewest, done, improved_at):
             if done == exchange:
                 batch.adopt(elites.sources(batch.status["best"]))
-                exchange += PERIOD
-            most = min(flips, exchange - done)
+                exchange += self.exchange
+            most = int(min(flips, exchange - done, _MOST_FLIPS))
             if self.max_flips is not None:
                 most = min(most, self.max_flips - done)
             began = time.perf_counter()
-            batch.run(most, self.target)
+            batch.run(most, self.target, race=True)
             seconds = time.perf_counter() - began
             # No walk depends on how the launches are cut.
-            flips = max(1, min(PERIOD, int(flips * _LAUNCH_SECONDS / max(seconds, 1e-6))))
+            flips = int(most * min(8.0, _LAUNCH_SECONDS / max(seconds, 1e-6))) + 1
             # While no walk is at the target, all do as many flips.
             done += most
             better = batch.improvement()

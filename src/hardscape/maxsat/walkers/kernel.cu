@@ -12,9 +12,10 @@ struct WalkTables {
                           // from bit kFirst on how many there are
   const uint32* others;   // the two other literals of each occurrence, in bits 0 and 16 on, in
                           // their cyclic order, and its place in the clause in bits 15 and 31
-  const uint32* break_weights;  // shape (kBreakWeights,)
+  const uint32* break_weights;  // rows of kBreakWeights, one for each kind of walk
   int variables, clauses;
-  uint64 occurrences, stride;  // entries of `others`, and of a list of violated clauses
+  int occurrences, kinds;  // entries of `others`, rows of weights
+  uint64 stride;           // entries of a list of violated clauses
 };
 
 namespace {
@@ -81,11 +82,12 @@ extern "C" __global__ void walk_adopt(const WalkTables* tables, const int* sourc
 }
 
 // Up to `flips` flips of every walk that violates more than `target` clauses; their best
-// assignments go to `best_truths`. What came before the launch does not count if it is `afresh`.
+// assignments go to `best_truths`. What came before the launch does not count if it is `afresh`. In
+// a `race` a walk ends when another one came to the target with no more flips, `fewest` of all.
 extern "C" __global__ void __launch_bounds__(kThreads)
     walk_run(const WalkTables* tables, int listed, uint32 flips, uint32 target, uint32 afresh,
-             int walks, int words, uint32* truths, uint32* best_truths, uint2* lists,
-             WalkStatus* statuses) {
+             uint32 race, uint32* fewest, int walks, int words, uint32* truths, uint32* best_truths,
+             uint2* lists, WalkStatus* statuses) {
   using hardscape::RandomStream;
   using hardscape::maxsat::kBreakWeights;
   // In shared memory: lists, break weights, truths, and, where they fit, the tables.
@@ -100,15 +102,16 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   auto* shared = static_cast<uint2*>(__cvta_shared_to_generic(address));
   constexpr int kWalks = kThreads / 32;
   auto* weights = reinterpret_cast<uint32*>(shared + kWalks * listed);
-  uint32* truth = weights + kBreakWeights + place * words;
-  uint32* tables_here = weights + kBreakWeights + kWalks * words;
-  for (int i = threadIdx.x; i < static_cast<int>(kBreakWeights); i += kThreads) {
+  const int kinds = tables->kinds;
+  uint32* truth = weights + kinds * kBreakWeights + place * words;
+  uint32* tables_here = weights + kinds * kBreakWeights + kWalks * words;
+  for (int i = threadIdx.x; i < kinds * static_cast<int>(kBreakWeights); i += kThreads) {
     weights[i] = tables->break_weights[i];
   }
   const int rows = 2 * (tables->variables + 1);
   if constexpr (kCached) {
     for (int i = threadIdx.x; i < rows; i += kThreads) tables_here[i] = tables->rows[i];
-    for (int i = threadIdx.x; i < static_cast<int>(tables->occurrences); i += kThreads) {
+    for (int i = threadIdx.x; i < tables->occurrences; i += kThreads) {
       tables_here[rows + i] = tables->others[i];
     }
   }
@@ -118,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
   const View view{kCached ? tables_here : tables->rows,
                   kCached ? tables_here + rows : tables->others,
-                  weights,
+                  weights + walk % kinds * kBreakWeights,
                   truth,
                   2u * tables->variables,
                   lane};
@@ -140,30 +143,42 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     for (int w = lane; w < words; w += 32) best_truth[w] = truth[w];
   }
   const ViolatedList list{near, far, static_cast<uint32>(listed)};
+  const ShortList short_list{near};
   const uint32 room = listed - 32;
-  uint32 done = 0;
+  uint32 done = 0, drawn = 0;
+  uint32 draws_low = 0, draws_high = 0;  // each lane holds one of the numbers drawn last
+  uint32 next_low = 0, next_high = 0;    // the next one, which is asked for before it is needed
   while (done < flips && count > target) {
-    // Each lane draws one of the next 32 numbers, and the next one is asked for before it is
-    // needed.
-    const uint64 draws = RandomStream::resume_after(status.random, done + lane).next();
-    const uint32 draws_low = draws, draws_high = draws >> 32;
-    uint32 next_low = __shfl_sync(kEveryone, draws_low, 0),
-           next_high = __shfl_sync(kEveryone, draws_high, 0);
+    if (done == drawn) {
+      if (race && __any_sync(kEveryone, done >= *static_cast<volatile uint32*>(fewest))) break;
+      const uint64 draws = RandomStream::resume_after(status.random, done + lane).next();
+      draws_low = draws;
+      draws_high = draws >> 32;
+      drawn += 32;
+      next_low = __shfl_sync(kEveryone, draws_low, 0);
+      next_high = __shfl_sync(kEveryone, draws_high, 0);
+    }
+    const uint32 low = next_low, high = next_high;
+    ++done;
+    next_low = __shfl_sync(kEveryone, draws_low, done % 32);
+    next_high = __shfl_sync(kEveryone, draws_high, done % 32);
+    Step step;
+    step.long_row = count > room;
+    const bool plain = !step.long_row && step.look(view, short_list, count, low, high);
+    if (plain) {
+      count = step.take(view, short_list);
+    } else {
+      count = __any_sync(kEveryone, step.long_row) ? flip(view, list, count, low, high)
+                                                   : step.take_others(view, short_list);
+    }
+    if (count < best) {
+      best = count;
 #pragma unroll 1
-    for (int i = 1; i <= 32 && done < flips && count > target; ++i, ++done) {
-      const uint32 low = next_low, high = next_high;
-      next_low = __shfl_sync(kEveryone, draws_low, i);
-      next_high = __shfl_sync(kEveryone, draws_high, i);
-      if (count > room || !flip_short(view, ShortList{near}, count, low, high)) {
-        count = flip(view, list, count, low, high);
-      }
-      if (count < best) {
-        best = count;
-#pragma unroll 1
-        for (int w = lane; w < words; w += 32) best_truth[w] = truth[w];
-      }
+      for (int w = lane; w < words; w += 32) best_truth[w] = truth[w];
     }
   }
+
+  if (race && count <= target && lane == 0) atomicMin(fewest, done);
 
 #pragma unroll 1
   for (int w = lane; w < words; w += 32) truths[w] = truth[w];

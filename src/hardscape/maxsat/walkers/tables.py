@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Kernel
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.walk import break_weights
+from hardscape.maxsat.walk import MANY_EXPONENTS, break_weights
 
-__all__ = ["WalkTables", "fits", "walk_kernels"]
+__all__ = ["WalkTables", "fits", "many_weights", "walk_kernels"]
 
 #: Literals, occurrences, and occurrences of one literal are numbers of so many bits.
 _LITERAL_BITS, _PLACE_BITS, _COUNT_BITS = 15, 18, 14
@@ -43,6 +43,12 @@ def fits(formula: Formula) -> bool:
     )
 
 
+def many_weights(formula: Formula) -> NDArray[np.uint32]:
+    """Weights by break count of the first walks, uint32 of shape (k, 256); those after them begin again."""
+    length = len(formula.literals) / max(1, formula.num_clauses)
+    return np.stack([break_weights(length, exponent) for exponent in MANY_EXPONENTS])
+
+
 def _codes(formula: Formula) -> NDArray[np.int64]:
     return 2 * (np.abs(formula.literals.astype(np.int64)) - 1) + (formula.literals < 0)
 
@@ -60,8 +66,8 @@ class WalkTables:
     others : uint32, shape (nnz + 1,)
         The two other literals of each occurrence, in the cyclic order of the clause, in bits 0 to 14 and 16
         to 30; bit 15 or bit 31 says that its place in the clause is 1 or 2, not 0.
-    weights : uint32, shape (256,)
-        By break count.
+    weights : uint32, shape (k, 256)
+        By break count; walk i takes row i modulo k.
     uniform : bool
         Whether every clause has three literals.
     """
@@ -74,7 +80,7 @@ class WalkTables:
 
     @classmethod
     def of(cls, formula: Formula, weights: NDArray[np.uint32] | None = None) -> WalkTables:
-        """Tables of a presolved formula that `fits`; weights by default those for its mean clause."""
+        """Tables of a presolved formula that `fits`; weights by default those for many walks at once."""
         n, m = formula.num_variables, formula.num_clauses
         lengths = np.diff(formula.offsets)
         owner = np.repeat(np.arange(m), lengths)
@@ -96,7 +102,7 @@ class WalkTables:
             (first | counts << _PLACE_BITS)[negations].astype(np.uint32),
             # One more, because a lane without an occurrence reads one behind the others.
             np.append(following | previous << 16 | marks.astype(np.uint32), np.uint32(0)),
-            break_weights(len(codes) / max(1, m)) if weights is None else weights,
+            many_weights(formula) if weights is None else np.atleast_2d(weights),
             bool((lengths == 3).all()),
         )
 
@@ -112,8 +118,9 @@ class WalkTables:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Variables and clauses; entries of `others`; places of a list of clauses."""
-        return self.num_variables | len(self.clause) << 32, len(self.others), self.places
+        """Variables and clauses; entries of `others`, rows of weights; places of a list of clauses."""
+        n, m, k = self.num_variables, len(self.clause), len(self.weights)
+        return n | m << 32, len(self.others) | k << 32, self.places
 
     @property
     def places(self) -> int:
