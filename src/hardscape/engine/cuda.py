@@ -82,6 +82,8 @@ class CudaDevice:
     arch : str
         Architecture to compile for, for example "sm_90".
     multiprocessors : int
+    most_shared : int
+        Bytes of shared memory that a block may be granted.
     stream : cupy.cuda.Stream
     """
 
@@ -93,6 +95,7 @@ class CudaDevice:
         self.ordinal = ordinal
         self.arch = f"sm_{device.arch}"
         self.multiprocessors = int(device.properties.multiprocessor_count)
+        self.most_shared = int(device.properties.max_shared_memory_per_block_optin)
         self.stream = _import_cupy().cuda.Stream.from_external(self._stream)
         self._loaded: dict[Kernel, LoadedKernel] = {}
 

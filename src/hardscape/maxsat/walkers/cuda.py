@@ -17,7 +17,7 @@ __all__ = ["CudaWalks", "WalkArrays"]
 WALKS = 16
 #: Violated clauses of a walk in shared memory, 8 bytes each: fewest, and as many as there is room for.
 LISTED, MOST_LISTED = 128, 1024
-#: Bytes of shared memory that a block may take.
+#: Bytes of shared memory that a block may take where the GPU has as many.
 MOST_SHARED = 227 * 1024
 
 
@@ -46,9 +46,10 @@ class WalkArrays:
         words = tables.words
         self._threads = 32 * WALKS
         fixed = WALKS * 4 * words + tables.weights.nbytes
-        cached = fixed + WALKS * 8 * LISTED + tables.cached_bytes <= MOST_SHARED
+        most = min(MOST_SHARED, device.most_shared)
+        cached = fixed + WALKS * 8 * LISTED + tables.cached_bytes <= most
         fixed += tables.cached_bytes if cached else 0
-        room = (MOST_SHARED - fixed) // (WALKS * 8)
+        room = (most - fixed) // (WALKS * 8)
         listed = max(LISTED, min(room, MOST_LISTED) // 32 * 32)
         self._listed = np.int32(listed)
         self._shared = fixed + WALKS * 8 * listed
