@@ -33,7 +33,7 @@ _FIRST_TURN, _TURN_PER_VARIABLE = 200_000, 50
 _CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
 #: Flips of the clause-weighting search before the walk over soft clauses has its first turn; and literals
 #: from which on it has none.
-_FIRST_SWAPS, _MOST_SWAPPED = 8_000, 5_000_000
+_FIRST_SWAPS, _MOST_SWAPPED = 8_000, 500_000
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
 #: Search weights stay far from the ends of 64-bit integers up to this.
@@ -254,7 +254,7 @@ class _Walker:
             yield weighing, 2**62
             return
         swapping: Swapping | None = None
-        turn = _FIRST_SWAPS
+        turn = _FIRST_SWAPS + formula.num_variables
         while True:
             yield weighing, turn
             if swapping is None:
