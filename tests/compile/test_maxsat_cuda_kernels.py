@@ -26,9 +26,11 @@ from hardscape.maxsat.cellular.generation import CellularKernel
     ("warps", "planes", "table"), [(1, True, True), (4, True, False), (1, False, False)]
 )
 def test_cellular_kernels(three, weighted, arch, warps, planes, table):
-    for kernel in cellular_kernels(
+    kernels = cellular_kernels(
         warps=warps, three=three, weighted=weighted, planes_shared=planes, table_shared=table
-    ):
+    )
+    for name, kernel in kernels.items():
+        assert kernel.name == f"cellular_{name}"
         assert jit.compile(kernel, arch).startswith(b"\x7fELF")
 
 
