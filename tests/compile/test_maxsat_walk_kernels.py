@@ -14,33 +14,49 @@ from hardscape.maxsat.walkers.tables import walk_kernels
 
 
 @pytest.mark.parametrize(
-    ("group", "arch"), [(4, "sm_90"), (8, "sm_80"), (8, "sm_90"), (8, "sm_100"), (32, "sm_90")]
+    ("arch", "cached", "uniform"),
+    [
+        ("sm_80", True, True),
+        ("sm_90", True, True),
+        ("sm_90", True, False),
+        ("sm_90", False, True),
+        ("sm_90", False, False),
+        ("sm_100", True, True),
+    ],
 )
-def test_walk_kernels(group, arch):
-    for kernel in walk_kernels(group=group, threads=256, listed=128):
+def test_walk_kernels(arch, cached, uniform):
+    kernels = walk_kernels(threads=512, cached=cached, uniform=uniform)
+    assert set(kernels) == {"start", "run", "adopt"}
+    for name, kernel in kernels.items():
+        assert kernel.name == f"walk_{name}"
         assert jit.compile(kernel, arch).startswith(b"\x7fELF")
 
 
 def test_tables():
     formula = Formula.from_clauses([[1, -2, 3], [-3, 2], [3], [-1, 2, -3]])
     tables = WalkTables.of(formula)
+    assert not tables.uniform
     never = 6
     assert tables.clause[:, :3].tolist() == [[0, 3, 4], [5, 2, never], [4, never, never], [1, 2, 5]]
-    assert tables.occurrences.tolist() == [[0, 1 | 1 << 16], [2, 2 | 1 << 16], [5, 2 | 2 << 16]]
-    # Occurrences of 1, -1, 2, 2, -2, 3, 3, -3, -3, in the order of the clauses.
-    assert tables.clause_of.tolist() == [0, 3, 1, 3, 0, 0, 2, 1, 3]
-    pairs = [{int(x) & 0xFFFF, int(x) >> 16} for x in tables.others]
-    assert pairs == [
-        {3, 4},
-        {2, 5},
-        {5, never},
-        {1, 5},
-        {0, 4},
-        {0, 3},
-        {never},
-        {2, never},
-        {1, 2},
+    # Of each literal: the other two literals of the clauses with its negation, and its place in them.
+    found = [
+        [
+            (int(x) & 0x7FFF, int(x) >> 16 & 0x7FFF, (int(x) >> 15 & 1) + 2 * (int(x) >> 31))
+            for x in tables.others[int(row) & 2**18 - 1 :][: int(row) >> 18]
+        ]
+        for row in tables.rows
     ]
+    assert found == [
+        [(2, 5, 0)],
+        [(3, 4, 0)],
+        [(4, 0, 1)],
+        [(never, 5, 1), (5, 1, 1)],
+        [(2, never, 0), (1, 2, 2)],
+        [(0, 3, 2), (never, never, 0)],
+        [],
+        [],
+    ]
+    assert WalkTables.of(Formula.from_clauses([[1, -2, 3]])).uniform
 
 
 def test_what_fits():
