@@ -239,20 +239,19 @@ class Cdcl {
     clause_[0] = l ^ 1;
     marked_ = clause_;
     const auto implied = [&](std::uint32_t k) { return k != clause_[0] && redundant(k); };
-    std::vector<std::uint32_t>& short_ = shorter_;
-    short_.clear();
+    shorter_.clear();
     for (std::uint32_t k : clause_)
-      if (!implied(k)) short_.push_back(k);
+      if (!implied(k)) shorter_.push_back(k);
     for (std::uint32_t k : marked_) seen_[k >> 1] = 0;
     step_ *= 1 / 0.95;
     std::uint32_t back = 0;
-    for (std::size_t k = 1; k < short_.size(); ++k) {
-      if (level_[short_[k] >> 1] <= back) continue;
-      back = level_[short_[k] >> 1];
-      std::swap(short_[1], short_[k]);
+    for (std::size_t k = 1; k < shorter_.size(); ++k) {
+      if (level_[shorter_[k] >> 1] <= back) continue;
+      back = level_[shorter_[k] >> 1];
+      std::swap(shorter_[1], shorter_[k]);
     }
     backtrack(back);
-    assign(short_[0], short_.size() > 1 ? attach(short_) : kNone);
+    assign(shorter_[0], shorter_.size() > 1 ? attach(shorter_) : kNone);
   }
 
   // Whether the other literals of a learnt clause imply this one.

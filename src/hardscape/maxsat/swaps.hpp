@@ -47,6 +47,8 @@ class Swaps {
       }
     }
     if (given_up_) return;
+    of_literal_.assign(2 * std::size_t{relaxer}, kNone);
+    for (std::uint32_t i = 0; i < wishes_.size(); ++i) of_literal_[wishes_[i].literal] = i;
     if (initial) begin_with(instance, hard, initial);
     prefer_wishes();
   }
@@ -182,12 +184,6 @@ class Swaps {
   // The lightest wish of the core but the one wanted, a random one of several.
   std::uint32_t lightest(std::uint32_t wanted) {
     std::uint32_t found = kNone, ties = 0;
-    if (of_literal_.empty())
-      for (std::uint32_t i = 0; i < wishes_.size(); ++i) {
-        const std::uint32_t l = wishes_[i].literal;
-        if (of_literal_.size() <= l) of_literal_.resize(l + 1, kNone);
-        of_literal_[l] = i;
-      }
     for (std::uint32_t l : solver_.core) {
       if (l == wanted) continue;
       const std::uint32_t i = of_literal_[l];
@@ -217,7 +213,8 @@ class Swaps {
   Cdcl solver_;
   RandomStream random_;
   std::vector<Wish> wishes_;
-  std::vector<std::uint32_t> held_, lost_, asked_, of_literal_;
+  std::vector<std::uint32_t> held_, lost_, asked_;  // wishes, wishes, literals
+  std::vector<std::uint32_t> of_literal_;           // the wish of each literal, or kNone
   std::vector<std::uint8_t> best_value_;
   WideCost current_{UINT64_MAX, 0}, best_{UINT64_MAX, 0};
   std::uint64_t granted_ = 0;  // steps of all runs
