@@ -1,6 +1,7 @@
 // The cellular genetic algorithm on the CPU: one generation of a range of sub-populations.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "maxsat/cellular/bit_sliced.hpp"
@@ -33,16 +34,18 @@ class CellularSearch {
         chances_{chances.data()[0], chances.data()[1], chances.data()[2]},
         words_((static_cast<std::size_t>(variables) + 63) / 64),
         uniform_(table_.uniform()),
-        walk_flips_(walk_flips),
-        sliced_(table_),
-        walk_clauses_(table_, break_weights.data()) {}
+        walk_flips_(walk_flips) {
+    // On large formulas each of these takes a while: only what is used.
+    if (uniform_) sliced_.emplace(table_);
+    if (uniform_ && walk_flips_) walk_clauses_.emplace(table_, break_weights.data());
+  }
 
   // Random individuals of the sub-populations first to last - 1, with their costs.
   nb::object initial(std::uint64_t seed, int first, int last, Vector<std::uint8_t> stop) const {
     Offspring born(*this, first, last);
     {
       nb::gil_scoped_release release;
-      born.fill([&](int individual, std::uint64_t* child) {
+      born.fill(stop.data(), [&](int individual, std::uint64_t* child) {
         RandomStream random = cellular_stream(seed, individual, 0, Purpose::kInitial);
         for (std::size_t w = 0; w < words_; ++w) child[w] = random.next();
       });
@@ -59,7 +62,7 @@ class CellularSearch {
     {
       nb::gil_scoped_release release;
       const bool diffusion = diffuses(seed, generation, chances_);
-      born.fill([&](int individual, std::uint64_t* child) {
+      born.fill(stop.data(), [&](int individual, std::uint64_t* child) {
         const int partner =
             second_parent(torus_, seed, individual, generation, diffusion,
                           [&](int i) { return cost_at(costs, static_cast<std::size_t>(i)); });
@@ -112,8 +115,9 @@ class CellularSearch {
           costs_(count_) {}
 
     template <class Make>
-    void fill(Make&& make) {
+    void fill(const std::uint8_t* stop, Make&& make) {
       for (std::size_t i = 0; i < count_; ++i) {
+        if (i && *stop) return repeat_first(i);
         make(static_cast<int>(from_ + i), row(i));
         if (search_.words_) {
           row(i)[search_.words_ - 1] &=
@@ -127,7 +131,7 @@ class CellularSearch {
     }
 
     void walk(std::uint64_t seed, std::uint64_t generation, const std::uint8_t* stop) {
-      if (search_.walk_clauses_.three()) {
+      if (search_.walk_clauses_->three()) {
         walk_by<3, std::uint32_t, 28>(seed, generation, stop);
       } else {
         walk_by<0, std::uint64_t, 40>(seed, generation, stop);
@@ -137,6 +141,7 @@ class CellularSearch {
     void weigh(std::uint64_t seed, std::uint64_t generation, const std::uint8_t* stop) {
       WeightingClimber climber(search_.table_);
       for (std::size_t i = 0; i < count_; ++i) {
+        if (i && *stop) return repeat_first(i);
         costs_[i] = search_.table_.base;
         costs_[i] +=
             climber.search(row(i), search_.walk_flips_,
@@ -190,10 +195,11 @@ class CellularSearch {
     // All clauses weigh the same.
     template <int K, class Word, int Count>
     void walk_by(std::uint64_t seed, std::uint64_t generation, const std::uint8_t* stop) {
-      WalkClimber<K, Word, Count> climber(search_.walk_clauses_);
+      WalkClimber<K, Word, Count> climber(*search_.walk_clauses_);
       const ClauseTable& table = search_.table_;
       const Cost weight = table.weight.empty() ? Cost{} : table.weight.front();
       for (std::size_t i = 0; i < count_; ++i) {
+        if (i && *stop) return repeat_first(i);
         const auto violated = static_cast<std::int64_t>(
             climber.walk(row(i), search_.walk_flips_,
                          cellular_stream(seed, from_ + i, generation, Purpose::kWalk), stop));
@@ -203,18 +209,18 @@ class CellularSearch {
     }
 
     void climb_sliced(std::int64_t passes, const std::uint8_t* stop) {
-      std::vector<Plane> literal = search_.sliced_.planes();
+      std::vector<Plane> literal = search_.sliced_->planes();
       for (std::size_t i = 0; i < count_; i += kPlaneBits) {
         if (i && *stop) return repeat_first(i);
         const std::size_t together = std::min<std::size_t>(kPlaneBits, count_ - i);
         to_planes(i, together, literal.data());
-        const Plane changed = search_.sliced_.climb(literal.data(), passes, stop);
+        const Plane changed = search_.sliced_->climb(literal.data(), passes, stop);
         for (int word = 0; word < kPlaneWords; ++word) {
           const int lanes = static_cast<int>(together) - 64 * word;
           if (lanes > 0) unfinished_ += std::popcount(changed[word] & word_mask(lanes, 0));
         }
         std::fill_n(costs_.begin() + i, together, search_.table_.base);
-        search_.sliced_.add_costs(literal.data(), together, costs_.data() + i);
+        search_.sliced_->add_costs(literal.data(), together, costs_.data() + i);
         to_rows(i, together, literal.data());
       }
     }
@@ -266,9 +272,9 @@ class CellularSearch {
   Chances chances_;
   std::size_t words_;
   bool uniform_;
-  std::int64_t walk_flips_;  // 0: hill climbing
-  BitSlicedClimber sliced_;
-  WalkClauses walk_clauses_;
+  std::int64_t walk_flips_;                  // 0: hill climbing
+  std::optional<BitSlicedClimber> sliced_;   // where all clauses weigh the same
+  std::optional<WalkClauses> walk_clauses_;  // and the local search is the random walk
 };
 
 // Control and rules as int64 arrays, field by field.

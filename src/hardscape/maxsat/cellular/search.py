@@ -230,7 +230,7 @@ def _first_guess(work: CellularRuns) -> Partial:
     """What a run starts from, where the time was up before its first generation."""
     kernel = work.kernel
     hurry = np.ones(1, dtype=np.uint8)
-    bits, costs, _ = kernel.native.initial(work.run_seed(0), 0, kernel.options.islands, hurry)
+    bits, costs, _ = kernel.native.initial(work.run_seed(0), 0, 1, hurry)
     initial = {"bits": bits, "costs": costs}
     return CellularRun(work.run_seed(0), kernel.options.rules(work.target), initial).partial()
 
