@@ -15,7 +15,8 @@ from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
 from hardscape.errors import InputError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.searches import NEVER, Search, Swapping, Walking, Weighing
+from hardscape.maxsat.searches import NEVER, Search, Walking, Weighing
+from hardscape.maxsat.swaps import Swapping, swapping_is_possible
 
 __all__ = ["LocalSearch", "WeightingOptions"]
 
@@ -33,7 +34,7 @@ _FIRST_TURN, _TURN_PER_VARIABLE = 200_000, 50
 _CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
 #: Flips of the clause-weighting search before the walk over soft clauses has its first turn; and literals
 #: from which on it has none.
-_FIRST_SWAPS, _MOST_SWAPPED = 8_000, 500_000
+_FIRST_SWAPS, _MOST_SWAPPED = 8_000, 200_000
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
 #: Search weights stay far from the ends of 64-bit integers up to this.
@@ -249,8 +250,7 @@ class _Walker:
         work = self._work
         formula = work.formula
         weighing = Weighing(work, self._stream, self._initial, self._stop)
-        structured = 0 < formula.num_hard < formula.num_clauses
-        if not structured or len(formula.literals) > _MOST_SWAPPED:
+        if len(formula.literals) > _MOST_SWAPPED or not swapping_is_possible(formula):
             yield weighing, 2**62
             return
         swapping: Swapping | None = None
@@ -258,7 +258,9 @@ class _Walker:
         while True:
             yield weighing, turn
             if swapping is None:
-                swapping = Swapping(work, self._stream, weighing.best(), self._stop)
+                swapping = Swapping(
+                    formula, work.seed, self._stream, work.target, weighing.best(), self._stop
+                )
             if not swapping.given_up:
                 yield swapping, turn // 2
             turn *= 2

@@ -1,4 +1,4 @@
-"""The compiled searches that a walker takes turns with, seen alike."""
+"""What a walker asks of a search, and the compiled searches seen so."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hardscape.maxsat.walk import break_weights
 if TYPE_CHECKING:
     from hardscape.maxsat.local import LocalSearch
 
-__all__ = ["NEVER", "Search", "Swapping", "Walking", "Weighing"]
+__all__ = ["NEVER", "Search", "Walking", "Weighing"]
 
 #: What a compiled search counts as violated before it has evaluated anything.
 NEVER = 2**64 - 1
@@ -79,12 +79,32 @@ class Walking:
         return (self._walk.best_cost,)
 
 
-class _Costed:
-    """A search that knows its cost, in two words."""
+class Weighing:
+    """The clause-weighting search."""
 
-    def __init__(self, search: Any, target: int) -> None:
-        self._search = search
-        self._target = divmod(max(target, 0), 2**64)
+    def __init__(
+        self, work: LocalSearch, stream: int, initial: Any, stop: NDArray[np.uint8]
+    ) -> None:
+        formula, options = work.formula, work.options
+        self._target = divmod(max(work.target, 0), 2**64)
+        self._search = native.core().Weighting(
+            formula.num_variables,
+            formula.literals,
+            formula.offsets,
+            formula.weights,
+            formula.hard.view(np.uint8),
+            work.seed,
+            stream,
+            options.samples,
+            options.clauses,
+            options.hard_start,
+            options.hard_increase,
+            options.soft_increase,
+            options.soft_limit,
+            options.patience,
+            initial,
+            stop,
+        )
 
     def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
         """Search on; returns the flips done."""
@@ -103,57 +123,3 @@ class _Costed:
     def quality(self) -> tuple[int, ...]:
         """Violated hard clauses and the cost, high word first."""
         return self._search.best_cost  # type: ignore[no-any-return]
-
-
-class Weighing(_Costed):
-    """The clause-weighting search."""
-
-    def __init__(
-        self, work: LocalSearch, stream: int, initial: Any, stop: NDArray[np.uint8]
-    ) -> None:
-        formula, options = work.formula, work.options
-        search = native.core().Weighting(
-            formula.num_variables,
-            formula.literals,
-            formula.offsets,
-            formula.weights,
-            formula.hard.view(np.uint8),
-            work.seed,
-            stream,
-            options.samples,
-            options.clauses,
-            options.hard_start,
-            options.hard_increase,
-            options.soft_increase,
-            options.soft_limit,
-            options.patience,
-            initial,
-            stop,
-        )
-        super().__init__(search, work.target)
-
-
-class Swapping(_Costed):
-    """The walk over sets of soft clauses that hold together."""
-
-    def __init__(
-        self, work: LocalSearch, stream: int, initial: Any, stop: NDArray[np.uint8]
-    ) -> None:
-        formula = work.formula
-        search = native.core().Swaps(
-            formula.num_variables,
-            formula.literals,
-            formula.offsets,
-            formula.weights,
-            formula.hard.view(np.uint8),
-            work.seed,
-            stream,
-            initial,
-            stop,
-        )
-        super().__init__(search, work.target)
-
-    @property
-    def given_up(self) -> bool:
-        """Whether nothing is left to try."""
-        return bool(self._search.given_up)

@@ -50,8 +50,9 @@ def solve(
     ----------
     formula : Formula
     method : {"auto", "weighting", "cellular", "exact"}
-        "weighting" is local search: clause weighting, where some clauses are hard also a walk over sets of
-        soft clauses that hold together, and where all clauses count alike a focused random walk.
+        "weighting" is local search: clause weighting, where some clauses are hard and python-sat is
+        installed also a walk over sets of soft clauses that hold together, and where all clauses count
+        alike a focused random walk.
         "cellular" is :func:`cellular_search`, the genetic algorithm: one run, and with `time_limit` or
         `target` one after the other.
         "exact" is RC2 of python-sat, started from a short local search.

@@ -27,7 +27,6 @@ void bind_evaluate(nb::module_& module);
 void bind_parse(nb::module_& module);
 void bind_greedy(nb::module_& module);
 void bind_presolve(nb::module_& module);
-void bind_swaps(nb::module_& module);
 void bind_walk(nb::module_& module);
 void bind_weighting(nb::module_& module);
 void bind_cellular(nb::module_& module);
@@ -86,7 +85,6 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::maxsat::bind_parse(module);
   hardscape::maxsat::bind_greedy(module);
   hardscape::maxsat::bind_presolve(module);
-  hardscape::maxsat::bind_swaps(module);
   hardscape::maxsat::bind_walk(module);
   hardscape::maxsat::bind_weighting(module);
   hardscape::maxsat::bind_cellular(module);

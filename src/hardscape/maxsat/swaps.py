@@ -1,0 +1,225 @@
+"""A walk over the sets of soft clauses that hold together.
+
+A violated soft clause is asked for beside all that hold; where the hard clauses refuse, a SAT solver says which
+of those stand against it, and the lightest of them is given up, until an assignment is found. It crosses chains
+of implications, as encodings have them, that no flip can cross.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.searches import NEVER
+
+__all__ = ["Swapping", "swapping_is_possible"]
+
+#: Literals that the solver assigns for what counts as a flip.
+_WORK = 8
+#: Conflicts after which the solver gives up a question, and the one whether the hard clauses can hold.
+_CONFLICTS, _FIRST_CONFLICTS = 200, 2000
+#: One move in so many takes what it asks for, whatever it costs.
+_ANYTHING = 8
+#: Keeps the coins apart from those of other searches with the same seed.
+_PURPOSE = 0x6D787377
+
+
+def swapping_is_possible(formula: Formula) -> bool:
+    """Whether some clauses are hard and some soft, and python-sat is there to ask."""
+    mixed = 0 < formula.num_hard < formula.num_clauses
+    return mixed and importlib.util.find_spec("pysat") is not None
+
+
+class Swapping:
+    """The walk; its answers come from MiniSat, as python-sat brings it, and are evaluated by the caller.
+
+    Each soft clause is a *wish*: a literal that the solver may be asked to hold. Clauses of one literal are
+    wishes themselves, the others get a new variable that relaxes them.
+
+    Parameters
+    ----------
+    formula : Formula
+        Presolved.
+    seed, stream : int
+    target : int
+        Cost at which the walk stops.
+    initial : uint8 array of shape (n,), or None
+        Where it starts, if that satisfies the hard clauses.
+    stop : uint8 array of shape (1,)
+
+    Attributes
+    ----------
+    given_up : bool
+        Whether nothing is left to try.
+    """
+
+    def __init__(
+        self,
+        formula: Formula,
+        seed: int,
+        stream: int,
+        target: int,
+        initial: NDArray[np.uint8] | None,
+        stop: NDArray[np.uint8],
+    ) -> None:
+        from pysat.solvers import Minisat22
+
+        self._formula = formula
+        self._target = max(target, 0)
+        self._random = np.random.default_rng([seed, stream, _PURPOSE])
+        self._solver: Any = Minisat22()
+        self._weight: dict[int, int] = {}  # of each wish
+        self._held: list[int] = []
+        self._lost: list[int] = []
+        self._granted = 0
+        self._began = False
+        self._best: NDArray[np.uint8] | None = None
+        self._cost = (NEVER, 0)
+        self.given_up = not self._tell(stop)
+        if self.given_up:
+            return
+        self._wishes = list(self._weight)
+        if initial is not None:
+            model = self._model_of(initial)
+            self._solver.set_phases(model)
+            if formula.hard_violations(initial) == 0:
+                self._take(model)
+        self._solver.set_phases(self._wishes)
+
+    def _tell(self, stop: NDArray[np.uint8]) -> bool:
+        """Give the solver all clauses; False if stopped before the end."""
+        formula, top = self._formula, self._formula.num_variables
+        literals, offsets = formula.literals.tolist(), formula.offsets.tolist()
+        self._relaxed: list[tuple[int, int]] = []  # clauses, and the variables that relax them
+        for c, (weight, hard) in enumerate(
+            zip(formula.weights.tolist(), formula.hard.tolist(), strict=True)
+        ):
+            if stop[0]:
+                return False
+            clause = literals[offsets[c] : offsets[c + 1]]
+            if not hard and len(clause) == 1:
+                self._weight[clause[0]] = self._weight.get(clause[0], 0) + weight
+                continue
+            if not hard:
+                top += 1
+                clause.append(top)
+                self._relaxed.append((c, top))
+                self._weight[-top] = weight
+            self._solver.add_clause(clause)
+        self._solver.add_clause([top, -top])  # so that models have a value of every variable
+        return True
+
+    def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
+        """Walk on; returns the work done, in what costs about as much as a flip.
+
+        What a move does beyond `flips` is taken off the next run's, so that the walk does not depend on how it
+        is cut into runs. Where nothing is left to try they count as done.
+        """
+        before = self._granted
+        self._granted += flips
+        while self._worked() < self._granted and not self.given_up and not self._arrived():
+            if stop[0]:
+                break
+            if self._began:
+                self._move(stop)
+            else:
+                self._begin()
+        if stop[0] or self._arrived():
+            self._granted = max(before, self._worked())
+        return self._granted - before
+
+    def best(self) -> NDArray[np.uint8]:
+        """The best assignment."""
+        if self._best is None:
+            return np.zeros(0, dtype=np.uint8)
+        return self._best
+
+    def cost(self) -> tuple[int, int]:
+        """Of the best one: violated hard clauses and weight of the soft ones."""
+        return self._cost
+
+    @property
+    def quality(self) -> tuple[int, ...]:
+        """The cost, after 0 for no violated hard clause."""
+        return self._cost
+
+    def _worked(self) -> int:
+        return int(self._solver.accum_stats()["propagations"]) // _WORK
+
+    def _arrived(self) -> bool:
+        return self._cost <= (0, self._target)
+
+    def _ask(self, wishes: Iterable[int], conflicts: int) -> bool | None:
+        self._solver.conf_budget(conflicts)
+        # Interrupts are not used, but are how python-sat is told to leave signals and other threads alone.
+        answer: bool | None = self._solver.solve_limited(list(wishes), expect_interrupt=True)
+        return answer
+
+    def _begin(self) -> None:
+        answer = self._ask((), _FIRST_CONFLICTS)
+        if answer:
+            self._take(self._solver.get_model())
+        elif answer is False:
+            self.given_up = True
+
+    def _model_of(self, assignment: NDArray[np.uint8]) -> list[int]:
+        """The solver's view of an assignment: what violates a clause relaxes it."""
+        formula = self._formula
+        true = assignment[np.abs(formula.literals) - 1] == (formula.literals > 0)
+        holds = np.logical_or.reduceat(true, formula.offsets[:-1]).tolist()
+        model = np.where(assignment, 1, -1) * np.arange(1, formula.num_variables + 1)
+        return [*model.tolist(), *(-r if holds[c] else r for c, r in self._relaxed)]
+
+    def _take(self, model: list[int]) -> None:
+        """Go to what a model makes of the wishes."""
+        self._began = True
+        kept = [wish for wish in self._held if model[abs(wish) - 1] == wish]
+        old = set(kept)
+        # The old ones first, in their order: so the solver asks the same again as far as it can.
+        self._held, self._lost, cost = kept, [], 0
+        for wish in self._wishes:
+            if model[abs(wish) - 1] != wish:
+                self._lost.append(wish)
+                cost += self._weight[wish]
+            elif wish not in old:
+                kept.append(wish)
+        assigned = model[: self._formula.num_variables]
+        self._solver.set_phases(assigned)
+        self._solver.set_phases(self._wishes)
+        if (0, cost) < self._cost:
+            self._cost = 0, cost
+            self._best = (np.array(assigned) > 0).astype(np.uint8)
+
+    def _move(self, stop: NDArray[np.uint8]) -> None:
+        """Ask for a lost wish, and give up what stands against it.
+
+        That may weigh no more than the wish, but now and then whatever it takes.
+        """
+        if not self._lost:
+            self.given_up = True
+            return
+        wanted = self._lost[int(self._random.integers(len(self._lost)))]
+        anything = self._random.integers(_ANYTHING) == 0
+        asked, given_up = [*self._held, wanted], 0
+        while not stop[0]:
+            answer = self._ask(asked, _CONFLICTS)
+            if answer:
+                return self._take(self._solver.get_model())
+            if answer is None:
+                return None
+            core = [wish for wish in self._solver.get_core() or () if wish != wanted]
+            if not core:  # the hard clauses alone refuse it
+                self._lost.remove(wanted)
+                return None
+            least = min(self._weight[wish] for wish in core)
+            ties = [wish for wish in core if self._weight[wish] == least]
+            given_up += least
+            if given_up > self._weight[wanted] and not anything:
+                return None
+            asked.remove(ties[int(self._random.integers(len(ties)))])
+        return None
