@@ -21,8 +21,9 @@ __all__ = ["Swapping", "swapping_is_possible"]
 
 #: Literals that the solver assigns for what counts as a flip.
 _WORK = 8
-#: Conflicts after which the solver gives up a question, and the one whether the hard clauses can hold.
-_CONFLICTS, _FIRST_CONFLICTS = 200, 2000
+#: Conflicts, and literals assigned, after which the solver gives up a question: no more than takes some
+#: hundredths of a second, for only then is the clock looked at.
+_CONFLICTS, _ASSIGNED = 200, 200_000
 #: One move in so many takes what it asks for, whatever it costs.
 _ANYTHING = 8
 #: Keeps the coins apart from those of other searches with the same seed.
@@ -154,14 +155,15 @@ class Swapping:
     def _arrived(self) -> bool:
         return self._cost <= (0, self._target)
 
-    def _ask(self, wishes: Iterable[int], conflicts: int) -> bool | None:
-        self._solver.conf_budget(conflicts)
+    def _ask(self, wishes: Iterable[int]) -> bool | None:
+        self._solver.conf_budget(_CONFLICTS)
+        self._solver.prop_budget(_ASSIGNED)
         # Interrupts are not used, but are how python-sat is told to leave signals and other threads alone.
         answer: bool | None = self._solver.solve_limited(list(wishes), expect_interrupt=True)
         return answer
 
     def _begin(self) -> None:
-        answer = self._ask((), _FIRST_CONFLICTS)
+        answer = self._ask(())
         if answer:
             self._take(self._solver.get_model())
         elif answer is False:
@@ -207,7 +209,7 @@ class Swapping:
         anything = self._random.integers(_ANYTHING) == 0
         asked, given_up = [*self._held, wanted], 0
         while not stop[0]:
-            answer = self._ask(asked, _CONFLICTS)
+            answer = self._ask(asked)
             if answer:
                 return self._take(self._solver.get_model())
             if answer is None:
