@@ -5,18 +5,11 @@
 #include <stdexcept>
 
 #include "native/arrays.hpp"
+#include "native/vector.hpp"
 
 namespace hardscape::gauge {
 
 namespace {
-
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
 
 using ComplexArray = nb::ndarray<const Complex, nb::c_contig, nb::device::cpu>;
 using Flags = Vector<std::uint8_t>;

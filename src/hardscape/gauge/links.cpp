@@ -8,17 +8,12 @@
 #include "gauge/su2.hpp"
 #include "gauge/unitarity.hpp"
 #include "native/arrays.hpp"
+#include "native/vector.hpp"
 
 namespace hardscape::gauge {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 8;
-#elif defined(__AVX2__)
-constexpr int kLanes = 4;
-#else
-constexpr int kLanes = 2;
-#endif
+constexpr int kLanes = kVectorBytes / sizeof(double);
 
 using Complex = std::complex<double>;
 template <class T>

@@ -5,17 +5,12 @@
 #include <memory>
 
 #include "native/arrays.hpp"
+#include "native/vector.hpp"
 
 namespace hardscape::gauge {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 8;
-#elif defined(__AVX2__)
-constexpr int kLanes = 4;
-#else
-constexpr int kLanes = 2;
-#endif
+constexpr int kLanes = kVectorBytes / sizeof(double);
 
 using Complex = std::complex<double>;
 using ComplexLinks = nb::ndarray<const Complex, nb::c_contig, nb::device::cpu>;

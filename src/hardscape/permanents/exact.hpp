@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "native/vector.hpp"
+
 namespace hardscape::permanents {
 
 // Each instruction-set level has its own: nothing here may be merged by the linker.
@@ -14,14 +16,6 @@ namespace {
 
 constexpr std::size_t kInner = 5;
 constexpr std::size_t kPatterns = std::size_t{1} << kInner;
-// Bytes of a vector register: GCC takes vectors wider than that apart element by element.
-#if defined(__AVX512F__)
-constexpr std::size_t kVectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr std::size_t kVectorBytes = 32;
-#else
-constexpr std::size_t kVectorBytes = 16;
-#endif
 constexpr std::uint64_t kBlocksBetweenPolls = 1024;
 
 template <class T>

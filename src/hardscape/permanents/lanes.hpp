@@ -4,18 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "native/vector.hpp"
+
 namespace hardscape::permanents {
 
 // Each instruction-set level has its own: nothing here may be merged by the linker.
 namespace {
 
-#if defined(__AVX512F__)
-constexpr std::size_t kLanes = 8;
-#elif defined(__AVX__)
-constexpr std::size_t kLanes = 4;
-#else
-constexpr std::size_t kLanes = 2;
-#endif
+constexpr std::size_t kLanes = kVectorBytes / sizeof(double);
 
 typedef double Vec __attribute__((vector_size(kLanes * sizeof(double))));
 typedef std::int64_t Bits __attribute__((vector_size(kLanes * sizeof(double))));

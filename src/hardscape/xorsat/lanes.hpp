@@ -4,19 +4,15 @@
 #include <cstdint>
 #include <cstring>
 
+#include "native/vector.hpp"
+
 #if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
 
 namespace hardscape::xorsat {
 
-#if defined(__AVX512F__)
-using Wide = std::uint64_t __attribute__((vector_size(64)));
-#elif defined(__AVX2__)
-using Wide = std::uint64_t __attribute__((vector_size(32)));
-#else
-using Wide = std::uint64_t __attribute__((vector_size(16)));
-#endif
+using Wide = std::uint64_t __attribute__((vector_size(kVectorBytes)));
 
 template <class Word>
 inline Word load(const std::uint32_t* from) {

@@ -13,16 +13,11 @@
 #include <vector>
 
 #include "maxsat/cellular/clause_table.hpp"
+#include "native/vector.hpp"
 
 namespace hardscape::maxsat {
 
-#if defined(__AVX512F__)
-inline constexpr int kPlaneBits = 512;
-#elif defined(__AVX2__)
-inline constexpr int kPlaneBits = 256;
-#else
-inline constexpr int kPlaneBits = 128;
-#endif
+inline constexpr int kPlaneBits = 8 * kVectorBytes;
 inline constexpr int kPlaneWords = kPlaneBits / 64;
 using Plane = std::uint64_t __attribute__((vector_size(kPlaneBits / 8)));
 
