@@ -5,7 +5,7 @@ Every family of hardscape describes its computation as a :class:`Work`; :func:`r
 
 from hardscape.engine.cuda import CudaDevice, LoadedKernel, cuda_device
 from hardscape.engine.device import Device, resolve
-from hardscape.engine.jit import Kernel
+from hardscape.engine.jit import CSTDINT, Kernel
 from hardscape.engine.ledger import Ledger
 from hardscape.engine.machine import CudaStatus, Machine, cuda_status, probe
 from hardscape.engine.progress import (
@@ -20,6 +20,7 @@ from hardscape.engine.run import Outcome, Stopped, run
 from hardscape.engine.work import Context, Partial, Shard, ShardResult, Work, split
 
 __all__ = [
+    "CSTDINT",
     "CallbackProgress",
     "Context",
     "CudaDevice",

@@ -18,9 +18,23 @@ from typing import Any
 
 from hardscape.errors import CompileError, InputError, MissingDependencyError
 
-__all__ = ["Kernel", "cache_folder", "cache_key", "compile", "nvrtc_version"]
+__all__ = ["CSTDINT", "Kernel", "cache_folder", "cache_key", "compile", "nvrtc_version"]
 
 _STANDARD = "-std=c++20"
+
+#: NVRTC has no standard library: the header of what headers shared with C++ need of it.
+CSTDINT = (
+    "cstdint",
+    """#pragma once
+namespace std {
+using int32_t = int;
+using int64_t = long long;
+using uint8_t = unsigned char;
+using uint32_t = unsigned int;
+using uint64_t = unsigned long long;
+}
+""",
+)
 
 #: Compiled kernels kept in memory; generated kernels differ from instance to instance.
 _IN_MEMORY = 32

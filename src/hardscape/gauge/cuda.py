@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine.cuda import CudaDevice
-from hardscape.engine.jit import Kernel
+from hardscape.engine.jit import CSTDINT, Kernel
 from hardscape.gauge.descent import Lattices, Measurement, Sweep
 from hardscape.gauge.groups import project_to_group
 from hardscape.gauge.options import FixOptions
@@ -28,15 +28,6 @@ _ITERATION, _RATE = 2e-3, {False: 3.4e9, True: 7.3e9}
 _TOGETHER = 32
 #: Blocks that share a timeslice when it is measured.
 _PARTS = 16
-#: NVRTC has no standard library; this is all of it that the headers need.
-_CSTDINT = """#pragma once
-namespace std {
-using int32_t = int;
-using int64_t = long long;
-using uint8_t = unsigned char;
-using uint64_t = unsigned long long;
-}
-"""
 #: One thread a site of the lattice.
 _ONE_EACH = Schedule(threads=_THREADS)
 _HEADERS = ("lanes", "matrix", "algebra", "su2", "local")
@@ -118,7 +109,7 @@ def _headers() -> tuple[tuple[str, str], ...]:
         ("native/random.hpp", random),
         ("site.cuh", _text("site.cuh")),
         ("stage.cuh", _text("stage.cuh")),
-        ("cstdint", _CSTDINT),
+        CSTDINT,
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine.cuda import CudaDevice, cuda_device
-from hardscape.engine.jit import Kernel
+from hardscape.engine.jit import CSTDINT, Kernel
 from hardscape.errors import InputError
 from hardscape.xorsat.plan import Plan
 from hardscape.xorsat.round import LOOK, MAX_CLONES, MAX_SWEEPS, Best, Round
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CudaClones", "CudaRound"]
 
-#: NVRTC has no standard library; this is what the shared headers use of it.
-_CSTDINT = """#pragma once
-namespace std {
-using uint32_t = unsigned int;
-using uint64_t = unsigned long long;
-}
-"""
 _SHARED_HEADERS = ("native/random.hpp", "xorsat/streams.hpp")
 #: Spin updates of a launch, so that a stop is noticed within a fraction of a second.
 _LAUNCH_UPDATES = 4e12
@@ -61,7 +54,7 @@ class CudaClones:
         """The kernel as data."""
         package = files("hardscape")
         shared = [(name, package.joinpath(name).read_text("utf-8")) for name in _SHARED_HEADERS]
-        headers = (*self.unrolled.headers().items(), *shared, ("cstdint", _CSTDINT))
+        headers = (*self.unrolled.headers().items(), *shared, CSTDINT)
         source = package.joinpath("xorsat/kernel.cu").read_text("utf-8")
         return Kernel("xorsat_sweeps", source, headers)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Context, Partial, Shard, ShardResult
 from hardscape.engine.cuda import CudaDevice, cuda_device
-from hardscape.engine.jit import Kernel
+from hardscape.engine.jit import CSTDINT, Kernel
 from hardscape.errors import InputError
 from hardscape.maxsat.cellular.run import best_individual
 from hardscape.maxsat.formula import Formula
@@ -32,15 +32,6 @@ _FLIPS = 10**8
 _PLANES_BYTES, _TABLE_BYTES = 224 * 1024, 100 * 1024
 #: Warps of a block: one where that fills the GPU, else more, which share a table.
 _WARPS = (1, 4)
-#: NVRTC has no standard library; this is what the shared headers need of it.
-_CSTDINT = """#pragma once
-namespace std {
-using uint8_t = unsigned char;
-using uint32_t = unsigned int;
-using int64_t = long long;
-using uint64_t = unsigned long long;
-}
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +141,7 @@ def cellular_kernels(
     package = files("hardscape")
     folder = package / "maxsat" / "cellular"
     headers = (
-        ("cstdint", _CSTDINT),
+        CSTDINT,
         ("native/random.hpp", (package / "native" / "random.hpp").read_text("utf-8")),
         ("maxsat/cellular/genetics.hpp", (folder / "genetics.hpp").read_text("utf-8")),
         ("maxsat/walker.hpp", (package / "maxsat" / "walker.hpp").read_text("utf-8")),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Kernel
+from hardscape.engine import CSTDINT, Kernel
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.walk import MANY_EXPONENTS, break_weights
 
@@ -17,14 +17,6 @@ __all__ = ["WalkTables", "fits", "many_weights", "walk_kernels"]
 
 #: Literals, occurrences, and occurrences of one literal are numbers of so many bits.
 _LITERAL_BITS, _PLACE_BITS, _COUNT_BITS = 15, 18, 14
-#: NVRTC has no standard library; this is what the shared headers need of it.
-_CSTDINT = """#pragma once
-namespace std {
-using uint8_t = unsigned char;
-using uint32_t = unsigned int;
-using uint64_t = unsigned long long;
-}
-"""
 
 
 def fits(formula: Formula) -> bool:
@@ -161,7 +153,7 @@ def walk_kernels(*, threads: int, cached: bool, uniform: bool) -> dict[str, Kern
     package = files("hardscape")
     folder = package / "maxsat" / "walkers"
     headers = (
-        ("cstdint", _CSTDINT),
+        CSTDINT,
         ("native/random.hpp", (package / "native" / "random.hpp").read_text("utf-8")),
         ("maxsat/walker.hpp", (package / "maxsat" / "walker.hpp").read_text("utf-8")),
         ("maxsat/walkers/flip.cuh", (folder / "flip.cuh").read_text("utf-8")),
