@@ -75,18 +75,13 @@ def ours(lists: Lists, **options: Any) -> Answer:
     return Answer(cost, seconds, result.flips, cpu)
 
 
-def cadical(lists: Lists, limit: float) -> Answer:
-    """python-sat's CaDiCaL 1.5.3 on a formula asked to be satisfied; a process that can be ended."""
-    code = (
-        "import json,sys,time;from pysat.solvers import Cadical153;c=json.load(sys.stdin);"
-        "s=Cadical153(bootstrap_with=c);t=time.perf_counter();ok=s.solve();"
-        "print(json.dumps([time.perf_counter()-t,s.get_model() if ok else None]))"
-    )
-    n, soft, _, _ = lists
+def asked(code: str, lists: Lists, limit: float) -> Answer:
+    """What a peer answers in a process of its own, which can be ended: it reads the lists and prints
+    seconds, seconds of CPU, and a model."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", code],
-            input=json.dumps(soft),
+            input=json.dumps(lists),
             capture_output=True,
             text=True,
             timeout=limit,
@@ -94,9 +89,23 @@ def cadical(lists: Lists, limit: float) -> Answer:
         )
     except subprocess.TimeoutExpired:
         return Answer(None, limit)
-    seconds, model = json.loads(done.stdout)
-    true = {x for x in model or [] if x > 0}
-    return Answer(cost_of(lists, [v in true for v in range(1, n + 1)]), seconds)
+    seconds, cpu, model = json.loads(done.stdout.splitlines()[-1])
+    true = {x for x in model or () if x > 0}
+    return Answer(cost_of(lists, [v in true for v in range(1, lists[0] + 1)]), seconds, cpu=cpu)
+
+
+def cadical(lists: Lists, limit: float) -> Answer:
+    """python-sat's CaDiCaL 1.5.3 on a formula asked to be satisfied; a process that can be ended."""
+    code = """
+import json, sys, time
+from pysat.solvers import Cadical153
+n, soft, weights, hard = json.load(sys.stdin)
+solver = Cadical153(bootstrap_with=soft)
+began, cpu = time.perf_counter(), time.process_time()
+model = solver.get_model() if solver.solve() else None
+print(json.dumps([time.perf_counter() - began, time.process_time() - cpu, model]))
+"""
+    return asked(code, lists, limit)
 
 
 def rc2(lists: Lists, limit: float) -> Answer:
@@ -118,21 +127,7 @@ with RC2Stratified(wcnf, solver="g4", adapt=True, exhaust=True, minz=True) as so
     model = solver.compute()
 print(json.dumps([time.perf_counter() - began, time.process_time() - cpu, model]))
 """
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            input=json.dumps(lists),
-            capture_output=True,
-            text=True,
-            timeout=limit,
-            check=True,
-        )
-    except subprocess.TimeoutExpired:
-        return Answer(None, limit)
-    seconds, cpu, model = json.loads(done.stdout)
-    true = {x for x in model if x > 0}
-    cost = cost_of(lists, [v in true for v in range(1, lists[0] + 1)])
-    return Answer(cost, seconds, cpu=cpu)
+    return asked(code, lists, limit)
 
 
 def wmaxcdcl(lists: Lists, limit: float) -> Answer:
@@ -149,26 +144,14 @@ for clause in hard:
     solver.addClause(clause, None)
 for clause, weight in zip(soft, weights):
     solver.addClause(clause, weight)
-began = time.perf_counter()
+began, cpu = time.perf_counter(), time.process_time()
 solver.solve(None)
-print(json.dumps([time.perf_counter() - began, solver.getModel()]), flush=True)
+spent = [time.perf_counter() - began, time.process_time() - cpu]
+print(json.dumps([*spent, solver.getModel()]), flush=True)
 """
     if find_spec("hermax") is None:
         return Answer(None, 0.0)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            input=json.dumps(lists),
-            capture_output=True,
-            text=True,
-            timeout=limit,
-            check=True,
-        )
-    except subprocess.TimeoutExpired:
-        return Answer(None, limit)
-    seconds, model = json.loads(done.stdout.splitlines()[-1])
-    true = {x for x in model if x > 0}
-    return Answer(cost_of(lists, [v in true for v in range(1, lists[0] + 1)]), seconds)
+    return asked(code, lists, limit)
 
 
 def row(*cells: Any) -> None:
