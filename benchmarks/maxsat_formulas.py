@@ -187,15 +187,15 @@ def timetable(events: int, slots: int, rooms: int, p: float, seed: int) -> Lists
     return top, soft, rng.integers(1, 31, len(soft)).tolist(), hard
 
 
-def diagnosis(inputs: int, gates: int, tests: int, seed: int) -> Lists:
-    """Which gates of a circuit are broken, most likely: some observations of one with two faults."""
+def diagnosis(inputs: int, gates: int, faults: int, tests: int, seed: int) -> Lists:
+    """Which gates of a circuit are broken, most likely: some observations of one with some faults."""
     rng = np.random.default_rng(seed)
     wires = inputs + gates
     parents = [
         rng.choice(np.arange(max(0, g - 24), g), 2, replace=False) for g in range(inputs, wires)
     ]
     kinds = rng.integers(0, 3, gates)  # AND, OR, XOR
-    broken = set(rng.choice(gates, 2, replace=False).tolist())
+    broken = set(rng.choice(gates, faults, replace=False).tolist())
     operation: list[Callable[[Any, Any], Any]] = [
         lambda a, b: a & b,
         lambda a, b: a | b,

@@ -6,8 +6,11 @@ Flips a second of all walks together, and the time to a solution of instances wi
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
+from collections.abc import Callable
+from functools import partial
 
 import cyclopts
 import numpy as np
@@ -17,6 +20,7 @@ from hardscape.engine import Device, cuda_status, run
 from hardscape.engine.cuda import cuda_device
 from hardscape.maxsat.walk import break_weights
 from hardscape.maxsat.walkers import CudaWalks, WalkIslands, WalkTables
+from hardscape.maxsat.walkers.elites import Exchange
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
@@ -73,49 +77,62 @@ def rate(variables: int = 2000, flips: int = 20_000) -> None:
         )
 
 
+def timed(work: Callable[[], tuple[int, np.ndarray]], formula: maxsat.Formula) -> float:
+    """Seconds to a solution, which is checked; infinite where none was found."""
+    began = time.perf_counter()
+    violated, assignment = work()
+    seconds = time.perf_counter() - began
+    if violated:
+        return math.inf
+    check(formula, assignment)
+    return seconds
+
+
 @app.command
 def solutions(
     variables: int = 2000,
     instances: int = 11,
-    seconds: float = 3.0,
+    seeds: int = 5,
+    seconds: float = 2.0,
     cpu_seconds: float = 0.0,
     ratio: float = 4.2,
+    exchange: Exchange = "winners",
 ) -> None:
     """Times to a solution of consecutive instances, on the GPU and, with `cpu_seconds`, on two cores.
 
-    The medians are over the instances that either satisfied; one that did not counts as its limit.
+    Medians over all seeds of the instances that some run satisfied; a run without a solution is infinite.
     """
-    taken: list[tuple[float, float]] = []
     run(WalkIslands(random_3_sat(100, 3, 1), seed=1), devices=[Device("cuda", 0)])  # warms up
-    for seed in range(100, 100 + instances):
-        formula = random_3_sat(variables, ratio, seed)
-        began = time.perf_counter()
-        found = run(WalkIslands(formula, seed=seed, endless=True), devices=[Device("cuda", 0)],
-                    time_limit=seconds)  # fmt: skip
-        gpu = time.perf_counter() - began
-        assert found.partial is not None
-        violated, flips = int(found.partial["violated"][0]), int(found.partial["flips"][0])
-        if violated == 0:
-            check(formula, found.partial["assignment"])
-        line = f"instance {seed}: GPU {gpu:.3f} s, {flips:.3g} flips, {violated} violated"
-        cpu, left = 0.0, 1
-        if cpu_seconds:
-            began = time.perf_counter()
-            one = maxsat.solve(
+    every: dict[str, list[float]] = {"GPU": [], "two cores": []}
+    for number in range(100, 100 + instances):
+        formula = random_3_sat(variables, ratio, number)
+
+        def gpu(seed: int, formula: maxsat.Formula = formula) -> tuple[int, np.ndarray]:
+            work = WalkIslands(formula, seed=seed, endless=True, exchange=exchange)
+            found = run(work, devices=[Device("cuda", 0)], time_limit=seconds).partial
+            assert found is not None
+            return int(found["violated"][0]), found["assignment"]
+
+        def cores(seed: int, formula: maxsat.Formula = formula) -> tuple[int, np.ndarray]:
+            found = maxsat.solve(
                 formula, method="weighting", seed=seed, device="cpu", threads=2, target=0,
                 time_limit=cpu_seconds,
             )  # fmt: skip
-            cpu, left = time.perf_counter() - began, one.cost or 0
-            line += f"; two cores {cpu:.3f} s, {left} violated"
-        if violated and left:
-            line += "; left out"
-        else:
-            taken.append((gpu, cpu))
-        print(line, flush=True)
-    if taken:
-        gpus, cpus = zip(*taken, strict=True)
-        print(f"median of {len(taken)}: GPU {statistics.median(gpus):.3f} s", end="")
-        print(f", two cores {statistics.median(cpus):.3f} s" if cpu_seconds else "")
+            return found.cost or 0, found.assignment
+
+        who = {"GPU": gpu, **({"two cores": cores} if cpu_seconds else {})}
+        times = {
+            name: sorted(timed(partial(work, seed), formula) for seed in range(seeds))
+            for name, work in who.items()
+        }
+        print(f"instance {number}", {k: [round(x, 3) for x in t] for k, t in times.items()})
+        if min(t[0] for t in times.values()) < math.inf:
+            for name, t in times.items():
+                every[name] += t
+    for name, t in every.items():
+        if t:
+            lost = sum(x == math.inf for x in t)
+            print(f"{name}: median {statistics.median(t):.3f} s of {len(t)} runs, {lost} unsolved")
 
 
 if __name__ == "__main__":

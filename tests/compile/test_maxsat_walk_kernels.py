@@ -24,8 +24,9 @@ from hardscape.maxsat.walkers.tables import walk_kernels
         ("sm_100", True, True),
     ],
 )
-def test_walk_kernels(arch, cached, uniform):
-    kernels = walk_kernels(threads=512, cached=cached, uniform=uniform)
+@pytest.mark.parametrize("synchronous", [False, True])
+def test_walk_kernels(arch, cached, uniform, synchronous):
+    kernels = walk_kernels(threads=512, cached=cached, uniform=uniform, synchronous=synchronous)
     assert set(kernels) == {"start", "run", "adopt"}
     for name, kernel in kernels.items():
         assert kernel.name == f"walk_{name}"

@@ -60,13 +60,14 @@ def test_every_walk_is_that_of_its_stream(kind, shared, listed, monkeypatch):
     monkeypatch.setattr(cuda, "MOST_SHARED", shared)
     monkeypatch.setattr(cuda, "LISTED", listed)
     first, walks, turns, target = 5, 37, (1, 700, 2300), 0
-    plain = CpuWalks(formula, 9, first, walks, STOP)
+    tables = WalkTables.of(formula)
+    plain = CpuWalks(tables, 9, first, walks, STOP)
     rng = np.random.default_rng(1)
     with cuda_device(0) as device:
-        found = CudaWalks(WalkTables.of(formula), 9, first, walks, device)
-        for flips in turns:
+        found = CudaWalks(tables, 9, first, walks, device)
+        for steps in turns:
             for batch in (plain, found):
-                batch.run(flips, target)
+                batch.run(steps, target)
             assert_same(formula, plain, found)
             sources = rng.integers(-1, walks, walks).astype(np.int32)
             for batch in (plain, found):
@@ -74,7 +75,7 @@ def test_every_walk_is_that_of_its_stream(kind, shared, listed, monkeypatch):
 
 
 def assert_same(formula, plain, found):
-    for name in ("flips", "violated", "best"):
+    for name in ("steps", "flips", "violated", "best"):
         assert (plain.status[name] == found.status[name]).all()
     winner = found.winner()
     better = [batch.improvement() for batch in (plain, found)]
@@ -88,8 +89,8 @@ def assert_same(formula, plain, found):
 
 def test_islands_take_the_same_way_on_every_device():
     formula = random_clauses(200, 1000, 3, seed=11)  # too many clauses to satisfy
-    for walks, seed in ((48, 1), (37, 2)):
-        work = WalkIslands(formula, seed=seed, walks=walks, max_flips=22_000, exchange=5000)
+    for walks, seed, exchange in ((48, 1, "cellular"), (37, 2, "winners"), (40, 3, "none")):
+        work = WalkIslands(formula, seed=seed, walks=walks, max_steps=9000, exchange=exchange)
         answers = [run(work, devices=[Device(kind, 0)]).partial for kind in ("cpu", "cuda")]
         for name in ("assignment", "violated", "flips"):
             assert (answers[0][name] == answers[1][name]).all()
@@ -100,8 +101,8 @@ def test_the_answer_does_not_depend_on_how_launches_are_cut(monkeypatch):
 
     formula = random_clauses(200, 840, 3, seed=2)
     answers = []
-    for flips in (100, 17, 5000):
-        monkeypatch.setattr(islands, "_FIRST_FLIPS", flips)
+    for steps in (100, 17, 5000):
+        monkeypatch.setattr(islands, "_FIRST_STEPS", steps)
         work = WalkIslands(formula, seed=3, walks=500)
         outcome = run(work, devices=[Device("cuda", 0)])
         assert outcome.partial["violated"][0] == 0
@@ -114,9 +115,9 @@ def test_the_answer_does_not_depend_on_how_launches_are_cut(monkeypatch):
 def test_limits():
     formula = random_clauses(300, 1500, 3, seed=1)
     device = [Device("cuda", 0)]
-    some = run(WalkIslands(formula, seed=1, walks=100, max_flips=3000), devices=device)
+    some = run(WalkIslands(formula, seed=1, walks=100, max_steps=1500), devices=device)
     assert some.complete
-    assert some.partial["flips"][0] == 300_000
+    assert 150_000 < some.partial["flips"][0] <= 600_000
     offered = []
     endless = WalkIslands(
         formula, seed=1, endless=True, offer=lambda x: offered.append(formula.cost(x))

@@ -5,10 +5,12 @@ import pytest
 
 from hardscape import native
 from hardscape.engine import Device, run
-from hardscape.maxsat.walk import MANY_EXPONENTS, break_weights
-from hardscape.maxsat.walkers import CpuWalks, WalkIslands, elites, islands
-from hardscape.maxsat.walkers.elites import Elites
+from hardscape.maxsat import Formula
+from hardscape.maxsat.walk import break_weights
+from hardscape.maxsat.walkers import CpuWalks, WalkIslands, WalkTables, elites, islands
+from hardscape.maxsat.walkers.elites import Cellular, Winners
 from helpers.maxsat_random import random_clauses
+from helpers.maxsat_walk import PlainWalk
 
 STOP = np.zeros(1, dtype=np.uint8)
 CPU = [Device("cpu", 0)]
@@ -45,7 +47,7 @@ def test_the_best_neighbour_is_taken_over_where_it_is_better(
 ):
     monkeypatch.setattr(elites, "DIFFUSION", float(across))
     rng = np.random.default_rng(walks)
-    rule = Elites(walks, 1, 0)
+    rule = Cellular(walks, 1, 0)
     first = rng.integers(5, 30, walks)
     assert (rule.sources(first) == -1).all()  # all have done better than nothing
     second = rng.integers(5, 30, walks)
@@ -65,7 +67,7 @@ def test_the_best_neighbour_is_taken_over_where_it_is_better(
 
 def test_diffusion_is_as_rare_as_it_says():
     walks = 16 * 64
-    rule = Elites(walks, 3, 0)
+    rule = Cellular(walks, 3, 0)
     rule.sources(np.full(walks, 10))
     islands_apart = 0
     for _ in range(200):
@@ -97,7 +99,7 @@ def test_a_walk_goes_on_from_an_assignment():
 
 def test_walks_adopt_the_best_of_others():
     formula = random_clauses(60, 260, 3, seed=2)
-    walks = CpuWalks(formula, 5, 0, 4, STOP)
+    walks = CpuWalks(WalkTables.of(formula), 5, 0, 4, STOP)
     walks.run(200, 0)
     best = walks.status["best"].copy()
     violated = walks.status["violated"].copy()
@@ -105,16 +107,16 @@ def test_walks_adopt_the_best_of_others():
     walks.run(0, 0)
     assert walks.status["violated"].tolist() == [violated[0], best[0], best[3], violated[3]]
     assert (walks.status["best"] == walks.status["violated"]).all()
-    assert walks.status["flips"].tolist() == [200] * 4
+    assert walks.status["steps"].tolist() == [200] * 4
 
 
 def test_the_answer_does_not_depend_on_how_turns_are_cut(monkeypatch):
     formula = random_clauses(150, 620, 3, seed=2)
     answers = []
-    for flips in (256, 17, 5000):
-        monkeypatch.setattr(islands, "_FIRST_FLIPS", flips)
+    for steps in (256, 17, 5000):
+        monkeypatch.setattr(islands, "_FIRST_STEPS", steps)
         found = run(
-            WalkIslands(formula, seed=3, walks=20, target=2, exchange=700), devices=CPU
+            WalkIslands(formula, seed=3, walks=20, target=2, exchange="cellular"), devices=CPU
         ).partial
         assert found["violated"][0] <= 2
         assert formula.cost(found["assignment"]) == found["violated"][0]
@@ -125,9 +127,9 @@ def test_the_answer_does_not_depend_on_how_turns_are_cut(monkeypatch):
 
 def test_limits_and_offers():
     formula = random_clauses(100, 500, 3, seed=1)
-    some = run(WalkIslands(formula, seed=1, walks=5, max_flips=6000, exchange=2500), devices=CPU)
+    some = run(WalkIslands(formula, seed=1, walks=5, max_steps=3000), devices=CPU)
     assert some.complete
-    assert some.partial["flips"][0] == 30_000
+    assert 15_000 < some.partial["flips"][0] <= 60_000
     offered = []
     work = WalkIslands(
         formula, seed=1, endless=True, offer=lambda x: offered.append(formula.cost(x))
@@ -142,23 +144,48 @@ def test_limits_and_offers():
 
 def test_in_a_race_the_fewest_flips_win():
     formula = random_clauses(60, 200, 3, seed=3)
-    alone, racing = (CpuWalks(formula, 7, 0, 12, STOP) for _ in range(2))
+    alone, racing = (CpuWalks(WalkTables.of(formula), 7, 0, 12, STOP) for _ in range(2))
     alone.run(50_000, 0)
     racing.run(50_000, 0, race=True)
     assert (alone.status["best"] == 0).all()
     winner = alone.winner()
     assert racing.winner() == winner
     assert (racing.improvement() == alone.improvement()).all()
-    assert racing.status["flips"].max() <= alone.status["flips"].max()
-    assert racing.status["flips"][winner] == racing.status["flips"].min()
+    assert racing.status["steps"].max() <= alone.status["steps"].max()
+    assert racing.status["steps"][winner] == racing.status["steps"].min()
 
 
-def test_walks_differ_in_greed():
-    formula = random_clauses(80, 336, 3, seed=4)
-    walks = CpuWalks(formula, 5, 0, 4, STOP)
-    walks.run(500, 0)
-    for i, status in enumerate(walks.status):
-        weights = break_weights(3, MANY_EXPONENTS[i % len(MANY_EXPONENTS)])
-        walk = native.core().Walk(80, formula.literals, formula.offsets, weights, 5, i, None)
-        walk.run(500, 0, STOP)
-        assert (status["violated"], status["best"]) == (walk.cost, walk.best_cost)
+def test_winners_are_taken_over_by_turns():
+    best = np.array([7, 3, 9, 3, 8, 2, 9, 4, 5, 6])
+    # Four of ten go on: walks 5, 1, 3 and 7.
+    assert Winners().sources(best).tolist() == [3, -1, 5, -1, 7, -1, 1, -1, 5, 1]
+    assert Winners().sources(np.array([3])).tolist() == [-1]
+    assert elites.elites("none", 10, 1, 0) is None
+    assert isinstance(elites.elites("winners", 10, 1, 0), Winners)
+    assert isinstance(elites.elites("cellular", 10, 1, 0), Cellular)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "shortest", "wanted"),
+    [(40, 168, 3, {1, 2, 4}), (50, 120, 1, {2, 4}), (9, 300, 2, {4})],
+)
+def test_steps_are_those_of_the_definition(n, m, shortest, wanted):
+    rng = np.random.default_rng(n + m)
+    clauses = [
+        [int(x) for x in (rng.choice(n, k, replace=False) + 1) * rng.choice([-1, 1], k)]
+        for k in rng.integers(shortest, 4, m)
+    ]
+    tables = WalkTables.of(Formula.from_clauses(clauses, num_variables=n))
+    walks = CpuWalks(tables, 11, 3, 2, STOP)
+    plain = [PlainWalk(n, clauses, tables.weights, 11, 3 + i) for i in range(2)]
+    widths = set()
+    for _ in range(150):
+        walks.run(1, 0)
+        for walk, status in zip(plain, walks.status, strict=True):
+            if walk.violated:
+                widths.add(walk.step())
+            assert (status["violated"], status["flips"]) == (len(walk.violated), walk.flips)
+            assert status["best"] == walk.least
+    for i, walk in enumerate(plain):
+        assert (walks.best_of(i) == walk.best).all()
+    assert widths >= wanted

@@ -22,7 +22,7 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.local import LocalSearch, WeightingOptions
 from hardscape.maxsat.presolve import NOTHING_LEFT, Presolved, presolve
 from hardscape.maxsat.result import MaxsatResult, Status
-from hardscape.maxsat.walkers import WalkIslands
+from hardscape.maxsat.walkers import MOST_AT_ONCE, WalkIslands
 
 __all__ = ["AnytimeSearch", "Method"]
 
@@ -218,7 +218,7 @@ class AnytimeSearch:
             self.seed,
             devices=len(self._devices),
             exchange=self.options.exchange,
-            max_flips=self.max_flips,
+            max_steps=None if self.max_flips is None else max(1, self.max_flips // MOST_AT_ONCE),
             endless=endless,
             offer=self.incumbent.offer_reduced,
             halt=self.incumbent.halt,

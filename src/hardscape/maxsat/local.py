@@ -17,6 +17,7 @@ from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.searches import NEVER, Search, Walking, Weighing
 from hardscape.maxsat.swaps import Swapping, swapping_is_possible
+from hardscape.maxsat.walkers.elites import EXCHANGES, Exchange
 
 __all__ = ["LocalSearch", "WeightingOptions"]
 
@@ -70,9 +71,10 @@ class WeightingOptions:
     patience : int
         Flips without improvement before a restart, in multiples of the number of variables, times Luby's
         sequence 1, 1, 2, 1, 1, 2, 4, ...
-    exchange : int
-        Of random walks on GPUs: flips between two exchanges of elites, where walks take over the best
-        assignment of a neighbour on their island; 0 for none.
+    exchange : {"winners", "cellular", "none"}
+        Of random walks on GPUs: what they take over from one another, in growing distances. With
+        "winners" the best 40 in 100 go on, and the others from the best assignments of those; with
+        "cellular" walks look at their neighbours on islands, as in the genetic algorithm.
 
     Raises
     ------
@@ -87,15 +89,13 @@ class WeightingOptions:
     soft_increase: float = 0.03
     soft_limit: int = 5
     patience: int = 1
-    exchange: int = 0
+    exchange: Exchange = "winners"
 
     def __post_init__(self) -> None:
-        for name in ("samples", "clauses", "soft_limit", "patience", "exchange"):
-            value, least = getattr(self, name), int(name != "exchange")
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**31:
-                raise InputError(
-                    f"{name}={value!r}; integers from {least} to 2**31 - 1 are accepted"
-                )
+        for name in ("samples", "clauses", "soft_limit", "patience"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+                raise InputError(f"{name}={value!r}; integers from 1 to 2**31 - 1 are accepted")
         for name in ("hard_start", "hard_increase", "soft_increase"):
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -103,6 +103,10 @@ class WeightingOptions:
                 raise InputError(
                     f"{name}={value!r}; numbers from 0.0001 to {_MOST_INCREASE} are accepted"
                 )
+        if self.exchange not in EXCHANGES:
+            raise InputError(
+                f"exchange={self.exchange!r}; {', '.join(map(repr, EXCHANGES))} are accepted"
+            )
 
 
 @dataclass(frozen=True, eq=False)

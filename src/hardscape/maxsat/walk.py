@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MANY_EXPONENTS", "break_weights"]
+__all__ = ["MANY_EXPONENT", "break_weights"]
 
 #: Weights are integers, the largest of them this; three of them fit 32 bits.
 _SCALE = 2**27
@@ -13,8 +13,8 @@ _SCALE = 2**27
 _BASES = (3.0, 3.7, 5.0, 5.4)
 #: Offset and exponent of the polynomial weight for clauses of up to 3 literals.
 _OFFSET, _EXPONENT = 0.9, 2.06
-#: Exponents of many walks at once, by turns: they find out sooner where greed leads.
-MANY_EXPONENTS = (2.2, 2.5)
+#: Exponent of many walks at once: they find out sooner where greed leads.
+MANY_EXPONENT = 2.3
 #: Break counts that have a weight of their own.
 _COUNTS = 256
 

@@ -28,7 +28,8 @@ constexpr std::uint32_t kSpareBreaks = 16;
 // What is kept of a walk on a GPU between two launches.
 struct WalkStatus {
   std::uint64_t random;    // state of its stream
-  std::uint64_t flips;     // done
+  std::uint64_t steps;     // done
+  std::uint64_t flips;     // done, one or some in each step
   std::uint32_t violated;  // now
   std::uint32_t best;      // fewest so far
 };

@@ -29,6 +29,7 @@ void bind_greedy(nb::module_& module);
 void bind_presolve(nb::module_& module);
 void bind_walk(nb::module_& module);
 void bind_weighting(nb::module_& module);
+void bind_synchronous(nb::module_& module);
 void bind_cellular(nb::module_& module);
 }  // namespace hardscape::maxsat
 
@@ -87,6 +88,7 @@ NB_MODULE(HARDSCAPE_MODULE, module) {
   hardscape::maxsat::bind_presolve(module);
   hardscape::maxsat::bind_walk(module);
   hardscape::maxsat::bind_weighting(module);
+  hardscape::maxsat::bind_synchronous(module);
   hardscape::maxsat::bind_cellular(module);
   hardscape::permanents::bind_exact(module);
   hardscape::permanents::bind_limbs(module);

@@ -236,7 +236,8 @@ class _Batch:
         self._histories: list[list[list[int]]] = [[] for _ in seeds]
         self._walks: WalkArrays | None = None
         if options.walk_flips:
-            self._walks = WalkArrays(runs.walk_tables, self._runs * individuals, device)
+            walks = self._runs * individuals
+            self._walks = WalkArrays(runs.walk_tables, walks, device, synchronous=False)
             self._sources = cupy.empty(self._runs * individuals, dtype=np.int32)
             self._flips = options.walk_flips
         self._climb(initial=True)

@@ -9,22 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.walkers.tables import many_weights
+from hardscape.maxsat.walkers.tables import WalkTables
 
-__all__ = ["STATUS", "CpuWalks", "WalkBatch"]
+__all__ = ["MOST_AT_ONCE", "STATUS", "CpuWalks", "WalkBatch"]
+
+#: Most flips of a step: ``kMostAtOnce`` of synchronous.hpp.
+MOST_AT_ONCE = 4
 
 #: What is known of a walk: ``WalkStatus`` of walker.hpp.
-STATUS = np.dtype([("random", "<u8"), ("flips", "<u8"), ("violated", "<u4"), ("best", "<u4")])
+STATUS = np.dtype(
+    [("random", "<u8"), ("steps", "<u8"), ("flips", "<u8"), ("violated", "<u4"), ("best", "<u4")]
+)
 
 
 class WalkBatch(ABC):
-    """Walks of consecutive streams.
+    """Walks of consecutive streams, in synchronous steps of up to four flips: those of synchronous.hpp.
 
     Attributes
     ----------
     walks : int
-    status : array with fields ``flips``, ``violated`` and ``best``, shape (walks,)
+    status : array with fields ``steps``, ``flips``, ``violated`` and ``best``, shape (walks,)
         Of each walk, after the last `run`; ``best`` since the last `adopt`.
     """
 
@@ -34,10 +38,10 @@ class WalkBatch(ABC):
     _given = 2**32 - 1
 
     @abstractmethod
-    def run(self, flips: int, target: int, *, race: bool = False) -> None:
-        """Let every walk do so many flips, or fewer if it comes to `target` violated clauses.
+    def run(self, steps: int, target: int, *, race: bool = False) -> None:
+        """Let every walk do so many steps, or fewer if it comes to `target` violated clauses.
 
-        In a `race`, a walk may also end after as many flips as one that came to the target.
+        In a `race`, a walk may also end after as many steps as one that came to the target.
         """
 
     @abstractmethod
@@ -45,22 +49,22 @@ class WalkBatch(ABC):
         """Let each walk with a source, not -1, go on from the best assignment of that walk."""
 
     @abstractmethod
-    def _best_of(self, walk: int) -> NDArray[np.uint8]:
-        """Best assignment of a walk since the last `adopt`."""
+    def best_of(self, walk: int) -> NDArray[np.uint8]:
+        """Best assignment of a walk since the last `adopt`, uint8 of shape (n,)."""
 
     def winner(self) -> int:
-        """Walk of the fewest violated clauses; of these the one with the fewest flips, then the first."""
-        best, flips = self.status["best"], self.status["flips"]
-        return int(np.lexsort((flips, best))[0])
+        """Walk of the fewest violated clauses; of these the one with the fewest steps, then the first."""
+        best, steps = self.status["best"], self.status["steps"]
+        equal = np.flatnonzero(best == best.min())
+        return int(equal[np.argmin(steps[equal])])
 
     def improvement(self) -> NDArray[np.uint8] | None:
         """Best assignment of all walks, uint8 of shape (n,), if it is better than the last one given."""
-        walk = self.winner()
-        best = int(self.status["best"][walk])
+        best = int(self.status["best"].min())
         if best >= self._given:
             return None
         self._given = best
-        return self._best_of(walk)
+        return self.best_of(self.winner())
 
 
 class CpuWalks(WalkBatch):
@@ -68,8 +72,7 @@ class CpuWalks(WalkBatch):
 
     Parameters
     ----------
-    formula : Formula
-        Presolved.
+    tables : WalkTables
     seed, first : int
         Key of the first walk's stream.
     walks : int
@@ -78,44 +81,35 @@ class CpuWalks(WalkBatch):
     """
 
     def __init__(
-        self, formula: Formula, seed: int, first: int, walks: int, stop: NDArray[np.uint8]
+        self, tables: WalkTables, seed: int, first: int, walks: int, stop: NDArray[np.uint8]
     ) -> None:
-        weights = many_weights(formula)
         self._stop = stop
-        self._walks = [
-            native.core().Walk(
-                formula.num_variables,
-                formula.literals,
-                formula.offsets,
-                weights[i % len(weights)],
-                seed,
-                first + i,
-                None,
-            )
-            for i in range(walks)
-        ]
+        read = tables.clause, tables.rows, tables.others, tables.weights
+        self._walks = [native.core().SynchronousWalk(*read, seed, first + i) for i in range(walks)]
         self.walks = walks
         self.status = np.zeros(walks, dtype=STATUS)
         self._look()
 
-    def run(self, flips: int, target: int, *, race: bool = False) -> None:
+    def run(self, steps: int, target: int, *, race: bool = False) -> None:
         """See `WalkBatch.run`."""
         for i, walk in enumerate(self._walks):
-            done = walk.run(flips, target, self._stop)
-            self.status["flips"][i] += done
+            done = walk.run(steps, target, self._stop)
+            self.status["steps"][i] += done
             if race and walk.best_cost <= target:
-                flips = min(flips, done)
+                steps = min(steps, done)
         self._look()
 
     def adopt(self, sources: NDArray[np.int32]) -> None:
         """See `WalkBatch.adopt`."""
-        found = {int(i): self._best_of(int(i)) for i in set(sources[sources >= 0])}
+        found = {int(i): self.best_of(int(i)) for i in set(sources[sources >= 0])}
         for walk, source in zip(self._walks, sources.tolist(), strict=True):
             walk.renew(found.get(source))
 
-    def _best_of(self, walk: int) -> NDArray[np.uint8]:
+    def best_of(self, walk: int) -> NDArray[np.uint8]:
+        """See `WalkBatch.best_of`."""
         return self._walks[walk].best()  # type: ignore[no-any-return]
 
     def _look(self) -> None:
+        self.status["flips"] = [walk.flips for walk in self._walks]
         self.status["violated"] = [walk.cost for walk in self._walks]
         self.status["best"] = [walk.best_cost for walk in self._walks]

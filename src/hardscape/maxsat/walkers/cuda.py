@@ -13,8 +13,8 @@ from hardscape.maxsat.walkers.tables import WalkTables, walk_kernels
 
 __all__ = ["CudaWalks", "WalkArrays"]
 
-#: Walks of a block.
-WALKS = 16
+#: Walks of a block: with more, all of them together are faster, and each of them slower.
+WALKS = 8
 #: Violated clauses of a walk in shared memory, 8 bytes each: fewest, and as many as there is room for.
 LISTED, MOST_LISTED = 128, 1024
 #: Bytes of shared memory that a block may take where the GPU has as many.
@@ -30,6 +30,8 @@ class WalkArrays:
     walks : int or None
         By default as many as the GPU runs at once.
     device : CudaDevice
+    synchronous : bool
+        Whether a step flips several variables at once.
 
     Attributes
     ----------
@@ -40,7 +42,9 @@ class WalkArrays:
         To be viewed as `STATUS`.
     """
 
-    def __init__(self, tables: WalkTables, walks: int | None, device: CudaDevice) -> None:
+    def __init__(
+        self, tables: WalkTables, walks: int | None, device: CudaDevice, *, synchronous: bool
+    ) -> None:
         import cupy
 
         words = tables.words
@@ -53,7 +57,9 @@ class WalkArrays:
         listed = max(LISTED, min(room, MOST_LISTED) // 32 * 32)
         self._listed = np.int32(listed)
         self._shared = fixed + WALKS * 8 * listed
-        kernels = walk_kernels(threads=self._threads, cached=cached, uniform=tables.uniform)
+        kernels = walk_kernels(
+            threads=self._threads, cached=cached, uniform=tables.uniform, synchronous=synchronous
+        )
         self._kernels = {name: device.load(kernel) for name, kernel in kernels.items()}
         if walks is None:
             together = self._kernels["run"].blocks_per_multiprocessor(self._threads, self._shared)
@@ -67,7 +73,7 @@ class WalkArrays:
         self.best_truths = cupy.zeros((walks, words), dtype=np.uint32)
         self._lists = cupy.empty((walks, tables.places), dtype=np.uint64)
         self.statuses = cupy.zeros(walks * STATUS.itemsize, dtype=np.uint8)
-        self._fewest = cupy.full(1, 2**32 - 1, dtype=np.uint32)  # flips of a walk at the target
+        self._fewest = cupy.full(1, 2**32 - 1, dtype=np.uint32)  # steps of a walk at the target
         self._state = self.truths, self.best_truths, self._lists, self.statuses
 
     def start(self, seed: int, first: int) -> None:
@@ -77,14 +83,14 @@ class WalkArrays:
             -(-self.walks // 4), 128, self._tables, *args, *self._sizes, *self._state
         )
 
-    def run(self, flips: int, target: int, *, afresh: bool, race: bool = False) -> None:
-        """Do so many flips; `afresh` forgets best assignments from before. See `WalkBatch.run`."""
+    def run(self, steps: int, target: int, *, afresh: bool, race: bool = False) -> None:
+        """Do so many steps; `afresh` forgets best assignments from before. See `WalkBatch.run`."""
         self._kernels["run"](
             -(-self.walks * 32 // self._threads),
             self._threads,
             self._tables,
             self._listed,
-            np.uint32(flips),
+            np.uint32(steps),
             np.uint32(target),
             np.uint32(afresh),
             np.uint32(race),
@@ -119,15 +125,15 @@ class CudaWalks(WalkBatch):
     ) -> None:
         self._device = device
         self._variables = tables.num_variables
-        self._arrays = WalkArrays(tables, walks, device)
+        self._arrays = WalkArrays(tables, walks, device, synchronous=True)
         self._arrays.start(seed, first)
         self.walks = self._arrays.walks
         self._afresh = False
         self._look()
 
-    def run(self, flips: int, target: int, *, race: bool = False) -> None:
+    def run(self, steps: int, target: int, *, race: bool = False) -> None:
         """See `WalkBatch.run`."""
-        self._arrays.run(flips, target, afresh=self._afresh, race=race)
+        self._arrays.run(steps, target, afresh=self._afresh, race=race)
         self._afresh = False
         self._look()
 
@@ -138,7 +144,8 @@ class CudaWalks(WalkBatch):
         self._arrays.adopt(cupy.asarray(sources))
         self._afresh = True
 
-    def _best_of(self, walk: int) -> NDArray[np.uint8]:
+    def best_of(self, walk: int) -> NDArray[np.uint8]:
+        """See `WalkBatch.best_of`."""
         words = self._arrays.best_truths[walk].get()
         bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
         return bits[: 2 * self._variables : 2].copy()

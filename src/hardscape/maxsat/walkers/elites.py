@@ -1,13 +1,19 @@
-"""Exchange of elites: walks on a torus of islands take over a better neighbour's assignment."""
+"""Exchange of elites: which walks take over whose assignment."""
 
 from __future__ import annotations
 
 import math
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ISLAND", "Elites"]
+__all__ = ["EXCHANGES", "ISLAND", "Cellular", "Elites", "Exchange", "Winners", "elites"]
+
+Exchange = Literal["winners", "cellular", "none"]
+EXCHANGES: tuple[str, ...] = get_args(Exchange)
+#: Share of the walks whose best assignments the others take over.
+SHARE = 0.4
 
 #: Walks of an island, on a side.
 SIDE = 4
@@ -16,7 +22,43 @@ ISLAND = SIDE * SIDE
 DIFFUSION = 0.05
 
 
-class Elites:
+class Elites(Protocol):
+    """A rule of exchange."""
+
+    def sources(self, best: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Whose assignment each walk takes over, -1 for none.
+
+        Parameters
+        ----------
+        best : int, shape (walks,)
+            Fewest violated clauses of each walk since the last exchange.
+
+        Returns
+        -------
+        int32, shape (walks,)
+        """
+
+
+def elites(exchange: Exchange, walks: int, seed: int, stream: int) -> Elites | None:
+    """The rule of that name; `seed` and `stream` key its random numbers."""
+    if exchange == "cellular":
+        return Cellular(walks, seed, stream)
+    return Winners() if exchange == "winners" else None
+
+
+class Winners:
+    """Go with the winners: the best walks go on, and the others from their best assignments, by turns."""
+
+    def sources(self, best: NDArray[np.integer]) -> NDArray[np.int32]:
+        """See `Elites`; of walks that are equal the first ones go on."""
+        order = np.argsort(best, kind="stable").astype(np.int32)
+        kept = max(1, int(SHARE * len(order)))
+        source = np.full(len(order), -1, dtype=np.int32)
+        source[order[kept:]] = np.resize(order[:kept], len(order) - kept)
+        return source
+
+
+class Cellular:
     """Who takes over whose assignment, as in the cellular genetic algorithm.
 
     Walks stand on islands of 4 x 4, each of them a torus, and islands on a torus of their own. A walk has
@@ -42,18 +84,10 @@ class Elites:
         self._last = np.full(walks, np.iinfo(np.int64).max)
 
     def sources(self, best: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Whose assignment each walk takes over, -1 for none.
+        """See `Elites`.
 
-        Parameters
-        ----------
-        best : int, shape (walks,)
-            Fewest violated clauses of each walk since the last exchange.
-
-        Returns
-        -------
-        int32, shape (walks,)
-            A walk that has not done better than before the last exchange takes over the best
-            assignment of its best neighbour, if that is better than its own.
+        A walk that has not done better than before the last exchange takes over the best assignment of
+        its best neighbour, if that is better than its own.
         """
         own = best.astype(np.int64)
         stays = own < self._last

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "maxsat/walker.hpp"
+#include "maxsat/walkers/synchronous.hpp"
 #include "native/random.hpp"
 #include "sizes.cuh"
 
@@ -18,9 +19,9 @@ using uint64 = std::uint64_t;
 using uint32 = std::uint32_t;
 
 constexpr unsigned kEveryone = 0xffffffffu;
-constexpr uint32 kLiteral = 0x7fff;  // literals are 15-bit numbers
-constexpr int kFirst = 18;           // bits of the place of a first occurrence
-constexpr uint32 kPlace = (1u << kFirst) - 1;
+using hardscape::maxsat::kFirst;
+using hardscape::maxsat::kLiteral;
+using hardscape::maxsat::kPlace;
 
 __device__ uint2 entry_of(uint32 a, uint32 b, uint32 c) { return {a | b << 16, c}; }
 
@@ -121,12 +122,14 @@ __device__ uint2 broken(uint32 own, uint32 pair) {
 // one row, of which each lane looks at one, or at every 32nd.
 struct Candidates {
   uint32 literal[3];
+  uint32 row[3];    // where the occurrences of the negation begin, and how many
   uint32 first[3];  // place of the occurrence at t of the row, less t
   uint32 end[3];
 
+  Candidates() = default;
   __device__ Candidates(const View& view, const uint2& clause)
-      : literal{clause.x & 0xffffu, clause.x >> 16, clause.y} {
-    const uint32 row[3] = {view.rows[literal[0]], view.rows[literal[1]], view.rows[literal[2]]};
+      : literal{clause.x & 0xffffu, clause.x >> 16, clause.y},
+        row{view.rows[literal[0]], view.rows[literal[1]], view.rows[literal[2]]} {
     end[0] = row[0] >> kFirst;
     end[1] = end[0] + (row[1] >> kFirst);
     end[2] = end[1] + (row[2] >> kFirst);

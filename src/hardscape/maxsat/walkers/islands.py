@@ -18,20 +18,38 @@ from hardscape.engine.cuda import cuda_device
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.walkers.batch import CpuWalks, WalkBatch
 from hardscape.maxsat.walkers.cuda import CudaWalks
-from hardscape.maxsat.walkers.elites import ISLAND, Elites
+from hardscape.maxsat.walkers.elites import ISLAND, Exchange, elites
 from hardscape.maxsat.walkers.tables import WalkTables
 
 __all__ = ["WalkIslands"]
 
-#: Flips of each walk in the first launch, and seconds that the later ones aim at.
-_FIRST_FLIPS, _LAUNCH_SECONDS = 256, 0.02
-#: Without a limit, walks end after this many flips a variable without improvement, or as many as there
+#: Steps of each walk in the first launch, and seconds that the later ones aim at.
+_FIRST_STEPS, _LAUNCH_SECONDS = 128, 0.02
+#: Variables for each step of a walk before the first exchange, fewest such steps, and how many times as
+#: many come before the next exchange.
+_EXCHANGE_SHARE, _FIRST_EXCHANGE, _EXCHANGE_GROWTH = 2.5, 128, 1.5
+#: Without a limit, walks end after this many steps a variable without improvement, or as many as there
 #: were before it.
-_PATIENCE = 300
-#: A launch counts its flips with 32 bits.
-_MOST_FLIPS = 2**31
+_PATIENCE = 100
+#: A launch counts its steps with 32 bits.
+_MOST_STEPS = 2**31
 #: Streams of a shard: more walks than a GPU holds.
 _STREAMS = 2**32
+
+
+class _Answer:
+    """The best assignment at exchanges and at the end: moments that no launch depends on."""
+
+    def __init__(self) -> None:
+        self.violated = 2**32
+        self.assignment = np.zeros(0, dtype=np.uint8)
+
+    def look(self, batch: WalkBatch) -> None:
+        """Take the winner's, if it is better."""
+        winner = batch.winner()
+        violated = int(batch.status["best"][winner])
+        if violated < self.violated:
+            self.violated, self.assignment = violated, batch.best_of(winner)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +57,8 @@ class WalkIslands(Work):
     """Focused random walks on a presolved formula, which may exchange their elites.
 
     Walks of the same number take the same steps on every device. The first one to satisfy all clauses,
-    by its number of flips, gives the answer, however the launches were cut.
+    by its number of steps, gives the answer; where none does and `max_steps` ends the search, the first
+    of the best ones at an exchange or at the end. However the launches were cut, it is the same.
 
     A partial holds the best ``assignment`` (uint8, shape (n,)), its number of ``violated`` clauses, and
     the ``flips`` of all walks (int64, shape (1,)).
@@ -47,7 +66,7 @@ class WalkIslands(Work):
     Attributes
     ----------
     formula : Formula
-        On a GPU one for which :func:`~hardscape.maxsat.walkers.tables.fits` holds.
+        One for which :func:`~hardscape.maxsat.walkers.tables.fits` holds.
     seed : int
     devices : int
         Shards.
@@ -55,11 +74,11 @@ class WalkIslands(Work):
         Walks of a device; by default as many as a GPU runs at once, and one island on a CPU thread.
     target : int
         Violated clauses at which the search ends.
-    exchange : int
-        Flips of each walk between two exchanges of elites; 0 for none.
-    max_flips : int or None
-        Flips of each walk. None: until the target is reached, or until nothing improves for long, unless
-        `endless`.
+    exchange : {"winners", "cellular", "none"}
+        Which walks take over whose assignments, after 0.4 steps a variable, half as many more, and so on.
+    max_steps : int or None
+        Steps of each walk, up to four flips each. None: until the target is reached, or until nothing
+        improves for long, unless `endless`.
     endless : bool
         Go on when nothing improves.
     offer : callable or None
@@ -76,8 +95,8 @@ class WalkIslands(Work):
     devices: int = 1
     walks: int | None = None
     target: int = 0
-    exchange: int = 0
-    max_flips: int | None = None
+    exchange: Exchange = "winners"
+    max_steps: int | None = None
     endless: bool = False
     offer: Callable[[NDArray[np.uint8]], object] | None = field(default=None, repr=False)
     halt: NDArray[np.uint8] | None = field(default=None, repr=False)
@@ -89,7 +108,7 @@ class WalkIslands(Work):
 
     def digest(self) -> str:
         """Hash of the formula and of everything that shapes a walk."""
-        facts = (self.seed, self.devices, self.walks, self.target, self.exchange, self.max_flips)
+        facts = (self.seed, self.devices, self.walks, self.target, self.exchange, self.max_steps)
         return hashlib.sha256(f"{self.formula.digest()}{facts}".encode()).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
@@ -106,7 +125,7 @@ class WalkIslands(Work):
         first = shard.start * _STREAMS
         if context.device.kind == "cpu":
             walks = self.walks or ISLAND
-            batch = CpuWalks(self.formula, self.seed, first, walks, context.stop)
+            batch = CpuWalks(self.tables, self.seed, first, walks, context.stop)
             return self._search(batch, first, context.stop)
         with cuda_device(context.device.ordinal) as device:
             return self._search(
@@ -117,23 +136,28 @@ class WalkIslands(Work):
         best = batch.improvement()
         assert best is not None  # the first look always brings one
         self._tell(best)
-        elites = Elites(batch.walks, self.seed, first)
-        exchange, flips = self.exchange or math.inf, _FIRST_FLIPS
+        rule = elites(self.exchange, batch.walks, self.seed, first)
+        exchange: float = math.inf
+        if rule is not None:
+            exchange = max(int(self.formula.num_variables / _EXCHANGE_SHARE), _FIRST_EXCHANGE)
+        steps = _FIRST_STEPS
         done = improved_at = 0
         fewest = int(batch.status["best"].min())
+        answer = _Answer()
         while not self._over(fewest, done, improved_at):
-            if done == exchange:
-                batch.adopt(elites.sources(batch.status["best"]))
-                exchange += self.exchange
-            most = int(min(flips, exchange - done, _MOST_FLIPS))
-            if self.max_flips is not None:
-                most = min(most, self.max_flips - done)
+            if rule is not None and done == exchange:
+                answer.look(batch)
+                batch.adopt(rule.sources(batch.status["best"]))
+                exchange = int(exchange * _EXCHANGE_GROWTH)
+            most = int(min(steps, exchange - done, _MOST_STEPS))
+            if self.max_steps is not None:
+                most = min(most, self.max_steps - done)
             began = time.perf_counter()
             batch.run(most, self.target, race=True)
             seconds = time.perf_counter() - began
             # No walk depends on how the launches are cut.
-            flips = int(most * min(8.0, _LAUNCH_SECONDS / max(seconds, 1e-6))) + 1
-            # While no walk is at the target, all do as many flips.
+            steps = int(most * min(8.0, _LAUNCH_SECONDS / max(seconds, 1e-6))) + 1
+            # While no walk is at the target, all do as many steps.
             done += most
             better = batch.improvement()
             if better is not None:
@@ -141,7 +165,8 @@ class WalkIslands(Work):
                 self._tell(best)
             if fewest > self.target and (stop[0] or (self.halt is not None and self.halt[0])):
                 return ShardResult(self._partial(batch, best, fewest), False)
-        return ShardResult(self._partial(batch, best, fewest), True)
+        answer.look(batch)
+        return ShardResult(self._partial(batch, answer.assignment, answer.violated), True)
 
     def _tell(self, assignment: NDArray[np.uint8]) -> None:
         if self.offer is not None:
@@ -150,8 +175,8 @@ class WalkIslands(Work):
     def _over(self, fewest: int, done: int, improved_at: int) -> bool:
         if fewest <= self.target:
             return True
-        if self.max_flips is not None:
-            return done >= self.max_flips
+        if self.max_steps is not None:
+            return done >= self.max_steps
         patience = max(_PATIENCE * self.formula.num_variables, improved_at)
         return not self.endless and done - improved_at > patience
 

@@ -1,7 +1,7 @@
 // Focused random walks on CUDA, a warp each: what sets them up, runs them, and lets them take over
 // one another's assignments. The formula lies in shared memory, once for all walks of a block,
 // where it fits.
-#include "maxsat/walkers/flip.cuh"
+#include "maxsat/walkers/synchronous.cuh"
 
 using hardscape::maxsat::WalkStatus;
 
@@ -12,10 +12,10 @@ struct WalkTables {
                           // from bit kFirst on how many there are
   const uint32* others;   // the two other literals of each occurrence, in bits 0 and 16 on, in
                           // their cyclic order, and its place in the clause in bits 15 and 31
-  const uint32* break_weights;  // rows of kBreakWeights, one for each kind of walk
+  const uint32* break_weights;
   int variables, clauses;
-  int occurrences, kinds;  // entries of `others`, rows of weights
-  uint64 stride;           // entries of a list of violated clauses
+  int occurrences, stride;  // entries of `others`, and of a list of violated clauses
+  int longest;              // most occurrences of a literal
 };
 
 namespace {
@@ -24,6 +24,7 @@ namespace {
 __device__ uint32 list_violated(const WalkTables& tables, const uint32* truth, uint2* list,
                                 int lane) {
   uint32 count = 0;
+#pragma unroll 4
   for (int base = 0; base < tables.clauses; base += 32) {
     const int c = base + lane;
     ushort4 l = {0, 0, 0, 0};
@@ -61,10 +62,11 @@ extern "C" __global__ void walk_start(const WalkTables* tables, uint64 seed, uin
     truth[w] = best_truths[static_cast<uint64>(walk) * words + w] = word;
   }
   __syncwarp();
-  const uint32 count = list_violated(*tables, truth, lists + walk * tables->stride, lane);
+  const uint32 count =
+      list_violated(*tables, truth, lists + static_cast<uint64>(walk) * tables->stride, lane);
   if (lane == 0) {
     hardscape::RandomStream random(seed, stream, hardscape::maxsat::kWalkPurpose);
-    statuses[walk] = {random.state(), 0, count, count};
+    statuses[walk] = {random.state(), 0, 0, count, count};
   }
 }
 
@@ -77,15 +79,17 @@ extern "C" __global__ void walk_adopt(const WalkTables* tables, const int* sourc
   const uint32* source = best_truths + static_cast<uint64>(sources[walk]) * words;
   uint32* truth = truths + static_cast<uint64>(walk) * words;
   for (int w = lane; w < words; w += 32) truth[w] = source[w];
-  const uint32 count = list_violated(*tables, source, lists + walk * tables->stride, lane);
+  const uint32 count =
+      list_violated(*tables, source, lists + static_cast<uint64>(walk) * tables->stride, lane);
   if (lane == 0) statuses[walk].violated = count;
 }
 
-// Up to `flips` flips of every walk that violates more than `target` clauses; their best
-// assignments go to `best_truths`. What came before the launch does not count if it is `afresh`. In
-// a `race` a walk ends when another one came to the target with no more flips, `fewest` of all.
+// Up to `steps` steps, of one flip or synchronous, of every walk that violates more than `target`
+// clauses; their best assignments go to `best_truths`. What came before the launch does not count
+// if it is `afresh`. In a `race` a walk ends when another one came to the target with no more
+// steps, `fewest` of all.
 extern "C" __global__ void __launch_bounds__(kThreads)
-    walk_run(const WalkTables* tables, int listed, uint32 flips, uint32 target, uint32 afresh,
+    walk_run(const WalkTables* tables, int listed, uint32 steps, uint32 target, uint32 afresh,
              uint32 race, uint32* fewest, int walks, int words, uint32* truths, uint32* best_truths,
              uint2* lists, WalkStatus* statuses) {
   using hardscape::RandomStream;
@@ -102,10 +106,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   auto* shared = static_cast<uint2*>(__cvta_shared_to_generic(address));
   constexpr int kWalks = kThreads / 32;
   auto* weights = reinterpret_cast<uint32*>(shared + kWalks * listed);
-  const int kinds = tables->kinds;
-  uint32* truth = weights + kinds * kBreakWeights + place * words;
-  uint32* tables_here = weights + kinds * kBreakWeights + kWalks * words;
-  for (int i = threadIdx.x; i < kinds * static_cast<int>(kBreakWeights); i += kThreads) {
+  uint32* truth = weights + kBreakWeights + place * words;
+  uint32* tables_here = weights + kBreakWeights + kWalks * words;
+  for (int i = threadIdx.x; i < static_cast<int>(kBreakWeights); i += kThreads) {
     weights[i] = tables->break_weights[i];
   }
   const int rows = 2 * (tables->variables + 1);
@@ -121,13 +124,13 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
   const View view{kCached ? tables_here : tables->rows,
                   kCached ? tables_here + rows : tables->others,
-                  weights + walk % kinds * kBreakWeights,
+                  weights,
                   truth,
                   2u * tables->variables,
                   lane};
   WalkStatus status = statuses[walk];
   uint2* near = shared + place * listed;
-  uint2* far = lists + walk * tables->stride;
+  uint2* far = lists + static_cast<uint64>(walk) * tables->stride;
   uint32* best_truth = best_truths + static_cast<uint64>(walk) * words;
   truths += static_cast<uint64>(walk) * words;
   uint32 count = status.violated, best = status.best;
@@ -144,39 +147,54 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   }
   const ViolatedList list{near, far, static_cast<uint32>(listed)};
   const ShortList short_list{near};
-  const uint32 room = listed - 32;
-  uint32 done = 0, drawn = 0;
+  // A list up to `room` has room for what a step adds.
+  const int adds = kSynchronous ? static_cast<int>(kMostAtOnce) * tables->longest : 32;
+  const uint32 room = max(listed - adds, 0);
+  const auto improved = [&] {
+    if (count >= best) return;
+    best = count;
+#pragma unroll 1
+    for (int w = lane; w < words; w += 32) best_truth[w] = truth[w];
+  };
+  uint32 done = 0, drawn = 0, flips = 0;
   uint32 draws_low = 0, draws_high = 0;  // each lane holds one of the numbers drawn last
-  uint32 next_low = 0, next_high = 0;    // the next one, which is asked for before it is needed
-  while (done < flips && count > target) {
+  constexpr int kNumbers = kSynchronous ? kMostAtOnce : 1;  // of a step
+  uint32 next_low = 0,
+         next_high = 0;  // of a walk of single flips: asked for before they are needed
+  while (done < steps && count > target) {
     if (done == drawn) {
       if (race && __any_sync(kEveryone, done >= *static_cast<volatile uint32*>(fewest))) break;
-      const uint64 draws = RandomStream::resume_after(status.random, done + lane).next();
+      const uint64 draws =
+          RandomStream::resume_after(status.random, uint64{kNumbers} * done + lane).next();
       draws_low = draws;
       draws_high = draws >> 32;
-      drawn += 32;
+      drawn += 32 / kNumbers;
       next_low = __shfl_sync(kEveryone, draws_low, 0);
       next_high = __shfl_sync(kEveryone, draws_high, 0);
     }
-    const uint32 low = next_low, high = next_high;
-    ++done;
-    next_low = __shfl_sync(kEveryone, draws_low, done % 32);
-    next_high = __shfl_sync(kEveryone, draws_high, done % 32);
-    Step step;
-    step.long_row = count > room;
-    const bool plain = !step.long_row && step.look(view, short_list, count, low, high);
-    if (plain) {
-      count = step.take(view, short_list);
+    if constexpr (kSynchronous) {
+      const uint32 first = kNumbers * done % 32;
+      ++done;
+      count = count <= room ? step(view, short_list, count, draws_low, draws_high, first, flips)
+                            : step(view, list, count, draws_low, draws_high, first, flips);
     } else {
-      count = __any_sync(kEveryone, step.long_row) ? flip(view, list, count, low, high)
-                                                   : step.take_others(view, short_list);
+      const uint32 low = next_low, high = next_high;
+      ++done;
+      next_low = __shfl_sync(kEveryone, draws_low, done % 32);
+      next_high = __shfl_sync(kEveryone, draws_high, done % 32);
+      Step one;
+      one.long_row = count > room;
+      const bool plain = !one.long_row && one.look(view, short_list, count, low, high);
+      if (plain) {
+        count = one.take(view, short_list);
+      } else {
+        count = __any_sync(kEveryone, one.long_row) ? flip(view, list, count, low, high)
+                                                    : one.take_others(view, short_list);
+      }
     }
-    if (count < best) {
-      best = count;
-#pragma unroll 1
-      for (int w = lane; w < words; w += 32) best_truth[w] = truth[w];
-    }
+    improved();
   }
+  if constexpr (!kSynchronous) flips = done;
 
   if (race && count <= target && lane == 0) atomicMin(fewest, done);
 
@@ -185,7 +203,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll 1
   for (int i = lane; i < min(listed, static_cast<int>(count)); i += 32) far[i] = near[i];
   if (lane == 0) {
-    statuses[walk] = {RandomStream::resume_after(status.random, done).state(), status.flips + done,
-                      count, best};
+    statuses[walk] = {RandomStream::resume_after(status.random, uint64{kNumbers} * done).state(),
+                      status.steps + done, status.flips + flips, count, best};
   }
 }

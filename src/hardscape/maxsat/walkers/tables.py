@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from hardscape.engine import CSTDINT, Kernel
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.walk import MANY_EXPONENTS, break_weights
+from hardscape.maxsat.walk import MANY_EXPONENT, break_weights
 
-__all__ = ["WalkTables", "fits", "many_weights", "walk_kernels"]
+__all__ = ["WalkTables", "fits", "walk_kernels"]
 
 #: Literals, occurrences, and occurrences of one literal are numbers of so many bits.
 _LITERAL_BITS, _PLACE_BITS, _COUNT_BITS = 15, 18, 14
+#: Bits that say which place in its clause an occurrence has.
+_PLACES = np.array([0, 1 << 15, 1 << 31], dtype=np.uint32)
 
 
 def fits(formula: Formula) -> bool:
@@ -33,12 +35,6 @@ def fits(formula: Formula) -> bool:
         and len(formula.literals) < 2**_PLACE_BITS
         and int(np.bincount(_codes(formula)).max()) < 2**_COUNT_BITS
     )
-
-
-def many_weights(formula: Formula) -> NDArray[np.uint32]:
-    """Weights by break count of the first walks, uint32 of shape (k, 256); those after them begin again."""
-    length = len(formula.literals) / max(1, formula.num_clauses)
-    return np.stack([break_weights(length, exponent) for exponent in MANY_EXPONENTS])
 
 
 def _codes(formula: Formula) -> NDArray[np.int64]:
@@ -58,8 +54,8 @@ class WalkTables:
     others : uint32, shape (nnz + 1,)
         The two other literals of each occurrence, in the cyclic order of the clause, in bits 0 to 14 and 16
         to 30; bit 15 or bit 31 says that its place in the clause is 1 or 2, not 0.
-    weights : uint32, shape (k, 256)
-        By break count; walk i takes row i modulo k.
+    weights : uint32, shape (256,)
+        By break count.
     uniform : bool
         Whether every clause has three literals.
     """
@@ -75,26 +71,23 @@ class WalkTables:
         """Tables of a presolved formula that `fits`; weights by default those for many walks at once."""
         n, m = formula.num_variables, formula.num_clauses
         lengths = np.diff(formula.offsets)
-        owner = np.repeat(np.arange(m), lengths)
-        inside = np.arange(len(owner)) - formula.offsets[owner]
-        codes = _codes(formula)
+        codes = _codes(formula).astype(np.uint16)  # sorted by radix
+        there = np.arange(3) < lengths[:, None]
         clause = np.full((m, 4), 2 * n, dtype=np.uint16)
-        clause[owner, inside] = codes
+        clause[:, :3][there] = codes
+        three = clause[:, :3].astype(np.uint32)
+        pairs = three[:, [1, 2, 0]] | three[:, [2, 0, 1]] << 16 | _PLACES
         # Occurrences literal by literal, in the order of the clauses.
-        order = np.argsort(codes, kind="stable")
+        others = pairs[there][np.argsort(codes, kind="stable")]
         counts = np.bincount(codes, minlength=2 * n + 2)
         first = np.cumsum(counts) - counts
-        clauses, places = owner[order], inside[order]
-        following = clause[clauses, (places + 1) % 3].astype(np.uint32)
-        previous = clause[clauses, (places + 2) % 3].astype(np.uint32)
-        marks = (places == 1) << 15 | (places == 2) << 31
         negations = np.arange(2 * n + 2) ^ 1
         return cls(
             clause,
             (first | counts << _PLACE_BITS)[negations].astype(np.uint32),
             # One more, because a lane without an occurrence reads one behind the others.
-            np.append(following | previous << 16 | marks.astype(np.uint32), np.uint32(0)),
-            many_weights(formula) if weights is None else np.atleast_2d(weights),
+            np.append(others, np.uint32(0)),
+            break_weights(len(codes) / m, MANY_EXPONENT) if weights is None else weights,
             bool((lengths == 3).all()),
         )
 
@@ -110,9 +103,12 @@ class WalkTables:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Variables and clauses; entries of `others`, rows of weights; places of a list of clauses."""
+        """Variables and clauses; entries of `others`, rows of weights; places of a list of clauses, and
+        most occurrences of a literal.
+        """
         n, m, k = self.num_variables, len(self.clause), len(self.weights)
-        return n | m << 32, len(self.others) | k << 32, self.places
+        longest = int(self.rows.max()) >> _PLACE_BITS
+        return n | m << 32, len(self.others) | k << 32, self.places | longest << 32
 
     @property
     def places(self) -> int:
@@ -130,7 +126,9 @@ class WalkTables:
         return self.rows.nbytes + self.others.nbytes
 
 
-def walk_kernels(*, threads: int, cached: bool, uniform: bool) -> dict[str, Kernel]:
+def walk_kernels(
+    *, threads: int, cached: bool, uniform: bool, synchronous: bool
+) -> dict[str, Kernel]:
     """The kernels that set up walks, run them, and let them take over assignments, as data.
 
     Parameters
@@ -141,12 +139,15 @@ def walk_kernels(*, threads: int, cached: bool, uniform: bool) -> dict[str, Kern
         Whether shared memory holds the formula.
     uniform : bool
         Whether every clause has three literals.
+    synchronous : bool
+        Whether a step flips several variables at once, as synchronous.hpp has it, or one.
     """
     sizes = "\n".join(
         [
             "#pragma once",
             f"constexpr int kThreads = {threads};",
             f"constexpr bool kCached = {str(cached).lower()}, kThree = {str(uniform).lower()};",
+            f"constexpr bool kSynchronous = {str(synchronous).lower()};",
             "",
         ]
     )
@@ -156,7 +157,10 @@ def walk_kernels(*, threads: int, cached: bool, uniform: bool) -> dict[str, Kern
         CSTDINT,
         ("native/random.hpp", (package / "native" / "random.hpp").read_text("utf-8")),
         ("maxsat/walker.hpp", (package / "maxsat" / "walker.hpp").read_text("utf-8")),
-        ("maxsat/walkers/flip.cuh", (folder / "flip.cuh").read_text("utf-8")),
+        *(
+            (f"maxsat/walkers/{name}", (folder / name).read_text("utf-8"))
+            for name in ("flip.cuh", "synchronous.hpp", "synchronous.cuh")
+        ),
         ("sizes.cuh", sizes),
     )
     source = (folder / "kernel.cu").read_text("utf-8")
