@@ -34,6 +34,20 @@ def test_cost_and_violations_are_the_definition(lists, data):
     ]
 
 
+@pytest.mark.parametrize("true", [None, 1, 7, 8, 9, 64, 65, 199, 200])
+def test_clauses_of_many_literals(true):
+    """One literal holds, wherever it stands."""
+    n = 200
+    literals = np.arange(1, n + 1) * np.where(np.arange(n) % 3, 1, -1)
+    formula = Formula.from_clauses([literals.tolist()], [7], hard=[(-literals).tolist()[:70]])
+    values = (literals < 0).astype(np.uint8)
+    if true is not None:
+        values[true - 1] ^= 1
+    held = int(true is not None)
+    assert tuple(formula.evaluate(values)) == (0, 7 * (1 - held), 1 + held)
+    assert formula.evaluate(1 - values).hard_violations == int(true is None or true > 70)
+
+
 def test_cost_is_exact_beyond_64_bits():
     formula = Formula.from_clauses([[1], [1], [-1], [2]], [BIG, BIG, 5, BIG - 1])
     assert formula.total_weight == 3 * BIG + 4

@@ -263,6 +263,8 @@ class Formula:
     @cached_property
     def total_weight(self) -> int:
         """Sum of the weights of the soft clauses, exact."""
+        if int(self.weights.max(initial=0)) * self.num_clauses <= MAX_WEIGHT:
+            return int(self.weights.sum())
         # Halves of 32 bits: their sums fit 64 bits for any number of clauses that fits memory.
         low = int((self.weights & 0xFFFFFFFF).sum(dtype=np.uint64))
         return low + (int((self.weights >> 32).sum(dtype=np.uint64)) << 32)
