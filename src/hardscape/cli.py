@@ -12,7 +12,7 @@ exit meaning
 ==== =====================================================================
 
 ``hardscape maxsat`` ends with the codes of the MAX-SAT Evaluation instead of 0, 130 and 143, whatever
-ended the search: 30 the optimum is proven, 10 all hard clauses hold, 20 they cannot, 0 nothing is known.
+ended it: 30 the optimum is proven, 10 all hard clauses hold, 20 they cannot, 0 nothing is known.
 """
 
 from __future__ import annotations

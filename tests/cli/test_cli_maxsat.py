@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hardscape.cli import main
+from hardscape.errors import Interrupted
 from hardscape.maxsat import Formula
 from helpers.maxsat_clauses import random_clauses
 
@@ -144,3 +145,26 @@ def test_signals_print_the_best(method, number, large):
     assert lines(out, "s") == ["SATISFIABLE"]
     (value,) = lines(out, "v")
     assert Formula.from_file(large).cost([int(x) for x in value]) == int(lines(out, "o")[-1])
+
+
+@pytest.mark.parametrize(
+    ("stop", "name"),
+    [(Interrupted(signal.SIGTERM), "SIGTERM"), (KeyboardInterrupt(), "SIGINT")],
+    ids=["SIGTERM", "Ctrl-C"],
+)
+def test_signals_while_the_file_is_read_leave_the_status_unknown(
+    stop, name, cover, monkeypatch, capsys
+):
+    def interrupted(path):
+        raise stop
+
+    monkeypatch.setattr(Formula, "from_file", interrupted)
+    assert main(["maxsat", str(cover)]) == 0
+    out = capsys.readouterr().out
+    assert lines(out, "s") == ["UNKNOWN"]
+    assert lines(out, "v") == lines(out, "o") == []
+    assert main(["maxsat", str(cover), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["status"] == "UNKNOWN"
+    assert told["cost"] is None
+    assert told["stopped"] == name

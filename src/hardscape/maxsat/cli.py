@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from dataclasses import dataclass
@@ -96,7 +97,8 @@ def maxsat(
 
     Prints lines as solvers of the MAX-SAT Evaluation do: "c" comments, "o" a cost whenever it improves, "s"
     the status, "v" the assignment as 0 and 1. The exit code is 30 if the optimum is proven, 10 if all
-    hard clauses hold, 20 if they cannot, 0 if nothing is known; also after Ctrl-C and SIGTERM.
+    hard clauses hold, 20 if they cannot, 0 if nothing is known; also after Ctrl-C and SIGTERM, which
+    leave the status UNKNOWN where they come before the search.
 
     Parameters
     ----------
@@ -105,8 +107,8 @@ def maxsat(
     """
     if output.plot is not None:
         check_plot_path(output.plot)
-    formula = _read(file, output)
     try:
+        formula = _read(file, output)
         result = solve(
             formula,
             method=search.method,
@@ -118,9 +120,10 @@ def maxsat(
             threads=search.threads,
             on_improvement=None if output.json else _print_cost,
         )
-    except Interrupted as stop:
-        if stop.result is None:  # before the search began
-            raise
+    except KeyboardInterrupt as stop:
+        if not isinstance(stop, Interrupted) or stop.result is None:  # before the search began
+            _report_nothing(stop, output)
+            return EXIT_CODES["UNKNOWN"]
         result = stop.result
     _report(formula, result, output)
     return EXIT_CODES[result.status]
@@ -148,6 +151,16 @@ def _print(line: str) -> None:
 def _print_cost(found: Improvement) -> None:
     if found.hard_violations == 0:
         _print(f"o {found.cost}")
+
+
+def _report_nothing(stop: KeyboardInterrupt, output: OutputOptions) -> None:
+    stopped = signal.Signals(stop.signum if isinstance(stop, Interrupted) else signal.SIGINT).name
+    if output.json:
+        nothing = {"cost": None, "assignment": None, "status": "UNKNOWN", "stopped": stopped}
+        print_json({"command": "maxsat"} | nothing)
+    else:
+        _print(f"c stopped by {stopped}")
+        _print("s UNKNOWN")
 
 
 def _report(formula: Formula, result: MaxsatResult, output: OutputOptions) -> None:
