@@ -38,8 +38,10 @@ def breed_once(options, formula, rows, passes, seed=5, number=1):
     words = np.packbits(packed, axis=1, bitorder="little").view(np.uint64)
     costs = np.array([oracle.value(formula, row) for row in rows])
     kernel = kernel_of(options, formula)
-    step = Generation(kernel, seed, number, passes, {"bits": words, "costs": costs}, 1)
-    return breed(kernel.native, step, (0, options.islands), STOP)
+    parents = {"bits": words, "costs": costs}
+    step = Generation(kernel, seed, number, passes, parents, kernel.room(), 1)
+    unfinished = breed(step, (0, options.islands), STOP)
+    return {**step.children, "unfinished": unfinished}
 
 
 def marked(options, n=70):
@@ -306,7 +308,7 @@ def test_refusals():
 
 def test_work_pickles():
     kernel = CellularKernel(random_clauses(30, 60, 3, seed=1), SMALL)
-    assert kernel.native is not None
+    assert kernel.native() is not None
     again = pickle.loads(pickle.dumps(kernel))
     assert again.formula.digest() == kernel.formula.digest()
 

@@ -1,5 +1,6 @@
 """Limits that fall into the setting up, and what is known then."""
 
+import threading
 import time
 
 import numpy as np
@@ -8,7 +9,9 @@ from hypothesis import given, settings
 
 from hardscape import native
 from hardscape.errors import InputError
-from hardscape.maxsat import Formula, solve
+from hardscape.maxsat import CellularOptions, Formula, cellular_search, solve
+from hardscape.maxsat.cellular.generation import CellularKernel, Generation, breed
+from hardscape.maxsat.cellular.run import unpack_individual
 from hardscape.maxsat.deadline import Deadline
 from hardscape.maxsat.presolve import presolve
 from helpers.maxsat_clauses import random_clauses
@@ -104,7 +107,106 @@ def test_a_search_stopped_in_its_first_assignment_begins_again():
     assert (hard, (high << 64) + low) == (formula.hard_violations(best), formula.cost(best))
 
 
-@pytest.mark.parametrize("method", ["auto", "weighting"])
+def alike(formula):
+    """The same clauses, all soft with one weight."""
+    ones = np.ones(formula.num_clauses, dtype=np.int64)
+    return Formula(formula.num_variables, formula.literals, formula.offsets, ones, ones < 1)
+
+
+def first_generation(kernel, seed=5):
+    return Generation(kernel, seed, 0, 0, None, kernel.room(), 1)
+
+
+KINDS = {"weighted": lambda f: f, "alike": alike}
+SMALL = CellularOptions(width=4, height=3, columns=2, rows=2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("flips", [0, 100])
+def test_the_cellular_search_stopped_in_its_construction_is_made_anew(kind, flips):
+    formula = KINDS[kind](large_formula(300, 1000, 1, hard=300))
+    kernel = CellularKernel(formula, CellularOptions(walk_flips=flips))
+    assert kernel.native(STOP) is None
+    assert breed(first_generation(kernel), (0, 30), STOP) is None
+    made = kernel.native(np.zeros(1, dtype=np.uint8))
+    assert made.complete
+    assert kernel.native(STOP) is made
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("flips", [0, 100])
+def test_generations_are_whole_or_nothing(kind, flips):
+    formula = KINDS[kind](large_formula(300, 1000, 1, hard=300))
+    kernel = CellularKernel(formula, CellularOptions(walk_flips=flips, columns=2, rows=1))
+    free = np.zeros(1, dtype=np.uint8)
+    first = first_generation(kernel)
+    assert kernel.native() is not None
+    assert breed(first, (0, 2), STOP) is None
+    assert breed(first, (0, 2), free) == 0
+    second = Generation(kernel, 5, 1, 20, first.children, kernel.room(), 1)
+    assert breed(second, (0, 2), STOP) is None
+    assert breed(second, (0, 2), free) is not None
+    for step in (first, second):
+        rows = [unpack_individual(words, 300) for words in step.children["bits"]]
+        told = [tuple(formula.evaluate(row)[:2]) for row in rows]
+        assert step.children["costs"].tolist() == [list(cost) for cost in told]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_generation_can_be_stopped_on_its_way(kind):
+    formula = KINDS[kind](large_formula(300, 1400, 1))
+    options = CellularOptions(width=4, height=3, columns=2, rows=2, walk_flips=2**30)
+    kernel = CellularKernel(formula, options)
+    first = first_generation(kernel)
+    stop = np.zeros(1, dtype=np.uint8)
+    assert breed(first, (0, 4), stop) == 0
+    threading.Timer(0.1, stop.fill, (1,)).start()
+    endless = Generation(kernel, 5, 1, 20, first.children, kernel.room(), 1)
+    assert breed(endless, (0, 4), stop) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_cellular_search_without_time_gives_one_random_individual(kind, threads):
+    formula = KINDS[kind](large_formula(30_000, 120_000, 1, hard=40_000))
+    told = []
+    results = [
+        cellular_search(
+            formula,
+            seed=seed,
+            runs=runs,
+            threads=threads,
+            device="cpu",
+            time_limit=1e-9,
+            on_improvement=lambda assignment, seconds: told.append(assignment),
+        )
+        for seed, runs in ((1, 1), (1, 3), (2, 1))
+    ]
+    assert len(told) == 3
+    for result, shown in zip(results, told, strict=True):
+        assert not result.complete
+        assert (result.runs, result.generations) == (1, 0)
+        assert (shown == result.assignment).all()
+        assert (result.hard_violations, result.cost) == formula.evaluate(result.assignment)[:2]
+        assert result.run_costs.tolist() == [[result.hard_violations, result.cost]]
+    assert (results[0].assignment == results[1].assignment).all()
+    assert (results[0].assignment != results[2].assignment).any()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_limit_that_does_not_strike_changes_nothing(threads):
+    formula = large_formula(500, 2000, 1, hard=500)
+    found = [
+        cellular_search(
+            formula, seed=3, options=SMALL, threads=threads, device="cpu", time_limit=limit
+        )
+        for limit in (None, 1e6)
+    ]
+    assert (found[0].assignment == found[1].assignment).all()
+    assert (found[0].history == found[1].history).all()
+
+
+@pytest.mark.parametrize("method", ["auto", "weighting", "cellular"])
 @pytest.mark.parametrize("limit", [1e-9, 0.02, 0.2])
 def test_something_is_known_whenever_the_limit_falls(method, limit):
     formula = large_formula(60_000, 250_000, 1)
@@ -130,14 +232,17 @@ def test_deadline():
     assert endless.left is None
     with endless.watched():
         assert not endless.stop[0]
+    assert not endless.up
     late = Deadline(time.monotonic() - 10, 1.0)
     assert 0 < late.left < 0.01
+    assert late.up
     with late.watched():
         time.sleep(0.2)
         assert late.stop[0]
     ahead = Deadline(time.monotonic(), 100.0)
     ahead.reserve(10.0)
     assert 80 < ahead.left <= 90
+    assert not ahead.up
     ahead.reserve(1e9)
     assert 40 < ahead.left <= 50
     with ahead.watched():

@@ -15,7 +15,7 @@ from hardscape.engine import Device, Outcome, Work, resolve
 from hardscape.errors import Interrupted
 from hardscape.maxsat.arguments import choose_devices, counts_alike, provable
 from hardscape.maxsat.cellular import CellularOptions, cellular_search
-from hardscape.maxsat.deadline import Deadline
+from hardscape.maxsat.deadline import LARGE, Deadline
 from hardscape.maxsat.exact import ExactSearch, has_rc2
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
@@ -37,10 +37,10 @@ _UNASKED_SECONDS = 10.0
 _TINY, _TINY_LITERALS = 12, 1000
 #: Most runs of the genetic algorithm that share a call, where they go on up to a limit.
 _MOST_RUNS = 256
-#: Literals from which on a first assignment is made at once: presolve and search need a while for theirs.
-_LARGE = 300_000
 #: Evaluations of an assignment for which time is kept back: the last one found, and memory given back.
 _RESERVED = 3.0
+#: Seconds that an evaluation takes for each literal, about, as long as none has been measured.
+_EVALUATION = 3e-9
 
 
 @dataclass
@@ -106,8 +106,8 @@ class AnytimeSearch:
 
     def _prepare(self) -> bool:
         """First assignments, presolve, devices; False if the time is up."""
+        self._offer_first()
         with self.deadline.watched():
-            self._offer_first()
             presolved = presolve(self.formula, stop=self.deadline.stop)
         reduced = self.formula if presolved is None else presolved.formula
         self._devices = choose_devices(
@@ -122,25 +122,33 @@ class AnytimeSearch:
         return True
 
     def _offer_first(self) -> None:
+        large = len(self.formula.literals) > LARGE
+        if large:
+            self.deadline.reserve(_RESERVED * _EVALUATION * len(self.formula.literals))
         began = time.monotonic()
         if self.initial is not None:
             self.incumbent.offer(self.initial)
-        elif len(self.formula.literals) > _LARGE:
+        elif large:
+            # At once: presolve and search need a while for theirs.
             f = self.formula
-            found = native.core().greedy_maxsat(
-                f.num_variables,
-                f.literals,
-                f.offsets,
-                f.weights,
-                f.hard.view(np.uint8),
-                self.deadline.stop,
-            )
+            with self.deadline.watched():
+                found = native.core().greedy_maxsat(
+                    f.num_variables,
+                    f.literals,
+                    f.offsets,
+                    f.weights,
+                    f.hard.view(np.uint8),
+                    self.deadline.stop,
+                )
             began = time.monotonic()
             self.incumbent.offer(found)
-        if len(self.formula.literals) > _LARGE:
+        if large:
             self.deadline.reserve(_RESERVED * (time.monotonic() - began))
 
     def _search(self) -> None:
+        if self.deadline.up and self.incumbent.best is not None:
+            self._stopped = "time_limit"
+            return
         if self.method == "cellular":
             self._evolve()
             return
@@ -184,7 +192,7 @@ class AnytimeSearch:
         assert isinstance(self.options, WeightingOptions)
         presolved = self._presolved
         initial, best = self.initial, self.incumbent.best
-        if initial is None and best is not None and len(self.formula.literals) > _LARGE:
+        if initial is None and best is not None and len(self.formula.literals) > LARGE:
             initial = best.assignment
         return LocalSearch(
             formula=presolved.formula,
@@ -257,7 +265,6 @@ class AnytimeSearch:
             if stop.result is None:
                 return False
             found = stop.result
-        self.incumbent.offer(found.assignment.astype(np.uint8))
         self._generations += int(found.run_generations.sum())
         self._ran_on = found.device
         if not (found.complete or self.signum or self.incumbent.reached):

@@ -9,7 +9,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
-__all__ = ["Deadline"]
+__all__ = ["LARGE", "Deadline"]
+
+#: Literals from which on an evaluation takes long enough that time is kept back for the last one.
+LARGE = 300_000
 
 #: Seconds of the shortest search.
 _LEAST = 1e-3
@@ -51,6 +54,11 @@ class Deadline:
             return None
         ahead = self._began + self._seconds - self._reserved - time.monotonic()
         return max(_LEAST, ahead)
+
+    @property
+    def up(self) -> bool:
+        """Whether there is no time left to search."""
+        return self.left is not None and self.left <= _LEAST
 
     @contextmanager
     def watched(self) -> Iterator[None]:

@@ -24,15 +24,16 @@ class Decimation {
            const volatile std::uint8_t* stop) {
     const std::uint32_t n = instance_.num_variables, m = instance_.num_clauses;
     value.assign(n, kUnset);
-    left_.resize(m);
+    const Poll stopped(stop);
+    const bool ready = extend(left_, m, stopped);
     for (int kind = 0; kind < 2; ++kind) units_[kind].clear();
     order_.resize(n);
     for (std::uint32_t v = 0; v < n; ++v) order_[v] = v;
-    for (std::uint32_t c = 0; c < m; ++c) {
+    for (std::uint32_t c = 0; c < m && ready && !stopped(c); ++c) {
       left_[c] = instance_.start[c + 1] - instance_.start[c];
       if (left_[c] == 1) units_[hard_[c]].push_back(c);
     }
-    for (std::uint32_t next = n; next > 0 && !*stop;) {
+    for (std::uint32_t next = n; next > 0 && ready && !*stop;) {
       const std::uint32_t l = unit_literal(value, random);
       if (l != kNone) {
         assign(value, l);

@@ -27,7 +27,7 @@ struct Clauses {
 std::vector<float> balance(const Clauses& f, std::uint32_t variables, const Poll& stopped) {
   std::vector<float> found(variables);
   double total = 0, soft = 1;
-  for (std::size_t c = 0; c < f.count; ++c) {
+  for (std::size_t c = 0; c < f.count && !stopped(c); ++c) {
     total += static_cast<double>(f.weights[c]);
     soft += !f.hard[c];
   }

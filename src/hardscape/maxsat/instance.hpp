@@ -2,6 +2,7 @@
 // every literal the clauses that hold it. Clauses have no repeated literals and no tautologies.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -17,6 +18,18 @@ class Poll {
  private:
   const volatile std::uint8_t* stop_;
 };
+
+// Makes a vector longer, which takes a while where the memory is new; false if stopped on the way.
+template <class T>
+bool extend(std::vector<T>& vector, std::size_t size, const Poll& stopped) {
+  constexpr std::size_t kStep = 1 << 18;  // polled every time
+  vector.reserve(size);
+  while (vector.size() < size) {
+    if (stopped(0)) return false;
+    vector.resize(std::min(size, vector.size() + kStep));
+  }
+  return true;
+}
 
 struct Instance {
   std::uint32_t num_variables = 0;
@@ -51,7 +64,7 @@ struct Instance {
       if (size > longest) longest = size;
     }
     for (std::size_t l = 1; l < first.size(); ++l) first[l] += first[l - 1];
-    occurrence.resize(clause.size());
+    if (!extend(occurrence, clause.size(), stopped)) return;
     std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
     for (std::uint32_t c = 0; c < num_clauses; ++c) {
       if (stopped(c)) return;

@@ -96,11 +96,11 @@ class Presolve {
   void index() {
     const std::size_t m = weight_.size();
     alive_.assign(m, 1);
-    size_.resize(m);
     first_.assign(occurring_.size() + 1, 0);
-    for (std::uint32_t l : literal_) ++occurring_[l];
+    for (std::size_t i = 0; i < literal_.size() && !cut(i); ++i) ++occurring_[literal_[i]];
     for (std::size_t l = 0; l < occurring_.size(); ++l) first_[l + 1] = first_[l] + occurring_[l];
-    occurrence_.resize(literal_.size());
+    incomplete = incomplete || !extend(size_, m, stopped_) ||
+                 !extend(occurrence_, literal_.size(), stopped_);
     std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
     for (std::uint32_t c = 0; c < m && !cut(c); ++c) {
       size_[c] = static_cast<std::uint32_t>(start_[c + 1] - start_[c]);
@@ -242,6 +242,7 @@ class Presolve {
 nb::object presolve(std::uint32_t variables, Vector<std::int32_t> literals,
                     Vector<std::int64_t> offsets, Vector<std::int64_t> weights,
                     Vector<std::uint8_t> hard, std::optional<Vector<std::uint8_t>> stop) {
+  if (stop && *stop->data()) return nb::none();
   std::vector<std::int32_t> original, left;
   std::vector<std::int64_t> starts, costs;
   std::vector<std::uint8_t> firm;
@@ -255,7 +256,7 @@ nb::object presolve(std::uint32_t variables, Vector<std::int32_t> literals,
     work.run();
     unsatisfiable = work.unsatisfiable;
     constant = work.constant;
-    if (!unsatisfiable) work.collect(original, left, starts, costs, firm);
+    if (!unsatisfiable && !work.incomplete) work.collect(original, left, starts, costs, firm);
     incomplete = work.incomplete;
     fixed = std::move(work.fixed);
   }

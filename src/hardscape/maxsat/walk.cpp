@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "maxsat/best.hpp"
@@ -22,6 +24,8 @@ constexpr std::uint64_t kPoll = 2048;
 class Walk {
  public:
   virtual ~Walk() = default;
+  // False where the constructor was stopped: not to be used.
+  virtual bool complete() const = 0;
   // Walks until `target` clauses or fewer are violated, `flips` are done, or `stop` is set.
   virtual std::uint64_t run(std::uint64_t flips, std::uint64_t target,
                             const volatile std::uint8_t* stop) = 0;
@@ -32,31 +36,41 @@ class Walk {
   virtual const std::vector<std::uint8_t>& best() const = 0;
 };
 
+// The same numbers, in words of another size or as they are.
+template <class Index>
+std::vector<Index> in_words_of(std::vector<std::uint32_t>&& numbers) {
+  if constexpr (std::is_same_v<Index, std::uint32_t>)
+    return std::move(numbers);
+  else
+    return {numbers.begin(), numbers.end()};
+}
+
 template <int K, class Index, class Word, int Count>
 class WalkOf final : public Walk {
  public:
   WalkOf(Instance&& instance, const std::uint32_t* weights, std::uint64_t seed,
          std::uint64_t stream, const std::uint8_t* initial, const volatile std::uint8_t* stop)
-      : clause_(instance.clause.begin(), instance.clause.end()),
-        occurrence_(instance.occurrence.begin(), instance.occurrence.end()),
+      : clause_(in_words_of<Index>(std::move(instance.clause))),
+        occurrence_(in_words_of<Index>(std::move(instance.occurrence))),
         start_(std::move(instance.start)),
         first_(std::move(instance.first)),
         weight_(weights, weights + kBreakWeights),
-        word_(instance.num_clauses),
         breaks_(std::size_t{instance.num_variables} + kSpareBreaks),
         value_(instance.num_variables),
-        violated_(std::size_t{instance.num_clauses} + 1),
-        leaving_(instance.num_clauses),
         random_(seed, stream, kWalkPurpose),
         best_(instance.num_variables),
         formula_{clause_.data(), start_.data(),  occurrence_.data(),
-                 first_.data(),  weight_.data(), instance.num_variables},
-        state_{word_.data(), breaks_.data(), value_.data(), violated_.data(), leaving_.data(), 0} {
+                 first_.data(),  weight_.data(), instance.num_variables} {
+    const Poll stopped(stop);
+    const std::size_t m = instance.num_clauses;
+    if (!extend(word_, m, stopped) || !extend(violated_, m + 1, stopped) ||
+        !extend(leaving_, m, stopped))
+      return;
+    state_ = {word_.data(), breaks_.data(), value_.data(), violated_.data(), leaving_.data(), 0};
     RandomStream coins(seed, stream, kInitialPurpose);
     for (std::size_t v = 0; v < value_.size(); ++v)
       value_[v] = initial ? initial[v] : static_cast<std::uint8_t>(coins.next() >> 63);
-    const Poll stopped(stop);
-    for (std::uint32_t c = 0; c < instance.num_clauses; ++c) {
+    for (std::uint32_t c = 0; c < m; ++c) {
       if (stopped(c)) return;
       place(c);
     }
@@ -64,6 +78,8 @@ class WalkOf final : public Walk {
     best_.set(value_);
     best_cost_ = state_.num_violated;
   }
+
+  bool complete() const override { return complete_; }
 
   void renew(const std::uint8_t* assignment) override {
     if (assignment) {
@@ -83,7 +99,7 @@ class WalkOf final : public Walk {
     State state = state_;
     RandomStream random = random_;
     std::uint64_t done = 0;
-    bool reached = !complete_;
+    bool reached = false;
     while (done < flips && !reached && !*stop) {
       const std::uint64_t until = flips - done < kPoll ? flips : done + kPoll;
       for (; done < until; ++done) {
@@ -135,9 +151,9 @@ class WalkOf final : public Walk {
   RandomStream random_;
   BestAssignment best_;
   WalkFormula<Index> formula_;
-  State state_;
+  State state_{};
   std::uint64_t best_cost_ = UINT64_MAX;
-  bool complete_ = false;  // false where the constructor was stopped
+  bool complete_ = false;
 };
 
 std::unique_ptr<Walk> make(Instance&& instance, const std::uint32_t* weights, std::uint64_t seed,
@@ -169,6 +185,7 @@ class PyWalk {
     if (instance.complete)
       walk_ = make(std::move(instance), weights.data(), seed, stream,
                    initial ? initial->data() : nullptr, flag);
+    if (walk_ && !walk_->complete()) walk_.reset();
   }
 
   std::uint64_t run(std::uint64_t flips, std::uint64_t target,

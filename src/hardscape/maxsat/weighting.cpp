@@ -24,12 +24,13 @@ class PyWeighting {
     const std::size_t m = weights.shape(0);
     Instance instance(variables, literals.data(), offsets.data(), m, stop ? stop->data() : nullptr);
     if (!instance.complete) return;
-    search_ = std::make_unique<Weighting>(
+    auto search = std::make_unique<Weighting>(
         std::move(instance), std::vector<std::uint64_t>(weights.data(), weights.data() + m),
         std::vector<std::uint8_t>(hard.data(), hard.data() + m),
         WeightingOptions{samples, clauses, hard_start, hard_increase, soft_increase, soft_limit,
                          patience},
-        seed, stream, initial ? initial->data() : nullptr);
+        seed, stream, initial ? initial->data() : nullptr, stop ? stop->data() : nullptr);
+    if (search->complete()) search_ = std::move(search);
   }
 
   std::uint64_t run(std::uint64_t flips, std::uint64_t target_high, std::uint64_t target_low,

@@ -79,39 +79,32 @@ class Weighting {
  public:
   Weighting(Instance&& instance, std::vector<std::uint64_t>&& weight,
             std::vector<std::uint8_t>&& hard, const WeightingOptions& options, std::uint64_t seed,
-            std::uint64_t stream, const std::uint8_t* initial)
+            std::uint64_t stream, const std::uint8_t* initial,
+            const volatile std::uint8_t* stop = nullptr)
       : instance_(std::move(instance)),
         weight_(std::move(weight)),
         hard_(std::move(hard)),
         options_(options),
         random_(seed, stream, kWeightingPurpose),
         decimation_(instance_, weight_, hard_),
-        unit_(instance_.num_clauses),
-        increase_(instance_.num_clauses),
-        search_weight_(instance_.num_clauses),
-        trues_(instance_.num_clauses),
-        sum_(instance_.num_clauses),
-        clause_place_(instance_.num_clauses),
-        score_(instance_.num_variables),
-        flipped_at_(instance_.num_variables),
-        good_place_(instance_.num_variables),
         violated_hard_(clause_place_),
         violated_soft_(clause_place_),
         good_(good_place_),
         best_(instance_.num_variables) {
-    set_units();
-    set_temper();
-    if (initial) value_.assign(initial, initial + instance_.num_variables);
+    complete_ = instance_.complete && prepare(Poll(stop));
+    if (complete_ && initial) value_.assign(initial, initial + instance_.num_variables);
   }
 
+  // False where the constructor was stopped: not to be used.
+  bool complete() const { return complete_; }
+
   // Starts over from an assignment, by other random numbers; from then on it never restarts.
-  void begin_from(const std::vector<std::uint8_t>& value, const RandomStream& random) {
-    constexpr std::uint8_t kNever = 0;
+  void begin_from(const std::vector<std::uint8_t>& value, const RandomStream& random,
+                  const volatile std::uint8_t* stop) {
     random_ = random;
     value_ = value;
     restarts_ = 0;
-    set_temper();
-    begun_ = begin(&kNever);
+    begun_ = set_temper(Poll(stop)) && begin(stop);
     best_.set(value_);
     best_cost_ = cost_;
     now_ = improved_at_ = 0;
@@ -154,30 +147,46 @@ class Weighting {
   static constexpr std::int64_t kUnit = 1 << 16;  // the mean soft clause's first search weight
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
+  // Makes room, and sets what does not depend on the assignment; false if stopped.
+  bool prepare(const Poll& stopped) {
+    const std::size_t m = instance_.num_clauses, n = instance_.num_variables;
+    for (std::vector<std::int64_t>* each : {&unit_, &increase_, &search_weight_})
+      if (!extend(*each, m, stopped)) return false;
+    for (std::vector<std::uint32_t>* each : {&trues_, &sum_, &clause_place_})
+      if (!extend(*each, m, stopped)) return false;
+    return extend(score_, n, stopped) && extend(flipped_at_, n, stopped) &&
+           extend(good_place_, n, stopped) && set_units(stopped);
+  }
+
   // First search weights, proportional to the costs, the mean kUnit.
-  void set_units() {
+  bool set_units(const Poll& stopped) {
     double total = 0, soft = 0;
     for (std::size_t c = 0; c < weight_.size(); ++c)
       if (!hard_[c]) total += static_cast<double>(weight_[c]), ++soft;
     for (std::size_t c = 0; c < weight_.size(); ++c) {
+      if (stopped(c)) return false;
       const double share =
           hard_[c] ? options_.hard_start : static_cast<double>(weight_[c]) * soft / total;
       unit_[c] = std::max<std::int64_t>(1, std::llround(share * kUnit));
     }
+    return true;
   }
 
-  // How the search weights grow until the next restart, and when that comes.
-  void set_temper() {
+  // How the search weights grow until the next restart, and when that comes; false if stopped.
+  bool set_temper(const Poll& stopped) {
     const Temper& temper = kTempers[restarts_ % std::size(kTempers)];
     const double soft = options_.soft_increase * temper.increase;
     const auto hard = std::max<std::int64_t>(1, std::llround(options_.hard_increase * kUnit));
-    for (std::size_t c = 0; c < weight_.size(); ++c)
+    for (std::size_t c = 0; c < weight_.size(); ++c) {
+      if (stopped(c)) return false;
       increase_[c] =
           hard_[c] ? hard
                    : std::max<std::int64_t>(1, std::llround(soft * static_cast<double>(unit_[c])));
+    }
     const double most = std::round(static_cast<double>(options_.soft_limit) * temper.limit);
     soft_limit_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(most));
     patience_ = luby(restarts_ + 1) * options_.patience * temper.patience * instance_.num_variables;
+    return true;
   }
 
   // In the first run and not before, because on large formulas it takes long enough to be stopped.
@@ -186,7 +195,7 @@ class Weighting {
       decimation_.run(value_, random_, stop);
       if (*stop) return value_.clear();
     }
-    begun_ = begin(stop);
+    begun_ = set_temper(Poll(stop)) && begin(stop);
     if (begun_ && cost_ < best_cost_) {
       best_.set(value_);
       best_cost_ = cost_;
@@ -234,10 +243,9 @@ class Weighting {
       decimation_.run(value_, random_, stop);
     else
       value_ = best_.value();
-    set_temper();
+    begun_ = set_temper(Poll(stop)) && begin(stop);
     improved_at_ = now_;
     best_.wander();
-    begun_ = begin(stop);
     if (!begun_) return false;
     if (cost_ < best_cost_) {
       best_cost_ = cost_;
@@ -379,7 +387,7 @@ class Weighting {
   BestAssignment best_;
   WideCost cost_, best_cost_{UINT64_MAX, 0};
   std::int64_t soft_limit_ = 0;
-  bool begun_ = false;
+  bool complete_ = false, begun_ = false;
   std::uint32_t last_ = kNone;  // flipped
   std::uint64_t now_ = 0, improved_at_ = 0, patience_ = 0, restarts_ = 0;
 };

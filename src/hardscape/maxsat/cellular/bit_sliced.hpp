@@ -41,9 +41,18 @@ inline void transpose(std::uint64_t (&word)[64]) {
 
 class BitSlicedClimber {
  public:
-  explicit BitSlicedClimber(const ClauseTable& table) : table_(table) {
+  BitSlicedClimber(const ClauseTable& table, const Poll& stopped) : table_(table) {
     const std::uint32_t never = 2 * static_cast<std::uint32_t>(table.variables);  // a false plane
+    for (std::size_t c = 0; c < table.size(); ++c) {
+      three_ = three_ && table.start[c + 1] - table.start[c] <= 3;
+    }
+    const auto variables = static_cast<std::size_t>(table.variables);
+    const std::size_t most = table.literal.size() + (kGroup - 1) * variables;
+    variable_.reserve(variables);
+    invert_.reserve(most);
+    if (three_) others_.reserve(2 * most);
     for (int v = 0; v < table.variables; ++v) {
+      if (stopped(static_cast<std::size_t>(v))) return;
       const std::size_t from = table.occurs_from[2 * v], middle = table.occurs_from[2 * v + 1],
                         to = table.occurs_from[2 * v + 2];
       const auto positive = static_cast<std::uint32_t>(middle - from);
@@ -52,7 +61,8 @@ class BitSlicedClimber {
       const std::size_t groups = (to - from + kGroup - 1) / kGroup;
       variable_.push_back({groups, planes, (1u << (planes - 1)) - negative});
       for (std::size_t i = from; i < from + groups * kGroup; ++i) {
-        others_from_.push_back(others_.size());
+        const std::size_t begin = others_.size();
+        if (!three_) others_from_.push_back(begin);
         invert_.push_back(i < middle ? ~std::uint64_t{0} : 0);
         if (i < to) {
           const std::uint32_t own = 2 * static_cast<std::uint32_t>(v) + (i >= middle);
@@ -62,26 +72,31 @@ class BitSlicedClimber {
           }
         }
         // At least two, so that the usual case is one expression.
-        while (others_.size() < others_from_.back() + 2) others_.push_back(never);
-        three_ = three_ && others_.size() == others_from_.back() + 2;
+        while (others_.size() < begin + 2) others_.push_back(never);
       }
     }
-    others_from_.push_back(others_.size());
+    if (!three_) others_from_.push_back(others_.size());
+    complete_ = true;
   }
 
-  // Planes that `climb` works on: 2 for each variable and one that stays 0.
-  std::vector<Plane> planes() const {
-    return std::vector<Plane>(2 * static_cast<std::size_t>(table_.variables) + 1);
+  // False where it was stopped: not to be used.
+  bool complete() const { return complete_; }
+
+  // Makes planes that `climb` works on, 2 for each variable and one that stays 0; false if stopped.
+  bool make_planes(std::vector<Plane>& planes, const Poll& stopped) const {
+    return extend(planes, 2 * static_cast<std::size_t>(table_.variables) + 1, stopped);
   }
 
   // Climbs for `passes` passes over the variables; returns who still improved in the last one.
-  Plane climb(Plane* literal, std::int64_t passes, const std::uint8_t* stop) const {
-    return three_ ? climb_as<true>(literal, passes, stop) : climb_as<false>(literal, passes, stop);
+  Plane climb(Plane* literal, std::int64_t passes, const Poll& stopped) const {
+    return three_ ? climb_as<true>(literal, passes, stopped)
+                  : climb_as<false>(literal, passes, stopped);
   }
 
-  // Adds the weights of violated clauses to the `count` first individuals.
-  void add_costs(const Plane* literal, std::size_t count, Cost* cost) const {
+  // Adds the weights of violated clauses to the `count` first individuals; false if stopped.
+  bool add_costs(const Plane* literal, std::size_t count, Cost* cost, const Poll& stopped) const {
     for (std::size_t c = 0; c < table_.size(); ++c) {
+      if (stopped(c)) return false;
       Plane satisfied = literal[table_.literal[table_.start[c]]];
       for (std::size_t l = table_.start[c] + 1; l < table_.start[c + 1]; ++l) {
         satisfied |= literal[table_.literal[l]];
@@ -94,6 +109,7 @@ class BitSlicedClimber {
         }
       }
     }
+    return true;
   }
 
  private:
@@ -107,14 +123,15 @@ class BitSlicedClimber {
   };
 
   template <bool Three>
-  Plane climb_as(Plane* literal, std::int64_t passes, const std::uint8_t* stop) const {
+  Plane climb_as(Plane* literal, std::int64_t passes, const Poll& stopped) const {
     Plane changed{};
     int quiet = 0;  // visits since the last change
-    for (std::int64_t pass = 0; pass < passes && !*stop; ++pass) {
+    for (std::int64_t pass = 0; pass < passes; ++pass) {
       changed = Plane{};
       const std::uint32_t* others = others_.data();
       std::size_t occurrence = 0;
       for (int v = 0; v < table_.variables; ++v) {
+        if (stopped(static_cast<std::size_t>(v))) return changed;
         const Variable& variable = variable_[v];
         const Plane flip =
             literal[2 * v] ^ preferred<Three>(variable, literal, 2 * v, others, occurrence);
@@ -157,7 +174,7 @@ class BitSlicedClimber {
       counter[k] = Plane{} - static_cast<std::uint64_t>(variable.bias >> k & 1);
     }
     const std::uint64_t* invert = invert_.data() + occurrence;
-    const std::size_t* from = others_from_.data() + occurrence;
+    const std::size_t* from = Three ? nullptr : others_from_.data() + occurrence;
     for (std::size_t g = 0; g < variable.groups; ++g) {
       Plane input[kGroup];
       for (int i = 0; i < kGroup; ++i) {
@@ -195,10 +212,12 @@ class BitSlicedClimber {
 
   const ClauseTable& table_;
   std::vector<Variable> variable_;
-  std::vector<std::uint32_t> others_;     // other literals of each occurrence
-  std::vector<std::size_t> others_from_;  // of each occurrence in `others_`, and the end
-  std::vector<std::uint64_t> invert_;     // all ones for positive occurrences
-  bool three_ = true;                     // whether every occurrence has two others
+  std::vector<std::uint32_t> others_;  // other literals of each occurrence
+  std::vector<std::size_t>
+      others_from_;                    // of each occurrence in `others_` unless `three_`; the end
+  std::vector<std::uint64_t> invert_;  // all ones for positive occurrences
+  bool three_ = true;                  // whether every occurrence has at most two others
+  bool complete_ = false;
 };
 
 }  // namespace hardscape::maxsat

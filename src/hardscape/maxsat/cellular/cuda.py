@@ -162,7 +162,7 @@ class CudaRuns:
     def tables(self) -> FormulaTables:
         """The formula's tables, on the host."""
         kernel = self.work.kernel
-        return FormulaTables.of(kernel.native, kernel.formula.num_variables)
+        return FormulaTables.of(kernel.native(), kernel.formula.num_variables)
 
     @cached_property
     def walk_tables(self) -> WalkTables:
@@ -172,6 +172,8 @@ class CudaRuns:
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Do the runs of a shard, all of them in the same launches."""
+        if self.work.kernel.native(context.stop) is None:
+            return ShardResult(self.work.no_runs(), complete=False)
         with cuda_device(context.device.ordinal) as device:
             batch = _Batch(self, shard, device)
             while not batch.done:

@@ -15,12 +15,13 @@ class GainClimber {
   explicit GainClimber(const ClauseTable& table)
       : table_(table), value_(table.variables), gain_(table.variables), true_(table.size()) {}
 
-  // Starts from an assignment of 64 variables a word.
-  void start(const std::uint64_t* words) {
+  // Starts from an assignment of 64 variables a word; false if stopped.
+  bool start(const std::uint64_t* words, const Poll& stopped) {
     for (int v = 0; v < table_.variables; ++v) value_[v] = words[v / 64] >> (v % 64) & 1;
     std::fill(gain_.begin(), gain_.end(), Cost{});
     cost_ = table_.base;
     for (std::size_t c = 0; c < table_.size(); ++c) {
+      if (stopped(c)) return false;
       true_[c] = 0;
       std::uint32_t last = 0;
       for (std::size_t l = table_.start[c]; l < table_.start[c + 1]; ++l) {
@@ -34,16 +35,21 @@ class GainClimber {
         for_each(c, [&](int v) { gain_[v] += table_.weight[c]; });
       }
     }
+    return true;
   }
 
   // Climbs for `passes` passes; returns whether the last one still improved.
-  bool climb(std::int64_t passes, const std::uint8_t* stop) {
-    for (std::int64_t pass = 0; pass < passes && !*stop; ++pass) {
+  bool climb(std::int64_t passes, const Poll& stopped) {
+    for (std::int64_t pass = 0; pass < passes; ++pass) {
       bool improved = false;
-      for (int v = 0; v < table_.variables; ++v) {
-        if (!gain_[v].positive()) continue;
-        flip(v);
-        improved = true;
+      for (int from = 0; from < table_.variables; from += kBlock) {
+        if (stopped(0)) return false;
+        const int to = std::min(table_.variables, from + kBlock);
+        for (int v = from; v < to; ++v) {
+          if (!gain_[v].positive()) continue;
+          flip(v);
+          improved = true;
+        }
       }
       if (!improved) return false;
       if (pass + 1 == passes) return true;
@@ -61,6 +67,8 @@ class GainClimber {
   }
 
  private:
+  static constexpr int kBlock = 4096;  // variables between two looks at the stop flag
+
   bool holds(std::uint32_t literal) const { return value_[literal / 2] != (literal & 1); }
 
   template <class Body>

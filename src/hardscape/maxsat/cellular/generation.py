@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from hardscape.maxsat.cellular.options import CellularOptions
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.walk import break_weights
 
-__all__ = ["CellularKernel", "Generation"]
+__all__ = ["CellularKernel", "Generation", "breed"]
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,22 @@ class CellularKernel:
 
     formula: Formula
     options: CellularOptions
+    _made: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
+    _making: threading.Lock = field(
+        default_factory=threading.Lock, init=False, repr=False, compare=False
+    )
 
-    @cached_property
-    def native(self) -> Any:
-        """The compiled search over the formula's clauses."""
+    def native(self, stop: NDArray[np.uint8] | None = None) -> Any | None:
+        """The compiled search over the formula's clauses; None where `stop` came before it was made."""
+        with self._making:
+            if not self._made:
+                made = self._make(stop)
+                if not made.complete:
+                    return None
+                self._made.append(made)
+            return self._made[0]
+
+    def _make(self, stop: NDArray[np.uint8] | None) -> Any:
         f = self.formula
         return native.core().CellularSearch(
             f.num_variables,
@@ -47,7 +59,16 @@ class CellularKernel:
             self.options.chances,
             self.options.walk_flips,
             break_weights(self.typical_length),
+            stop,
         )
+
+    def room(self) -> Partial:
+        """Room for the ``bits`` and ``costs`` of a population, not filled."""
+        individuals, words = self.options.individuals, -(-self.formula.num_variables // 64)
+        return {
+            "bits": np.empty((individuals, words), dtype=np.uint64),
+            "costs": np.empty((individuals, 2), dtype=np.int64),
+        }
 
     @property
     def typical_length(self) -> float:
@@ -63,9 +84,10 @@ class CellularKernel:
 class Generation(Work):
     """One generation of a population, or the initial one, cut into ranges of sub-populations.
 
-    A partial holds ``bits`` (uint64, shape (individuals, words)), ``costs`` (int64, shape
-    (individuals, 2): violated hard clauses, weight of violated soft clauses) and ``unfinished`` (how
-    many individuals still improved in their last pass).
+    A population is ``bits`` (uint64, shape (individuals, words)) and ``costs`` (int64, shape
+    (individuals, 2): violated hard clauses, weight of violated soft clauses). The threads of this
+    process write their ranges into `children`; a partial holds but ``unfinished`` (int64: how many
+    individuals still improved in their last pass).
 
     Attributes
     ----------
@@ -78,6 +100,8 @@ class Generation(Work):
         Passes of hill climbing.
     parents : Partial or None
         The population before.
+    children : Partial
+        Where the population goes; what it holds is nothing before all ranges are complete.
     lanes : int
         Ranges to cut into.
     """
@@ -90,6 +114,7 @@ class Generation(Work):
     number: int
     passes: int
     parents: Partial | None
+    children: Partial
     lanes: int
 
     def digest(self) -> str:
@@ -103,32 +128,35 @@ class Generation(Work):
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Breed the children of a range of sub-populations, and replace the parents they beat."""
-        born = breed(self.kernel.native, self, (shard.start, shard.stop), context.stop)
-        return ShardResult(born, complete=not context.stop[0])
+        unfinished = breed(self, (shard.start, shard.stop), context.stop)
+        count = np.array(unfinished or 0, dtype=np.int64)
+        return ShardResult({"unfinished": count}, complete=unfinished is not None)
 
     def merge(self, left: Partial, right: Partial) -> Partial:
-        """Put neighbouring ranges together."""
-        return {
-            "bits": np.concatenate([left["bits"], right["bits"]]),
-            "costs": np.concatenate([left["costs"], right["costs"]]),
-            "unfinished": left["unfinished"] + right["unfinished"],
-        }
+        """Count together."""
+        return {"unfinished": left["unfinished"] + right["unfinished"]}
 
 
-def breed(
-    search: Any, step: Generation, islands: tuple[int, int], stop: NDArray[np.uint8]
-) -> Partial:
-    """One generation of the sub-populations ``islands[0]`` to ``islands[1] - 1`` on this thread."""
+def breed(step: Generation, islands: tuple[int, int], stop: NDArray[np.uint8]) -> int | None:
+    """Fill the sub-populations ``islands[0]`` to ``islands[1] - 1`` of a generation on this thread.
+
+    Returns how many individuals still improved in the last pass, or None where `stop` came first: the
+    children are then not to be used.
+    """
+    search = step.kernel.native(stop)
+    if search is None:
+        return None
+    into = step.children["bits"], step.children["costs"], stop
     if step.parents is None:
-        bits, costs, unfinished = search.initial(step.seed, *islands, stop)
+        found = search.initial(step.seed, *islands, *into)
     else:
-        bits, costs, unfinished = search.generation(
+        found = search.generation(
             step.parents["bits"],
             step.parents["costs"],
             step.seed,
             step.number,
             step.passes,
             *islands,
-            stop,
+            *into,
         )
-    return {"bits": bits, "costs": costs, "unfinished": np.array(unfinished, dtype=np.int64)}
+    return found  # type: ignore[no-any-return]

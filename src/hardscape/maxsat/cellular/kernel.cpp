@@ -15,8 +15,13 @@
 namespace hardscape::maxsat {
 namespace {
 
+using Flag = Vector<std::uint8_t>;
+// Individuals of the whole population, and of each: violated hard clauses, weight of violated soft
+// ones.
 using Bits = Matrix<std::uint64_t>;
-using Costs = Matrix<std::int64_t>;  // violated hard clauses, weight of violated soft clauses
+using Costs = Matrix<std::int64_t>;
+using NewBits = nb::ndarray<std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using NewCosts = nb::ndarray<std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 Cost cost_at(const Costs& costs, std::size_t i) {
   return {costs.data()[2 * i], costs.data()[2 * i + 1]};
@@ -24,65 +29,81 @@ Cost cost_at(const Costs& costs, std::size_t i) {
 
 class CellularSearch {
  public:
+  // `stop` may cut it short: see `complete`.
   CellularSearch(int variables, Vector<std::int32_t> literals, Vector<std::int64_t> offsets,
                  Vector<std::int64_t> weights, Vector<std::uint8_t> hard,
                  Vector<std::int32_t> torus, Vector<std::uint64_t> chances, std::int64_t walk_flips,
-                 Vector<std::uint32_t> break_weights)
-      : table_(variables, literals.data(), offsets.data(), weights.data(), hard.data(),
-               weights.shape(0)),
-        torus_{torus.data()[0], torus.data()[1], torus.data()[2], torus.data()[3]},
+                 Vector<std::uint32_t> break_weights, std::optional<Flag> stop)
+      : torus_{torus.data()[0], torus.data()[1], torus.data()[2], torus.data()[3]},
         chances_{chances.data()[0], chances.data()[1], chances.data()[2]},
         words_((static_cast<std::size_t>(variables) + 63) / 64),
-        uniform_(table_.uniform()),
         walk_flips_(walk_flips) {
+    nb::gil_scoped_release release;
+    const Poll stopped(stop ? stop->data() : nullptr);
+    table_ = ClauseTable(variables, literals.data(), offsets.data(), weights.data(), hard.data(),
+                         weights.shape(0), stopped);
+    if (!table_.complete) return;
+    uniform_ = table_.uniform();
     // On large formulas each of these takes a while: only what is used.
-    if (uniform_) sliced_.emplace(table_);
+    if (uniform_ && !sliced_.emplace(table_, stopped).complete()) return;
     if (uniform_ && walk_flips_) walk_clauses_.emplace(table_, break_weights.data());
+    complete_ = true;
   }
 
-  // Random individuals of the sub-populations first to last - 1, with their costs.
-  nb::object initial(std::uint64_t seed, int first, int last, Vector<std::uint8_t> stop) const {
-    Offspring born(*this, first, last);
+  CellularSearch(const CellularSearch&) = delete;  // its parts refer to one another
+  CellularSearch& operator=(const CellularSearch&) = delete;
+
+  // False where the constructor was stopped: not to be used.
+  bool complete() const { return complete_; }
+
+  // Random individuals of the sub-populations first to last - 1, with their costs; returns 0, or
+  // None where it was stopped.
+  nb::object initial(std::uint64_t seed, int first, int last, NewBits bits, NewCosts costs,
+                     Flag stop) const {
+    Offspring born(*this, first, last, bits.data(), costs.data(), stop.data());
     {
       nb::gil_scoped_release release;
-      born.fill(stop.data(), [&](int individual, std::uint64_t* child) {
+      born.fill([&](int individual, std::uint64_t* child) {
         RandomStream random = cellular_stream(seed, individual, 0, Purpose::kInitial);
         for (std::size_t w = 0; w < words_; ++w) child[w] = random.next();
       });
-      born.climb(0, stop.data());  // no passes: the costs alone
+      born.climb(0);  // no passes: the costs alone
+      born.store_costs();
     }
-    return born.arrays();
+    return born.unfinished();
   }
 
-  // The next generation of the sub-populations first to last - 1: bits, costs, and how many
-  // individuals still improved in the last pass.
-  nb::object generation(Bits bits, Costs costs, std::uint64_t seed, std::uint64_t generation,
-                        std::int64_t passes, int first, int last, Vector<std::uint8_t> stop) const {
-    Offspring born(*this, first, last);
+  // The next generation of the sub-populations first to last - 1; returns how many individuals
+  // still improved in the last pass, or None where it was stopped.
+  nb::object generation(Bits parents, Costs costs, std::uint64_t seed, std::uint64_t generation,
+                        std::int64_t passes, int first, int last, NewBits bits, NewCosts new_costs,
+                        Flag stop) const {
+    Offspring born(*this, first, last, bits.data(), new_costs.data(), stop.data());
     {
       nb::gil_scoped_release release;
       const bool diffusion = diffuses(seed, generation, chances_);
-      born.fill(stop.data(), [&](int individual, std::uint64_t* child) {
+      born.fill([&](int individual, std::uint64_t* child) {
         const int partner =
             second_parent(torus_, seed, individual, generation, diffusion,
                           [&](int i) { return cost_at(costs, static_cast<std::size_t>(i)); });
-        const std::uint64_t* parent1 = bits.data() + individual * words_;
-        const std::uint64_t* parent2 = bits.data() + partner * words_;
+        const std::uint64_t* parent1 = parents.data() + individual * words_;
+        const std::uint64_t* parent2 = parents.data() + partner * words_;
         make_child(
             chances_, seed, individual, generation, static_cast<int>(words_),
             [&](int w) { return parent1[w]; }, [&](int w) { return parent2[w]; },
             [&](int w, std::uint64_t word) { child[w] = word; });
       });
       if (walk_flips_ && uniform_) {
-        born.walk(seed, generation, stop.data());
+        born.walk(seed, generation);
       } else if (walk_flips_) {
-        born.weigh(seed, generation, stop.data());
+        born.weigh(seed, generation);
       } else {
-        born.climb(passes, stop.data());
+        born.climb(passes);
       }
-      born.replace(bits, costs);
+      born.replace(parents, costs);
+      born.store_costs();
     }
-    return born.arrays();
+    return born.unfinished();
   }
 
   // Literals, starts, weights, occurrences, where each literal's begin, cost of empty clauses, and
@@ -104,20 +125,25 @@ class CellularSearch {
   }
 
  private:
-  // Children of a range of sub-populations.
+  // Children of a range of sub-populations. Once `stop` is set nothing more is done: then they are
+  // not to be used.
   class Offspring {
    public:
-    Offspring(const CellularSearch& search, int first, int last)
+    // `bits` and `costs` are those of the whole population.
+    Offspring(const CellularSearch& search, int first, int last, std::uint64_t* bits,
+              std::int64_t* costs, const volatile std::uint8_t* stop)
         : search_(search),
           from_(static_cast<std::size_t>(first) * search.torus_.cells()),
           count_(static_cast<std::size_t>(last - first) * search.torus_.cells()),
-          bits_(count_ * search.words_),
-          costs_(count_) {}
+          bits_(bits + from_ * search.words_),
+          stored_(costs + 2 * from_),
+          costs_(count_),
+          stop_(stop),
+          stopped_(stop) {}
 
     template <class Make>
-    void fill(const std::uint8_t* stop, Make&& make) {
-      for (std::size_t i = 0; i < count_; ++i) {
-        if (i && *stop) return repeat_first(i);
+    void fill(Make&& make) {
+      for (std::size_t i = 0; i < count_ && !*stop_; ++i) {
         make(static_cast<int>(from_ + i), row(i));
         if (search_.words_) {
           row(i)[search_.words_ - 1] &=
@@ -126,32 +152,34 @@ class CellularSearch {
       }
     }
 
-    void climb(std::int64_t passes, const std::uint8_t* stop) {
-      search_.uniform_ ? climb_sliced(passes, stop) : climb_each(passes, stop);
+    void climb(std::int64_t passes) {
+      if (*stop_) return;
+      search_.uniform_ ? climb_sliced(passes) : climb_each(passes);
     }
 
-    void walk(std::uint64_t seed, std::uint64_t generation, const std::uint8_t* stop) {
+    void walk(std::uint64_t seed, std::uint64_t generation) {
+      if (*stop_) return;
       if (search_.walk_clauses_->three()) {
-        walk_by<3, std::uint32_t, 28>(seed, generation, stop);
+        walk_by<3, std::uint32_t, 28>(seed, generation);
       } else {
-        walk_by<0, std::uint64_t, 40>(seed, generation, stop);
+        walk_by<0, std::uint64_t, 40>(seed, generation);
       }
     }
 
-    void weigh(std::uint64_t seed, std::uint64_t generation, const std::uint8_t* stop) {
-      WeightingClimber climber(search_.table_);
-      for (std::size_t i = 0; i < count_; ++i) {
-        if (i && *stop) return repeat_first(i);
+    void weigh(std::uint64_t seed, std::uint64_t generation) {
+      if (*stop_) return;
+      WeightingClimber climber(search_.table_, stop_);
+      for (std::size_t i = 0; i < count_ && !*stop_; ++i) {
         costs_[i] = search_.table_.base;
         costs_[i] +=
             climber.search(row(i), search_.walk_flips_,
-                           cellular_stream(seed, from_ + i, generation, Purpose::kWalk), stop);
+                           cellular_stream(seed, from_ + i, generation, Purpose::kWalk), stop_);
       }
     }
 
     // Keeps the parent where the child is not better.
     void replace(const Bits& bits, const Costs& costs) {
-      for (std::size_t i = 0; i < count_; ++i) {
+      for (std::size_t i = 0; i < count_ && !*stop_; ++i) {
         const Cost parent = cost_at(costs, from_ + i);
         if (costs_[i] < parent) continue;
         costs_[i] = parent;
@@ -159,68 +187,57 @@ class CellularSearch {
       }
     }
 
-    nb::object arrays() {
-      std::vector<std::int64_t> costs(2 * count_);
+    void store_costs() {
       for (std::size_t i = 0; i < count_; ++i) {
-        costs[2 * i] = costs_[i].hard;
-        costs[2 * i + 1] = costs_[i].soft;
+        stored_[2 * i] = costs_[i].hard;
+        stored_[2 * i + 1] = costs_[i].soft;
       }
-      return nb::make_tuple(to_numpy(std::move(bits_), {count_, search_.words_}),
-                            to_numpy(std::move(costs), {count_, 2}), unfinished_);
     }
 
-   private:
-    std::uint64_t* row(std::size_t i) { return bits_.data() + i * search_.words_; }
+    nb::object unfinished() const { return *stop_ ? nb::none() : nb::cast(unfinished_); }
 
-    void climb_each(std::int64_t passes, const std::uint8_t* stop) {
+   private:
+    std::uint64_t* row(std::size_t i) { return bits_ + i * search_.words_; }
+
+    void climb_each(std::int64_t passes) {
       GainClimber climber(search_.table_);
-      for (std::size_t i = 0; i < count_; ++i) {
-        if (i && *stop) return repeat_first(i);
-        climber.start(row(i));
-        unfinished_ += climber.climb(passes, stop);
+      for (std::size_t i = 0; i < count_ && !*stop_; ++i) {
+        if (!climber.start(row(i), stopped_)) continue;
+        unfinished_ += climber.climb(passes, stopped_);
         climber.store(row(i));
         costs_[i] = climber.cost();
       }
     }
 
-    // Where there is no time for the rest: individuals from `i` on become the first one, so that
-    // bits and costs agree.
-    void repeat_first(std::size_t i) {
-      for (; i < count_; ++i) {
-        std::copy_n(row(0), search_.words_, row(i));
-        costs_[i] = costs_[0];
-      }
-    }
-
     // All clauses weigh the same.
     template <int K, class Word, int Count>
-    void walk_by(std::uint64_t seed, std::uint64_t generation, const std::uint8_t* stop) {
+    void walk_by(std::uint64_t seed, std::uint64_t generation) {
       WalkClimber<K, Word, Count> climber(*search_.walk_clauses_);
       const ClauseTable& table = search_.table_;
       const Cost weight = table.weight.empty() ? Cost{} : table.weight.front();
-      for (std::size_t i = 0; i < count_; ++i) {
-        if (i && *stop) return repeat_first(i);
+      for (std::size_t i = 0; i < count_ && !*stop_; ++i) {
         const auto violated = static_cast<std::int64_t>(
             climber.walk(row(i), search_.walk_flips_,
-                         cellular_stream(seed, from_ + i, generation, Purpose::kWalk), stop));
+                         cellular_stream(seed, from_ + i, generation, Purpose::kWalk), stop_));
         costs_[i] = table.base;
         costs_[i] += {violated * weight.hard, violated * weight.soft};
       }
     }
 
-    void climb_sliced(std::int64_t passes, const std::uint8_t* stop) {
-      std::vector<Plane> literal = search_.sliced_->planes();
-      for (std::size_t i = 0; i < count_; i += kPlaneBits) {
-        if (i && *stop) return repeat_first(i);
+    void climb_sliced(std::int64_t passes) {
+      const BitSlicedClimber& climber = *search_.sliced_;
+      std::vector<Plane> literal;
+      if (!climber.make_planes(literal, stopped_)) return;
+      for (std::size_t i = 0; i < count_ && !*stop_; i += kPlaneBits) {
         const std::size_t together = std::min<std::size_t>(kPlaneBits, count_ - i);
         to_planes(i, together, literal.data());
-        const Plane changed = search_.sliced_->climb(literal.data(), passes, stop);
+        const Plane changed = climber.climb(literal.data(), passes, stopped_);
         for (int word = 0; word < kPlaneWords; ++word) {
           const int lanes = static_cast<int>(together) - 64 * word;
           if (lanes > 0) unfinished_ += std::popcount(changed[word] & word_mask(lanes, 0));
         }
         std::fill_n(costs_.begin() + i, together, search_.table_.base);
-        search_.sliced_->add_costs(literal.data(), together, costs_.data() + i);
+        climber.add_costs(literal.data(), together, costs_.data() + i, stopped_);
         to_rows(i, together, literal.data());
       }
     }
@@ -231,6 +248,7 @@ class CellularSearch {
       std::uint64_t block[64];
       for (int lanes = 0; lanes < kPlaneWords; ++lanes) {
         for (std::size_t w = 0; w < search_.words_; ++w) {
+          if (stopped_(w)) return;
           for (std::size_t k = 0; k < 64; ++k) {
             const std::size_t lane = 64 * lanes + k;
             block[k] = row(i + (lane < together ? lane : 0))[w];
@@ -250,6 +268,7 @@ class CellularSearch {
       std::uint64_t block[64];
       for (int lanes = 0; lanes < kPlaneWords; ++lanes) {
         for (std::size_t w = 0; w < search_.words_; ++w) {
+          if (stopped_(w)) return;
           const int vars = std::min(64, variables - 64 * static_cast<int>(w));
           for (int b = 0; b < 64; ++b) block[b] = b < vars ? literal[2 * (64 * w + b)][lanes] : 0;
           transpose(block);
@@ -262,8 +281,11 @@ class CellularSearch {
 
     const CellularSearch& search_;
     std::size_t from_, count_;
-    std::vector<std::uint64_t> bits_;
+    std::uint64_t* bits_;
+    std::int64_t* stored_;
     std::vector<Cost> costs_;
+    const volatile std::uint8_t* stop_;
+    Poll stopped_;
     std::int64_t unfinished_ = 0;
   };
 
@@ -271,7 +293,7 @@ class CellularSearch {
   Torus torus_;
   Chances chances_;
   std::size_t words_;
-  bool uniform_;
+  bool uniform_ = false, complete_ = false;
   std::int64_t walk_flips_;                  // 0: hill climbing
   std::optional<BitSlicedClimber> sliced_;   // where all clauses weigh the same
   std::optional<WalkClauses> walk_clauses_;  // and the local search is the random walk
@@ -303,16 +325,21 @@ void bind_cellular(nb::module_& module) {
   nb::class_<CellularSearch>(module, "CellularSearch")
       .def(nb::init<int, Vector<std::int32_t>, Vector<std::int64_t>, Vector<std::int64_t>,
                     Vector<std::uint8_t>, Vector<std::int32_t>, Vector<std::uint64_t>, std::int64_t,
-                    Vector<std::uint32_t>>(),
+                    Vector<std::uint32_t>, std::optional<Flag>>(),
            nb::arg("variables"), nb::arg("literals"), nb::arg("offsets"), nb::arg("weights"),
            nb::arg("hard"), nb::arg("torus"), nb::arg("chances"), nb::arg("walk_flips"),
-           nb::arg("break_weights"))
+           nb::arg("break_weights"), nb::arg("stop").none() = nb::none())
+      .def_prop_ro("complete", &CellularSearch::complete,
+                   "False where `stop` cut the construction short: not to be used.")
       .def("initial", &CellularSearch::initial, nb::arg("seed"), nb::arg("first"), nb::arg("last"),
-           nb::arg("stop"), "Random individuals of the sub-populations first to last-1.")
-      .def("generation", &CellularSearch::generation, nb::arg("bits"), nb::arg("costs"),
+           nb::arg("bits"), nb::arg("costs"), nb::arg("stop"),
+           "Random individuals of the sub-populations first to last-1, into `bits` and `costs` of "
+           "the population; None where `stop` came first.")
+      .def("generation", &CellularSearch::generation, nb::arg("parents"), nb::arg("parents_costs"),
            nb::arg("seed"), nb::arg("generation"), nb::arg("passes"), nb::arg("first"),
-           nb::arg("last"), nb::arg("stop"),
-           "The next generation of the sub-populations first to last-1.")
+           nb::arg("last"), nb::arg("bits"), nb::arg("costs"), nb::arg("stop"),
+           "The next generation of the sub-populations first to last-1, into `bits` and `costs`; "
+           "how many individuals improved in the last pass, or None where `stop` came first.")
       .def("tables", &CellularSearch::tables, "Clauses and occurrences, for a GPU.");
 }
 

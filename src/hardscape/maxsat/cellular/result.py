@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Partial
 from hardscape.maxsat.cellular.run import best_individual, unpack_individual
-from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.formula import Evaluation, Formula
 
 __all__ = ["CellularResult"]
 
@@ -59,18 +59,20 @@ class CellularResult:
     device: str
 
     @classmethod
-    def of(cls, formula: Formula, partial: Partial, **facts: Any) -> CellularResult:
-        """Pick the best run and evaluate it on the formula as it was given."""
+    def of(
+        cls, formula: Formula, partial: Partial, known: Evaluation | None = None, **facts: Any
+    ) -> CellularResult:
+        """Pick the best run and evaluate it, unless that is `known`, on the formula as it was given."""
         best = best_individual(partial["costs"])
         assignment = unpack_individual(partial["bits"][best], formula.num_variables)
-        held = formula.satisfied(assignment)
+        found = formula.evaluate(assignment) if known is None else known
         ends = np.cumsum(partial["generations"] + 1)
         begin = int(ends[best] - partial["generations"][best] - 1)
         return cls(
             assignment=assignment,
-            cost=formula.cost(assignment),
-            hard_violations=int(np.count_nonzero(~held & formula.hard)),
-            satisfied=int(np.count_nonzero(held)),
+            cost=found.cost,
+            hard_violations=found.hard_violations,
+            satisfied=found.satisfied,
             run_costs=partial["costs"],
             run_generations=partial["generations"],
             history=partial["history"][begin : int(ends[best])],

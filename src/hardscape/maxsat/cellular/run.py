@@ -38,6 +38,7 @@ class CellularRun:
     def __init__(self, seed: int, rules: NDArray[np.int64], initial: Partial) -> None:
         self.seed = seed
         self.population = initial
+        self._before: Partial | None = None
         self._rules = rules
         self._control = np.zeros(CONTROL_FIELDS, dtype=np.int64)
         native.core().cellular_begin(self._control, rules, *self.best)
@@ -65,11 +66,17 @@ class CellularRun:
         """Whether the target is reached, or nothing improved for long enough."""
         return bool(self._control[_DONE])
 
-    def take(self, born: Partial) -> None:
-        """Go on with the next generation."""
+    @property
+    def room(self) -> Partial:
+        """Arrays for the next generation: those of the last one but one."""
+        if self._before is None:
+            return {name: np.empty_like(array) for name, array in self.population.items()}
+        return self._before
+
+    def take(self, born: Partial, unfinished: int) -> None:
+        """Go on with the next generation, of which some individuals still improved in the last pass."""
         passes = self.passes
-        self.population = born
-        unfinished = int(born["unfinished"])
+        self._before, self.population = self.population, born
         native.core().cellular_end(self._control, self._rules, unfinished, *self.best)
         self.history.append((*self.best, passes))
 
@@ -83,8 +90,9 @@ class CellularRun:
         """Best individual, its cost, and the history, as one run of `CellularRuns`."""
         best = best_individual(self.population["costs"])
         return {
-            "bits": self.population["bits"][best : best + 1],
-            "costs": self.population["costs"][best : best + 1],
+            # Copies, which do not keep the whole population.
+            "bits": self.population["bits"][best : best + 1].copy(),
+            "costs": self.population["costs"][best : best + 1].copy(),
             "generations": np.array([self.generations]),
             "history": np.array(self.history, dtype=np.int64),
         }

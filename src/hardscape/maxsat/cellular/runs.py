@@ -99,17 +99,30 @@ class CellularRuns(Work):
     def _run_on_cpu(self, seed: int, context: Context) -> Partial:
         kernel = self.kernel
         everyone = (0, kernel.options.islands)
-        first = Generation(kernel, seed, 0, 0, None, 1)
-        initial = breed(kernel.native, first, everyone, context.stop)
-        run = CellularRun(seed, kernel.options.rules(self.target), initial)
+        first = Generation(kernel, seed, 0, 0, None, kernel.room(), 1)
+        if breed(first, everyone, context.stop) is None:
+            return self.no_runs()
+        run = CellularRun(seed, kernel.options.rules(self.target), first.children)
         run.report(self.offer)
-        while not run.done and not context.stop[0]:
-            step = Generation(kernel, seed, run.generations + 1, run.passes, run.population, 1)
-            born = breed(kernel.native, step, everyone, context.stop)
-            if not context.stop[0]:
-                run.take(born)
-                run.report(self.offer)
+        while not run.done:
+            number, parents = run.generations + 1, run.population
+            step = Generation(kernel, seed, number, run.passes, parents, run.room, 1)
+            unfinished = breed(step, everyone, context.stop)
+            if unfinished is None:
+                break
+            run.take(step.children, unfinished)
+            run.report(self.offer)
         return run.partial()
+
+    def no_runs(self) -> Partial:
+        """A partial of no runs at all, where there was no time for a first population."""
+        words = -(-self.kernel.formula.num_variables // 64)
+        return {
+            "bits": np.empty((0, words), dtype=np.uint64),
+            "costs": np.empty((0, 2), dtype=np.int64),
+            "generations": np.empty(0, dtype=np.int64),
+            "history": np.empty((0, 3), dtype=np.int64),
+        }
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """Runs of both, in order."""

@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import engine
-from hardscape.engine import Device, Outcome, Partial, Progress, ProgressEvent
+from hardscape.engine import Device, Partial, Progress, ProgressEvent
 from hardscape.errors import InputError, Interrupted
 from hardscape.maxsat.cellular.generation import CellularKernel, Generation
 from hardscape.maxsat.cellular.options import CellularOptions
 from hardscape.maxsat.cellular.result import CellularResult
 from hardscape.maxsat.cellular.run import CellularRun, best_individual, unpack_individual
 from hardscape.maxsat.cellular.runs import CellularRuns
-from hardscape.maxsat.formula import MAX_WEIGHT, Formula
+from hardscape.maxsat.deadline import LARGE, Deadline
+from hardscape.maxsat.formula import MAX_WEIGHT, Evaluation, Formula
 from hardscape.maxsat.walkers import fits
 
 __all__ = ["cellular_search"]
@@ -32,6 +33,8 @@ _LISTED = 2**29
 #: From this many literals in all clauses, times runs, on, "auto" takes a GPU.
 _GPU_LITERALS = 2000
 _MOST_RUNS = 2**40
+#: Evaluations of an individual for which time is kept back.
+_RESERVED = 3.0
 #: Individuals that climb together where all clauses weigh the same.
 _VECTOR = 512
 #: Literals times individuals from which on threads share a generation; about 3 ms.
@@ -113,7 +116,7 @@ def cellular_search(
     """
     began = time.monotonic()
     options = options or CellularOptions()
-    seed = _checked(formula, runs, seed, target)
+    seed = _checked(formula, runs, seed, target, time_limit)
     nnz = len(formula.literals) * runs
     big = nnz >= _GPU_LITERALS and (not options.walk_flips or _walks_fit(formula))
     devices = engine.resolve(device, threads=threads, big_enough=big)
@@ -122,6 +125,12 @@ def cellular_search(
             f"walk_flips={options.walk_flips} on device={device!r}; GPUs walk where all clauses weigh the "
             "same, and have 1 to 3 literals of up to 16,383 variables; device='cpu' takes all"
         )
+    deadline = Deadline(began, time_limit)
+    guess: tuple[Partial, Evaluation] | None = None
+    if time_limit is not None and len(formula.literals) > LARGE:
+        before = time.monotonic()
+        guess = _first_guess(formula, seed)
+        deadline.reserve(_RESERVED * (time.monotonic() - before))
     report = _Report(formula, on_improvement, began)
     work = CellularRuns(
         CellularKernel(formula, options),
@@ -135,7 +144,7 @@ def cellular_search(
     alone = runs == 1 and executor is None and checkpoint is None and devices[0].kind == "cpu"
     lanes = _lanes(formula, options, len(devices))
     if alone and lanes > 1:
-        search = _SingleRun(work, devices[:lanes], time_limit, began)
+        search = _SingleRun(work, devices[:lanes], deadline)
         partial, stopped, signum = search.partial()
     else:
         outcome = engine.run(
@@ -143,15 +152,20 @@ def cellular_search(
             devices=devices,
             executor=executor,
             checkpoint=checkpoint,
-            time_limit=time_limit,
+            time_limit=deadline.left,
             progress=progress,
         )
         partial, stopped, signum = outcome.partial, not outcome.complete, outcome.signum
-    if partial is None:
-        partial = _first_guess(work)
+    known: Evaluation | None = None
+    if partial is None or len(partial["costs"]) == 0:
+        partial, known = guess or _first_guess(formula, seed)
+    if on_improvement is not None:
+        best = best_individual(partial["costs"])
+        report.offer(tuple(partial["costs"][best].tolist()), partial["bits"][best])
     result = CellularResult.of(
         formula,
         partial,
+        known,
         seed=seed,
         complete=not stopped,
         seconds=time.monotonic() - began,
@@ -159,13 +173,12 @@ def cellular_search(
     )
     if signum:
         raise Interrupted(signum, result)
-    if on_improvement is not None:
-        best = best_individual(partial["costs"])
-        report.offer(tuple(partial["costs"][best].tolist()), partial["bits"][best])
     return result
 
 
-def _checked(formula: Formula, runs: int, seed: int | None, target: int | None) -> int:
+def _checked(
+    formula: Formula, runs: int, seed: int | None, target: int | None, time_limit: float | None
+) -> int:
     """Refuse what cannot be run; returns the seed."""
     if formula.total_weight > MAX_WEIGHT:
         raise InputError(
@@ -180,6 +193,8 @@ def _checked(formula: Formula, runs: int, seed: int | None, target: int | None) 
         isinstance(target, bool) or not isinstance(target, int | np.integer) or target < 0
     ):
         raise InputError(f"target={target!r}; a cost of 0 or more is accepted")
+    if time_limit is not None and not time_limit > 0:
+        raise InputError(f"time_limit={time_limit}; seconds above 0 are accepted")
     if seed is None:
         return secrets.randbits(64)
     if (
@@ -193,7 +208,7 @@ def _checked(formula: Formula, runs: int, seed: int | None, target: int | None) 
 
 def _even(formula: Formula) -> bool:
     """Whether all clauses are hard, or all soft with the same weight."""
-    return len(np.unique(formula.weights)) <= 1
+    return bool((formula.weights == formula.weights[:1]).all())
 
 
 def _together(formula: Formula, options: CellularOptions, kind: str) -> int:
@@ -221,18 +236,24 @@ def _lanes(formula: Formula, options: CellularOptions, most: int) -> int:
 
 def _goal(formula: Formula, target: int | None) -> tuple[int, int]:
     """Cost that ends a run: the target, or what empty clauses leave in any case."""
-    empty = np.diff(formula.offsets) == 0
+    empty = formula.offsets[1:] == formula.offsets[:-1]
     floor = int(np.count_nonzero(empty & formula.hard)), int(formula.weights[empty].sum())
     return floor if target is None else max(floor, (0, min(int(target), MAX_WEIGHT)))
 
 
-def _first_guess(work: CellularRuns) -> Partial:
-    """What a run starts from, where the time was up before its first generation."""
-    kernel = work.kernel
-    hurry = np.ones(1, dtype=np.uint8)
-    bits, costs, _ = kernel.native.initial(work.run_seed(0), 0, 1, hurry)
-    initial = {"bits": bits, "costs": costs}
-    return CellularRun(work.run_seed(0), kernel.options.rules(work.target), initial).partial()
+def _first_guess(formula: Formula, seed: int) -> tuple[Partial, Evaluation]:
+    """A run of one random individual: what there is where the time is up before a first population."""
+    shape = 1, -(-formula.num_variables // 64)
+    bits = np.random.default_rng(seed).integers(0, 2**64, shape, dtype=np.uint64)
+    found = formula.evaluate(unpack_individual(bits[0], formula.num_variables))
+    history = np.array([[found.hard_violations, found.cost, 0]])
+    partial = {
+        "bits": bits,
+        "costs": history[:, :2],
+        "generations": np.zeros(1, dtype=np.int64),
+        "history": history,
+    }
+    return partial, found
 
 
 class _Report:
@@ -267,42 +288,36 @@ class _SingleRun:
         self,
         work: CellularRuns,
         devices: Sequence[Device],
-        time_limit: float | None,
-        began: float,
+        deadline: Deadline,
     ) -> None:
-        if time_limit is not None and not time_limit > 0:
-            raise InputError(f"time_limit={time_limit}; seconds above 0 are accepted")
         self._work = work
         self._devices = devices
-        self._time_limit = time_limit
-        self._began = began
+        self._deadline = deadline
         self._seed = work.run_seed(0)
 
     def partial(self) -> tuple[Partial | None, bool, int]:
         """What was found, whether the run was cut short, and by which signal."""
         run: CellularRun | None = None
         while run is None or not run.done:
-            outcome = self._breed(run)
+            step = self._step(run)
+            outcome = engine.run(step, devices=self._devices, time_limit=self._deadline.left)
             if not outcome.complete or outcome.partial is None:
                 return (run.partial() if run else None), True, outcome.signum
             if run is None:
                 rules = self._work.kernel.options.rules(self._work.target)
-                run = CellularRun(self._seed, rules, outcome.partial)
+                run = CellularRun(self._seed, rules, step.children)
             else:
-                run.take(outcome.partial)
+                run.take(step.children, int(outcome.partial["unfinished"]))
             run.report(self._work.offer)
         return run.partial(), False, 0
 
-    def _breed(self, run: CellularRun | None) -> Outcome:
-        step = Generation(
+    def _step(self, run: CellularRun | None) -> Generation:
+        return Generation(
             self._work.kernel,
             self._seed,
             run.generations + 1 if run else 0,
             run.passes if run else 0,
             run.population if run else None,
+            run.room if run else self._work.kernel.room(),
             len(self._devices),
         )
-        left = None
-        if self._time_limit is not None:
-            left = max(self._time_limit - (time.monotonic() - self._began), 1e-6)
-        return engine.run(step, devices=self._devices, time_limit=left)

@@ -52,10 +52,10 @@ class WalkClimber {
         state_{word_.data(), breaks_.data(), value_.data(), violated_.data(), leaving_.data(), 0} {}
 
   // Walks from an assignment of 64 variables a word; the best one met replaces it. Returns the
-  // number of clauses that it violates.
+  // number of clauses that it violates. What is there when it is stopped is not to be used.
   std::uint32_t walk(std::uint64_t* words, std::int64_t flips, RandomStream random,
-                     const std::uint8_t* stop) {
-    start(words);
+                     const volatile std::uint8_t* stop) {
+    if (!start(words, Poll(stop))) return 0;
     std::uint32_t least = state_.num_violated;
     for (std::int64_t flip = 0; flip < flips && state_.num_violated && !*stop; ++flip) {
       best_.flipped(step<K>(clauses_.formula(), state_, random));
@@ -75,13 +75,14 @@ class WalkClimber {
  private:
   using State = WalkState<std::uint32_t, Word, Count>;
 
-  void start(const std::uint64_t* words) {
+  bool start(const std::uint64_t* words, const Poll& stopped) {
     const WalkFormula<std::uint32_t>& formula = clauses_.formula();
     for (std::size_t v = 0; v < value_.size(); ++v) value_[v] = words[v / 64] >> (v % 64) & 1;
     best_.set(value_);
     std::fill(breaks_.begin(), breaks_.end(), 0);
     state_.num_violated = 0;
     for (std::size_t c = 0; c < clauses_.size(); ++c) {
+      if (stopped(c)) return false;
       Word word = 0;
       for (std::uint32_t i = formula.start[c]; i < formula.start[c + 1]; ++i) {
         const std::uint32_t l = formula.clause[i];
@@ -95,6 +96,7 @@ class WalkClimber {
       }
       word_[c] = word;
     }
+    return true;
   }
 
   const WalkClauses& clauses_;

@@ -13,17 +13,18 @@ namespace hardscape::maxsat {
 
 class WeightingClimber {
  public:
-  explicit WeightingClimber(const ClauseTable& table)
+  WeightingClimber(const ClauseTable& table, const volatile std::uint8_t* stop)
       : value_(static_cast<std::size_t>(table.variables)),
-        search_(instance_of(table), weights_of(table), hard_of(table), WeightingOptions{}, 0, 0,
-                nullptr) {}
+        search_(instance_of(table, stop), weights_of(table), hard_of(table), WeightingOptions{}, 0,
+                0, nullptr, stop) {}
 
   // Searches from an assignment of 64 variables a word; the best one met replaces it. Returns what
-  // it costs, without empty clauses.
+  // it costs, without empty clauses. What is there when it is stopped is not to be used.
   Cost search(std::uint64_t* words, std::int64_t flips, const RandomStream& random,
-              const std::uint8_t* stop) {
+              const volatile std::uint8_t* stop) {
+    if (!search_.complete()) return {};
     for (std::size_t v = 0; v < value_.size(); ++v) value_[v] = words[v / 64] >> (v % 64) & 1;
-    search_.begin_from(value_, random);
+    search_.begin_from(value_, random, stop);
     search_.run(static_cast<std::uint64_t>(flips), 0, stop);
     const std::vector<std::uint8_t>& best = search_.best();
     std::fill_n(words, (best.size() + 63) / 64, 0);
@@ -36,7 +37,7 @@ class WeightingClimber {
   }
 
  private:
-  static Instance instance_of(const ClauseTable& table) {
+  static Instance instance_of(const ClauseTable& table, const volatile std::uint8_t* stop) {
     std::vector<std::int32_t> literals;
     for (const std::uint32_t l : table.literal) {
       const auto variable = static_cast<std::int32_t>(l >> 1) + 1;
@@ -44,7 +45,7 @@ class WeightingClimber {
     }
     const std::vector<std::int64_t> offsets(table.start.begin(), table.start.end());
     return Instance(static_cast<std::uint32_t>(table.variables), literals.data(), offsets.data(),
-                    table.size());
+                    table.size(), stop);
   }
 
   // A hard clause has no weight of its own.
