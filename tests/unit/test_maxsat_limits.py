@@ -11,7 +11,7 @@ from hardscape import native
 from hardscape.errors import InputError
 from hardscape.maxsat import CellularOptions, Formula, cellular_search, solve
 from hardscape.maxsat.cellular.generation import CellularKernel, Generation, breed
-from hardscape.maxsat.cellular.run import unpack_individual
+from hardscape.maxsat.cellular.run import UNKNOWN, CellularRun, unpack_individual
 from hardscape.maxsat.deadline import Deadline
 from hardscape.maxsat.presolve import presolve
 from helpers.maxsat_clauses import random_clauses
@@ -135,21 +135,43 @@ def test_the_cellular_search_stopped_in_its_construction_is_made_anew(kind, flip
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("flips", [0, 100])
-def test_generations_are_whole_or_nothing(kind, flips):
+def test_a_stopped_generation_has_no_costs(kind, flips):
     formula = KINDS[kind](large_formula(300, 1000, 1, hard=300))
     kernel = CellularKernel(formula, CellularOptions(walk_flips=flips, columns=2, rows=1))
     free = np.zeros(1, dtype=np.uint8)
     first = first_generation(kernel)
     assert kernel.native() is not None
     assert breed(first, (0, 2), STOP) is None
+    assert (first.children["costs"] == UNKNOWN).all()
     assert breed(first, (0, 2), free) == 0
     second = Generation(kernel, 5, 1, 20, first.children, kernel.room(), 1)
     assert breed(second, (0, 2), STOP) is None
+    assert (second.children["costs"] == UNKNOWN).all()
     assert breed(second, (0, 2), free) is not None
     for step in (first, second):
         rows = [unpack_individual(words, 300) for words in step.children["bits"]]
         told = [tuple(formula.evaluate(row)[:2]) for row in rows]
         assert step.children["costs"].tolist() == [list(cost) for cost in told]
+
+
+def test_of_a_generation_cut_short_the_best_is_kept():
+    formula = large_formula(300, 1000, 1)
+    kernel = CellularKernel(formula, SMALL)
+    first = first_generation(kernel)
+    free = np.zeros(1, dtype=np.uint8)
+    assert breed(first, (0, 4), free) == 0
+    run = CellularRun(5, SMALL.rules((0, 0)), first.children)
+    before = run.partial()
+    second = Generation(kernel, 5, 1, 20, first.children, run.room, 1)
+    run.keep_best(second.children)  # nothing of it was bred
+    assert run.partial()["costs"].tolist() == before["costs"].tolist()
+    assert breed(second, (1, 2), free) is not None  # one sub-population of four
+    run.keep_best(second.children)
+    after = run.partial()
+    assert tuple(after["costs"][0]) < tuple(before["costs"][0])
+    cost = formula.evaluate(unpack_individual(after["bits"][0], 300))[:2]
+    assert tuple(after["costs"][0]) == tuple(cost)
+    assert after["generations"].tolist() == [0]
 
 
 @pytest.mark.parametrize("kind", KINDS)

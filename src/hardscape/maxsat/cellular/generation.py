@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
 from hardscape.maxsat.cellular.options import CellularOptions
+from hardscape.maxsat.cellular.run import UNKNOWN
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.walk import break_weights
 
@@ -63,11 +64,11 @@ class CellularKernel:
         )
 
     def room(self) -> Partial:
-        """Room for the ``bits`` and ``costs`` of a population, not filled."""
+        """Room for the ``bits`` and ``costs`` of a population, all of it unknown."""
         individuals, words = self.options.individuals, -(-self.formula.num_variables // 64)
         return {
             "bits": np.empty((individuals, words), dtype=np.uint64),
-            "costs": np.empty((individuals, 2), dtype=np.int64),
+            "costs": np.full((individuals, 2), UNKNOWN, dtype=np.int64),
         }
 
     @property
@@ -101,7 +102,8 @@ class Generation(Work):
     parents : Partial or None
         The population before.
     children : Partial
-        Where the population goes; what it holds is nothing before all ranges are complete.
+        Where the population goes. Of ranges that were cut short, individuals that were not finished have
+        `UNKNOWN` costs.
     lanes : int
         Ranges to cut into.
     """
@@ -140,8 +142,7 @@ class Generation(Work):
 def breed(step: Generation, islands: tuple[int, int], stop: NDArray[np.uint8]) -> int | None:
     """Fill the sub-populations ``islands[0]`` to ``islands[1] - 1`` of a generation on this thread.
 
-    Returns how many individuals still improved in the last pass, or None where `stop` came first: the
-    children are then not to be used.
+    Returns how many individuals still improved in the last pass, or None where `stop` came first.
     """
     search = step.kernel.native(stop)
     if search is None:

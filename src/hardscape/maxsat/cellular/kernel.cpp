@@ -125,8 +125,8 @@ class CellularSearch {
   }
 
  private:
-  // Children of a range of sub-populations. Once `stop` is set nothing more is done: then they are
-  // not to be used.
+  // Children of a range of sub-populations. Once `stop` is set nothing more is done: those that
+  // were not finished then cost more than anything.
   class Offspring {
    public:
     // `bits` and `costs` are those of the whole population.
@@ -137,7 +137,7 @@ class CellularSearch {
           count_(static_cast<std::size_t>(last - first) * search.torus_.cells()),
           bits_(bits + from_ * search.words_),
           stored_(costs + 2 * from_),
-          costs_(count_),
+          costs_(count_, kUnknown),
           stop_(stop),
           stopped_(stop) {}
 
@@ -170,10 +170,10 @@ class CellularSearch {
       if (*stop_) return;
       WeightingClimber climber(search_.table_, stop_);
       for (std::size_t i = 0; i < count_ && !*stop_; ++i) {
-        costs_[i] = search_.table_.base;
-        costs_[i] +=
+        Cost cost =
             climber.search(row(i), search_.walk_flips_,
                            cellular_stream(seed, from_ + i, generation, Purpose::kWalk), stop_);
+        if (!*stop_) costs_[i] = cost += search_.table_.base;
       }
     }
 
@@ -197,6 +197,8 @@ class CellularSearch {
     nb::object unfinished() const { return *stop_ ? nb::none() : nb::cast(unfinished_); }
 
    private:
+    static constexpr Cost kUnknown{INT64_MAX, INT64_MAX};
+
     std::uint64_t* row(std::size_t i) { return bits_ + i * search_.words_; }
 
     void climb_each(std::int64_t passes) {
@@ -219,8 +221,8 @@ class CellularSearch {
         const auto violated = static_cast<std::int64_t>(
             climber.walk(row(i), search_.walk_flips_,
                          cellular_stream(seed, from_ + i, generation, Purpose::kWalk), stop_));
-        costs_[i] = table.base;
-        costs_[i] += {violated * weight.hard, violated * weight.soft};
+        Cost cost{violated * weight.hard, violated * weight.soft};
+        if (!*stop_) costs_[i] = cost += table.base;
       }
     }
 
@@ -236,9 +238,10 @@ class CellularSearch {
           const int lanes = static_cast<int>(together) - 64 * word;
           if (lanes > 0) unfinished_ += std::popcount(changed[word] & word_mask(lanes, 0));
         }
-        std::fill_n(costs_.begin() + i, together, search_.table_.base);
-        climber.add_costs(literal.data(), together, costs_.data() + i, stopped_);
+        std::vector<Cost> costs(together, search_.table_.base);
+        if (!climber.add_costs(literal.data(), together, costs.data(), stopped_)) return;
         to_rows(i, together, literal.data());
+        if (!*stop_) std::copy(costs.begin(), costs.end(), costs_.begin() + i);
       }
     }
 

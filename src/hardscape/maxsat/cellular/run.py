@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.engine import Partial
 
-__all__ = ["CellularRun", "Offer", "best_individual", "unpack_individual"]
+__all__ = ["UNKNOWN", "CellularRun", "Offer", "best_individual", "unpack_individual"]
 
 #: Told the cost and the words of an individual.
 Offer = Callable[[tuple[int, int], NDArray[np.uint64]], object]
 
+#: Both parts of the cost of an individual that is not finished.
+UNKNOWN = 2**63 - 1
 #: Fields of the control that the kernels share: passes, generations, stagnant, done, best cost.
 CONTROL_FIELDS = 6
 _PASSES, _GENERATIONS, _DONE = 0, 1, 3
@@ -39,6 +41,7 @@ class CellularRun:
         self.seed = seed
         self.population = initial
         self._before: Partial | None = None
+        self._better: Partial | None = None  # one individual, of a generation that was cut short
         self._rules = rules
         self._control = np.zeros(CONTROL_FIELDS, dtype=np.int64)
         native.core().cellular_begin(self._control, rules, *self.best)
@@ -68,9 +71,10 @@ class CellularRun:
 
     @property
     def room(self) -> Partial:
-        """Arrays for the next generation: those of the last one but one."""
+        """Arrays for the next generation, those of the last one but one, as `CellularKernel.room` gives."""
         if self._before is None:
-            return {name: np.empty_like(array) for name, array in self.population.items()}
+            self._before = {name: np.empty_like(array) for name, array in self.population.items()}
+        self._before["costs"].fill(UNKNOWN)
         return self._before
 
     def take(self, born: Partial, unfinished: int) -> None:
@@ -80,6 +84,12 @@ class CellularRun:
         native.core().cellular_end(self._control, self._rules, unfinished, *self.best)
         self.history.append((*self.best, passes))
 
+    def keep_best(self, born: Partial) -> None:
+        """Take over the best individual of a generation that was cut short, if it is better."""
+        best = best_individual(born["costs"])
+        if tuple(born["costs"][best].tolist()) < self.best:
+            self._better = _alone(born, best)
+
     def report(self, offer: Offer | None) -> None:
         """Tell of the best individual where the last generation improved it."""
         history = self.history
@@ -88,14 +98,19 @@ class CellularRun:
 
     def partial(self) -> Partial:
         """Best individual, its cost, and the history, as one run of `CellularRuns`."""
-        best = best_individual(self.population["costs"])
+        found = self._better
+        if found is None:
+            found = _alone(self.population, best_individual(self.population["costs"]))
         return {
-            # Copies, which do not keep the whole population.
-            "bits": self.population["bits"][best : best + 1].copy(),
-            "costs": self.population["costs"][best : best + 1].copy(),
+            **found,
             "generations": np.array([self.generations]),
             "history": np.array(self.history, dtype=np.int64),
         }
+
+
+def _alone(population: Partial, individual: int) -> Partial:
+    """One individual, in arrays that do not keep the whole population."""
+    return {name: array[individual : individual + 1].copy() for name, array in population.items()}
 
 
 def best_individual(costs: NDArray[Any]) -> int:

@@ -109,6 +109,7 @@ class CellularRuns(Work):
             step = Generation(kernel, seed, number, run.passes, parents, run.room, 1)
             unfinished = breed(step, everyone, context.stop)
             if unfinished is None:
+                run.keep_best(step.children)
                 break
             run.take(step.children, unfinished)
             run.report(self.offer)

@@ -302,6 +302,8 @@ class _SingleRun:
             step = self._step(run)
             outcome = engine.run(step, devices=self._devices, time_limit=self._deadline.left)
             if not outcome.complete or outcome.partial is None:
+                if run is not None:
+                    run.keep_best(step.children)
                 return (run.partial() if run else None), True, outcome.signum
             if run is None:
                 rules = self._work.kernel.options.rules(self._work.target)
