@@ -36,7 +36,7 @@ def test_cellular_kernels(three, weighted, arch, warps, planes, table):
 
 def test_tables_name_the_other_literals_of_each_occurrence():
     formula = Formula.from_clauses([[1, -2, 3], [2, 2], [-1, 3, 1], [3, -1], []], num_variables=3)
-    tables = FormulaTables.of(CellularKernel(formula, CellularOptions()).native, 3)
+    tables = FormulaTables.of(CellularKernel(formula, CellularOptions()).native(), 3)
     # Clause 2 is a tautology and left out, clause 1 is a unit, clause 4 a constant.
     assert tables.base == (0, 1)
     assert tables.three
@@ -51,7 +51,7 @@ def test_tables_name_the_other_literals_of_each_occurrence():
 
 def test_tables_of_long_clauses():
     formula = Formula.from_clauses([[1, 2, 3, 4, 5], [-1, 5]], [3, 4])
-    tables = FormulaTables.of(CellularKernel(formula, CellularOptions()).native, 5)
+    tables = FormulaTables.of(CellularKernel(formula, CellularOptions()).native(), 5)
     assert not tables.three
     assert tables.weighted
     assert np.diff(tables.others_from).tolist() == [4, 1, 4, 4, 4, 4, 1]

@@ -103,12 +103,10 @@ class WalkTables:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Variables and clauses; entries of `others`, rows of weights; places of a list of clauses, and
-        most occurrences of a literal.
-        """
-        n, m, k = self.num_variables, len(self.clause), len(self.weights)
+        """Variables, clauses; entries of `others`, places of a list; most occurrences of a literal."""
+        n, m = self.num_variables, len(self.clause)
         longest = int(self.rows.max()) >> _PLACE_BITS
-        return n | m << 32, len(self.others) | k << 32, self.places | longest << 32
+        return n | m << 32, len(self.others) | self.places << 32, longest
 
     @property
     def places(self) -> int:
