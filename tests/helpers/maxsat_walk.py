@@ -4,28 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-MASK = 2**64 - 1
-GOLDEN = 0x9E3779B97F4A7C15
-
-
-def mix(x: int) -> int:
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & MASK
-    x = (x ^ x >> 27) * 0x94D049BB133111EB & MASK
-    return x ^ x >> 31
-
-
-class Stream:
-    """Random numbers of a key."""
-
-    def __init__(self, seed: int, stream: int, purpose: int) -> None:
-        state = 0
-        for part in (seed, stream, purpose):
-            state = mix((state + part + GOLDEN) & MASK)
-        self.state = state
-
-    def next(self) -> int:
-        self.state = (self.state + GOLDEN) & MASK
-        return mix(self.state)
+from helpers.cellular_oracle import Stream
 
 
 class PlainWalk:

@@ -5,7 +5,7 @@ import pytest
 
 from hardscape import native
 from hardscape.engine import Device, run
-from hardscape.maxsat import Formula
+from hardscape.maxsat import Formula, arguments
 from hardscape.maxsat.walk import break_weights
 from hardscape.maxsat.walkers import CpuWalks, WalkIslands, WalkTables, elites, islands
 from hardscape.maxsat.walkers.elites import Cellular, Winners
@@ -189,3 +189,19 @@ def test_steps_are_those_of_the_definition(n, m, shortest, wanted):
     for i, walk in enumerate(plain):
         assert (walks.best_of(i) == walk.best).all()
     assert widths >= wanted
+
+
+def test_auto_takes_a_gpu_for_formulas_that_may_be_satisfiable(monkeypatch):
+    rng = np.random.default_rng(1)
+    big = []
+
+    def resolve(asked, *, threads, big_enough):
+        big.append(big_enough)
+        return (Device("cpu", 0),)
+
+    monkeypatch.setattr(arguments, "resolve", resolve)
+    for n, ratio, wanted in ((2000, 4.2, True), (2000, 5.0, False), (300, 4.2, False)):
+        clauses = rng.integers(1, n + 1, (round(ratio * n), 3)) * rng.choice([-1, 1], 3)
+        formula = Formula.from_clauses(clauses.tolist(), num_variables=n)
+        arguments.choose_devices(formula, formula, "auto", "auto", None)
+        assert big.pop() == wanted

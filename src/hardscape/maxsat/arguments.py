@@ -26,6 +26,10 @@ __all__ = [
 
 #: Formulas of at most this many literals are searched on one thread: starting more takes longer.
 _SMALL = 20_000
+#: Clauses, for each variable, that a random assignment violates in formulas that may be satisfiable: random
+#: 3-SAT has so many at a ratio of 4.4. Beyond it, clause weighting on a CPU finds better assignments than
+#: walks on a GPU do.
+_MOST_VIOLATED = 0.55
 #: Literals above which "auto" does not try to prove anything; where all clauses have the same length of
 #: 3 or more, which looks like a random formula, it is _SMALL.
 _PROVABLE = 2_000_000
@@ -44,7 +48,9 @@ def choose_devices(
     if method == "cellular":
         return resolve(asked, threads=lanes, big_enough=False)
     walks = method != "exact" and counts_alike(formula) and fits(reduced)
-    devices = resolve(asked, threads=lanes, big_enough=walks and not small)
+    devices = resolve(
+        asked, threads=lanes, big_enough=walks and not small and not _crowded(reduced)
+    )
     kinds = {device.kind for device in devices}
     if kinds != {"cpu"} and not (kinds == {"cuda"} and walks):
         raise InputError(
@@ -52,6 +58,12 @@ def choose_devices(
             "where all clauses count alike and have up to three literals; device='cpu' takes all"
         )
     return devices
+
+
+def _crowded(formula: Formula) -> bool:
+    """Whether a presolved formula has too many clauses for walks alone to be what it needs."""
+    violated = float(np.exp2(-np.diff(formula.offsets).astype(np.float64)).sum())
+    return violated > _MOST_VIOLATED * formula.num_variables
 
 
 def counts_alike(formula: Formula) -> bool:
