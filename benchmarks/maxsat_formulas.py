@@ -302,7 +302,7 @@ FAMILIES: dict[str, Callable[[int], Lists]] = {
     "forced CSP, 18 variables": lambda seed: forced_csp(18, 8, 24, seed),
     "coverage by 5 of 25 sets": lambda seed: best_coverage(25, 40, 7, 5, seed),
     "timetable, 40 events": lambda seed: timetable(40, 8, 6, 0.12, seed),
-    "diagnosis, 400 gates": lambda seed: diagnosis(40, 400, 12, seed),
+    "diagnosis, 400 gates": lambda seed: diagnosis(40, 400, 2, 12, seed),
     "upgrade, 65 packages": lambda seed: upgrade(65, 5, seed),
     "assignment, 40 tasks": lambda seed: assignment(8, 40, 6, seed),
     "spin glass, 14 x 14": lambda seed: spin_glass(14, seed),
