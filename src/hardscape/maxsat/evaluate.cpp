@@ -13,7 +13,7 @@ namespace {
 // 64 variables a word: of millions, the values then stay in the cache.
 std::vector<std::uint64_t> packed(const std::uint8_t* value, std::size_t count) {
   std::vector<std::uint64_t> words((count + 63) / 64);
-  for (std::size_t v = 0; v < count; ++v) words[v / 64] |= std::uint64_t{value[v]} << (v % 64);
+  for (std::size_t v = 0; v < count; ++v) words[v / 64] |= std::uint64_t{value[v] != 0} << (v % 64);
   return words;
 }
 
