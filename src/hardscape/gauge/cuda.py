@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine.cuda import CudaDevice
+from hardscape.engine.cuda import CudaDevice, LoadedKernel
 from hardscape.engine.jit import CSTDINT, Kernel
 from hardscape.gauge.descent import Lattices, Measurement, Sweep
 from hardscape.gauge.groups import project_to_group
@@ -184,6 +184,7 @@ class CudaLattices(Lattices):
         slabs = self.slices * self.schedule.parts
         self._done = cupy.zeros((self.schedule.groups, 2, slabs), dtype=np.uint32)
         self._told: dict[str, tuple[Any, NDArray[Any]]] = {}
+        self._sweeping: dict[int, tuple[LoadedKernel, int, int]] = {}
 
     # -- layout: [site / 32][chunk][site % 32][lane], of the rows that determine a matrix --------
 
@@ -267,15 +268,10 @@ class CudaLattices(Lattices):
             self._on_device("active", active.astype(np.uint8)),
         )
         self._done.data.memset_async(0, self._done.nbytes)
-        schedule = self.schedule
-        kernel = self._device.load(self.instance.sweep_kernel(sweeps[0].method, schedule))
-        shared = schedule.staged * self.instance.matrix_bytes * schedule.threads
-        resident = kernel.blocks_per_multiprocessor(schedule.threads, shared)
+        kernel, shared, resident = self._kernel_of(sweeps[0].method)
         kernel(
-            min(
-                resident * self._device.multiprocessors, schedule.tasks(self.instance.shape, count)
-            ),
-            schedule.threads,
+            min(resident, self.schedule.tasks(self.instance.shape, count)),
+            self.schedule.threads,
             self._links,
             self._g,
             *numbers,
@@ -288,13 +284,26 @@ class CudaLattices(Lattices):
         self._device.synchronize()
         return count
 
+    def _kernel_of(self, method: int) -> tuple[LoadedKernel, int, int]:
+        """The kernel of sweeps, its shared memory, and how many of its blocks are resident at once."""
+        if method not in self._sweeping:
+            schedule = self.schedule
+            kernel = self._device.load(self.instance.sweep_kernel(method, schedule))
+            shared = schedule.staged * self.instance.matrix_bytes * schedule.threads
+            resident = kernel.blocks_per_multiprocessor(schedule.threads, shared)
+            self._sweeping[method] = kernel, shared, resident * self._device.multiprocessors
+        return self._sweeping[method]
+
     def _on_device(self, name: str, values: NDArray[Any]) -> Any:
         """A small array on the GPU; most stay the same from sweep to sweep, and copies take time."""
         import cupy
 
         held = self._told.get(name)
-        if held is None or not np.array_equal(held[1], values):
+        if held is None or held[1].shape != values.shape:
             self._told[name] = held = cupy.asarray(values), values.copy()
+        elif not np.array_equal(held[1], values):
+            held[0].set(values)
+            held[1][...] = values
         return held[0]
 
     def measure(self) -> Measurement:
