@@ -62,7 +62,7 @@ def solve(
         Wall-clock seconds; setting up counts. Without any limit, a search ends when it stagnates, and
         "auto" tries to prove for 10 seconds more; "exact" ends with the proof.
     max_flips : int, optional
-        Flips of each walker: one a thread, thousands on a GPU, whose steps of up to four flips count
+        Flips of each walker: one a thread, many on a GPU, whose steps of up to four flips count
         as four. The result of "weighting" then depends on the seed and on the number of walkers alone.
     target : int, optional
         Cost at which to stop.
@@ -70,7 +70,7 @@ def solve(
         0 to 2**64 - 1; by default a random one.
     device : str or Device
         "cpu"; "cuda" and the like run "cellular", and where all clauses count alike and none has more
-        than three literals thousands of random walks. "auto" takes a GPU for such formulas of more
+        than three literals many random walks at once. "auto" takes a GPU for such formulas of more
         than 20,000 literals that a random assignment violates at most 0.55 clauses a variable of.
     threads : int, optional
         Independent walkers, by default one for each CPU; small formulas take one.

@@ -1,4 +1,4 @@
-"""Thousands of focused random walks that exchange their elites."""
+"""Many focused random walks that exchange their elites."""
 
 from hardscape.maxsat.walkers.batch import MOST_AT_ONCE, CpuWalks
 from hardscape.maxsat.walkers.cuda import CudaWalks, WalkArrays
