@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hardscape.engine import Device, run
+from hardscape.engine import Cuda, Device, run
 from hardscape.engine.cuda import cuda_device
 from hardscape.errors import InputError
 from hardscape.maxsat import Formula, solve
@@ -104,7 +104,7 @@ def test_the_answer_does_not_depend_on_how_launches_are_cut(monkeypatch):
     for steps in (100, 17, 5000):
         monkeypatch.setattr(islands, "_FIRST_STEPS", steps)
         work = WalkIslands(formula, seed=3, walks=500)
-        outcome = run(work, devices=[Device("cuda", 0)])
+        outcome = run(work, devices=[Cuda(0)])
         assert outcome.partial["violated"][0] == 0
         assert formula.cost(outcome.partial["assignment"]) == 0
         answers.append(outcome.partial["assignment"])
@@ -114,7 +114,7 @@ def test_the_answer_does_not_depend_on_how_launches_are_cut(monkeypatch):
 
 def test_limits():
     formula = random_clauses(300, 1500, 3, seed=1)
-    device = [Device("cuda", 0)]
+    device = [Cuda(0)]
     some = run(WalkIslands(formula, seed=1, walks=100, max_steps=1500), devices=device)
     assert some.complete
     assert 150_000 < some.partial["flips"][0] <= 600_000

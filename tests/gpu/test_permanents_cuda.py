@@ -18,7 +18,7 @@ from helpers.sparse_matrices import sparse_matrix
 
 pytestmark = pytest.mark.gpu
 
-GPU = engine.Device("cuda", 0)
+GPU = engine.Cuda(0)
 CPU = engine.resolve("cpu")
 
 
@@ -151,7 +151,7 @@ def test_permanent_of_a_batch_on_the_gpu():
 def test_extended_agrees_with_the_cpu(n, complex_entries):
     a = 1 + 1e-3 * random_matrix(n, complex_entries)
     results = []
-    for device in (GPU, engine.Device("cpu")):
+    for device in (GPU, engine.Cpu()):
         work = ExtendedWork(a, device.kind)
         results.append(work.total(engine.run(work, devices=[device]).whole(None)))
     ours, theirs = results

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hardscape.engine import Context, Device, Shard
+from hardscape.engine import Context, Cpu, Shard
 from hardscape.ising.density import density_of_states
 from hardscape.ising.frontier import (
     FrontierWork,
@@ -47,7 +47,7 @@ def test_any_spins_can_be_left_out(model, data):
     bits = range(terms.num_bits)
     eliminated = data.draw(st.lists(st.sampled_from(bits), unique=True, max_size=3)) if bits else []
     assume(SpinTable.of(terms, sorted(eliminated), 2**18) is not None)
-    context = Context(Device("cpu"), None, np.zeros(1, dtype=np.uint8))
+    context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
     work = HistogramWork(terms, tuple(sorted(eliminated)))
     found = work.run(Shard(0, 0, -(-(2**work.counted) // 256)), context).partial["counts"]
     plan = plan_frontier(terms)
@@ -62,7 +62,7 @@ def test_any_order_and_slices(model, data):
     order = data.draw(st.permutations(range(terms.num_bits)))
     cut = data.draw(st.integers(0, min(3, len(order))))
     work = FrontierWork(terms, tuple(order[cut:]), tuple(order[:cut]))
-    context = Context(Device("cpu"), None, np.zeros(1, dtype=np.uint8))
+    context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
     found = work.run(Shard(0, 0, 2**cut), context).partial["counts"]
     whole = plan_frontier(terms)
     expected = whole.run(Shard(0, 0, 1), context).partial["counts"]

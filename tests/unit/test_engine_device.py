@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from hardscape import errors
-from hardscape.engine import CudaStatus, Device, driver, jit, machine, probe, resolve
+from hardscape.engine import Cpu, Cuda, CudaStatus, Device, driver, jit, machine, probe, resolve
 from hardscape.engine import device as device_module
 from hardscape.engine.driver import DriverReport, Gpu
 
@@ -37,11 +37,11 @@ def fresh() -> Iterator[None]:
 
 
 def gpus(*ordinals: int) -> tuple[Device, ...]:
-    return tuple(Device("cuda", i) for i in ordinals)
+    return tuple(Cuda(i) for i in ordinals)
 
 
 def test_cpu_lanes() -> None:
-    assert resolve("cpu", threads=3) == tuple(Device("cpu", i) for i in range(3))
+    assert resolve("cpu", threads=3) == tuple(Cpu(i) for i in range(3))
     assert len(resolve("cpu")) == len(os.sched_getaffinity(0))
 
 
@@ -51,7 +51,7 @@ def test_gpus_by_name() -> None:
     assert resolve("cuda:1") == gpus(1)
     assert resolve("cuda:1,0") == gpus(1, 0)
     assert resolve(["cuda:1", "cuda:0"]) == gpus(1, 0)
-    assert resolve([Device("cuda", 0), "cpu"], threads=1) == (*gpus(0), Device("cpu", 0))
+    assert resolve([Cuda(0), "cpu"], threads=1) == (*gpus(0), Cpu(0))
 
 
 @pytest.mark.usefixtures("with_gpus")
@@ -74,7 +74,7 @@ def test_a_gpu_asked_for_by_name_must_be_usable(name: str) -> None:
 
 def test_a_device_object_is_taken_as_it_is() -> None:
     # It may exist only where the workers of an executor are.
-    assert resolve(Device("cuda", 7)) == gpus(7)
+    assert resolve(Cuda(7)) == gpus(7)
 
 
 @pytest.mark.usefixtures("with_gpus")
@@ -107,9 +107,9 @@ def test_bad_threads(threads: int) -> None:
 
 def test_bad_devices() -> None:
     with pytest.raises(errors.InputError):
-        Device("tpu")  # type: ignore[arg-type]
+        Device()
     with pytest.raises(errors.InputError):
-        Device("cuda", -1)
+        Cuda(-1)
 
 
 OK = DriverReport((13, 0), TWO_GPUS, "", "")

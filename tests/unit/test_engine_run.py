@@ -12,7 +12,17 @@ from pathlib import Path
 import pytest
 
 from hardscape import errors
-from hardscape.engine import Context, Device, Outcome, ProgressEvent, Shard, ShardResult, resolve
+from hardscape.engine import (
+    Context,
+    Cpu,
+    Cuda,
+    Device,
+    Outcome,
+    ProgressEvent,
+    Shard,
+    ShardResult,
+    resolve,
+)
 from hardscape.engine import run as run_work
 from hardscape.engine.executors import StopFile, run_shard
 from helpers.works import Failing, FirstHit, HarmonicSum, Lowest, harmonic, scrambled
@@ -180,13 +190,13 @@ def test_worker_takes_the_gpu_of_its_rank(monkeypatch: pytest.MonkeyPatch, tmp_p
             taken.append(context.device)
             return super().run(shard, context)
 
-    gpus = (Device("cuda", 1), Device("cuda", 3))
+    gpus = (Cuda(1), Cuda(3))
     stop = StopFile(str(tmp_path / "absent"), 0, None)
     for rank in ("0", "1", "2"):
         monkeypatch.setenv("OMPI_COMM_WORLD_LOCAL_RANK", rank)
         run_shard(Where(), Shard(0, 0, 1), gpus, None, stop)
     run_shard(Where(), Shard(0, 0, 1), cpus(4), None, stop)
-    assert taken == [gpus[0], gpus[1], gpus[0], Device("cpu")]
+    assert taken == [gpus[0], gpus[1], gpus[0], Cpu()]
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardscape import errors
-from hardscape.engine import Context, Device, Shard, ShardResult, split
+from hardscape.engine import Context, Cpu, Shard, ShardResult, split
 from hardscape.engine.fold import Fold
 from helpers.works import FirstHit, HarmonicSum, harmonic
 
@@ -49,7 +49,7 @@ def test_split_refuses(units: int, count: int) -> None:
 @settings(max_examples=20, deadline=None)
 def test_fold_does_not_depend_on_the_order_of_arrival(shuffle: random.Random) -> None:
     work = HarmonicSum()
-    context = Context(Device("cpu"), None, np.zeros(1, dtype=np.uint8))
+    context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
     shards = list(work.shards())
     shuffle.shuffle(shards)
     fold = Fold(work, len(shards))

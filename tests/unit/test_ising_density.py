@@ -11,7 +11,7 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from hardscape.engine import Context, Device, Shard
+from hardscape.engine import Context, Cpu, Shard
 from hardscape.errors import BudgetError, CheckpointError, DeviceError, InputError, Interrupted
 from hardscape.ising.density import density_of_states
 from hardscape.ising.frontier import FrontierWork, plan_frontier
@@ -64,7 +64,7 @@ def complete_ferromagnet(n):
 
 
 def context():
-    return Context(Device("cpu"), None, np.zeros(1, dtype=np.uint8))
+    return Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
 
 
 class TestCounts:
@@ -215,7 +215,7 @@ class TestWork:
         assert plan_frontier(LevelTerms.of(Ising.from_dict(pairs).exact)).max_frontier <= 4
 
     def test_a_stopped_shard_is_not_complete(self):
-        stopped = Context(Device("cpu"), None, np.ones(1, dtype=np.uint8))
+        stopped = Context(Cpu(), None, np.ones(1, dtype=np.uint8))
         terms = LevelTerms.of(torus(4, 4).exact)
         for work in (HistogramWork(terms, ()), plan_frontier(terms)):
             assert not work.run(work.shards()[0], stopped).complete

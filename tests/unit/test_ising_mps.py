@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardscape.engine import Device
+from hardscape.engine import Cuda
 from hardscape.errors import InputError, MissingDependencyError
 from hardscape.ising import Ising
 from hardscape.ising.mps import _anneal, _most_probable, _spectral_order, mps_spectrum
@@ -290,7 +290,7 @@ def test_arguments_out_of_range_are_refused(argument, value):
 def test_a_gpu_without_cupy_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(MissingDependencyError, match="cupy"):
-        mps_spectrum(dense_gaussian(4, 0), 1, device=Device("cuda", 0))
+        mps_spectrum(dense_gaussian(4, 0), 1, device=Cuda(0))
 
 
 @pytest.mark.gpu

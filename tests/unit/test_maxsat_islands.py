@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hardscape import native
-from hardscape.engine import Device, run
+from hardscape.engine import Cpu, run
 from hardscape.maxsat import Formula, arguments
 from hardscape.maxsat.walk import break_weights
 from hardscape.maxsat.walkers import CpuWalks, WalkIslands, WalkTables, elites, islands
@@ -13,7 +13,7 @@ from helpers.maxsat_random import random_clauses
 from helpers.maxsat_walk import PlainWalk
 
 STOP = np.zeros(1, dtype=np.uint8)
-CPU = [Device("cpu", 0)]
+CPU = [Cpu(0)]
 
 
 def places(walks, columns):
@@ -197,7 +197,7 @@ def test_auto_takes_a_gpu_for_formulas_that_may_be_satisfiable(monkeypatch):
 
     def resolve(asked, *, threads, big_enough):
         big.append(big_enough)
-        return (Device("cpu", 0),)
+        return (Cpu(0),)
 
     monkeypatch.setattr(arguments, "resolve", resolve)
     for n, ratio, wanted in ((2000, 4.2, True), (2000, 5.0, False), (300, 4.2, False)):

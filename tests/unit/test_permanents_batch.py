@@ -125,4 +125,4 @@ def test_a_gpu_without_its_packages_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)  # as if it were not installed
     for a in (matrices(2, 9, False), matrices(1, 9, False)[0]):
         with pytest.raises(MissingDependencyError):
-            hardscape.permanent(a, device=engine.Device("cuda"), method="glynn")
+            hardscape.permanent(a, device=engine.Cuda(), method="glynn")

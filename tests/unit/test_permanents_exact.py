@@ -107,7 +107,7 @@ def test_sums_are_right_modulo_any_power_of_two(bits, entries):
     # Numbers grow from one limb or word to all of them, and are cut where there are too few.
     matrix = tuple(map(tuple, integers(9, entries, bits)))
     work = WordWork(matrix, bits)
-    context = engine.Context(engine.Device("cpu"), None, np.zeros(1, np.uint8))
+    context = engine.Context(engine.Cpu(), None, np.zeros(1, np.uint8))
     first, second = (work.run(engine.Shard(0, *ends), context) for ends in ((0, 3), (3, 8)))
     words = work.merge(first.partial, second.partial)["words"]
     total = sum(int(word) << 64 * i for i, word in enumerate(words))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardscape
-from hardscape.engine import Context, Device
+from hardscape.engine import Context, Cpu
 from hardscape.permanents.frontier import FrontierSumWork, FrontierWork, best_order
 from hardscape.permanents.integers import primes_above
 from helpers.permanent_oracle import (
@@ -21,7 +21,7 @@ from helpers.permanent_oracle import (
     grid_biadjacency,
 )
 
-CONTEXT = Context(Device("cpu"), None, np.zeros(1, np.uint8))
+CONTEXT = Context(Cpu(), None, np.zeros(1, np.uint8))
 
 
 def value(work):
@@ -138,4 +138,4 @@ def test_stopped():
         FrontierSumWork(fullerene().astype(float), None, order),
     ):
         (shard,) = work.shards()
-        assert not work.run(shard, Context(Device("cpu"), None, np.ones(1, np.uint8))).complete
+        assert not work.run(shard, Context(Cpu(), None, np.ones(1, np.uint8))).complete

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape.engine import Device
+from hardscape.engine import Cuda
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents import plan
 from helpers.sparse_matrices import sparse_matrix
@@ -108,7 +108,7 @@ def test_checkpoints_are_for_one_matrix(tmp_path):
 
 
 def test_gpus_get_what_they_are_good_at():
-    gpu = Device("cuda", 0)  # is not started for a plan
+    gpu = Cuda(0)  # is not started for a plan
     dense = np.random.default_rng(1).normal(size=(40, 40))
     planned = plan(dense, device=gpu)
     assert (planned.method, planned.device) == ("glynn", "1 GPU(s)")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardscape
-from hardscape.engine import Context, Device, Shard
+from hardscape.engine import Context, Cpu, Shard
 from hardscape.errors import InputError
 from hardscape.permanents.multiplicity import repeated_lines
 from hardscape.permanents.repeated import RepeatedResidueWork, RepeatedWork
@@ -67,7 +67,7 @@ def test_both_kernels_and_both_sides(problem, turn):
 
 def whole(work):
     """The partial of all shards, cut differently from how the work would."""
-    context = Context(Device("cpu"), None, np.zeros(1, np.uint8))
+    context = Context(Cpu(), None, np.zeros(1, np.uint8))
     units = work.shards()[-1].stop
     cuts = sorted({0, units // 3, units // 2, units})
     total = None

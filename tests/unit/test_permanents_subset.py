@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape.engine import Context, Device
+from hardscape.engine import Context, Cpu
 from hardscape.permanents.subset import SubsetWork, rectangle_sum
 from helpers.permanent_oracle import exact_permanent_by_subsets
 
 
 def total(work):
     (shard,) = work.shards()
-    result = work.run(shard, Context(Device("cpu"), None, np.zeros(1, np.uint8)))
+    result = work.run(shard, Context(Cpu(), None, np.zeros(1, np.uint8)))
     assert result.complete
     return work.total(result.partial)
 
@@ -75,4 +75,4 @@ def test_rectangles_of_many_columns():
 def test_stopped():
     work = SubsetWork(np.ones((12, 12)))
     (shard,) = work.shards()
-    assert not work.run(shard, Context(Device("cpu"), None, np.ones(1, np.uint8))).complete
+    assert not work.run(shard, Context(Cpu(), None, np.ones(1, np.uint8))).complete

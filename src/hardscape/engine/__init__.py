@@ -4,7 +4,7 @@ Every family of hardscape describes its computation as a :class:`Work`; :func:`r
 """
 
 from hardscape.engine.cuda import CudaDevice, LoadedKernel, cuda_device
-from hardscape.engine.device import Device, resolve
+from hardscape.engine.device import Cpu, Cuda, Device, resolve
 from hardscape.engine.jit import CSTDINT, Kernel
 from hardscape.engine.ledger import Ledger
 from hardscape.engine.machine import CudaStatus, Machine, cuda_status, probe
@@ -23,6 +23,8 @@ __all__ = [
     "CSTDINT",
     "CallbackProgress",
     "Context",
+    "Cpu",
+    "Cuda",
     "CudaDevice",
     "CudaStatus",
     "Device",

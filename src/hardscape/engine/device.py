@@ -3,40 +3,58 @@
 from __future__ import annotations
 
 import re
+from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from hardscape.engine.machine import cpu_count, cuda_status
 from hardscape.errors import DeviceError, InputError
 
-__all__ = ["Device", "resolve"]
+__all__ = ["Cpu", "Cuda", "Device", "resolve"]
 
 _ACCEPTED = "'auto', 'cpu', 'cuda' (all GPUs), 'cuda:0' and 'cuda:0,1' are accepted"
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
-    """One place where one shard at a time runs.
+class Device(ABC):
+    """One place where one shard at a time runs: a `Cpu` or a `Cuda`.
+
+    A computation that runs on both keeps a table from the type of device to its side.
 
     Attributes
     ----------
     kind : {"cpu", "cuda"}
+        For people.
     ordinal : int
         Number of the GPU among those that CUDA sees; for the CPU, number of the thread.
     """
 
-    kind: Literal["cpu", "cuda"]
+    kind: ClassVar[Literal["cpu", "cuda"]]
     ordinal: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in ("cpu", "cuda"):
-            raise InputError(f"device kind {self.kind!r}; 'cpu' and 'cuda' are accepted")
+        if type(self) is Device:
+            raise InputError("Device is abstract; Cpu() and Cuda(0) are accepted")
         if self.ordinal < 0:
             raise InputError(f"device ordinal {self.ordinal}; 0 or more is accepted")
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.ordinal}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu(Device):
+    """A thread of the CPU."""
+
+    kind: ClassVar[Literal["cpu", "cuda"]] = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Cuda(Device):
+    """A GPU."""
+
+    kind: ClassVar[Literal["cpu", "cuda"]] = "cuda"
 
 
 def resolve(
@@ -84,7 +102,7 @@ def resolve(
 
 
 def _cpu(lanes: int) -> tuple[Device, ...]:
-    return tuple(Device("cpu", i) for i in range(lanes))
+    return tuple(Cpu(i) for i in range(lanes))
 
 
 def _distinct(devices: Sequence[Device], asked: object) -> tuple[Device, ...]:
@@ -95,7 +113,7 @@ def _distinct(devices: Sequence[Device], asked: object) -> tuple[Device, ...]:
 
 def _usable_gpus() -> tuple[Device, ...]:
     status = cuda_status()
-    return tuple(Device("cuda", gpu.ordinal) for gpu in status.gpus) if status.usable else ()
+    return tuple(Cuda(gpu.ordinal) for gpu in status.gpus) if status.usable else ()
 
 
 def _named_gpus(device: str) -> tuple[Device, ...]:
@@ -107,7 +125,7 @@ def _named_gpus(device: str) -> tuple[Device, ...]:
         raise DeviceError(f"device={device!r} cannot be used: {status.reason}; {status.remedy}")
     if device == "cuda":
         return _usable_gpus()
-    named = tuple(Device("cuda", int(number)) for number in device.partition(":")[2].split(","))
+    named = tuple(Cuda(int(number)) for number in device.partition(":")[2].split(","))
     for gpu in named:
         if gpu.ordinal >= len(status.gpus):
             raise DeviceError(

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine.device import Device
+from hardscape.engine.device import Cpu, Device
 from hardscape.engine.work import Context, Partial, Shard, ShardResult, Work
 from hardscape.errors import InputError
 
@@ -186,7 +186,7 @@ def run_shard(
 def _device_of_worker(devices: tuple[Device, ...]) -> Device:
     gpus = [device for device in devices if device.kind == "cuda"]
     if not gpus:
-        return Device("cpu")
+        return Cpu()
     return gpus[_rank_of_worker() % len(gpus)]
 
 
