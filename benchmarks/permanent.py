@@ -193,7 +193,7 @@ def solver(case: Case) -> Callable[[], complex]:
     lanes = resolve(case.device, threads=case.threads)
 
     def summed(work: Any) -> Any:
-        return work.total(run(work, devices=lanes).whole(None))
+        return work.total(run(work, devices=lanes).whole())
 
     kind = lanes[0].kind
     if case.tool == "extended":

@@ -68,7 +68,7 @@ def test_shards_join_to_the_whole():
     assert len(work.shards()) > 1
     context = engine.Context(GPU, None, np.zeros(1, np.uint8))
     whole = work.run(engine.Shard(0, 0, work.blocks), context).partial
-    joined = engine.run(work, devices=[GPU]).whole(None)
+    joined = engine.run(work, devices=[GPU]).whole()
     one, other = work.total(whole), work.total(joined)
     assert abs(one.mantissa - other.mantissa) <= one.bound
     assert np.isclose(whole["magnitude"], joined["magnitude"], rtol=1e-12)
@@ -153,7 +153,7 @@ def test_extended_agrees_with_the_cpu(n, complex_entries):
     results = []
     for device in (GPU, engine.Cpu()):
         work = ExtendedWork(a, device.kind)
-        results.append(work.total(engine.run(work, devices=[device]).whole(None)))
+        results.append(work.total(engine.run(work, devices=[device]).whole()))
     ours, theirs = results
     assert abs(ours.value - theirs.value) <= ours.error_bound + theirs.error_bound
     assert ours.bound <= 2.0**-51 * abs(ours.mantissa)
@@ -166,7 +166,7 @@ def test_extended_shards_join_and_the_last_ones_run():
     assert len(work.shards()) > 1
     context = engine.Context(GPU, None, np.zeros(1, np.uint8))
     whole = work.run(engine.Shard(0, 0, work.blocks), context).partial
-    joined = engine.run(work, devices=[GPU]).whole(None)
+    joined = engine.run(work, devices=[GPU]).whole()
     assert work.total(whole).mantissa == pytest.approx(work.total(joined).mantissa, rel=1e-15)
     largest = ExtendedWork(np.eye(63), "cuda")
     result = largest.run(engine.Shard(0, largest.blocks - 2**10, largest.blocks), context)

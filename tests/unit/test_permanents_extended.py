@@ -22,7 +22,7 @@ from helpers.permanent_sums import glynn
 def permanent(matrix, threads=1):
     work = ExtendedWork(matrix)
     outcome = engine.run(work, devices=engine.resolve("cpu", threads=threads))
-    return work.total(outcome.whole(None))
+    return work.total(outcome.whole())
 
 
 def deviation(result, matrix):
@@ -108,7 +108,7 @@ def test_every_level_of_instructions_rounds_as_written():
         "import numpy as np; from hardscape import engine;"
         "from hardscape.permanents.extended import ExtendedWork as W;"
         "w = W(1 + 1e-3 * np.random.default_rng(3).normal(size=(14, 14)));"
-        "print(repr(w.total(engine.run(w, devices=engine.resolve('cpu', threads=1)).whole(None)).value))"
+        "print(repr(w.total(engine.run(w, devices=engine.resolve('cpu', threads=1)).whole()).value))"
     )
     values = {
         subprocess.run(

@@ -4,10 +4,13 @@ Every family of hardscape describes its computation as a :class:`Work`; :func:`r
 """
 
 from hardscape.engine.cuda import CudaDevice, LoadedKernel, cuda_device
+from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Cuda, Device, resolve
 from hardscape.engine.jit import CSTDINT, Kernel
+from hardscape.engine.lanes import Team, team
 from hardscape.engine.ledger import Ledger
 from hardscape.engine.machine import CudaStatus, Machine, cuda_status, probe
+from hardscape.engine.options import RunOptions
 from hardscape.engine.progress import (
     CallbackProgress,
     NullProgress,
@@ -16,7 +19,7 @@ from hardscape.engine.progress import (
     RichProgress,
     resolve_progress,
 )
-from hardscape.engine.run import Outcome, Stopped, run
+from hardscape.engine.run import Outcome, Stopped, run, solve
 from hardscape.engine.work import Context, Partial, Shard, ShardResult, Work, split
 
 __all__ = [
@@ -27,6 +30,7 @@ __all__ = [
     "Cuda",
     "CudaDevice",
     "CudaStatus",
+    "Deadline",
     "Device",
     "Kernel",
     "Ledger",
@@ -38,9 +42,11 @@ __all__ = [
     "Progress",
     "ProgressEvent",
     "RichProgress",
+    "RunOptions",
     "Shard",
     "ShardResult",
     "Stopped",
+    "Team",
     "Work",
     "cuda_device",
     "cuda_status",
@@ -48,5 +54,7 @@ __all__ = [
     "resolve",
     "resolve_progress",
     "run",
+    "solve",
     "split",
+    "team",
 ]

@@ -6,12 +6,17 @@ import re
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Literal
 
+from hardscape.arguments import integer
 from hardscape.engine.machine import cpu_count, cuda_status
 from hardscape.errors import DeviceError, InputError
 
-__all__ = ["Cpu", "Cuda", "Device", "resolve"]
+__all__ = ["MAX_THREADS", "Cpu", "Cuda", "Device", "cpu_lanes", "resolve"]
+
+#: Most CPU threads of a call.
+MAX_THREADS = 4096
 
 _ACCEPTED = "'auto', 'cpu', 'cuda' (all GPUs), 'cuda:0' and 'cuda:0,1' are accepted"
 
@@ -83,9 +88,7 @@ def resolve(
     DeviceError
         If a GPU is asked for by name and cannot be used; the message says why and what to install.
     """
-    if threads is not None and (isinstance(threads, bool) or threads < 1):
-        raise InputError(f"threads={threads!r}; an integer of at least 1 is accepted")
-    lanes = cpu_count() if threads is None else threads
+    lanes = cpu_lanes(threads)
     if isinstance(device, Device):
         return (device,)
     if not isinstance(device, str):
@@ -94,15 +97,27 @@ def resolve(
         found = [d for x in device for d in resolve(x, threads=threads, big_enough=big_enough)]
         return _distinct(found, device)
     if device == "cpu":
-        return _cpu(lanes)
+        return lanes
     if device == "auto":
         gpus = _usable_gpus() if big_enough else ()
-        return gpus or _cpu(lanes)
+        return gpus or lanes
     return _distinct(_named_gpus(device), device)
 
 
-def _cpu(lanes: int) -> tuple[Device, ...]:
-    return tuple(Cpu(i) for i in range(lanes))
+def cpu_lanes(threads: int | None) -> tuple[Device, ...]:
+    """One lane of the CPU for each of `threads`, by default for each CPU that this process may use.
+
+    Raises
+    ------
+    InputError
+        If `threads` is no integer from 1 to `MAX_THREADS`.
+    """
+    return _lanes(cpu_count() if threads is None else integer(threads, "threads", 1, MAX_THREADS))
+
+
+@lru_cache(maxsize=8)
+def _lanes(count: int) -> tuple[Device, ...]:
+    return tuple(Cpu(i) for i in range(count))
 
 
 def _distinct(devices: Sequence[Device], asked: object) -> tuple[Device, ...]:

@@ -11,7 +11,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine.device import Cpu, Device
+from hardscape.engine.device import Cpu, Cuda, Device
+from hardscape.engine.lanes import Lanes
 from hardscape.engine.work import Context, Partial, Shard, ShardResult, Work
-from hardscape.errors import InputError
 
-__all__ = ["ExecutorPool", "LocalPool", "Pool", "Report", "StopFile", "run_shard"]
+__all__ = ["CallingThread", "ExecutorPool", "LocalPool", "Pool", "Report", "StopFile", "run_shard"]
 
 #: Shards in flight for each worker of an executor: one that runs and one that waits, so that no
 #: worker idles for a round trip.
@@ -56,7 +56,7 @@ class Pool(ABC):
     """
 
     def __init__(
-        self, work: Work, stops: NDArray[np.uint8], reports: SimpleQueue[Report | None]
+        self, work: Work[Any], stops: NDArray[np.uint8], reports: SimpleQueue[Report | None]
     ) -> None:
         self._work = work
         self._stops = stops
@@ -77,7 +77,6 @@ class Pool(ABC):
     def submit(self, shard: Shard, incumbent: Partial | None) -> None:
         """Start `shard` in a free slot."""
         slot = self._free.pop()
-        self._stops[slot] = 0
         future = self._start(slot, shard, incumbent)
         self._running[slot] = (shard, future)
         future.add_done_callback(lambda done: self._reports.put(Report(slot, shard, done)))
@@ -85,6 +84,7 @@ class Pool(ABC):
     def release(self, report: Report) -> None:
         """Free the slot of a shard that was reported."""
         del self._running[report.slot]
+        self._stops[report.slot] = 0
         self._free.append(report.slot)
 
     def stop(self, first: int = 0) -> None:
@@ -110,15 +110,15 @@ class LocalPool(Pool):
     """One host thread for each device of this process: a GPU always sees the same thread."""
 
     def __init__(
-        self, work: Work, devices: Sequence[Device], reports: SimpleQueue[Report | None]
+        self, work: Work[Any], devices: Sequence[Device], reports: SimpleQueue[Report | None]
     ) -> None:
         super().__init__(work, np.zeros(len(devices), dtype=np.uint8), reports)
         self._devices = devices
-        self._lanes = [ThreadPoolExecutor(1, f"hardscape-{device}") for device in devices]
+        self._lanes = Lanes([str(device) for device in devices])
 
     def _start(self, slot: int, shard: Shard, incumbent: Partial | None) -> Future[ShardResult]:
         context = Context(self._devices[slot], incumbent, self._stops[slot : slot + 1])
-        return self._lanes[slot].submit(self._work.run, shard, context)
+        return self._lanes.submit(slot, self._work.run, shard, context)
 
     def _withdraw(self, future: Future[ShardResult]) -> None:
         # A lane begins at once, and a shard that sees its flag still has something to tell.
@@ -126,8 +126,47 @@ class LocalPool(Pool):
 
     def close(self) -> None:
         """Let the threads end when their shards have."""
-        for lane in self._lanes:
-            lane.shutdown(wait=False)
+        self._lanes.close()
+
+
+class CallingThread(Pool):
+    """The thread that submits: a shard is over when `submit` returns.
+
+    Parameters
+    ----------
+    until : float
+        ``time.monotonic()`` at which shards stop, those that ask.
+    """
+
+    def __init__(
+        self,
+        work: Work[Any],
+        device: Device,
+        reports: SimpleQueue[Report | None],
+        until: float,
+    ) -> None:
+        super().__init__(work, np.zeros(1, dtype=np.uint8), reports)
+        self._device = device
+        self._until = until
+
+    def _start(self, slot: int, shard: Shard, incumbent: Partial | None) -> Future[ShardResult]:
+        future: Future[ShardResult] = Future()
+        try:
+            context = Context(self._device, incumbent, self._stops, self._until)
+            future.set_result(self._work.run(shard, context))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def _withdraw(self, future: Future[ShardResult]) -> None:
+        pass
+
+    def wake(self) -> None:
+        """Ask the shard that runs to stop; for handlers of signals, which run in this very thread."""
+        self._stops[0] = 1
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +215,11 @@ class StopFile:
 
 
 def run_shard(
-    work: Work, shard: Shard, devices: tuple[Device, ...], incumbent: Partial | None, stop: StopFile
+    work: Work[Any],
+    shard: Shard,
+    devices: tuple[Device, ...],
+    incumbent: Partial | None,
+    stop: StopFile,
 ) -> ShardResult:
     """Run one shard in a worker of an executor, on the device that belongs to this worker."""
     with stop.watch() as flag, _ctrl_c_sets(flag):
@@ -184,7 +227,7 @@ def run_shard(
 
 
 def _device_of_worker(devices: tuple[Device, ...]) -> Device:
-    gpus = [device for device in devices if device.kind == "cuda"]
+    gpus = [device for device in devices if isinstance(device, Cuda)]
     if not gpus:
         return Cpu()
     return gpus[_rank_of_worker() % len(gpus)]
@@ -228,7 +271,7 @@ class ExecutorPool(Pool):
 
     def __init__(
         self,
-        work: Work,
+        work: Work[Any],
         devices: Sequence[Device],
         reports: SimpleQueue[Report | None],
         executor: Any,
@@ -266,11 +309,6 @@ def _as_executor(executor: Any) -> Executor:
     # A Dask client hands out an executor; "pure" would merge equal submissions into one.
     if hasattr(executor, "get_executor"):
         executor = executor.get_executor(pure=False)
-    if not hasattr(executor, "submit"):
-        raise InputError(
-            f"executor={executor!r} has no submit(); a concurrent.futures.Executor, a Dask Client "
-            "and an MPIPoolExecutor are accepted"
-        )
     return executor  # type: ignore[no-any-return]
 
 

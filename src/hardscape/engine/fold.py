@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from hardscape.engine.work import Partial, ShardResult, Work
 
@@ -30,7 +31,7 @@ class Fold:
     length : int
     """
 
-    def __init__(self, work: Work, total: int) -> None:
+    def __init__(self, work: Work[Any], total: int) -> None:
         self._work = work
         self._pending: dict[int, Partial] = {}
         self._incomplete: dict[int, Partial] = {}

@@ -93,7 +93,7 @@ class Ledger:
         written. The file is then left as it was.
     """
 
-    def __init__(self, path: str | Path, work: Work) -> None:
+    def __init__(self, path: str | Path, work: Work[Any]) -> None:
         self._path = Path(path)
         self._total = len(work.shards())
         with _opening:
@@ -102,7 +102,7 @@ class Ledger:
             self._identity = _identity(self._path)
             _open_here.add(self._identity)
 
-    def _open(self, work: Work) -> None:
+    def _open(self, work: Work[Any]) -> None:
         with self._reported("open"):
             # Autocommit: every statement outside BEGIN is a transaction of its own.
             self._database = sqlite3.connect(self._path, timeout=0, isolation_level=None)
@@ -127,7 +127,7 @@ class Ledger:
         self._database.execute("BEGIN EXCLUSIVE")
         self._database.execute("COMMIT")
 
-    def _create(self, work: Work) -> None:
+    def _create(self, work: Work[Any]) -> None:
         """Write the empty ledger in one transaction: killed here, the file is empty or whole."""
         meta = {
             "name": work.name,
@@ -143,7 +143,7 @@ class Ledger:
         self._database.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
         self._database.execute("COMMIT")
 
-    def _check(self, work: Work) -> None:
+    def _check(self, work: Work[Any]) -> None:
         verdict = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
             raise CheckpointError(
@@ -280,6 +280,6 @@ def _check_place(path: Path) -> None:
         )
 
 
-def open_ledger(checkpoint: str | Path | None, work: Work) -> Ledger | NoLedger:
+def open_ledger(checkpoint: str | Path | None, work: Work[Any]) -> Ledger | NoLedger:
     """Open the ledger that a user named, if any; raises what `Ledger` raises."""
     return NoLedger() if checkpoint is None else Ledger(checkpoint, work)

@@ -4,40 +4,42 @@ from __future__ import annotations
 
 import math
 import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Literal
+from typing import Any, Generic, Literal
 
-from hardscape.engine.device import Device
-from hardscape.engine.executors import ExecutorPool, LocalPool, Pool, Report
+import numpy as np
+
+from hardscape.engine.executors import CallingThread, ExecutorPool, LocalPool, Pool, Report
 from hardscape.engine.fold import Fold
 from hardscape.engine.ledger import Ledger, NoLedger, open_ledger
-from hardscape.engine.progress import Meter, Progress, ProgressEvent, resolve_progress
+from hardscape.engine.options import RunOptions
+from hardscape.engine.progress import Meter, NullProgress, Progress
 from hardscape.engine.signals import StopSignals
-from hardscape.engine.work import Partial, Shard, ShardResult, Work
-from hardscape.errors import BudgetError, InputError, Interrupted
+from hardscape.engine.work import Answer, Context, Partial, Shard, ShardResult, Work
+from hardscape.errors import BudgetError, Interrupted
 
-__all__ = ["Outcome", "Stopped", "run"]
+__all__ = ["Outcome", "Stopped", "run", "solve"]
 
 #: Why a run ended before its last shard; empty when it did not.
 Stopped = Literal["", "finished", "time_limit", "SIGINT", "SIGTERM"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Generic[Answer]):
     """What a run came to.
 
     Attributes
     ----------
     partial : Partial or None
-        The answer if `complete`; else the best so far: the merge of all complete shards in order,
-        then of those that were stopped on the way. None when nothing was done.
+        The answer's partial if `complete`; else the best so far: the merge of all complete shards in
+        order, then of those that were stopped on the way. None when nothing was done.
     complete : bool
         Whether `partial` is the final answer.
     stopped : str
@@ -51,6 +53,10 @@ class Outcome:
         Complete shards read from the checkpoint.
     seconds : float
         Wall-clock time of this run, in seconds.
+    read : callable
+        `Work.result` of the work that ran.
+    checkpoint : Path or None
+        The ledger that keeps what is done.
     """
 
     partial: Partial | None
@@ -62,19 +68,21 @@ class Outcome:
     units_total: int
     resumed_shards: int
     seconds: float
+    read: Callable[[Partial], Answer] = field(repr=False)
+    checkpoint: Path | None = None
 
     @property
     def signum(self) -> int:
         """Number of the signal that stopped the run, for `errors.Interrupted`; 0 if none did."""
         return int(signal.Signals[self.stopped]) if self.stopped.startswith("SIG") else 0
 
-    def whole(self, checkpoint: str | Path | None) -> Partial:
-        """Return the final answer, for computations of which a part tells nothing.
+    @cached_property
+    def answer(self) -> Answer | None:
+        """What `Work.result` makes of `partial`; None when nothing was done."""
+        return None if self.partial is None else self.read(self.partial)
 
-        Parameters
-        ----------
-        checkpoint : str, Path or None
-            What `run` was given; the error says how to go on.
+    def whole(self) -> Answer:
+        """Return the final answer, for computations of which a part tells nothing.
 
         Raises
         ------
@@ -84,61 +92,37 @@ class Outcome:
             If the time limit did.
         """
         if self.complete and self.partial is not None:
-            return self.partial
+            return self.read(self.partial)
         if self.signum:
             raise Interrupted(self.signum)
         kept = (
             "pass checkpoint= to keep what is done"
-            if checkpoint is None
-            else f"run again with checkpoint={str(checkpoint)!r} to go on"
+            if self.checkpoint is None
+            else f"run again with checkpoint={str(self.checkpoint)!r} to go on"
         )
         raise BudgetError(
             f"the time limit came after {self.shards_done} of {self.shards_total} shards; {kept}"
         )
 
 
-def run(
-    work: Work,
-    *,
-    devices: Sequence[Device],
-    executor: Any = None,
-    workers: int | None = None,
-    checkpoint: str | Path | None = None,
-    time_limit: float | None = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
-) -> Outcome:
+def solve(work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
     """Run the shards of `work` and fold their partials in order.
 
     The answer does not depend on the devices' number, the executor or the order in which shards
-    finish: bit for bit the same.
+    finish: bit for bit the same. One brief shard, or brief shards on one lane, run in the calling
+    thread (see `Work.brief`).
 
     Parameters
     ----------
     work : Work
-    devices : sequence of Device
-        What :func:`hardscape.engine.resolve` gives: one lane a device. With an `executor`: the
-        devices of its workers; each takes the GPU of its rank on its host, or the CPU, one thread.
-    executor : concurrent.futures.Executor, distributed.Client or mpi4py MPIPoolExecutor, optional
-        Runs the shards instead of this process, and stays open. Twice as many shards as it has
-        workers are in flight. For GPUs in a process pool use ``mp_context=get_context("spawn")``: a
-        forked process cannot use CUDA once its parent has. With dask-cuda, which shows each worker
-        its own GPU first, name "cuda:0".
-    workers : int, optional
-        Number of workers of `executor`, where it does not tell.
-    checkpoint : str or Path, optional
-        Ledger file: created if missing, else its shards are not run again (see
-        :mod:`hardscape.engine.ledger`).
-    time_limit : float, optional
-        Wall-clock seconds after which shards are asked to stop.
-    progress : bool, callable, Progress or None
-        See :func:`hardscape.engine.resolve_progress`.
+    options : RunOptions
 
     Raises
     ------
-    InputError
-        If `devices` is empty, or `time_limit` or `workers` is not positive.
     CheckpointError
         If the ledger cannot be used, belongs to other work, or is in use.
+    DeviceError
+        If the system gives no thread for a lane.
     Exception
         Whatever a shard raised; the other shards are stopped first, and the ledger keeps what was
         complete.
@@ -149,38 +133,76 @@ def run(
     -----
     Signals are only looked after when this is called from the main thread.
     """
-    if not devices:
-        raise InputError("devices is empty; at least one device is accepted")
-    if workers is not None and workers < 1:
-        raise InputError(f"workers={workers}; at least 1 is accepted")
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"time_limit={time_limit}; seconds above 0 are accepted")
-    limit = math.inf
-    if time_limit is not None and time_limit < threading.TIMEOUT_MAX:
-        limit = float(time_limit)
-    meter = resolve_progress(progress)
+    began = time.monotonic()
+    shards = work.shards()
+    device = options.devices[0]
+    here = (
+        options.executor is None
+        and (len(shards) == 1 or len(options.devices) == 1)
+        and work.brief(device)
+    )
+    if here and len(shards) == 1 and options.checkpoint is None and _is_silent(options.progress):
+        result = work.run(shards[0], Context(device, None, np.zeros(1, dtype=np.uint8)))
+        units = len(shards[0])
+        spent = time.monotonic() - began
+        return Outcome(result.partial, True, "", 1, 1, units, units, 0, spent, work.result)
     reports: SimpleQueue[Report | None] = SimpleQueue()
+    left = options.deadline.left
+    limit = math.inf if left is None else left
+    pool: Pool
+    wake: Callable[[], object]
     with ExitStack() as stack:
-        ledger = open_ledger(checkpoint, work)
+        ledger = open_ledger(options.checkpoint, work)
         stack.enter_context(ledger)
-        signals = stack.enter_context(StopSignals(lambda: reports.put(None)))
-        shown = stack.enter_context(meter)
-        pool: Pool
-        if executor is None:
-            pool = LocalPool(work, devices, reports)
+        if here:
+            pool = here_pool = CallingThread(work, device, reports, time.monotonic() + limit)
+            wake = here_pool.wake
+        elif options.executor is None:
+            pool, wake = LocalPool(work, options.devices, reports), lambda: reports.put(None)
         else:
             until = None if math.isinf(limit) else time.time() + limit
-            pool = ExecutorPool(work, devices, reports, executor, workers, until)
+            pool = ExecutorPool(
+                work, options.devices, reports, options.executor, options.workers, until
+            )
+            wake = lambda: reports.put(None)  # noqa: E731
         stack.callback(pool.close)
-        return _Run(work, pool, reports, ledger, signals, shown, limit).outcome()
+        signals = stack.enter_context(StopSignals(wake))
+        shown = stack.enter_context(options.progress)
+        running = _Run(work, pool, reports, ledger, signals, shown, limit)
+        return running.outcome(options.checkpoint)
 
 
-class _Run:
-    """One run: its state, and the loop that schedules. Lives in the thread that called `run`."""
+def run(
+    work: Work[Answer],
+    *,
+    devices: Any,
+    executor: Any = None,
+    workers: int | None = None,
+    checkpoint: Any = None,
+    time_limit: float | None = None,
+    progress: Any = None,
+) -> Outcome[Answer]:
+    """Run `work`: the old door."""
+    options = RunOptions.checked(
+        time_limit=time_limit,
+        checkpoint=checkpoint,
+        executor=executor,
+        workers=workers,
+        progress=progress,
+    )
+    return solve(work, options.on(devices))
+
+
+def _is_silent(progress: Progress) -> bool:
+    return isinstance(progress, NullProgress)
+
+
+class _Run(Generic[Answer]):
+    """One run: its state, and the loop that schedules. Lives in the thread that called `solve`."""
 
     def __init__(
         self,
-        work: Work,
+        work: Work[Answer],
         pool: Pool,
         reports: SimpleQueue[Report | None],
         ledger: Ledger | NoLedger,
@@ -205,7 +227,7 @@ class _Run:
         self._error: BaseException | None = None
         self._meter = Meter(progress, self._units_total, work.unit)
 
-    def outcome(self) -> Outcome:
+    def outcome(self, checkpoint: Path | None) -> Outcome[Answer]:
         for index, partial in self._ledger.load():
             self._take(self._shards[index], ShardResult(partial))
         resumed = len(self._done)
@@ -231,6 +253,8 @@ class _Run:
             units_total=self._units_total,
             resumed_shards=resumed,
             seconds=time.monotonic() - self._began,
+            read=self._work.result,
+            checkpoint=checkpoint,
         )
 
     def _reason(self) -> Stopped:

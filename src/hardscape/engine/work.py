@@ -8,11 +8,13 @@ affair, as are checkpoints, time limits, signals and progress.
 
 from __future__ import annotations
 
+import math
 import operator
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,10 @@ from numpy.typing import NDArray
 from hardscape.engine.device import Device
 from hardscape.errors import InputError
 
-__all__ = ["Context", "Partial", "Shard", "ShardResult", "Work", "split"]
+__all__ = ["Answer", "Context", "Partial", "Shard", "ShardResult", "Work", "split"]
+
+#: What a work computes.
+Answer = TypeVar("Answer")
 
 #: A partial answer: plain named arrays, no object dtype, so that a ledger stores it without pickle.
 Partial = Mapping[str, NDArray[Any]]
@@ -111,11 +116,18 @@ class Context:
     stop : uint8 array, shape (1,)
         Becomes 1 when the shard should return what it has (time limit, signal). Native code polls
         it.
+    until : float
+        ``time.monotonic()`` from which on the same holds, where nobody is there to set `stop`.
     """
 
     device: Device
     incumbent: Partial | None
     stop: NDArray[np.uint8]
+    until: float = math.inf
+
+    def stopped(self) -> bool:
+        """Whether the shard should return what it has, for code that is not compiled."""
+        return bool(self.stop[0]) or time.monotonic() >= self.until
 
 
 @dataclass(frozen=True)
@@ -135,7 +147,7 @@ class ShardResult:
     complete: bool = True
 
 
-class Work(ABC):
+class Work(ABC, Generic[Answer]):
     """A computation that can be cut into shards. Subclasses are frozen dataclasses that pickle.
 
     The answer is the fold of `merge` over the partials of all shards in index order, whatever ran
@@ -146,6 +158,9 @@ class Work(ABC):
     ----------
     name : str
         What is computed, for people and ledgers, for example "ising.spectrum".
+    revision : int
+        Number of the algorithm: raised when partials come to mean something else, so that what an
+        older one left in a ledger is not continued.
     unit : str
         What a work unit is, in the plural, for progress.
     wants_incumbent : bool
@@ -154,6 +169,7 @@ class Work(ABC):
     """
 
     name: ClassVar[str]
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "units"
     wants_incumbent: ClassVar[bool] = False
 
@@ -172,6 +188,17 @@ class Work(ABC):
     @abstractmethod
     def merge(self, left: Partial, right: Partial) -> Partial:
         """Combine two partial answers, `left` from lower shards. Must not modify either."""
+
+    def result(self, partial: Partial) -> Answer:
+        """The answer from the fold of all shards, or the best so far from that of some."""
+        return partial  # type: ignore[return-value]
+
+    def brief(self, device: Device) -> bool:
+        """Whether a shard on `device` is over in milliseconds, or asks `Context.stopped` itself.
+
+        A single lane then is the calling thread: to start one would take longer.
+        """
+        return False
 
     def finished(self, partial: Partial) -> bool:
         """Whether `partial` settles the answer, so that no further shard is needed.

@@ -37,7 +37,7 @@ _TOGETHER = 16
 
 
 @dataclass(frozen=True, eq=False)
-class GaugeFixWork(Work):
+class GaugeFixWork(Work[Partial]):
     """Fix the gauge from several starts and keep the best.
 
     A partial holds ``functional``, ``theta``, ``sweeps`` and ``converged`` of each copy, and of the

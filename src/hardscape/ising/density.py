@@ -267,7 +267,7 @@ def density_of_states(
         time_limit=time_limit,
         progress=progress,
     )
-    return _result(ising, work, outcome, outcome.whole(checkpoint)["counts"])
+    return _result(ising, work, outcome, outcome.whole()["counts"])
 
 
 def _choose(terms: LevelTerms, method: str) -> tuple[FrontierWork | HistogramWork, float]:
@@ -313,7 +313,10 @@ def _explain(work: FrontierWork | HistogramWork) -> str:
 
 
 def _result(
-    model: Ising, work: FrontierWork | HistogramWork, outcome: Outcome, words: NDArray[np.uint64]
+    model: Ising,
+    work: FrontierWork | HistogramWork,
+    outcome: Outcome[Any],
+    words: NDArray[np.uint64],
 ) -> DensityOfStates:
     levels = np.flatnonzero(words.any(axis=0))
     counts = [0] * len(levels)

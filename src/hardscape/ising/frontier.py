@@ -121,7 +121,7 @@ def _orders(neighbours: Neighbours) -> Iterator[list[int]]:
 
 
 @dataclass(frozen=True)
-class FrontierWork(Work):
+class FrontierWork(Work[Partial]):
     """Count all states by level with a frontier. A unit is one slice.
 
     Attributes

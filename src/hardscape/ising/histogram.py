@@ -194,7 +194,7 @@ def choose_eliminated(terms: LevelTerms) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class HistogramWork(Work):
+class HistogramWork(Work[Partial]):
     """Count all states by level. A unit is a block of up to 256 states of the bits counted."""
 
     terms: LevelTerms

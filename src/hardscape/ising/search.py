@@ -60,7 +60,7 @@ def first_state(terms: ExactTerms, seed: int) -> int:
 
 
 @dataclass(frozen=True)
-class SpectrumWork(Work):
+class SpectrumWork(Work[Partial]):
     """The `wanted` lowest states of a model of at most 64 spins, or all within a window.
 
     A partial holds ``states`` (uint64, shape (n,), bit i set: spin i is +1), their exact ``energies``

@@ -252,7 +252,7 @@ def _prepared(work: SpectrumWork, time_limit: float | None) -> SpectrumWork:
 def _result(
     ising: Ising,
     work: SpectrumWork,
-    outcome: Outcome,
+    outcome: Outcome[Any],
     limit: int,
     devices: tuple[Device, ...],
     began: float,

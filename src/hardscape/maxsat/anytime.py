@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import engine, native
-from hardscape.engine import Device, Outcome, Work, resolve
+from hardscape.engine import Device, Outcome, Partial, Work, resolve
 from hardscape.errors import Interrupted
 from hardscape.maxsat.arguments import choose_devices, counts_alike, provable
 from hardscape.maxsat.cellular import CellularOptions, cellular_search
@@ -297,7 +297,7 @@ class AnytimeSearch:
             self._unsatisfiable = bool(partial["unsatisfiable"][0])
             self._flips += int(partial["flips"][0])
 
-    def _engine(self, work: Work, seconds: float | None) -> Outcome:
+    def _engine(self, work: Work[Partial], seconds: float | None) -> Outcome[Partial]:
         outcome = engine.run(work, devices=self._devices, time_limit=seconds)
         # A walker that another one's success ended counts as cut short, too.
         if outcome.stopped and not outcome.complete and not self.incumbent.reached:

@@ -39,7 +39,7 @@ def require_rc2() -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class ExactSearch(Work):
+class ExactSearch(Work[Partial]):
     """RC2 on a presolved formula, until it ends or its lower bound meets the incumbent.
 
     The first shard is RC2; the others are walkers of `local`, which go on until RC2 ends. A partial holds

@@ -110,7 +110,7 @@ class WeightingOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class LocalSearch(Work):
+class LocalSearch(Work[Partial]):
     """Independent walkers on a presolved formula.
 
     A partial holds ``hard`` (violated hard clauses, 2^63 - 1 where a walker never began), ``cost`` (two

@@ -30,7 +30,7 @@ _LEAST_SIDE = 6
 
 
 @dataclass(frozen=True, eq=False)
-class BatchWork(Work):
+class BatchWork(Work[Partial]):
     """Glynn's formula for each matrix of a batch. A unit is a matrix.
 
     On GPUs entries need not be finite: there they are looked at anyway.

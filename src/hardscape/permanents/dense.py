@@ -50,7 +50,7 @@ def together(matrix: Matrix, settings: Settings, one: Callable[[Matrix], Number]
         time_limit=settings.left(),
         progress=settings.progress,
     )
-    partial = outcome.whole(None)
+    partial = outcome.whole()
     if not partial["finite"].all():
         matrix.check_finite()
     found = work.total(partial)

@@ -123,7 +123,7 @@ def minors(
             "CPU threads; pass time_limit= to run them anyway"
         )
     outcome = run(work, devices=lanes, time_limit=time_limit, progress=progress)
-    return home_of(a).bring(work.minors(outcome.whole(None)))
+    return home_of(a).bring(work.minors(outcome.whole()))
 
 
 def value_and_grad(
@@ -169,7 +169,7 @@ def _square(a: Any) -> Matrix:
 
 
 @dataclass(frozen=True, eq=False)
-class MinorWork(Work):
+class MinorWork(Work[Partial]):
     """All first minors in double precision.
 
     A unit is a position of the Gray code of the outer rows. A partial holds ``high`` and ``low``, float64
@@ -252,7 +252,7 @@ class MinorWork(Work):
 
 
 @dataclass(frozen=True)
-class MinorResidueWork(Work):
+class MinorResidueWork(Work[Partial]):
     """All first minors of integers modulo primes; a unit is a term.
 
     Attributes

@@ -44,7 +44,7 @@ _HIGH_BITS, _LOW_BITS = 52, 98
 
 
 @dataclass(frozen=True, eq=False)
-class ExtendedWork(Work):
+class ExtendedWork(Work[Partial]):
     """Sum Glynn's formula with double-double products. A unit is a block of 32 terms.
 
     Partials are those of :class:`hardscape.permanents.glynn.GlynnWork`.

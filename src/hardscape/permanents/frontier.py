@@ -182,7 +182,7 @@ def _program(
 
 
 @dataclass(frozen=True)
-class FrontierWork(Work):
+class FrontierWork(Work[Partial]):
     """The program for integers, modulo ``2**(64 * words)`` or modulo primes, in one shard.
 
     Attributes
@@ -243,7 +243,7 @@ class FrontierWork(Work):
 
 
 @dataclass(frozen=True, eq=False)
-class FrontierSumWork(Work):
+class FrontierSumWork(Work[Partial]):
     r"""The program in double precision, in one shard.
 
     A partial holds ``sums``: the parts of the value, per(\|A\|), the effect of the entries' errors,

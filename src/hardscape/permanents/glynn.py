@@ -207,7 +207,7 @@ def _shift(values: NDArray[np.float64], exponents: NDArray[np.int64]) -> NDArray
 
 
 @dataclass(frozen=True, eq=False)
-class GlynnWork(Work):
+class GlynnWork(Work[Partial]):
     """Sum Glynn's formula. A unit is a block of 32 terms.
 
     A partial holds ``high`` and ``low`` (float64, shape (parts,): the sum is high + low),

@@ -76,7 +76,7 @@ def permanent_bound(matrix: Rows) -> int:
 
 
 @dataclass(frozen=True)
-class IntegerGlynnWork(Work):
+class IntegerGlynnWork(Work[Partial]):
     r"""Glynn's sum of a square matrix of integers. A unit is a block of 32 terms.
 
     :math:`2^{n-1} \mathrm{per}(a) = \sum_\delta \prod_i \delta_i \prod_j \sum_i \delta_i a_{ij}`

@@ -90,7 +90,7 @@ class Candidate(Generic[Value]):
     terms: int
     core_seconds: float
     value: Callable[[Partial], Value]
-    work: Work | None = None
+    work: Work[Any] | None = None
     gpu_seconds: float = math.inf
     kind: Literal["cpu", "cuda"] = "cpu"
     memory: int = 0

@@ -77,7 +77,7 @@ class _Tables(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RepeatedWork(Work):
+class RepeatedWork(Work[Partial]):
     """Sum Glynn's formula over multiplicities of rows, in double precision.
 
     A unit is a step of the outer rows, all combinations of the inner ones. Partials are those of
@@ -208,7 +208,7 @@ def _weights(copies: int) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class RepeatedResidueWork(Work):
+class RepeatedResidueWork(Work[Partial]):
     """The same sum of integers modulo primes near 2^62; a partial holds residues.
 
     Attributes

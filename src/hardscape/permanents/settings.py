@@ -94,7 +94,7 @@ class Settings:
             time_limit=self.left(),
             progress=self.progress,
         )
-        return candidate.value(outcome.whole(checkpoint))
+        return candidate.value(outcome.whole())
 
     def sum(self, parts: Sequence[Program], checkpoint: str | Path | None) -> Any:
         """Sum of permanents, each with checkpoints of its own."""

@@ -38,7 +38,7 @@ _GRID_BITS = 52
 
 
 @dataclass(frozen=True, eq=False)
-class SparseWork(Work):
+class SparseWork(Work[Partial]):
     """Sum Glynn's formula over outer signs. A unit is a step of all threads.
 
     Attributes

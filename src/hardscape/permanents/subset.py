@@ -44,7 +44,7 @@ def subset_memory(n: int) -> int | None:
 
 
 @dataclass(frozen=True, eq=False)
-class SubsetWork(Work):
+class SubsetWork(Work[Partial]):
     """Sum over subsets of the columns of a nonnegative matrix, in one shard.
 
     Attributes

@@ -26,7 +26,7 @@ _LOOK_CPU = 32
 
 
 @dataclass(frozen=True)
-class QuasiGreedyWork(Work):
+class QuasiGreedyWork(Work[Partial]):
     """Rounds of clones from random spins, each of them `restart` sweeps long, until one succeeds.
 
     A partial holds ``improvements`` (int64, shape (n, 4): rows of `Best`, each with fewer violated

@@ -274,7 +274,7 @@ def schedule(
 
 
 def _result(
-    work: QuasiGreedyWork, outcome: Outcome, devices: Sequence[Device], seconds: float
+    work: QuasiGreedyWork, outcome: Outcome[Any], devices: Sequence[Device], seconds: float
 ) -> QuasiGreedyResult:
     partial = outcome.partial
     steps = [Best(*row) for row in partial["improvements"].tolist()] if partial else []

@@ -82,7 +82,7 @@ class CellularKernel:
 
 
 @dataclass(frozen=True, eq=False)
-class Generation(Work):
+class Generation(Work[Partial]):
     """One generation of a population, or the initial one, cut into ranges of sub-populations.
 
     A population is ``bits`` (uint64, shape (individuals, words)) and ``costs`` (int64, shape

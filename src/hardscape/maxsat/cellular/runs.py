@@ -22,7 +22,7 @@ __all__ = ["CellularRuns"]
 
 
 @dataclass(frozen=True, eq=False)
-class CellularRuns(Work):
+class CellularRuns(Work[Partial]):
     """Runs of one formula that differ in nothing but their seeds.
 
     A partial holds, run by run, the best individual's ``bits`` (uint64, shape (runs, words)) and

@@ -53,7 +53,7 @@ class _Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class WalkIslands(Work):
+class WalkIslands(Work[Partial]):
     """Focused random walks on a presolved formula, which may exchange their elites.
 
     Walks of the same number take the same steps on every device. The first one to satisfy all clauses,

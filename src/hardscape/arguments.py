@@ -1,0 +1,50 @@
+"""Arguments that are single numbers: one way to check them, for every function that takes some."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from hardscape.errors import InputError
+
+__all__ = ["MAX_SEED", "integer", "seconds"]
+
+#: Largest seed.
+MAX_SEED = 2**64 - 1
+
+
+def integer(value: Any, name: str, least: int, most: int) -> int:
+    """An integer from `least` to `most`, of whatever integer type; truth values are none.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+    if not whole or not least <= value <= most:
+        raise InputError(f"{name}={value!r}; an integer from {least} to {_power(most)} is accepted")
+    return int(value)
+
+
+def seconds(value: Any, name: str) -> float:
+    """A time above 0 in seconds; infinity is one.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    if not number or math.isnan(value) or not value > 0:
+        raise InputError(f"{name}={value!r}; seconds above 0 are accepted")
+    return float(value)
+
+
+def _power(number: int) -> str:
+    """Write 2**64 - 1 so that people see what it is."""
+    bits = (number + 1).bit_length() - 1
+    return f"2**{bits} - 1" if bits >= 31 and number + 1 == 1 << bits else str(number)

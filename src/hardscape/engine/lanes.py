@@ -1,0 +1,129 @@
+"""Threads of this process: lanes that each run one thing at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.errors import DeviceError
+
+__all__ = ["Lanes", "Team", "team"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Lanes:
+    """Threads that are started when something is first put on them.
+
+    Parameters
+    ----------
+    names : sequence of str
+        One for each lane.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._threads: list[ThreadPoolExecutor | None] = [None] * len(names)
+        self._names = names
+
+    def submit(self, lane: int, function: Callable[..., R], *arguments: Any) -> Future[R]:
+        """Call `function` in the thread of a lane.
+
+        Raises
+        ------
+        DeviceError
+            If the system gives no further thread.
+        """
+        thread = self._threads[lane]
+        if thread is None:
+            thread = ThreadPoolExecutor(1, f"hardscape-{self._names[lane]}")
+            self._threads[lane] = thread
+        try:
+            return thread.submit(function, *arguments)
+        except RuntimeError as error:
+            begun = sum(other is not None for other in self._threads) - 1
+            raise DeviceError(
+                f"the system started {begun} of {len(self._names)} threads ({error}); take fewer "
+                "(threads=), or raise its limits of processes or memory"
+            ) from None
+
+    def close(self) -> None:
+        """Let the threads end when they have done what they were given."""
+        for thread in self._threads:
+            if thread is not None:
+                thread.shutdown(wait=False)
+
+
+class Team:
+    """Lanes that work on one thing together; the calling thread is the first of them.
+
+    Attributes
+    ----------
+    size : int
+    stop : uint8 array, shape (1,)
+        Becomes 1 when what is running should end early (time limit, signal). Native code polls it.
+    """
+
+    def __init__(self, lanes: Lanes, size: int) -> None:
+        self._lanes = lanes
+        self.size = size
+        self.stop = np.zeros(1, dtype=np.uint8)
+
+    def run(self, function: Callable[[int], object]) -> None:
+        """Call ``function(rank)`` for each rank from 0 to ``size - 1`` at once; wait for all.
+
+        All threads exist before any of them begins, so ranks may wait for one another. What a rank
+        raises is raised here, that of the lowest rank first, when all have ended.
+        """
+        others = [self._lanes.submit(rank, function, rank) for rank in range(1, self.size)]
+        try:
+            function(0)
+        finally:
+            failures = [future.exception() for future in others]
+        for failure in failures:
+            if failure is not None:
+                raise failure
+
+    def map(self, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """Apply `function` to each item, on whichever lane is free; results in order."""
+        found: list[Any] = [None] * len(items)
+        waiting: Iterator[int] = iter(range(len(items)))
+
+        def work(rank: int) -> None:
+            for i in waiting:  # one step of it is atomic
+                found[i] = function(items[i])
+
+        Team(self._lanes, min(self.size, max(1, len(items)))).run(work)
+        return found
+
+
+@contextmanager
+def team(size: int, stop: NDArray[np.uint8] | None = None) -> Iterator[Team]:
+    """Make a team of `size` lanes, the calling thread among them.
+
+    Parameters
+    ----------
+    size : int
+    stop : uint8 array, shape (1,), optional
+        The flag of `Team.stop`.
+
+    Raises
+    ------
+    DeviceError
+        If the system gives too few threads.
+    """
+    lanes = Lanes([f"team:{rank}" for rank in range(size)])
+    try:
+        for started in [lanes.submit(rank, int) for rank in range(1, size)]:
+            started.result()
+        made = Team(lanes, size)
+        if stop is not None:
+            made.stop = stop
+        yield made
+    finally:
+        lanes.close()

@@ -1,0 +1,143 @@
+"""The one door: how a computation is run, checked once for every function and command."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hardscape.arguments import MAX_SEED, integer, seconds
+from hardscape.engine.deadline import Deadline
+from hardscape.engine.device import Cpu, Device, cpu_lanes, resolve
+from hardscape.engine.progress import Progress, ProgressEvent, resolve_progress
+from hardscape.errors import InputError
+
+__all__ = ["RunOptions"]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Where a computation runs, and what limits, records and shows it. Made by :meth:`checked`.
+
+    Attributes
+    ----------
+    devices : tuple of Device
+        One lane each. With an `executor`: the devices of its workers.
+    threads : int
+        CPU lanes, whether `devices` are such or not.
+    seed : int
+        From 0 to 2**64 - 1; drawn where none was given.
+    deadline : Deadline
+        Its clock has started.
+    checkpoint : Path or None
+        Ledger file.
+    executor : object with ``submit``, or None
+        What runs the shards instead of this process.
+    workers : int or None
+        Number of its workers, where it does not tell.
+    progress : Progress
+    """
+
+    devices: tuple[Device, ...]
+    threads: int
+    seed: int
+    deadline: Deadline
+    checkpoint: Path | None
+    executor: Any
+    workers: int | None
+    progress: Progress
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        device: str | Device | Sequence[str | Device] = "auto",
+        threads: int | None = None,
+        seed: int | None = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        executor: Any = None,
+        workers: int | None = None,
+        progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+        big_enough: bool = False,
+    ) -> RunOptions:
+        """Options that can be carried out; the clock of the time limit starts.
+
+        Parameters
+        ----------
+        device, threads, big_enough
+            As :func:`hardscape.engine.resolve` takes them.
+        seed : int, optional
+            From 0 to 2**64 - 1; by default drawn.
+        time_limit : float, optional
+            Wall-clock seconds, above 0.
+        checkpoint : str or Path, optional
+            Ledger file; see :mod:`hardscape.engine.ledger`.
+        executor : concurrent.futures.Executor, distributed.Client or MPIPoolExecutor, optional
+            Runs the shards instead of this process, and stays open. Twice as many shards as it has
+            workers are in flight. For GPUs in a process pool use ``mp_context=get_context("spawn")``:
+            a forked process cannot use CUDA once its parent has. With dask-cuda, which shows each
+            worker its own GPU first, name "cuda:0".
+        workers : int, optional
+            Number of workers of `executor`, where it does not tell.
+        progress : bool, callable, Progress or None
+            See :func:`hardscape.engine.resolve_progress`.
+
+        Raises
+        ------
+        InputError
+            For an argument out of range, or of a type that is not accepted.
+        DeviceError
+            For a GPU that cannot be used.
+        """
+        lanes = cpu_lanes(threads)
+        return cls(
+            devices=resolve(device, threads=threads, big_enough=big_enough),
+            threads=len(lanes),
+            seed=secrets.randbits(64) if seed is None else integer(seed, "seed", 0, MAX_SEED),
+            deadline=Deadline(None if time_limit is None else seconds(time_limit, "time_limit")),
+            checkpoint=None if checkpoint is None else _checked_path(checkpoint),
+            executor=None if executor is None else _checked_executor(executor),
+            workers=None if workers is None else integer(workers, "workers", 1, 2**31 - 1),
+            progress=resolve_progress(progress),
+        )
+
+    @property
+    def asked_for(self) -> bool:
+        """Whether the caller said something that only a long run needs."""
+        limited = self.deadline.seconds is not None
+        return limited or self.checkpoint is not None or self.executor is not None
+
+    def on(self, devices: Sequence[Device]) -> RunOptions:
+        """The same options on other devices."""
+        if not devices:
+            raise InputError("devices is empty; at least one device is accepted")
+        return replace(self, devices=tuple(devices))
+
+    def on_cpu(self) -> RunOptions:
+        """The same options on this machine's threads."""
+        return self if isinstance(self.devices[0], Cpu) else self.on(cpu_lanes(self.threads))
+
+    def within(self, seconds: float | None) -> RunOptions:
+        """The same options with a deadline that is over in `seconds` at the latest."""
+        return replace(self, deadline=self.deadline.within(seconds))
+
+
+def _checked_path(checkpoint: Any) -> Path:
+    if not isinstance(checkpoint, str | os.PathLike) or not os.fspath(checkpoint):
+        raise InputError(f"checkpoint={checkpoint!r}; the name of a file is accepted")
+    if "\0" in os.fspath(checkpoint):
+        raise InputError(f"checkpoint={checkpoint!r}; a name without null characters is accepted")
+    return Path(checkpoint)
+
+
+def _checked_executor(executor: Any) -> Any:
+    if not hasattr(executor, "submit"):
+        raise InputError(
+            f"executor={executor!r} has no submit(); a concurrent.futures.Executor, a Dask Client "
+            "and an MPIPoolExecutor are accepted"
+        )
+    return executor
