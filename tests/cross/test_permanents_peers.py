@@ -60,18 +60,21 @@ def test_two_photons_leave_a_beam_splitter_together():
     )
 
 
-@pytest.mark.parametrize(("method", "kind"), [("ryser", "real"), ("bbfg", "complex")])
-def test_thewalrus_gives_the_same(method, kind):
-    thewalrus = pytest.importorskip("thewalrus", reason="thewalrus is not installed")
+@pytest.mark.parametrize("kind", ["real", "complex"])
+def test_thewalrus_gives_the_same(kind):
+    import thewalrus
+
     rng = np.random.default_rng(1)
     for n in range(1, 9):
         a = rng.normal(size=(n, n)) + (1j * rng.normal(size=(n, n)) if kind == "complex" else 0)
-        expected = thewalrus.perm(a, method=method)
+        # Complex for both kinds: it compiles its function for each type, which takes seconds.
+        expected = thewalrus.perm(a.astype(complex), method="bbfg")
         assert hardscape.permanent(a) == pytest.approx(expected, rel=1e-9)
 
 
 def test_thewalrus_gives_the_same_with_repeats():
-    thewalrus = pytest.importorskip("thewalrus", reason="thewalrus is not installed")
+    import thewalrus
+
     counts = [1, 2, 0, 1]
     assert hardscape.permanent(INTERFEROMETER, rows=counts, cols=counts) == pytest.approx(
         thewalrus.permanent_repeated(INTERFEROMETER, counts), rel=1e-10
@@ -80,7 +83,8 @@ def test_thewalrus_gives_the_same_with_repeats():
 
 @pytest.mark.parametrize("out", [(1, 1, 0, 1), (0, 0, 3, 0), (2, 1, 0, 0)])
 def test_piquasso_gives_the_same(out):
-    piquasso = pytest.importorskip("piquasso", reason="piquasso is not installed")
+    import piquasso
+
     expected = piquasso.NumpyConnector().permanent(INTERFEROMETER, np.array(out), np.array(INPUT))
     found = hardscape.permanent(INTERFEROMETER, rows=out, cols=INPUT)
     assert found == pytest.approx(expected, rel=1e-12)

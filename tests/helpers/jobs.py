@@ -1,0 +1,117 @@
+"""A computation of every kind that takes an executor, as bytes: whoever runs it, they are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import hardscape
+from hardscape.gauge import GaugeField, fix
+from hardscape.ising import density_of_states
+from hardscape.maxsat import Formula, cellular_search
+from hardscape.xorsat import quasi_greedy, random_system
+from helpers.instances import dense_gaussian, dense_integer
+
+
+def spectrum(**options: Any) -> bytes:
+    """The spectrum of 26 spins, every state visited."""
+    found = hardscape.spectrum(dense_gaussian(26, 6), 300, device="cpu", prune=False, **options)
+    return found.energies.tobytes() + found.states.tobytes()
+
+
+def bounded(**options: Any) -> bytes:
+    """The spectrum of 36 spins by way of bounds."""
+    found = hardscape.spectrum(dense_gaussian(36, 7), 50, device="cpu", **options)
+    return found.energies.tobytes() + found.states.tobytes()
+
+
+def density(**options: Any) -> bytes:
+    """A density of states with several shards."""
+    model = dense_integer(28, 3, bound=1, fields=False)
+    return repr(
+        density_of_states(model, method="exhaustive", device="cpu", **options).counts
+    ).encode()
+
+
+def _matrix(kind: str) -> tuple[Any, dict[str, Any]]:
+    rng = np.random.default_rng(4)
+    real = rng.normal(size=(20, 20))
+    if kind == "complex":
+        return real + 1j * rng.normal(size=real.shape), {}
+    if kind == "integer":
+        return rng.integers(-99, 100, real.shape), {}
+    if kind == "extended":
+        return real[:16, :16], {"precision": "extended"}
+    if kind == "repeated":
+        return real[:6, :6], {"rows": [4] * 6, "cols": [4] * 6}
+    if kind == "sparse":
+        band = np.abs(np.subtract.outer(range(40), range(40))) < 4
+        return rng.integers(1, 9, (40, 40)) * band, {}
+    if kind == "batch":
+        return rng.normal(size=(40, 15, 15)), {}
+    return real, {}
+
+
+def permanent(kind: str) -> Callable[..., bytes]:
+    """The permanent of a matrix of this kind, with its bound and method."""
+
+    def job(**options: Any) -> bytes:
+        a, more = _matrix(kind)
+        if kind == "batch":
+            return np.asarray(hardscape.permanent(a, device="cpu", **options)).tobytes()
+        found = hardscape.permanent(a, device="cpu", full_output=True, **more, **options)
+        return repr((found.value, found.error_bound, found.method)).encode()
+
+    return job
+
+
+def cellular(**options: Any) -> bytes:
+    """Eight runs of the cellular search, unsatisfiable clauses."""
+    rng = np.random.default_rng(2)
+    clauses = [(1 + rng.choice(40, 3, replace=False)) * rng.choice([-1, 1], 3) for _ in range(260)]
+    found = cellular_search(
+        Formula.from_clauses([clause.tolist() for clause in clauses]),
+        runs=8,
+        seed=5,
+        device="cpu",
+        **options,
+    )
+    return repr(found.cost).encode() + found.assignment.tobytes()
+
+
+def clones(**options: Any) -> bytes:
+    """Rounds of clones on an XORSAT system that nothing satisfies."""
+    found = quasi_greedy(
+        random_system(40, 6.0, seed=3), seed=1, restart=64, max_sweeps=640, device="cpu", **options
+    )
+    return repr((found.violated, found.sweeps)).encode() + found.assignment.tobytes()
+
+
+def gribov(**options: Any) -> bytes:
+    """Landau gauge from three random gauges."""
+    links = np.eye(2) + 0.3 * GaugeField.random((4, 4, 4, 4), 2, 11).links
+    found = fix(
+        GaugeField(links).reproject(),
+        method="relaxation",
+        theta=1e-6,
+        copies=3,
+        seed=1,
+        device="cpu",
+        **options,
+    )
+    return found.fixed().links.tobytes()
+
+
+JOBS: dict[str, Callable[..., bytes]] = {
+    "spectrum": spectrum,
+    "spectrum, bounds": bounded,
+    "density": density,
+    "cellular": cellular,
+    "clones": clones,
+    "gribov": gribov,
+} | {
+    f"permanent, {kind}": permanent(kind)
+    for kind in ("real", "complex", "integer", "extended", "repeated", "sparse", "batch")
+}
