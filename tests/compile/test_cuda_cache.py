@@ -1,5 +1,6 @@
 """Run-time compilation: needs NVRTC, but neither GPU nor driver."""
 
+import json
 import threading
 import time
 from dataclasses import replace
@@ -34,9 +35,9 @@ class Counter:
         self._compiler = compiler
         self.calls = 0
 
-    def __call__(self, kernel: Kernel, arch: str) -> bytes:
+    def __call__(self, kernel: Kernel, arch: str, name: str = "") -> tuple[bytes, str]:
         self.calls += 1
-        result: bytes = self._compiler(kernel, arch)
+        result: tuple[bytes, str] = self._compiler(kernel, arch, name)
         return result
 
 
@@ -147,10 +148,10 @@ def test_folder_of_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 def test_threads_wait_for_one_compilation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     calls = []
 
-    def slow(kernel: Kernel, arch: str) -> bytes:
+    def slow(kernel: Kernel, arch: str) -> tuple[bytes, str]:
         calls.append(kernel)
         time.sleep(0.1)
-        return b"cubin"
+        return b"cubin", ""
 
     monkeypatch.setattr(jit, "_nvrtc_compile", slow)
     monkeypatch.setenv("HARDSCAPE_CACHE_DIR", str(tmp_path))
@@ -169,10 +170,40 @@ def test_threads_wait_for_one_compilation(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_memory_is_bounded(compiler: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jit, "_nvrtc_compile", lambda kernel, arch: b"cubin")
+    monkeypatch.setattr(jit, "_nvrtc_compile", lambda kernel, arch: (b"cubin", ""))
     for i in range(100):
         jit.compile(replace(KERNEL, options=(f"-DSTEP={i}",)), "sm_90")
     assert len(jit._memory) < 100
+    assert not jit._locks
+
+
+def test_what_was_used_last_stays_in_memory(compiler: Counter) -> None:
+    kernels = [replace(KERNEL, options=(f"-DSTEP={i}",)) for i in range(34)]
+    for kernel in kernels:
+        jit.compile(kernels[0], "sm_90")
+        jit.compile(kernel, "sm_90")
+    keys = [jit.cache_key(kernel, "sm_90") for kernel in kernels]
+    assert keys[0] in jit._memory
+    assert keys[1] not in jit._memory
+
+
+def test_kept_kernels_tell_what_they_are(
+    compiler: Counter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    jit.compile(KERNEL, "sm_90")  # in the cache already: kept all the same
+    monkeypatch.setenv("HARDSCAPE_KERNELS", str(tmp_path / "kept"))
+    cubin = jit.compile(KERNEL, "sm_90")
+    (folder,) = (tmp_path / "kept").iterdir()
+    assert folder.name.startswith("test_fill-sm_90-")
+    assert (folder / "test_fill.cu").read_text() == KERNEL.source
+    assert (folder / "native" / "three.hpp").read_text() == KERNEL.headers[0][1]
+    assert (folder / "test_fill.cubin").read_bytes() == cubin
+    assert str(folder).encode() in cubin  # line info leads to the kept source
+    facts = json.loads((folder / "kernel.json").read_text())
+    assert facts["arch"] == "sm_90"
+    assert facts["entries"][0]["name"] == "test_fill"
+    assert facts["entries"][0]["registers"] > 0
+    assert facts["entries"][0]["spill_stores"] == 0
 
 
 def test_errors_carry_the_log(compiler: Counter, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from hardscape.engine.cuda import CudaDevice, LoadedKernel, cuda_device
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Cuda, Device, resolve
 from hardscape.engine.jit import CSTDINT, Kernel
+from hardscape.engine.kernels import kernel
 from hardscape.engine.lanes import Team, team
 from hardscape.engine.ledger import Ledger
 from hardscape.engine.machine import CudaStatus, Machine, cuda_status, probe
@@ -50,6 +51,7 @@ __all__ = [
     "Work",
     "cuda_device",
     "cuda_status",
+    "kernel",
     "probe",
     "resolve",
     "resolve_progress",

@@ -6,6 +6,7 @@ Both are imported when a GPU is first used, never before.
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,9 @@ __all__ = ["CudaDevice", "LoadedKernel", "cuda_device"]
 
 #: Dynamic shared memory that a block gets without asking, in bytes; more is granted by the kernel.
 _PLAIN_SHARED = 48 * 1024
+
+#: Kernels that stay loaded on a GPU, those last used; generated ones differ from instance to instance.
+_LOADED = 64
 
 # One for each GPU and process, not for each thread: CuPy's pool keeps freed memory for the stream
 # it was used on, so a stream that dies with its thread would take that memory out of circulation.
@@ -97,7 +101,7 @@ class CudaDevice:
         self.multiprocessors = int(device.properties.multiprocessor_count)
         self.most_shared = int(device.properties.max_shared_memory_per_block_optin)
         self.stream = _import_cupy().cuda.Stream.from_external(self._stream)
-        self._loaded: dict[Kernel, LoadedKernel] = {}
+        self._loaded: OrderedDict[Kernel, LoadedKernel] = OrderedDict()
 
     def free_memory(self) -> int:
         """Bytes that arrays may still take: free on the GPU, or held in reserve by CuPy's pool."""
@@ -110,12 +114,20 @@ class CudaDevice:
 
         Raises what :func:`hardscape.engine.jit.compile` raises.
         """
-        if kernel not in self._loaded:
+        found = self._loaded.get(kernel)
+        if found is None:
             cubin = jit.compile(kernel, self.arch)
             code = _import_core().ObjectCode.from_cubin(cubin, name=kernel.name)
             entry = code.get_kernel(kernel.name)
-            self._loaded[kernel] = LoadedKernel(entry, self._stream, self.ordinal)
-        return self._loaded[kernel]
+            found = LoadedKernel(entry, self._stream, self.ordinal)
+            with _guard:
+                self._loaded[kernel] = found
+                if len(self._loaded) > _LOADED:
+                    self._loaded.popitem(last=False)  # whoever still holds it keeps it loaded
+        else:
+            with _guard:
+                self._loaded.move_to_end(kernel)
+        return found
 
     def launch(
         self,

@@ -12,10 +12,13 @@ import tempfile
 import threading
 from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
+from hardscape.engine.kept import OPTIONS as KEPT_OPTIONS
+from hardscape.engine.kept import KeptKernel, kept_folder
 from hardscape.errors import CompileError, InputError, MissingDependencyError
 
 __all__ = ["CSTDINT", "Kernel", "cache_folder", "cache_key", "compile", "nvrtc_version"]
@@ -89,16 +92,35 @@ def compile(kernel: Kernel, arch: str) -> bytes:
     """
     if not re.fullmatch(r"sm_\d+[af]?", arch):
         raise InputError(f"arch={arch!r}; names like 'sm_90' are accepted")
+    kept = kept_folder()
+    if kept is not None:
+        kernel = replace(kernel, options=(*kernel.options, *KEPT_OPTIONS))
     key = cache_key(kernel, arch)
     with _lock_of(key):
         cubin = _recall(key)
+        if cubin is None and kept is not None:
+            cubin = _compile_kept(
+                kernel, arch, KeptKernel(kept / _title(kernel, arch, key), kernel.name)
+            )
         if cubin is None:
             cubin = _read(key)
-            if cubin is None:
-                cubin = _nvrtc_compile(kernel, arch)
-                _write(key, cubin)
-            _remember(key, cubin)
+        if cubin is None:
+            cubin, _ = _nvrtc_compile(kernel, arch)
+            _write(key, cubin)
+        _remember(key, cubin)
         return cubin
+
+
+def _title(kernel: Kernel, arch: str, key: str) -> str:
+    return f"{kernel.name}-{arch}-{key[:12]}"
+
+
+def _compile_kept(kernel: Kernel, arch: str, place: KeptKernel) -> bytes:
+    """Compile without the cache on disk, which holds no report of the assembler."""
+    place.keep_sources(kernel.source, kernel.headers)
+    cubin, log = _nvrtc_compile(kernel, arch, str(place.source))
+    place.keep_results(cubin, log, arch)
+    return cubin
 
 
 def cache_key(kernel: Kernel, arch: str) -> str:
@@ -148,11 +170,12 @@ def _expect(status: Any, call: str) -> None:
         raise CompileError(f"{call} failed: {status.name}")
 
 
-def _nvrtc_compile(kernel: Kernel, arch: str) -> bytes:
+def _nvrtc_compile(kernel: Kernel, arch: str, name: str = "") -> tuple[bytes, str]:
+    """The cubin, and what the compiler said; `name` of the source is what line info points to."""
     nvrtc = _nvrtc()
     status, program = nvrtc.nvrtcCreateProgram(
         kernel.source.encode(),
-        f"{kernel.name}.cu".encode(),
+        (name or f"{kernel.name}.cu").encode(),
         len(kernel.headers),
         [text.encode() for _, text in kernel.headers],
         [path.encode() for path, _ in kernel.headers],
@@ -162,13 +185,14 @@ def _nvrtc_compile(kernel: Kernel, arch: str) -> bytes:
         options = [f"--gpu-architecture={arch}", _STANDARD, *kernel.options]
         encoded = [option.encode() for option in options]
         (status,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
+        log = _fetch(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
+        text = log.rstrip(b"\0").decode(errors="replace")
         if int(status) != 0:
-            log = _fetch(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
             raise CompileError(
                 f"kernel {kernel.name!r} for {arch}, options {' '.join(options)}: {status.name}\n"
-                + log.rstrip(b"\0").decode(errors="replace")
+                + text
             )
-        return _fetch(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
+        return _fetch(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN), text
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 
@@ -185,18 +209,35 @@ def _fetch(program: Any, size: Any, fetch: Any) -> bytes:
 
 # -- cache in memory -------------------------------------------------------------------------
 
+
+class _Lock:
+    """One compilation at a time; unlike `threading.Lock` it can be referred to weakly."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *exception: object) -> None:
+        self._lock.release()
+
+
 _guard = threading.Lock()
-_locks: dict[str, threading.Lock] = {}
+# A lock lives as long as somebody holds on to it.
+_locks: WeakValueDictionary[str, _Lock] = WeakValueDictionary()
 _memory: OrderedDict[str, bytes] = OrderedDict()
 
 
-def _lock_of(key: str) -> threading.Lock:
+def _lock_of(key: str) -> _Lock:
     with _guard:
-        return _locks.setdefault(key, threading.Lock())
+        return _locks.setdefault(key, _Lock())
 
 
 def _recall(key: str) -> bytes | None:
     with _guard:
+        if key in _memory:
+            _memory.move_to_end(key)
         return _memory.get(key)
 
 
