@@ -32,9 +32,9 @@ from hardscape.xorsat import (
     random_regular,
     time_to_solution,
 )
-from hardscape.xorsat.clones import QuasiGreedyWork
-from hardscape.xorsat.cuda import CudaClones, CudaRound
-from hardscape.xorsat.plan import Plan
+from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones, CudaRound
+from hardscape.xorsat.methods.quasi_greedy.plan import Plan
+from hardscape.xorsat.methods.quasi_greedy.work import QuasiGreedyWork
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 

@@ -19,10 +19,10 @@ import numpy as np
 from hardscape.engine.cuda import cuda_device
 from hardscape.engine.jit import Kernel
 from hardscape.xorsat import XorSystem, random_regular
-from hardscape.xorsat.clones import QuasiGreedyWork
-from hardscape.xorsat.cuda import CudaClones, CudaRound
-from hardscape.xorsat.plan import RUN_W1, Plan
-from hardscape.xorsat.unrolled import Unrolled
+from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones, CudaRound
+from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1, Plan
+from hardscape.xorsat.methods.quasi_greedy.unrolled import Unrolled
+from hardscape.xorsat.methods.quasi_greedy.work import QuasiGreedyWork
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 

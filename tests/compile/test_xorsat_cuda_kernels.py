@@ -7,9 +7,9 @@ import pytest
 from hardscape.engine import jit
 from hardscape.errors import InputError
 from hardscape.xorsat import random_regular
-from hardscape.xorsat.cuda import CudaClones
-from hardscape.xorsat.plan import Plan
-from hardscape.xorsat.unrolled import member
+from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones
+from hardscape.xorsat.methods.quasi_greedy.plan import Plan
+from hardscape.xorsat.methods.quasi_greedy.unrolled import member
 from helpers.xorsat_systems import PLANNED
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from hardscape.engine.cuda import cuda_device
 from hardscape.xorsat import quasi_greedy, random_regular, random_system
-from hardscape.xorsat.clones import QuasiGreedyWork
-from hardscape.xorsat.cuda import CudaClones, CudaRound
-from hardscape.xorsat.plan import Plan
+from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones, CudaRound
+from hardscape.xorsat.methods.quasi_greedy.plan import Plan
+from hardscape.xorsat.methods.quasi_greedy.work import QuasiGreedyWork
 from helpers.xorsat_systems import PLANNED
 
 pytestmark = pytest.mark.gpu

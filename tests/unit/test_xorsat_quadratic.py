@@ -17,7 +17,7 @@ from helpers.xorsat_oracle import all_assignments, systems
 @settings(deadline=None, max_examples=60)
 @given(systems(most_variables=5, longest=6, most_clauses=4))
 def test_energies(system: XorSystem) -> None:
-    model = system.quadratize()
+    model = quadratize(system)
     states = all_assignments(system.num_variables)
     others = model.num_spins - system.num_variables
     spins = 1 - 2 * all_assignments(model.num_spins).astype(int)

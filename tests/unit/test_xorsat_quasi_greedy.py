@@ -13,7 +13,13 @@ import pytest
 
 from hardscape.errors import InputError
 from hardscape.xorsat import XorSystem, quasi_greedy, random_regular, random_system
-from hardscape.xorsat.plan import RUN_W1, Plan, default_w1, flip_table, metropolis_table
+from hardscape.xorsat.methods.quasi_greedy.plan import (
+    RUN_W1,
+    Plan,
+    default_w1,
+    flip_table,
+    metropolis_table,
+)
 from helpers.quasi_greedy_oracle import initial_spins, trajectory, violated
 from helpers.xorsat_oracle import all_assignments
 from helpers.xorsat_systems import PLANNED

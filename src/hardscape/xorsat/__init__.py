@@ -1,22 +1,22 @@
 """XORSAT and diluted p-spin models: quasi-greedy search, elimination, time to solution, theory."""
 
-from hardscape.xorsat import theory
-from hardscape.xorsat.elimination import Elimination, eliminate
 from hardscape.xorsat.generators import random_regular, random_system
-from hardscape.xorsat.improvements import Improvement
+from hardscape.xorsat.methods.elimination.elimination import Elimination, eliminate
+from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement
+from hardscape.xorsat.methods.quasi_greedy.search import QuasiGreedyResult, quasi_greedy
 from hardscape.xorsat.quadratic import QuadraticModel, quadratize
-from hardscape.xorsat.quasi_greedy import QuasiGreedyResult, quasi_greedy
-from hardscape.xorsat.runner import QuasiGreedyRunner
-from hardscape.xorsat.scans import ExponentFit, W1Scan, fit_exponent, fit_w1, scan_w1
 from hardscape.xorsat.solve import XorsatResult, solve
-from hardscape.xorsat.system import XorSystem
-from hardscape.xorsat.time_to_solution import (
+from hardscape.xorsat.studies import theory
+from hardscape.xorsat.studies.runner import QuasiGreedyRunner
+from hardscape.xorsat.studies.scans import ExponentFit, W1Scan, fit_exponent, fit_w1, scan_w1
+from hardscape.xorsat.studies.time_to_solution import (
     Runner,
     TimeToSolution,
     measure,
     median_tts,
     time_to_solution,
 )
+from hardscape.xorsat.system import XorSystem
 
 __all__ = [
     "Elimination",

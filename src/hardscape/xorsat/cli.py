@@ -23,7 +23,7 @@ from hardscape.xorsat.cli_options import (
 )
 from hardscape.xorsat.cli_study import theory, tts
 from hardscape.xorsat.generators import random_regular, random_system
-from hardscape.xorsat.improvements import Improvement
+from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement
 from hardscape.xorsat.solve import Method, XorsatResult, solve
 from hardscape.xorsat.system import XorSystem
 

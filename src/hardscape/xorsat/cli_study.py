@@ -20,8 +20,8 @@ from hardscape.xorsat.cli_options import (
     SearchOptions,
     read_system,
 )
-from hardscape.xorsat.plan import RUN_W1
-from hardscape.xorsat.time_to_solution import TimeToSolution, median_tts, time_to_solution
+from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1
+from hardscape.xorsat.studies.time_to_solution import TimeToSolution, median_tts, time_to_solution
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -99,7 +99,7 @@ def _report(
         print_parts(_tts_table(files, results), *_tts_summary(results))
     if plots.plot is not None:
         from hardscape.figures import save_plot
-        from hardscape.xorsat.plots import draw_survival
+        from hardscape.xorsat.studies.plots import draw_survival
 
         names = [file.name for file in files[: len(results)]]
         save_plot(draw_survival(results, labels=names), plots.plot)
@@ -164,7 +164,7 @@ def theory(
     k
         Variables a clause and clauses a variable.
     """
-    from hardscape.xorsat.theory import (
+    from hardscape.xorsat.studies.theory import (
         free_energy_barrier,
         run_temperature,
         spinodal_temperature,
@@ -190,7 +190,7 @@ def theory(
         print_parts(fact_table(facts))
     if plots.plot is not None:
         from hardscape.figures import new_figure, save_plot
-        from hardscape.xorsat.plots import draw_barrier, draw_free_energy
+        from hardscape.xorsat.studies.plots import draw_barrier, draw_free_energy
 
         figure = new_figure(11.0, 4.8)
         left, right = figure.subplots(1, 2)

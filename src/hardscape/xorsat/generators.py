@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.errors import InputError
-from hardscape.xorsat.elimination import eliminate
+from hardscape.xorsat.methods.elimination.elimination import eliminate
 from hardscape.xorsat.system import XorSystem
 
 __all__ = ["random_regular", "random_system"]

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardscape.engine import Device, Progress, ProgressEvent
 from hardscape.errors import InputError, Interrupted
-from hardscape.xorsat.elimination import Elimination, eliminate
-from hardscape.xorsat.improvements import Improvement
-from hardscape.xorsat.quasi_greedy import QuasiGreedyResult, quasi_greedy
+from hardscape.xorsat.methods.elimination.elimination import Elimination, eliminate
+from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement
+from hardscape.xorsat.methods.quasi_greedy.search import QuasiGreedyResult, quasi_greedy
 from hardscape.xorsat.system import XorSystem
 
 __all__ = ["METHODS", "Method", "XorsatResult", "solve"]

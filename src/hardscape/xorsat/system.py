@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hardscape import native
 from hardscape.arrays import to_numpy
 from hardscape.errors import InputError
 from hardscape.xorsat.intake import (
@@ -23,9 +24,6 @@ from hardscape.xorsat.intake import (
     number_of_variables,
     parities,
 )
-
-if TYPE_CHECKING:
-    from hardscape.xorsat.quadratic import QuadraticModel
 
 __all__ = ["XorSystem"]
 
@@ -320,15 +318,8 @@ class XorSystem:
 
     def rank(self) -> int:
         """Rank over GF(2) of the left-hand sides; see :func:`hardscape.xorsat.eliminate`."""
-        from hardscape.xorsat.elimination import eliminate
-
-        return eliminate(self).rank
-
-    def quadratize(self) -> QuadraticModel:
-        """The same landscape with pairs of spins only; see :class:`hardscape.xorsat.QuadraticModel`."""
-        from hardscape.xorsat.quadratic import quadratize
-
-        return quadratize(self)
+        arrays = (self.offsets, self.variables, self.parity)
+        return int(native.core().xorsat_eliminate(self.num_variables, *arrays, -1)[0])
 
     def to_file(self, path: str | Path, *, format: str | None = None) -> None:
         """Write a file; see :mod:`hardscape.xorsat.formats`."""

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from hardscape.engine.cuda import CudaDevice, cuda_device
 from hardscape.engine.jit import CSTDINT, Kernel
 from hardscape.errors import InputError
-from hardscape.xorsat.plan import Plan
-from hardscape.xorsat.round import LOOK, MAX_CLONES, MAX_SWEEPS, Best, Round
-from hardscape.xorsat.unrolled import Unrolled
+from hardscape.xorsat.methods.quasi_greedy.plan import Plan
+from hardscape.xorsat.methods.quasi_greedy.rounds import LOOK, MAX_CLONES, MAX_SWEEPS, Best, Round
+from hardscape.xorsat.methods.quasi_greedy.unrolled import Unrolled
 
 if TYPE_CHECKING:
-    from hardscape.xorsat.clones import QuasiGreedyWork
+    from hardscape.xorsat.methods.quasi_greedy.work import QuasiGreedyWork
 
 __all__ = ["CudaClones", "CudaRound"]
 
@@ -55,7 +55,7 @@ class CudaClones:
         package = files("hardscape")
         shared = [(name, package.joinpath(name).read_text("utf-8")) for name in _SHARED_HEADERS]
         headers = (*self.unrolled.headers().items(), *shared, CSTDINT)
-        source = package.joinpath("xorsat/kernel.cu").read_text("utf-8")
+        source = package.joinpath("xorsat/methods/quasi_greedy/sweeps.cu").read_text("utf-8")
         return Kernel("xorsat_sweeps", source, headers)
 
     def groups_at_once(self, ordinal: int) -> int:

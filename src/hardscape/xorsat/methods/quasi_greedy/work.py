@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult, Work, split
-from hardscape.xorsat.improvements import Watch
-from hardscape.xorsat.plan import Plan
-from hardscape.xorsat.round import GROUP, LOOK, Best, Round
+from hardscape.xorsat.methods.quasi_greedy.improvements import Watch
+from hardscape.xorsat.methods.quasi_greedy.plan import Plan
+from hardscape.xorsat.methods.quasi_greedy.rounds import GROUP, LOOK, Best, Round
 
 if TYPE_CHECKING:
-    from hardscape.xorsat.cuda import CudaClones
+    from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones
 
 __all__ = ["QuasiGreedyWork", "default_groups", "run_on_cpu"]
 
@@ -85,7 +85,7 @@ class QuasiGreedyWork(Work[Partial]):
     @cached_property
     def cuda(self) -> CudaClones:
         """The same on a GPU."""
-        from hardscape.xorsat.cuda import CudaClones
+        from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones
 
         return CudaClones.build(self.plan, exact=self.exact)
 
@@ -172,6 +172,6 @@ def default_groups(plan: Plan, device: Device) -> int:
     """Groups of a round: one for a thread of the CPU, and what a GPU runs at once."""
     if device.kind == "cpu":
         return 1
-    from hardscape.xorsat.cuda import CudaClones
+    from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones
 
     return CudaClones.build(plan, exact=True).groups_at_once(device.ordinal)

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Device
 from hardscape.errors import InputError, Interrupted
-from hardscape.xorsat.plan import default_w1
-from hardscape.xorsat.posterior import TauPosterior, plain
-from hardscape.xorsat.runner import QuasiGreedyRunner
+from hardscape.xorsat.methods.quasi_greedy.plan import default_w1
+from hardscape.xorsat.studies.posterior import TauPosterior, plain
+from hardscape.xorsat.studies.runner import QuasiGreedyRunner
 from hardscape.xorsat.system import XorSystem
 
 __all__ = ["Runner", "TimeToSolution", "measure", "median_tts", "time_to_solution"]
@@ -238,8 +238,8 @@ class TimeToSolution:
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw P[TTS > t] and the exponential law; see `hardscape.xorsat.plots.draw_survival`."""
-        from hardscape.xorsat.plots import draw_survival
+        """Draw P[TTS > t] and the exponential law; see `hardscape.xorsat.studies.plots.draw_survival`."""
+        from hardscape.xorsat.studies.plots import draw_survival
 
         return draw_survival([self], ax)
 

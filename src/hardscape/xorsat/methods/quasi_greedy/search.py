@@ -15,10 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardscape.engine import Device, Outcome, Progress, ProgressEvent, Stopped, resolve, run
 from hardscape.errors import InputError, Interrupted
-from hardscape.xorsat.clones import QuasiGreedyWork, default_groups
-from hardscape.xorsat.improvements import Improvement, Watch
-from hardscape.xorsat.plan import Plan
-from hardscape.xorsat.round import GROUP, MAX_CLONES, MAX_SWEEPS, MAX_TARGET, Best
+from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement, Watch
+from hardscape.xorsat.methods.quasi_greedy.plan import Plan
+from hardscape.xorsat.methods.quasi_greedy.rounds import (
+    GROUP,
+    MAX_CLONES,
+    MAX_SWEEPS,
+    MAX_TARGET,
+    Best,
+)
+from hardscape.xorsat.methods.quasi_greedy.work import QuasiGreedyWork, default_groups
 from hardscape.xorsat.system import XorSystem
 
 __all__ = ["QuasiGreedyResult", "quasi_greedy", "schedule", "suits_gpu"]

@@ -15,15 +15,13 @@ import numpy as np
 
 from hardscape.errors import InputError
 from hardscape.figures import new_figure
-from hardscape.xorsat.scans import ExponentFit, W1Scan
-from hardscape.xorsat.theory import (
+from hardscape.xorsat.studies.theory import (
     DYNAMIC_TEMPERATURE,
     free_energy,
     free_energy_barrier,
     run_temperature,
     spinodal_temperature,
 )
-from hardscape.xorsat.time_to_solution import TimeToSolution
 
 __all__ = [
     "draw_barrier",
@@ -34,6 +32,11 @@ __all__ = [
     "draw_timeouts",
     "draw_w1",
 ]
+
+#: The results draw themselves by these functions and so cannot be imported here.
+TimeToSolution = Any
+W1Scan = Any
+ExponentFit = Any
 
 _INK, _GREY = "#1f2933", "#6b7280"
 _COLORS = ("#1d4ed8", "#c2410c", "#047857", "#7c3aed", "#0e7490", "#be123c", "#4d7c0f", "#b45309")

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hardscape.xorsat.plan import Plan
+from hardscape.xorsat.methods.quasi_greedy.plan import Plan
 
 __all__ = ["Unrolled", "member"]
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardscape.errors import InputError
-from hardscape.xorsat.posterior import plain
+from hardscape.xorsat.studies.posterior import plain
+from hardscape.xorsat.studies.time_to_solution import TimeToSolution, time_to_solution
 from hardscape.xorsat.system import XorSystem
-from hardscape.xorsat.time_to_solution import TimeToSolution, time_to_solution
 
 __all__ = ["ExponentFit", "W1Scan", "fit_exponent", "fit_w1", "scan_w1"]
 
@@ -52,8 +52,8 @@ class W1Scan:
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the scan; see `hardscape.xorsat.plots.draw_w1`."""
-        from hardscape.xorsat.plots import draw_w1
+        """Draw the scan; see `hardscape.xorsat.studies.plots.draw_w1`."""
+        from hardscape.xorsat.studies.plots import draw_w1
 
         return draw_w1(self, ax)
 
@@ -94,8 +94,8 @@ class ExponentFit:
         return arrays | {name: plain(getattr(self, name)) for name in numbers}
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the fit; see `hardscape.xorsat.plots.draw_exponent`."""
-        from hardscape.xorsat.plots import draw_exponent
+        """Draw the fit; see `hardscape.xorsat.studies.plots.draw_exponent`."""
+        from hardscape.xorsat.studies.plots import draw_exponent
 
         return draw_exponent(self, ax)
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from hardscape.engine import Device, resolve, run
 from hardscape.errors import Interrupted
-from hardscape.xorsat.clones import QuasiGreedyWork, run_on_cpu
-from hardscape.xorsat.quasi_greedy import schedule, suits_gpu
-from hardscape.xorsat.round import GROUP
+from hardscape.xorsat.methods.quasi_greedy.rounds import GROUP
+from hardscape.xorsat.methods.quasi_greedy.search import schedule, suits_gpu
+from hardscape.xorsat.methods.quasi_greedy.work import QuasiGreedyWork, run_on_cpu
 from hardscape.xorsat.system import XorSystem
 
 __all__ = ["QuasiGreedyRunner"]

@@ -1,0 +1,1 @@
+"""The ways to an answer: a folder each, and the table of `hardscape.xorsat.solve`."""

@@ -1,0 +1,1 @@
+"""Gaussian elimination over GF(2)."""

@@ -1,0 +1,1 @@
+"""The quasi-greedy dynamics of many clones, on CPU and CUDA."""

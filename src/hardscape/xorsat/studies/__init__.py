@@ -1,0 +1,1 @@
+"""What the search is measured against: times to solution, their statistics, and theory."""
