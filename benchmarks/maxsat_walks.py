@@ -18,9 +18,11 @@ import numpy as np
 from hardscape import maxsat, native
 from hardscape.engine import Cuda, cuda_status, run
 from hardscape.engine.cuda import cuda_device
-from hardscape.maxsat.walk import break_weights
-from hardscape.maxsat.walkers import CudaWalks, WalkIslands, WalkTables
-from hardscape.maxsat.walkers.elites import Exchange
+from hardscape.maxsat.methods.islands.cuda import CudaWalks
+from hardscape.maxsat.methods.islands.elites import Exchange
+from hardscape.maxsat.methods.islands.islands import WalkIslands
+from hardscape.maxsat.methods.islands.tables import WalkTables
+from hardscape.maxsat.methods.weighting.walk import break_weights
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 

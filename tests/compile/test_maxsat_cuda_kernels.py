@@ -9,8 +9,8 @@ pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are n
 
 from hardscape.engine import jit
 from hardscape.maxsat import CellularOptions, Formula
-from hardscape.maxsat.cellular.cuda import FormulaTables, cellular_kernels
-from hardscape.maxsat.cellular.generation import CellularKernel
+from hardscape.maxsat.methods.cellular.cuda import FormulaTables, cellular_kernels
+from hardscape.maxsat.methods.cellular.generation import CellularKernel
 
 
 @pytest.mark.parametrize(

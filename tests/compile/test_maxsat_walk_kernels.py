@@ -9,8 +9,7 @@ pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are n
 
 from hardscape.engine import jit
 from hardscape.maxsat import Formula
-from hardscape.maxsat.walkers import WalkTables, fits
-from hardscape.maxsat.walkers.tables import walk_kernels
+from hardscape.maxsat.methods.islands.tables import WalkTables, fits, walk_kernels
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,12 @@ from hardscape.engine import Cuda, Device, run
 from hardscape.engine.cuda import cuda_device
 from hardscape.errors import InputError
 from hardscape.maxsat import Formula, solve
+from hardscape.maxsat.methods.islands import cuda, islands
+from hardscape.maxsat.methods.islands.batch import CpuWalks
+from hardscape.maxsat.methods.islands.cuda import CudaWalks
+from hardscape.maxsat.methods.islands.islands import WalkIslands
+from hardscape.maxsat.methods.islands.tables import WalkTables, fits
 from hardscape.maxsat.presolve import presolve
-from hardscape.maxsat.walkers import CpuWalks, CudaWalks, WalkIslands, cuda
-from hardscape.maxsat.walkers.tables import WalkTables, fits
 from helpers.maxsat_random import random_clauses
 
 pytestmark = pytest.mark.gpu
@@ -97,8 +100,6 @@ def test_islands_take_the_same_way_on_every_device():
 
 
 def test_the_answer_does_not_depend_on_how_launches_are_cut(monkeypatch):
-    from hardscape.maxsat.walkers import islands
-
     formula = random_clauses(200, 840, 3, seed=2)
     answers = []
     for steps in (100, 17, 5000):

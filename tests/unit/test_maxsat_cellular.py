@@ -11,8 +11,8 @@ import pytest
 
 from hardscape.errors import InputError
 from hardscape.maxsat import CellularOptions, Formula, cellular_search
-from hardscape.maxsat.cellular.generation import CellularKernel, Generation, breed
-from hardscape.maxsat.walk import break_weights
+from hardscape.maxsat.methods.cellular.generation import CellularKernel, Generation, breed
+from hardscape.maxsat.methods.weighting.walk import break_weights
 from helpers import cellular_oracle as oracle
 from helpers.maxsat_oracle import holds
 from helpers.maxsat_random import random_clauses

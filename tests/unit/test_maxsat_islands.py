@@ -6,9 +6,12 @@ import pytest
 from hardscape import native
 from hardscape.engine import Cpu, run
 from hardscape.maxsat import Formula, arguments
-from hardscape.maxsat.walk import break_weights
-from hardscape.maxsat.walkers import CpuWalks, WalkIslands, WalkTables, elites, islands
-from hardscape.maxsat.walkers.elites import Cellular, Winners
+from hardscape.maxsat.methods.islands import elites, islands
+from hardscape.maxsat.methods.islands.batch import CpuWalks
+from hardscape.maxsat.methods.islands.elites import Cellular, Winners
+from hardscape.maxsat.methods.islands.islands import WalkIslands
+from hardscape.maxsat.methods.islands.tables import WalkTables
+from hardscape.maxsat.methods.weighting.walk import break_weights
 from helpers.maxsat_random import random_clauses
 from helpers.maxsat_walk import PlainWalk
 

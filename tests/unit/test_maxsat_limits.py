@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hardscape import native
 from hardscape.errors import InputError
 from hardscape.maxsat import CellularOptions, Formula, cellular_search, solve
-from hardscape.maxsat.cellular.generation import CellularKernel, Generation, breed
-from hardscape.maxsat.cellular.run import UNKNOWN, CellularRun, unpack_individual
 from hardscape.maxsat.deadline import Deadline
+from hardscape.maxsat.methods.cellular.generation import CellularKernel, Generation, breed
+from hardscape.maxsat.methods.cellular.run import UNKNOWN, CellularRun, unpack_individual
 from hardscape.maxsat.presolve import presolve
 from helpers.maxsat_clauses import random_clauses
 from helpers.maxsat_strategies import formulas

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 
 from hardscape.maxsat import Formula, solve
+from hardscape.maxsat.methods.weighting.searches import NEVER
+from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possible
 from hardscape.maxsat.presolve import presolve
-from hardscape.maxsat.searches import NEVER
-from hardscape.maxsat.swaps import Swapping, swapping_is_possible
 from helpers import maxsat_oracle as oracle
 from helpers.maxsat_clauses import random_clauses
 from helpers.maxsat_strategies import formulas

@@ -5,7 +5,7 @@ import pytest
 
 from hardscape import native
 from hardscape.maxsat import Formula
-from hardscape.maxsat.walk import break_weights
+from hardscape.maxsat.methods.weighting.walk import break_weights
 from helpers import maxsat_oracle as oracle
 from helpers.maxsat_clauses import random_clauses
 

@@ -1,9 +1,9 @@
 """Weighted partial MAX-SAT: formulas, files, presolve, anytime search and proofs."""
 
-from hardscape.maxsat.cellular import CellularOptions, CellularResult, cellular_search
 from hardscape.maxsat.formats import FormatWarning
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.local import WeightingOptions
+from hardscape.maxsat.methods.cellular import CellularOptions, CellularResult, cellular_search
+from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.result import Improvement, MaxsatResult
 from hardscape.maxsat.solve import solve
 

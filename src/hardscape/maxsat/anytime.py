@@ -14,15 +14,17 @@ from hardscape import engine, native
 from hardscape.engine import Device, Outcome, Partial, Work, resolve
 from hardscape.errors import Interrupted
 from hardscape.maxsat.arguments import choose_devices, counts_alike, provable
-from hardscape.maxsat.cellular import CellularOptions, cellular_search
 from hardscape.maxsat.deadline import LARGE, Deadline
-from hardscape.maxsat.exact import ExactSearch, has_rc2
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.local import LocalSearch, WeightingOptions
+from hardscape.maxsat.methods.cellular import CellularOptions, cellular_search
+from hardscape.maxsat.methods.exact.exact import ExactSearch, has_rc2
+from hardscape.maxsat.methods.islands.batch import MOST_AT_ONCE
+from hardscape.maxsat.methods.islands.islands import WalkIslands
+from hardscape.maxsat.methods.weighting.local import LocalSearch
+from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.presolve import NOTHING_LEFT, Presolved, presolve
 from hardscape.maxsat.result import MaxsatResult, Status
-from hardscape.maxsat.walkers import MOST_AT_ONCE, WalkIslands
 
 __all__ = ["AnytimeSearch", "Method"]
 

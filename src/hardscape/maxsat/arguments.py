@@ -13,7 +13,7 @@ from hardscape.arrays import to_numpy
 from hardscape.engine import Device, resolve
 from hardscape.errors import InputError
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.walkers import fits
+from hardscape.maxsat.methods.islands.tables import fits
 
 __all__ = [
     "checked_assignment",

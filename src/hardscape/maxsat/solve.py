@@ -11,12 +11,12 @@ from hardscape.engine import Device
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.maxsat.anytime import AnytimeSearch, Method
 from hardscape.maxsat.arguments import checked_assignment, checked_seed, whole_number
-from hardscape.maxsat.cellular import CellularOptions
 from hardscape.maxsat.deadline import Deadline
-from hardscape.maxsat.exact import require_rc2
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.local import WeightingOptions
+from hardscape.maxsat.methods.cellular import CellularOptions
+from hardscape.maxsat.methods.exact.exact import require_rc2
+from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.result import Improvement, MaxsatResult
 
 __all__ = ["Method", "solve"]

@@ -14,13 +14,14 @@ from hardscape.engine import Context, Partial, Shard, ShardResult
 from hardscape.engine.cuda import CudaDevice, cuda_device
 from hardscape.engine.jit import CSTDINT, Kernel
 from hardscape.errors import InputError
-from hardscape.maxsat.cellular.run import best_individual
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.walk import break_weights
-from hardscape.maxsat.walkers import WalkArrays, WalkTables
+from hardscape.maxsat.methods.cellular.run import best_individual
+from hardscape.maxsat.methods.islands.cuda import WalkArrays
+from hardscape.maxsat.methods.islands.tables import WalkTables
+from hardscape.maxsat.methods.weighting.walk import break_weights
 
 if TYPE_CHECKING:
-    from hardscape.maxsat.cellular.runs import CellularRuns
+    from hardscape.maxsat.methods.cellular.runs import CellularRuns
 
 __all__ = ["CudaRuns", "FormulaTables", "cellular_kernels"]
 

@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
-from hardscape.errors import InputError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.searches import NEVER, Search, Walking, Weighing
-from hardscape.maxsat.swaps import Swapping, swapping_is_possible
-from hardscape.maxsat.walkers.elites import EXCHANGES, Exchange
+from hardscape.maxsat.methods.weighting.options import WeightingOptions
+from hardscape.maxsat.methods.weighting.searches import NEVER, Search, Walking, Weighing
+from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possible
 
-__all__ = ["LocalSearch", "WeightingOptions"]
+__all__ = ["LocalSearch"]
 
 #: Hard clauses violated by a walker that was stopped before.
 _UNKNOWN = 2**63 - 1
@@ -38,75 +37,9 @@ _CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
 _FIRST_SWAPS, _MOST_SWAPPED = 8_000, 200_000
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
-#: Search weights stay far from the ends of 64-bit integers up to this.
-_MOST_INCREASE = 1000
 #: Without a limit, a walker ends after so many flips without improvement: so many a variable up to the
 #: most, and this many times the flips that it took to the last improvement.
 _PATIENCE, _PATIENCE_PER_VARIABLE, _PATIENCE_FACTOR = 2_000_000, 4000, 4
-
-
-@dataclass(frozen=True, kw_only=True)
-class WeightingOptions:
-    """Parameters of the clause-weighting search.
-
-    Between restarts the search takes turns at four tempers: as given here, then with ten times the
-    `soft_increase`, then twice with that, 0.4 of the `soft_limit` and four times the `patience`.
-
-    Attributes
-    ----------
-    samples : int
-        Variables of positive score of which the best is flipped.
-    clauses : int
-        Violated soft clauses, at a local optimum without violated hard ones, of whose variables the
-        best is flipped.
-    hard_start : float
-        First search weight of a hard clause, in mean soft weights.
-    hard_increase : float
-        What a violated hard clause gains at a local optimum, in mean soft weights.
-    soft_increase : float
-        What a violated soft clause gains there where no hard one is violated, in multiples of its
-        first search weight.
-    soft_limit : int
-        Search weight at which a soft clause gains no more, in multiples of its first one.
-    patience : int
-        Flips without improvement before a restart, in multiples of the number of variables, times Luby's
-        sequence 1, 1, 2, 1, 1, 2, 4, ...
-    exchange : {"winners", "cellular", "none"}
-        Of random walks on GPUs: what they take over from one another, in growing distances. With
-        "winners" the best 40 in 100 go on, and the others from the best assignments of those; with
-        "cellular" walks look at their neighbours on islands, as in the genetic algorithm.
-
-    Raises
-    ------
-    InputError
-        If a value is out of range.
-    """
-
-    samples: int = 50
-    clauses: int = 5
-    hard_start: float = 0.3
-    hard_increase: float = 0.1
-    soft_increase: float = 0.03
-    soft_limit: int = 5
-    patience: int = 1
-    exchange: Exchange = "winners"
-
-    def __post_init__(self) -> None:
-        for name in ("samples", "clauses", "soft_limit", "patience"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
-                raise InputError(f"{name}={value!r}; integers from 1 to 2**31 - 1 are accepted")
-        for name in ("hard_start", "hard_increase", "soft_increase"):
-            value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not 1e-4 <= value <= _MOST_INCREASE:
-                raise InputError(
-                    f"{name}={value!r}; numbers from 0.0001 to {_MOST_INCREASE} are accepted"
-                )
-        if self.exchange not in EXCHANGES:
-            raise InputError(
-                f"exchange={self.exchange!r}; {', '.join(map(repr, EXCHANGES))} are accepted"
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +83,7 @@ class LocalSearch(Work[Partial]):
     max_flips: int | None = None
     endless: bool = False
     initial: NDArray[np.uint8] | None = None
-    options: WeightingOptions = WeightingOptions()
+    options: WeightingOptions = field(default_factory=WeightingOptions)
     incumbent: Incumbent | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -246,14 +179,26 @@ class _Walker:
             yield walking, turn
             if walking.quality[0] > max(close, _FALLING * before):
                 if weighing is None:
-                    weighing = Weighing(work, self._stream, walking.best(), self._stop)
+                    weighing = self._weighing(walking.best())
                 yield weighing, turn
             turn *= 2
+
+    def _weighing(self, initial: NDArray[np.uint8] | None) -> Weighing:
+        work = self._work
+        return Weighing(
+            work.formula,
+            work.options,
+            work.target,
+            work.seed,
+            self._stream,
+            initial,
+            self._stop,
+        )
 
     def _weighted_turns(self) -> Iterator[tuple[Search, int]]:
         work = self._work
         formula = work.formula
-        weighing = Weighing(work, self._stream, self._initial, self._stop)
+        weighing = self._weighing(self._initial)
         if len(formula.literals) > _MOST_SWAPPED or not swapping_is_possible(formula):
             yield weighing, 2**62
             return

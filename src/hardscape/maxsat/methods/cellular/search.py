@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from hardscape import engine
 from hardscape.engine import Device, Partial, Progress, ProgressEvent
 from hardscape.errors import InputError, Interrupted
-from hardscape.maxsat.cellular.generation import CellularKernel, Generation
-from hardscape.maxsat.cellular.options import CellularOptions
-from hardscape.maxsat.cellular.result import CellularResult
-from hardscape.maxsat.cellular.run import CellularRun, best_individual, unpack_individual
-from hardscape.maxsat.cellular.runs import CellularRuns
 from hardscape.maxsat.deadline import LARGE, Deadline
 from hardscape.maxsat.formula import MAX_WEIGHT, Evaluation, Formula
-from hardscape.maxsat.walkers import fits
+from hardscape.maxsat.methods.cellular.generation import CellularKernel, Generation
+from hardscape.maxsat.methods.cellular.options import CellularOptions
+from hardscape.maxsat.methods.cellular.result import CellularResult
+from hardscape.maxsat.methods.cellular.run import CellularRun, best_individual, unpack_individual
+from hardscape.maxsat.methods.cellular.runs import CellularRuns
+from hardscape.maxsat.methods.islands.tables import fits
 
 __all__ = ["cellular_search"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.maxsat.walkers.tables import WalkTables
+from hardscape.maxsat.methods.islands.tables import WalkTables
 
 __all__ = ["MOST_AT_ONCE", "STATUS", "CpuWalks", "WalkBatch"]
 

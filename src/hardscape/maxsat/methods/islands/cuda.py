@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine.cuda import CudaDevice
-from hardscape.maxsat.walkers.batch import STATUS, WalkBatch
-from hardscape.maxsat.walkers.tables import WalkTables, walk_kernels
+from hardscape.maxsat.methods.islands.batch import STATUS, WalkBatch
+from hardscape.maxsat.methods.islands.tables import WalkTables, walk_kernels
 
 __all__ = ["CudaWalks", "WalkArrays"]
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from hardscape import native
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
-from hardscape.maxsat.cellular.generation import CellularKernel, Generation, breed
-from hardscape.maxsat.cellular.run import CellularRun, Offer, best_individual
+from hardscape.maxsat.methods.cellular.generation import CellularKernel, Generation, breed
+from hardscape.maxsat.methods.cellular.run import CellularRun, Offer, best_individual
 
 if TYPE_CHECKING:
-    from hardscape.maxsat.cellular.cuda import CudaRuns
+    from hardscape.maxsat.methods.cellular.cuda import CudaRuns
 
 __all__ = ["CellularRuns"]
 
@@ -79,7 +79,7 @@ class CellularRuns(Work[Partial]):
     @cached_property
     def cuda(self) -> CudaRuns:
         """The same on a GPU."""
-        from hardscape.maxsat.cellular.cuda import CudaRuns
+        from hardscape.maxsat.methods.cellular.cuda import CudaRuns
 
         return CudaRuns(self)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.searches import NEVER
+from hardscape.maxsat.methods.weighting.searches import NEVER
 
 __all__ = ["Swapping", "swapping_is_possible"]
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
-from hardscape.maxsat.cellular.options import CellularOptions
-from hardscape.maxsat.cellular.run import UNKNOWN
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.walk import break_weights
+from hardscape.maxsat.methods.cellular.options import CellularOptions
+from hardscape.maxsat.methods.cellular.run import UNKNOWN
+from hardscape.maxsat.methods.weighting.walk import break_weights
 
 __all__ = ["CellularKernel", "Generation", "breed"]
 

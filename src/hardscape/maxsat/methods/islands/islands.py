@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
 from hardscape.engine.cuda import cuda_device
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.walkers.batch import CpuWalks, WalkBatch
-from hardscape.maxsat.walkers.cuda import CudaWalks
-from hardscape.maxsat.walkers.elites import ISLAND, Exchange, elites
-from hardscape.maxsat.walkers.tables import WalkTables
+from hardscape.maxsat.methods.islands.batch import CpuWalks, WalkBatch
+from hardscape.maxsat.methods.islands.cuda import CudaWalks
+from hardscape.maxsat.methods.islands.elites import ISLAND, Exchange, elites
+from hardscape.maxsat.methods.islands.tables import WalkTables
 
 __all__ = ["WalkIslands"]
 
@@ -66,7 +66,7 @@ class WalkIslands(Work[Partial]):
     Attributes
     ----------
     formula : Formula
-        One for which :func:`~hardscape.maxsat.walkers.tables.fits` holds.
+        One for which :func:`~hardscape.maxsat.methods.islands.tables.fits` holds.
     seed : int
     devices : int
         Shards.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine import CSTDINT, Kernel
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.walk import MANY_EXPONENT, break_weights
+from hardscape.maxsat.methods.weighting.walk import MANY_EXPONENT, break_weights
 
 __all__ = ["WalkTables", "fits", "walk_kernels"]
 

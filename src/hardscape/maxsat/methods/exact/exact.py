@@ -19,7 +19,7 @@ from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
 from hardscape.errors import HardscapeError, MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.local import LocalSearch
+from hardscape.maxsat.methods.weighting.local import LocalSearch
 
 __all__ = ["ExactSearch", "has_rc2", "require_rc2"]
 
@@ -97,7 +97,7 @@ class ExactSearch(Work[Partial]):
         with (
             self._archive() as archive,
             subprocess.Popen(
-                [sys.executable, "-m", "hardscape.maxsat.rc2_process"],
+                [sys.executable, "-m", "hardscape.maxsat.methods.exact.rc2_process"],
                 stdin=archive,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -20,8 +20,8 @@ A. Munawar, M. Wahib, M. Munetomo, K. Akama, Genetic Programming and Evolvable M
 (2009).
 """
 
-from hardscape.maxsat.cellular.options import CellularOptions
-from hardscape.maxsat.cellular.result import CellularResult
-from hardscape.maxsat.cellular.search import cellular_search
+from hardscape.maxsat.methods.cellular.options import CellularOptions
+from hardscape.maxsat.methods.cellular.result import CellularResult
+from hardscape.maxsat.methods.cellular.search import cellular_search
 
 __all__ = ["CellularOptions", "CellularResult", "cellular_search"]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.walk import break_weights
-
-if TYPE_CHECKING:
-    from hardscape.maxsat.local import LocalSearch
+from hardscape.maxsat.methods.weighting.options import WeightingOptions
+from hardscape.maxsat.methods.weighting.walk import break_weights
 
 __all__ = ["NEVER", "Search", "Walking", "Weighing"]
 
@@ -83,17 +81,23 @@ class Weighing:
     """The clause-weighting search."""
 
     def __init__(
-        self, work: LocalSearch, stream: int, initial: Any, stop: NDArray[np.uint8]
+        self,
+        formula: Formula,
+        options: WeightingOptions,
+        target: int,
+        seed: int,
+        stream: int,
+        initial: Any,
+        stop: NDArray[np.uint8],
     ) -> None:
-        formula, options = work.formula, work.options
-        self._target = divmod(max(work.target, 0), 2**64)
+        self._target = divmod(max(target, 0), 2**64)
         self._search = native.core().Weighting(
             formula.num_variables,
             formula.literals,
             formula.offsets,
             formula.weights,
             formula.hard.view(np.uint8),
-            work.seed,
+            seed,
             stream,
             options.samples,
             options.clauses,

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Partial
-from hardscape.maxsat.cellular.run import best_individual, unpack_individual
 from hardscape.maxsat.formula import Evaluation, Formula
+from hardscape.maxsat.methods.cellular.run import best_individual, unpack_individual
 
 __all__ = ["CellularResult"]
 

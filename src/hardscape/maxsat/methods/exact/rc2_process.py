@@ -1,4 +1,4 @@
-"""A process that runs python-sat's RC2: ``python -m hardscape.maxsat.rc2_process``.
+"""A process that runs python-sat's RC2: ``python -m hardscape.maxsat.methods.exact.rc2_process``.
 
 It lives apart because a call of the SAT solver can neither be interrupted at once nor share the
 interpreter. Standard input is a file, an npz archive of the formula. Standard output takes lines of

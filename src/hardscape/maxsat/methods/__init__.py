@@ -1,0 +1,1 @@
+"""Ways to search, a folder each."""

@@ -1,0 +1,1 @@
+"""The exact search: RC2 of python-sat."""

@@ -1,0 +1,1 @@
+"""Many focused random walks that exchange their elites."""
