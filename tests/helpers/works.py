@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
+from hardscape.engine import Chain, Context, Partial, Shard, ShardResult, Team, Work, split
 
 
 @dataclass(frozen=True)
-class HarmonicSum(Work):
+class HarmonicSum(Work[Partial]):
     """1 + 1/2 + ... + 1/units in float64: rounding makes the sum depend on the order of merging.
 
     `pause` seconds are slept before each unit, with an eye on the stop flag; `unfair` makes shards
@@ -21,6 +22,7 @@ class HarmonicSum(Work):
     """
 
     name: ClassVar[str] = "test.harmonic"
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "terms"
     units: int = 997
     count: int = 23
@@ -68,10 +70,11 @@ def scrambled(unit: int) -> int:
 
 
 @dataclass(frozen=True)
-class Lowest(Work):
+class Lowest(Work[Partial]):
     """The `keep` lowest (value, unit) pairs; the incumbent's last value closes the door early."""
 
     name: ClassVar[str] = "test.lowest"
+    revision: ClassVar[int] = 1
     wants_incumbent: ClassVar[bool] = True
     units: int = 3000
     count: int = 40
@@ -104,10 +107,11 @@ class Lowest(Work):
 
 
 @dataclass(frozen=True)
-class FirstHit(Work):
+class FirstHit(Work[Partial]):
     """Looks for `targets`; any one of them settles the answer. Lower shards are slower."""
 
     name: ClassVar[str] = "test.hit"
+    revision: ClassVar[int] = 1
     units: int = 400
     count: int = 20
     targets: tuple[int, ...] = ()
@@ -148,3 +152,48 @@ class Failing(HarmonicSum):
 
 #: Slow enough to be caught in the middle, fast enough to be finished afterwards.
 SLOW = HarmonicSum(units=400, count=40, pause=0.004)
+
+
+class Walk(Chain[int]):
+    """x -> 3 x + step (mod 2**61 - 1); a lane each adds its share of the increment."""
+
+    name: ClassVar[str] = "test.walk"
+    revision: ClassVar[int] = 1
+
+    def __init__(self, total: int, *, start: int = 1, pause: float = 0.0, end: int = -1) -> None:
+        self.total = total
+        self.start = self.x = start
+        self.done = 0
+        self.pause = pause
+        self.end = end
+
+    def digest(self) -> str:
+        return f"{self.start:x}"
+
+    def advance(self, count: int, team: Team) -> int:
+        for i in range(count):
+            if team.stop[0] or self.finished():
+                return i
+            shares = np.zeros(team.size, dtype=np.int64)
+
+            def add(rank: int, shares: NDArray[np.int64] = shares, step: int = self.done) -> None:
+                shares[rank] = sum(range(rank, step % 7, len(shares)))
+
+            team.run(add)
+            self.x = (3 * self.x + int(shares.sum())) % (2**61 - 1)
+            self.done += 1
+            if self.pause:
+                time.sleep(self.pause)
+        return count
+
+    def state(self) -> Partial:
+        return {"x": np.array(self.x), "done": np.array(self.done)}
+
+    def restore(self, state: Partial) -> None:
+        self.x, self.done = int(state["x"]), int(state["done"])
+
+    def finished(self) -> bool:
+        return self.done == self.end
+
+    def result(self) -> int:
+        return self.x

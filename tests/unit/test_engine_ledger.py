@@ -92,7 +92,7 @@ def test_incomplete_shards_are_not_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "culprit"),
     [
-        (HarmonicSum(units=401, count=40), "191"),
+        (HarmonicSum(units=401, count=40), "digest"),
         (HarmonicSum(units=400, count=39), "39"),
         (Lowest(units=400, count=40), "test.lowest"),
     ],
@@ -102,6 +102,20 @@ def test_other_work_is_refused(half_done: Path, other: HarmonicSum | Lowest, cul
     with pytest.raises(errors.CheckpointError, match=culprit):
         run(other, devices=ONE, checkpoint=half_done)
     assert half_done.read_bytes() == before
+
+
+def test_an_older_algorithm_is_refused(half_done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = half_done.read_bytes()
+    monkeypatch.setattr(HarmonicSum, "revision", HarmonicSum.revision + 1)
+    with pytest.raises(errors.CheckpointError, match="revision"):
+        run(SLOW, devices=ONE, checkpoint=half_done)
+    assert half_done.read_bytes() == before
+
+
+def test_the_revision_is_part_of_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = SLOW.identity()
+    monkeypatch.setattr(HarmonicSum, "revision", HarmonicSum.revision + 1)
+    assert SLOW.identity().digest != before.digest
 
 
 def test_another_format_is_refused(half_done: Path) -> None:

@@ -3,6 +3,7 @@
 Every family of hardscape describes its computation as a :class:`Work`; :func:`run` does the rest.
 """
 
+from hardscape.engine.chain import Chain, steps
 from hardscape.engine.cuda import CudaDevice, LoadedKernel, cuda_device
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Cuda, Device, resolve
@@ -21,11 +22,12 @@ from hardscape.engine.progress import (
     resolve_progress,
 )
 from hardscape.engine.run import Outcome, Stopped, run, solve
-from hardscape.engine.work import Context, Partial, Shard, ShardResult, Work, split
+from hardscape.engine.work import Context, Identity, Partial, Shard, ShardResult, Work, split
 
 __all__ = [
     "CSTDINT",
     "CallbackProgress",
+    "Chain",
     "Context",
     "Cpu",
     "Cuda",
@@ -33,6 +35,7 @@ __all__ = [
     "CudaStatus",
     "Deadline",
     "Device",
+    "Identity",
     "Kernel",
     "Ledger",
     "LoadedKernel",
@@ -58,5 +61,6 @@ __all__ = [
     "run",
     "solve",
     "split",
+    "steps",
     "team",
 ]

@@ -34,10 +34,8 @@ class Deadline:
     """
 
     def __init__(self, seconds: float | None) -> None:
-        # Nothing can wait longer than TIMEOUT_MAX, three centuries.
-        endless = seconds is None or seconds >= threading.TIMEOUT_MAX
         self.began = time.monotonic()
-        self.seconds = None if endless else seconds
+        self.seconds = seconds
         self._reserved = 0.0
 
     def reserve(self, seconds: float) -> None:
@@ -47,8 +45,8 @@ class Deadline:
 
     @property
     def left(self) -> float | None:
-        """Seconds that are left, a millisecond at least; None without a limit."""
-        if self.seconds is None:
+        """Seconds that are left, a millisecond at least; None without a limit, or one of centuries."""
+        if self.seconds is None or self.seconds >= threading.TIMEOUT_MAX:
             return None
         return max(_LEAST, self.began + self.seconds - self._reserved - time.monotonic())
 

@@ -2,11 +2,12 @@
 
 One transaction a shard, partials as npz (never pickle), an exclusive lock for as long as a run has
 it open. ``kill -9`` at any moment loses the shards in flight and nothing else; a ledger of other
-work refuses to be resumed.
+work, or of another revision of its algorithm, refuses to be resumed.
 
-Schema, format 1: ``meta(key, value)`` with name, digest, format, shards and hardscape (the version
-that created it, for information only); ``shards(idx, data)``, one npz a complete shard. The file's
-application id is `APPLICATION_ID`.
+Schema, format 2: ``meta(key, value)`` with name, revision, digest (which the revision is part of),
+format, shards and hardscape (the version that created it, for information only); ``shards(idx,
+data)``, one npz a complete shard; of a chain the latest state alone, under the number of its steps.
+The file's application id is `APPLICATION_ID`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hardscape.engine.work import Partial, Work
+from hardscape.engine.work import Partial, Recorded
 from hardscape.errors import CheckpointError
 from hardscape.version import __version__
 
@@ -32,7 +33,7 @@ __all__ = ["APPLICATION_ID", "FORMAT", "Ledger", "NoLedger", "open_ledger", "pac
 APPLICATION_ID = 0x48536C67
 
 #: Version of the schema and of the encoding of partials.
-FORMAT = 1
+FORMAT = 2
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
@@ -69,6 +70,9 @@ class NoLedger:
     def commit(self, index: int, partial: Partial) -> None:
         """Do nothing."""
 
+    def replace(self, index: int, partial: Partial) -> None:
+        """Do nothing."""
+
     def __enter__(self) -> Self:
         return self
 
@@ -83,8 +87,8 @@ class Ledger:
     ----------
     path : str or Path
         Created if it does not exist or is empty; its folder must exist.
-    work : Work
-        Whose shards it holds.
+    work : Work or Chain
+        Whose shards, or whose state, it holds.
 
     Raises
     ------
@@ -93,16 +97,24 @@ class Ledger:
         written. The file is then left as it was.
     """
 
-    def __init__(self, path: str | Path, work: Work[Any]) -> None:
+    def __init__(self, path: str | Path, work: Recorded) -> None:
         self._path = Path(path)
-        self._total = len(work.shards())
+        self._total = work.identity().shards
         with _opening:
             _check_place(self._path)
             self._open(work)
             self._identity = _identity(self._path)
             _open_here.add(self._identity)
 
-    def _open(self, work: Work[Any]) -> None:
+    def _open(self, work: Recorded) -> None:
+        identity = work.identity()
+        expected = {
+            "format": str(FORMAT),
+            "name": identity.name,
+            "revision": str(identity.revision),
+            "digest": identity.digest,
+            "shards": str(identity.shards),
+        }
         with self._reported("open"):
             # Autocommit: every statement outside BEGIN is a transaction of its own.
             self._database = sqlite3.connect(self._path, timeout=0, isolation_level=None)
@@ -110,8 +122,8 @@ class Ledger:
             with self._reported("open"):
                 self._lock()
                 if not self._database.execute("PRAGMA schema_version").fetchone()[0]:
-                    self._create(work)
-                self._check(work)
+                    self._create(expected)
+                self._check(expected)
                 # In WAL a commit appends to a log; NORMAL leaves out the fsync, so it costs
                 # microseconds. What the kernel has taken survives the death of the process; a power
                 # cut may lose the last commits but, the log being checksummed, never tears one.
@@ -127,15 +139,9 @@ class Ledger:
         self._database.execute("BEGIN EXCLUSIVE")
         self._database.execute("COMMIT")
 
-    def _create(self, work: Work[Any]) -> None:
+    def _create(self, expected: dict[str, str]) -> None:
         """Write the empty ledger in one transaction: killed here, the file is empty or whole."""
-        meta = {
-            "name": work.name,
-            "digest": work.digest(),
-            "format": str(FORMAT),
-            "shards": str(self._total),
-            "hardscape": __version__,
-        }
+        meta = expected | {"hardscape": __version__}
         self._database.execute("BEGIN")
         self._database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         self._database.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
@@ -143,19 +149,13 @@ class Ledger:
         self._database.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
         self._database.execute("COMMIT")
 
-    def _check(self, work: Work[Any]) -> None:
+    def _check(self, expected: dict[str, str]) -> None:
         verdict = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
             raise CheckpointError(
                 f"checkpoint {self._path} is damaged ({verdict}); delete it to start afresh"
             )
         found = dict(self._database.execute("SELECT key, value FROM meta"))
-        expected = {
-            "format": str(FORMAT),
-            "name": work.name,
-            "digest": work.digest(),
-            "shards": str(self._total),
-        }
         for key, value in expected.items():
             if found.get(key) != value:
                 raise CheckpointError(
@@ -175,7 +175,7 @@ class Ledger:
         """
         with self._reported("read"):
             for index, data in self._database.execute("SELECT idx, data FROM shards ORDER BY idx"):
-                if not 0 <= index < self._total:
+                if self._total and not 0 <= index < self._total:
                     raise CheckpointError(
                         f"checkpoint {self._path} is damaged: it holds shard {index} of "
                         f"{self._total}; delete it to start afresh"
@@ -200,6 +200,17 @@ class Ledger:
         with self._reported("write"):
             self._database.execute("INSERT INTO shards VALUES (?, ?)", (index, pack(partial)))
 
+    def replace(self, index: int, partial: Partial) -> None:
+        """Store the state of a chain after `index` steps instead of all that was stored before.
+
+        Raises what :meth:`commit` raises.
+        """
+        data = pack(partial)
+        with self._reported("write"), self._database:
+            self._database.execute("BEGIN")
+            self._database.execute("DELETE FROM shards")
+            self._database.execute("INSERT INTO shards VALUES (?, ?)", (index, data))
+
     def _reported(self, verb: str) -> _Reported:
         return _Reported(self._path, verb)
 
@@ -217,6 +228,7 @@ _IN_USE = "another run has it open; wait for that run or name another file"
 _MEANING = {
     "format": "format",
     "name": "kind of work",
+    "revision": "revision of the algorithm",
     "digest": "digest of problem and options",
     "shards": "number of shards",
 }
@@ -280,6 +292,6 @@ def _check_place(path: Path) -> None:
         )
 
 
-def open_ledger(checkpoint: str | Path | None, work: Work[Any]) -> Ledger | NoLedger:
+def open_ledger(checkpoint: str | Path | None, work: Recorded) -> Ledger | NoLedger:
     """Open the ledger that a user named, if any; raises what `Ledger` raises."""
     return NoLedger() if checkpoint is None else Ledger(checkpoint, work)

@@ -121,6 +121,10 @@ class RunOptions:
         """The same options on this machine's threads."""
         return self if isinstance(self.devices[0], Cpu) else self.on(cpu_lanes(self.threads))
 
+    def with_checkpoint(self, checkpoint: Path | None) -> RunOptions:
+        """The same options with another ledger, or none."""
+        return replace(self, checkpoint=checkpoint)
+
     def within(self, seconds: float | None) -> RunOptions:
         """The same options with a deadline that is over in `seconds` at the latest."""
         return replace(self, deadline=self.deadline.within(seconds))

@@ -8,13 +8,14 @@ affair, as are checkpoints, time limits, signals and progress.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import operator
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,17 @@ from numpy.typing import NDArray
 from hardscape.engine.device import Device
 from hardscape.errors import InputError
 
-__all__ = ["Answer", "Context", "Partial", "Shard", "ShardResult", "Work", "split"]
+__all__ = [
+    "Answer",
+    "Context",
+    "Identity",
+    "Partial",
+    "Recorded",
+    "Shard",
+    "ShardResult",
+    "Work",
+    "split",
+]
 
 #: What a work computes.
 Answer = TypeVar("Answer")
@@ -147,6 +158,42 @@ class ShardResult:
     complete: bool = True
 
 
+@dataclass(frozen=True)
+class Identity:
+    """What a ledger knows its owner by.
+
+    Attributes
+    ----------
+    name : str
+        What is computed.
+    revision : int
+        Number of the algorithm.
+    digest : str
+        SHA-256 of both, of the problem, and of everything that shapes the answer.
+    shards : int
+        Number of shards; 0 for a chain.
+    """
+
+    name: str
+    revision: int
+    digest: str
+    shards: int
+
+    @classmethod
+    def of(cls, name: str, revision: int, digest: str, shards: int) -> Identity:
+        """The identity of what has this digest of its own."""
+        whole = hashlib.sha256(f"{name}\n{revision}\n{digest}".encode()).hexdigest()
+        return cls(name, revision, whole, shards)
+
+
+class Recorded(Protocol):
+    """What can own a ledger."""
+
+    def identity(self) -> Identity:
+        """What the ledger knows it by."""
+        ...
+
+
 class Work(ABC, Generic[Answer]):
     """A computation that can be cut into shards. Subclasses are frozen dataclasses that pickle.
 
@@ -175,7 +222,14 @@ class Work(ABC, Generic[Answer]):
 
     @abstractmethod
     def digest(self) -> str:
-        """Hex digest of the problem and of everything that shapes the shards or the answer."""
+        """Hex digest of the problem and of everything that shapes the shards or the answer.
+
+        The algorithm's `revision` is added by :meth:`identity`.
+        """
+
+    def identity(self) -> Identity:
+        """What a ledger knows this work by."""
+        return Identity.of(self.name, self.revision, self.digest(), len(self.shards()))
 
     @abstractmethod
     def shards(self) -> Sequence[Shard]:
