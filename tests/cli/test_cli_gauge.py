@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hardscape.cli import gauge as gauge_cli
 from hardscape.cli import main
 from hardscape.errors import Interrupted
 from hardscape.gauge import GaugeField, fix, formats
-from hardscape.gauge import cli as gauge_cli
 
 Captured = pytest.CaptureFixture[str]
 

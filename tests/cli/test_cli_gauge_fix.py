@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hardscape.cli import main
+from hardscape.cli import gauge_fix, main
 from hardscape.errors import Interrupted
-from hardscape.gauge import GaugeField, fix, fix_cli, read, write
+from hardscape.gauge import GaugeField, fix, read, write
 from helpers import gauge_oracles
 
 
@@ -88,7 +88,7 @@ def test_interrupted(
         assert found.converged is converged
         raise Interrupted(signal.SIGINT, found)
 
-    monkeypatch.setattr(fix_cli, "find_gauge", stop)
+    monkeypatch.setattr(gauge_fix, "find_gauge", stop)
     target = links.with_name("fixed.nersc")
     assert main(["gauge", "fix", str(links), "-o", str(target)]) == 130
     assert target.exists() is converged

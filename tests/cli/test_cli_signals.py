@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from hardscape.cli import spectrum as spectrum_cli
 from hardscape.errors import Interrupted
-from hardscape.ising import cli as ising_cli
 from hardscape.ising import formats
 from helpers.instances import dense_integer
 
@@ -95,7 +95,7 @@ def test_a_signal_outside_a_run(
     def raise_signal(*arguments: object, **options: object) -> None:
         signal.raise_signal(number)
 
-    monkeypatch.setattr(ising_cli.Ising, "from_file", raise_signal)
+    monkeypatch.setattr(spectrum_cli.Ising, "from_file", raise_signal)
     assert main(["spectrum", str(tmp_path)]) == 128 + number
     told = capsys.readouterr()
     assert told.out == ""
@@ -111,7 +111,7 @@ def test_a_signal_before_anything_was_found(
     def interrupted(*arguments: object, **options: object) -> None:
         raise Interrupted(signal.SIGINT)
 
-    monkeypatch.setattr(ising_cli, "find_spectrum", interrupted)
+    monkeypatch.setattr(spectrum_cli, "find_spectrum", interrupted)
     formats.write(dense_integer(4, seed=1), tmp_path / "model.npz")
     assert main(["spectrum", str(tmp_path / "model.npz")]) == 130
     assert "SIGINT" in capsys.readouterr().err

@@ -13,8 +13,8 @@ import pytest
 
 import hardscape
 from hardscape.cli import main
+from hardscape.cli import spectrum as spectrum_cli
 from hardscape.ising import Estimate, Ising, formats
-from hardscape.ising import cli as ising_cli
 from helpers.instances import dense_gaussian, dense_integer
 from helpers.oracles import lowest_states
 
@@ -256,7 +256,7 @@ def hour(*arguments: object, **options: object) -> Estimate:
 def test_long_searches_must_be_asked_for(
     big_instance: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ising_cli, "estimate", hour)
+    monkeypatch.setattr(spectrum_cli, "estimate", hour)
     line = refusal(capsys, big_instance, "--device", "cpu")
     assert "60 min" in line
     assert "--yes" in line
@@ -268,7 +268,7 @@ def test_long_searches_must_be_asked_for(
 def test_small_searches_are_not_estimated(
     instance: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ising_cli, "estimate", hour)
+    monkeypatch.setattr(spectrum_cli, "estimate", hour)
     assert answer(capsys, instance)["certified"] is True
 
 

@@ -6,29 +6,26 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from cyclopts import Group, Parameter
 
 from hardscape.arrays import to_device
-from hardscape.engine.progress import duration
+from hardscape.cli.gauge_files import read_checked
+from hardscape.cli.options import OUTPUT, RUN, Flag, Output, PlotOptions, SeededRunOptions
+from hardscape.cli.terminal import fact_table, note, print_json, print_parts, seconds_text
 from hardscape.errors import InputError, Interrupted
-from hardscape.figures import check_plot_path, save_plot
+from hardscape.figures import save_plot
 from hardscape.files import store
 from hardscape.gauge import fix as find_gauge
 from hardscape.gauge import formats
-from hardscape.gauge.cli_files import read_checked
 from hardscape.gauge.options import Gauge, MethodName, Precision, Reduction
 from hardscape.gauge.result import GaugeFixResult
-from hardscape.terminal import fact_table, note, print_json, print_parts
 
 __all__ = ["fix"]
 
-_Flag = Annotated[bool, Parameter(negative="")]
-_GAUGE, _METHOD, _RUN, _OUTPUT = (
-    Group(name, sort_key=i) for i, name in enumerate(("Gauge", "Method", "Run", "Output"), start=1)
-)
+_GAUGE, _METHOD = Group("Gauge", sort_key=1), Group("Method", sort_key=2)
 
 
 @Parameter(name="*", group=_GAUGE)
@@ -76,8 +73,6 @@ class MethodOptions:
         Sweeps after which a copy is given up.
     annealing_sweeps
         Heatbath sweeps of the annealing.
-    seed
-        Of the random numbers; drawn by default.
     """
 
     method: MethodName = "auto"
@@ -86,38 +81,25 @@ class MethodOptions:
     precision: Precision = "double"
     max_sweeps: int = 20000
     annealing_sweeps: int = 150
-    seed: int | None = None
 
 
-@Parameter(name="*", group=_RUN)
+@Parameter(name="*", group=RUN)
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """Where to compute, and for how long.
+class RunOptions(SeededRunOptions):
+    """Where to compute, for how long, and what to do with less.
 
     Attributes
     ----------
-    device
-        auto, cpu, cuda, cuda:0 or cuda:0,1.
-    threads
-        CPU threads, by default all.
-    time_limit
-        Seconds after which the best so far is taken; it must be in the gauge, but for --no-strict.
-    checkpoint
-        File that records finished copies; the same command resumes from it, given the same --seed.
     strict
         Fail if theta is not reached; --no-strict writes what was reached.
     """
 
-    device: str = "auto"
-    threads: int | None = None
-    time_limit: float | None = None
-    checkpoint: Path | None = None
     strict: bool = True
 
 
-@Parameter(name="*", group=_OUTPUT)
+@Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True, kw_only=True)
-class FixOutput:
+class FixOutput(PlotOptions):
     """What to write.
 
     Attributes
@@ -128,17 +110,24 @@ class FixOutput:
         Format of that file, where the suffix does not tell.
     transformation
         File (.npz) of the gauge transformation: g, shape (T, Z, Y, X, Nc, Nc).
-    json
-        Print one JSON object on standard output, and nothing else there.
-    plot
-        Draw theta against sweeps, or the copies' functionals: .png, .pdf or .svg.
     """
 
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
+    output: Output | None = None
     to: str | None = None
     transformation: Path | None = None
-    json: _Flag = False
-    plot: Path | None = None
+
+    def check(self) -> None:
+        """Refuse, before the work, what could not be written after it."""
+        super().check()
+        if self.to is None and self.output is not None:
+            formats.format_of(self.output)
+        for place in (self.output, self.transformation):
+            if place is not None and not place.parent.is_dir():
+                raise InputError(
+                    f"{place} cannot be written: there is no folder {str(place.parent)!r}"
+                )
+        if self.transformation is not None and self.transformation.suffix != ".npz":
+            raise InputError(f"--transformation {self.transformation}: the suffix .npz is accepted")
 
 
 _DEFAULT_GAUGE, _DEFAULT_METHOD = GaugeOptions(), MethodOptions()
@@ -150,7 +139,7 @@ def fix(
     /,
     *,
     format: str | None = None,
-    ignore_checksum: _Flag = False,
+    ignore_checksum: Flag = False,
     gauge: GaugeOptions = _DEFAULT_GAUGE,
     method: MethodOptions = _DEFAULT_METHOD,
     run: RunOptions = _DEFAULT_RUN,
@@ -167,7 +156,7 @@ def fix(
     ignore_checksum
         Read it all the same if checksum, plaquette or trace are wrong.
     """
-    _check(output)
+    output.check()
     field, _ = read_checked(file, format, ignore_checksum)
     keywords: dict[str, Any] = vars(gauge) | vars(method) | vars(run)
     try:
@@ -179,19 +168,6 @@ def fix(
     _keep(found, output, run.strict)
     if not found.converged:
         note(f"not converged: theta={found.theta:.3g} where {gauge.theta:g} was asked for")
-
-
-def _check(output: FixOutput) -> None:
-    """Refuse, before the work, what could not be written after it."""
-    if output.to is None and output.output is not None:
-        formats.format_of(output.output)
-    for place in (output.output, output.transformation):
-        if place is not None and not place.parent.is_dir():
-            raise InputError(f"{place} cannot be written: there is no folder {str(place.parent)!r}")
-    if output.transformation is not None and output.transformation.suffix != ".npz":
-        raise InputError(f"--transformation {output.transformation}: the suffix .npz is accepted")
-    if output.plot is not None:
-        check_plot_path(output.plot)
 
 
 def _keep(found: GaugeFixResult, output: FixOutput, strict: bool) -> None:
@@ -233,7 +209,7 @@ def _facts(found: GaugeFixResult, places: Sequence[Path | None]) -> Iterator[tup
         spread = f", functionals {values.min():.9g} to {values.max():.9g}" if len(values) else ""
         yield "copies", f"{len(values)} of {len(found.copies)} converged{spread}"
     yield "rate", f"{found.site_updates_per_second:.3g} site updates/s"
-    yield "time", f"{found.seconds:.2g} s" if found.seconds < 1 else duration(found.seconds)
+    yield "time", seconds_text(found.seconds)
     yield "device", found.device
     for place in places:
         if place is not None:

@@ -1,4 +1,4 @@
-"""The commands of the family: ``hardscape gauge info``, ``generate``, ``convert``, ``propagator``."""
+"""The commands ``hardscape gauge info``, ``convert``, ``generate`` and ``propagator``."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from cyclopts import App, Group, Parameter
 
+from hardscape.cli.gauge_files import FileOptions, read_checked
+from hardscape.cli.gauge_fix import fix
+from hardscape.cli.options import Flag, Json, Output, PlotOptions
+from hardscape.cli.terminal import fact_table, note, print_json, print_parts
 from hardscape.errors import ChecksumError, InputError, Interrupted
-from hardscape.figures import check_plot_path, save_plot
+from hardscape.figures import save_plot
 from hardscape.gauge import formats
-from hardscape.gauge.cli_files import FileOptions, read_checked
 from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
-from hardscape.gauge.fix_cli import fix
 from hardscape.gauge.formats.report import FileReport
 from hardscape.gauge.generate import generate as make_field
 from hardscape.gauge.propagator import DEFAULT_THETA, GluonPropagator, gluon_propagator
-from hardscape.terminal import fact_table, note, print_json, print_parts
 
-__all__ = ["app", "register"]
+__all__ = ["register"]
 
-_Flag = Annotated[bool, Parameter(negative="")]
 _CHAIN = Group("Markov chain", sort_key=1)
 #: Momenta that the table lists.
 _ROWS = 40
@@ -50,8 +50,8 @@ def info(
     /,
     *,
     format: str | None = None,
-    ignore_checksum: _Flag = False,
-    json: _Flag = False,
+    ignore_checksum: Flag = False,
+    json: Json = False,
 ) -> None:
     """Check everything that a file of links says about itself: checksum, plaquette, trace, unitarity.
 
@@ -63,8 +63,6 @@ def info(
         nersc, ildg, milc, openqcd, hirep, npz or hdf5, where the content does not tell.
     ignore_checksum
         Only warn of what is wrong; else the exit code is 2.
-    json
-        Print one JSON object on standard output, and nothing else there.
     """
     _, report = formats.inspect(file, format)
     if json:
@@ -104,7 +102,7 @@ def _extents(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape))
 
 
-_DEFAULT_FILE = FileOptions()
+_DEFAULT_FILE, _DEFAULT_OUTPUT = FileOptions(), PlotOptions()
 
 
 @app.command
@@ -114,10 +112,10 @@ def convert(
     /,
     *,
     format: str | None = None,
-    ignore_checksum: _Flag = False,
-    reproject: _Flag = False,
+    ignore_checksum: Flag = False,
+    reproject: Flag = False,
     file: FileOptions = _DEFAULT_FILE,
-    json: _Flag = False,
+    json: Json = False,
 ) -> None:
     """Write a configuration in another format, precision or byte order.
 
@@ -133,8 +131,6 @@ def convert(
         Read it all the same if checksum, plaquette or trace are wrong.
     reproject
         Bring every link back to the group.
-    json
-        Print one JSON object on standard output, and nothing else there.
     """
     if file.to is None:
         formats.format_of(target)
@@ -190,10 +186,10 @@ def generate(
     *,
     shape: str,
     beta: float,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: Output,
     chain: ChainOptions = _DEFAULT_CHAIN,
     file: FileOptions = _DEFAULT_FILE,
-    json: _Flag = False,
+    json: Json = False,
 ) -> None:
     """Generate a quenched configuration of the Wilson action by heatbath and overrelaxation.
 
@@ -205,8 +201,6 @@ def generate(
         Coupling 2 Nc / g^2.
     output
         File to write; see `hardscape gauge convert`.
-    json
-        Print one JSON object on standard output, and nothing else there.
     """
     name = formats.format_of(output) if file.to is None else file.to
     if not output.parent.is_dir():
@@ -257,13 +251,12 @@ def propagator(
     gauge: Literal["landau", "coulomb"] = "landau",
     beta: float | None = None,
     cylinder: float = 1.0,
-    no_cut: _Flag = False,
+    no_cut: Flag = False,
     bin_width: float | None = None,
     theta: float = DEFAULT_THETA,
     format: str | None = None,
-    ignore_checksum: _Flag = False,
-    json: _Flag = False,
-    plot: Path | None = None,
+    ignore_checksum: Flag = False,
+    output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Measure the gluon propagator on configurations that are fixed to Landau or Coulomb gauge.
 
@@ -287,15 +280,10 @@ def propagator(
         Format of the files, where their content does not tell.
     ignore_checksum
         Read files all the same if checksum, plaquette or trace are wrong.
-    json
-        Print one JSON object on standard output, and nothing else there.
-    plot
-        Also draw it into this file: .png, .pdf or .svg.
     """
     if not files:
         raise InputError("no file is given; at least one configuration is needed")
-    if plot is not None:
-        check_plot_path(plot)
+    output.check()
     found = gluon_propagator(
         (_links(file, format, ignore_checksum) for file in files),
         gauge,
@@ -304,12 +292,12 @@ def propagator(
         bin_width=bin_width,
         theta=theta,
     )
-    if json:
+    if output.json:
         print_json({"command": "gauge propagator"} | found.to_dict())
     else:
         print_parts(fact_table(_propagator_facts(found)), "", _propagator_table(found))
-    if plot is not None:
-        save_plot(found.plot(), plot)
+    if output.plot is not None:
+        save_plot(found.plot(), output.plot)
 
 
 def _links(file: Path, format: str | None, ignore_checksum: bool) -> GaugeField:

@@ -1,4 +1,4 @@
-"""The command of the MAX-SAT family: ``hardscape maxsat``, in the language of the MAX-SAT Evaluation."""
+"""The command ``hardscape maxsat``, in the language of the MAX-SAT Evaluation."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
+from hardscape.cli.options import RUN, Device, PlotOptions, Seed, Threads, TimeLimit
+from hardscape.cli.terminal import note, print_json
 from hardscape.errors import Interrupted
-from hardscape.figures import check_plot_path, save_plot
+from hardscape.figures import save_plot
 from hardscape.maxsat.formats import FormatWarning
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.plots import draw_improvements
 from hardscape.maxsat.result import Improvement, MaxsatResult
 from hardscape.maxsat.solve import Method, solve
-from hardscape.terminal import note, print_json
 
 __all__ = ["EXIT_CODES", "register"]
 
 #: Exit code of each status.
 EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
 
-_SEARCH, _OUTPUT = (Group(name, sort_key=i) for i, name in enumerate(("Search", "Output"), start=1))
-_Flag = Annotated[bool, Parameter(negative="")]
+_SEARCH = Group("Search", sort_key=1)
 
 
 @Parameter(name="*", group=_SEARCH)
@@ -38,51 +37,33 @@ class SearchOptions:
     ----------
     method
         auto, weighting (local search), cellular (genetic algorithm) or exact (RC2 of python-sat).
-    time_limit
-        Seconds, wall-clock, after which the best so far is printed.
     target
         Cost at which to stop.
     max_flips
         Flips of each thread at which to stop.
-    seed
-        0 to 2**64 - 1, by default random.
-    device
-        auto, cpu, cuda or cuda:0; GPUs take cellular, and random walks on clauses of equal weight.
-    threads
-        CPU threads, by default all, or one for small formulas.
     """
 
     method: Method = "auto"
-    time_limit: float | None = None
     target: int | None = None
     max_flips: int | None = None
-    seed: int | None = None
-    device: str = "auto"
-    threads: int | None = None
 
 
-@Parameter(name="*", group=_OUTPUT)
+@Parameter(name="*", group=RUN)
 @dataclass(frozen=True, kw_only=True)
-class OutputOptions:
-    """What to print.
+class RunOptions:
+    """Where to search, and for how long."""
 
-    Attributes
-    ----------
-    json
-        Print one JSON object on standard output, and nothing else there.
-    plot
-        Also draw the cost against time into this file: .png, .pdf or .svg.
-    """
-
-    json: _Flag = False
-    plot: Path | None = None
+    device: Device = "auto"
+    threads: Threads = None
+    seed: Seed = None
+    time_limit: TimeLimit = None
 
 
-_DEFAULT_SEARCH, _DEFAULT_OUTPUT = SearchOptions(), OutputOptions()
+_DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = SearchOptions(), RunOptions(), PlotOptions()
 
 
 def register(app: App) -> None:
-    """Add the family's command to `app`."""
+    """Add the command to `app`."""
     app.command(maxsat)
 
 
@@ -91,7 +72,8 @@ def maxsat(
     /,
     *,
     search: SearchOptions = _DEFAULT_SEARCH,
-    output: OutputOptions = _DEFAULT_OUTPUT,
+    run: RunOptions = _DEFAULT_RUN,
+    output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> int:
     """Find an assignment that satisfies all hard clauses and violates little weight of soft ones.
 
@@ -105,19 +87,13 @@ def maxsat(
     file
         A CNF file (every clause soft, weight 1) or a WCNF file, old or new, also .gz, .xz.
     """
-    if output.plot is not None:
-        check_plot_path(output.plot)
+    output.check()
     try:
         formula = _read(file, output)
         result = solve(
             formula,
-            method=search.method,
-            time_limit=search.time_limit,
-            target=search.target,
-            max_flips=search.max_flips,
-            seed=search.seed,
-            device=search.device,
-            threads=search.threads,
+            **vars(search),
+            **vars(run),
             on_improvement=None if output.json else _print_cost,
         )
     except KeyboardInterrupt as stop:
@@ -129,7 +105,7 @@ def maxsat(
     return EXIT_CODES[result.status]
 
 
-def _read(file: Path, output: OutputOptions) -> Formula:
+def _read(file: Path, output: PlotOptions) -> Formula:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FormatWarning)
         formula = Formula.from_file(file)
@@ -153,7 +129,7 @@ def _print_cost(found: Improvement) -> None:
         _print(f"o {found.cost}")
 
 
-def _report_nothing(stop: KeyboardInterrupt, output: OutputOptions) -> None:
+def _report_nothing(stop: KeyboardInterrupt, output: PlotOptions) -> None:
     stopped = signal.Signals(stop.signum if isinstance(stop, Interrupted) else signal.SIGINT).name
     if output.json:
         nothing = {"cost": None, "assignment": None, "status": "UNKNOWN", "stopped": stopped}
@@ -163,7 +139,7 @@ def _report_nothing(stop: KeyboardInterrupt, output: OutputOptions) -> None:
         _print("s UNKNOWN")
 
 
-def _report(formula: Formula, result: MaxsatResult, output: OutputOptions) -> None:
+def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None:
     if output.json:
         sizes = {
             "command": "maxsat",

@@ -1,4 +1,4 @@
-"""The commands of the Ising family: ``hardscape spectrum``."""
+"""The command ``hardscape spectrum``."""
 
 from __future__ import annotations
 
@@ -6,17 +6,24 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import App, Group, Parameter
 
+from hardscape.cli.options import (
+    OUTPUT,
+    UNASKED_SECONDS,
+    EstimateOptions,
+    PlotOptions,
+    SeededRunOptions,
+)
+from hardscape.cli.terminal import fact_table, note, print_json, print_parts, seconds_text
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.ising import spectrum as find_spectrum
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum
 from hardscape.ising.spectrum import MAX_SPINS, Estimate, estimate
-from hardscape.terminal import fact_table, note, print_json, print_parts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,18 +32,13 @@ __all__ = ["register"]
 
 #: From this many spins on, a search may take long enough to be worth estimating first.
 _ESTIMATED_FROM = 36
-#: Seconds that a search may take without being asked for.
-_UNASKED_SECONDS = 600.0
 #: States that the table lists.
 _ROWS = 20
 
-_MODEL, _SEARCH, _MPS, _OUTPUT = (
+_MODEL, _SEARCH, _MPS = (
     Group(name, sort_key=i)
-    for i, name in enumerate(
-        ("Model", "Search", "Matrix product states (--method mps)", "Output"), start=1
-    )
+    for i, name in enumerate(("Model", "Search", "Matrix product states (--method mps)"), start=1)
 )
-_Flag = Annotated[bool, Parameter(negative="")]
 
 
 @Parameter(name="*", group=_MODEL)
@@ -72,16 +74,6 @@ class SearchOptions:
         List only states with energy at most this much above the ground state.
     method
         exhaustive is certain and takes up to 64 spins; mps takes more and proves nothing.
-    device
-        auto, cpu, cuda, cuda:0 or cuda:0,1.
-    threads
-        CPU threads, by default all.
-    seed
-        Seed of the search for a first low state; it never changes the answer.
-    time_limit
-        Seconds after which the best so far is printed, not certified.
-    checkpoint
-        File that records finished parts; the same command resumes from it.
     prune
         Skip blocks of states that a lower bound excludes; --no-prune visits every state.
     """
@@ -89,11 +81,6 @@ class SearchOptions:
     states: int | None = None
     window: float | None = None
     method: Literal["exhaustive", "mps"] = "exhaustive"
-    device: str = "auto"
-    threads: int | None = None
-    seed: int | None = None
-    time_limit: float | None = None
-    checkpoint: Path | None = None
     prune: bool = True
 
 
@@ -117,35 +104,18 @@ class MpsOptions:
     dbeta: float | None = None
 
 
-@Parameter(name="*", group=_OUTPUT)
+@Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True, kw_only=True)
-class OutputOptions:
-    """What to print.
-
-    Attributes
-    ----------
-    estimate
-        Print states, time and memory that the search would take here, and stop.
-    yes
-        Search even if that is estimated to take more than ten minutes.
-    json
-        Print one JSON object on standard output, with all states, and nothing else there.
-    plot
-        Also draw the levels into this file: .png, .pdf or .svg.
-    """
-
-    estimate: _Flag = False
-    yes: _Flag = False
-    json: _Flag = False
-    plot: Path | None = None
+class OutputOptions(EstimateOptions, PlotOptions):
+    """What to print and draw, and whether to search at all."""
 
 
 _DEFAULT_MODEL, _DEFAULT_SEARCH = ModelOptions(), SearchOptions()
-_DEFAULT_MPS, _DEFAULT_OUTPUT = MpsOptions(), OutputOptions()
+_DEFAULT_MPS, _DEFAULT_RUN, _DEFAULT_OUTPUT = MpsOptions(), SeededRunOptions(), OutputOptions()
 
 
 def register(app: App) -> None:
-    """Add the family's commands to `app`."""
+    """Add the command to `app`."""
     app.command(spectrum)
 
 
@@ -156,6 +126,7 @@ def spectrum(
     model: ModelOptions = _DEFAULT_MODEL,
     search: SearchOptions = _DEFAULT_SEARCH,
     mps: MpsOptions = _DEFAULT_MPS,
+    run: SeededRunOptions = _DEFAULT_RUN,
     output: OutputOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Find the states of lowest energy of an Ising model or QUBO, exactly and with a certificate.
@@ -165,24 +136,27 @@ def spectrum(
     file
         The model: coordinate list, Biq Mac, rudy (G-set), qbsolv, dimod JSON or npz, also .gz, .xz.
     """
-    _check(search, mps, output)
+    _check(search, mps, run, output)
+    output.check()
     ising = Ising.from_file(file, format=model.format, base=model.base, convention=model.convention)
     if output.estimate:
-        _print_estimate(ising, _estimate(ising, search), output)
+        _print_estimate(ising, _estimate(ising, search, run), output)
         return
     try:
         if search.method == "mps":
-            found = _mps_search(ising, search, mps)
+            found = _mps_search(ising, search, mps, run)
         else:
-            found = _exhaustive_search(ising, search, output)
+            found = _exhaustive_search(ising, search, run, output)
     except Interrupted as stop:
         if stop.result is not None:
-            _report(ising, stop.result, search, output)
+            _report(ising, stop.result, search, run, output)
         raise
-    _report(ising, found, search, output)
+    _report(ising, found, search, run, output)
 
 
-def _check(search: SearchOptions, mps: MpsOptions, output: OutputOptions) -> None:
+def _check(
+    search: SearchOptions, mps: MpsOptions, run: SeededRunOptions, output: OutputOptions
+) -> None:
     """Refuse, before the file is read, what cannot work or would be ignored."""
     exhaustive = search.method == "exhaustive"
     foreign: dict[str, bool]
@@ -191,10 +165,10 @@ def _check(search: SearchOptions, mps: MpsOptions, output: OutputOptions) -> Non
     else:
         foreign = {
             "--window": search.window is not None,
-            "--threads": search.threads is not None,
-            "--seed": search.seed is not None,
-            "--time-limit": search.time_limit is not None,
-            "--checkpoint": search.checkpoint is not None,
+            "--threads": run.threads is not None,
+            "--seed": run.seed is not None,
+            "--time-limit": run.time_limit is not None,
+            "--checkpoint": run.checkpoint is not None,
             "--no-prune": not search.prune,
             "--estimate": output.estimate,
         }
@@ -202,17 +176,15 @@ def _check(search: SearchOptions, mps: MpsOptions, output: OutputOptions) -> Non
         if given:
             other = "mps" if exhaustive else "exhaustive"
             raise InputError(f"{flag} is for --method {other}; leave it out, or give that method")
-    if output.plot is not None:
-        from hardscape.figures import check_plot_path
-
-        check_plot_path(output.plot)
 
 
-def _exhaustive_search(ising: Ising, search: SearchOptions, output: OutputOptions) -> Spectrum:
-    unlimited = search.time_limit is None and not output.yes
+def _exhaustive_search(
+    ising: Ising, search: SearchOptions, run: SeededRunOptions, output: OutputOptions
+) -> Spectrum:
+    unlimited = run.time_limit is None and not output.yes
     if unlimited and _ESTIMATED_FROM <= ising.num_spins <= MAX_SPINS:
-        cost = _estimate(ising, search)
-        if cost.seconds > _UNASKED_SECONDS:
+        cost = _estimate(ising, search, run)
+        if cost.seconds > UNASKED_SECONDS:
             raise BudgetError(
                 f"{ising.num_spins} spins are estimated to take {duration(cost.seconds)} on "
                 f"{cost.device}; --yes searches all the same, --time-limit SECONDS stops earlier, "
@@ -222,37 +194,41 @@ def _exhaustive_search(ising: Ising, search: SearchOptions, output: OutputOption
         ising,
         search.states,
         window=search.window,
-        device=search.device,
-        threads=search.threads,
-        seed=search.seed,
-        time_limit=search.time_limit,
-        checkpoint=search.checkpoint,
-        progress=True,
         prune=search.prune,
+        progress=True,
+        **vars(run),
     )
 
 
-def _estimate(ising: Ising, search: SearchOptions) -> Estimate:
+def _estimate(ising: Ising, search: SearchOptions, run: SeededRunOptions) -> Estimate:
     return estimate(
         ising,
         search.states,
         window=search.window,
-        device=search.device,
-        threads=search.threads,
-        seed=search.seed,
+        device=run.device,
+        threads=run.threads,
+        seed=run.seed,
         prune=search.prune,
     )
 
 
-def _mps_search(ising: Ising, search: SearchOptions, mps: MpsOptions) -> Spectrum:
+def _mps_search(
+    ising: Ising, search: SearchOptions, mps: MpsOptions, run: SeededRunOptions
+) -> Spectrum:
     from hardscape.ising.mps import mps_spectrum
 
     given: dict[str, Any] = {name: x for name, x in vars(mps).items() if x is not None}
     states = 100 if search.states is None else search.states
-    return mps_spectrum(ising, states, device=search.device, **given)
+    return mps_spectrum(ising, states, device=run.device, **given)
 
 
-def _report(ising: Ising, found: Spectrum, search: SearchOptions, output: OutputOptions) -> None:
+def _report(
+    ising: Ising,
+    found: Spectrum,
+    search: SearchOptions,
+    run: SeededRunOptions,
+    output: OutputOptions,
+) -> None:
     """Print a result, draw it, and say on standard error why it is not certified."""
     if output.json:
         print_json({"command": "spectrum", "method": search.method} | found.to_dict())
@@ -261,8 +237,8 @@ def _report(ising: Ising, found: Spectrum, search: SearchOptions, output: Output
         print_parts(facts, "", _state_table(found), *_omission(found))
     if not found.certified and found.info.get("stopped"):
         note(f"not certified: {_shortfall(found)}")
-        if search.checkpoint is not None:
-            note(f"the same command resumes from {search.checkpoint}")
+        if run.checkpoint is not None:
+            note(f"the same command resumes from {run.checkpoint}")
     if output.plot is not None:
         from hardscape.figures import save_plot
         from hardscape.ising.plots import draw_levels
@@ -282,7 +258,7 @@ def _spectrum_facts(ising: Ising, found: Spectrum) -> Iterator[tuple[str, str]]:
         yield "discarded weight", f"{found.info['discarded_weight']:.2g}"
     if found.info.get("states_per_second"):
         yield "rate", f"{found.info['states_per_second']:.3g} states/s"
-    yield "time", _time(found.info["seconds"])
+    yield "time", seconds_text(found.info["seconds"])
     yield "device", str(found.info["device"])
 
 
@@ -353,11 +329,7 @@ def _print_estimate(ising: Ising, cost: Estimate, output: OutputOptions) -> None
 def _estimate_facts(ising: Ising, cost: Estimate) -> Iterator[tuple[str, str]]:
     yield "model", _describe(ising)
     yield "states", f"2^{ising.num_spins} = {cost.states}"
-    yield "time", f"about {_time(cost.seconds)}"
+    yield "time", f"about {seconds_text(cost.seconds)}"
     yield "memory", f"about {cost.memory_bytes / 1e6:.2g} MB for lists of states"
     yield "rate", f"{cost.states_per_second:.3g} states/s"
     yield "device", cost.device
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds < 1 else duration(seconds)

@@ -1,4 +1,4 @@
-"""The command of the family: ``hardscape permanent``."""
+"""The command ``hardscape permanent``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from cyclopts import App, Group, Parameter
 
+from hardscape.cli.options import UNASKED_SECONDS, EstimateOptions, RunOptions
+from hardscape.cli.terminal import fact_table, print_json, print_parts, seconds_text
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents import formats
@@ -18,19 +20,13 @@ from hardscape.permanents import permanent as find_permanent
 from hardscape.permanents.planning import Plan, plan
 from hardscape.permanents.program import Method, Precision
 from hardscape.permanents.result import PermanentResult
-from hardscape.terminal import fact_table, print_json, print_parts
 
 __all__ = ["register"]
 
-#: Seconds that a computation may take without being asked for.
-_UNASKED_SECONDS = 600.0
 #: Most digits of an exact value that are shown to people.
 _DIGITS = 200
 
-_PROBLEM, _COMPUTATION, _OUTPUT = (
-    Group(name, sort_key=i) for i, name in enumerate(("Problem", "Computation", "Output"), start=1)
-)
-_Flag = Annotated[bool, Parameter(negative="")]
+_PROBLEM = Group("Problem", sort_key=1)
 
 
 @Parameter(name="*", group=_PROBLEM)
@@ -46,65 +42,21 @@ class ProblemOptions:
         The same for columns; both add up to the same number.
     precision
         auto (exact for integers, double for the rest), double, extended or exact.
+    method
+        auto takes the cheapest.
     """
 
     rows: str | None = None
     cols: str | None = None
     precision: Precision = "auto"
-
-
-@Parameter(name="*", group=_COMPUTATION)
-@dataclass(frozen=True, kw_only=True)
-class ComputationOptions:
-    """How to go about it.
-
-    Attributes
-    ----------
-    method
-        auto takes the cheapest.
-    device
-        auto, cpu, cuda, cuda:0 or cuda:0,1.
-    threads
-        CPU threads, by default all.
-    time_limit
-        Seconds after which the computation is given up.
-    checkpoint
-        File that records finished parts; the same command resumes from it.
-    """
-
     method: Method = "auto"
-    device: str = "auto"
-    threads: int | None = None
-    time_limit: float | None = None
-    checkpoint: Path | None = None
 
 
-@Parameter(name="*", group=_OUTPUT)
-@dataclass(frozen=True, kw_only=True)
-class OutputOptions:
-    """What to print.
-
-    Attributes
-    ----------
-    estimate
-        Print method, terms and time that the permanent would take, and stop.
-    yes
-        Compute even if that is estimated to take more than ten minutes.
-    json
-        Print one JSON object on standard output, and nothing else there.
-    """
-
-    estimate: _Flag = False
-    yes: _Flag = False
-    json: _Flag = False
-
-
-_DEFAULT_PROBLEM, _DEFAULT_COMPUTATION = ProblemOptions(), ComputationOptions()
-_DEFAULT_OUTPUT = OutputOptions()
+_DEFAULT_PROBLEM, _DEFAULT_RUN, _DEFAULT_OUTPUT = ProblemOptions(), RunOptions(), EstimateOptions()
 
 
 def register(app: App) -> None:
-    """Add the family's commands to `app`."""
+    """Add the command to `app`."""
     app.command(permanent)
 
 
@@ -113,8 +65,8 @@ def permanent(
     /,
     *,
     problem: ProblemOptions = _DEFAULT_PROBLEM,
-    computation: ComputationOptions = _DEFAULT_COMPUTATION,
-    output: OutputOptions = _DEFAULT_OUTPUT,
+    run: RunOptions = _DEFAULT_RUN,
+    output: EstimateOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Compute the permanent of a matrix.
 
@@ -130,17 +82,17 @@ def permanent(
         "rows": _multiplicities("--rows", problem.rows),
         "cols": _multiplicities("--cols", problem.cols),
         "precision": problem.precision,
-        "method": computation.method,
-        "device": computation.device,
-        "threads": computation.threads,
+        "method": problem.method,
+        "device": run.device,
+        "threads": run.threads,
         "full_output": True,
     }
     planned = plan(matrix, **chosen)
     if output.estimate:
         _print_plan(planned, output)
         return
-    unlimited = computation.time_limit is None and not output.yes
-    if unlimited and planned.seconds > _UNASKED_SECONDS:
+    unlimited = run.time_limit is None and not output.yes
+    if unlimited and planned.seconds > UNASKED_SECONDS:
         raise BudgetError(
             f"this permanent is estimated to take {duration(planned.seconds)} here "
             f"({planned.method}, {planned.terms} terms); --yes computes it anyway, --checkpoint "
@@ -149,10 +101,8 @@ def permanent(
     found = find_permanent(
         matrix,
         **chosen,
-        time_limit=1e18
-        if output.yes and computation.time_limit is None
-        else computation.time_limit,
-        checkpoint=computation.checkpoint,
+        time_limit=1e18 if output.yes and run.time_limit is None else run.time_limit,
+        checkpoint=run.checkpoint,
         progress=True,
     )
     _report(planned, found, output)
@@ -168,7 +118,7 @@ def _multiplicities(option: str, text: str | None) -> list[int] | None:
     return [int(field) for field in fields]
 
 
-def _report(planned: Plan, found: PermanentResult, output: OutputOptions) -> None:
+def _report(planned: Plan, found: PermanentResult, output: EstimateOptions) -> None:
     if not output.json:
         print_parts(fact_table(_facts(planned, found)))
         return
@@ -197,7 +147,7 @@ def _facts(planned: Plan, found: PermanentResult) -> Iterator[tuple[str, str]]:
     used = {name: count for name, count in vars(found.reductions).items() if count}
     if used:
         yield "structure", ", ".join(f"{x.replace('_', ' ')}: {n}" for x, n in used.items())
-    yield "time", _time(found.seconds)
+    yield "time", seconds_text(found.seconds)
     yield "device", found.device
 
 
@@ -206,7 +156,7 @@ def _shape(planned: Plan) -> str:
     return f"{rows} x {columns}"
 
 
-def _print_plan(planned: Plan, output: OutputOptions) -> None:
+def _print_plan(planned: Plan, output: EstimateOptions) -> None:
     if output.json:
         head = {"command": "permanent", "n": planned.shape[0]}
         print_json(head | planned.to_dict())
@@ -219,10 +169,6 @@ def _plan_facts(planned: Plan) -> Iterator[tuple[str, str]]:
     sides = ", ".join(str(block.side) for block in planned.blocks)
     yield "blocks", f"of side {sides}" if sides else "none: zeros alone decide"
     yield "method", f"{planned.method}, {planned.precision}, {planned.terms} terms"
-    yield "time", f"about {_time(planned.seconds)} on {planned.device}"
+    yield "time", f"about {seconds_text(planned.seconds)} on {planned.device}"
     for device, seconds in planned.seconds_elsewhere.items():
-        yield "", f"about {_time(seconds)} on {device}"
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds < 1 else duration(seconds)
+        yield "", f"about {seconds_text(seconds)} on {device}"

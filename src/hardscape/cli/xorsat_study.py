@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from hardscape.errors import InputError, Interrupted
-from hardscape.terminal import fact_table, note, print_json, print_parts
-from hardscape.xorsat.cli_options import (
+from hardscape.cli.options import PlotOptions
+from hardscape.cli.terminal import fact_table, note, print_json, print_parts
+from hardscape.cli.xorsat_options import (
     SEARCH,
     FormatOption,
-    OutputOptions,
-    PlotOptions,
+    RunOptions,
     SearchOptions,
     read_system,
 )
+from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1
 from hardscape.xorsat.studies.time_to_solution import TimeToSolution, median_tts, time_to_solution
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["theory", "tts"]
 
-_DEFAULT_SEARCH, _DEFAULT_OUTPUT, _DEFAULT_PLOT = SearchOptions(), OutputOptions(), PlotOptions()
+_DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = SearchOptions(), RunOptions(), PlotOptions()
 
 
 def tts(
@@ -37,8 +37,8 @@ def tts(
     timeout: Annotated[float, Parameter(group=SEARCH)] = 10.0,
     format: FormatOption = None,
     search: SearchOptions = _DEFAULT_SEARCH,
-    plots: PlotOptions = _DEFAULT_PLOT,
-    output: OutputOptions = _DEFAULT_OUTPUT,
+    run: RunOptions = _DEFAULT_RUN,
+    output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Measure the time to solution of the quasi-greedy search, one system or several.
 
@@ -55,7 +55,7 @@ def tts(
     """
     if not files:
         raise InputError("no file was given; one or more are accepted")
-    plots.check()
+    output.check()
     results: list[TimeToSolution] = []
     stopped: Interrupted | None = None
     for file in files:
@@ -68,9 +68,7 @@ def tts(
                     timeout,
                     w=search.w1,
                     clones=search.clones,
-                    device=search.device,
-                    threads=search.threads,
-                    seed=search.seed,
+                    **vars(run),
                 )
             )
         except Interrupted as stop:
@@ -78,7 +76,7 @@ def tts(
             stopped = Interrupted(stop.signum, results or None)
             break
     if results:
-        _report(files, results, plots, output)
+        _report(files, results, output)
     if stopped is not None:
         if results:
             name = signal.Signals(stopped.signum).name
@@ -86,23 +84,18 @@ def tts(
         raise stopped
 
 
-def _report(
-    files: tuple[Path, ...],
-    results: list[TimeToSolution],
-    plots: PlotOptions,
-    output: OutputOptions,
-) -> None:
+def _report(files: tuple[Path, ...], results: list[TimeToSolution], output: PlotOptions) -> None:
     """Print and draw the results of the first files, those that there are."""
     if output.json:
         print_json(_tts_json(files, results))
     else:
         print_parts(_tts_table(files, results), *_tts_summary(results))
-    if plots.plot is not None:
+    if output.plot is not None:
         from hardscape.figures import save_plot
         from hardscape.xorsat.studies.plots import draw_survival
 
         names = [file.name for file in files[: len(results)]]
-        save_plot(draw_survival(results, labels=names), plots.plot)
+        save_plot(draw_survival(results, labels=names), output.plot)
 
 
 def _tts_json(files: tuple[Path, ...], results: list[TimeToSolution]) -> dict[str, Any]:
@@ -152,8 +145,7 @@ def theory(
     *,
     w1: float = RUN_W1,
     k: int = 3,
-    plots: PlotOptions = _DEFAULT_PLOT,
-    output: OutputOptions = _DEFAULT_OUTPUT,
+    output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Free-energy barrier of the K-spin model on K-regular graphs at the search's temperature.
 
@@ -170,7 +162,7 @@ def theory(
         spinodal_temperature,
     )
 
-    plots.check()
+    output.check()
     barrier = free_energy_barrier(run_temperature(w1), k)
     highest = spinodal_temperature(k)
     if output.json:
@@ -188,7 +180,7 @@ def theory(
             ("time to solution", f"grows like exp({barrier.height:.4g} N)"),
         ]
         print_parts(fact_table(facts))
-    if plots.plot is not None:
+    if output.plot is not None:
         from hardscape.figures import new_figure, save_plot
         from hardscape.xorsat.studies.plots import draw_barrier, draw_free_energy
 
@@ -196,4 +188,4 @@ def theory(
         left, right = figure.subplots(1, 2)
         draw_free_energy(k=k, ax=left)
         draw_barrier(w1, k, right)
-        save_plot(figure, plots.plot)
+        save_plot(figure, output.plot)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-__all__ = ["fact_table", "note", "print_json", "print_parts"]
+__all__ = ["fact_table", "note", "print_json", "print_parts", "seconds_text"]
 
 #: Columns of output that is not a terminal: wide enough to wrap nothing.
 _WIDE = 500
@@ -51,6 +51,13 @@ def fact_table(facts: Iterable[tuple[str, str]]) -> Table:
     for name, value in facts:
         table.add_row(name, value)
     return table
+
+
+def seconds_text(seconds: float) -> str:
+    """A time for people, short ones with two digits."""
+    from hardscape.engine.progress import duration
+
+    return f"{seconds:.2g} s" if seconds < 1 else duration(seconds)
 
 
 def note(text: str) -> None:

@@ -9,19 +9,18 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from hardscape.engine.progress import duration
-from hardscape.errors import InputError, Interrupted
-from hardscape.terminal import fact_table, note, print_json, print_parts
-from hardscape.xorsat.cli_options import (
-    OUTPUT,
+from hardscape.cli.options import OUTPUT, JsonOptions, Output, Seed, TimeLimit
+from hardscape.cli.terminal import fact_table, note, print_json, print_parts, seconds_text
+from hardscape.cli.xorsat_options import (
     SEARCH,
     SYSTEM,
     FormatOption,
-    OutputOptions,
+    RunOptions,
     SearchOptions,
     read_system,
 )
-from hardscape.xorsat.cli_study import theory, tts
+from hardscape.cli.xorsat_study import theory, tts
+from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat.generators import random_regular, random_system
 from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement
 from hardscape.xorsat.solve import Method, XorsatResult, solve
@@ -44,20 +43,18 @@ class LimitOptions:
         auto (elimination, and search where that finds no solution), elimination or quasi-greedy.
     target
         Stop when so few clauses are violated; above 0 searches at once.
-    time_limit
-        Seconds after which the best so far is printed.
     max_sweeps
         Sweeps after which the best so far is printed.
     """
 
     method: Method = "auto"
     target: int = 0
-    time_limit: float | None = None
+    time_limit: TimeLimit = None
     max_sweeps: int | None = None
 
 
 _DEFAULT_SEARCH, _DEFAULT_LIMIT = SearchOptions(), LimitOptions()
-_DEFAULT_OUTPUT = OutputOptions()
+_DEFAULT_RUN, _DEFAULT_OUTPUT = RunOptions(), JsonOptions()
 
 
 def register(app: App) -> None:
@@ -81,7 +78,8 @@ def solve_file(
     format: FormatOption = None,
     search: SearchOptions = _DEFAULT_SEARCH,
     limit: LimitOptions = _DEFAULT_LIMIT,
-    output: OutputOptions = _DEFAULT_OUTPUT,
+    run: RunOptions = _DEFAULT_RUN,
+    output: JsonOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Find an assignment that satisfies all clauses, or one that violates few.
 
@@ -93,21 +91,16 @@ def solve_file(
         xcnf, cnf, qh or npz, where the suffix does not tell.
     """
     if limit.method == "elimination":
-        _refuse_search_options(search, limit)
+        _refuse_search_options(search, limit, run)
     system = read_system(file, format)
     try:
         found = solve(
             system,
-            method=limit.method,
             w=search.w1,
             clones=search.clones,
-            device=search.device,
-            threads=search.threads,
-            time_limit=limit.time_limit,
-            max_sweeps=limit.max_sweeps,
-            target=limit.target,
-            seed=search.seed,
             progress=True,
+            **vars(limit),
+            **vars(run),
             on_improvement=None if output.json else _tell,
         )
     except Interrupted as stop:
@@ -119,31 +112,23 @@ def solve_file(
 
 def _tell(found: Improvement) -> None:
     """One line on standard error, also while the bar is drawn there."""
-    note(f"{_clauses(found.violated)} after {found.sweeps} sweeps, {_time(found.seconds)}")
+    note(f"{_clauses(found.violated)} after {found.sweeps} sweeps, {seconds_text(found.seconds)}")
 
 
 def _clauses(violated: int) -> str:
     return f"{violated} clause{'' if violated == 1 else 's'} violated"
 
 
-def _refuse_search_options(search: SearchOptions, limit: LimitOptions) -> None:
+def _refuse_search_options(search: SearchOptions, limit: LimitOptions, run: RunOptions) -> None:
     """Refuse what elimination would ignore."""
-    given = {
-        name: value
-        for name, value in vars(search).items()
-        if value != getattr(_DEFAULT_SEARCH, name)
-    }
-    given |= {
-        name: value
-        for name, value in vars(limit).items()
-        if name != "method" and value != getattr(_DEFAULT_LIMIT, name)
-    }
-    for name in given:
-        flag = f"--{name.replace('_', '-')}"
-        raise InputError(f"{flag} is for a search; leave it out, or give another --method")
+    defaults = vars(_DEFAULT_SEARCH) | vars(_DEFAULT_LIMIT) | vars(_DEFAULT_RUN)
+    for name, value in (vars(search) | vars(limit) | vars(run)).items():
+        if name != "method" and value != defaults[name]:
+            flag = f"--{name.replace('_', '-')}"
+            raise InputError(f"{flag} is for a search; leave it out, or give another --method")
 
 
-def _report(system: XorSystem, found: XorsatResult, output: OutputOptions) -> None:
+def _report(system: XorSystem, found: XorsatResult, output: JsonOptions) -> None:
     if output.json:
         print_json({"command": "xorsat solve"} | found.to_dict())
     else:
@@ -177,7 +162,7 @@ def _solve_facts(system: XorSystem, found: XorsatResult) -> Iterator[tuple[str, 
         yield "method", found.method
         yield "search", f"{found.sweeps} sweeps of {found.clones} clones"
         yield "rate", f"{found.spin_updates / max(found.seconds, 1e-9):.3g} spin updates/s"
-    yield "time", _time(found.seconds)
+    yield "time", seconds_text(found.seconds)
     yield "device", found.device
 
 
@@ -200,8 +185,6 @@ class RandomOptions:
         Clauses a variable; every variable has as many. By default 3.
     density
         Clauses over variables, instead of a degree.
-    seed
-        The same seed gives the same system.
     planted
         A hidden assignment satisfies all clauses; --no-planted draws right-hand sides.
     full_rank
@@ -212,7 +195,7 @@ class RandomOptions:
     k: int = 3
     degree: int | None = None
     density: float | None = None
-    seed: int | None = None
+    seed: Seed = None
     planted: bool = True
     full_rank: bool | None = None
 
@@ -220,9 +203,9 @@ class RandomOptions:
 def generate(
     *,
     random: RandomOptions,
-    file: Annotated[Path, Parameter(name=["--output", "-o"], group=OUTPUT)],
+    file: Annotated[Output, Parameter(group=OUTPUT)],
     format: Annotated[str | None, Parameter(group=OUTPUT)] = None,
-    output: OutputOptions = _DEFAULT_OUTPUT,
+    output: JsonOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Write a random system: regular, as in the 3-XORSAT challenge, or of a given density.
 
@@ -258,7 +241,3 @@ def generate(
     else:
         shown = {"file": str(file)} | {name: str(value) for name, value in facts.items()}
         print_parts(fact_table(shown.items()))
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds < 1 else duration(seconds)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
+from hardscape.cli.options import OUTPUT, Flag
+from hardscape.cli.terminal import note
 from hardscape.errors import ChecksumError
 from hardscape.gauge import formats
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.report import FileReport
-from hardscape.terminal import note
 
 __all__ = ["FileOptions", "read_checked"]
-
-_Flag = Annotated[bool, Parameter(negative="")]
-_OUTPUT = Group("Output", sort_key=2)
 
 
 def read_checked(
@@ -33,7 +31,7 @@ def read_checked(
     return field, report
 
 
-@Parameter(name="*", group=_OUTPUT)
+@Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
     """How to write a file.
@@ -56,7 +54,7 @@ class FileOptions:
     precision: Literal["single", "double"] | None = None
     byteorder: Literal["big", "little"] | None = None
     rows: int | None = None
-    no_checksum: _Flag = False
+    no_checksum: Flag = False
 
     def write(self, field: GaugeField, path: Path, header: Any = None) -> str:
         """Write `field`; returns the format."""

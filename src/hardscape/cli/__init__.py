@@ -1,0 +1,114 @@
+"""The command line: runs one command, and turns errors and signals into exit codes.
+
+==== =====================================================================
+exit meaning
+==== =====================================================================
+0    done; also when a time limit ended the search (the output says so)
+1    the output could not be written
+2    the command line or an input is at fault; one line on standard error
+130  stopped by SIGINT (Ctrl-C), the best so far printed
+141  whoever read the output has closed it
+143  stopped by SIGTERM, the best so far printed
+==== =====================================================================
+
+``hardscape maxsat`` ends with the codes of the MAX-SAT Evaluation instead of 0, 130 and 143, whatever
+ended it: 30 the optimum is proven, 10 all hard clauses hold, 20 they cannot, 0 nothing is known.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+from hardscape.cli.terminal import note
+from hardscape.errors import HardscapeError, Interrupted
+from hardscape.version import __version__
+
+__all__ = ["main"]
+
+
+def main(tokens: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    tokens : sequence of str, optional
+        The words after ``hardscape``; by default those of this process.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    words = sys.argv[1:] if tokens is None else list(tokens)
+    try:
+        with _sigterm_interrupts():
+            code = _run(words)
+            sys.stdout.flush()
+    except Interrupted as stop:
+        if stop.result is None:
+            note(f"stopped by {signal.Signals(stop.signum).name}")
+        return 128 + stop.signum
+    except KeyboardInterrupt:
+        note("stopped by SIGINT")
+        return 128 + signal.SIGINT
+    except HardscapeError as error:
+        note(f"error: {error}")
+        return 2
+    except BrokenPipeError:
+        _drop_output()
+        return 128 + signal.SIGPIPE
+    except OSError as error:
+        _drop_output()
+        note(f"error: {error}")
+        return 1
+    return code
+
+
+def _run(words: list[str]) -> int:
+    if words == ["--version"]:  # nobody waits for the imports of a program for that
+        print(__version__)
+        return 0
+    from cyclopts import CycloptsError
+
+    from hardscape.cli.program import compose
+
+    try:
+        command, bound, *_ = compose(words[0] if words else "").parse_args(
+            words, exit_on_error=False, print_error=False
+        )
+    except CycloptsError as error:
+        note(f"error: {error}")
+        return 2
+    return command(*bound.args, **bound.kwargs) or 0
+
+
+def _drop_output() -> None:
+    """Send what is left in the buffer nowhere, else the interpreter fails on it at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+@contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """Let SIGTERM unwind the stack as Ctrl-C does, also where no run looks after it."""
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise Interrupted(number)

@@ -1,0 +1,125 @@
+"""Options that several commands have, each declared once.
+
+Annotations are evaluated here: classes elsewhere inherit the fields, and cyclopts reads them there.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Group, Parameter
+
+__all__ = [
+    "OUTPUT",
+    "RUN",
+    "UNASKED_SECONDS",
+    "Checkpoint",
+    "Device",
+    "EstimateOptions",
+    "Flag",
+    "Json",
+    "JsonOptions",
+    "Output",
+    "PlotOptions",
+    "RunOptions",
+    "Seed",
+    "SeededRunOptions",
+    "Threads",
+    "TimeLimit",
+]
+
+#: Seconds that a computation may take without being asked for.
+UNASKED_SECONDS = 600.0
+
+RUN, OUTPUT = Group("Run", sort_key=8), Group("Output", sort_key=9)
+
+Flag = Annotated[bool, Parameter(negative="")]
+Device = Annotated[str, Parameter(help="auto, cpu, cuda, cuda:0 or cuda:0,1.")]
+Threads = Annotated[int | None, Parameter(help="CPU threads, by default all.")]
+Seed = Annotated[
+    int | None, Parameter(help="0 to 2^64 - 1, by default drawn; the same one repeats the run.")
+]
+TimeLimit = Annotated[
+    float | None,
+    Parameter(help="Seconds after which it stops, with the best so far where there is one."),
+]
+Checkpoint = Annotated[
+    Path | None,
+    Parameter(
+        help="File that records finished parts; the same command (and --seed) resumes from it."
+    ),
+]
+Json = Annotated[
+    bool,
+    Parameter(
+        name="--json",
+        negative="",
+        help="Print one JSON object on standard output, and nothing else there.",
+    ),
+]
+Output = Annotated[Path, Parameter(name=["--output", "-o"])]
+
+
+@Parameter(name="*", group=RUN)
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Where to compute, and for how long."""
+
+    device: Device = "auto"
+    threads: Threads = None
+    time_limit: TimeLimit = None
+    checkpoint: Checkpoint = None
+
+
+@Parameter(name="*", group=RUN)
+@dataclass(frozen=True, kw_only=True)
+class SeededRunOptions(RunOptions):
+    """The same for what draws random numbers."""
+
+    seed: Seed = None
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True, kw_only=True)
+class JsonOptions:
+    """What to print."""
+
+    json: Json = False
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True, kw_only=True)
+class EstimateOptions(JsonOptions):
+    """What to print, and whether to compute at all.
+
+    Attributes
+    ----------
+    estimate
+        Print what it would take here, and stop.
+    yes
+        Go on even if that is estimated to take more than ten minutes.
+    """
+
+    estimate: Flag = False
+    yes: Flag = False
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True, kw_only=True)
+class PlotOptions(JsonOptions):
+    """What to print and draw.
+
+    Attributes
+    ----------
+    plot
+        Also draw it into this file: .png, .pdf or .svg.
+    """
+
+    plot: Path | None = None
+
+    def check(self) -> None:
+        """Refuse, before work begins, a figure that could not be written."""
+        if self.plot is not None:
+            from hardscape.figures import check_plot_path
+
+            check_plot_path(self.plot)

@@ -1,0 +1,56 @@
+"""Options that several of the commands ``hardscape xorsat`` have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Group, Parameter
+
+from hardscape.cli.options import RUN, Device, Seed, Threads
+from hardscape.cli.terminal import note
+from hardscape.xorsat.system import XorSystem
+
+__all__ = ["SEARCH", "SYSTEM", "FormatOption", "RunOptions", "SearchOptions", "read_system"]
+
+SYSTEM, SEARCH = Group("System", sort_key=1), Group("Search", sort_key=2)
+FormatOption = Annotated[str | None, Parameter(group=SYSTEM)]
+
+
+@Parameter(name="*", group=SEARCH)
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """The quasi-greedy search.
+
+    Attributes
+    ----------
+    w1
+        Probability of flipping a variable of one violated clause, by default 0.055, or what suits N.
+    clones
+        Searches side by side.
+    """
+
+    w1: float | None = None
+    clones: int | None = None
+
+
+@Parameter(name="*", group=RUN)
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Where to search."""
+
+    device: Device = "auto"
+    threads: Threads = None
+    seed: Seed = None
+
+
+def read_system(file: Path, format: str | None) -> XorSystem:
+    """Read a system, and say which variables cancelled."""
+    system = XorSystem.from_file(file, format=format)
+    if system.cancelled_pairs:
+        pairs = system.cancelled_pairs
+        note(
+            f"{file}: {pairs} pair{'s' if pairs > 1 else ''} of equal variables in a clause cancelled"
+        )
+    return system
