@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hardscape import errors
@@ -19,9 +20,11 @@ from hardscape.engine import (
     Device,
     Outcome,
     ProgressEvent,
+    RunOptions,
     Shard,
     ShardResult,
     resolve,
+    solve,
 )
 from hardscape.engine import run as run_work
 from hardscape.engine.executors import StopFile, run_shard
@@ -310,3 +313,77 @@ def test_an_exception_of_the_progress_function_ends_the_run() -> None:
 
     with pytest.raises(LookupError):
         run_work(HarmonicSum(pause=0.001), devices=cpus(2), progress=grumble)
+
+
+@dataclass(frozen=True)
+class Brief(HarmonicSum):
+    """A harmonic sum that records which threads its shards run on."""
+
+    interrupt: int = -1
+
+    def brief(self, device: Device) -> bool:
+        return True
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        threads.add(threading.current_thread().name)
+        if shard.index == self.interrupt:
+            raise KeyboardInterrupt
+        if context.stopped():
+            return ShardResult({"sum": np.zeros(()), "terms": np.zeros(())}, complete=False)
+        return super().run(shard, context)
+
+
+threads: set[str] = set()
+
+
+@pytest.mark.parametrize(("lanes", "count"), [(1, 23), (3, 1)])
+def test_brief_shards_on_one_lane_start_no_thread(lanes: int, count: int) -> None:
+    threads.clear()
+    work = Brief(count=count)
+    outcome = solve(work, RunOptions.checked(threads=lanes))
+    assert raw(outcome) == {key: x.tobytes() for key, x in harmonic(work).items()}
+    assert threads == {threading.current_thread().name}
+    assert (outcome.complete, outcome.stopped) == (True, "")
+    assert (outcome.shards_done, outcome.units_done) == (count, 997)
+
+
+def test_brief_shards_on_many_lanes_do() -> None:
+    threads.clear()
+    outcome = solve(Brief(), RunOptions.checked(threads=2))
+    assert threading.current_thread().name not in threads
+    assert outcome.complete
+
+
+def test_brief_shards_keep_the_time_limit() -> None:
+    outcome = solve(Brief(pause=0.002), RunOptions.checked(threads=1, time_limit=0.2))
+    assert outcome.stopped == "time_limit"
+    assert 0 < outcome.shards_done < 23
+    assert outcome.partial is not None
+    with pytest.raises(errors.BudgetError):
+        outcome.whole()
+
+
+def test_brief_shards_hear_ctrl_c() -> None:
+    outcome = solve(Brief(interrupt=7), RunOptions.checked(threads=1))
+    assert (outcome.stopped, outcome.shards_done) == ("SIGINT", 7)
+    with pytest.raises(errors.Interrupted):
+        outcome.whole()
+
+
+def test_a_settled_answer_ends_brief_shards() -> None:
+    class BriefHit(FirstHit):
+        def brief(self, device: Device) -> bool:
+            return True
+
+    slow = solve(FirstHit(targets=(33, 200)), RunOptions.checked(threads=1))
+    outcome = solve(BriefHit(targets=(33, 200)), RunOptions.checked(threads=1))
+    assert raw(outcome) == raw(slow)
+    assert (outcome.stopped, outcome.complete) == (slow.stopped, True)
+
+
+def test_the_answer_is_what_the_work_makes_of_its_partial() -> None:
+    work = HarmonicSum()
+    outcome = solve(work, RunOptions.checked(threads=2))
+    assert outcome.partial is not None
+    assert outcome.answer == outcome.whole() == work.result(outcome.partial)
+    assert solve(HarmonicSum(units=0), RunOptions.checked()).answer is None

@@ -25,7 +25,7 @@ from hardscape.engine.device import Cpu, Cuda, Device
 from hardscape.engine.lanes import Lanes
 from hardscape.engine.work import Context, Partial, Shard, ShardResult, Work
 
-__all__ = ["CallingThread", "ExecutorPool", "LocalPool", "Pool", "Report", "StopFile", "run_shard"]
+__all__ = ["ExecutorPool", "LocalPool", "Pool", "Report", "StopFile", "run_shard"]
 
 #: Shards in flight for each worker of an executor: one that runs and one that waits, so that no
 #: worker idles for a round trip.
@@ -127,46 +127,6 @@ class LocalPool(Pool):
     def close(self) -> None:
         """Let the threads end when their shards have."""
         self._lanes.close()
-
-
-class CallingThread(Pool):
-    """The thread that submits: a shard is over when `submit` returns.
-
-    Parameters
-    ----------
-    until : float
-        ``time.monotonic()`` at which shards stop, those that ask.
-    """
-
-    def __init__(
-        self,
-        work: Work[Any],
-        device: Device,
-        reports: SimpleQueue[Report | None],
-        until: float,
-    ) -> None:
-        super().__init__(work, np.zeros(1, dtype=np.uint8), reports)
-        self._device = device
-        self._until = until
-
-    def _start(self, slot: int, shard: Shard, incumbent: Partial | None) -> Future[ShardResult]:
-        future: Future[ShardResult] = Future()
-        try:
-            context = Context(self._device, incumbent, self._stops, self._until)
-            future.set_result(self._work.run(shard, context))
-        except Exception as error:
-            future.set_exception(error)
-        return future
-
-    def _withdraw(self, future: Future[ShardResult]) -> None:
-        pass
-
-    def wake(self) -> None:
-        """Ask the shard that runs to stop; for handlers of signals, which run in this very thread."""
-        self._stops[0] = 1
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 @dataclass(frozen=True)

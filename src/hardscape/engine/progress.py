@@ -17,6 +17,7 @@ __all__ = [
     "ProgressEvent",
     "RichProgress",
     "duration",
+    "is_silent",
     "resolve_progress",
 ]
 
@@ -175,6 +176,11 @@ def resolve_progress(
         f"progress={progress!r}; True, False, None, a function of one ProgressEvent, and an object "
         "with update(event) that is a context manager are accepted"
     )
+
+
+def is_silent(progress: Progress) -> bool:
+    """Whether nobody is told anything."""
+    return isinstance(progress, NullProgress)
 
 
 class Meter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -16,11 +16,13 @@ from typing import Any, Generic, Literal
 
 import numpy as np
 
-from hardscape.engine.executors import CallingThread, ExecutorPool, LocalPool, Pool, Report
+from hardscape.engine.deadline import Deadline
+from hardscape.engine.device import Device
+from hardscape.engine.executors import ExecutorPool, LocalPool, Pool, Report
 from hardscape.engine.fold import Fold
 from hardscape.engine.ledger import Ledger, NoLedger, open_ledger
 from hardscape.engine.options import RunOptions
-from hardscape.engine.progress import Meter, NullProgress, Progress
+from hardscape.engine.progress import Meter, Progress, is_silent
 from hardscape.engine.signals import StopSignals
 from hardscape.engine.work import Answer, Context, Partial, Shard, ShardResult, Work
 from hardscape.errors import BudgetError, Interrupted
@@ -133,43 +135,71 @@ def solve(work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
     -----
     Signals are only looked after when this is called from the main thread.
     """
-    began = time.monotonic()
     shards = work.shards()
     device = options.devices[0]
-    here = (
-        options.executor is None
-        and (len(shards) == 1 or len(options.devices) == 1)
-        and work.brief(device)
-    )
-    if here and len(shards) == 1 and options.checkpoint is None and _is_silent(options.progress):
-        result = work.run(shards[0], Context(device, None, np.zeros(1, dtype=np.uint8)))
-        units = len(shards[0])
-        spent = time.monotonic() - began
-        return Outcome(result.partial, True, "", 1, 1, units, units, 0, spent, work.result)
-    reports: SimpleQueue[Report | None] = SimpleQueue()
+    alone = len(shards) == 1 or len(options.devices) == 1
+    recorded = options.executor is not None or options.checkpoint is not None
+    if alone and not recorded and is_silent(options.progress) and work.brief(device):
+        return _solve_here(work, shards, device, options.deadline)
     left = options.deadline.left
     limit = math.inf if left is None else left
-    pool: Pool
-    wake: Callable[[], object]
+    reports: SimpleQueue[Report | None] = SimpleQueue()
     with ExitStack() as stack:
         ledger = open_ledger(options.checkpoint, work)
         stack.enter_context(ledger)
-        if here:
-            pool = here_pool = CallingThread(work, device, reports, time.monotonic() + limit)
-            wake = here_pool.wake
-        elif options.executor is None:
-            pool, wake = LocalPool(work, options.devices, reports), lambda: reports.put(None)
+        signals = stack.enter_context(StopSignals(lambda: reports.put(None)))
+        shown = stack.enter_context(options.progress)
+        pool: Pool
+        if options.executor is None:
+            pool = LocalPool(work, options.devices, reports)
         else:
-            until = None if math.isinf(limit) else time.time() + limit
+            until = None if left is None else time.time() + left
             pool = ExecutorPool(
                 work, options.devices, reports, options.executor, options.workers, until
             )
-            wake = lambda: reports.put(None)  # noqa: E731
         stack.callback(pool.close)
-        signals = stack.enter_context(StopSignals(wake))
-        shown = stack.enter_context(options.progress)
         running = _Run(work, pool, reports, ledger, signals, shown, limit)
         return running.outcome(options.checkpoint)
+
+
+def _solve_here(
+    work: Work[Answer], shards: Sequence[Shard], device: Device, deadline: Deadline
+) -> Outcome[Answer]:
+    """Run brief shards one after the other: nothing is started, which takes longer than they do."""
+    began = time.monotonic()
+    left = deadline.left
+    until = math.inf if left is None else began + left
+    stop = np.zeros(1, dtype=np.uint8)
+    fold = Fold(work, len(shards))
+    done = units = 0
+    stopped: Stopped = ""
+    try:
+        while not stopped and done < fold.limit:
+            shard = shards[done]
+            incumbent = fold.prefix if work.wants_incumbent else None
+            result = work.run(shard, Context(device, incumbent, stop, until))
+            fold.add(done, result)
+            if result.complete:
+                done, units = done + 1, units + shard.stop - shard.start
+            if not result.complete or (time.monotonic() >= until and done < fold.limit):
+                stopped = "time_limit"
+    except KeyboardInterrupt as signalled:  # raised between two steps of Python's
+        stopped = "SIGTERM" if getattr(signalled, "signum", 0) == signal.SIGTERM else "SIGINT"
+    if fold.complete:
+        stopped = "finished" if fold.limit < len(shards) else ""
+    total = shards[-1].stop - shards[0].start if shards else 0
+    return Outcome(
+        partial=fold.best_so_far(),
+        complete=fold.complete,
+        stopped=stopped,
+        shards_done=done,
+        shards_total=len(shards),
+        units_done=units,
+        units_total=total,
+        resumed_shards=0,
+        seconds=time.monotonic() - began,
+        read=work.result,
+    )
 
 
 def run(
@@ -191,10 +221,6 @@ def run(
         progress=progress,
     )
     return solve(work, options.on(devices))
-
-
-def _is_silent(progress: Progress) -> bool:
-    return isinstance(progress, NullProgress)
 
 
 class _Run(Generic[Answer]):
