@@ -22,7 +22,8 @@ import numpy as np
 
 from benchmarks.machine import machine
 from hardscape import native
-from hardscape.engine import cuda_device, cuda_status, jit
+from hardscape.engine import cuda_device, cuda_status
+from hardscape.engine.cuda import jit
 from hardscape.xorsat import (
     TimeToSolution,
     XorSystem,

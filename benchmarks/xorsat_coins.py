@@ -17,7 +17,7 @@ import cyclopts
 import numpy as np
 
 from hardscape.engine.cuda import cuda_device
-from hardscape.engine.jit import Kernel
+from hardscape.engine.cuda.jit import Kernel
 from hardscape.xorsat import XorSystem, random_regular
 from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones, CudaRound
 from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1, Plan

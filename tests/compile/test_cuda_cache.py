@@ -12,7 +12,8 @@ import pytest
 pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are not installed")
 
 from hardscape import errors
-from hardscape.engine import Kernel, jit
+from hardscape.engine import Kernel
+from hardscape.engine.cuda import jit
 
 KERNEL = Kernel(
     "test_fill",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hardscape.engine import jit
+from hardscape.engine.cuda import jit
 from hardscape.gauge.cuda import Instance
 from hardscape.gauge.schedule import Schedule
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hardscape.engine import jit
+from hardscape.engine.cuda import jit
 from hardscape.ising.search import CHUNK_BITS, SpectrumWork
 from helpers.instances import dense_gaussian, dense_integer, wide_range
 

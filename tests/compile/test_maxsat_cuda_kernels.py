@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are not installed")
 
-from hardscape.engine import jit
+from hardscape.engine.cuda import jit
 from hardscape.maxsat import CellularOptions, Formula
 from hardscape.maxsat.methods.cellular.cuda import FormulaTables, cellular_kernels
 from hardscape.maxsat.methods.cellular.generation import CellularKernel

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are not installed")
 
-from hardscape.engine import jit
+from hardscape.engine.cuda import jit
 from hardscape.maxsat import Formula
 from hardscape.maxsat.methods.islands.tables import WalkTables, fits, walk_kernels
 

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are not installed")
 
-from hardscape.engine import jit
+from hardscape.engine.cuda import jit
 from hardscape.permanents.cuda import LEAST_SIDE, CudaGlynn
 from hardscape.permanents.extended import ExtendedWork
 from hardscape.permanents.sparse import SparseWork

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hardscape.engine import jit
+from hardscape.engine.cuda import jit
 from hardscape.errors import InputError
 from hardscape.xorsat import random_regular
 from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones

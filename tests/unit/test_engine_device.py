@@ -10,9 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 from hardscape import errors
-from hardscape.engine import Cpu, Cuda, CudaStatus, Device, driver, jit, machine, probe, resolve
+from hardscape.engine import Cpu, Cuda, CudaStatus, Device, machine, probe, resolve
 from hardscape.engine import device as device_module
-from hardscape.engine.driver import DriverReport, Gpu
+from hardscape.engine.cuda import driver, jit
+from hardscape.engine.cuda.driver import DriverReport, Gpu
 
 TWO_GPUS = tuple(Gpu(i, "Card", "9.0", 2**34, None, 132) for i in range(2))
 USABLE = CudaStatus(True, "", "", "13.0", "13.1", "1.0", "14.0", TWO_GPUS)

@@ -4,7 +4,7 @@ import pytest
 
 from hardscape import errors
 from hardscape.engine import kernel
-from hardscape.engine.kept import read_report
+from hardscape.engine.cuda.kept import read_report
 
 GENERATED = {"instance.cuh": '#pragma once\n#include "native/random.hpp"\n'}
 

@@ -5,10 +5,10 @@ Every family of hardscape describes its computation as a :class:`Work`; :func:`r
 
 from hardscape.engine.chain import Chain, steps
 from hardscape.engine.cuda import CudaDevice, LoadedKernel, cuda_device
+from hardscape.engine.cuda.jit import CSTDINT, Kernel
+from hardscape.engine.cuda.loader import kernel
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Cuda, Device, resolve
-from hardscape.engine.jit import CSTDINT, Kernel
-from hardscape.engine.kernels import kernel
 from hardscape.engine.lanes import Team, team
 from hardscape.engine.ledger import Ledger
 from hardscape.engine.machine import CudaStatus, Machine, cuda_status, probe

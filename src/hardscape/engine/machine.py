@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hardscape import native
-from hardscape.engine import driver, jit
-from hardscape.engine.driver import DriverReport, Gpu
+from hardscape.engine.cuda import driver, jit
+from hardscape.engine.cuda.driver import DriverReport, Gpu
 from hardscape.errors import MissingDependencyError, SimdError
 from hardscape.version import __version__
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine.cuda import CudaDevice, LoadedKernel
-from hardscape.engine.jit import CSTDINT, Kernel
+from hardscape.engine.cuda.jit import CSTDINT, Kernel
 from hardscape.gauge.descent import Lattices, Measurement, Sweep
 from hardscape.gauge.groups import project_to_group
 from hardscape.gauge.options import FixOptions

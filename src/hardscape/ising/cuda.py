@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Context, Partial, Shard, ShardResult
 from hardscape.engine.cuda import CudaDevice, cuda_device
-from hardscape.engine.jit import Kernel
+from hardscape.engine.cuda.jit import Kernel
 from hardscape.ising.layout import Layout, Prefix, rounded
 
 if TYPE_CHECKING:

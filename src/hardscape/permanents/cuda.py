@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine.cuda import CudaDevice, LoadedKernel, cuda_device
-from hardscape.engine.jit import Kernel
+from hardscape.engine.cuda.jit import Kernel
 
 __all__ = ["LEAST_SIDE", "NOT_FINITE", "CudaGlynn", "header", "sum_ranges"]
 

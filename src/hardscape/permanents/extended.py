@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work
-from hardscape.engine.jit import Kernel
+from hardscape.engine.cuda.jit import Kernel
 from hardscape.permanents.cuda import header, sum_ranges
 from hardscape.permanents.glynn import equilibrated
 from hardscape.permanents.number import TINY, UNIT, BoundedNumber, merge_sums

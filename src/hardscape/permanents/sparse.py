@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
-from hardscape.engine.jit import Kernel
+from hardscape.engine.cuda.jit import Kernel
 from hardscape.permanents.cuda import header, sum_ranges
 from hardscape.permanents.elimination import Elimination, Operand, eliminate
 from hardscape.permanents.glynn import equilibrated

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Context, Partial, Shard, ShardResult
 from hardscape.engine.cuda import CudaDevice, cuda_device
-from hardscape.engine.jit import CSTDINT, Kernel
+from hardscape.engine.cuda.jit import CSTDINT, Kernel
 from hardscape.errors import InputError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.cellular.run import best_individual

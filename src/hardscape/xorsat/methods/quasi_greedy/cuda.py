@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine.cuda import CudaDevice, cuda_device
-from hardscape.engine.jit import CSTDINT, Kernel
+from hardscape.engine.cuda.jit import CSTDINT, Kernel
 from hardscape.errors import InputError
 from hardscape.xorsat.methods.quasi_greedy.plan import Plan
 from hardscape.xorsat.methods.quasi_greedy.rounds import LOOK, MAX_CLONES, MAX_SWEEPS, Best, Round

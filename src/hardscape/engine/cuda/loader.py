@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from posixpath import dirname, join, normpath
 
-from hardscape.engine.jit import CSTDINT, Kernel
+from hardscape.engine.cuda.jit import CSTDINT, Kernel
 from hardscape.errors import InputError
 
 __all__ = ["kernel"]

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from hardscape.engine import jit
-from hardscape.engine.jit import Kernel
+from hardscape.engine.cuda import jit
+from hardscape.engine.cuda.jit import Kernel
 from hardscape.errors import DeviceError, InputError, MissingDependencyError
 
 __all__ = ["CudaDevice", "LoadedKernel", "cuda_device"]
@@ -112,7 +112,7 @@ class CudaDevice:
     def load(self, kernel: Kernel) -> LoadedKernel:
         """Compile a kernel for this GPU, or take it from a cache, and load it.
 
-        Raises what :func:`hardscape.engine.jit.compile` raises.
+        Raises what :func:`hardscape.engine.cuda.jit.compile` raises.
         """
         found = self._loaded.get(kernel)
         if found is None:

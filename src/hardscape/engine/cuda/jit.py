@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from hardscape.engine.kept import OPTIONS as KEPT_OPTIONS
-from hardscape.engine.kept import KeptKernel, kept_folder
+from hardscape.engine.cuda.kept import OPTIONS as KEPT_OPTIONS
+from hardscape.engine.cuda.kept import KeptKernel, kept_folder
 from hardscape.errors import CompileError, InputError, MissingDependencyError
 
 __all__ = ["CSTDINT", "Kernel", "cache_folder", "cache_key", "compile", "nvrtc_version"]
