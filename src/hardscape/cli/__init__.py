@@ -11,6 +11,8 @@ exit meaning
 143  stopped by SIGTERM, the best so far printed
 ==== =====================================================================
 
+``HARDSCAPE_LOG=debug`` prints on standard error why methods were passed over.
+
 ``hardscape maxsat`` ends with the codes of the MAX-SAT Evaluation instead of 0, 130 and 143, whatever
 ended it: 30 the optimum is proven, 10 all hard clauses hold, 20 they cannot, 0 nothing is known.
 """
@@ -27,10 +29,13 @@ from types import FrameType
 from typing import NoReturn
 
 from hardscape.cli.terminal import note
-from hardscape.errors import HardscapeError, Interrupted
+from hardscape.errors import HardscapeError, InputError, Interrupted
 from hardscape.version import __version__
 
 __all__ = ["main"]
+
+#: Levels of the log that HARDSCAPE_LOG may name.
+_LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
@@ -49,6 +54,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if tokens is None else list(tokens)
     try:
         with _sigterm_interrupts():
+            _log_as_asked()
             code = _run(words)
             sys.stdout.flush()
     except Interrupted as stop:
@@ -69,6 +75,19 @@ def main(tokens: Sequence[str] | None = None) -> int:
         note(f"error: {error}")
         return 1
     return code
+
+
+def _log_as_asked() -> None:
+    """Print the library's log on standard error, from the level on that HARDSCAPE_LOG names."""
+    asked = os.environ.get("HARDSCAPE_LOG", "")
+    if not asked:
+        return
+    import logging
+
+    if asked.lower() not in _LOG_LEVELS:
+        raise InputError(f"HARDSCAPE_LOG={asked!r}; {', '.join(_LOG_LEVELS)} are accepted")
+    logging.basicConfig(format="%(name)s: %(message)s")
+    logging.getLogger("hardscape").setLevel(asked.upper())
 
 
 def _run(words: list[str]) -> int:
