@@ -123,7 +123,8 @@ class CudaDevice:
             with _guard:
                 self._loaded[kernel] = found
                 if len(self._loaded) > _LOADED:
-                    self._loaded.popitem(last=False)  # whoever still holds it keeps it loaded
+                    self.synchronize()  # it may be running; whoever still holds it keeps it loaded
+                    self._loaded.popitem(last=False)
         else:
             with _guard:
                 self._loaded.move_to_end(kernel)
