@@ -1,10 +1,8 @@
 """Running works: the same answer whoever runs the shards, and what ends a run early."""
 
-import multiprocessing
 import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -101,37 +99,6 @@ def test_nothing_settles_it() -> None:
     outcome = run_work(FirstHit(), devices=cpus(7))
     assert outcome.complete
     assert outcome.stopped == ""
-
-
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Executor]:
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("forkserver")) as pool:
-        yield pool
-
-
-def test_process_pool(processes: Executor) -> None:
-    for work in (HarmonicSum(), Lowest()):
-        outcome = run_work(work, devices=cpus(1), executor=processes)
-        assert outcome.complete
-        assert raw(outcome) == raw(run_work(work, devices=cpus(1)))
-
-
-def test_process_pool_finishes_early(processes: Executor) -> None:
-    outcome = run_work(FirstHit(targets=(50, 300)), devices=cpus(1), executor=processes)
-    assert outcome.partial is not None
-    assert outcome.partial["hits"].tolist() == [50]
-    assert outcome.stopped == "finished"
-
-
-def test_process_pool_stops_in_the_middle_of_a_shard(processes: Executor) -> None:
-    run_work(HarmonicSum(), devices=cpus(1), executor=processes)  # starts the workers
-    work = HarmonicSum(units=4000, count=2, pause=0.01)
-    outcome = run_work(work, devices=cpus(1), executor=processes, time_limit=0.5)
-    assert outcome.stopped == "time_limit"
-    assert outcome.shards_done == 0
-    assert outcome.seconds < 10  # each shard alone would take 20 s
-    assert outcome.partial is not None
-    assert 0 < outcome.partial["terms"] < 4000
 
 
 def test_executor_that_does_not_tell_its_workers() -> None:
@@ -251,12 +218,6 @@ def test_an_exception_in_a_shard_comes_out(threads: int, tmp_path: Path) -> None
     # Shards start in order, so only those beside the culprit can be missing.
     assert repaired.resumed_shards >= 5 - (threads - 1)
     assert raw(repaired) == raw(run_work(HarmonicSum(), devices=cpus(1)))
-
-
-def test_an_exception_in_a_worker_process_comes_out(processes: Executor) -> None:
-    with pytest.raises(ZeroDivisionError):
-        run_work(Failing(), devices=cpus(1), executor=processes)
-    assert run_work(HarmonicSum(), devices=cpus(1), executor=processes).complete
 
 
 def test_an_exception_stops_the_other_shards() -> None:
