@@ -131,3 +131,23 @@ def test_memory_and_probe_agree() -> None:
         assert gpu.arch == "sm_" + first.compute_capability.replace(".", "")
         assert gpu.multiprocessors == first.multiprocessors
         assert 0 < gpu.free_memory() <= first.memory_total
+
+
+def test_loaded_kernels_are_dropped_and_come_back() -> None:
+    import cupy
+
+    def numbered(i: int) -> Kernel:
+        source = f'extern "C" __global__ void test_number(int* out) {{ out[threadIdx.x] += {i}; }}'
+        return Kernel("test_number", source)
+
+    count = 80
+    with cuda_device(0) as gpu:
+        out = cupy.zeros(32, dtype=np.int32)
+        held = gpu.load(numbered(0))
+        for _ in range(2):
+            for i in range(count):
+                gpu.launch(numbered(i), 1, 32, out)
+        held(1, 32, out)
+        assert out.get().tolist() == [count * (count - 1)] * 32
+        assert gpu.load(numbered(count - 1)) is gpu.load(numbered(count - 1))
+        assert gpu.load(numbered(0)) is not held

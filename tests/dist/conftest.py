@@ -1,0 +1,27 @@
+"""Executors as people have them: pools of processes however they start, and a Dask cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+
+import distributed
+import pytest
+
+
+@pytest.fixture(scope="session", params=["fork", "spawn", "forkserver", "dask"])
+def executor(request: pytest.FixtureRequest) -> Iterator[Executor | distributed.Client]:
+    """Two workers, each a process of its own."""
+    if request.param == "dask":
+        with (
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
+    else:
+        context = multiprocessing.get_context(request.param)
+        with ProcessPoolExecutor(2, mp_context=context) as pool:
+            yield pool

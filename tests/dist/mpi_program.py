@@ -1,0 +1,53 @@
+"""What `test_mpi.py` runs by ``mpiexec -n 3 python -m mpi4py.futures``: rank 0 asks, the others work."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from hashlib import sha256
+from typing import Any
+
+import hardscape
+from helpers.instances import dense_gaussian
+from helpers.jobs import JOBS
+from mpi4py import MPI
+from mpi4py.futures import MPIPoolExecutor
+
+
+def rank(_: int) -> int:
+    """The rank of the process that runs this, after a while, so that others take the next."""
+    time.sleep(0.05)
+    return int(MPI.COMM_WORLD.Get_rank())
+
+
+def long_spectrum(**options: Any) -> bytes:
+    """A spectrum that two processes need seconds for."""
+    found = hardscape.spectrum(dense_gaussian(36, 5), 500, device="cpu", prune=False, **options)
+    return found.energies.tobytes() + found.states.tobytes()
+
+
+def main() -> None:
+    """Print digests of all jobs, or run the long one with a checkpoint or a time limit."""
+    with MPIPoolExecutor() as executor:
+        if sys.argv[1] == "jobs":
+            told: Any = {
+                "ranks": sorted(set(executor.map(rank, range(8)))),
+                "digests": {
+                    name: sha256(job(executor=executor)).hexdigest() for name, job in JOBS.items()
+                },
+            }
+        elif sys.argv[1] == "limit":
+            began = time.monotonic()
+            found = hardscape.spectrum(
+                dense_gaussian(40, 5), 500, device="cpu", prune=False, executor=executor, time_limit=0.5
+            )
+            told = {"certified": found.certified, "seconds": time.monotonic() - began}
+        else:
+            long_spectrum(executor=executor, checkpoint=sys.argv[2])
+            told = "done"
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

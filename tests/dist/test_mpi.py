@@ -1,0 +1,72 @@
+"""Ranks of MPI as workers: the same bytes, limits that hold, a killed job that is gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import hardscape
+from helpers.instances import dense_gaussian
+from helpers.jobs import JOBS
+
+HERE = Path(__file__).resolve().parent
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    """One asking rank and two working ones, in a session of their own."""
+    folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    mpiexec = shutil.which("mpiexec", path=folders)
+    assert mpiexec is not None
+    program = [sys.executable, "-m", "mpi4py.futures", str(HERE / "mpi_program.py")]
+    return subprocess.Popen(
+        [mpiexec, "-n", "3", *program, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(HERE.parent), "HYDRA_LAUNCHER": "fork"},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def told(*arguments: object) -> object:
+    with start(*arguments) as process:
+        out = process.communicate(timeout=120)[0]
+    assert process.returncode == 0
+    return json.loads(out)
+
+
+def test_ranks_give_the_same_bytes():
+    assert told("jobs") == {
+        "ranks": [1, 2],
+        "digests": {name: sha256(job(threads=1)).hexdigest() for name, job in JOBS.items()},
+    }
+
+
+def test_a_time_limit_reaches_the_ranks():
+    found = told("limit")
+    assert not found["certified"]
+    assert found["seconds"] < 10  # all of it would take minutes
+
+
+def test_a_job_of_ranks_is_killed_and_gone_on_with(tmp_path):
+    path = tmp_path / "job.hardscape"
+    with start("checkpoint", path) as process:
+        try:
+            deadline = time.monotonic() + 60
+            while not path.exists() and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            time.sleep(0.2)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+    model = dense_gaussian(36, 5)
+    options = {"device": "cpu", "threads": 2, "prune": False}
+    resumed = hardscape.spectrum(model, 500, checkpoint=path, **options)
+    plain = hardscape.spectrum(model, 500, **options)
+    assert resumed.energies.tobytes() == plain.energies.tobytes()
+    assert resumed.states.tobytes() == plain.states.tobytes()
