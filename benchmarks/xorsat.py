@@ -35,7 +35,7 @@ from hardscape.xorsat import (
 )
 from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones, CudaRound
 from hardscape.xorsat.methods.quasi_greedy.plan import Plan
-from hardscape.xorsat.methods.quasi_greedy.work import QuasiGreedyWork
+from hardscape.xorsat.methods.quasi_greedy.rounds import Rounds
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
@@ -273,9 +273,9 @@ def _kernel_rate(plan: Plan, sweeps: int = 4096) -> tuple[int, str]:
     clones = CudaClones.build(plan, exact=True)
     groups = clones.groups_at_once(0)
     # As many sweeps without a look as there are: a solution does not end the run.
-    work = QuasiGreedyWork(plan, 1, groups, sweeps, 0, sweeps, False)
+    rounds = Rounds(plan, 1, groups, sweeps, 0, sweeps, False)
     with cuda_device(0) as device:
-        search = CudaRound(clones, work, 0, device)
+        search = CudaRound(clones, rounds, 0, device)
 
         def updates() -> float:
             seconds = _timed(search, 0, sweeps, sweeps + 1, last=False)
@@ -289,8 +289,8 @@ def _kernel_times(plan: Plan, runs: int) -> tuple[str, float]:
     groups, seconds, sweeps = clones.groups_at_once(0), [], []
     with cuda_device(0) as device:
         for seed in range(runs):
-            work = QuasiGreedyWork(plan, seed, groups, 1 << 16, 0, 1 << 16, False)
-            search = CudaRound(clones, work, 0, device)
+            rounds = Rounds(plan, seed, groups, 1 << 16, 0, 1 << 16, False)
+            search = CudaRound(clones, rounds, 0, device)
             seconds.append(_timed(search, 0, 1 << 16, 8, last=True))
             key, _ = search.read()
             sweeps.append(key >> 26 & 0x3FFFFF)

@@ -21,8 +21,8 @@ from hardscape.engine.cuda.jit import Kernel
 from hardscape.xorsat import XorSystem, random_regular
 from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones, CudaRound
 from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1, Plan
+from hardscape.xorsat.methods.quasi_greedy.rounds import Rounds
 from hardscape.xorsat.methods.quasi_greedy.unrolled import Unrolled
-from hardscape.xorsat.methods.quasi_greedy.work import QuasiGreedyWork
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
@@ -87,8 +87,8 @@ def measure(
         for seed in range(runs):
             done, number = 0, 0
             while True:
-                work = QuasiGreedyWork(plan, seed, groups, restart, 0, 1 << 40, False)
-                search = CudaRound(clones, work, number, device)
+                rounds = Rounds(plan, seed, groups, restart, 0, 1 << 40, False)
+                search = CudaRound(clones, rounds, number, device)
                 search.start(0, restart, 8, last=False, keep=False)
                 key, _ = search.read()
                 if key >> 48 == 0:

@@ -9,7 +9,7 @@ from hardscape.engine.cuda import cuda_device
 from hardscape.xorsat import quasi_greedy, random_regular, random_system
 from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones, CudaRound
 from hardscape.xorsat.methods.quasi_greedy.plan import Plan
-from hardscape.xorsat.methods.quasi_greedy.work import QuasiGreedyWork
+from hardscape.xorsat.methods.quasi_greedy.rounds import Rounds
 from helpers.xorsat_systems import PLANNED
 
 pytestmark = pytest.mark.gpu
@@ -17,9 +17,9 @@ pytestmark = pytest.mark.gpu
 
 def words_on_cuda(plan, groups, sweeps, seed, pieces):
     """Words of all clauses after `sweeps` sweeps, run in `pieces` launches."""
-    work = QuasiGreedyWork(plan, seed, groups, sweeps, 0, sweeps, False)
+    rounds = Rounds(plan, seed, groups, sweeps, 0, sweeps, False)
     with cuda_device(0) as device:
-        search = CudaRound(CudaClones.build(plan, exact=True), work, 0, device)
+        search = CudaRound(CudaClones.build(plan, exact=True), rounds, 0, device)
         step = -(-sweeps // pieces)
         for first in range(0, sweeps, step):
             search.start(first, min(step, sweeps - first), 1 << 30, last=False, keep=True)

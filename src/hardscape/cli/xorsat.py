@@ -23,7 +23,8 @@ from hardscape.cli.xorsat_study import theory, tts
 from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat.generators import random_regular, random_system
 from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement
-from hardscape.xorsat.solve import Method, XorsatResult, solve
+from hardscape.xorsat.result import XorsatResult
+from hardscape.xorsat.solve import Method, solve
 from hardscape.xorsat.system import XorSystem
 
 __all__ = ["register"]

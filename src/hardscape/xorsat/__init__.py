@@ -3,14 +3,15 @@
 from hardscape.xorsat.generators import random_regular, random_system
 from hardscape.xorsat.methods.elimination.elimination import Elimination, eliminate
 from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement
-from hardscape.xorsat.methods.quasi_greedy.search import QuasiGreedyResult, quasi_greedy
+from hardscape.xorsat.methods.quasi_greedy.search import quasi_greedy
 from hardscape.xorsat.quadratic import QuadraticModel, quadratize
-from hardscape.xorsat.solve import XorsatResult, solve
+from hardscape.xorsat.result import QuasiGreedyResult, XorsatResult
+from hardscape.xorsat.solve import solve
 from hardscape.xorsat.studies import theory
 from hardscape.xorsat.studies.runner import QuasiGreedyRunner
+from hardscape.xorsat.studies.runs import Runner
 from hardscape.xorsat.studies.scans import ExponentFit, W1Scan, fit_exponent, fit_w1, scan_w1
 from hardscape.xorsat.studies.time_to_solution import (
-    Runner,
     TimeToSolution,
     measure,
     median_tts,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.arguments import MAX_SEED, integer
 from hardscape.errors import InputError
+from hardscape.xorsat.intake import MAX_VARIABLES
 from hardscape.xorsat.methods.elimination.elimination import eliminate
 from hardscape.xorsat.system import XorSystem
 
@@ -53,7 +53,8 @@ def random_regular(
     Configuration model: the places of all clauses are filled at random, and clauses with a repeated
     variable exchange it with a random place until none is left.
     """
-    n, k, degree = _natural(n, "n"), _natural(k, "k", 1), _natural(degree, "degree", 1)
+    n = integer(n, "n", 0, MAX_VARIABLES)
+    k, degree = (integer(x, name, 1, MAX_VARIABLES) for x, name in ((k, "k"), (degree, "degree")))
     if n * degree % k:
         raise InputError(
             f"n={n} variables of degree {degree} do not fill clauses of k={k}: n * degree must be a "
@@ -102,7 +103,7 @@ def random_system(
     InputError
         If n is below k or `density` is no finite number of 0 or more.
     """
-    n, k = _natural(n, "n"), _natural(k, "k", 1)
+    n, k = integer(n, "n", 0, MAX_VARIABLES), integer(k, "k", 1, MAX_VARIABLES)
     if not 0 <= density < np.inf:
         raise InputError(f"density={density}; a finite number, 0 or more, is accepted")
     m = round(density * n)
@@ -118,14 +119,8 @@ def random_system(
     return _with_sides(clauses, n, planted, random)
 
 
-def _natural(value: Any, name: str, least: int = 0) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}={value!r}; an integer, {least} or more, is accepted")
-    return int(value)
-
-
 def _generator(seed: int | None) -> np.random.Generator:
-    return np.random.default_rng(None if seed is None else _natural(seed, "seed"))
+    return np.random.default_rng(None if seed is None else integer(seed, "seed", 0, MAX_SEED))
 
 
 def _check_full_rank(n: int, m: int, k: int, degree: int) -> None:

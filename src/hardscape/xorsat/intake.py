@@ -20,7 +20,6 @@ __all__ = [
     "frozen",
     "integers",
     "normal_form",
-    "number_of_variables",
     "parities",
 ]
 
@@ -29,15 +28,6 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 MAX_VARIABLES = 2**31 - 1
 #: Most variables that a text file's header may announce beyond what its size makes likely.
 UNDOUBTED_VARIABLES = 10_000_000
-
-
-def number_of_variables(value: Any) -> int:
-    """Check N."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InputError(f"num_variables is {value!r}; an integer is accepted")
-    if not 0 <= value <= MAX_VARIABLES:
-        raise InputError(f"num_variables is {value}; 0 to {MAX_VARIABLES} is accepted")
-    return int(value)
 
 
 def integers(value: Any, name: str) -> NDArray[np.int64]:

@@ -1,7 +1,9 @@
 // The quasi-greedy dynamics as Python sees it.
 #include <nanobind/stl/pair.h>
 
+#include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <tuple>
@@ -20,6 +22,15 @@ constexpr int kWords = kGroup / 32;
 template <class T>
 std::vector<T> copied(const Vector<T>& array) {
   return {array.data(), array.data() + array.shape(0)};
+}
+
+using Clock = std::chrono::steady_clock;
+
+// So many seconds from now; never, if they are years.
+Clock::time_point after(double seconds) {
+  if (seconds > 1e8) return Clock::time_point::max();
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                            std::chrono::duration<double>(std::max(seconds, 0.0)));
 }
 
 // The maximal runs of numbers k whose probability lies above the coin.
@@ -67,10 +78,12 @@ class QuasiGreedy {
 
   // Runs `groups` groups of clones for `sweeps` sweeps or until one reaches `target`. `tell` is
   // called with violated clauses and sweep whenever a look finds fewer than all looks before it.
+  // `stop` and the end of `seconds` are noticed at looks.
   nb::object run(std::uint64_t seed, std::uint64_t first_group, std::uint64_t groups,
                  std::uint32_t sweeps, std::uint32_t look, std::uint32_t target, bool exact,
-                 Vector<std::uint8_t> stop, nb::object tell) const {
-    Round round{seed, sweeps, look, target, exact, stop.data(), std::move(tell), {}, 0};
+                 Vector<std::uint8_t> stop, nb::object tell, double seconds) const {
+    Round round{seed,        sweeps,          look,           target, exact,
+                stop.data(), std::move(tell), after(seconds), {},     0};
     bool complete = true;
     {
       nb::gil_scoped_release release;
@@ -142,10 +155,13 @@ class QuasiGreedy {
     bool exact;
     const std::uint8_t* stop;
     nb::object tell;
+    Clock::time_point until;
     Improvements improvements;
     std::uint64_t done;
 
-    bool stopped() const { return const_cast<const volatile std::uint8_t*>(stop)[0]; }
+    bool stopped() const {
+      return const_cast<const volatile std::uint8_t*>(stop)[0] || Clock::now() >= until;
+    }
 
     void take(const Finding& found) {
       if (!improvements.add(found) || tell.is_none()) return;
@@ -213,6 +229,7 @@ void bind_kernel(nb::module_& module) {
       .def("run", &QuasiGreedy::run, nb::arg("seed"), nb::arg("first_group"), nb::arg("groups"),
            nb::arg("sweeps"), nb::arg("look"), nb::arg("target"), nb::arg("exact"), nb::arg("stop"),
            nb::arg("tell").none() = nb::none(),
+           nb::arg("seconds") = std::numeric_limits<double>::infinity(),
            "Run groups of 1024 clones: (improvements, sweeps of groups, complete), an improvement "
            "being (violated, sweep, clone).")
       .def("first_solved", &QuasiGreedy::first_solved, nb::arg("seed"), nb::arg("word"),

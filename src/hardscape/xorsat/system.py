@@ -13,19 +13,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardscape import native
+from hardscape.arguments import integer
 from hardscape.arrays import to_numpy
 from hardscape.errors import InputError
 from hardscape.xorsat.intake import (
+    MAX_VARIABLES,
     check_range,
     clause_lists,
     frozen,
     integers,
     normal_form,
-    number_of_variables,
     parities,
 )
 
-__all__ = ["XorSystem"]
+__all__ = ["XorSystem", "checked_system"]
 
 
 class XorSystem:
@@ -72,7 +73,7 @@ class XorSystem:
     def __init__(
         self, num_variables: int, offsets: ArrayLike, variables: ArrayLike, parity: ArrayLike
     ) -> None:
-        count = number_of_variables(num_variables)
+        count = integer(num_variables, "num_variables", 0, MAX_VARIABLES)
         starts = integers(offsets, "offsets")
         members = integers(variables, "variables")
         if not len(starts) or starts[0] != 0 or starts[-1] != len(members):
@@ -326,3 +327,18 @@ class XorSystem:
         from hardscape.xorsat import formats
 
         formats.write(self, path, format=format)
+
+
+def checked_system(value: Any) -> XorSystem:
+    """The argument of a function that takes a system.
+
+    Raises
+    ------
+    InputError
+        If it is anything else.
+    """
+    if not isinstance(value, XorSystem):
+        raise InputError(
+            f"system is a {type(value).__name__}; XorSystem.from_arrays and from_file make one"
+        )
+    return value

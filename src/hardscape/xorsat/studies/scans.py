@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-import secrets
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hardscape.engine import Device, Progress, ProgressEvent, RunOptions
 from hardscape.errors import InputError
+from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
 from hardscape.xorsat.studies.posterior import plain
-from hardscape.xorsat.studies.time_to_solution import TimeToSolution, time_to_solution
-from hardscape.xorsat.system import XorSystem
+from hardscape.xorsat.studies.time_to_solution import TimeToSolution, quasi_greedy_trial, study
+from hardscape.xorsat.system import XorSystem, checked_system
 
 __all__ = ["ExponentFit", "W1Scan", "fit_exponent", "fit_w1", "scan_w1"]
 
@@ -106,8 +109,15 @@ def scan_w1(
     runs: int = 100,
     timeout: float = 10.0,
     *,
+    clones: int | None = None,
+    restart: int | None = None,
+    device: str | Device | Sequence[str | Device] = "auto",
+    threads: int | None = None,
     seed: int | None = None,
-    **options: Any,
+    time_limit: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    executor: Any = None,
+    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
 ) -> W1Scan:
     r"""Measure the time to solution at several w1, and fit a parabola to :math:`\ln \tau`.
 
@@ -118,31 +128,42 @@ def scan_w1(
         w1 of each point, 0 to 1. The search rounds them to 256ths.
     runs, timeout
         Of each point, as for :func:`time_to_solution`.
-    seed : int, optional
-    **options
-        `clones`, `restart`, `device` and `threads` of :func:`time_to_solution`.
+    clones, restart, device, threads, seed, time_limit, checkpoint, executor, progress
+        As for :func:`time_to_solution`, for all points together.
 
     Returns
     -------
     W1Scan
         `optimum` is the w1 of least sweeps; the paper has 0.054(1) for N = 256.
+
+    Raises
+    ------
+    InputError
+    BudgetError
+        If `time_limit` came before a run had ended.
+    Interrupted
+        On Ctrl-C or SIGTERM; its `result` is the scan of the runs that had ended, or None.
     """
     points = np.asarray(values, dtype=np.float64)
     if points.ndim != 1 or not len(points):
         raise InputError(
             f"values have shape {points.shape}; one axis, one value or more is accepted"
         )
-    chosen = secrets.randbits(63) if seed is None else seed
-    if isinstance(chosen, bool) or not isinstance(chosen, int | np.integer) or chosen < 0:
-        raise InputError(f"seed={seed!r}; an integer, 0 or more, is accepted")
-    seeds = np.random.SeedSequence(chosen).generate_state(len(points), np.uint64)
+    options = RunOptions.checked(
+        device=device,
+        threads=threads,
+        seed=seed,
+        time_limit=time_limit,
+        checkpoint=checkpoint,
+        executor=executor,
+        progress=progress,
+        big_enough=suits_gpu(checked_system(system)),
+    )
+    seeds = np.random.SeedSequence(options.seed).generate_state(len(points), np.uint64)
     # What the coins can say: probabilities in 256ths.
     used = np.round(points * 256) / 256
-    results = [
-        time_to_solution(system, runs, timeout, w=float(w1), seed=int(own), **options)
-        for w1, own in zip(used, seeds, strict=True)
-    ]
-    return fit_w1(used, results)
+    trials = [quasi_greedy_trial(system, options, w1, clones, restart) for w1 in used.tolist()]
+    return study(trials, seeds.tolist(), runs, timeout, options, partial(fit_w1, used))
 
 
 def fit_w1(w1: ArrayLike, results: Sequence[TimeToSolution]) -> W1Scan:

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hardscape.arguments import integer
 from hardscape.errors import InputError
 
 __all__ = [
@@ -110,7 +111,7 @@ def spinodal_temperature(k: int = 3) -> float:
     >>> round(spinodal_temperature(), 6)
     0.980548
     """
-    _check_k(k)
+    k = integer(k, "k", 3, 100)
     return 1 / _stationary_beta(_spinodal_field(k), k)
 
 
@@ -139,7 +140,7 @@ def free_energy_barrier(temperature: float, k: int = 3) -> Barrier:
     >>> round(barrier.height, 7), round(barrier.magnetization, 3)
     (0.0827249, 0.803)
     """
-    _check_k(k)
+    k = integer(k, "k", 3, 100)
     highest = _spinodal_field(k)
     beta = _beta(temperature)
     if beta <= _stationary_beta(highest, k):
@@ -168,10 +169,9 @@ def free_energy(temperature: float, k: int = 3, *, points: int = 400) -> FreeEne
     ------
     InputError
     """
-    _check_k(k)
+    k = integer(k, "k", 3, 100)
     beta = _beta(temperature)
-    if points < 2:
-        raise InputError(f"points={points}; 2 or more are accepted")
+    points = integer(points, "points", 2, 10**7)
     # The curve is parametrised by beta h; close to m = tanh(beta (h + u)) = 1 it runs to infinity.
     fields = np.arctanh(np.linspace(0, 1 - 1e-9, points))
     m, excess = _curve(fields, beta, k)
@@ -227,8 +227,3 @@ def _beta(temperature: float) -> float:
     if not 0 < temperature < math.inf:
         raise InputError(f"temperature={temperature}; a number above 0 is accepted")
     return 1 / temperature
-
-
-def _check_k(k: int) -> None:
-    if isinstance(k, bool) or not isinstance(k, int) or not 3 <= k <= 100:
-        raise InputError(f"k={k!r}; an integer from 3 to 100 is accepted")

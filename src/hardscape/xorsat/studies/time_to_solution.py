@@ -5,53 +5,34 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import secrets
+import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Device
+from hardscape.arguments import MAX_SEED, integer, seconds
+from hardscape.engine import Cpu, Device, Progress, ProgressEvent, RunOptions, solve
 from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat.methods.quasi_greedy.plan import default_w1
+from hardscape.xorsat.methods.quasi_greedy.rounds import Schedule
+from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
+from hardscape.xorsat.methods.quasi_greedy.work import SIDES
 from hardscape.xorsat.studies.posterior import TauPosterior, plain
-from hardscape.xorsat.studies.runner import QuasiGreedyRunner
-from hardscape.xorsat.system import XorSystem
+from hardscape.xorsat.studies.runs import QuasiGreedyTrial, Runner, RunnerTrial, RunsWork, Trial
+from hardscape.xorsat.system import XorSystem, checked_system
 
-__all__ = ["Runner", "TimeToSolution", "measure", "median_tts", "time_to_solution"]
+__all__ = ["TimeToSolution", "measure", "median_tts", "study", "time_to_solution"]
 
+T = TypeVar("T")
+#: More runs than anyone waits for.
+_MOST_RUNS = 10**9
 #: Simulated samples behind the p-value of the exponential law.
 _REPLICAS = 1000
-
-
-class Runner(Protocol):
-    """A search that is ready to run on one system many times.
-
-    Attributes
-    ----------
-    clones : int
-        Searches side by side; the first to solve ends a run.
-    device : str
-        Where it runs, for people.
-    """
-
-    @property
-    def clones(self) -> int:
-        """Number of searches side by side."""
-        ...
-
-    @property
-    def device(self) -> str:
-        """Where it runs."""
-        ...
-
-    def __call__(self, seed: int, timeout: float) -> tuple[bool, int, float]:
-        """Search once: whether it solved, sweeps of each clone, wall-clock seconds."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +55,10 @@ class TimeToSolution:
         Sweeps of each clone until the solution, or until the stop.
     seconds : float64, shape (runs,)
         Wall-clock time of each run.
+    method : str
+        What was run: "quasi-greedy", or the type of a runner.
+    stopped : str
+        "" if all runs ended, else what cut the study short: "time_limit", "SIGINT" or "SIGTERM".
     """
 
     num_variables: int
@@ -84,6 +69,8 @@ class TimeToSolution:
     solved: NDArray[np.bool_]
     sweeps: NDArray[np.int64]
     seconds: NDArray[np.float64]
+    method: str = "quasi-greedy"
+    stopped: str = ""
 
     def __post_init__(self) -> None:
         if not len(self.solved) == len(self.sweeps) == len(self.seconds):
@@ -160,8 +147,7 @@ class TimeToSolution:
 
     def stopped_at(self, timeout: float) -> TimeToSolution:
         """What the same runs would have told with a shorter timeout, in seconds."""
-        if not timeout > 0:
-            raise InputError(f"timeout={timeout}; seconds above 0 are accepted")
+        timeout = seconds(timeout, "timeout")
         late = self.seconds > timeout
         # A run's sweeps go at a steady rate; those of a stopped one are cut in proportion.
         share = np.where(late, timeout / np.maximum(self.seconds, timeout), 1)
@@ -196,7 +182,7 @@ class TimeToSolution:
             raise InputError(f"{self.num_solved} runs solved; a test needs two or more")
         stop = float(self.sweeps[~self.solved].mean()) if not self.solved.all() else math.inf
         distance = _distance(self.sweeps.astype(np.float64), self.solved)
-        random = np.random.default_rng(seed)
+        random = np.random.default_rng(integer(seed, "seed", 0, MAX_SEED))
         farther = 0
         for _ in range(_REPLICAS):
             times = random.exponential(self.tau_sweeps, self.runs)
@@ -212,7 +198,9 @@ class TimeToSolution:
             "num_variables": self.num_variables,
             "clones": self.clones,
             "w1": self.w1,
+            "method": self.method,
             "device": self.device,
+            "stopped": self.stopped,
             "timeout": plain(self.timeout),
             "runs": self.runs,
             "solved": self.num_solved,
@@ -244,44 +232,6 @@ class TimeToSolution:
         return draw_survival([self], ax)
 
 
-def measure(
-    system: XorSystem, runner: Runner, runs: int, timeout: float, *, w1: float, seed: int
-) -> TimeToSolution:
-    """Run a search `runs` times, with seeds that follow from `seed`, and collect the times.
-
-    Ctrl-C and SIGTERM raise `Interrupted` with the runs that had ended, if any had.
-    """
-    if isinstance(runs, bool) or not isinstance(runs, int | np.integer) or runs < 1:
-        raise InputError(f"runs={runs!r}; an integer of 1 or more is accepted")
-    if not timeout > 0:
-        raise InputError(f"timeout={timeout}; seconds above 0 are accepted")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed={seed!r}; an integer, 0 or more, is accepted")
-    seeds = np.random.SeedSequence(int(seed)).generate_state(runs, np.uint64) >> np.uint64(1)
-    rows: list[tuple[bool, int, float]] = []
-
-    def result() -> TimeToSolution:
-        solved, sweeps, seconds = zip(*rows, strict=True)
-        return TimeToSolution(
-            system.num_variables,
-            runner.clones,
-            w1,
-            runner.device,
-            timeout,
-            np.array(solved, dtype=bool),
-            np.array(sweeps, dtype=np.int64),
-            np.array(seconds, dtype=np.float64),
-        )
-
-    try:
-        for own in seeds:
-            rows.append(runner(int(own), timeout))
-    except KeyboardInterrupt as stop:
-        number = stop.signum if isinstance(stop, Interrupted) else signal.SIGINT
-        raise Interrupted(number, result() if rows else None) from None
-    return result()
-
-
 def time_to_solution(
     system: XorSystem,
     runs: int = 100,
@@ -294,6 +244,10 @@ def time_to_solution(
     threads: int | None = None,
     seed: int | None = None,
     runner: Runner | None = None,
+    time_limit: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    executor: Any = None,
+    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
 ) -> TimeToSolution:
     """Measure how long the quasi-greedy search takes to solve a system.
 
@@ -306,13 +260,26 @@ def time_to_solution(
     timeout : float
         Seconds after which a run is stopped. It may be far below tau: stopped runs count, and a few
         solved ones tell tau as well as long runs would.
-    w, clones, restart, device, threads
+    w, clones, restart
         Of :func:`hardscape.xorsat.quasi_greedy`.
+    device, threads
+        Where runs are made: one at a time on each GPU or thread of the CPU. Threads share caches and
+        clock rate, so for the seconds of one thread alone give ``threads=1``.
     seed : int, optional
         Seeds of the runs follow from it.
     runner : Runner, optional
-        Another search to measure: it is called as ``runner(seed, timeout)``. The options of the
-        search are its own then.
+        Another search to measure: it is called as ``runner(seed, timeout)``, one run after the other.
+        The options of the search are its own then.
+    time_limit : float, optional
+        Seconds after which the study ends with the runs that have ended.
+    checkpoint : path, optional
+        Ledger of the runs that have ended, with their times; the same call, on the same machine if
+        the seconds are to mean anything, makes those that are missing.
+    executor : concurrent.futures.Executor, optional
+        Spreads the runs: each of its workers makes one at a time, on a GPU or one thread of its own.
+        Seconds are those of the worker, so its workers should be alike, and no more than cores.
+    progress : bool, callable or Progress, optional
+        See :func:`hardscape.engine.resolve_progress`.
 
     Returns
     -------
@@ -321,13 +288,16 @@ def time_to_solution(
     Raises
     ------
     InputError
+    BudgetError
+        If `time_limit` came before a run had ended.
     Interrupted
         On Ctrl-C or SIGTERM; its `result` are the runs that had ended, or None.
 
     Notes
     -----
-    Seconds are those of each search, without the kernel's compilation. On several threads rounds of
-    clones run side by side; sweeps are counted as if one followed the other.
+    Seconds are those of each run on its device, without the kernel's compilation, the way to a
+    worker or the engine's bookkeeping. A run that is cut short by `time_limit` or a signal does not
+    count. Sweeps of solved runs are the same on every device, for the same `clones`.
 
     Examples
     --------
@@ -336,18 +306,115 @@ def time_to_solution(
     >>> found.num_solved, found.tau > 0
     (5, True)
     """
-    options = {"w": w, "clones": clones, "restart": restart, "threads": threads}
-    if runner is None:
-        runner = QuasiGreedyRunner(
-            system, w=w, clones=clones, restart=restart, device=device, threads=threads
+    running: dict[str, Any] = {
+        "seed": seed,
+        "time_limit": time_limit,
+        "checkpoint": checkpoint,
+        "executor": executor,
+        "progress": progress,
+    }
+    if runner is not None:
+        own = {"w": w, "clones": clones, "restart": restart, "threads": threads}
+        if device != "auto" or any(value is not None for value in own.values()):
+            raise InputError(
+                "w, clones, restart, device and threads are the runner's own; leave them out"
+            )
+        return measure(system, runner, runs, timeout, w1=default_w1(system), **running)
+    gains = suits_gpu(checked_system(system))
+    options = RunOptions.checked(device=device, threads=threads, big_enough=gains, **running)
+    trial = quasi_greedy_trial(system, options, w, clones, restart)
+    return study([trial], [options.seed], runs, timeout, options, _only)
+
+
+def measure(
+    system: XorSystem,
+    runner: Runner,
+    runs: int,
+    timeout: float,
+    *,
+    w1: float,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    executor: Any = None,
+    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+) -> TimeToSolution:
+    """Run a search `runs` times, one after the other, with seeds that follow from `seed`.
+
+    Parameters
+    ----------
+    system : XorSystem
+    runner : Runner
+        Called as ``runner(seed, timeout)``; for an `executor` it must pickle.
+    w1 : float
+        What the runner takes, for the result.
+    runs, timeout, seed, time_limit, checkpoint, executor, progress
+        As for :func:`time_to_solution`, which says what is returned and raised, too.
+    """
+    options = RunOptions.checked(
+        device=Cpu(),
+        seed=seed,
+        time_limit=time_limit,
+        checkpoint=checkpoint,
+        executor=executor,
+        progress=progress,
+    )
+    trial = RunnerTrial(checked_system(system).num_variables, w1, runner, system)
+    return study([trial], [options.seed], runs, timeout, options, _only)
+
+
+def quasi_greedy_trial(
+    system: XorSystem,
+    options: RunOptions,
+    w: float | Sequence[float] | None,
+    clones: int | None,
+    restart: int | None,
+) -> QuasiGreedyTrial:
+    """The search that :func:`time_to_solution` measures."""
+    schedule, first = (
+        Schedule(w=w, clones=clones, restart=restart, anytime=False),
+        options.devices[0],
+    )
+    rounds = schedule.rounds(system, 0, SIDES[type(first)], first)
+    return QuasiGreedyTrial(system.num_variables, _w1(system, w), rounds, type(first))
+
+
+def study(
+    trials: Sequence[Trial],
+    seeds: Sequence[int],
+    runs: int,
+    timeout: float,
+    options: RunOptions,
+    read: Callable[[Sequence[TimeToSolution]], T],
+) -> T:
+    """Run each trial `runs` times, and `read` their times, also those that an interrupt leaves."""
+    number = integer(runs, "runs", 1, _MOST_RUNS)
+    each = [np.random.SeedSequence(seed).generate_state(number, np.uint64) for seed in seeds]
+    drawn = np.array(each, dtype=np.uint64) >> np.uint64(1)
+    work = RunsWork(tuple(trials), drawn, seconds(timeout, "timeout"))
+    try:
+        outcome = solve(work, options)
+    except KeyboardInterrupt as stop:
+        raise Interrupted(stop.signum if isinstance(stop, Interrupted) else signal.SIGINT) from None
+    found = [
+        TimeToSolution(
+            trial.num_variables,
+            trial.clones,
+            trial.w1,
+            trial.device(options.devices),
+            work.timeout,
+            *ended,
+            method=trial.method,
+            stopped="" if outcome.complete else outcome.stopped,
         )
-        runner(0, 1e-9)  # compiles, where something has to be compiled
-    elif device != "auto" or any(value is not None for value in options.values()):
-        raise InputError(
-            "w, clones, restart, device and threads are the runner's own; leave them out"
-        )
-    chosen = secrets.randbits(63) if seed is None else seed
-    return measure(system, runner, runs, timeout, w1=_w1(system, w), seed=chosen)
+        for trial, ended in zip(trials, outcome.answer or (), strict=False)
+    ]
+    some = any(x.runs for x in found)
+    if outcome.signum:
+        raise Interrupted(outcome.signum, read(found) if some else None)
+    if not some:
+        outcome.whole()
+    return read(found)
 
 
 def median_tts(
@@ -372,13 +439,17 @@ def median_tts(
         raise InputError("results is empty; one result an instance is accepted")
     factor = _log_share(percent)
     value = float(np.median([x.tau for x in results]))
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(integer(seed, "seed", 0, MAX_SEED))
     draws = np.full((10_000, len(results)), np.inf)
     for i, x in enumerate(results):
         if x.num_solved:
             draws[:, i] = x.posterior.total / random.gamma(x.num_solved, size=len(draws))
     low, high = np.quantile(np.median(draws, axis=1), [0.16, 0.84], method="nearest")
     return factor * value, factor * float(low), factor * float(high)
+
+
+def _only(results: Sequence[TimeToSolution]) -> TimeToSolution:
+    return results[0]
 
 
 def _log_share(percent: float) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hardscape.errors import BudgetError
 from hardscape.native import core
-from hardscape.xorsat.system import XorSystem
+from hardscape.xorsat.system import XorSystem, checked_system
 
 __all__ = ["MAX_BASIS_BYTES", "Elimination", "eliminate"]
 
@@ -127,6 +127,7 @@ def eliminate(system: XorSystem) -> Elimination:
     (2, 2, [1, 0, 0], [[0, 1, 1]])
     """
     began = perf_counter()
+    checked_system(system)
     rank, consistent, assignment, free, _ = _native(system, -1)
     free.setflags(write=False)
     assignment.setflags(write=False)

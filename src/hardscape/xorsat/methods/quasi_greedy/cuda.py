@@ -1,29 +1,30 @@
-"""Rounds of clones on CUDA."""
+"""Rounds of clones on CUDA: a kernel generated for the instance, launched until a round is over."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine.cuda import CudaDevice, cuda_device
-from hardscape.engine.cuda.jit import CSTDINT, Kernel
+from hardscape.engine import Context, CudaDevice, Device, Kernel, cuda_device, kernel
 from hardscape.errors import InputError
 from hardscape.xorsat.methods.quasi_greedy.plan import Plan
-from hardscape.xorsat.methods.quasi_greedy.rounds import LOOK, MAX_CLONES, MAX_SWEEPS, Best, Round
+from hardscape.xorsat.methods.quasi_greedy.rounds import (
+    LOOK,
+    MAX_CLONES,
+    MAX_SWEEPS,
+    Best,
+    Round,
+    Rounds,
+    Side,
+    Tell,
+)
 from hardscape.xorsat.methods.quasi_greedy.unrolled import Unrolled
 
-if TYPE_CHECKING:
-    from hardscape.xorsat.methods.quasi_greedy.work import QuasiGreedyWork
+__all__ = ["CudaClones", "CudaRound", "CudaSide"]
 
-__all__ = ["CudaClones", "CudaRound"]
-
-_SHARED_HEADERS = ("native/random.hpp", "xorsat/streams.hpp")
 #: Spin updates of a launch, so that a stop is noticed within a fraction of a second.
 _LAUNCH_UPDATES = 4e12
 #: Sweeps between looks for a solution that stays; solutions that a launch lists.
@@ -31,6 +32,24 @@ _LOOK, _LISTED = 8, 1024
 #: A key: violated clauses, sweep, clone; the least is the best.
 _WORTH, _SWEEP = 48, 26
 _NOTHING = (1 << 64) - 1
+
+
+class CudaSide(Side):
+    """One GPU."""
+
+    def groups(self, plan: Plan, device: Device) -> int:
+        """What the GPU runs at once."""
+        return CudaClones.build(plan, exact=True).groups_at_once(device.ordinal)
+
+    def brief(self, rounds: Rounds) -> bool:
+        """Always: the stop is looked at between launches."""
+        return True
+
+    def run(self, rounds: Rounds, number: int, context: Context, tell: Tell) -> Round:
+        """Launch sweeps until the round is over."""
+        clones = CudaClones.build(rounds.plan, exact=rounds.exact)
+        with cuda_device(context.device.ordinal) as device:
+            return CudaRound(clones, rounds, number, device).run(context, tell)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +71,13 @@ class CudaClones:
     @cached_property
     def kernel(self) -> Kernel:
         """The kernel as data."""
-        package = files("hardscape")
-        shared = [(name, package.joinpath(name).read_text("utf-8")) for name in _SHARED_HEADERS]
-        headers = (*self.unrolled.headers().items(), *shared, CSTDINT)
-        source = package.joinpath("xorsat/methods/quasi_greedy/sweeps.cu").read_text("utf-8")
-        return Kernel("xorsat_sweeps", source, headers)
+        source = "xorsat/methods/quasi_greedy/sweeps.cu"
+        return kernel(
+            source,
+            "xorsat_sweeps",
+            constants=self.unrolled.constants(),
+            generated=self.unrolled.headers(),
+        )
 
     def groups_at_once(self, ordinal: int) -> int:
         """Groups of 1024 clones that a GPU holds."""
@@ -66,13 +87,6 @@ class CudaClones:
                 unrolled.threads, unrolled.shared_bytes
             )
             return device.multiprocessors * resident * unrolled.threads // 32
-
-    def run(
-        self, work: QuasiGreedyWork, number: int, ordinal: int, stopped: Callable[[], bool]
-    ) -> Round:
-        """Run round `number` of `work` until its end, its target, or a stop."""
-        with cuda_device(ordinal) as device:
-            return CudaRound(self, work, number, device).run(stopped)
 
 
 @lru_cache(maxsize=16)
@@ -96,25 +110,25 @@ class CudaRound:
         Words of clauses where the last launch kept them; rows of clauses without variables are unset.
     """
 
-    def __init__(
-        self, clones: CudaClones, work: QuasiGreedyWork, number: int, device: CudaDevice
-    ) -> None:
+    def __init__(self, clones: CudaClones, rounds: Rounds, number: int, device: CudaDevice) -> None:
         import cupy
 
         self._unrolled = clones.unrolled
         self._kernel = device.load(clones.kernel)
         self._device = device
-        self._work = work
-        self._round = number
-        self._words = work.groups * 32
-        self.state = cupy.empty((len(work.plan.system.parity) or 1, self._words), np.uint32)
-        spins = 0 if self._unrolled.spins_shared else work.plan.system.num_variables
+        self._rounds = rounds
+        self._number = number
+        self._words = rounds.groups * 32
+        self.state = cupy.empty((len(rounds.plan.system.parity) or 1, self._words), np.uint32)
+        spins = 0 if self._unrolled.spins_shared else rounds.plan.system.num_variables
         self._scratch = cupy.empty((spins or 1, self._words), np.uint32)
         # The best key, the number of solutions listed, and the list, in one array to copy at once.
         self._found = cupy.empty(2 + _LISTED, np.uint64)
         self._clear = cupy.asarray(np.array([_NOTHING, 0], np.uint64))
         # For each number of violated clauses the first sweep and clone (a key without its top).
-        counts = max(len(work.plan.system.parity), work.target) + 1 if self._unrolled.count else 1
+        counts = (
+            max(len(rounds.plan.system.parity), rounds.target) + 1 if self._unrolled.count else 1
+        )
         self._firsts = cupy.empty(counts, np.uint64)
 
     def start(self, first: int, sweeps: int, look: int, *, last: bool, keep: bool) -> None:
@@ -130,12 +144,12 @@ class CudaRound:
             self._scratch,
             self._found,
             self._firsts,
-            np.uint64(self._work.seed),
-            np.uint64(self._round * self._work.groups),
+            np.uint64(self._rounds.seed),
+            np.uint64(self._number * self._rounds.groups),
             np.uint32(first),
             np.uint32(sweeps),
             np.uint32(look),
-            np.uint32(self._work.target),
+            np.uint32(self._rounds.target),
             np.uint32(self._words),
             np.uint32(self._unrolled.w1),
             np.uint32(last),
@@ -143,24 +157,23 @@ class CudaRound:
             shared=self._unrolled.shared_bytes,
         )
 
-    def run(self, stopped: Callable[[], bool]) -> Round:
-        """Launch until the round ends, the target is reached, or `stopped`."""
-        work, total, groups = self._work, self._work.sweeps(self._round), self._work.groups
-        look = _LOOK if work.exact else LOOK
-        updates = max(1, self._words * 32 * work.plan.updates)
+    def run(self, context: Context, tell: Tell) -> Round:
+        """Launch until the round ends, the target is reached, or `context` says to stop."""
+        rounds, total = self._rounds, self._rounds.sweeps(self._number)
+        look = _LOOK if rounds.exact else LOOK
+        updates = max(1, self._words * 32 * rounds.plan.updates)
         chunk = max(1, int(_LAUNCH_UPDATES / updates) // look) * look
         done = 0
-        tell = work.tell(self._round)
         improvements: tuple[Best, ...] = ()
         while done < total:
-            halted = stopped()
+            halted = context.stopped()
             sweeps = min(look if halted else chunk, total - done)
             last = halted or done + sweeps == total
             self.start(done, sweeps, look, last=last, keep=not last)
             done += sweeps
             key, listed = self.read()
-            reached = key >> _WORTH <= work.target
-            if work.exact and reached:
+            reached = key >> _WORTH <= rounds.target
+            if rounds.exact and reached:
                 improvements = (self._exact(key, listed, look),)
             elif self._unrolled.count:
                 improvements = self._improvements()
@@ -170,10 +183,10 @@ class CudaRound:
                 for best in improvements:
                     tell(best.violated, best.sweep)
             if reached:
-                return Round(improvements, improvements[-1].sweep * groups, True)
+                return Round(improvements, improvements[-1].sweep * rounds.groups, True)
             if halted:
                 break
-        return Round(improvements, done * groups, done == total)
+        return Round(improvements, done * rounds.groups, done == total)
 
     def _improvements(self) -> tuple[Best, ...]:
         """Each clone that came further than all before it."""
@@ -195,13 +208,13 @@ class CudaRound:
         return int(found[0]), found[2:] if found[1] > _LISTED else found[2 : 2 + int(found[1])]
 
     def _best(self, key: int) -> Best:
-        return Best(key >> _WORTH, self._round, key >> _SWEEP & MAX_SWEEPS, key & (MAX_CLONES - 1))
+        return Best(key >> _WORTH, self._number, key >> _SWEEP & MAX_SWEEPS, key & (MAX_CLONES - 1))
 
     def _exact(self, key: int, listed: NDArray[np.uint64], look: int) -> Best:
         """The first solution of those found at one look, whose clones are run again on the CPU."""
         seen = key >> _SWEEP & MAX_SWEEPS
-        first_word = self._round * self._work.groups * 32
-        replay = self._work.plan.kernel.first_solved
+        first_word = self._number * self._rounds.groups * 32
+        replay = self._rounds.plan.kernel.first_solved
         if len(listed) == _LISTED:
             # So many are there only where solutions come fast: then the whole round is run again.
             self.start(0, seen, 1, last=False, keep=False)
@@ -214,9 +227,9 @@ class CudaRound:
         after = max(0, seen - look)
         found = []
         for word in words.tolist():
-            sweep, bit = replay(self._work.seed, first_word + word, after, seen)
+            sweep, bit = replay(self._rounds.seed, first_word + word, after, seen)
             if bit < 32:
                 found.append((sweep, word * 32 + bit))
                 if sweep == 0:
                     break
-        return Best(0, self._round, *min(found))
+        return Best(0, self._number, *min(found))

@@ -37,7 +37,7 @@ class Watch:
         Called with each `Improvement`, in the thread that found it, one at a time; what it raises
         ends the search.
     began : float
-        ``time.perf_counter()`` at the beginning.
+        ``time.monotonic()`` at the beginning.
     """
 
     def __init__(self, tell: Callable[[Improvement], object], began: float) -> None:
@@ -52,4 +52,4 @@ class Watch:
             if self._least is not None and violated >= self._least:
                 return
             self._least = violated
-            self._tell(Improvement(violated, sweeps, time.perf_counter() - self._began))
+            self._tell(Improvement(violated, sweeps, time.monotonic() - self._began))

@@ -86,7 +86,7 @@ def flip_table(w: ArrayLike, degree: int) -> NDArray[np.uint16]:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The sweep over one system: a pure function of system and flip probabilities.
+    """The sweep over one system: a pure function of system and flip probabilities; equal by content.
 
     Attributes
     ----------
@@ -139,6 +139,16 @@ class Plan:
             np.array([a >= 0 for a in entered], dtype=np.bool_),
             {degree: tables[degree] for degree in degrees},
         )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Plan):
+            return NotImplemented
+        return (
+            self.system.num_variables == other.system.num_variables and self.digest == other.digest
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = (self.order, self.starts, self.touched, self.chained, self.tables)

@@ -1,10 +1,31 @@
-"""A round of clones: its units and limits, and what comes out of it."""
+"""Rounds of clones: how they are laid out, what one comes to, and what a device does with them."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
-__all__ = ["GROUP", "LOOK", "MAX_CLONES", "MAX_SWEEPS", "MAX_TARGET", "Best", "Round"]
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hardscape.arguments import integer
+from hardscape.engine import Context, Device
+from hardscape.xorsat.methods.quasi_greedy.plan import Plan, flip_table
+from hardscape.xorsat.system import XorSystem
+
+__all__ = [
+    "GROUP",
+    "LOOK",
+    "MAX_CLONES",
+    "MAX_SWEEPS",
+    "Best",
+    "Round",
+    "Rounds",
+    "Schedule",
+    "Side",
+]
 
 #: Clones that share their coins, and are started together.
 GROUP = 1024
@@ -14,6 +35,10 @@ LOOK = 16
 MAX_SWEEPS = (1 << 22) - 1
 #: Clones of a round, and violated clauses to be content with, are numbered with 26 and 16 bits.
 MAX_CLONES, MAX_TARGET = 1 << 26, (1 << 16) - 1
+#: Sweeps of all rounds where no limit is given: more than anyone waits for.
+_FOREVER = 1 << 62
+#: A round is long against the few hundred sweeps in which clones settle at the threshold energy.
+_RESTART_BY_VARIABLE, _LEAST_RESTART, _MOST_RESTART = 64, 1024, 1 << 20
 
 
 class Best(NamedTuple):
@@ -49,3 +74,121 @@ class Round(NamedTuple):
     improvements: tuple[Best, ...]
     group_sweeps: int
     complete: bool
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Rounds of clones from random spins, each of them `restart` sweeps long, until one succeeds.
+
+    Attributes
+    ----------
+    plan : Plan
+    seed : int
+    groups : int
+        Groups of 1024 clones in a round.
+    restart : int
+        Sweeps of a round.
+    target : int
+        Violated clauses that end the search.
+    max_sweeps : int
+        Sweeps of all rounds together.
+    anytime : bool
+        Count violated clauses at every look, not only at the end of a round.
+    """
+
+    plan: Plan
+    seed: int
+    groups: int
+    restart: int
+    target: int = 0
+    max_sweeps: int = _FOREVER
+    anytime: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether a solution stays once it is found, so that its first sweep can be looked up later."""
+        return self.target == 0 and self.plan.absorbing and not self.anytime
+
+    @property
+    def updates(self) -> int:
+        """Spin updates of a round."""
+        return self.groups * GROUP * self.restart * self.plan.updates
+
+    def sweeps(self, number: int) -> int:
+        """Sweeps of round `number`; the last one may be shorter."""
+        return min(self.restart, self.max_sweeps - number * self.restart)
+
+    def sweeps_until(self, best: Best) -> int:
+        """Sweeps of each clone until then, those of earlier rounds included."""
+        return best.round * self.restart + best.sweep
+
+    def assignment(self, best: Best) -> NDArray[np.uint8]:
+        """Values of the variables of a clone, by running it again from its start."""
+        clone = best.round * self.groups * GROUP + best.clone
+        values: NDArray[np.uint8] = self.plan.kernel.spins(self.seed, clone, best.sweep)
+        return values
+
+
+#: Called with violated clauses and sweep (since the round began) of each improvement of a round.
+Tell: TypeAlias = Callable[[int, int], None] | None
+
+
+class Side(ABC):
+    """What one type of device does with rounds."""
+
+    @abstractmethod
+    def groups(self, plan: Plan, device: Device) -> int:
+        """Groups of a round where nobody says how many."""
+
+    @abstractmethod
+    def brief(self, rounds: Rounds) -> bool:
+        """Whether a round is over in milliseconds, or asks whether it should stop."""
+
+    @abstractmethod
+    def run(self, rounds: Rounds, number: int, context: Context, tell: Tell) -> Round:
+        """Run round `number` until its end, its target, or a stop."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """What a user says about the rounds; arguments of :func:`hardscape.xorsat.quasi_greedy`.
+
+    Raises
+    ------
+    InputError
+        For a value that is out of range or of another type.
+    """
+
+    w: ArrayLike | None = None
+    clones: int | None = None
+    restart: int | None = None
+    target: int = 0
+    anytime: bool | None = None
+    max_sweeps: int | None = None
+
+    def __post_init__(self) -> None:
+        limits = {"clones": MAX_CLONES, "restart": MAX_SWEEPS, "max_sweeps": _FOREVER}
+        for name, most in limits.items():
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, integer(value, name, 1, most))
+        object.__setattr__(self, "target", integer(self.target, "target", 0, MAX_TARGET))
+        if self.w is not None:
+            flip_table(self.w, 1)
+
+    def rounds(self, system: XorSystem, seed: int, side: Side, device: Device) -> Rounds:
+        """Lay the rounds out for a device."""
+        plan = Plan.build(system, self.w)
+        many = system.num_clauses > system.num_variables
+        longest = min(
+            max(_RESTART_BY_VARIABLE * system.num_variables, _LEAST_RESTART), _MOST_RESTART
+        )
+        return Rounds(
+            plan,
+            seed,
+            side.groups(plan, device) if self.clones is None else -(-self.clones // GROUP),
+            self.restart or longest,
+            self.target,
+            self.max_sweeps or _FOREVER,
+            self.target > 0 or many if self.anytime is None else bool(self.anytime),
+        )

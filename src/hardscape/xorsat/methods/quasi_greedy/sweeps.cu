@@ -1,7 +1,6 @@
 // The quasi-greedy dynamics of one instance, unrolled: each thread holds 32 clones, one bit each of
 // every clause's word "violated", in registers (a few, short-lived in the sweep, in shared memory).
 // The 32 threads of a warp, 1024 clones, flip the same coins.
-#include "instance.cuh"
 #include "xorsat/streams.hpp"
 
 using std::uint32_t;

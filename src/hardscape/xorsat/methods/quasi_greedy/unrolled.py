@@ -117,10 +117,21 @@ class Unrolled:
         spins = self.plan.system.num_variables if self.spins_shared else 0
         return 4 * self.threads * (len(self.kept) + spins)
 
+    def constants(self) -> dict[str, int | bool]:
+        """What the kernel is compiled for, by name."""
+        spins = self.plan.system.num_variables if self.spins_shared else 0
+        return {
+            "kVariables": self.plan.system.num_variables,
+            "kThreads": self.threads,
+            "kCoinWords": coin_words(self.plan),
+            "kKeptFrom": spins * self.threads,
+            "kSpinsShared": self.spins_shared,
+            "kCount": self.count,
+        }
+
     def headers(self) -> dict[str, str]:
         """The generated files by name."""
         return {
-            "instance.cuh": _text(self._instance()),
             "declare.cuh": _text(self._declare()),
             "begin.cuh": _text(self._begin()),
             "load.cuh": _text(
@@ -133,19 +144,6 @@ class Unrolled:
             "either.cuh": _text(self._either()),
             "count.cuh": _text(self._count()),
         }
-
-    def _instance(self) -> Iterator[str]:
-        spins = self.plan.system.num_variables if self.spins_shared else 0
-        yield "#pragma once"
-        for kind, name, value in (
-            ("unsigned", "kVariables", self.plan.system.num_variables),
-            ("unsigned", "kThreads", self.threads),
-            ("unsigned", "kCoinWords", coin_words(self.plan)),
-            ("unsigned", "kKeptFrom", spins * self.threads),
-            ("bool", "kSpinsShared", int(self.spins_shared)),
-            ("bool", "kCount", int(self.count)),
-        ):
-            yield f"constexpr {kind} {name} = {value};"
 
     def _declare(self) -> Iterator[str]:
         for a in self.spans:

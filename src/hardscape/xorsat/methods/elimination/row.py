@@ -1,0 +1,44 @@
+"""Elimination as a row of the table."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from hardscape.engine import Cpu
+from hardscape.xorsat.methods.elimination.elimination import eliminate
+from hardscape.xorsat.methods.method import Method, Question
+from hardscape.xorsat.result import XorsatResult
+
+__all__ = ["EliminationMethod"]
+
+
+class EliminationMethod(Method):
+    """Solves the linear system, and proves where there is no solution."""
+
+    name = "elimination"
+    devices = (Cpu,)
+    cost = "nnz d/64 + d^3/512 word operations, d near 0.2 N where random"
+
+    def passed_over(self, question: Question) -> str:
+        """Of an inconsistent system it knows that one clause is violated, not how few are."""
+        if question.asked == self.name:
+            return ""
+        if question.schedule.target:
+            return "a target above 0 asks for a search"
+        return "the system is inconsistent, and few violated clauses are wanted" * question.least
+
+    def answer(self, question: Question) -> XorsatResult:
+        """The assignment that it found on the way."""
+        system, found = question.system, question.elimination or eliminate(question.system)
+        violated = int(system.violated(found.assignment))
+        return XorsatResult(
+            num_variables=system.num_variables,
+            num_clauses=system.num_clauses,
+            assignment=found.assignment,
+            violated=violated,
+            method=self.name,
+            optimal=violated == question.least,
+            contradiction=question.contradiction,
+            seconds=monotonic() - question.options.deadline.began,
+            device=str(Cpu().kind),
+        )
