@@ -269,6 +269,12 @@ def test_default_w1():
         {"restart": 1 << 22},
         {"max_sweeps": 0},
         {"seed": -1},
+        {"seed": 1.5},
+        {"seed": True},
+        {"seed": 2**64},
+        {"clones": 1.5},
+        {"target": True},
+        {"max_sweeps": 10.0},
         {"time_limit": 0},
     ],
     ids=str,
@@ -276,6 +282,27 @@ def test_default_w1():
 def test_refused(options):
     with pytest.raises(InputError):
         quasi_greedy(random_regular(12, seed=1), device="cpu", **options)
+
+
+def test_seeds_are_integers_of_any_type():
+    system = random_regular(24, seed=1)
+    found = [
+        quasi_greedy(system, seed=seed, device="cpu") for seed in (7, np.uint64(7), np.int8(7))
+    ]
+    assert {result.sweeps for result in found} == {found[0].sweeps}
+    assert quasi_greedy(system, seed=2**64 - 1, device="cpu").seed == 2**64 - 1
+    for draw in (random_regular, lambda n, seed: random_system(n, 1.0, seed=seed)):
+        for seed in (1.5, True, 2**64):
+            with pytest.raises(InputError):
+                draw(12, seed=seed)
+
+
+def test_the_result_says_why_the_search_ended():
+    system = random_regular(24, seed=1)
+    found = quasi_greedy(system, seed=1, device="cpu", threads=1)
+    assert (found.stopped, found.method, found.device) == ("", "quasi-greedy", "cpu:0")
+    hopeless = random_system(24, 4.0, seed=1)
+    assert quasi_greedy(hopeless, seed=1, max_sweeps=9, device="cpu").stopped == "max_sweeps"
 
 
 def test_too_many_clauses_of_a_variable():

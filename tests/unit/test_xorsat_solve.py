@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hardscape.errors import InputError
+from hardscape.errors import BudgetError, CheckpointError, InputError
 from hardscape.xorsat import (
     XorSystem,
     eliminate,
+    measure,
     random_regular,
     random_system,
     scan_w1,
@@ -156,6 +159,108 @@ def test_scan() -> None:
         scan_w1(random_regular(12, seed=0), [[0.1]])
     with pytest.raises(InputError):
         scan_w1(random_regular(12, seed=0), [1.5], 1, 1.0)
+
+
+@pytest.mark.parametrize("method", ["auto", "elimination", "quasi-greedy"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"time_limit": -1},
+        {"time_limit": "1"},
+        {"seed": 1.5},
+        {"seed": True},
+        {"seed": 2**64},
+        {"threads": 1.5},
+        {"threads": 0},
+        {"device": "gpu"},
+        {"checkpoint": 3},
+        {"executor": 3},
+        {"clones": 1.5},
+        {"restart": 0},
+        {"max_sweeps": True},
+        {"w": 2.0},
+        {"target": 1.0},
+    ],
+    ids=str,
+)
+def test_options_are_refused_whatever_method_answers(method, options) -> None:
+    with pytest.raises(InputError):
+        solve(random_regular(12, seed=1), method=method, **options)
+
+
+def test_the_log_says_which_method_was_passed_over(caplog) -> None:
+    with caplog.at_level("DEBUG", "hardscape.xorsat"):
+        solve(random_regular(24, seed=1))
+        assert [record.args[0] for record in caplog.records] == ["elimination"]
+        caplog.clear()
+        solve(random_system(30, 2.0, seed=1), max_sweeps=20, **CPU)
+        assert [record.args[0] for record in caplog.records] == ["elimination", "quasi-greedy"]
+
+
+def test_a_study_resumes_from_its_checkpoint(tmp_path) -> None:
+    system, ledger = random_regular(40, seed=2), tmp_path / "study.ledger"
+    options = {"device": "cpu", "threads": 1, "seed": 4, "checkpoint": ledger}
+    first = time_to_solution(system, 12, 5.0, **options)
+    again = time_to_solution(system, 12, 5.0, **options)
+    assert again.seconds.tolist() == first.seconds.tolist()  # nothing is timed twice
+    assert again.sweeps.tolist() == first.sweeps.tolist()
+    for change in ({"w": 0.1}, {"seed": 5}, {"restart": 77}):
+        with pytest.raises(CheckpointError):
+            time_to_solution(system, 12, 5.0, **options | change)
+    with pytest.raises(CheckpointError):
+        time_to_solution(system, 12, 4.0, **options)
+
+
+def test_a_time_limit_ends_a_study_and_its_checkpoint_goes_on(tmp_path) -> None:
+    system, ledger = random_regular(192, seed=2), tmp_path / "study.ledger"
+    options = {"device": "cpu", "threads": 1, "seed": 1, "checkpoint": ledger}
+    part = time_to_solution(system, 6, 0.25, time_limit=0.9, **options)
+    assert 0 < part.runs < 6
+    assert part.stopped == "time_limit"
+    whole = time_to_solution(system, 6, 0.25, **options)
+    assert (whole.runs, whole.stopped) == (6, "")
+    assert whole.seconds[: part.runs].tolist() == part.seconds.tolist()
+    with pytest.raises(BudgetError):
+        time_to_solution(system, 2, 5.0, device="cpu", threads=1, seed=1, time_limit=0.05)
+
+
+def test_runs_are_spread_by_threads_and_executors() -> None:
+    system = random_regular(40, seed=2)
+    options = {"device": "cpu", "seed": 4}
+    alone = time_to_solution(system, 8, 5.0, threads=1, **options)
+    side_by_side = time_to_solution(system, 8, 5.0, threads=3, **options)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        elsewhere = time_to_solution(system, 8, 5.0, executor=pool, **options)
+        foreign = measure(system, Fixed(), 4, 1.0, w1=0.05, seed=1, executor=pool)
+    for found in (side_by_side, elsewhere):
+        assert found.sweeps.tolist() == alone.sweeps.tolist()
+        assert (found.seconds > 0).all()
+    assert (
+        foreign.sweeps.tolist() == measure(system, Fixed(), 4, 1.0, w1=0.05, seed=1).sweeps.tolist()
+    )
+    assert (foreign.method, alone.method) == ("Fixed", "quasi-greedy")
+
+
+def test_a_scan_has_one_checkpoint(tmp_path) -> None:
+    system, ledger = random_regular(32, seed=2), tmp_path / "scan.ledger"
+    options = {"device": "cpu", "threads": 1, "seed": 4, "checkpoint": ledger}
+    first, again = (scan_w1(system, [0.05, 0.09], 4, 5.0, **options) for _ in range(2))
+    for a, b in zip(first.results, again.results, strict=True):
+        assert a.seconds.tolist() == b.seconds.tolist()
+
+
+@pytest.mark.parametrize(
+    "options", [{"time_limit": 0}, {"seed": 2**64}, {"progress": 3}, {"checkpoint": ""}], ids=str
+)
+def test_options_of_studies_are_refused(options) -> None:
+    system = random_regular(12, seed=0)
+    for study in (
+        lambda: time_to_solution(system, 1, 1.0, **options),
+        lambda: scan_w1(system, [0.05], 1, 1.0, **options),
+        lambda: measure(system, Fixed(), 1, 1.0, w1=0.05, **options),
+    ):
+        with pytest.raises(InputError):
+            study()
 
 
 class Fixed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import signal
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -16,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult, Work, split
-from hardscape.errors import Interrupted
 from hardscape.xorsat.methods.quasi_greedy.rounds import GROUP, Rounds
 from hardscape.xorsat.methods.quasi_greedy.work import SIDES
 from hardscape.xorsat.result import QuasiGreedyResult
@@ -198,19 +196,12 @@ class RunnerTrial(Trial):
         return f"{named} {self.system.digest} {self.w1!r}"
 
     def brief(self, device: Device) -> bool:
-        """Always: nobody can stop it, and it may want to be in the main thread."""
+        """Always: it may want to be in the main thread."""
         return True
 
     def run(self, seed: int, timeout: float, context: Context) -> Run | None:
-        """Run it; what it raises on Ctrl-C or SIGTERM becomes the engine's signal again."""
-        try:
-            return Run(*self.runner(seed, timeout))
-        except KeyboardInterrupt as stop:
-            number = stop.signum if isinstance(stop, Interrupted) else signal.SIGINT
-            if not callable(signal.getsignal(number)):
-                raise
-            signal.raise_signal(number)
-            return None
+        """Run it."""
+        return Run(*self.runner(seed, timeout))
 
 
 class Runs(NamedTuple):
@@ -254,8 +245,8 @@ class RunsWork(Work[tuple[Runs, ...]]):
         return split(self.seeds.size, self.seeds.size)
 
     def brief(self, device: Device) -> bool:
-        """Whether the trials are; a run alone is never so."""
-        return self.seeds.size > 1 and all(trial.brief(device) for trial in self.trials)
+        """Whether the trials are."""
+        return all(trial.brief(device) for trial in self.trials)
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Run once; a run that was told to stop tells nothing."""

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 import os
-import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -392,10 +391,7 @@ def study(
     each = [np.random.SeedSequence(seed).generate_state(number, np.uint64) for seed in seeds]
     drawn = np.array(each, dtype=np.uint64) >> np.uint64(1)
     work = RunsWork(tuple(trials), drawn, seconds(timeout, "timeout"))
-    try:
-        outcome = solve(work, options)
-    except KeyboardInterrupt as stop:
-        raise Interrupted(stop.signum if isinstance(stop, Interrupted) else signal.SIGINT) from None
+    outcome = solve(work, options)
     found = [
         TimeToSolution(
             trial.num_variables,

@@ -142,7 +142,7 @@ class Side(ABC):
 
     @abstractmethod
     def brief(self, rounds: Rounds) -> bool:
-        """Whether a round is over in milliseconds, or asks whether it should stop."""
+        """Whether a round is over in milliseconds."""
 
     @abstractmethod
     def run(self, rounds: Rounds, number: int, context: Context, tell: Tell) -> Round:
