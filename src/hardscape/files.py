@@ -1,16 +1,23 @@
-"""The bytes of a file on their way in and out: decompression, limits, atomic replacement."""
+"""The bytes of a file on their way in and out: compression, standard streams, limits, replacement.
+
+The path ``-`` stands for standard input and output. Compression is known by content or suffix when a
+file is read, and by its suffix when it is written.
+"""
 
 from __future__ import annotations
 
-import gzip
+import io
 import os
 import secrets
 import shutil
+import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from hardscape.errors import FormatError, InputError
 
@@ -18,16 +25,57 @@ __all__ = ["COMPRESSED", "MAX_BYTES", "Source", "load", "path_of", "plain_name",
 
 #: Most bytes read from one file, counted after decompression.
 MAX_BYTES = 2**30
+_STANDARD = "-"
+
+
+@dataclass(frozen=True)
+class _Compression:
+    """First bytes, the module that opens such files, and what compresses: ``compress``, ``flush``."""
+
+    magic: bytes
+    module: str
+    packer: Callable[[], Any]
+
+
+_COMPRESSIONS = {
+    ".gz": _Compression(b"\x1f\x8b\x08", "gzip", lambda: zlib.compressobj(9, zlib.DEFLATED, 31)),
+    ".xz": _Compression(b"\xfd7zXZ\0", "lzma", lambda: import_module("lzma").LZMACompressor()),
+    ".bz2": _Compression(b"BZh", "bz2", lambda: import_module("bz2").BZ2Compressor()),
+}
 #: Suffixes that stand for a compression around the format named before them.
-COMPRESSED = (".gz", ".xz")
+COMPRESSED = tuple(_COMPRESSIONS)
 
 
 @dataclass(frozen=True)
 class Source:
-    """The decompressed bytes of a file and the path that its errors name."""
+    """The decompressed bytes of a file, read or mapped into memory, and the path that errors name."""
 
     path: str
-    data: bytes
+    raw: bytes | mmap
+
+    @property
+    def data(self) -> bytes:
+        """All bytes."""
+        return self.raw if isinstance(self.raw, bytes) else self.raw[:]
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def bytes(self, start: int, count: int) -> bytes:
+        """Some bytes.
+
+        Raises
+        ------
+        FormatError
+            If the file ends before.
+        """
+        if start + count > len(self.raw):
+            raise self.error(None, f"ends after {len(self.raw)} bytes, inside its header")
+        return self.raw[start : start + count]
+
+    def file(self) -> Path | BinaryIO:
+        """The file for packages that read files by themselves."""
+        return io.BytesIO(self.raw) if isinstance(self.raw, bytes) else Path(self.path)
 
     def error(self, line: int | None, reason: str) -> FormatError:
         """The error for `line` of this file, for the caller to raise."""
@@ -49,8 +97,15 @@ def plain_name(path: Path) -> str:
     return name
 
 
-def load(path: str | Path) -> Source:
-    """Read and decompress a file.
+def load(path: str | Path, *, mapped: bool = False) -> Source:
+    """Read and decompress a file, or standard input.
+
+    Parameters
+    ----------
+    path : str or Path
+    mapped : bool
+        Whether to map a file that is not compressed into memory instead of reading it. There is then
+        no limit.
 
     Raises
     ------
@@ -58,50 +113,66 @@ def load(path: str | Path) -> Source:
         If it is missing, not readable, a directory, empty, damaged or above `MAX_BYTES`.
     """
     place = path_of(path)
+    shown = "standard input" if str(place) == _STANDARD else str(place)
+    count = -1 if mapped else MAX_BYTES + 1
     try:
-        data = _content(place)
+        with _opened(place, count) as file:
+            raw = _content(file, place.suffix.lower(), count)
     except (EOFError, zlib.error, MemoryError) as error:
-        raise FormatError(place, None, f"is damaged or cut off: {error}") from None
+        raise FormatError(shown, None, f"is damaged or cut off: {error}") from None
+    except UnicodeEncodeError as error:
+        raise InputError(f"path {path!r} cannot name a file here: {error.reason}") from None
     except OSError as error:
-        raise FormatError(place, None, f"cannot be read: {error.strerror or error}") from None
-    if len(data) > MAX_BYTES:
-        raise FormatError(place, None, f"holds more than {MAX_BYTES} bytes, the most that is read")
-    if not data.strip():
-        raise FormatError(place, None, "is empty")
-    return Source(str(place), data)
+        raise FormatError(shown, None, f"cannot be read: {error.strerror or error}") from None
+    if not mapped and len(raw) > MAX_BYTES:
+        raise FormatError(shown, None, f"holds more than {MAX_BYTES} bytes, the most that is read")
+    if not len(raw) or (isinstance(raw, bytes) and not raw.strip()):
+        raise FormatError(shown, None, "is empty")
+    return Source(shown, raw)
 
 
-def _content(path: Path) -> bytes:
-    suffix = path.suffix.lower()
-    if suffix == ".gz":
-        with gzip.open(path, "rb") as file:
-            return file.read(MAX_BYTES + 1)
-    if suffix == ".xz":
-        import lzma
+def _opened(place: Path, count: int) -> BinaryIO:
+    """The file at its start, to which it can be wound back."""
+    if str(place) == _STANDARD:
+        return io.BytesIO(sys.stdin.buffer.read(count))
+    file = place.open("rb")
+    if file.seekable():
+        return file
+    with file:
+        return io.BytesIO(file.read(count))
 
-        try:
-            with lzma.open(path, "rb") as packed:
-                return packed.read(MAX_BYTES + 1)
-        except lzma.LZMAError as error:
-            raise EOFError(error) from None
-    with path.open("rb") as plain:
-        return plain.read(MAX_BYTES + 1)
+
+def _content(file: BinaryIO, suffix: str, count: int) -> bytes | mmap:
+    head = file.read(8)
+    file.seek(0)
+    for name, compression in _COMPRESSIONS.items():
+        if head.startswith(compression.magic) or name == suffix:
+            module = import_module(compression.module)
+            try:
+                with module.open(file, "rb") as packed:
+                    data: bytes = packed.read(count)
+                    return data
+            except getattr(module, "LZMAError", ()) as error:
+                raise EOFError(error) from None
+    if count < 0 and head and not isinstance(file, io.BytesIO):
+        return mmap(file.fileno(), 0, access=ACCESS_READ)
+    return file.read(count)
 
 
 def store(path: str | Path, data: bytes) -> None:
-    """Replace a file by `data`, compressed if its suffix says so; see :func:`replace`."""
-    place = path_of(path)
-    replace(place, lambda file: file.write(_compressed(place, data)))
+    """Replace a file by `data`; see :func:`replace`."""
+    replace(path, lambda file: file.write(data))
 
 
-def replace(path: str | Path, write: Callable[[BinaryIO], object]) -> None:
+def replace(path: str | Path, write: Callable[[Any], object]) -> None:
     """Replace a file as a whole: other processes see the old file or the new one, never a part.
 
     Parameters
     ----------
     path : str or Path
+        Compressed if its suffix says so.
     write : callable
-        Writes the content into the file that it is given.
+        Writes the content with the method ``write`` of what it is given.
 
     Raises
     ------
@@ -109,14 +180,25 @@ def replace(path: str | Path, write: Callable[[BinaryIO], object]) -> None:
         If the folder is missing or not writable, or the path is something other than a file.
     """
     place = path_of(path)
+    if str(place) == _STANDARD:
+        sys.stdout.flush()
+        write(sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return
     target = Path(os.path.realpath(place))
     temporary = target.with_name(f".hardscape-{secrets.token_hex(8)}.part")
+    compression = _COMPRESSIONS.get(place.suffix.lower())
     try:
         existing = target.exists()
         if existing and not target.is_file():
             raise InputError(f"{place} cannot be written: it is not a regular file")
         with temporary.open("xb") as file:
-            write(file)
+            if compression is None:
+                write(file)
+            else:
+                packed = _Packed(file, compression.packer())
+                write(packed)
+                file.write(packed.packer.flush())
             file.flush()
             os.fsync(file.fileno())
         if existing:
@@ -128,20 +210,20 @@ def replace(path: str | Path, write: Callable[[BinaryIO], object]) -> None:
         _remove(temporary)
 
 
+@dataclass(frozen=True)
+class _Packed:
+    """A file that compresses what is written."""
+
+    file: BinaryIO
+    packer: Any
+
+    def write(self, data: Any) -> None:
+        self.file.write(self.packer.compress(data))
+
+
 def _remove(temporary: Path) -> None:
     try:
         temporary.unlink(missing_ok=True)
     except OSError:
         # The folder itself is at fault, and the error that says so is already on its way.
         return
-
-
-def _compressed(path: Path, data: bytes) -> bytes:
-    suffix = path.suffix.lower()
-    if suffix == ".gz":
-        return gzip.compress(data, mtime=0)
-    if suffix == ".xz":
-        import lzma
-
-        return lzma.compress(data)
-    return data

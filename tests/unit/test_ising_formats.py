@@ -1,6 +1,7 @@
 """Ising files by hand: energies, detection, what writers refuse, and atomic writing."""
 
 import base64
+import bz2
 import gzip
 import itertools
 import json
@@ -355,14 +356,17 @@ def test_write_follows_links_and_leaves_what_is_no_file(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "format"),
     [
-        ("a.qh", "", "coo"),
-        ("a.COO", "", "coo"),
-        ("a.sparse", "", "biqmac"),
-        ("a.mc.gz", "", "rudy"),
-        ("G22", "", "rudy"),
-        ("a.qubo", "", "qubo"),
-        ("a.json", "", "bqm-json"),
-        ("a.npz.xz", "", "npz"),
+        ("a.qh", "x", "coo"),
+        ("a.COO", "x", "coo"),
+        ("a.sparse", "1 2 3\n", "biqmac"),
+        ("a.mc.gz", gzip.compress(b"1 2 3\n"), "rudy"),
+        ("G22", "1 2 3\n", "rudy"),
+        ("a.qubo", "1 2 3\n", "qubo"),
+        ("a.json", "x", "bqm-json"),
+        ("a.npz.xz", lzma.compress(b"x"), "npz"),
+        ("a.npz.bz2", bz2.compress(b"x"), "npz"),
+        ("a.coo", b"PK\x03\x04...", "npz"),
+        ("a.txt", bz2.compress(b"1 2 3\n"), "coo"),
         ("a.txt", "# comment\n\n1 2 3\n", "coo"),
         ("a.txt", "c only comments", "coo"),
         ("a", "c comment\np qubo 0 1 0 0\n", "qubo"),
@@ -393,6 +397,6 @@ def test_unknown_content_is_refused(file, content):
 
 def test_the_table_of_formats_is_complete():
     assert set(formats.FORMATS) == {"coo", "biqmac", "rudy", "qubo", "bqm-json", "npz"}
-    suffixes = [suffix for format in formats.FORMATS.values() for suffix in format.suffixes]
+    suffixes = [suffix for format in formats.FORMATS.values() for suffix in format.SUFFIXES]
     assert len(set(suffixes)) == len(suffixes)
-    assert all(format.description for format in formats.FORMATS.values())
+    assert all(format.DESCRIPTION for format in formats.FORMATS.values())

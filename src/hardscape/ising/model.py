@@ -14,11 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardscape.arrays import as_float64, as_spins, is_array, is_sparse, sparse_entries, to_numpy
 from hardscape.errors import InputError
+from hardscape.formats import Formats
 from hardscape.ising.exact import ExactTerms, dyadic
 
 __all__ = ["Convention", "Ising"]
 
 Convention = Literal["dimod", "ising"]
+#: Known by name: the formats stand on this module.
+_FORMATS: Formats[Ising] = Formats("hardscape.ising.formats")
 _SIGN: dict[str, int] = {"dimod": 1, "ising": -1}
 
 
@@ -263,9 +266,8 @@ class Ising:
         convention: Convention = "dimod",
     ) -> Self:
         """Read a file; :mod:`hardscape.ising.formats` says which, and how they are told apart."""
-        from hardscape.ising import formats
-
-        model = formats.read(path, format=format, base=base, convention=convention)
+        sign = None if convention == "dimod" else convention
+        model = _FORMATS.read(path, format, base=base, convention=sign)
         return cls.from_exact(model._terms, model._labels)
 
     @classmethod

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Literal
 
 from hardscape.errors import InputError
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.options import Options
-from hardscape.ising.formats.text import Text, decimal, named_coefficients
+from hardscape.ising.formats.text import Text, counts, decimal, named_coefficients
 from hardscape.ising.model import Ising
 
-__all__ = ["parse", "render"]
+__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
+
+NAME = "biqmac"
+SUFFIXES = (".sparse",)
+DESCRIPTION = "a QUBO of the Biq Mac library: 'n m', then 'i j q' of a symmetric matrix"
 
 
-def parse(source: Source, options: Options) -> Ising:
+def sniff(source: Source) -> bool:
+    """Whether there is a header of two numbers."""
+    return counts(source, 2)
+
+
+def read(source: Source, *, base: Literal[0, 1] = 1) -> Ising:
     """Read E(q) = q^T Q q, where one line ``i j x`` stands for both Q[i, j] and Q[j, i].
 
     Raises
@@ -25,7 +34,6 @@ def parse(source: Source, options: Options) -> Ising:
     text = Text.of(source)
     header = text.header("n m")
     num_spins = header.num_spins(0, "number of variables n")
-    base = 1 if options.base is None else options.base
     entries: dict[tuple[int, int], Fraction] = {}
     for row in text.body(header.count(1, "number of entries m"), "entries"):
         if len(row.fields) != 3:
@@ -41,7 +49,7 @@ def parse(source: Source, options: Options) -> Ising:
     return Ising.from_exact(terms.from_binary())
 
 
-def render(model: Ising, options: Options) -> bytes:
+def write(model: Ising, *, base: Literal[1] = 1) -> bytes:
     """Write the entries of Q that are not zero.
 
     Raises
@@ -59,5 +67,5 @@ def render(model: Ising, options: Options) -> bytes:
     entries += [(i, j, x / 2, name) for i, j, x, name in pairs]
     lines = [f"{model.num_spins} {len(entries)}"]
     for i, j, x, name in sorted(entries):
-        lines.append(f"{i + 1} {j + 1} {decimal(x, name, 'biqmac')}")
+        lines.append(f"{i + base} {j + base} {decimal(x, name, 'biqmac')}")
     return ("\n".join(lines) + "\n").encode()

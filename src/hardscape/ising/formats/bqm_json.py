@@ -17,11 +17,14 @@ import numpy as np
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms, dyadic
 from hardscape.ising.formats.labels import from_json, to_json
-from hardscape.ising.formats.options import MAX_SPINS, Options
-from hardscape.ising.formats.text import exact_float, named_coefficients
+from hardscape.ising.formats.text import MAX_SPINS, exact_float, named_coefficients
 from hardscape.ising.model import Ising
 
-__all__ = ["parse", "render"]
+__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
+
+NAME = "bqm-json"
+SUFFIXES = (".json",)
+DESCRIPTION = "dimod's binary quadratic model as JSON, labels included"
 
 _KEYS = (
     "type",
@@ -37,7 +40,12 @@ _BIAS_TYPES = ("float64", "float32")
 _INDEX_TYPES = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
 
 
-def parse(source: Source, options: Options) -> Ising:
+def sniff(source: Source) -> bool:
+    """Whether an object begins."""
+    return source.data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+
+
+def read(source: Source) -> Ising:
     """Read a model of either variable type, labels included.
 
     With ``use_bytes`` the vectors are base64 text of little-endian arrays.
@@ -146,7 +154,7 @@ def _vector(document: dict[str, Any], key: str, type_key: str, types: tuple[str,
     return values
 
 
-def render(model: Ising, options: Options) -> bytes:
+def write(model: Ising) -> bytes:
     """Write a document that ``dimod.BQM.from_serializable(json.load(file))`` takes.
 
     Raises

@@ -5,18 +5,36 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.options import MAX_SPINS, Options
-from hardscape.ising.formats.text import Row, Text, decimal, named_coefficients, shown
-from hardscape.ising.model import Ising
+from hardscape.ising.formats.text import (
+    MAX_SPINS,
+    Row,
+    Text,
+    counts,
+    decimal,
+    first_fields,
+    named_coefficients,
+    shown,
+)
+from hardscape.ising.model import Convention, Ising
 
-__all__ = ["parse", "render"]
+__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
+
+NAME = "coo"
+SUFFIXES = (".coo", ".qh")
+DESCRIPTION = "a coordinate list: lines 'i j value', fields on the diagonal"
 
 _HEADER = re.compile(r"#\s*hardscape\s(.*)")
 _VARTYPE = re.compile(r"#.*\bvartype\s*[:=]\s*(SPIN|BINARY)\b")
 _KEYS = {"num_spins", "offset", "base", "convention"}
+
+
+def sniff(source: Source) -> bool:
+    """Whether the first line has three fields, or comments are all: they may state the rest."""
+    return counts(source, 3) or not first_fields(source)
 
 
 @dataclass(frozen=True)
@@ -30,7 +48,9 @@ class _Header:
     binary: bool = False
 
 
-def parse(source: Source, options: Options) -> Ising:
+def read(
+    source: Source, *, base: Literal[0, 1] | None = None, convention: Convention = "dimod"
+) -> Ising:
     """Read entries, summing repeated and mirrored ones; see :mod:`hardscape.ising.formats`.
 
     Raises
@@ -41,28 +61,28 @@ def parse(source: Source, options: Options) -> Ising:
     """
     text = Text.of(source)
     header = _header(text)
-    declared = header.convention or ("dimod" if header.binary else options.convention)
-    if declared != options.convention:
+    declared = header.convention or ("dimod" if header.binary else convention)
+    if declared != convention:
         raise source.error(
             None,
             f"the file's comments say convention {declared!r}; "
-            f"convention={options.convention!r} was asked for",
+            f"convention={convention!r} was asked for",
         )
     entries = [(row, *_entry(row)) for row in text.rows]
-    base = options.base if options.base is not None else header.base
-    if base is None:
-        base = 0 if any(0 in (i, j) for _, i, j, _ in entries) else 1
+    first = header.base if base is None else base
+    if first is None:
+        first = 0 if any(0 in (i, j) for _, i, j, _ in entries) else 1
     num_spins = header.num_spins
     if num_spins is None:
         if not entries:
             raise source.error(None, "there are no entries 'i j value'")
-        num_spins = max(max(i, j) for _, i, j, _ in entries) + 1 - base
-    sign = -1 if options.convention == "ising" else 1
+        num_spins = max(max(i, j) for _, i, j, _ in entries) + 1 - first
+    sign = -1 if convention == "ising" else 1
     fields: list[tuple[int, Fraction]] = []
     pairs: list[tuple[int, int, Fraction]] = []
     for row, _, _, value in entries:
-        i = row.index(0, base, min(num_spins, MAX_SPINS))
-        j = row.index(1, base, min(num_spins, MAX_SPINS))
+        i = row.index(0, first, min(num_spins, MAX_SPINS))
+        j = row.index(1, first, min(num_spins, MAX_SPINS))
         if i == j:
             fields.append((i, sign * value))
         else:
@@ -122,7 +142,7 @@ def _declared(row: Row) -> _Header:
     )
 
 
-def render(model: Ising, options: Options) -> bytes:
+def write(model: Ising, *, base: Literal[0, 1] = 0, convention: Convention = "dimod") -> bytes:
     """Write the entries that are not zero under a comment that makes the round trip exact.
 
     Raises
@@ -130,12 +150,11 @@ def render(model: Ising, options: Options) -> bytes:
     InputError
         If a coefficient is not a float64.
     """
-    base = options.base or 0
-    sign = -1 if options.convention == "ising" else 1
+    sign = -1 if convention == "ising" else 1
     fields, couplings, offset = named_coefficients(model.exact)
     lines = [
         f"# hardscape num_spins={model.num_spins} offset={decimal(offset, 'offset', 'coo')} "
-        f"base={base} convention={options.convention}"
+        f"base={base} convention={convention}"
     ]
     for i, x, name in fields:
         if x:

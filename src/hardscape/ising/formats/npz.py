@@ -9,34 +9,34 @@ than 0 to N-1.
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import zipfile
 from collections.abc import Hashable
 from fractions import Fraction
-from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from hardscape.errors import FormatError
-from hardscape.files import MAX_BYTES, Source
+from hardscape import archives
+from hardscape.files import Source
 from hardscape.ising.exact import MIN_EXPONENT, ExactTerms, dyadic
 from hardscape.ising.formats.labels import from_json, to_json
-from hardscape.ising.formats.options import MAX_SPINS, Options
+from hardscape.ising.formats.text import MAX_SPINS
 from hardscape.ising.model import Ising
 
-__all__ = ["parse", "render"]
+__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "write"]
 
-_REQUIRED = ("h", "row", "col", "value", "offset")
-_OPTIONAL = ("exponent", "labels")
+NAME = "npz"
+SUFFIXES = (".npz",)
+DESCRIPTION = "hardscape's own archive, exact for every model, labels included"
+MAGIC = archives.MAGIC_NPZ
+_REQUIRED = {"h", "row", "col", "value", "offset"}
+_OPTIONAL = {"exponent", "labels"}
 _INTEGER = re.compile(r"-?[0-9]{1,1000}")
 
 
-def parse(source: Source, options: Options) -> Ising:
+def read(source: Source) -> Ising:
     """Read an archive; nothing in it is unpickled.
 
     Raises
@@ -44,45 +44,11 @@ def parse(source: Source, options: Options) -> Ising:
     FormatError
         If it is damaged, or its arrays have other names, types or shapes than the ones above.
     """
-    try:
-        return _model(_arrays(source.data))
-    except FormatError:
-        raise
-    except Exception as error:
-        # zipfile, zlib and NumPy's header parser answer damaged bytes with errors of a dozen types.
-        raise source.error(None, f"is no archive of a model: {error}") from None
-
-
-def _arrays(data: bytes) -> dict[str, NDArray[Any]]:
-    arrays = {}
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        for member in archive.infolist():
-            name = member.filename.removesuffix(".npy")
-            if name not in _REQUIRED + _OPTIONAL or name in arrays:
-                raise ValueError(f"member {member.filename!r} is unknown or there twice")
-            with archive.open(member) as file:
-                content = file.read(MAX_BYTES + 1)
-            if len(content) > MAX_BYTES:
-                raise ValueError(f"{name} holds more than {MAX_BYTES} bytes")
-            arrays[name] = _array(content, name)
-    for name in _REQUIRED:
-        if name not in arrays:
-            raise ValueError(f"array {name!r} is missing")
-    return arrays
-
-
-def _array(content: bytes, name: str) -> NDArray[Any]:
-    """Decode one .npy member; its header cannot ask for more memory than it has bytes."""
-    file = io.BytesIO(content)
-    version = npy.read_magic(file)
-    read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, _, dtype = read_header(file)
-    if dtype.kind not in "fiSU" or len(shape) > 1:
-        raise ValueError(f"{name} has dtype {dtype} and shape {shape}")
-    body = content[file.tell() :]
-    if len(body) != prod(shape) * dtype.itemsize:
-        raise ValueError(f"{name} has {len(body)} bytes, and its header announces others")
-    return np.frombuffer(body, dtype=dtype).reshape(shape)
+    with archives.reading(source, "archive of a model"):
+        arrays = archives.arrays(source, "fiSU")
+        if not _REQUIRED <= arrays.keys() <= _REQUIRED | _OPTIONAL:
+            raise ValueError(f"its arrays are {', '.join(arrays):.200}")
+        return _model(arrays)
 
 
 def _model(arrays: dict[str, NDArray[Any]]) -> Ising:
@@ -139,7 +105,7 @@ def _labels(arrays: dict[str, NDArray[Any]]) -> list[Hashable] | None:
     return [from_json(label) for label in labels]
 
 
-def render(model: Ising, options: Options) -> bytes:
+def write(model: Ising) -> bytes:
     """Write any model.
 
     Raises
@@ -162,6 +128,4 @@ def render(model: Ising, options: Options) -> bytes:
         }
     if model.labels != tuple(range(model.num_spins)):
         arrays["labels"] = np.array(json.dumps([to_json(label) for label in model.labels]))
-    file = io.BytesIO()
-    np.savez_compressed(file, **arrays)
-    return file.getvalue()
+    return archives.packed(**arrays)

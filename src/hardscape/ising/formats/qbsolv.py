@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from typing import Literal
 
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.options import Options
-from hardscape.ising.formats.text import Row, Text, decimal, named_coefficients
+from hardscape.ising.formats.text import Row, Text, decimal, first_fields, named_coefficients
 from hardscape.ising.model import Ising
 
-__all__ = ["parse", "render"]
+__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
+
+NAME = "qubo"
+SUFFIXES = (".qubo",)
+DESCRIPTION = "a QUBO of qbsolv: 'p qubo ...', then 'i j value'"
 
 _PROBLEM = "p qubo topology maxNodes nNodes nCouplers"
 _OFFSET = re.compile(r"c\s+hardscape\s+offset=(\S*)")
 
 
-def parse(source: Source, options: Options) -> Ising:
+def sniff(source: Source) -> bool:
+    """Whether there is a problem line."""
+    return first_fields(source)[:2] == ["p", "qubo"]
+
+
+def read(source: Source, *, base: Literal[0, 1] = 0) -> Ising:
     """Read E(q) = sum_i Q[i, i] q_i + sum_{i<j} Q[i, j] q_i q_j, plus the offset of our comment.
 
     Raises
@@ -31,7 +40,6 @@ def parse(source: Source, options: Options) -> Ising:
         raise header.error(f"the header '{_PROBLEM}' is needed first")
     num_spins = header.num_spins(3, "maxNodes")
     nodes, couplers = header.count(4, "nNodes"), header.count(5, "nCouplers")
-    base = 0 if options.base is None else options.base
     entries: dict[tuple[int, int], Fraction] = {}
     for row in text.body(nodes + couplers, "nodes and couplers"):
         if len(row.fields) != 3:
@@ -61,10 +69,10 @@ def _offset(text: Text) -> Fraction:
     return found[0].value(0) if found else Fraction(0)
 
 
-def render(model: Ising, options: Options) -> bytes:
+def write(model: Ising, *, base: Literal[0] = 0) -> bytes:
     """Write a line for every node and every coupler that is not zero.
 
-    The format has no offset; one that is not zero goes into a comment, which `parse` reads and
+    The format has no offset; one that is not zero goes into a comment, which `read` takes and
     other programs skip: their energies lack it.
 
     Raises
@@ -75,6 +83,6 @@ def render(model: Ising, options: Options) -> bytes:
     nodes, couplers, offset = named_coefficients(model.exact.to_binary(), "Q", "Q")
     lines = [f"c hardscape offset={decimal(offset, 'offset', 'qubo')}"] if offset else []
     lines.append(f"p qubo 0 {model.num_spins} {len(nodes)} {len(couplers)}")
-    lines += [f"{i} {i} {decimal(x, name, 'qubo')}" for i, x, name in nodes]
-    lines += [f"{i} {j} {decimal(x, name, 'qubo')}" for i, j, x, name in couplers]
+    lines += [f"{i + base} {i + base} {decimal(x, name, 'qubo')}" for i, x, name in nodes]
+    lines += [f"{i + base} {j + base} {decimal(x, name, 'qubo')}" for i, j, x, name in couplers]
     return ("\n".join(lines) + "\n").encode()

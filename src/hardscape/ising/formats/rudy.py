@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from typing import Literal
 
 from hardscape.errors import InputError
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.options import Options
-from hardscape.ising.formats.text import Row, Text, decimal, named_coefficients
+from hardscape.ising.formats.text import Row, Text, counts, decimal, named_coefficients
 from hardscape.ising.model import Ising
 
-__all__ = ["parse", "render"]
+__all__ = ["DESCRIPTION", "FILE_NAME", "NAME", "SUFFIXES", "read", "sniff", "write"]
+
+NAME = "rudy"
+SUFFIXES = (".rud", ".rudy", ".mc", ".gset")
+#: The G-set: G1, G2, ...
+FILE_NAME = re.compile(r"g[0-9]+")
+DESCRIPTION = "a max-cut graph (G-set): 'n m', then 'i j weight'"
 
 
-def parse(source: Source, options: Options) -> Ising:
+def sniff(source: Source) -> bool:
+    """Whether there is a header of two numbers."""
+    return counts(source, 2)
+
+
+def read(source: Source, *, base: Literal[0, 1] = 1) -> Ising:
     """Read a graph as the model whose energy is minus the weight of the cut.
 
     Raises
@@ -26,7 +38,6 @@ def parse(source: Source, options: Options) -> Ising:
     header = text.header("n m")
     num_spins = header.num_spins(0, "number of vertices n")
     rows = text.body(header.count(1, "number of edges m"), "edges")
-    base = 1 if options.base is None else options.base
     edges: dict[tuple[int, int], Fraction] = {}
     for row in rows:
         i, j, weight = _edge(row, base, num_spins)
@@ -48,7 +59,7 @@ def _edge(row: Row, base: int, num_spins: int) -> tuple[int, int, Fraction]:
     return row.index(0, base, num_spins), row.index(1, base, num_spins), weight
 
 
-def render(model: Ising, options: Options) -> bytes:
+def write(model: Ising, *, base: Literal[1] = 1) -> bytes:
     """Write a model whose energy is minus the weight of a cut.
 
     Raises
@@ -69,5 +80,5 @@ def render(model: Ising, options: Options) -> bytes:
         )
     lines = [f"{model.num_spins} {len(couplings)}"]
     for i, j, x, name in couplings:
-        lines.append(f"{i + 1} {j + 1} {decimal(2 * x, f'2 {name}', 'rudy')}")
+        lines.append(f"{i + base} {j + base} {decimal(2 * x, f'2 {name}', 'rudy')}")
     return ("\n".join(lines) + "\n").encode()

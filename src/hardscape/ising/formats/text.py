@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
 from dataclasses import dataclass
@@ -10,9 +11,23 @@ from fractions import Fraction
 from hardscape.errors import FormatError, InputError
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.options import MAX_SPINS
 
-__all__ = ["Row", "Text", "decimal", "exact_float", "named_coefficients", "shown"]
+__all__ = [
+    "MAX_SPINS",
+    "Row",
+    "Text",
+    "counts",
+    "decimal",
+    "exact_float",
+    "first_fields",
+    "named_coefficients",
+    "shown",
+]
+
+#: Most spins that a header or an index may ask for; more is a damaged file, not a model.
+MAX_SPINS = 1_000_000
+#: What starts a comment.
+_COMMENTS = ("#", "%", "c")
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -121,7 +136,7 @@ class Text:
             fields = content_line.split()
             if not fields:
                 continue
-            if fields[0][0] in "#%c":
+            if fields[0].startswith(_COMMENTS):
                 comments.append((number, content_line.strip()))
             else:
                 rows.append(Row(source, number, fields))
@@ -158,6 +173,21 @@ class Text:
                 None, f"{len(rows)} {what} where the header announces {count}; the file is cut off"
             )
         return rows
+
+
+def counts(source: Source, number: int) -> bool:
+    """Whether the first line with data has `number` fields, the first two of them integers."""
+    fields = first_fields(source)
+    return len(fields) == number and all(map(_INTEGER.fullmatch, fields[:2]))
+
+
+def first_fields(source: Source) -> list[str]:
+    """The fields of the first line that is neither blank nor a comment; none where there is no such line."""
+    for line in io.BytesIO(source.data):
+        fields = line.decode("latin-1").removeprefix("\xef\xbb\xbf").split()
+        if fields and not fields[0].startswith(_COMMENTS):
+            return fields
+    return []
 
 
 def exact_float(value: Fraction, name: str, format: str) -> float:

@@ -1,0 +1,235 @@
+"""File formats: each is one module of its family's folder ``formats``, and is found there.
+
+==================  ===========================================================================
+a module states     what it is
+==================  ===========================================================================
+``NAME``            what ``format=`` and ``--format`` call it
+``SUFFIXES``        file names that it is written to, and read from: lower case, with the dot
+``DESCRIPTION``     a line for help texts and documents
+``MAGIC``           first bytes that are its own, one ``bytes`` or more (optional)
+``sniff(source)``   whether content without magic bytes looks like it (optional)
+``FILE_NAME``       pattern of further names of files, lower case (optional)
+``read``            from a `hardscape.files.Source` to the problem
+``write``           from the problem to bytes, or to an iterator of chunks (optional)
+==================  ===========================================================================
+
+Keyword arguments of ``read`` and ``write`` are choices that the format leaves to the caller; those that
+are annotated as ``Literal`` are checked here. A module without ``NAME`` is none of a format.
+
+A file's format is the one whose magic bytes it begins with; else what its name says; else the only one
+whose ``sniff`` takes it.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from hardscape.errors import FormatError, InputError
+from hardscape.files import COMPRESSED, Source, load, path_of, plain_name, replace
+
+__all__ = ["Formats"]
+
+_Problem = TypeVar("_Problem")
+#: First bytes that an error shows.
+_SHOWN = 16
+
+
+@cache
+def _modules(package: str) -> Mapping[str, Any]:
+    folder = import_module(package).__path__
+    found = [import_module(f"{package}.{module.name}") for module in pkgutil.iter_modules(folder)]
+    named = {module.NAME: module for module in found if hasattr(module, "NAME")}
+    return MappingProxyType(dict(sorted(named.items())))
+
+
+class Formats(Mapping[str, Any], Generic[_Problem]):
+    """The formats of one family by name; the modules are imported when they are first asked for.
+
+    Parameters
+    ----------
+    package : str
+        The folder of the modules.
+    mapped : bool
+        Whether files are mapped into memory; see :func:`hardscape.files.load`.
+    """
+
+    def __init__(self, package: str, *, mapped: bool = False) -> None:
+        self._package = package
+        self._mapped = mapped
+
+    def __getitem__(self, name: str) -> Any:
+        if not isinstance(name, str) or name not in _modules(self._package):
+            raise InputError(f"format is {name!r}; {', '.join(self)} are accepted")
+        return _modules(self._package)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_modules(self._package))
+
+    def __len__(self) -> int:
+        return len(_modules(self._package))
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """All suffixes."""
+        return tuple(suffix for module in self.values() for suffix in module.SUFFIXES)
+
+    def read(self, path: str | Path, format: str | None = None, **options: Any) -> _Problem:
+        """Read a problem; see :meth:`parse`."""
+        return self.parse(path, format, **options)[1]
+
+    def parse(
+        self, path: str | Path, format: str | None = None, **options: Any
+    ) -> tuple[str, _Problem]:
+        """Read a problem, and tell the format.
+
+        Parameters
+        ----------
+        path : str or Path
+            Compressed or not; ``-`` is standard input.
+        format : str, optional
+            A name; by default what name and content tell.
+        **options
+            For the format's ``read``; None leaves a choice to the format.
+
+        Raises
+        ------
+        FormatError
+            If the file is missing, unreadable or does not follow its format; with path and line.
+        InputError
+            If format or an option is not accepted.
+        """
+        likely = self._by_name(path_of(path)) if format is None else format
+        if likely is not None:  # what it cannot do is refused before the file is opened
+            _choices(self[likely], self[likely].read, options)
+        source = load(path, mapped=self._mapped)
+        name = self._named_by(source) if format is None else format
+        read = self[name].read
+        try:
+            return name, read(source, **_choices(self[name], read, options))
+        except FormatError:
+            raise
+        except InputError as error:  # what the problem itself refuses
+            raise source.error(None, str(error)) from None
+
+    def write(
+        self, problem: _Problem, path: str | Path, format: str | None = None, **options: Any
+    ) -> None:
+        """Write a problem; a file that is there is replaced as a whole, or stays.
+
+        Parameters
+        ----------
+        problem
+        path : str or Path
+            Compressed where its last suffix says so; ``-`` is standard output.
+        format : str, optional
+            A name; by default what the suffix says.
+        **options
+            For the format's ``write``; None leaves a choice to the format.
+
+        Raises
+        ------
+        InputError
+            If the format cannot hold the problem, the suffix is unknown, an option is not accepted, or
+            the file cannot be written.
+        """
+        module = self[self.named_by(path) if format is None else format]
+        written = module.write(problem, **_choices(module, module.write, options))
+        replace(path, lambda file: _write_all(file, written))
+
+    def detect(self, path: str | Path) -> str:
+        """Tell a file's format.
+
+        Raises
+        ------
+        FormatError
+            If it cannot be read, or neither name nor content decide.
+        """
+        return self._named_by(load(path, mapped=self._mapped))
+
+    def named_by(self, path: str | Path) -> str:
+        """Tell by its name the format that a file will be written in.
+
+        Raises
+        ------
+        InputError
+            If it belongs to no format.
+        """
+        name = self._by_name(path_of(path))
+        if name is None:
+            raise InputError(
+                f"{path}: suffix {path_of(path).suffix!r} tells no format; "
+                f"{', '.join(self.suffixes)} are accepted, also with {', '.join(COMPRESSED)}, or the "
+                f"name of a format: {', '.join(self)}"
+            )
+        return name
+
+    def _by_name(self, path: Path) -> str | None:
+        plain = plain_name(path)
+        for name, module in self.items():
+            pattern = getattr(module, "FILE_NAME", None)
+            if Path(plain).suffix in module.SUFFIXES or (pattern and pattern.fullmatch(plain)):
+                return name
+        return None
+
+    def _named_by(self, source: Source) -> str:
+        for name, module in self.items():
+            if source.raw[:_SHOWN].startswith(_magic(module)):
+                return name
+        named = self._by_name(Path(source.path))
+        if named is not None:
+            return named
+        fitting = [
+            x for x, module in self.items() if hasattr(module, "sniff") and module.sniff(source)
+        ]
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            both = " and of ".join(f"{name!r} ({self[name].DESCRIPTION})" for name in fitting)
+            raise source.error(
+                None, f"may be of {both}; say which by format= (--format on the command line)"
+            )
+        raise source.error(
+            None,
+            "is of no known format, by name or content: it begins with "
+            f"{source.raw[:_SHOWN]!r}; say which by format= (--format on the command line): "
+            f"{', '.join(self)}",
+        )
+
+
+def _magic(module: Any) -> tuple[bytes, ...]:
+    magic = getattr(module, "MAGIC", ())
+    return (magic,) if isinstance(magic, bytes) else magic
+
+
+def _write_all(file: Any, written: bytes | Iterator[Any]) -> None:
+    for chunk in [written] if isinstance(written, bytes) else written:
+        file.write(chunk)
+
+
+def _choices(
+    module: Any, function: Callable[..., Any], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Check what the caller chooses against what the format leaves open."""
+    hints = get_type_hints(function)
+    chosen = {name: value for name, value in options.items() if value is not None}
+    for name, value in chosen.items():
+        accepted = [None] if name not in hints else _literals(hints[name])
+        if accepted and (isinstance(value, bool) or value not in accepted):
+            raise InputError(
+                f"{name}={value!r}; format {module.NAME!r} accepts "
+                f"{' or '.join(map(repr, accepted))} here"
+            )
+    return chosen
+
+
+def _literals(hint: Any) -> list[Any]:
+    """The values of all Literals in a type; none for types that are no choice."""
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    return [value for member in get_args(hint) for value in _literals(member)]
