@@ -45,9 +45,7 @@ TimeLimit = Annotated[
 ]
 Checkpoint = Annotated[
     Path | None,
-    Parameter(
-        help="File that records finished parts; the same command (and --seed) resumes from it."
-    ),
+    Parameter(help="File that records finished parts; the same command resumes from it."),
 ]
 Json = Annotated[
     bool,
