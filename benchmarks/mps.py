@@ -18,8 +18,7 @@ import numpy as np
 from cyclopts import App, Parameter
 
 import hardscape
-from hardscape.ising import Ising
-from hardscape.ising.mps import mps_spectrum
+from hardscape.ising import Ising, mps_spectrum
 
 app = App(help=__doc__, default_parameter=Parameter(consume_multiple=True))
 

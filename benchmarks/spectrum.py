@@ -178,22 +178,26 @@ def kernel(case: Case) -> dict[str, Any]:
     """Time the CUDA kernel alone, with events, over chunks that hold nothing to list."""
     import cupy
 
+    from hardscape.engine import Cuda, RunOptions
     from hardscape.engine.cuda import cuda_device
-    from hardscape.ising.search import CHUNK_BITS, SpectrumWork, first_state
+    from hardscape.ising.methods.exhaustive.exhaustive import WALK
+    from hardscape.ising.methods.exhaustive.work import BlockWork
+    from hardscape.ising.methods.lowest import Wanted
 
     terms = instance(case).exact
-    work = SpectrumWork(terms, first_state(terms, 0), case.states, None, False, CHUNK_BITS["cuda"])
-    search = work.cuda
-    chunk = 1 << work.chunk_bits
+    options = RunOptions.checked(device=Cuda(0), seed=0)
+    work = BlockWork.around_low_state(Wanted(terms, case.states, None), WALK, options)
+    side = work.side(Cuda(0))
+    chunk = 1 << work.search.chunk_bits
     seconds = []
     with cuda_device(0) as device:
         for _ in range(case.repeats + 1):
             begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-            prefix = search.prefix(work.shards()[-1])
-            values = cupy.asarray(search.values(prefix, -2 * terms.bound))
+            prefix = side.prefix(work.shards()[-1])
+            values = cupy.asarray(side.values(prefix, -2 * terms.bound))
             blocks, count = cupy.empty(1, cupy.uint64), cupy.zeros(1, cupy.uint32)
             begin.record(device.stream)
-            search.start(device, values, blocks, count, 0, 1 << search.root)
+            side.start(device, values, blocks, count, 0, 1 << side.root)
             end.record(device.stream)
             end.synchronize()
             seconds.append(cupy.cuda.get_elapsed_time(begin, end) / 1e3 * 2**case.n / chunk)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hardscape.engine.cuda import jit
-from hardscape.ising.search import CHUNK_BITS, SpectrumWork
+from hardscape.ising.methods.exhaustive.blocks import BlockSearch, Walk
+from hardscape.ising.methods.exhaustive.cuda import CudaSide
+from hardscape.ising.methods.lowest import Wanted
 from helpers.instances import dense_gaussian, dense_integer, wide_range
 
 
@@ -21,5 +23,6 @@ from helpers.instances import dense_gaussian, dense_integer, wide_range
     ids=lambda m: f"{m.num_spins} spins",
 )
 def test_spectrum_kernel(model, arch):
-    work = SpectrumWork(model.exact, 0, 101, None, prune=False, most_bits=CHUNK_BITS["cuda"])
-    assert jit.compile(work.cuda.kernel, arch).startswith(b"\x7fELF")
+    wanted = Wanted(model.exact, 101, None)
+    search = BlockSearch(wanted, 0, Walk(False, 10, None), CudaSide.most_bits)
+    assert jit.compile(CudaSide(search).kernel, arch).startswith(b"\x7fELF")

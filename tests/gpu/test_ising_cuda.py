@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape.ising import cuda
+from hardscape.ising.methods.exhaustive import cuda
 from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice, wide_range
 
 pytestmark = pytest.mark.gpu

@@ -6,15 +6,20 @@ from hypothesis import strategies as st
 
 from hardscape.engine import Context, Cpu, Shard
 from hardscape.ising.density import density_of_states
-from hardscape.ising.frontier import (
+from hardscape.ising.methods.counting import LevelTerms, add_counts
+from hardscape.ising.methods.frontier.frontier import (
     FrontierWork,
     breadth_first_order,
     greedy_order,
     plan_frontier,
     steps,
 )
-from hardscape.ising.histogram import HistogramWork, SpinTable, lattice_basis, lattice_coordinates
-from hardscape.ising.levels import LevelTerms, add_counts
+from hardscape.ising.methods.histogram.histogram import (
+    HistogramWork,
+    SpinTable,
+    lattice_basis,
+    lattice_coordinates,
+)
 from hardscape.ising.model import Ising
 from helpers.density_oracle import counted
 

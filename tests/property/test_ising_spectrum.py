@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import hardscape
 from hardscape.ising import Ising
 from hardscape.ising.exact import ExactTerms, from_limbs
-from hardscape.ising.layout import Geometry, Layout
+from hardscape.ising.methods.exhaustive.layout import Geometry, Layout
 from hardscape.ising.result import spectral_order
 from helpers.oracles import all_states, exact_energies
 

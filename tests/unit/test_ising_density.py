@@ -14,9 +14,9 @@ import pytest
 from hardscape.engine import Context, Cpu, Shard
 from hardscape.errors import BudgetError, CheckpointError, DeviceError, InputError, Interrupted
 from hardscape.ising.density import density_of_states
-from hardscape.ising.frontier import FrontierWork, plan_frontier
-from hardscape.ising.histogram import HistogramWork, choose_eliminated
-from hardscape.ising.levels import LevelTerms
+from hardscape.ising.methods.counting import LevelTerms
+from hardscape.ising.methods.frontier.frontier import FrontierWork, plan_frontier
+from hardscape.ising.methods.histogram.histogram import HistogramWork, choose_eliminated
 from hardscape.ising.model import Ising
 from helpers.density_oracle import all_energies, counted
 

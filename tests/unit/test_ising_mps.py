@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardscape.engine import Cuda
+from hardscape.engine import Cpu, Cuda, team
 from hardscape.errors import InputError, MissingDependencyError
-from hardscape.ising import Ising
-from hardscape.ising.mps import _anneal, _most_probable, _spectral_order, mps_spectrum
-from hardscape.ising.product_state import Gates, MatrixProductState
+from hardscape.ising import Ising, mps_spectrum
+from hardscape.ising.methods.mps.annealing import Annealing, Line, most_probable, spectral_order
+from hardscape.ising.methods.mps.product_state import Gates, MatrixProductState
 from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice, wide_range
 from helpers.oracles import all_states, lowest_states
 
@@ -24,6 +24,15 @@ def amplitudes(state: MatrixProductState) -> np.ndarray:
     for tensor in state.tensors:
         vector = np.einsum("ca,asb->scb", vector, tensor).reshape(-1, tensor.shape[2])
     return vector[:, 0]
+
+
+def anneal(h, J, bond_dimension: int, sweeps: int, step: float) -> MatrixProductState:
+    """The state after some steps of beta."""
+    line = Line(np.arange(len(h)), False, h, J)
+    chain = Annealing(line, bond_dimension, step, sweeps, Cpu())
+    with team(1) as alone:
+        assert chain.advance(chain.total, alone) == chain.total
+    return chain.result()
 
 
 def boltzmann(model: Ising, beta: float) -> np.ndarray:
@@ -56,7 +65,7 @@ def test_state_is_exact_when_the_bonds_are_wide_enough(n, seed, density):
     rng = np.random.default_rng(seed)
     J = np.triu(rng.normal(size=(n, n)) * (rng.random((n, n)) < density), 1)
     model = Ising(rng.normal(size=n), J)
-    state = _anneal(model.h, model.J, 32, 4, 0.25)
+    state = anneal(model.h, model.J, 32, 4, 0.25)
     np.testing.assert_allclose(amplitudes(state), boltzmann(model, 1.0), rtol=0, atol=1e-10)
     assert state.discarded < 1e-13
 
@@ -64,7 +73,7 @@ def test_state_is_exact_when_the_bonds_are_wide_enough(n, seed, density):
 @pytest.mark.parametrize("steps", [1, 3, 8])
 def test_number_of_steps_does_not_matter_to_an_exact_state(steps):
     model = dense_gaussian(8, 3)
-    state = _anneal(model.h, model.J, 16, steps, 1.5 / steps)
+    state = anneal(model.h, model.J, 16, steps, 1.5 / steps)
     np.testing.assert_allclose(amplitudes(state), boltzmann(model, 1.5), rtol=0, atol=1e-10)
 
 
@@ -83,7 +92,7 @@ def test_truncation_follows_the_bond_dimension():
     exact = boltzmann(model, 1.0)
     lost, discarded = [], []
     for bond_dimension in (2, 8, 32, 128):
-        state = _anneal(model.h, model.J, bond_dimension, 4, 0.25)
+        state = anneal(model.h, model.J, bond_dimension, 4, 0.25)
         assert max(max(tensor.shape) for tensor in state.tensors) <= bond_dimension
         vector = amplitudes(state)
         assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-12)
@@ -112,7 +121,7 @@ def test_one_truncation_drops_the_smallest_weight_of_its_cut():
 
 def test_tensors_are_orthonormal_around_the_centre():
     model = dense_gaussian(12, 5)
-    state = _anneal(model.h, model.J, 8, 2, 0.5)
+    state = anneal(model.h, model.J, 8, 2, 0.5)
     before = amplitudes(state)
     state.move_centre(4, 6)
     assert state.centre == 6
@@ -129,8 +138,8 @@ def test_tensors_are_orthonormal_around_the_centre():
 
 def test_branch_and_bound_lists_the_most_probable_configurations():
     model = dense_gaussian(9, 6)
-    state = _anneal(model.h, model.J, 16, 4, 0.25)
-    found = _most_probable(state, 2**9)
+    state = anneal(model.h, model.J, 16, 4, 0.25)
+    found = most_probable(state, 2**9)
     assert len(found) == 2**9
     energies = model.energy(found)
     assert (np.diff(energies) > -1e-6).all()  # by probability, hence by energy
@@ -176,7 +185,7 @@ def test_chain_needs_bond_dimension_two():
     rng = np.random.default_rng(7)
     h, bonds = rng.normal(size=12), rng.normal(size=11)
     model = Ising(h, np.diag(bonds, 1))
-    state = _anneal(model.h, model.J, 2, 4, 0.5)
+    state = anneal(model.h, model.J, 2, 4, 0.5)
     np.testing.assert_allclose(amplitudes(state), boltzmann(model, 2.0), rtol=0, atol=1e-10)
 
 
@@ -190,12 +199,12 @@ def test_long_chain_reaches_its_ground_state():
 
 def test_spectral_order_straightens_shuffled_chains():
     first, order = shuffled_chain(9, 1)
-    found = _spectral_order(first.J).tolist()
+    found = spectral_order(first.J).tolist()
     assert found in (order.tolist(), order[::-1].tolist())
     # Two chains that are not coupled stay apart.
     J = np.zeros((18, 18))
     J[:9, :9] = J[9:, 9:] = first.J
-    both = _spectral_order(J)
+    both = spectral_order(J)
     assert sorted(both[:9]) == list(range(9))
     assert sorted(both) == list(range(18))
 

@@ -14,7 +14,8 @@ import pytest
 
 from hardscape.errors import InputError, MissingDependencyError
 from hardscape.ising import Ising, sampler
-from hardscape.ising.sampler import ExactSampler, import_dimod
+from hardscape.ising.dimod import import_dimod
+from hardscape.ising.sampler import ExactSampler
 from helpers.instances import dense_gaussian, dense_integer
 
 

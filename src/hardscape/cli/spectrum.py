@@ -215,7 +215,7 @@ def _estimate(ising: Ising, search: SearchOptions, run: SeededRunOptions) -> Est
 def _mps_search(
     ising: Ising, search: SearchOptions, mps: MpsOptions, run: SeededRunOptions
 ) -> Spectrum:
-    from hardscape.ising.mps import mps_spectrum
+    from hardscape.ising import mps_spectrum
 
     given: dict[str, Any] = {name: x for name, x in vars(mps).items() if x is not None}
     states = 100 if search.states is None else search.states

@@ -13,7 +13,7 @@ from hardscape.arguments import integer
 from hardscape.engine.machine import cpu_count, cuda_status
 from hardscape.errors import DeviceError, InputError
 
-__all__ = ["MAX_THREADS", "Cpu", "Cuda", "Device", "cpu_lanes", "resolve"]
+__all__ = ["MAX_THREADS", "Cpu", "Cuda", "Device", "cpu_lanes", "describe", "resolve"]
 
 #: Most CPU threads of a call.
 MAX_THREADS = 4096
@@ -118,6 +118,13 @@ def cpu_lanes(threads: int | None) -> tuple[Device, ...]:
 @lru_cache(maxsize=8)
 def _lanes(count: int) -> tuple[Device, ...]:
     return tuple(Cpu(i) for i in range(count))
+
+
+def describe(devices: Sequence[Device]) -> str:
+    """Devices in words, as results name them: how many of which type."""
+    words = {Cpu: "CPU thread(s)", Cuda: "GPU(s)"}
+    counts = {word: sum(type(device) is kind for device in devices) for kind, word in words.items()}
+    return " and ".join(f"{count} {word}" for word, count in counts.items() if count)
 
 
 def _distinct(devices: Sequence[Device], asked: object) -> tuple[Device, ...]:

@@ -3,9 +3,10 @@
 from typing import Any
 
 from hardscape.ising.density import DensityOfStates, density_of_states
+from hardscape.ising.levels import Level
 from hardscape.ising.model import Ising
 from hardscape.ising.mps import mps_spectrum
-from hardscape.ising.result import Level, Spectrum
+from hardscape.ising.result import Spectrum
 from hardscape.ising.spectrum import Estimate, estimate, spectrum
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,21 +15,25 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardscape import engine
 from hardscape.arrays import as_float64
-from hardscape.engine import Device, Outcome, Progress, ProgressEvent
+from hardscape.engine import Device, Progress, ProgressEvent, RunOptions, solve
+from hardscape.engine.device import describe
 from hardscape.errors import BudgetError, DeviceError, HardscapeError, InputError
-from hardscape.ising.frontier import FrontierWork, plan_frontier
-from hardscape.ising.histogram import MAX_HISTOGRAM_BITS, HistogramWork, choose_eliminated
-from hardscape.ising.levels import LevelTerms
+from hardscape.ising.methods.counting import CountingMethod, CountingWork, LevelTerms
+from hardscape.ising.methods.frontier.frontier import Frontier
+from hardscape.ising.methods.histogram.histogram import Histogram
 from hardscape.ising.model import Ising
 
-__all__ = ["DensityOfStates", "density_of_states"]
+__all__ = ["METHODS", "DensityOfStates", "density_of_states"]
 
+#: The methods; the cheapest answers.
+METHODS: tuple[CountingMethod, ...] = (Frontier(), Histogram())
 Method = Literal["auto", "frontier", "exhaustive"]
 
 #: Seconds above which a run here must be asked for by a time limit or a checkpoint.
 _LONG_RUN = 86400.0
+
+_log = logging.getLogger("hardscape.ising")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +50,7 @@ class DensityOfStates:
         States of each level; they add up to ``2**num_spins``.
     num_spins : int
     info : mapping
-        Facts about the computation: ``method``, ``explanation``, ``seconds``, ``shards``.
+        Facts about the computation: ``method``, ``explanation``, ``device``, ``seconds``, ``shards``.
     """
 
     energies: NDArray[np.float64]
@@ -175,6 +180,7 @@ def density_of_states(
     method: Method = "auto",
     device: str | Device | Sequence[str | Device] = "auto",
     threads: int | None = None,
+    seed: int | None = None,
     executor: Any = None,
     checkpoint: str | Path | None = None,
     time_limit: float | None = None,
@@ -197,6 +203,8 @@ def density_of_states(
     device : "auto" or "cpu"
     threads : int, optional
         CPU threads, by default all that this process may use.
+    seed : int, optional
+        Checked, and of no effect: nothing is drawn.
     executor : optional
         Runs the shards elsewhere: a ``concurrent.futures.Executor``, a Dask client, an MPI pool.
     checkpoint : str or Path, optional
@@ -244,103 +252,70 @@ def density_of_states(
     (2, 30, 30, 2)
     """
     ising = Ising.from_any(model)
-    lanes = engine.resolve(device, threads=threads, big_enough=False)
-    if any(lane.kind != "cpu" for lane in lanes):
-        raise DeviceError(
-            f"device={device!r}: the density of states runs on the CPU; use device='cpu'"
-        )
-    terms = LevelTerms.of(ising.exact)
-    work, seconds = _choose(terms, method)
-    seconds /= len(lanes)
-    asked_for = not (executor is None and time_limit is None and checkpoint is None)
-    if seconds > _LONG_RUN and not asked_for:
-        raise BudgetError(
-            f"the cheapest way for these {ising.num_spins} spins ({_explain(work)}) takes about "
-            f"{seconds / 3600:.3g} hours on {len(lanes)} threads; pass time_limit=, checkpoint= or "
-            "executor= to run it anyway"
-        )
-    outcome = engine.run(
-        work,
-        devices=lanes,
-        executor=executor,
-        checkpoint=checkpoint,
+    options = RunOptions.checked(
+        device=device,
+        threads=threads,
+        seed=seed,
         time_limit=time_limit,
+        checkpoint=checkpoint,
+        executor=executor,
         progress=progress,
     )
-    return _result(ising, work, outcome, outcome.whole()["counts"])
+    asked = _asked(method, options.devices)
+    work, name = _cheapest(LevelTerms.of(ising.exact), asked, method)
+    seconds = work.core_seconds / len(options.devices)
+    if seconds > _LONG_RUN and not options.asked_for:
+        raise BudgetError(
+            f"the cheapest way for these {ising.num_spins} spins ({work.explanation}) takes about "
+            f"{seconds / 3600:.3g} hours on {len(options.devices)} threads; pass time_limit=, "
+            "checkpoint= or executor= to run it anyway"
+        )
+    outcome = solve(work, options)
+    found = outcome.whole()
+    if sum(found.counts) != 1 << ising.num_spins:
+        raise HardscapeError(
+            f"the counts add up to {sum(found.counts)} instead of 2**{ising.num_spins}; "
+            "a checkpoint or the installation is damaged"
+        )
+    info = {
+        "method": name,
+        "explanation": work.explanation,
+        "device": describe(options.devices),
+        "seconds": outcome.seconds,
+        "shards": outcome.shards_total,
+        "resumed_shards": outcome.resumed_shards,
+    }
+    energies = ising.exact.floats(found.energies)
+    return DensityOfStates(energies, found.counts, ising.num_spins, MappingProxyType(info))
 
 
-def _choose(terms: LevelTerms, method: str) -> tuple[FrontierWork | HistogramWork, float]:
-    """The work, and a guess of its core seconds."""
-    if method not in ("auto", "frontier", "exhaustive"):
-        raise InputError(f"method={method!r}; 'auto', 'frontier' and 'exhaustive' are accepted")
-    plans: list[FrontierWork | HistogramWork] = []
+def _asked(method: str, devices: tuple[Device, ...]) -> list[CountingMethod]:
+    """The methods that may answer, and run on these devices."""
+    accepted = ("auto", *(row.name for row in METHODS))
+    if method not in accepted:
+        raise InputError(f"method={method!r}; {', '.join(map(repr, accepted))} are accepted")
+    rows = [row for row in METHODS if method in ("auto", row.name)]
+    able = [row for row in rows if all(isinstance(device, row.devices) for device in devices)]
+    if not able:
+        raise DeviceError(f"the density of states does not run on {devices[0]}; use device='cpu'")
+    return able
+
+
+def _cheapest(
+    terms: LevelTerms, rows: Sequence[CountingMethod], method: str
+) -> tuple[CountingWork, str]:
+    """The quickest way to count, and its name."""
+    plans: list[tuple[CountingWork, str]] = []
     refused = []
-    if method != "exhaustive":
-        frontier = plan_frontier(terms)
-        if frontier.fits:
-            plans.append(frontier)
+    for row in rows:
+        plan = row.work(terms)
+        if isinstance(plan, str):
+            _log.debug("density of states: %s", plan)
+            refused.append(plan)
         else:
-            refused.append(
-                f"'frontier' would keep {frontier.max_frontier} spins open with "
-                f"{len(frontier.sliced)} others fixed"
-            )
-    if method != "frontier":
-        if terms.num_bits <= MAX_HISTOGRAM_BITS:
-            plans.append(HistogramWork(terms, choose_eliminated(terms)))
-        else:
-            refused.append(
-                f"'exhaustive' holds {MAX_HISTOGRAM_BITS} spins, besides one for each component "
-                "without fields"
-            )
+            _log.debug("density of states: %s, %.3g s", plan.explanation, plan.core_seconds)
+            plans.append((plan, row.name))
     if not plans:
         spins = terms.num_bits + terms.doublings
         raise BudgetError(f"{spins} spins are too many for method={method!r}: {'; '.join(refused)}")
-    work = min(plans, key=lambda plan: plan.core_seconds)
-    return work, work.core_seconds
-
-
-def _explain(work: FrontierWork | HistogramWork) -> str:
-    if isinstance(work, FrontierWork):
-        return (
-            f"frontier: at most {work.max_frontier} open spins, {2 ** len(work.sliced)} slices, "
-            f"{work.additions:.2g} additions"
-        )
-    return (
-        f"exhaustive: 2**{work.counted} increments of {2 ** len(work.eliminated)} states each, "
-        f"{work.table.cells} counters"
-    )
-
-
-def _result(
-    model: Ising,
-    work: FrontierWork | HistogramWork,
-    outcome: Outcome[Any],
-    words: NDArray[np.uint64],
-) -> DensityOfStates:
-    levels = np.flatnonzero(words.any(axis=0))
-    counts = [0] * len(levels)
-    for word in words[::-1]:
-        counts = [
-            count << 64 | part for count, part in zip(counts, word[levels].tolist(), strict=True)
-        ]
-    counts = [count << work.terms.doublings for count in counts]
-    if sum(counts) != 1 << model.num_spins:
-        raise HardscapeError(
-            f"the counts add up to {sum(counts)} instead of 2**{model.num_spins}; "
-            "a checkpoint or the installation is damaged"
-        )
-    return DensityOfStates(
-        model.exact.floats(work.terms.energies(levels)),
-        tuple(counts),
-        model.num_spins,
-        MappingProxyType(
-            {
-                "method": "frontier" if isinstance(work, FrontierWork) else "exhaustive",
-                "explanation": _explain(work),
-                "seconds": outcome.seconds,
-                "shards": outcome.shards_total,
-                "resumed_shards": outcome.resumed_shards,
-            }
-        ),
-    )
+    return min(plans, key=lambda plan: plan[0].core_seconds)

@@ -1,160 +1,26 @@
-"""Energy levels as integers: what both ways of counting states by energy work on."""
+"""Energy levels of a spectrum."""
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from dataclasses import dataclass
-from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hardscape.errors import InputError
-from hardscape.ising.exact import ExactTerms
-
-__all__ = ["MAX_LEVELS", "LevelTerms", "add_counts"]
-
-#: Longest level axis; one of 2**26 levels takes 0.5 GB a worker.
-MAX_LEVELS = 2**26
+__all__ = ["Level"]
 
 
-@dataclass(frozen=True)
-class LevelTerms:
-    r"""The level :math:`\sum_i a_i q_i + \sum_{i<j} b_{ij} q_i q_j` of bits q, an integer.
-
-    A state's exact energy is ``base + step * level``, in units of the model's power of two, and
-    `step` is as large as possible. Each connected component without fields has one spin fixed to -1
-    and left out: its states come in pairs that flips turn into one another.
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One energy level.
 
     Attributes
     ----------
-    num_bits : int
-        Free spins n; bit 1 is spin +1.
-    linear : tuple of int
-        :math:`a_i`.
-    pairs : tuple of (int, int, int)
-        ``(i, j, b_ij)`` with i < j.
-    base, step : int
-    lowest, highest : int
-        Bounds of all levels.
-    doublings : int
-        Spins left out: each count stands for ``2**doublings`` times as many states.
+    energy : float
+    count : int
+        States listed.
+    complete : bool
+        Whether these are all states of the level; False when the list is cut inside it, or when the
+        search is not certified.
     """
 
-    num_bits: int
-    linear: tuple[int, ...]
-    pairs: tuple[tuple[int, int, int], ...]
-    base: int
-    step: int
-    lowest: int
-    highest: int
-    doublings: int
-
-    @classmethod
-    def of(cls, terms: ExactTerms) -> LevelTerms:
-        """Levels of a model.
-
-        Raises
-        ------
-        InputError
-            If there may be more than `MAX_LEVELS` levels.
-        """
-        couplings = list(zip(terms.row.tolist(), terms.col.tolist(), terms.couplings, strict=True))
-        fixed = _flip_representatives(terms.fields, couplings)
-        linear = [2 * h for h in terms.fields]
-        base = terms.offset - sum(terms.fields) + sum(terms.couplings)
-        for i, j, x in couplings:
-            linear[i] -= 2 * x
-            linear[j] -= 2 * x
-        free = [i for i in range(terms.num_spins) if i not in fixed]
-        position = {spin: i for i, spin in enumerate(free)}
-        kept = [
-            (position[i], position[j], 4 * x) for i, j, x in couplings if {i, j}.isdisjoint(fixed)
-        ]
-        bits = [linear[i] for i in free]
-        step = math.gcd(*bits, *(b for _, _, b in kept)) or 1
-        reach = terms.bound - abs(terms.offset)
-        lowest = -((base - terms.offset + reach) // step)
-        highest = (terms.offset + reach - base) // step
-        if highest - lowest >= MAX_LEVELS:
-            raise InputError(_too_many(highest - lowest, step, terms.exponent))
-        return cls(
-            len(free),
-            tuple(a // step for a in bits),
-            tuple((i, j, b // step) for i, j, b in kept),
-            base,
-            step,
-            lowest,
-            highest,
-            len(fixed),
-        )
-
-    @property
-    def num_levels(self) -> int:
-        """Length of the level axis."""
-        return self.highest - self.lowest + 1
-
-    def matrix(self) -> NDArray[np.int64]:
-        """Symmetric matrix of the :math:`b_{ij}`, shape (n, n)."""
-        dense = np.zeros((self.num_bits, self.num_bits), dtype=np.int64)
-        for i, j, b in self.pairs:
-            dense[i, j] = dense[j, i] = b
-        return dense
-
-    def neighbours(self) -> list[dict[int, int]]:
-        """For each bit i, the others j it is coupled to, with :math:`b_{ij}`."""
-        result: list[dict[int, int]] = [{} for _ in range(self.num_bits)]
-        for i, j, b in self.pairs:
-            result[i][j] = result[j][i] = b
-        return result
-
-    def energies(self, levels: NDArray[np.int64]) -> list[int]:
-        """Exact energies of positions on the level axis."""
-        start = self.base + self.step * self.lowest
-        return [start + self.step * level for level in levels.tolist()]
-
-
-def _too_many(levels: int, step: int, exponent: int) -> str:
-    unit = Fraction(2) ** exponent
-    return (
-        f"the model's energies are multiples of {float(step * unit):.3g} and span about "
-        f"2**{levels.bit_length()} of them; at most 2**{MAX_LEVELS.bit_length() - 1} levels can be "
-        "counted. Round the coefficients to multiples of a larger unit: about "
-        f"{float(4 * levels * step * unit / MAX_LEVELS):.3g} will do"
-    )
-
-
-def _flip_representatives(
-    fields: tuple[int, ...], couplings: list[tuple[int, int, int]]
-) -> set[int]:
-    """One spin, of highest degree, in each connected component without fields."""
-    neighbours: defaultdict[int, list[int]] = defaultdict(list)
-    for i, j, _ in couplings:
-        neighbours[i].append(j)
-        neighbours[j].append(i)
-    seen: set[int] = set()
-    chosen = set()
-    for start in range(len(fields)):
-        if start in seen:
-            continue
-        component, queue = {start}, [start]
-        while queue:
-            new = set(neighbours[queue.pop()]) - component
-            component |= new
-            queue.extend(new)
-        seen |= component
-        if not any(fields[i] for i in component):
-            chosen.add(max(component, key=lambda i: (len(neighbours[i]), i)))
-    return chosen
-
-
-def add_counts(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Sum of counts of shape (words, levels), least significant word first."""
-    result = np.empty_like(left)
-    carry = np.zeros(left.shape[1], dtype=np.uint64)
-    for word, (a, b) in enumerate(zip(left, right, strict=True)):
-        with_carry = a + carry
-        result[word] = with_carry + b
-        carry = ((with_carry < a) | (result[word] < b)).astype(np.uint64)
-    return result
+    energy: float
+    count: int
+    complete: bool

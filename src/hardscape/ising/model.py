@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from hardscape.arrays import as_float64, as_spins, is_array, is_sparse, sparse_entries, to_numpy
 from hardscape.errors import InputError
 from hardscape.formats import Formats
+from hardscape.ising.dimod import import_dimod
 from hardscape.ising.exact import ExactTerms, dyadic
 
 __all__ = ["Convention", "Ising"]
@@ -368,8 +369,6 @@ class Ising:
 
     def to_bqm(self) -> Any:
         """Return a ``dimod.BinaryQuadraticModel`` (SPIN) with the same labels."""
-        from hardscape.ising.sampler import import_dimod
-
         dimod = import_dimod("Ising.to_bqm")
         row, col, value = self.couplings
         names = self._labels

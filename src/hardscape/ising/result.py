@@ -6,36 +6,17 @@ import json
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.ising.dimod import import_dimod
 from hardscape.ising.exact import from_limbs, to_limbs
+from hardscape.ising.levels import Level
+from hardscape.ising.model import Ising
 
-if TYPE_CHECKING:
-    from hardscape.ising.model import Ising
-
-__all__ = ["Level", "Spectrum", "spectral_order"]
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """One energy level.
-
-    Attributes
-    ----------
-    energy : float
-    count : int
-        States listed.
-    complete : bool
-        Whether these are all states of the level; False when the list is cut inside it, or when the
-        search is not certified.
-    """
-
-    energy: float
-    count: int
-    complete: bool
+__all__ = ["Spectrum", "spectral_order", "unpack"]
 
 
 def spectral_order(words: NDArray[np.uint64], codes: tuple[NDArray[Any], ...]) -> NDArray[np.intp]:
@@ -51,6 +32,15 @@ def spectral_order(words: NDArray[np.uint64], codes: tuple[NDArray[Any], ...]) -
     limbs = words.shape[1]
     energy = [words[:, i] for i in range(limbs - 1)] + [words[:, limbs - 1].view(np.int64)]
     return np.lexsort((*codes, *energy))
+
+
+def unpack(codes: NDArray[np.uint64], num_spins: int) -> NDArray[np.int8]:
+    """Spins -1 and +1, int8 of shape (n, num_spins), of packed states."""
+    if num_spins == 0:
+        return np.empty((len(codes), 0), dtype=np.int8)
+    octets = np.ascontiguousarray(codes, dtype="<u8").view(np.uint8).reshape(len(codes), 8)
+    bits = np.unpackbits(octets, axis=1, count=num_spins, bitorder="little")
+    return bits.astype(np.int8) * np.int8(2) - np.int8(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,8 +203,6 @@ class Spectrum:
 
     def to_dimod(self) -> Any:
         """Return a ``dimod.SampleSet`` (SPIN), built from one array, with `info` attached."""
-        from hardscape.ising.sampler import import_dimod
-
         dimod = import_dimod("Spectrum.to_dimod")
         return dimod.SampleSet.from_samples(
             (self.states, list(self.labels)),

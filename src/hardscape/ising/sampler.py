@@ -6,34 +6,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hardscape.errors import InputError, MissingDependencyError
+from hardscape.errors import InputError
+from hardscape.ising.dimod import import_dimod
 from hardscape.ising.model import Ising
 from hardscape.ising.spectrum import MAX_SPINS, MAX_STATES, spectrum
 
 if TYPE_CHECKING:
     ExactSampler: Any
 
-__all__ = ["ExactSampler", "import_dimod"]
-
-
-def import_dimod(purpose: str) -> Any:
-    """Import dimod and return it.
-
-    Parameters
-    ----------
-    purpose : str
-        What needs it, for the error.
-
-    Raises
-    ------
-    MissingDependencyError
-        If dimod is not installed; the message holds the pip line.
-    """
-    try:
-        import dimod
-    except ImportError:
-        raise MissingDependencyError("dimod", "dimod", purpose) from None
-    return dimod
+__all__ = ["ExactSampler"]
 
 
 class _ExactSampling:

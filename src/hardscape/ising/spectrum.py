@@ -1,27 +1,27 @@
-"""The exact low-energy spectrum by exhaustive search."""
+"""The exact low-energy spectrum: the states of lowest energy, with a certificate."""
 
 from __future__ import annotations
 
-import math
-import signal
+import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from hardscape.engine import Device, Outcome, Progress, ProgressEvent, resolve, run
+from hardscape.arguments import integer
+from hardscape.engine import Device, Progress, ProgressEvent, RunOptions, solve
+from hardscape.engine.device import describe
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.ising.exact import dyadic
+from hardscape.ising.methods.exhaustive.exhaustive import Exhaustive
+from hardscape.ising.methods.lowest import LowestMethod, Wanted
+from hardscape.ising.methods.tree.tree import Tree
 from hardscape.ising.model import Ising
-from hardscape.ising.result import Spectrum, spectral_order
-from hardscape.ising.search import CHUNK_BITS, COUNTERS, SpectrumWork, first_state, unpack
+from hardscape.ising.result import Spectrum, unpack
 
-__all__ = ["MAX_SPINS", "MAX_STATES", "Estimate", "estimate", "spectrum"]
+__all__ = ["MAX_SPINS", "MAX_STATES", "METHODS", "Estimate", "estimate", "spectrum"]
 
 #: States are 64-bit integers.
 MAX_SPINS = 64
@@ -29,6 +29,13 @@ MAX_SPINS = 64
 MAX_STATES = 1 << 24
 #: From this many spins on, "auto" takes a GPU when every state is visited: starting one costs a second.
 _GPU_SPINS = 36
+#: States listed by default.
+_SOME_STATES = 100
+
+#: The methods; the first that does not refuse answers.
+METHODS: tuple[LowestMethod, ...] = (Tree(), Exhaustive())
+
+_log = logging.getLogger("hardscape.ising")
 
 
 def spectrum(
@@ -108,25 +115,48 @@ def spectrum(
     """
     began = time.perf_counter()
     ising = Ising.from_any(model)
-    devices = _devices(device, threads, ising, prune)
-    work = _prepare(ising, num_states, window, seed, prune, devices)
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"time_limit={time_limit}; seconds above 0 are accepted")
-    work = _prepared(work, time_limit)
-    spent = time.perf_counter() - began
-    outcome = run(
-        work,
-        devices=devices,
-        executor=executor,
+    options = _options(
+        ising,
+        prune,
+        seed,
+        device=device,
+        threads=threads,
+        time_limit=time_limit,
         checkpoint=checkpoint,
-        time_limit=None if time_limit is None else max(time_limit - spent, 1e-3),
+        executor=executor,
         progress=progress,
     )
-    limit = MAX_STATES if num_states is None and window is not None else work.wanted - 1
-    result = _result(ising, work, outcome, limit, devices, began)
-    if outcome.stopped in ("SIGINT", "SIGTERM"):
+    wanted, method = _asked(ising, num_states, window, prune)
+    work = method.work(wanted, options)
+    outcome = solve(work, options)
+    unlimited = num_states is None and window is not None
+    limit = MAX_STATES if unlimited else wanted.count - 1
+    found = outcome.answer or work.result(work.nothing())
+    searched = work.states_searched(outcome.units_done)
+    info = {
+        "method": method.name,
+        "device": describe(options.devices),
+        "workers": len(options.devices),
+        "seconds": time.perf_counter() - began,
+        "states": 1 << ising.num_spins,
+        "states_searched": searched,
+        "states_per_second": searched / max(outcome.seconds, 1e-9),
+        **found.counters,
+        "resumed_shards": outcome.resumed_shards,
+        "stopped": outcome.stopped,
+    }
+    result = Spectrum.from_sorted(
+        ising,
+        unpack(found.states, ising.num_spins),
+        found.energies,
+        limit,
+        certified=outcome.complete,
+        exhausted=outcome.complete,
+        info=info,
+    )
+    if outcome.signum:
         raise Interrupted(outcome.signum, result)
-    if num_states is None and window is not None and result.num_states >= MAX_STATES:
+    if unlimited and result.num_states >= MAX_STATES:
         raise BudgetError(
             f"more than {MAX_STATES} states lie within window={window} of the ground state; "
             "take a smaller window, or give num_states to list only the lowest of them"
@@ -173,126 +203,48 @@ def estimate(
     Takes the arguments of :func:`spectrum`, and about `sample_seconds` (more on a GPU that has to compile).
     """
     ising = Ising.from_any(model)
-    devices = _devices(device, threads, ising, prune)
-    work = _prepare(ising, num_states, window, seed, prune, devices)
-    work = _prepared(work, None)
-    lane = work.estimate_seconds(devices[0], sample_seconds)
-    seconds = lane / len(devices)
+    options = _options(ising, prune, seed, device=device, threads=threads)
+    wanted, method = _asked(ising, num_states, window, prune)
+    work = method.work(wanted, options)
+    lanes = len(options.devices)
+    seconds = work.estimate_seconds(options.devices[0], sample_seconds) / lanes
     states = 1 << ising.num_spins
-    return Estimate(states, seconds, _memory(work, devices), states / seconds, _describe(devices))
+    memory = work.memory_bytes(lanes)
+    return Estimate(states, seconds, memory, states / seconds, describe(options.devices))
 
 
-def _memory(work: SpectrumWork, devices: tuple[Device, ...]) -> int:
-    """Bytes of lists: a pool and its sorted copy a lane, the merged ones, and the result's states."""
-    entry = 8 * (1 + work.terms.limbs)
-    lists = (3 * len(devices) + 4) * entry
-    return work.wanted * (lists + 2 * (work.terms.num_spins + 8) * (1 + work.geometry.symmetric))
-
-
-def _devices(
-    device: str | Device, threads: int | None, ising: Ising, prune: bool
-) -> tuple[Device, ...]:
+def _options(ising: Ising, prune: bool, seed: int | None, **given: Any) -> RunOptions:
     # The tree of bounds, which only the CPU walks, leaves too little for a GPU.
     big = not prune and ising.num_spins >= _GPU_SPINS
-    return resolve(device, threads=threads, big_enough=big)
+    # Without a seed, too, a checkpoint must fit: the search starts where it did.
+    return RunOptions.checked(seed=0 if seed is None else seed, big_enough=big, **given)
 
 
-def _prepare(
-    ising: Ising,
-    num_states: int | None,
-    window: float | None,
-    seed: int | None,
-    prune: bool,
-    devices: tuple[Device, ...],
-) -> SpectrumWork:
-    """Check the arguments and describe the work, the threshold aside."""
-    n = ising.num_spins
+def _asked(
+    ising: Ising, num_states: int | None, window: float | None, prune: bool
+) -> tuple[Wanted, LowestMethod]:
+    """Check what is wanted, and choose who finds it."""
+    n, exact = ising.num_spins, ising.exact
     if n > MAX_SPINS:
         raise InputError(
             f"the model has {n} spins; exhaustive search takes at most {MAX_SPINS} "
             "(hardscape.ising.mps_spectrum has no such limit, and no certificate)"
         )
-    if num_states is not None and (
-        isinstance(num_states, bool)
-        or not isinstance(num_states, int | np.integer)
-        or not 1 <= num_states <= MAX_STATES
-    ):
-        raise InputError(
-            f"num_states={num_states!r}; an integer from 1 to {MAX_STATES} is accepted"
-        )
-    if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
-        raise InputError(f"seed={seed!r}; an integer of 0 or more is accepted")
-    exact = ising.exact
     width: int | None = None
     if window is not None:
         above = dyadic(window, "window")
         if above < 0:
             raise InputError(f"window={window}; an energy of 0 or more is accepted")
         width = min(int(above / Fraction(2) ** exact.exponent), 2 * exact.bound + 1)
-    if num_states is None:
-        num_states = 100 if window is None else MAX_STATES
+    if num_states is not None:
+        count = integer(num_states, "num_states", 1, MAX_STATES)
+    else:
+        count = _SOME_STATES if window is None else MAX_STATES
     # One more than listed tells whether the last level is cut.
-    wanted = min(int(num_states), 1 << n) + 1
-    gauge = first_state(exact, (seed or 0) & (2**64 - 1)) if n else 0
-    return SpectrumWork(exact, gauge, wanted, width, prune, CHUNK_BITS[devices[0].kind])
-
-
-def _prepared(work: SpectrumWork, time_limit: float | None) -> SpectrumWork:
-    """Prepare in a thread, so that Ctrl-C is heard meanwhile."""
-    stop = np.zeros(1, dtype=np.uint8)
-    seconds = math.inf if time_limit is None else 0.2 * time_limit
-    with ThreadPoolExecutor(1) as thread:
-        try:
-            return thread.submit(work.prepared, seconds, stop).result()
-        except KeyboardInterrupt:
-            stop.fill(1)
-            raise Interrupted(signal.SIGINT) from None
-
-
-def _result(
-    ising: Ising,
-    work: SpectrumWork,
-    outcome: Outcome[Any],
-    limit: int,
-    devices: tuple[Device, ...],
-    began: float,
-) -> Spectrum:
-    partial = outcome.partial or work.partial(
-        np.empty(0, np.uint64), np.empty((0, ising.exact.limbs), np.uint64), [0] * len(COUNTERS)
-    )
-    codes, energies = partial["states"], partial["energies"]
-    if work.geometry.symmetric:
-        codes = np.concatenate([codes, codes ^ np.uint64((1 << ising.num_spins) - 1)])
-        energies = np.concatenate([energies, energies])
-        order = spectral_order(energies, (codes,))[: work.wanted]
-        codes, energies = codes[order], energies[order]
-    searched = outcome.units_done << work.geometry.symmetric
-    info = {
-        "method": "exhaustive",
-        "device": _describe(devices),
-        "workers": len(devices),
-        "seconds": time.perf_counter() - began,
-        "states": 1 << ising.num_spins,
-        "states_searched": searched,
-        "states_per_second": searched / max(outcome.seconds, 1e-9),
-        **dict(zip(COUNTERS, partial["counters"].tolist(), strict=True)),
-        "resumed_shards": outcome.resumed_shards,
-        "stopped": outcome.stopped,
-    }
-    return Spectrum.from_sorted(
-        ising,
-        unpack(codes, ising.num_spins),
-        energies,
-        limit,
-        certified=outcome.complete,
-        exhausted=outcome.complete,
-        info=info,
-    )
-
-
-def _describe(devices: tuple[Device, ...]) -> str:
-    kinds = {d.kind for d in devices}
-    return " and ".join(
-        f"{sum(d.kind == kind for d in devices)} {'CPU thread' if kind == 'cpu' else 'GPU'}(s)"
-        for kind in sorted(kinds)
-    )
+    wanted = Wanted(exact, min(count, 1 << n) + 1, width)
+    for method in METHODS:
+        refusal = method.refusal(wanted, prune)
+        if not refusal:
+            return wanted, method
+        _log.debug("spectrum of %d spins: not by %s: %s", n, method.name, refusal)
+    raise InputError(f"no method takes a model of {n} spins with prune={prune!r}")

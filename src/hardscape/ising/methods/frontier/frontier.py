@@ -10,20 +10,19 @@ Physica 62, 508 (1972), site by site.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
-from hardscape.ising.levels import LevelTerms, add_counts
+from hardscape.engine import Context, Device, Shard, ShardResult, split
+from hardscape.ising.methods.counting import CountingMethod, CountingWork, LevelTerms, add_counts
 
-__all__ = ["FrontierWork", "Step", "plan_frontier", "steps"]
+__all__ = ["Frontier", "FrontierWork", "Step", "plan_frontier", "steps"]
 
 #: Bytes of one table at most, or so many for each level if that is more; a lane holds two tables.
 _TABLE_BYTES, _LEVEL_BYTES = 2**28, 32
@@ -31,6 +30,8 @@ _TABLE_BYTES, _LEVEL_BYTES = 2**28, 32
 _SLICES_WANTED, _LONG, _OVERHEAD = 64, 2**32, 1.1
 #: Rough rate of one core, word additions/s.
 _RATE = 4e8
+#: Word additions of work that is over in milliseconds.
+_BRIEF = 1e6
 #: Spins fixed, at most.
 _MAX_SLICED = 40
 #: Orders tried, at most, and neighbours looked at for all of them.
@@ -121,7 +122,7 @@ def _orders(neighbours: Neighbours) -> Iterator[list[int]]:
 
 
 @dataclass(frozen=True)
-class FrontierWork(Work[Partial]):
+class FrontierWork(CountingWork):
     """Count all states by level with a frontier. A unit is one slice.
 
     Attributes
@@ -138,6 +139,7 @@ class FrontierWork(Work[Partial]):
     sliced: tuple[int, ...] = ()
 
     name: ClassVar[str] = "ising.density.frontier"
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "slices"
 
     @cached_property
@@ -212,10 +214,22 @@ class FrontierWork(Work[Partial]):
         order = tuple(spin for spin in self.order if spin != best)
         return FrontierWork(self.terms, order, (*self.sliced, best))
 
-    def digest(self) -> str:
-        """Digest of the levels, the order and the slices."""
-        parts = (self.name, self.terms, self.order, self.sliced)
-        return hashlib.sha256(repr(parts).encode()).hexdigest()
+    @property
+    def plan(self) -> tuple[Any, ...]:
+        """The order and the slices."""
+        return self.order, self.sliced
+
+    @property
+    def explanation(self) -> str:
+        """What will be done, for people."""
+        return (
+            f"frontier: at most {self.max_frontier} open spins, {2 ** len(self.sliced)} slices, "
+            f"{self.additions:.2g} additions"
+        )
+
+    def brief(self, device: Device) -> bool:
+        """A shard asks after each step whether to stop."""
+        return self.additions < _BRIEF
 
     def shards(self) -> Sequence[Shard]:
         """One shard a slice, at most 4096 of them."""
@@ -239,10 +253,6 @@ class FrontierWork(Work[Partial]):
             whole[: len(part)] = part
             counts[:, here] = add_counts(counts[:, here], whole)
         return ShardResult({"counts": counts})
-
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """Add counts."""
-        return {"counts": add_counts(left["counts"], right["counts"])}
 
 
 class _Frontier:
@@ -342,3 +352,19 @@ def plan_frontier(terms: LevelTerms) -> FrontierWork:
             break
         plan = finer
     return plan
+
+
+class Frontier(CountingMethod):
+    """For sparse or narrow models, of hundreds of spins."""
+
+    name: ClassVar[str] = "frontier"
+
+    def work(self, terms: LevelTerms) -> CountingWork | str:
+        """The cheapest plan found, if its tables fit."""
+        plan = plan_frontier(terms)
+        if plan.fits:
+            return plan
+        return (
+            f"'frontier' would keep {plan.max_frontier} spins open with "
+            f"{len(plan.sliced)} others fixed"
+        )

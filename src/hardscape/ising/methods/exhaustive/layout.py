@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hardscape import native
-from hardscape.ising.exact import ExactTerms, to_limbs
+from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
 
 __all__ = ["Geometry", "Layout", "Prefix", "rounded"]
 
@@ -199,8 +199,6 @@ class Layout:
 
     def pair_energies(self, spins: Sequence[Sequence[int]] | np.ndarray[Any, Any]) -> list[int]:
         """Exact pair energies of the block's spins for rows of -1 and +1, shape (n, low)."""
-        from hardscape.ising.exact import from_limbs
-
         limbs = self.geometry.terms.limbs
         row, col = np.triu_indices(self.low, 1)
         values = [self.geometry.couplings[p][q] for p, q in zip(row, col, strict=True)]

@@ -10,7 +10,6 @@ so is the table's index.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
-from hardscape.ising.levels import LevelTerms, add_counts
+from hardscape.engine import Context, Device, Shard, ShardResult, split
+from hardscape.ising.methods.counting import CountingMethod, CountingWork, LevelTerms
 
-__all__ = ["MAX_HISTOGRAM_BITS", "HistogramWork", "SpinTable", "choose_eliminated"]
+__all__ = ["Histogram", "HistogramWork", "SpinTable", "choose_eliminated"]
 
 #: Bits whose states make a block: their indices, 1 KiB, stay in the first-level cache.
 _LOW = 8
@@ -33,9 +32,11 @@ _COPIES, _SMALL = 4, 2**13
 #: At most: spins left out, cells of the table, and additions to read it.
 _MAX_ELIMINATED, _MAX_CELLS, _MAX_READ = 8, 2**23, 2**26
 #: Bits whose 2**n states 64-bit counts hold.
-MAX_HISTOGRAM_BITS = 62
+_MAX_BITS = 62
 #: Rough rate of one core in 1/s while the table is in the caches, and beyond.
 _NEAR_RATE, _FAR_RATE = 2e9, 3e8
+#: Seconds of work that is over in milliseconds.
+_BRIEF_SECONDS = 3e-3
 #: States counted, at least, for each addition to read the table.
 _COUNTED_PER_READ = 16
 
@@ -194,13 +195,14 @@ def choose_eliminated(terms: LevelTerms) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class HistogramWork(Work[Partial]):
+class HistogramWork(CountingWork):
     """Count all states by level. A unit is a block of up to 256 states of the bits counted."""
 
     terms: LevelTerms
     eliminated: tuple[int, ...]
 
     name: ClassVar[str] = "ising.density.histogram"
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "blocks"
 
     @cached_property
@@ -225,9 +227,22 @@ class HistogramWork(Work[Partial]):
         # Without the table, which is quicker to lay out again than to send with every shard.
         return HistogramWork, (self.terms, self.eliminated)
 
-    def digest(self) -> str:
-        """Digest of the levels and of the bits left out."""
-        return hashlib.sha256(repr((self.name, self.terms, self.eliminated)).encode()).hexdigest()
+    @property
+    def plan(self) -> tuple[Any, ...]:
+        """The bits left out."""
+        return (self.eliminated,)
+
+    @property
+    def explanation(self) -> str:
+        """What will be done, for people."""
+        return (
+            f"exhaustive: 2**{self.counted} increments of {2 ** len(self.eliminated)} states each, "
+            f"{self.table.cells} counters"
+        )
+
+    def brief(self, device: Device) -> bool:
+        """Whether states are few."""
+        return self.core_seconds < _BRIEF_SECONDS
 
     def shards(self) -> Sequence[Shard]:
         """Shards of 2**26 to 2**31 states, larger where the table or the axis is."""
@@ -255,6 +270,16 @@ class HistogramWork(Work[Partial]):
         )
         return ShardResult({"counts": counts[None, :]}, complete)
 
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """Add counts."""
-        return {"counts": add_counts(left["counts"], right["counts"])}
+
+class Histogram(CountingMethod):
+    """For dense models of up to about 40 spins."""
+
+    name: ClassVar[str] = "exhaustive"
+
+    def work(self, terms: LevelTerms) -> CountingWork | str:
+        """All states, several with each increment."""
+        if terms.num_bits <= _MAX_BITS:
+            return HistogramWork(terms, choose_eliminated(terms))
+        return (
+            f"'exhaustive' holds {_MAX_BITS} spins, besides one for each component without fields"
+        )

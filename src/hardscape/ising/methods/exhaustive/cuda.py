@@ -1,24 +1,28 @@
-"""The exhaustive search on CUDA: the kernel finds blocks worth opening, the CPU lists them exactly."""
+"""The search on CUDA: the kernel finds blocks worth opening, the core lists them exactly."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Context, Partial, Shard, ShardResult
-from hardscape.engine.cuda import CudaDevice, cuda_device
-from hardscape.engine.cuda.jit import Kernel
-from hardscape.ising.layout import Layout, Prefix, rounded
+from hardscape.engine import (
+    Context,
+    CudaDevice,
+    Device,
+    Kernel,
+    Partial,
+    Shard,
+    ShardResult,
+    cuda_device,
+    kernel,
+)
+from hardscape.ising.methods.exhaustive.blocks import Side
+from hardscape.ising.methods.exhaustive.layout import Layout, Prefix, rounded
 
-if TYPE_CHECKING:
-    from hardscape.ising.search import SpectrumWork
-
-__all__ = ["CudaSearch"]
+__all__ = ["CudaSide"]
 
 #: Spins of a block: 2**6 energies in 32 registers, and 2**6 instances of the other six spins.
 _SPINS_A, _SPINS_B = 6, 6
@@ -30,26 +34,18 @@ _THREADS = 256
 _CAPACITY = 1 << 20
 
 
-@dataclass(frozen=True)
-class CudaSearch:
-    """The search of one model's chunks on GPUs.
+class CudaSide(Side):
+    """Chunks on GPUs; the smallest is a warp of roots. Positions are those of the CPU's layout."""
 
-    Attributes
-    ----------
-    work : SpectrumWork
-    layout : Layout
-        Widths and scales of the CUDA kernel; positions are those of the CPU's layout.
-    """
+    low = _LOW
+    least_bits, most_bits = _LOW + 5, 40
 
-    work: SpectrumWork
-    layout: Layout
-
-    @classmethod
-    def build(cls, work: SpectrumWork) -> CudaSearch:
-        """Choose widths for chunks of ``2**work.chunk_bits`` states."""
-        bits = work.chunk_bits
+    @cached_property
+    def layout(self) -> Layout:
+        """Widths for chunks of ``2**chunk_bits`` states, and scales."""
+        bits = self.search.chunk_bits
         mid = max(0, min(_MAX_MID, bits - _LOW - _THREAD_BITS))
-        return cls(work, Layout.build(work.geometry, _LOW, mid, bits))
+        return Layout.build(self.search.geometry, _LOW, mid, bits)
 
     @property
     def root(self) -> int:
@@ -59,8 +55,10 @@ class CudaSearch:
     @cached_property
     def kernel(self) -> Kernel:
         """The kernel for this instance, as data."""
-        source = files("hardscape.ising").joinpath("kernel.cu").read_text(encoding="utf-8")
-        return Kernel("spectrum_search", source, (("instance.cuh", self.header()),))
+        generated = {"instance.cuh": self.header()}
+        return kernel(
+            "ising/methods/exhaustive/exhaustive.cu", "spectrum_search", generated=generated
+        )
 
     def header(self) -> str:
         """Sizes and tables of the instance as CUDA source."""
@@ -99,18 +97,23 @@ class CudaSearch:
         return min(_THREADS, 1 << self.root)
 
     def _fine(self, p: int, q: int) -> int:
-        return self.layout.fine(self.work.geometry.couplings[p][q])
+        return self.layout.fine(self.search.geometry.couplings[p][q])
 
     def _rows(self, rows: range, columns: range) -> list[list[int]]:
         return [[self._fine(p, q) for q in columns] for p in rows]
 
+    def prepare(self, device: Device) -> None:
+        """Compile the kernel."""
+        with cuda_device(device.ordinal) as gpu:
+            gpu.load(self.kernel)
+
     def run(self, shard: Shard, context: Context, limit: int | None) -> ShardResult:
         """Search one chunk: find blocks, list them, and look again where they were too many."""
-        work = self.work
+        search, wanted = self.search, self.search.wanted
         prefix = self.prefix(shard)
         first_block = shard.start >> _LOW
-        found = work.nothing()
-        if work.prune and limit is not None and self._bound(prefix) > limit:
+        found = search.nothing()
+        if search.walk.prune and limit is not None and self._bound(prefix) > limit:
             return ShardResult(_counted(found, len(shard) >> _LOW))
         pieces = [(0, 1 << self.root)]
         with cuda_device(context.device.ordinal) as device:
@@ -118,15 +121,15 @@ class CudaSearch:
                 if context.stop[0]:
                     return ShardResult(found, complete=False)
                 first, roots = pieces.pop()
-                limit = work.limit(found, limit)
+                limit = search.limit(found, limit)
                 blocks, count = self._launch(device, prefix, limit, first, roots)
-                numbers = np.unique(first_block + blocks >> np.uint64(work.layout.low - _LOW))
-                opened = work.open_blocks(numbers, limit)
+                numbers = np.unique(first_block + blocks >> np.uint64(search.layout.low - _LOW))
+                opened = search.opened(numbers, limit)
                 if count <= len(blocks):
-                    found = work.merge(found, _counted(opened, roots << self.layout.mid))
+                    found = wanted.merge(found, _counted(opened, roots << self.layout.mid))
                     continue
                 # Some were dropped. What is listed may tighten the threshold; if not, halve the piece.
-                tighter = work.limit(work.merge(found, opened), limit)
+                tighter = search.limit(wanted.merge(found, opened), limit)
                 if tighter != limit or roots <= self.threads:
                     limit = tighter
                     pieces.append((first, roots))
@@ -136,12 +139,12 @@ class CudaSearch:
 
     def prefix(self, shard: Shard) -> Prefix:
         """Energy and fields of the spins that a chunk fixes."""
-        return self.work.geometry.prefix(shard.start >> self.layout.walked, self.layout.walked)
+        return self.search.geometry.prefix(shard.start >> self.layout.walked, self.layout.walked)
 
     def _bound(self, prefix: Prefix) -> int:
         """No state of the chunk has a lower energy."""
-        floors = self.work.floors
-        pairs = floors[self.layout.walked] if floors else self.work.terms.bound * -1
+        floors = self.search.floors
+        pairs = floors[self.layout.walked] if floors else -self.search.wanted.terms.bound
         return prefix.energy + pairs - sum(map(abs, prefix.fields))
 
     def _launch(
@@ -177,7 +180,7 @@ class CudaSearch:
             blocks,
             count,
             np.uint32(len(blocks)),
-            np.int32(self.work.prune),
+            np.int32(self.search.walk.prune),
             np.uint64(first),
             shared=8 * self.layout.mid * self.threads,
         )

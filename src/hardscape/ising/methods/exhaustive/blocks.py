@@ -1,0 +1,198 @@
+"""Searching for the lowest states block by block: the part that does not depend on the device.
+
+The states are cut into chunks, a chunk into blocks of states that share all spins but a few. A side
+(`cpu`, `cuda`) finds the blocks of a chunk that may hold a wanted state.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine import Context, Device, Partial, Shard, ShardResult
+from hardscape.ising.exact import to_limbs
+from hardscape.ising.methods.exhaustive.layout import Geometry, Layout
+from hardscape.ising.methods.lowest import Wanted
+from hardscape.ising.result import spectral_order, unpack
+
+__all__ = ["COUNTERS", "LOW", "BlockSearch", "Side", "Walk"]
+
+#: Spins of a block of the CPU kernel.
+LOW = 14
+#: Chunks have 2**28 states (milliseconds), if that makes 4 of them or more; above 64 chunks they grow, up to
+#: what a lane does in a fraction of a second (`Side.most_bits`).
+_FEW_BITS, _MANY_BITS, _SMALL_CHUNK_BITS = 2, 6, 28
+#: States near the gauge state that are searched for a first threshold.
+_THRESHOLD_BITS = 26
+#: Counters that partials carry: blocks, blocks excluded by their bound, blocks listed, candidates.
+COUNTERS = ("blocks", "pruned", "opened", "candidates")
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How a method walks the blocks.
+
+    Attributes
+    ----------
+    prune : bool
+        Skip blocks, and branches of the tree above them, by a lower bound on their energy.
+    mid : int
+        Spins walked by Gray code below a leaf of the tree: few where it cuts branches, more where it
+        only costs.
+    most_chunks : int or None
+        Logarithm of the most chunks: few where most of them are excluded by a bound.
+    """
+
+    prune: bool
+    mid: int
+    most_chunks: int | None
+
+
+@dataclass(frozen=True)
+class BlockSearch:
+    """A search for what is `wanted`. Models without fields are searched with one spin fixed.
+
+    Attributes
+    ----------
+    wanted : Wanted
+    gauge : int
+        State around which the search starts.
+    walk : Walk
+    most_bits : int
+        A chunk should have ``2**most_bits`` states at most.
+    threshold : int or None
+        Exact energy that no wanted state lies above; a hint.
+    floors : tuple of int
+        Lower bounds on the pair energy of the spins below each position; a hint, or empty.
+    in_order : bool
+        Walk the tree by position, which meets low codes first, instead of by the fields.
+    """
+
+    wanted: Wanted
+    gauge: int
+    walk: Walk
+    most_bits: int
+    threshold: int | None = None
+    floors: tuple[int, ...] = ()
+    in_order: bool = False
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """The model by position."""
+        return Geometry.build(self.wanted.terms, self.gauge)
+
+    @property
+    def tiny(self) -> bool:
+        """Whether the model is too small for blocks."""
+        return self.geometry.free < LOW
+
+    @property
+    def chunk_bits(self) -> int:
+        """A chunk has ``2**chunk_bits`` states."""
+        free = self.geometry.free
+        small = min(_SMALL_CHUNK_BITS, free - _FEW_BITS)
+        bits = max(LOW, small, min(free - _MANY_BITS, self.most_bits))
+        if self.walk.most_chunks is not None:
+            bits = max(bits, free - self.walk.most_chunks)
+        return min(bits, free)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Widths and scales of the compiled core."""
+        mid = min(self.walk.mid, self.chunk_bits - LOW)
+        layout = Layout.build(self.geometry, LOW, mid, LOW + mid, self.in_order)
+        if self.floors:
+            layout.search.set_floors(to_limbs(self.floors, self.wanted.terms.limbs))
+        return layout
+
+    def limit(self, found: Partial | None, known: int | None = None) -> int | None:
+        """Tightest energy known that no wanted state lies above, given states found."""
+        return self.wanted.limit(found, self.threshold, known)
+
+    def roots(
+        self, first: int, last: int, limit: int | None, stop: NDArray[np.uint8]
+    ) -> ShardResult:
+        """Search a range of roots of the tree on the calling thread."""
+        word = self.wanted.word
+        states, energies, complete, *counters = self.layout.search.run(
+            first,
+            last,
+            self.wanted.count,
+            word(limit),
+            word(self.wanted.window),
+            self.walk.prune,
+            stop,
+        )
+        return ShardResult(partial(states, energies, counters), complete)
+
+    def opened(self, blocks: NDArray[np.uint64], limit: int | None) -> Partial:
+        """List the candidates of CPU blocks given by number."""
+        word = self.wanted.word
+        states, energies, _, *counters = self.layout.search.open(
+            blocks, self.wanted.count, word(limit), word(self.wanted.window)
+        )
+        return partial(states, energies, counters)
+
+    def near_gauge(self) -> Partial:
+        """The lowest of the states near the gauge state."""
+        above = self.layout.low + self.layout.mid
+        roots = 1 << min(_THRESHOLD_BITS - above, self.geometry.free - above)
+        return self.roots(0, roots, None, np.zeros(1, dtype=np.uint8)).partial
+
+    def everything(self) -> Partial:
+        """What is wanted of all states of a tiny model."""
+        terms = self.wanted.terms
+        codes = np.arange(1 << self.geometry.free, dtype=np.uint64)
+        energies = terms.words(unpack(codes, terms.num_spins))
+        order = spectral_order(energies, (codes,))
+        lowest = self.wanted.cut(codes[order], energies[order])
+        return {**lowest, "counters": np.array([0, 0, 0, len(codes)], dtype=np.uint64)}
+
+    def nothing(self) -> Partial:
+        """The partial of no states."""
+        empty = np.empty((0, self.wanted.terms.limbs), dtype=np.uint64)
+        return partial(np.empty(0, dtype=np.uint64), empty, [0] * len(COUNTERS))
+
+
+def partial(
+    states: NDArray[np.uint64], energies: NDArray[np.uint64], counters: Sequence[int]
+) -> Partial:
+    """Name the arrays of a partial."""
+    return {
+        "states": states,
+        "energies": energies,
+        "counters": np.array(counters, dtype=np.uint64),
+    }
+
+
+class Side(ABC):
+    """The search of one model's chunks on one type of device.
+
+    Attributes
+    ----------
+    low : int
+        Spins of a block.
+    least_bits, most_bits : int
+        Logarithms of the smallest chunk that runs here, and of the largest that should.
+    """
+
+    low: ClassVar[int]
+    least_bits: ClassVar[int]
+    most_bits: ClassVar[int]
+
+    def __init__(self, search: BlockSearch) -> None:
+        self.search = search
+
+    @abstractmethod
+    def prepare(self, device: Device) -> None:
+        """Do what the first chunk would otherwise wait for."""
+
+    @abstractmethod
+    def run(self, shard: Shard, context: Context, limit: int | None) -> ShardResult:
+        """Search one chunk for states at or below `limit`."""

@@ -1,0 +1,173 @@
+"""The block search as work for the engine: chunks of states, searched on CPU threads or GPUs."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hardscape.engine import (
+    Context,
+    Cpu,
+    Cuda,
+    Deadline,
+    Device,
+    Partial,
+    RunOptions,
+    Shard,
+    ShardResult,
+    split,
+)
+from hardscape.ising.methods.exhaustive.anneal import first_state
+from hardscape.ising.methods.exhaustive.blocks import COUNTERS, BlockSearch, Side, Walk
+from hardscape.ising.methods.exhaustive.cpu import CpuSide
+from hardscape.ising.methods.exhaustive.cuda import CudaSide
+from hardscape.ising.methods.lowest import Found, LowestWork, Wanted
+from hardscape.ising.result import spectral_order
+
+__all__ = ["SIDES", "BlockWork"]
+
+SIDES: dict[type[Device], type[Side]] = {Cpu: CpuSide, Cuda: CudaSide}
+#: A chunk of so few states is over in milliseconds.
+_BRIEF_BITS = 24
+
+
+@dataclass(frozen=True)
+class BlockWork(LowestWork):
+    """The chunks of a `BlockSearch`. Models without fields give one of each two partners.
+
+    Attributes
+    ----------
+    search : BlockSearch
+    """
+
+    name: ClassVar[str] = "ising.spectrum"
+    revision: ClassVar[int] = 1
+
+    search: BlockSearch
+
+    @classmethod
+    def around_low_state(cls, wanted: Wanted, walk: Walk, options: RunOptions) -> BlockWork:
+        """Search around a state found by annealing, in chunks that suit the first device."""
+        most_bits = SIDES[type(options.devices[0])].most_bits
+        search = BlockSearch(wanted, 0, walk, most_bits)
+        if search.tiny:
+            return cls(search)
+        return cls(replace(search, gauge=first_state(wanted.terms, options.seed)))
+
+    def with_hints(self, floors: tuple[int, ...] = ()) -> BlockWork:
+        """Take floors of the pair energies, and a threshold from the states near the gauge state."""
+        search = replace(self.search, floors=floors)
+        found = search.near_gauge()
+        hinted = replace(search, threshold=search.limit(found))
+        energies, count = found["energies"], search.wanted.count
+        if len(energies) == count and (energies[count // 2] == energies[count - 1]).all():
+            # Most wanted states tie. Which of them are listed depends on their codes, so the search
+            # starts at the lowest codes, and what lies beyond the last of them is soon excluded.
+            return BlockWork(replace(hinted, gauge=0, in_order=True))
+        return BlockWork(hinted)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without the sides, which each process makes for itself.
+        return BlockWork, (self.search,)
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is asked for."""
+        return self.search.wanted
+
+    @cached_property
+    def sides(self) -> dict[type[Side], Side]:
+        """One search for each type of device."""
+        return {side: side(self.search) for side in SIDES.values()}
+
+    def side(self, device: Device) -> Side:
+        """Who searches chunks on `device`; the CPU does where they are too small for it."""
+        side = SIDES[type(device)]
+        return self.sides[side if self.search.chunk_bits >= side.least_bits else CpuSide]
+
+    def brief(self, device: Device) -> bool:
+        """Whether chunks are small."""
+        return self.search.tiny or self.search.chunk_bits <= _BRIEF_BITS
+
+    def digest(self) -> str:
+        """Hash of the model, of what is wanted and of the gauge, which shapes the chunks."""
+        wanted, search = self.wanted, self.search
+        parts = (search.gauge, wanted.count, wanted.window, search.chunk_bits)
+        return hashlib.sha256(wanted.terms.canonical() + repr(parts).encode()).hexdigest()
+
+    def shards(self) -> Sequence[Shard]:
+        """Chunks of states, by position."""
+        free = self.search.geometry.free
+        return split(1 << free, 1 << (free - self.search.chunk_bits))
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Search one chunk."""
+        if self.search.tiny:
+            return ShardResult(self.search.everything())
+        limit = self.search.limit(context.incumbent)
+        return self.side(context.device).run(shard, context, limit)
+
+    def result(self, partial: Partial) -> Found:
+        """The states found, with their flip partners where the model has no fields."""
+        states, energies = partial["states"], partial["energies"]
+        if self.search.geometry.symmetric:
+            partners = states ^ np.uint64((1 << self.wanted.terms.num_spins) - 1)
+            states = np.concatenate([states, partners])
+            energies = np.concatenate([energies, energies])
+            order = spectral_order(energies, (states,))[: self.wanted.count]
+            states, energies = states[order], energies[order]
+        counters = dict(zip(COUNTERS, partial["counters"].tolist(), strict=True))
+        return Found(states, energies, counters)
+
+    def nothing(self) -> Partial:
+        """The partial of no states."""
+        return self.search.nothing()
+
+    def states_searched(self, units: int) -> int:
+        """A unit is a state, or two partners."""
+        return units << self.search.geometry.symmetric
+
+    def memory_bytes(self, lanes: int) -> int:
+        """A pool and its sorted copy a lane, the merged ones, and the result's states."""
+        terms = self.wanted.terms
+        lists = (3 * lanes + 4) * 8 * (1 + terms.limbs)
+        states = 2 * (terms.num_spins + 8) * (1 + self.search.geometry.symmetric)
+        return self.wanted.count * (lists + states)
+
+    def estimate_seconds(self, device: Device, seconds: float) -> float:
+        """Time of one lane for all chunks, from the first one and a sample of the others.
+
+        Chunks near the gauge state, the first, hold most of the low states and take longest.
+        """
+        shards = self.shards()
+        self.side(device).prepare(device)
+        first = self._timed([shards[0]], device, seconds / 3)
+        if len(shards) == 1:
+            return first
+        others = [shards[i] for i in _spread(len(shards)) if i]
+        return first + self._timed(others, device, seconds) * (len(shards) - 1)
+
+    def _timed(self, shards: Sequence[Shard], device: Device, seconds: float) -> float:
+        """Mean time of a chunk, from as many as `seconds` allow; the last may be partial."""
+        low = self.side(device).low
+        began = time.perf_counter()
+        done = 0.0
+        with Deadline(seconds).watched() as stop:
+            for shard in shards:
+                result = self.run(shard, Context(device, None, stop))
+                blocks = int(result.partial["counters"][0])
+                done += 1.0 if result.complete else blocks / (len(shard) >> low)
+                if stop[0]:
+                    break
+        return (time.perf_counter() - began) / max(done, 1e-300)
+
+
+def _spread(count: int) -> list[int]:
+    """Up to 4096 numbers below `count`, all over the range, in an order without trend."""
+    return [(i * 2654435761 + count // 3) % count for i in range(min(count, 4096))]

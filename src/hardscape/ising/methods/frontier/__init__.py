@@ -1,0 +1,1 @@
+"""Counting states by summing the spins away along a frontier."""

@@ -1,0 +1,1 @@
+"""Counting states with one histogram over all of them."""

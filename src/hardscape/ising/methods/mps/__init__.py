@@ -1,0 +1,1 @@
+"""Low-energy states from a matrix product state, without a certificate."""

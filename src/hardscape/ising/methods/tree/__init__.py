@@ -1,0 +1,1 @@
+"""The exhaustive search under a tree of exact lower bounds."""
