@@ -81,7 +81,7 @@ class QuasiGreedyRunner:
         Interrupted
             On Ctrl-C or SIGTERM.
         """
-        rounds = replace(self._rounds, seed=integer(seed, "seed", 0, MAX_SEED))
+        rounds = self._rounds.seeded(integer(seed, "seed", 0, MAX_SEED))
         work = QuasiGreedyWork(rounds)
         deadline = Deadline(seconds(timeout, "timeout"))
         outcome = solve(work, replace(self._options, deadline=deadline))

@@ -22,6 +22,9 @@ from hardscape.xorsat.system import XorSystem
 
 __all__ = ["QuasiGreedyTrial", "Run", "Runner", "RunnerTrial", "Runs", "RunsWork", "Trial"]
 
+#: Shards of a study: each of them costs a merge with all before it.
+_MOST_SHARDS = 1024
+
 
 class Runner(Protocol):
     """A search that is ready to run on one system many times.
@@ -138,9 +141,10 @@ class QuasiGreedyTrial(Trial):
     def run(self, seed: int, timeout: float, context: Context) -> Run | None:
         """Round after round until a solution, the timeout, or a stop."""
         _warm(self.rounds, context.device)
-        rounds, side = replace(self.rounds, seed=seed), SIDES[type(context.device)]
+        rounds, side = self.rounds.seeded(seed), SIDES[type(context.device)]
         began = time.monotonic()
-        own = replace(context, until=min(context.until, began + timeout))
+        until = min(context.until, began + timeout)
+        own = Context(context.device, None, context.stop, until)
         sweeps = 0
         for number in count():
             found = side.run(rounds, number, own, None)
@@ -214,10 +218,10 @@ class Runs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RunsWork(Work[tuple[Runs, ...]]):
-    """Runs of one trial after another, a shard each.
+    """Runs of one trial after another.
 
-    A partial holds ``run`` (int64, numbers of the runs), ``solved`` (bool), ``sweeps`` (int64) and
-    ``seconds`` (float64), all of shape (runs,).
+    A partial holds ``runs`` (float64, shape (runs, 4)): number of the run, whether it solved, sweeps
+    (below 2^53), seconds.
 
     Attributes
     ----------
@@ -241,36 +245,34 @@ class RunsWork(Work[tuple[Runs, ...]]):
         return hashlib.sha256(text.encode() + self.seeds.tobytes()).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
-        """One run each."""
-        return split(self.seeds.size, self.seeds.size)
+        """One run each, or several where there are very many."""
+        return split(self.seeds.size, min(self.seeds.size, _MOST_SHARDS))
 
     def brief(self, device: Device) -> bool:
         """Whether the trials are."""
         return all(trial.brief(device) for trial in self.trials)
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Run once; a run that was told to stop tells nothing."""
-        trial = self.trials[shard.start // self.seeds.shape[1]]
-        run = trial.run(int(self.seeds.flat[shard.start]), self.timeout, context)
-        ended = () if run is None else ((shard.start, *run),)
-        number, solved, sweeps, seconds = zip(*ended, strict=True) if ended else ((), (), (), ())
-        partial = {
-            "run": np.array(number, dtype=np.int64),
-            "solved": np.array(solved, dtype=np.bool_),
-            "sweeps": np.array(sweeps, dtype=np.int64),
-            "seconds": np.array(seconds, dtype=np.float64),
-        }
-        return ShardResult(partial, run is not None)
+        """Run one after the other; a run that was told to stop tells nothing."""
+        ended: list[tuple[int, Run]] = []
+        for number in range(shard.start, shard.stop):
+            trial = self.trials[number // self.seeds.shape[1]]
+            run = trial.run(int(self.seeds.flat[number]), self.timeout, context)
+            if run is None:
+                break
+            ended.append((number, run))
+        rows = np.array([(number, *run) for number, run in ended], dtype=np.float64)
+        return ShardResult({"runs": rows.reshape(-1, 4)}, len(ended) == len(shard))
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """The runs of both."""
-        return {name: np.concatenate([left[name], right[name]]) for name in left}
+        return {"runs": np.concatenate([left["runs"], right["runs"]])}
 
     def result(self, partial: Partial) -> tuple[Runs, ...]:
         """The runs of each trial, in order."""
-        order = np.argsort(partial["run"])
-        trial = partial["run"][order] // self.seeds.shape[1]
-        columns = [partial[name][order] for name in Runs._fields]
+        rows = partial["runs"][np.argsort(partial["runs"][:, 0])]
+        trial = rows[:, 0] // self.seeds.shape[1]
         return tuple(
-            Runs(*(column[trial == i] for column in columns)) for i in range(len(self.trials))
+            Runs(mine[:, 1] == 1, mine[:, 2].astype(np.int64), mine[:, 3].copy())
+            for mine in (rows[trial == i] for i in range(len(self.trials)))
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -104,10 +105,15 @@ class Rounds:
     max_sweeps: int = _FOREVER
     anytime: bool = False
 
-    @property
+    @cached_property
     def exact(self) -> bool:
         """Whether a solution stays once it is found, so that its first sweep can be looked up later."""
         return self.target == 0 and self.plan.absorbing and not self.anytime
+
+    def seeded(self, seed: int) -> Rounds:
+        """The same with another seed; quicker than `replace`, which shows where a run takes 30 us."""
+        rest = (self.groups, self.restart, self.target, self.max_sweeps, self.anytime)
+        return Rounds(self.plan, seed, *rest)
 
     @property
     def updates(self) -> int:
