@@ -69,7 +69,7 @@ def test_all_methods_reach_the_same_maximum(
 @pytest.mark.parametrize("method", [0, 1])
 def test_relaxation_never_lowers_the_functional(nc: int, gauge: str, method: int) -> None:
     field = GaugeField.random((4, 4, 4, 4), nc, 5)
-    lattice = native.core().GaugeLattice(
+    lattice = native.vector.gauge.Lattice(
         field.links, np.ones(4), 3 if gauge == "coulomb" else 4, gauge == "mag", False
     )
     values = []
@@ -84,7 +84,7 @@ def test_relaxation_never_lowers_the_functional(nc: int, gauge: str, method: int
 def test_microcanonical_sweeps_keep_the_functional() -> None:
     field = GaugeField.random((4, 4, 4, 4), 3, 5)
     for abelian in (False, True):
-        lattice = native.core().GaugeLattice(field.links, np.ones(4), 4, abelian, False)
+        lattice = native.vector.gauge.Lattice(field.links, np.ones(4), 4, abelian, False)
         before = lattice.measure(1)[0].sum()
         start = lattice.transformation()
         step = np.array([2.0, 1.0, 1.0, 1.0])
@@ -105,7 +105,7 @@ def test_precisions(fields: dict[int, GaugeField], precision: Any) -> None:
 
 def test_timeslices_rest_one_by_one() -> None:
     field = GaugeField.random((4, 4, 4, 8), 3, 5)
-    lattice = native.core().GaugeLattice(field.links, np.ones(4), 3, False, False)
+    lattice = native.vector.gauge.Lattice(field.links, np.ones(4), 3, False, False)
     start = lattice.transformation()
     active = np.array([1, 0, 1, 1, 0, 0, 1, 0], dtype=np.uint8)
     step = np.array([1.5, 0.0, 1.0, 1.0])

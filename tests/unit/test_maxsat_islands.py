@@ -88,7 +88,7 @@ def test_diffusion_is_as_rare_as_it_says():
 def test_a_walk_goes_on_from_an_assignment():
     formula = random_clauses(60, 250, 3, seed=1)
     weights = break_weights(3)
-    walk = native.core().Walk(60, formula.literals, formula.offsets, weights, 3, 0, None)
+    walk = native.core.maxsat.Walk(60, formula.literals, formula.offsets, weights, 3, 0, None)
     walk.run(100, 0, STOP)
     best, least, cost = walk.best(), walk.best_cost, walk.cost
     walk.renew()

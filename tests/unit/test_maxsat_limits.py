@@ -29,7 +29,7 @@ def large_formula(n, m, seed, hard=0):
 
 
 def greedy(formula, stop=None):
-    return native.core().greedy_maxsat(
+    return native.core.maxsat.greedy(
         formula.num_variables,
         formula.literals,
         formula.offsets,
@@ -44,8 +44,10 @@ def compiled(name, formula, stop):
     f = formula
     if name == "Walk":
         weights = np.ones(256, dtype=np.uint32)
-        return native.core().Walk(f.num_variables, f.literals, f.offsets, weights, 1, 0, None, stop)
-    return native.core().Weighting(
+        return native.core.maxsat.Walk(
+            f.num_variables, f.literals, f.offsets, weights, 1, 0, None, stop
+        )
+    return native.core.maxsat.Weighting(
         f.num_variables,
         f.literals,
         f.offsets,

@@ -21,7 +21,7 @@ def formula(n, m, hard, seed, most=30):
 
 def search_of(f, seed=1, stream=0, initial=None, **options):
     o = WeightingOptions(**options)
-    return native.core().Weighting(
+    return native.core.maxsat.Weighting(
         f.num_variables,
         f.literals,
         f.offsets,

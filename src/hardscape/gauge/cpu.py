@@ -36,7 +36,7 @@ class CpuLattice(Lattices):
         self.volume = int(np.prod(links.shape[:4]))
         self._counted = options.links_counted(links.shape[-1])
         self.threads = threads
-        self._lattice = native.core().GaugeLattice(
+        self._lattice = native.vector.gauge.Lattice(
             links, options.weights, options.directions, options.gauge == "mag", single
         )
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from hardscape import native
 from hardscape.arrays import array_namespace, as_number_array, to_device
 from hardscape.engine.machine import cpu_count
 from hardscape.errors import InputError
@@ -18,7 +19,6 @@ from hardscape.gauge.groups import (
     project_to_group,
     random_group_elements,
 )
-from hardscape.native import core
 
 __all__ = ["GaugeField"]
 
@@ -148,7 +148,7 @@ class GaugeField:
         """Means of the plaquette over the sites for each plane (mu, nu), mu < nu, of x, y, z, t."""
         xp = array_namespace(self.links)
         if xp is np:
-            traces = core().plaquette_traces(self.links, self._threads).sum(axis=0)
+            traces = native.vector.gauge.plaquette_traces(self.links, self._threads).sum(axis=0)
         else:
             traces = np.array([self._plane_trace(xp, mu, nu) for mu, nu in _PLANES])
         means = traces / (self.nc * self.volume)
@@ -218,7 +218,7 @@ class GaugeField:
     def _worst_link(self) -> tuple[float, int]:
         """Distance of the link that is farthest from the group, and its number."""
         if array_namespace(self.links) is np:
-            found: tuple[float, int] = core().worst_matrix(self.links, self._threads)
+            found: tuple[float, int] = native.vector.gauge.worst_matrix(self.links, self._threads)
             return found
         distance = group_distance(self.links).ravel()
         place = int(distance.argmax())

@@ -17,13 +17,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape import native
 from hardscape.engine import Progress, ProgressEvent, resolve, resolve_progress
 from hardscape.engine.progress import Meter
 from hardscape.engine.signals import StopSignals
 from hardscape.errors import InputError, Interrupted
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.groups import check_seed
-from hardscape.native import core
 
 __all__ = ["WilsonChain", "generate"]
 
@@ -86,7 +86,7 @@ class WilsonChain:
         lanes = len(resolve("cpu", threads=threads))
         worth = max(1, start.volume // _SITES_A_THREAD)
         self.threads = min(lanes, worth) if threads is None else lanes
-        self._chain = core().WilsonChain(start.to("cpu").astype(np.complex128).links)
+        self._chain = native.vector.gauge.WilsonChain(start.to("cpu").astype(np.complex128).links)
 
     @property
     def field(self) -> GaugeField:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape import native
 from hardscape.arrays import array_namespace
 from hardscape.errors import InputError
-from hardscape.native import core
 
 __all__ = [
     "check_group",
@@ -75,7 +75,7 @@ def random_group_elements(count: int, nc: int, seed: int) -> NDArray[np.complex1
     seed : int
         From 0 to 2**64 - 1.
     """
-    elements: NDArray[np.complex128] = core().random_elements(
+    elements: NDArray[np.complex128] = native.vector.gauge.random_elements(
         count, check_group(nc), check_seed(seed)
     )
     return elements

@@ -222,14 +222,14 @@ class ExactTerms:
 
     def round(self, words: NDArray[np.uint64]) -> NDArray[np.float64]:
         """Words of shape (n, limbs) times ``2**exponent``, rounded to nearest, ties to even."""
-        result: NDArray[np.float64] = native.core().exact_to_double(
+        result: NDArray[np.float64] = native.vector.ising.exact_to_double(
             np.ascontiguousarray(words), self.exponent
         )
         return result
 
     def words(self, spins: NDArray[np.int8]) -> NDArray[np.uint64]:
         """Exact energies of int8 states of shape (n, N), as words of shape (n, limbs)."""
-        result: NDArray[np.uint64] = native.core().exact_energies(
+        result: NDArray[np.uint64] = native.vector.ising.exact_energies(
             np.ascontiguousarray(spins),
             to_limbs(self.fields, self.limbs),
             self.row,

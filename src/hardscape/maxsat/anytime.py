@@ -134,7 +134,7 @@ class AnytimeSearch:
             # At once: presolve and search need a while for theirs.
             f = self.formula
             with self.deadline.watched():
-                found = native.core().greedy_maxsat(
+                found = native.core.maxsat.greedy(
                     f.num_variables,
                     f.literals,
                     f.offsets,

@@ -61,7 +61,7 @@ def read(path: str | Path) -> Formula:
     Some 100 MB/s; cost O(size of the file).
     """
     source = load(path)
-    found = native.core().parse_wcnf(source.data)
+    found = native.core.maxsat.parse_wcnf(source.data)
     if len(found) == 2:
         line, reason = found
         raise source.error(line or None, reason)

@@ -350,7 +350,7 @@ class Formula:
             raise InputError(
                 f"assignment has shape {values.shape}; ({self.num_variables},) is accepted"
             )
-        hard, high, low, satisfied = native.core().evaluate_maxsat(
+        hard, high, low, satisfied = native.core.maxsat.evaluate(
             self.literals,
             self.offsets,
             self.weights,

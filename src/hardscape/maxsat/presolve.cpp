@@ -273,7 +273,7 @@ nb::object presolve(std::uint32_t variables, Vector<std::int32_t> literals,
 }  // namespace
 
 void bind_presolve(nb::module_& module) {
-  module.def("presolve_maxsat", &presolve, nb::arg("num_variables"), nb::arg("literals"),
+  module.def("presolve", &presolve, nb::arg("num_variables"), nb::arg("literals"),
              nb::arg("offsets"), nb::arg("weights"), nb::arg("hard"),
              nb::arg("stop").none() = nb::none(),
              "What is left of a formula, and what every assignment of it costs besides.");

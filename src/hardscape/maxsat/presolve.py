@@ -83,7 +83,7 @@ def presolve(formula: Formula, *, stop: NDArray[np.uint8] | None = None) -> Pres
     -----
     Cost O(nnz log nnz).
     """
-    found = native.core().presolve_maxsat(
+    found = native.core.maxsat.presolve(
         formula.num_variables,
         formula.literals,
         formula.offsets,

@@ -1,6 +1,8 @@
-"""The compiled core, at the widest instruction-set level that this processor runs.
+"""The compiled parts: ``core``, built once, and ``vector``, built for several instruction sets.
 
-``HARDSCAPE_SIMD`` (``v2``, ``v3``, ``v4``; ``generic`` off x86-64) forces a level.
+``vector`` is the widest build that this processor runs; ``HARDSCAPE_SIMD`` (``v2``, ``v3``, ``v4``;
+``generic`` off x86-64) forces one. Both are loaded when they are first asked for, and hold a
+submodule for each family: ``native.core.maxsat.parse_wcnf``, ``native.vector.gauge.Lattice``.
 """
 
 from __future__ import annotations
@@ -10,35 +12,49 @@ import importlib.util
 import os
 from functools import cache
 from types import ModuleType
+from typing import Any
 
 from hardscape.errors import SimdError
 
-__all__ = ["LEVELS", "available_levels", "core", "level"]
+__all__ = ["LEVELS", "available_levels", "core", "level", "vector"]
 
 #: Levels from widest to narrowest.
 LEVELS = ("v4", "v3", "v2", "generic")
 
+core: Any
+vector: Any
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name == "core":
+        module = _loaded_core()
+    elif name == "vector":
+        module = importlib.import_module(f"{__name__}._vector_{level()}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = module
+    return module
+
 
 def _built(name: str) -> bool:
-    return importlib.util.find_spec(f"{__name__}._core_{name}") is not None
+    return importlib.util.find_spec(f"{__name__}.{name}") is not None
 
 
-def _load(name: str) -> ModuleType:
-    return importlib.import_module(f"{__name__}._core_{name}")
+def _loaded_core() -> ModuleType:
+    if not _built("_core"):
+        raise SimdError(
+            "hardscape's compiled core is missing; install the package with "
+            "'python -m pip install .' (a C++20 compiler is needed)"
+        )
+    return importlib.import_module(f"{__name__}._core")
 
 
 @cache
 def available_levels() -> tuple[str, ...]:
     """Levels that were built and that this processor runs, widest first."""
-    built = [name for name in LEVELS if _built(name)]
-    if not built:
-        raise SimdError(
-            "hardscape's compiled core is missing; install the package with "
-            "'python -m pip install .' (a C++20 compiler is needed)"
-        )
-    # The narrowest module only holds instructions that every processor of this kind has.
-    supported = set(_load(built[-1]).supported_levels())
-    return tuple(name for name in built if name in supported)
+    # The core only holds instructions that every processor of this kind has.
+    supported = set(_loaded_core().supported_levels())
+    return tuple(name for name in LEVELS if name in supported and _built(f"_vector_{name}"))
 
 
 @cache
@@ -46,6 +62,11 @@ def level() -> str:
     """Name of the level in use."""
     forced = os.environ.get("HARDSCAPE_SIMD", "")
     usable = available_levels()
+    if not usable:
+        raise SimdError(
+            "hardscape was built for other processors than this one; install the package with "
+            "'python -m pip install .' here"
+        )
     if not forced:
         return usable[0]
     if forced not in usable:
@@ -54,9 +75,3 @@ def level() -> str:
             + ", ".join(usable)
         )
     return forced
-
-
-@cache
-def core() -> ModuleType:
-    """The compiled module of the level in use."""
-    return _load(level())

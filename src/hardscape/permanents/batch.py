@@ -83,7 +83,9 @@ class BatchWork(Work[Partial]):
             sums, exponents, complete = kernel.batch(context.device.ordinal, given, context.stop)
         else:
             entries = np.ascontiguousarray(given).view(np.float64).reshape(*given.shape, parts)
-            sums, exponents, complete = native.core().glynn_batch(entries, self.side, context.stop)
+            sums, exponents, complete = native.vector.permanents.glynn_batch(
+                entries, self.side, context.stop
+            )
         partial = {
             "sum": sums[:, :parts] + sums[:, parts : 2 * parts],
             "magnitude": sums[:, 2 * parts],

@@ -193,7 +193,7 @@ class MinorWork(Work[Partial]):
     def scaled(self) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
         """Parts on a grid, completed by an identity, and exponents of rows and of columns."""
         n = len(self.matrix)
-        m = max(n, native.core().minor_rows())
+        m = max(n, native.vector.permanents.minor_rows())
         parts = np.zeros((1 + np.iscomplexobj(self.matrix), m, m))
         parts[0, range(n, m), range(n, m)] = 1
         parts[0, :n, :n] = self.matrix.real
@@ -210,7 +210,7 @@ class MinorWork(Work[Partial]):
     @property
     def positions(self) -> int:
         """Positions of the Gray code."""
-        return int(2 ** (self.scaled[0].shape[1] - native.core().minor_rows()))
+        return int(2 ** (self.scaled[0].shape[1] - native.vector.permanents.minor_rows()))
 
     @property
     def core_seconds(self) -> float:
@@ -220,7 +220,7 @@ class MinorWork(Work[Partial]):
 
     def digest(self) -> str:
         """Digest of the matrix."""
-        return digest(self.name, self.matrix, native.core().minor_rows())
+        return digest(self.name, self.matrix, native.vector.permanents.minor_rows())
 
     def shards(self) -> Sequence[Shard]:
         """Ranges of positions."""
@@ -228,7 +228,7 @@ class MinorWork(Work[Partial]):
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum a range of positions."""
-        (high, low), complete = native.core().glynn_minors(
+        (high, low), complete = native.vector.permanents.glynn_minors(
             self.scaled[0], shard.start, shard.stop, context.stop
         )
         return ShardResult({"high": high, "low": low}, complete)
@@ -304,7 +304,7 @@ class MinorResidueWork(Work[Partial]):
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum a range of terms, one prime after the other."""
         entries = [[(x << 64) % p for x in row] for p in self.primes for row in self.matrix]
-        residues, complete = native.core().exact_minors(
+        residues, complete = native.vector.permanents.exact_minors(
             np.array(entries, dtype=np.uint64),
             np.array(self.primes, dtype=np.uint64),
             shard.start,

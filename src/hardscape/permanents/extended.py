@@ -135,7 +135,7 @@ class ExtendedWork(Work[Partial]):
         """Sum a range of blocks."""
         entries, parts = self.scaled[0], self.parts
         if self.kind == "cpu":
-            sums, complete = native.core().glynn_extended(
+            sums, complete = native.vector.permanents.glynn_extended(
                 entries, shard.start, shard.stop, context.stop
             )
         else:

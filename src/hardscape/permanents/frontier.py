@@ -217,11 +217,11 @@ class FrontierWork(Work[Partial]):
                    for j, _ in slots]  # fmt: skip
         program = _program(self.order)
         if self.words:
-            values, complete = native.core().frontier_words(
+            values, complete = native.vector.permanents.frontier_words(
                 *program, np.array(entries, dtype=np.int64), self.words, context.stop
             )
         else:
-            values, complete = native.core().frontier_residues(
+            values, complete = native.vector.permanents.frontier_residues(
                 *program,
                 np.array([[(x << 64) % p for x in entries] for p in self.primes], dtype=np.uint64),
                 np.array(self.primes, dtype=np.uint64),
@@ -301,7 +301,7 @@ class FrontierSumWork(Work[Partial]):
         columns = [j for slots in self.order.slots for j, _ in slots]
         chosen = entries[rows, columns]
         parts = [chosen.real, chosen.imag] if np.iscomplexobj(chosen) else [chosen]
-        sums, complete = native.core().frontier_sums(
+        sums, complete = native.vector.permanents.frontier_sums(
             *_program(self.order),
             np.ascontiguousarray(np.stack(parts)),
             np.ascontiguousarray(error[rows, columns]),

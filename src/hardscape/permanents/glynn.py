@@ -263,7 +263,7 @@ class GlynnWork(Work[Partial]):
         if self.kind == "cuda":
             return self._run_cuda(shard, context)
         slack = scaled.slack if self.guard and not scaled.exact else None
-        sums, complete = native.core().glynn_sum(
+        sums, complete = native.vector.permanents.glynn_sum(
             scaled.entries, slack, shard.start, shard.stop, context.stop
         )
         parts = len(scaled.entries)

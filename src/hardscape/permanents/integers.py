@@ -189,7 +189,7 @@ class WordWork(IntegerGlynnWork):
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum the terms of a range of blocks."""
-        core = native.core()
+        core = native.vector.permanents
         kernel = core.exact_glynn_limbs if self.is_short else core.exact_glynn_words
         words, complete = kernel(
             np.array(self.matrix, dtype=np.int32 if self.is_short else np.int64),
@@ -242,7 +242,7 @@ class ResidueWork(IntegerGlynnWork):
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum the terms of a range of blocks, one prime after the other."""
         reduced = [[x % p for x in row] for p in self.primes for row in self.matrix]
-        residues, complete = native.core().exact_glynn_residues(
+        residues, complete = native.vector.permanents.exact_glynn_residues(
             np.array(reduced, dtype=np.uint64),
             np.array(self.primes, dtype=np.uint64),
             shard.start,

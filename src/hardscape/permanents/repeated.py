@@ -155,7 +155,7 @@ class RepeatedWork(Work[Partial]):
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum a range of steps."""
         tables = self.tables
-        sums, complete = native.core().repeated_sum(
+        sums, complete = native.vector.permanents.repeated_sum(
             tables.inner,
             tables.inner_weight,
             tables.start,
@@ -263,7 +263,7 @@ class RepeatedResidueWork(Work[Partial]):
         counts = [x - 1 for x in self.radix]
         weights = [(-1) ** v * math.comb(r, v) for r in counts for v in range(r + 1)]
         entries = [x for row in self.matrix for x in row]
-        residues, complete = native.core().repeated_residues(
+        residues, complete = native.vector.permanents.repeated_residues(
             np.array([[(x << 64) % p for x in entries] for p in self.primes], dtype=np.uint64),
             np.array([[(x << 64) % p for x in weights] for p in self.primes], dtype=np.uint64),
             np.array(self.primes, dtype=np.uint64),

@@ -89,7 +89,7 @@ class SubsetWork(Work[Partial]):
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Go through all subsets."""
-        value, complete = native.core().subset_sum(self.scaled[0], context.stop)
+        value, complete = native.vector.permanents.subset_sum(self.scaled[0], context.stop)
         return ShardResult({"value": value}, complete)
 
     def merge(self, left: Partial, right: Partial) -> Partial:

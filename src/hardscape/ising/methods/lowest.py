@@ -61,7 +61,7 @@ class Wanted:
         counters = left["counters"] + right["counters"]
         if not len(right["states"]):
             return {**left, "counters": counters}
-        states, energies = native.core().merge_spectra(
+        states, energies = native.vector.ising.merge_spectra(
             left["states"], left["energies"], right["states"], right["energies"], self.count
         )
         return {**self.cut(states, energies), "counters": counters}

@@ -184,7 +184,7 @@ class Layout:
         """The compiled CPU search."""
         limbs = self.geometry.terms.limbs
         couplings = [x for row in self.geometry.couplings for x in row]
-        return native.core().spectrum_search(
+        return native.vector.ising.spectrum_search(
             self.mid,
             self.fine_shift,
             self.filter_shift,
@@ -202,7 +202,7 @@ class Layout:
         limbs = self.geometry.terms.limbs
         row, col = np.triu_indices(self.low, 1)
         values = [self.geometry.couplings[p][q] for p, q in zip(row, col, strict=True)]
-        words = native.core().exact_energies(
+        words = native.vector.ising.exact_energies(
             np.ascontiguousarray(spins, dtype=np.int8),
             to_limbs([0] * self.low, limbs),
             row.astype(np.int64),

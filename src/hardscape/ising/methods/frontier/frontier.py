@@ -309,7 +309,7 @@ class _Frontier:
         self._used = ends.max(axis=0) - self._start
         words = _words(self._left)
         self._left += 1
-        self._table = native.core().frontier_eliminate(
+        self._table = native.vector.ising.frontier_eliminate(
             self._table,
             words,
             used,

@@ -254,7 +254,7 @@ class HistogramWork(CountingWork):
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Count the states of a range of blocks."""
         table = self.table
-        counts, complete = native.core().density_histogram(
+        counts, complete = native.vector.ising.density_histogram(
             table.linear.astype(np.int32),
             table.pairs.astype(np.int32),
             table.base,

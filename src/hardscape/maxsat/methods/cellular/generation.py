@@ -50,7 +50,7 @@ class CellularKernel:
 
     def _make(self, stop: NDArray[np.uint8] | None) -> Any:
         f = self.formula
-        return native.core().CellularSearch(
+        return native.vector.maxsat.CellularSearch(
             f.num_variables,
             f.literals,
             f.offsets,

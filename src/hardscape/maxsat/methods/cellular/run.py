@@ -44,7 +44,7 @@ class CellularRun:
         self._better: Partial | None = None  # one individual, of a generation that was cut short
         self._rules = rules
         self._control = np.zeros(CONTROL_FIELDS, dtype=np.int64)
-        native.core().cellular_begin(self._control, rules, *self.best)
+        native.vector.maxsat.cellular_begin(self._control, rules, *self.best)
         self.history = [(*self.best, 0)]
 
     @property
@@ -81,7 +81,7 @@ class CellularRun:
         """Go on with the next generation, of which some individuals still improved in the last pass."""
         passes = self.passes
         self._before, self.population = self.population, born
-        native.core().cellular_end(self._control, self._rules, unfinished, *self.best)
+        native.vector.maxsat.cellular_end(self._control, self._rules, unfinished, *self.best)
         self.history.append((*self.best, passes))
 
     def keep_best(self, born: Partial) -> None:

@@ -74,7 +74,7 @@ class CellularRuns(Work[Partial]):
 
     def run_seed(self, run: int) -> int:
         """Seed of one run."""
-        return int(native.core().cellular_seed(self.seed, run))
+        return int(native.vector.maxsat.cellular_seed(self.seed, run))
 
     @cached_property
     def cuda(self) -> CudaRuns:

@@ -85,7 +85,9 @@ class CpuWalks(WalkBatch):
     ) -> None:
         self._stop = stop
         read = tables.clause, tables.rows, tables.others, tables.weights
-        self._walks = [native.core().SynchronousWalk(*read, seed, first + i) for i in range(walks)]
+        self._walks = [
+            native.core.maxsat.SynchronousWalk(*read, seed, first + i) for i in range(walks)
+        ]
         self.walks = walks
         self.status = np.zeros(walks, dtype=STATUS)
         self._look()

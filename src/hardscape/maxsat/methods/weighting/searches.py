@@ -45,7 +45,7 @@ class Walking:
         # Clauses that presolve merged weigh more than others.
         self._alike = bool((formula.weights == formula.weights[:1]).all())
         mean = len(formula.literals) / max(1, formula.num_clauses)
-        self._walk = native.core().Walk(
+        self._walk = native.core.maxsat.Walk(
             formula.num_variables,
             formula.literals,
             formula.offsets,
@@ -91,7 +91,7 @@ class Weighing:
         stop: NDArray[np.uint8],
     ) -> None:
         self._target = divmod(max(target, 0), 2**64)
-        self._search = native.core().Weighting(
+        self._search = native.core.maxsat.Weighting(
             formula.num_variables,
             formula.literals,
             formula.offsets,

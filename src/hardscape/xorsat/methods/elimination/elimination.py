@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape import native
 from hardscape.errors import BudgetError
-from hardscape.native import core
 from hardscape.xorsat.system import XorSystem, checked_system
 
 __all__ = ["MAX_BASIS_BYTES", "Elimination", "eliminate"]
@@ -145,7 +145,7 @@ def _native(
     system: XorSystem, max_free: int
 ) -> tuple[int, bool, NDArray[np.uint8], NDArray[np.int32], NDArray[np.uint64]]:
     found: tuple[int, bool, NDArray[np.uint8], NDArray[np.int32], NDArray[np.uint64]]
-    found = core().xorsat_eliminate(
+    found = native.vector.xorsat.eliminate(
         system.num_variables, system.offsets, system.variables, system.parity, max_free
     )
     return found

@@ -160,7 +160,7 @@ class Plan:
         system = self.system
         degrees = sorted(self.tables)
         tables = [self.tables[degree] for degree in degrees]
-        return native.core().XorsatQuasiGreedy(
+        return native.vector.xorsat.QuasiGreedy(
             system.num_variables,
             system.offsets,
             system.variables,

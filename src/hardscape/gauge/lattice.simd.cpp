@@ -142,7 +142,7 @@ class PyLattice {
 }  // namespace
 
 void bind_lattice(nb::module_& module) {
-  nb::class_<PyLattice>(module, "GaugeLattice",
+  nb::class_<PyLattice>(module, "Lattice",
                         "A gauge field and the transformation g(x) that fixes its gauge.")
       .def(nb::init<ComplexArray, Vector<double>, int, bool, bool>(), nb::arg("links"),
            nb::arg("weights"), nb::arg("directions"), nb::arg("abelian"), nb::arg("single"))

@@ -60,7 +60,7 @@ nb::tuple eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
 }  // namespace
 
 void bind_elimination(nb::module_& module) {
-  module.def("xorsat_eliminate", &eliminate, nb::arg("num_variables"), nb::arg("offsets"),
+  module.def("eliminate", &eliminate, nb::arg("num_variables"), nb::arg("offsets"),
              nb::arg("variables"), nb::arg("parity"), nb::arg("max_free"),
              "Rank, consistency, one assignment, free variables, and the packed "
              "dependence (N, words) of each variable on them if these are max_free or fewer.");

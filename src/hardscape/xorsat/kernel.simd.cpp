@@ -219,7 +219,7 @@ class QuasiGreedy {
 }  // namespace
 
 void bind_kernel(nb::module_& module) {
-  nb::class_<QuasiGreedy>(module, "XorsatQuasiGreedy")
+  nb::class_<QuasiGreedy>(module, "QuasiGreedy")
       .def(nb::init<int, Vector<std::int64_t>, Vector<std::int32_t>, Vector<std::uint8_t>,
                     Vector<std::int32_t>, Vector<std::int32_t>, Vector<std::int32_t>,
                     Vector<std::uint8_t>, Vector<std::int32_t>, Vector<std::uint16_t>, bool>(),

@@ -1,0 +1,19 @@
+// What of this family is compiled for each instruction-set level, as Python sees it.
+#include "native/family.hpp"
+
+namespace hardscape::gauge {
+
+void bind_lattice(nb::module_& module);
+void bind_links(nb::module_& module);
+void bind_wilson(nb::module_& module);
+
+namespace {
+
+const native::Family family("gauge", [](nb::module_& module) {
+  bind_lattice(module);
+  bind_links(module);
+  bind_wilson(module);
+});
+
+}  // namespace
+}  // namespace hardscape::gauge

@@ -1,0 +1,21 @@
+// What of this family is compiled for each instruction-set level, as Python sees it.
+#include "native/family.hpp"
+
+namespace hardscape::ising {
+
+void bind_anneal(nb::module_& module);
+void bind_density(nb::module_& module);
+void bind_exact(nb::module_& module);
+void bind_kernel(nb::module_& module);
+
+namespace {
+
+const native::Family family("ising", [](nb::module_& module) {
+  bind_anneal(module);
+  bind_density(module);
+  bind_exact(module);
+  bind_kernel(module);
+});
+
+}  // namespace
+}  // namespace hardscape::ising

@@ -1,0 +1,27 @@
+// What of this family is compiled once, as Python sees it.
+#include "native/family.hpp"
+
+namespace hardscape::maxsat {
+
+void bind_evaluate(nb::module_& module);
+void bind_greedy(nb::module_& module);
+void bind_parse(nb::module_& module);
+void bind_presolve(nb::module_& module);
+void bind_walk(nb::module_& module);
+void bind_synchronous(nb::module_& module);
+void bind_weighting(nb::module_& module);
+
+namespace {
+
+const native::Family family("maxsat", [](nb::module_& module) {
+  bind_evaluate(module);
+  bind_greedy(module);
+  bind_parse(module);
+  bind_presolve(module);
+  bind_walk(module);
+  bind_synchronous(module);
+  bind_weighting(module);
+});
+
+}  // namespace
+}  // namespace hardscape::maxsat
