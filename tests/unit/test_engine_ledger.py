@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardscape import errors
-from hardscape.engine import Ledger, Outcome, resolve, run
+from hardscape.engine import Ledger, Outcome, resolve
 from hardscape.engine.ledger import pack, unpack
+from helpers.running import run
 from helpers.works import SLOW, HarmonicSum, Lowest, harmonic
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -233,7 +234,8 @@ def test_kill_9_loses_nothing_that_was_complete(tmp_path: Path) -> None:
     path = tmp_path / "job.ledger"
     script = (
         "import sys\n"
-        "from hardscape.engine import resolve, run\n"
+        "from hardscape.engine import resolve\n"
+        "from helpers.running import run\n"
         "from helpers.works import SLOW\n"
         "run(SLOW, devices=resolve('cpu', threads=2), checkpoint=sys.argv[1],\n"
         "    progress=lambda event: print(event.done, flush=True))\n"

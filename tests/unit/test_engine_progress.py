@@ -13,9 +13,9 @@ from hardscape.engine import (
     RichProgress,
     resolve,
     resolve_progress,
-    run,
 )
 from hardscape.engine.progress import duration
+from helpers.running import run
 from helpers.works import HarmonicSum
 
 

@@ -24,8 +24,8 @@ from hardscape.engine import (
     resolve,
     solve,
 )
-from hardscape.engine import run as run_work
 from hardscape.engine.executors import StopFile, run_shard
+from helpers.running import run as run_work
 from helpers.works import Failing, FirstHit, HarmonicSum, Lowest, harmonic, scrambled
 
 

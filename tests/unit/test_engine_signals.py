@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hardscape.engine import resolve, run
+from hardscape.engine import resolve
+from helpers.running import run
 from helpers.works import SLOW, harmonic
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -20,7 +21,8 @@ SCRIPT = """
 import json, signal, sys
 from concurrent.futures import ProcessPoolExecutor
 from helpers.works import SLOW
-from hardscape.engine import resolve, run
+from hardscape.engine import resolve
+from helpers.running import run
 
 def tell(event):
     if event.done:
@@ -40,7 +42,8 @@ if __name__ == "__main__":
 #: Runs a shard that is asked to stop and takes its time.
 DEAF = """
 import time
-from hardscape.engine import resolve, run
+from hardscape.engine import resolve
+from helpers.running import run
 from helpers.works import HarmonicSum
 
 class Deaf(HarmonicSum):
