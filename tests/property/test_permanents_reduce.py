@@ -161,7 +161,7 @@ def refusal(path):
 
 
 @fuzz
-@given(st.one_of(text, headed, st.binary(max_size=60)), st.sampled_from(formats.SUFFIXES))
+@given(st.one_of(text, headed, st.binary(max_size=60)), st.sampled_from(formats.FORMATS.suffixes))
 def test_any_bytes_give_a_matrix_or_our_error(folder, data, suffix):
     path = folder / f"fuzz{suffix}"
     path.write_bytes(data)

@@ -134,7 +134,7 @@ def test_suffixes(tmp_path: Path) -> None:
     pytest.importorskip("h5py")
     field = GaugeField.random((2, 2, 2, 2), 2, 1)
     for name, kind in formats.FORMATS.items():
-        for suffix in kind.suffixes:
+        for suffix in kind.SUFFIXES:
             path = tmp_path / f"u{suffix.upper()}"
             formats.write(field, path)
             assert formats.detect(path) == name

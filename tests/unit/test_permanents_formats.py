@@ -94,7 +94,7 @@ def test_numpy_files_keep_values_and_dtype(tmp_path, dtype, order):
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        ("", 1),
+        ("", None),
         ("%%MatrixMarket matrix coordinate real\n1 1 0\n", 1),
         (market("coordinate quaternion general", "1 1 0\n"), 1),
         (market("array pattern general", "1 1\n"), 1),

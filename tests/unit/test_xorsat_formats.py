@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from hardscape.errors import FormatError, InputError
 from hardscape.xorsat import XorSystem, random_regular
-from hardscape.xorsat.formats import FORMATS
+from hardscape.xorsat.formats import FORMATS, qh
 from helpers.xorsat_oracle import all_assignments, systems
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "xorsat"
@@ -128,12 +127,7 @@ def test_refused_dimacs(tmp_path: Path, line: int | None, text: str) -> None:
 
 
 def two_body_lines() -> list[str]:
-    file = io.BytesIO()
-    system = random_regular(4, seed=0, full_rank=False)
-    from hardscape.xorsat.formats.two_body import render
-
-    file.write(render(system))
-    return file.getvalue().decode().splitlines()
+    return qh.write(random_regular(4, seed=0, full_rank=False)).decode().splitlines()
 
 
 def test_refused_two_body(tmp_path: Path) -> None:

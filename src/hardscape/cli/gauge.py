@@ -133,13 +133,13 @@ def convert(
         Bring every link back to the group.
     """
     if file.to is None:
-        formats.format_of(target)
+        formats.FORMATS.named_by(target)
     field, report = read_checked(source, format, ignore_checksum)
     if reproject:
         field = field.reproject()
     else:
         field.require_unitary()
-    name = formats.format_of(target) if file.to is None else file.to
+    name = formats.FORMATS.named_by(target) if file.to is None else file.to
     file.write(field, target, report.header if name == report.format else None)
     facts = {"file": str(target), "format": name, "plaquette": field.plaquette()}
     if json:
@@ -202,7 +202,7 @@ def generate(
     output
         File to write; see `hardscape gauge convert`.
     """
-    name = formats.format_of(output) if file.to is None else file.to
+    name = formats.FORMATS.named_by(output) if file.to is None else file.to
     if not output.parent.is_dir():
         raise InputError(f"{output} cannot be written: there is no folder {str(output.parent)!r}")
     began = time.perf_counter()

@@ -58,7 +58,7 @@ class FileOptions:
 
     def write(self, field: GaugeField, path: Path, header: Any = None) -> str:
         """Write `field`; returns the format."""
-        name = formats.format_of(path) if self.to is None else self.to
+        name = formats.FORMATS.named_by(path) if self.to is None else self.to
         formats.write(
             field,
             path,

@@ -120,7 +120,7 @@ class FixOutput(PlotOptions):
         """Refuse, before the work, what could not be written after it."""
         super().check()
         if self.to is None and self.output is not None:
-            formats.format_of(self.output)
+            formats.FORMATS.named_by(self.output)
         for place in (self.output, self.transformation):
             if place is not None and not place.parent.is_dir():
                 raise InputError(

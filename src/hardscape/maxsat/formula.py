@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.arrays import to_numpy
 from hardscape.errors import InputError
+from hardscape.formats import Formats
 from hardscape.maxsat.intake import (
     MAX_VARIABLES,
     MAX_WEIGHT,
@@ -29,6 +30,8 @@ from hardscape.maxsat.intake import (
 
 __all__ = ["MAX_VARIABLES", "MAX_WEIGHT", "Evaluation", "Formula"]
 
+#: Known by name: the formats stand on this module.
+_FORMATS: Formats[Formula] = Formats("hardscape.maxsat.formats")
 #: Literal occurrences looked at in one go by the vectorised evaluation.
 _BLOCK = 2**24
 
@@ -186,8 +189,8 @@ class Formula:
         )
 
     @classmethod
-    def from_file(cls, path: str | Path) -> Self:
-        """Read a DIMACS CNF or WCNF file, also compressed (.gz, .xz); see :mod:`hardscape.maxsat.formats`.
+    def from_file(cls, path: str | Path, *, format: str | None = None) -> Self:
+        """Read a DIMACS CNF or WCNF file, also compressed; see :mod:`hardscape.maxsat.formats`.
 
         Every clause of a CNF file is soft with weight 1.
 
@@ -196,9 +199,7 @@ class Formula:
         FormatError
             If the file is missing, unreadable or malformed; with path and line.
         """
-        from hardscape.maxsat.formats import read
-
-        found = read(path)
+        found = _FORMATS.read(path, format)
         return cls(found.num_variables, found.literals, found.offsets, found.weights, found.hard)
 
     @classmethod
@@ -233,17 +234,15 @@ class Formula:
         )
         return cls.from_clauses(clauses, weights, hard=hard, num_variables=count)
 
-    def to_file(self, path: str | Path) -> None:
-        """Write the formula: .cnf (only soft clauses of weight 1) or .wcnf, also .gz and .xz.
+    def to_file(self, path: str | Path, *, format: str | None = None) -> None:
+        """Write the formula: .cnf (only soft clauses of weight 1) or .wcnf, also compressed.
 
         Raises
         ------
         InputError
             If the format cannot hold the formula, the suffix is unknown, or the file cannot be written.
         """
-        from hardscape.maxsat.formats import write
-
-        write(self, path)
+        _FORMATS.write(self, path, format)
 
     @property
     def num_clauses(self) -> int:

@@ -16,6 +16,7 @@ from hardscape import native
 from hardscape.arguments import integer
 from hardscape.arrays import to_numpy
 from hardscape.errors import InputError
+from hardscape.formats import Formats
 from hardscape.xorsat.intake import (
     MAX_VARIABLES,
     check_range,
@@ -27,6 +28,9 @@ from hardscape.xorsat.intake import (
 )
 
 __all__ = ["XorSystem", "checked_system"]
+
+#: Known by name: the formats stand on this module.
+_FORMATS: Formats[XorSystem] = Formats("hardscape.xorsat.formats")
 
 
 class XorSystem:
@@ -190,9 +194,7 @@ class XorSystem:
     @staticmethod
     def from_file(path: str | Path, *, format: str | None = None) -> XorSystem:
         """Read a file; see :mod:`hardscape.xorsat.formats`."""
-        from hardscape.xorsat import formats
-
-        return formats.read(path, format=format)
+        return _FORMATS.read(path, format)
 
     # -- what it is --------------------------------------------------------------------------
 
@@ -324,9 +326,7 @@ class XorSystem:
 
     def to_file(self, path: str | Path, *, format: str | None = None) -> None:
         """Write a file; see :mod:`hardscape.xorsat.formats`."""
-        from hardscape.xorsat import formats
-
-        formats.write(self, path, format=format)
+        _FORMATS.write(self, path, format)
 
 
 def checked_system(value: Any) -> XorSystem:

@@ -1,29 +1,31 @@
-"""What every format shares: the bytes of a file, its claims about itself, and options of writing."""
+"""What every format shares: the numbers of a file, and its claims about itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.errors import FormatError, InputError
-from hardscape.files import path_of
-from hardscape.gauge.field import check_shape
+from hardscape.errors import InputError
+from hardscape.files import Source
+from hardscape.gauge.field import GaugeField, check_shape
 from hardscape.gauge.groups import third_row
 
 __all__ = [
+    "ByteOrder",
     "Checksum",
     "Claim",
     "Content",
-    "Source",
-    "WriteOptions",
+    "Precision",
+    "colours",
     "complete_rows",
+    "in_precision",
+    "lattice_shape",
     "number_type",
-    "open_source",
+    "numbers",
     "raw_bytes",
 ]
 
@@ -96,35 +98,11 @@ class Content:
     link_trace: Claim | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class WriteOptions:
-    """How to write a file, where its format leaves a choice; None takes the format's custom.
-
-    Attributes
-    ----------
-    precision : {"single", "double"}, optional
-        By default the links' own, or the only one that the format has.
-    byteorder : {"big", "little"}, optional
-    rows : int, optional
-        Rows of each matrix that are written: Nc, or Nc - 1, from which a reader rebuilds the last.
-    checksum : bool
-    header : mapping
-        Text to carry along, as `Content.header` has it.
-    """
-
-    precision: Precision | None = None
-    byteorder: ByteOrder | None = None
-    rows: int | None = None
-    checksum: bool = True
-    header: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.precision not in (None, "single", "double"):
-            raise InputError(f"precision={self.precision!r}; 'single' and 'double' are accepted")
-        if self.byteorder not in (None, "big", "little"):
-            raise InputError(f"byteorder={self.byteorder!r}; 'big' and 'little' are accepted")
-        if self.rows is not None and self.rows not in (1, 2, 3):
-            raise InputError(f"rows={self.rows!r}; Nc and Nc - 1 are accepted")
+def in_precision(field: GaugeField, precision: Precision | None) -> GaugeField:
+    """The field as it will be in the file: headers state the averages of those links."""
+    if precision is None:
+        return field
+    return field.astype(np.complex64 if precision == "single" else np.complex128)
 
 
 def number_type(itemsize: int, byteorder: ByteOrder) -> np.dtype[Any]:
@@ -147,97 +125,55 @@ def complete_rows(stored: NDArray[Any]) -> NDArray[Any]:
     return links
 
 
-@dataclass(frozen=True)
-class Source:
-    """The bytes of a file, mapped, and the path that its errors name."""
+def lattice_shape(source: Source, extents: Iterable[int]) -> tuple[int, int, int, int]:
+    """Check the extents X, Y, Z, T that a header states.
 
-    path: str
-    data: NDArray[np.uint8]
+    Raises
+    ------
+    FormatError
+        If a lattice cannot have them.
+    """
+    try:
+        return check_shape(tuple(extents))
+    except InputError as error:
+        raise source.error(None, f"the header's {error}") from None
 
-    def __len__(self) -> int:
-        return len(self.data)
 
-    def error(self, reason: str) -> FormatError:
-        """The error for this file, for the caller to raise."""
-        return FormatError(self.path, None, reason)
+def colours(source: Source, count: int, volume: int, number_bytes: int) -> int:
+    """Nc of a format whose header does not tell, from the bytes of all links.
 
-    def bytes(self, start: int, count: int) -> bytes:
-        """Some bytes.
+    Raises
+    ------
+    FormatError
+        If the size fits neither SU(2) nor SU(3).
+    """
+    sizes = {4 * volume * nc * nc * number_bytes: nc for nc in (2, 3)}
+    if count not in sizes:
+        wanted = " or ".join(f"{size} (SU({nc}))" for size, nc in sizes.items())
+        raise source.error(
+            None,
+            f"has {count} bytes of links; the header's extents need {wanted}: "
+            "it is truncated, or of another kind",
+        )
+    return sizes[count]
 
-        Raises
-        ------
-        FormatError
-            If the file ends before.
-        """
-        if start + count > len(self.data):
-            raise self.error(f"ends after {len(self.data)} bytes, inside its header")
-        return self.data[start : start + count].tobytes()
 
-    def shape(self, extents: Iterable[int]) -> tuple[int, int, int, int]:
-        """Check the extents X, Y, Z, T that a header states.
+def numbers(source: Source, start: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """View `count` numbers from byte `start` on.
 
-        Raises
-        ------
-        FormatError
-            If a lattice cannot have them.
-        """
-        try:
-            return check_shape(tuple(extents))
-        except InputError as error:
-            raise self.error(f"the header's {error}") from None
-
-    def colours(self, count: int, volume: int, number_bytes: int) -> int:
-        """Nc of a format whose header does not tell, from the bytes of all links.
-
-        Raises
-        ------
-        FormatError
-            If the size fits neither SU(2) nor SU(3).
-        """
-        sizes = {4 * volume * nc * nc * number_bytes: nc for nc in (2, 3)}
-        if count not in sizes:
-            wanted = " or ".join(f"{size} (SU({nc}))" for size, nc in sizes.items())
-            raise self.error(
-                f"has {count} bytes of links; the header's extents need {wanted}: "
-                "it is truncated, or of another kind"
-            )
-        return sizes[count]
-
-    def numbers(self, start: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """View `count` numbers from byte `start` on.
-
-        Raises
-        ------
-        FormatError
-            If the file ends before.
-        """
-        size = count * dtype.itemsize
-        if start + size > len(self.data):
-            raise self.error(
-                f"is truncated: {max(len(self.data) - start, 0)} of {size} bytes of links are there"
-            )
-        return self.data[start : start + size].view(dtype)
+    Raises
+    ------
+    FormatError
+        If the file ends before.
+    """
+    size = count * dtype.itemsize
+    if start + size > len(source):
+        raise source.error(
+            None, f"is truncated: {max(len(source) - start, 0)} of {size} bytes of links are there"
+        )
+    return np.frombuffer(source.raw, dtype, count, start)
 
 
 def raw_bytes(array: NDArray[Any]) -> memoryview:
     """View the bytes of an array in C order, which is copied where it is in another one."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-
-
-def open_source(path: str | Path) -> Source:
-    """Map a file into memory.
-
-    Raises
-    ------
-    FormatError
-        If it is missing, not readable, no regular file, or empty.
-    """
-    place = path_of(path)
-    try:
-        if place.exists() and not place.is_file():
-            raise FormatError(place, None, "is no regular file")
-        if place.stat().st_size == 0:
-            raise FormatError(place, None, "is empty")
-        return Source(str(place), np.memmap(place, dtype=np.uint8, mode="r"))
-    except OSError as error:
-        raise FormatError(place, None, f"cannot be read: {error.strerror or error}") from None

@@ -8,24 +8,28 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.errors import FormatError, MissingDependencyError
+from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
     Checksum,
     Claim,
     Content,
-    Source,
-    WriteOptions,
+    Precision,
+    in_precision,
     number_type,
 )
 
-__all__ = ["MAGIC", "parse", "render"]
+__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "write"]
 
+NAME = "hdf5"
+SUFFIXES = (".h5", ".hdf5")
+DESCRIPTION = "HDF5 with a dataset 'links'; needs h5py"
 MAGIC = b"\x89HDF\r\n\x1a\n"
 
 
@@ -37,7 +41,7 @@ def _h5py() -> Any:
     return h5py
 
 
-def parse(source: Source) -> Content:
+def read(source: Source) -> Content:
     """Read a file.
 
     Raises
@@ -49,12 +53,14 @@ def parse(source: Source) -> Content:
     """
     h5py = _h5py()
     try:
-        with h5py.File(source.path, "r") as file:
+        with h5py.File(source.file(), "r") as file:
             if "links" not in file:
-                raise source.error(f"holds no dataset 'links', but {list(file)[:5]}")
+                raise source.error(None, f"holds no dataset 'links', but {list(file)[:5]}")
             dataset = file["links"]
             if dataset.dtype.kind != "c" or dataset.ndim != 7:
-                raise source.error(f"has links of shape {dataset.shape}, dtype {dataset.dtype}")
+                raise source.error(
+                    None, f"has links of shape {dataset.shape}, dtype {dataset.dtype}"
+                )
             links = dataset[...]
             stated = dataset.attrs.get("plaquette")
             # The library has compared it while it read, chunk by chunk.
@@ -63,14 +69,20 @@ def parse(source: Source) -> Content:
         raise
     except Exception as error:
         # h5py passes on what the C library says, as OSError, RuntimeError, KeyError and more.
-        raise source.error(f"is no HDF5 file of links: {error}") from None
+        raise source.error(None, f"is no HDF5 file of links: {error}") from None
     itemsize = links.dtype.itemsize // 2
     claim = None if stated is None else Claim.from_double(float(stated), itemsize)
     links = links.astype(links.dtype.newbyteorder("="))
     return Content(links, checksum=checksum, plaquette=claim)
 
 
-def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray[Any]]:
+def write(
+    field: GaugeField,
+    *,
+    precision: Precision | None = None,
+    byteorder: Literal["little"] = "little",
+    checksum: bool = True,
+) -> Iterator[bytes | NDArray[Any]]:
     """Write a file.
 
     Raises
@@ -80,13 +92,14 @@ def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray
     """
     h5py = _h5py()
     target = io.BytesIO()
+    field = in_precision(field, precision)
     itemsize = field.dtype.itemsize // 2
     with h5py.File(target, "w") as file:
         dataset = file.create_dataset(
             "links",
-            data=field.links.astype(number_type(itemsize, "little"), copy=False),
+            data=field.links.astype(number_type(itemsize, byteorder), copy=False),
             chunks=(1, *field.links.shape[1:]),
-            fletcher32=options.checksum,
+            fletcher32=checksum,
         )
         dataset.attrs["nc"] = field.nc
         dataset.attrs["shape"] = np.array(field.shape)

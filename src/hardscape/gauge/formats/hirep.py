@@ -7,15 +7,28 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.formats.content import Claim, Content, Source, WriteOptions, number_type
+from hardscape.gauge.formats.content import (
+    Claim,
+    Content,
+    colours,
+    in_precision,
+    lattice_shape,
+    number_type,
+    numbers,
+)
 
-__all__ = ["fits", "parse", "render"]
+__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
+
+NAME = "hirep"
+SUFFIXES = (".hirep",)
+DESCRIPTION = "HiRep; double"
 
 _HEADER = struct.Struct(">5id")
 #: Where mu = x, y, z, t stand in the file's t, x, y, z, and the other way round.
@@ -23,7 +36,7 @@ _TO_OURS, _TO_FILE = [1, 2, 3, 0], [3, 0, 1, 2]
 _NUMBERS = number_type(8, "big")
 
 
-def fits(source: Source) -> bool:
+def sniff(source: Source) -> bool:
     """Whether header and size make this format plausible; it has no magic number."""
     if len(source) < _HEADER.size:
         return False
@@ -31,7 +44,7 @@ def fits(source: Source) -> bool:
     return nc in (2, 3) and all(2 <= extent <= 2**16 for extent in extents)
 
 
-def parse(source: Source) -> Content:
+def read(source: Source) -> Content:
     """Read a file.
 
     Raises
@@ -41,18 +54,24 @@ def parse(source: Source) -> Content:
     """
     nc, t, x, y, z, plaquette = _HEADER.unpack(source.bytes(0, _HEADER.size))
     if nc not in (2, 3):
-        raise source.error(f"is for Nc = {nc}; 2 and 3 are accepted")
-    source.shape((x, y, z, t))
-    if source.colours(len(source) - _HEADER.size, x * y * z * t, 16) != nc:
-        raise source.error(f"says Nc = {nc}, which its size contradicts")
-    stored = source.numbers(_HEADER.size, x * y * z * t * 4 * nc * nc, _NUMBERS)
+        raise source.error(None, f"is for Nc = {nc}; 2 and 3 are accepted")
+    lattice_shape(source, (x, y, z, t))
+    if colours(source, len(source) - _HEADER.size, x * y * z * t, 16) != nc:
+        raise source.error(None, f"says Nc = {nc}, which its size contradicts")
+    stored = numbers(source, _HEADER.size, x * y * z * t * 4 * nc * nc, _NUMBERS)
     sites = stored.reshape(t, x, y, z, 4, nc, nc)[..., _TO_OURS, :, :]
     links = np.ascontiguousarray(sites.transpose(0, 3, 2, 1, 4, 5, 6), dtype=np.complex128)
     return Content(links, plaquette=Claim.from_double(plaquette))
 
 
-def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray[Any]]:
+def write(
+    field: GaugeField,
+    *,
+    precision: Literal["double"] = "double",
+    byteorder: Literal["big"] = "big",
+) -> Iterator[bytes | NDArray[Any]]:
     """Write a file."""
+    field = in_precision(field, precision)
     x, y, z, t = field.shape
     yield _HEADER.pack(field.nc, t, x, y, z, field.plaquette())
     sites = field.links.transpose(0, 3, 2, 1, 4, 5, 6)[..., _TO_FILE, :, :]

@@ -13,25 +13,35 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats import lime
 from hardscape.gauge.formats.content import (
     Checksum,
     Claim,
     Content,
-    Source,
-    WriteOptions,
+    Precision,
+    colours,
+    in_precision,
+    lattice_shape,
     number_type,
+    numbers,
     raw_bytes,
 )
 
-__all__ = ["parse", "render", "rotated_xor"]
+__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "rotated_xor", "write"]
+
+NAME = "ildg"
+SUFFIXES = (".ildg", ".lime", ".scidac")
+DESCRIPTION = "ILDG and SciDAC (USQCD) records in LIME; single, double"
+MAGIC = lime.MAGIC
 
 _XML = '<?xml version="1.0" encoding="UTF-8"?>'
 _NAMESPACE = (
@@ -46,7 +56,7 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})
 _KEPT = ("scidac-file-xml", "scidac-record-xml", "ildg-data-lfn")
 
 
-def parse(source: Source) -> Content:
+def read(source: Source) -> Content:
     """Read a file; of several configurations the first one.
 
     Raises
@@ -59,17 +69,19 @@ def parse(source: Source) -> Content:
         found.setdefault(record.kind, record)
     data = next((found[kind] for kind in _DATA if kind in found), None)
     if data is None:
-        raise source.error(f"holds no record {_DATA[0]} or {_DATA[1]}, but {sorted(found)}")
+        raise source.error(None, f"holds no record {_DATA[0]} or {_DATA[1]}, but {sorted(found)}")
     texts = {kind: record.text(source) for kind, record in found.items() if kind not in _DATA}
     if "ildg-format" in texts and data.kind == _DATA[0]:
         extents, itemsize, nc = _ildg_format(source, texts["ildg-format"])
     else:
         extents, itemsize, nc = _scidac_format(source, texts)
-    x, y, z, t = source.shape(extents)
+    x, y, z, t = lattice_shape(source, extents)
     volume = x * y * z * t
-    if source.colours(data.length, volume, 2 * itemsize) != nc:
-        raise source.error(f"says SU({nc}), which {data.length} bytes of links are not")
-    stored = source.numbers(data.start, data.length // (2 * itemsize), number_type(itemsize, "big"))
+    if colours(source, data.length, volume, 2 * itemsize) != nc:
+        raise source.error(None, f"says SU({nc}), which {data.length} bytes of links are not")
+    stored = numbers(
+        source, data.start, data.length // (2 * itemsize), number_type(itemsize, "big")
+    )
     checksum = None
     if "scidac-checksum" in texts:
         checksum = Checksum(
@@ -100,7 +112,7 @@ def _tag(source: Source, text: str, tag: str, pattern: str = r"[0-9]{1,9}") -> s
     """The content of one XML element, with or without a namespace prefix."""
     found = re.search(rf"<(?:\w+:)?{tag}\s*>\s*({pattern})\s*</", text)
     if found is None:
-        raise source.error(f"its records state no <{tag}> as they should")
+        raise source.error(None, f"its records state no <{tag}> as they should")
     return found[1]
 
 
@@ -113,14 +125,16 @@ def _ildg_format(source: Source, text: str) -> tuple[list[int], int, int]:
 def _scidac_format(source: Source, texts: dict[str, str]) -> tuple[list[int], int, int]:
     for kind in ("scidac-private-file-xml", "scidac-private-record-xml"):
         if kind not in texts:
-            raise source.error(f"has no record ildg-format and no {kind}: its extents are unknown")
+            raise source.error(
+                None, f"has no record ildg-format and no {kind}: its extents are unknown"
+            )
     numbers = r"[0-9]{1,9}(?:\s+[0-9]{1,9})*"
     extents = _tag(source, texts["scidac-private-file-xml"], "dims", numbers).split()
     private = texts["scidac-private-record-xml"]
     itemsize = 4 if _tag(source, private, "precision", "[FD]") == "F" else 8
     count = int(_tag(source, private, "datacount"))
     if count != 4:
-        raise source.error(f"holds {count} matrices a site; 4 links are accepted")
+        raise source.error(None, f"holds {count} matrices a site; 4 links are accepted")
     return [int(extent) for extent in extents], itemsize, int(_tag(source, private, "colors"))
 
 
@@ -152,12 +166,20 @@ def rotated_xor(words: NDArray[np.uint32], period: int) -> int:
     return total
 
 
-def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray[Any]]:
+def write(
+    field: GaugeField,
+    *,
+    precision: Precision | None = None,
+    byteorder: Literal["big"] = "big",
+    checksum: bool = True,
+    header: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[bytes | NDArray[Any]]:
     """Write the records of ILDG within those of SciDAC, in the links' precision by default."""
+    field = in_precision(field, precision)
     itemsize = field.dtype.itemsize // 2
-    stored = field.links.astype(number_type(itemsize, "big"))
+    stored = field.links.astype(number_type(itemsize, byteorder))
     dims = " ".join(map(str, field.shape))
-    kept = {kind: options.header.get(kind) for kind in _KEPT}
+    kept = {kind: header.get(kind) for kind in _KEPT}
     yield from lime.render_message(
         [
             ("scidac-private-file-xml", _private_file(dims)),
@@ -178,7 +200,7 @@ def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray
     if kept["ildg-data-lfn"]:
         parts.append(("ildg-data-lfn", kept["ildg-data-lfn"].encode()))
     parts.append(("ildg-binary-data", stored))
-    if options.checksum:
+    if checksum:
         suma, sumb = _sums(stored, field.volume).split()
         text = f"<version>1.0</version><suma>{suma}</suma><sumb>{sumb}</sumb>"
         parts.append(("scidac-checksum", f"{_XML}<scidacChecksum>{text}</scidacChecksum>".encode()))

@@ -13,7 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from hardscape.gauge.formats.content import Source
+from hardscape.files import Source
 
 __all__ = ["MAGIC", "Record", "records", "render_message"]
 
@@ -50,12 +50,15 @@ def records(source: Source) -> list[Record]:
         header = source.bytes(position, _HEADER.size)
         magic, version, _, length, kind = _HEADER.unpack(header)
         if magic != _MAGIC or version != 1:
-            raise source.error(f"has no LIME record at byte {position}: it is damaged or truncated")
+            raise source.error(
+                None, f"has no LIME record at byte {position}: it is damaged or truncated"
+            )
         name = kind.split(b"\0")[0].decode("latin-1")
         start = position + _HEADER.size
         if start + length > len(source):
             raise source.error(
-                f"is truncated: {len(source) - start} of {length} bytes of record {name!r} are there"
+                None,
+                f"is truncated: {len(source) - start} of {length} bytes of record {name!r} are there",
             )
         found.append(Record(name, start, length))
         # The last record's padding may be missing.

@@ -8,36 +8,44 @@ of it in the byte order of the machine that wrote, which the magic number tells.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
     ByteOrder,
     Checksum,
     Content,
-    Source,
-    WriteOptions,
+    colours,
+    in_precision,
+    lattice_shape,
     number_type,
+    numbers,
 )
 from hardscape.gauge.formats.ildg import rotated_xor
 
-__all__ = ["MAGICS", "parse", "render"]
+__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "write"]
 
 _MAGIC = 20103
-MAGICS: dict[bytes, ByteOrder] = {
+_ORDERS: dict[bytes, ByteOrder] = {
     _MAGIC.to_bytes(4, "big"): "big",
     _MAGIC.to_bytes(4, "little"): "little",
 }
+NAME = "milc"
+SUFFIXES = (".milc",)
+DESCRIPTION = "MILC version 5; single, both endians"
+MAGIC = tuple(_ORDERS)
 _LAYOUT = "5i64si2I"
 _SIZE = 96
 _NATURAL_ORDER = 0
 
 
-def parse(source: Source) -> Content:
+def read(source: Source) -> Content:
     """Read a file of either byte order; Nc follows from its size.
 
     Raises
@@ -46,15 +54,17 @@ def parse(source: Source) -> Content:
         If the header is no such header, the sites are not in natural order, or the size does not fit.
     """
     head = source.bytes(0, _SIZE)
-    if head[:4] not in MAGICS:
-        raise source.error(f"begins with {head[:4].hex()}; MILC's magic number 20103 is expected")
-    byteorder = MAGICS[head[:4]]
+    if head[:4] not in _ORDERS:
+        raise source.error(
+            None, f"begins with {head[:4].hex()}; MILC's magic number 20103 is expected"
+        )
+    byteorder = _ORDERS[head[:4]]
     _, *extents, date, order, sum29, sum31 = struct.unpack(_prefix(byteorder) + _LAYOUT, head)
     if order != _NATURAL_ORDER:
-        raise source.error(f"has its sites in order {order}; natural order (0) is accepted")
-    x, y, z, t = source.shape(extents)
-    nc = source.colours(len(source) - _SIZE, x * y * z * t, 8)
-    stored = source.numbers(_SIZE, x * y * z * t * 4 * nc * nc, number_type(4, byteorder))
+        raise source.error(None, f"has its sites in order {order}; natural order (0) is accepted")
+    x, y, z, t = lattice_shape(source, extents)
+    nc = colours(source, len(source) - _SIZE, x * y * z * t, 8)
+    stored = numbers(source, _SIZE, x * y * z * t * 4 * nc * nc, number_type(4, byteorder))
     checksum = Checksum(f"{sum29:08x} {sum31:08x}", _sums(stored))
     links = stored.astype(np.complex64).reshape(t, z, y, x, 4, nc, nc)
     header = {
@@ -74,12 +84,18 @@ def _sums(stored: NDArray[Any]) -> str:
     return f"{rotated_xor(native, 29):08x} {rotated_xor(native, 31):08x}"
 
 
-def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray[Any]]:
-    """Write a file, by default big-endian, without a date unless `options.header` has one."""
-    byteorder = options.byteorder or "big"
+def write(
+    field: GaugeField,
+    *,
+    precision: Literal["single"] = "single",
+    byteorder: ByteOrder = "big",
+    header: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[bytes | NDArray[Any]]:
+    """Write a file, by default big-endian, without a date unless `header` has one."""
+    field = in_precision(field, precision)
     stored = np.ascontiguousarray(field.links.astype(number_type(4, byteorder)))
     sums = [int(text, 16) for text in _sums(stored).split()]
-    date = options.header.get("date", "").encode("latin-1", "replace")[:63]
+    date = header.get("date", "").encode("latin-1", "replace")[:63]
     yield struct.pack(
         _prefix(byteorder) + _LAYOUT, _MAGIC, *field.shape, date, _NATURAL_ORDER, *sums
     )

@@ -9,26 +9,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.errors import InputError
+from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
     ByteOrder,
     Checksum,
     Claim,
     Content,
-    Source,
-    WriteOptions,
+    Precision,
     complete_rows,
+    in_precision,
+    lattice_shape,
     number_type,
+    numbers,
 )
 
-__all__ = ["MAGIC", "parse", "render"]
+__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "write"]
 
+NAME = "nersc"
+SUFFIXES = (".nersc",)
+DESCRIPTION = "the NERSC archive; Nc or Nc - 1 rows, single, double, both endians"
 MAGIC = b"BEGIN_HEADER"
 _END = re.compile(rb"^END_HEADER[ \t\r]*\n", re.MULTILINE)
 _MAX_HEADER = 2**16
@@ -36,7 +44,7 @@ _DATATYPE = re.compile(r"4D_SU([0-9]+)_GAUGE(?:_([0-9]+)x([0-9]+))?")
 _FLOATING = re.compile(r"IEEE(32|64)(BIG|LITTLE|SMALL|)")
 
 
-def parse(source: Source) -> Content:
+def read(source: Source) -> Content:
     """Read a file.
 
     Raises
@@ -47,14 +55,14 @@ def parse(source: Source) -> Content:
     header, start = _header(source)
     rows, nc = _matrix_shape(source, _entry(source, header, "DATATYPE"))
     itemsize, byteorder = _floating_point(source, _entry(source, header, "FLOATING_POINT"))
-    x, y, z, t = source.shape(
-        _number(source, header, f"DIMENSION_{axis}", int) for axis in range(1, 5)
+    x, y, z, t = lattice_shape(
+        source, (_number(source, header, f"DIMENSION_{axis}", int) for axis in range(1, 5))
     )
     count = t * z * y * x * 4 * rows * nc
-    stored = source.numbers(start, count, number_type(itemsize, byteorder))
+    stored = numbers(source, start, count, number_type(itemsize, byteorder))
     if start + stored.nbytes != len(source):
         raise source.error(
-            f"has {len(source) - start} bytes of links; its header says {stored.nbytes}"
+            None, f"has {len(source) - start} bytes of links; its header says {stored.nbytes}"
         )
     native = stored.astype(number_type(itemsize, "little").newbyteorder("="))
     claims = {
@@ -70,23 +78,23 @@ def parse(source: Source) -> Content:
 
 
 def _header(source: Source) -> tuple[dict[str, str], int]:
-    head = source.data[:_MAX_HEADER].tobytes()
+    head = source.raw[:_MAX_HEADER]
     end = _END.search(head)
     if end is None:
-        raise source.error(f"has no line END_HEADER in its first {len(head)} bytes")
+        raise source.error(None, f"has no line END_HEADER in its first {len(head)} bytes")
     header: dict[str, str] = {}
     for line in head[: end.start()].decode("latin-1").splitlines()[1:]:
         key, equals, value = line.partition("=")
         if equals:
             header[key.strip()] = value.strip()
         elif line.strip():
-            raise source.error(f"header line {line[:60]!r} is not KEY = VALUE")
+            raise source.error(None, f"header line {line[:60]!r} is not KEY = VALUE")
     return header, end.end()
 
 
 def _entry(source: Source, header: dict[str, str], key: str) -> str:
     if key not in header:
-        raise source.error(f"the header has no {key}")
+        raise source.error(None, f"the header has no {key}")
     return header[key]
 
 
@@ -95,7 +103,7 @@ def _number(source: Source, header: dict[str, str], key: str, kind: Any) -> int:
     try:
         return int(kind(text))
     except ValueError:
-        raise source.error(f"{key} = {text[:40]!r}, which is no number") from None
+        raise source.error(None, f"{key} = {text[:40]!r}, which is no number") from None
 
 
 def _is_number(source: Source, header: dict[str, str], key: str) -> bool:
@@ -104,7 +112,7 @@ def _is_number(source: Source, header: dict[str, str], key: str) -> bool:
     try:
         Claim.from_text(header[key], 8)
     except ValueError:
-        raise source.error(f"{key} = {header[key][:40]!r}, which is no number") from None
+        raise source.error(None, f"{key} = {header[key][:40]!r}, which is no number") from None
     return True
 
 
@@ -117,8 +125,9 @@ def _matrix_shape(source: Source, datatype: str) -> tuple[int, int]:
         if int(found[3]) == nc and int(found[2]) in (nc, nc - 1):
             return int(found[2]), nc
     raise source.error(
+        None,
         f"DATATYPE = {datatype[:40]!r}; 4D_SU3_GAUGE, 4D_SU3_GAUGE_3x3, 4D_SU2_GAUGE and "
-        "4D_SU2_GAUGE_2x2 are accepted"
+        "4D_SU2_GAUGE_2x2 are accepted",
     )
 
 
@@ -126,7 +135,8 @@ def _floating_point(source: Source, text: str) -> tuple[int, ByteOrder]:
     found = _FLOATING.fullmatch(text)
     if found is None:
         raise source.error(
-            f"FLOATING_POINT = {text[:40]!r}; IEEE32 and IEEE64 with BIG or LITTLE are accepted"
+            None,
+            f"FLOATING_POINT = {text[:40]!r}; IEEE32 and IEEE64 with BIG or LITTLE are accepted",
         )
     return int(found[1]) // 8, "big" if found[2] in ("BIG", "") else "little"
 
@@ -136,15 +146,26 @@ def _checksum(stored: NDArray[Any]) -> str:
     return f"{int(np.sum(words, dtype=np.uint64)) & 0xFFFFFFFF:08x}"
 
 
-def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray[Any]]:
+def write(
+    field: GaugeField,
+    *,
+    precision: Precision | None = None,
+    byteorder: ByteOrder = "big",
+    rows: int | None = None,
+    checksum: bool = True,
+    header: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[bytes | NDArray[Any]]:
     """Write a file: by default all rows, big-endian, in the links' precision.
 
-    Entries of `options.header` that do not follow from the links are carried along in their places;
+    Entries of `header` that do not follow from the links are carried along in their places;
     of those that do, the text is kept where it is right.
     """
     nc = field.nc
-    rows = nc if options.rows is None else options.rows
-    itemsize, byteorder = field.dtype.itemsize // 2, options.byteorder or "big"
+    if rows not in (None, nc - 1, nc):
+        raise InputError(f"rows={rows!r}; {nc - 1} and {nc} are accepted for SU({nc})")
+    rows = rows or nc
+    field = in_precision(field, precision)
+    itemsize = field.dtype.itemsize // 2
     stored = np.ascontiguousarray(
         field.links[..., :rows, :].astype(number_type(itemsize, byteorder))
     )
@@ -152,12 +173,12 @@ def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray
     entries = {
         "DATATYPE": f"4D_SU{nc}_GAUGE" + (f"_{nc}x{nc}" if rows == nc else ""),
         **{f"DIMENSION_{i}": str(extent) for i, extent in enumerate(field.shape, start=1)},
-        **({"CHECKSUM": _checksum(stored.reshape(-1))} if options.checksum else {}),
+        **({"CHECKSUM": _checksum(stored.reshape(-1))} if checksum else {}),
         **{key: f"{value:.12g}" for key, value in claims.items()},
         **{f"BOUNDARY_{i}": "PERIODIC" for i in range(1, 5)},
         "FLOATING_POINT": f"IEEE{8 * itemsize}{byteorder.upper()}",
     }
-    merged = _merge(dict(options.header), entries, claims, itemsize)
+    merged = _merge(dict(header), entries, claims, itemsize)
     lines = [MAGIC.decode(), *(f"{key} = {value}" for key, value in merged.items()), "END_HEADER"]
     yield ("\n".join(lines) + "\n").encode("latin-1", "replace")
     yield stored

@@ -8,24 +8,26 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterator
-from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from hardscape.errors import FormatError
+from hardscape import archives
+from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.formats.content import Checksum, Content, Source, WriteOptions, number_type
+from hardscape.gauge.formats.content import Checksum, Content, Precision, in_precision, number_type
 
-__all__ = ["MAGIC", "parse", "render"]
+__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "write"]
 
-MAGIC = b"PK\x03\x04"
+NAME = "npz"
+SUFFIXES = (".npz",)
+DESCRIPTION = "a NumPy archive with one array 'links'"
+MAGIC = archives.MAGIC_NPZ
 _MEMBER = "links.npy"
 
 
-def parse(source: Source) -> Content:
+def read(source: Source) -> Content:
     """Read an archive; nothing in it is unpickled.
 
     Raises
@@ -33,40 +35,28 @@ def parse(source: Source) -> Content:
     FormatError
         If it is damaged or holds something else.
     """
-    try:
-        links, crc = _links(source)
-    except FormatError:
-        raise
-    except Exception as error:
-        # zipfile, zlib and NumPy's header parser answer damaged bytes with errors of a dozen types.
-        raise source.error(f"is no archive of links: {error}") from None
+    with archives.reading(source, "archive of links"):
+        with zipfile.ZipFile(source.file()) as archive:
+            if _MEMBER not in archive.namelist():
+                raise source.error(None, f"holds no array 'links', but {archive.namelist()[:5]}")
+            crc = f"{archive.getinfo(_MEMBER).CRC:08x}"
+        # Reading compares the CRC-32.
+        most = 64 * len(source) + 2**20
+        links = archives.arrays(source, "c", ("links",), most)["links"]
+        if links.ndim != 7:
+            raise ValueError(f"its links have shape {links.shape}")
     return Content(links, checksum=Checksum(crc, crc))
 
 
-def _links(source: Source) -> tuple[NDArray[Any], str]:
-    """The array, and the CRC-32 of its member, with which the bytes agree."""
-    with zipfile.ZipFile(source.path) as archive:
-        if _MEMBER not in archive.namelist():
-            raise source.error(f"holds no array 'links', but {archive.namelist()[:5]}")
-        if archive.getinfo(_MEMBER).file_size > 64 * len(source) + 2**20:
-            raise source.error("has links that would unpack to more than 64 times its size")
-        crc = f"{archive.getinfo(_MEMBER).CRC:08x}"
-        with archive.open(_MEMBER) as file:
-            version = npy.read_magic(file)
-            header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            shape, fortran, dtype = header(file)
-            if fortran or dtype.kind != "c" or len(shape) != 7:
-                raise source.error(f"has links of shape {shape} and dtype {dtype}")
-            data = file.read()
-    if len(data) != prod(shape) * dtype.itemsize:
-        raise source.error(f"has {len(data)} bytes of links; their shape is {shape}")
-    links = np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))
-    return links, crc
-
-
-def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray[Any]]:
+def write(
+    field: GaugeField,
+    *,
+    precision: Precision | None = None,
+    byteorder: Literal["little"] = "little",
+) -> Iterator[bytes | NDArray[Any]]:
     """Write an archive, uncompressed."""
     file = io.BytesIO()
+    field = in_precision(field, precision)
     itemsize = field.dtype.itemsize // 2
-    np.savez(file, links=field.links.astype(number_type(itemsize, "little"), copy=False))
+    np.savez(file, links=field.links.astype(number_type(itemsize, byteorder), copy=False))
     yield file.getvalue()

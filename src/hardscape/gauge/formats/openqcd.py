@@ -8,16 +8,29 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.errors import InputError
+from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.formats.content import Claim, Content, Source, WriteOptions, number_type
+from hardscape.gauge.formats.content import (
+    Claim,
+    Content,
+    colours,
+    in_precision,
+    lattice_shape,
+    number_type,
+    numbers,
+)
 
-__all__ = ["fits", "parse", "render"]
+__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
+
+NAME = "openqcd"
+SUFFIXES = (".openqcd",)
+DESCRIPTION = "openQCD; double, even extents"
 
 _HEADER = struct.Struct("<4id")
 #: mu = t, x, y, z in the order x, y, z, t.
@@ -25,7 +38,7 @@ _DIRECTIONS = (3, 0, 1, 2)
 _NUMBERS = number_type(8, "little")
 
 
-def fits(source: Source) -> bool:
+def sniff(source: Source) -> bool:
     """Whether extents and size make this format plausible; it has no magic number."""
     if len(source) < _HEADER.size:
         return False
@@ -36,7 +49,7 @@ def fits(source: Source) -> bool:
     return len(source) - _HEADER.size in [volume * 64 * nc * nc for nc in (2, 3)]
 
 
-def parse(source: Source) -> Content:
+def read(source: Source) -> Content:
     """Read a file; Nc follows from its size.
 
     Raises
@@ -45,12 +58,14 @@ def parse(source: Source) -> Content:
         If extents and size do not fit one another, or an extent is odd.
     """
     t, x, y, z, plaquette = _HEADER.unpack(source.bytes(0, _HEADER.size))
-    source.shape((x, y, z, t))
+    lattice_shape(source, (x, y, z, t))
     if any(extent % 2 for extent in (t, x, y, z)):
-        raise source.error(f"has extents x, y, z, t = {x}, {y}, {z}, {t}; even ones are accepted")
-    nc = source.colours(len(source) - _HEADER.size, x * y * z * t, 16)
+        raise source.error(
+            None, f"has extents x, y, z, t = {x}, {y}, {z}, {t}; even ones are accepted"
+        )
+    nc = colours(source, len(source) - _HEADER.size, x * y * z * t, 16)
     count = x * y * z * t * 4 * nc * nc
-    stored = source.numbers(_HEADER.size, count, _NUMBERS).reshape(-1, 8, nc, nc)
+    stored = numbers(source, _HEADER.size, count, _NUMBERS).reshape(-1, 8, nc, nc)
     links = np.empty((t, z, y, x, 4, nc, nc), dtype=np.complex128)
     sites = links.transpose(0, 3, 2, 1, 4, 5, 6)
     odd = _odd_sites((t, x, y, z))
@@ -67,7 +82,12 @@ def _odd_sites(extents: tuple[int, int, int, int]) -> NDArray[np.bool_]:
     return np.asarray(np.indices(extents, sparse=False).sum(axis=0) % 2 == 1)
 
 
-def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray[Any]]:
+def write(
+    field: GaugeField,
+    *,
+    precision: Literal["double"] = "double",
+    byteorder: Literal["little"] = "little",
+) -> Iterator[bytes | NDArray[Any]]:
     """Write a file.
 
     Raises
@@ -75,6 +95,7 @@ def render(field: GaugeField, options: WriteOptions) -> Iterator[bytes | NDArray
     InputError
         If an extent is odd.
     """
+    field = in_precision(field, precision)
     x, y, z, t = field.shape
     if any(extent % 2 for extent in field.shape):
         raise InputError(f"extents {field.shape} cannot be written as openQCD: it needs even ones")

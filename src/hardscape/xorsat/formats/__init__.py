@@ -1,15 +1,7 @@
 r"""Files of XOR systems: reading, writing and telling the formats apart.
 
-==========  ===========  ========================================================================
-format      suffixes     content
-==========  ===========  ========================================================================
-xcnf        .cnf .xcnf   DIMACS CNF with lines ``x1 2 -3 0``, and groups of clauses that are a XOR
-cnf                      the same, written as groups of ordinary clauses, for any SAT solver
-qh          .qh          the 3-XORSAT challenge's 2-body Ising models, lines ``i j value``
-npz         .npz         NumPy archive: num_variables, offsets, variables, parity
-==========  ===========  ========================================================================
-
-A further suffix .gz or .xz stands for compression.
+Each format is a module here, which `hardscape.formats` finds; :data:`FORMATS` lists them. A further suffix
+.gz, .xz or .bz2 stands for compression, and the path ``-`` for standard input or output.
 
 xcnf, cnf
     ``p cnf variables clauses``, then clauses that end in 0, variables counted from 1. ``x1 2 -3 0``
@@ -28,49 +20,16 @@ qh
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
-from hardscape.errors import FormatError, InputError
-from hardscape.files import COMPRESSED, Source, load, path_of, plain_name, store
-from hardscape.xorsat.formats import archive, dimacs, two_body
+from hardscape.errors import InputError
+from hardscape.formats import Formats
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["FORMATS", "Format", "read", "write"]
+__all__ = ["FORMATS", "read", "write"]
 
-
-@dataclass(frozen=True)
-class Format:
-    """A file format.
-
-    Attributes
-    ----------
-    name : str
-    suffixes : tuple of str
-        Names of files that are taken for this format.
-    parse : callable
-        From the text or bytes of a file to :class:`~hardscape.xorsat.XorSystem`.
-    render : callable
-        From :class:`~hardscape.xorsat.XorSystem` to bytes.
-    """
-
-    name: str
-    suffixes: tuple[str, ...]
-    parse: Callable[[Source], XorSystem]
-    render: Callable[[XorSystem], bytes]
-
-
-_ALL = (
-    Format("xcnf", (".cnf", ".xcnf"), dimacs.parse, dimacs.render_xors),
-    Format("cnf", (), dimacs.parse, dimacs.render_clauses),
-    Format("qh", (".qh",), two_body.parse, two_body.render),
-    Format("npz", (".npz",), archive.parse, archive.render),
-)
-#: The formats by name.
-FORMATS = MappingProxyType({format.name: format for format in _ALL})
-_BY_SUFFIX = {suffix: format for format in _ALL for suffix in format.suffixes}
+#: The modules of formats by name.
+FORMATS: Formats[XorSystem] = Formats(__name__)
 
 
 def read(path: str | Path, *, format: str | None = None) -> XorSystem:
@@ -80,7 +39,7 @@ def read(path: str | Path, *, format: str | None = None) -> XorSystem:
     ----------
     path : str or Path
     format : str, optional
-        A name in `FORMATS`; by default what the suffix says.
+        A name in `FORMATS`; by default what name and content tell.
 
     Raises
     ------
@@ -89,14 +48,7 @@ def read(path: str | Path, *, format: str | None = None) -> XorSystem:
     InputError
         If the format is not known.
     """
-    chosen = _format(path, format)
-    source = load(path)
-    try:
-        return chosen.parse(source)
-    except FormatError:
-        raise
-    except InputError as error:  # what the system itself refuses
-        raise FormatError(source.path, None, str(error)) from None
+    return FORMATS.read(path, format)
 
 
 def write(system: XorSystem, path: str | Path, *, format: str | None = None) -> None:
@@ -118,19 +70,4 @@ def write(system: XorSystem, path: str | Path, *, format: str | None = None) -> 
     """
     if not isinstance(system, XorSystem):
         raise InputError(f"system is a {type(system).__name__}; a XorSystem is accepted")
-    store(path, _format(path, format).render(system))
-
-
-def _format(path: str | Path, name: str | None) -> Format:
-    place = path_of(path)
-    if name is not None:
-        if name not in FORMATS:
-            raise InputError(f"format={name!r}; {', '.join(FORMATS)} are accepted")
-        return FORMATS[name]
-    suffix = Path(plain_name(place)).suffix
-    if suffix not in _BY_SUFFIX:
-        raise InputError(
-            f"{place}: suffix {suffix!r} is unknown; {', '.join(_BY_SUFFIX)} are accepted, also "
-            f"with {' or '.join(COMPRESSED)}, or a format: {', '.join(FORMATS)}"
-        )
-    return _BY_SUFFIX[suffix]
+    FORMATS.write(system, path, format)

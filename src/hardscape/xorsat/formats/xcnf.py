@@ -1,7 +1,8 @@
-"""DIMACS CNF whose clauses are XORs, as ``x`` lines or as groups of ordinary clauses."""
+"""DIMACS CNF whose clauses are XORs: ``x`` lines, and groups of ordinary clauses."""
 
 from __future__ import annotations
 
+import io
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -14,11 +15,18 @@ from hardscape.files import Source
 from hardscape.xorsat.intake import MAX_VARIABLES, UNDOUBTED_VARIABLES
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["parse", "render_clauses", "render_xors"]
+__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
+
+NAME = "xcnf"
+SUFFIXES = (".cnf", ".xcnf")
+DESCRIPTION = "DIMACS CNF with lines 'x1 2 -3 0', and groups of clauses that are a XOR"
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,12}")
-#: Longest XOR that is written as ordinary clauses, 2^(k-1) of them.
-_LONGEST = 12
+
+
+def sniff(source: Source) -> bool:
+    """Whether the first line that is no comment is a header."""
+    return next(_lines(source), (0, ""))[1].startswith("p cnf")
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class _Group:
     patterns: Counter[int] = field(default_factory=Counter)
 
 
-def parse(source: Source) -> XorSystem:
+def read(source: Source) -> XorSystem:
     """Read a system; see :mod:`hardscape.xorsat.formats`."""
     num_variables, clauses = _clauses(source)
     xors: list[tuple[int, list[int], int]] = []
@@ -137,7 +145,7 @@ def _clauses(source: Source) -> tuple[int, list[_Clause]]:
 
 def _lines(source: Source) -> Iterator[tuple[int, str]]:
     """Lines with content, their 1-based numbers; latin-1 so that no comment is undecodable."""
-    for number, line in enumerate(source.data.split(b"\n"), start=1):
+    for number, line in enumerate(io.BytesIO(source.data), start=1):
         text = line.decode("latin-1").strip()
         if text.startswith("%"):
             return
@@ -171,7 +179,7 @@ def _literal(source: Source, number: int, word: str, num_variables: int) -> int:
     return literal
 
 
-def render_xors(system: XorSystem) -> bytes:
+def write(system: XorSystem) -> bytes:
     """Write ``x`` lines."""
     lines = [f"p cnf {system.num_variables} {system.num_clauses}"]
     for clause, side in zip(system.clauses(), system.parity.tolist(), strict=True):
@@ -184,26 +192,3 @@ def render_xors(system: XorSystem) -> bytes:
             raise InputError("DIMACS cannot hold a clause where there is no variable; npz can")
         lines.append(f"x{' '.join(map(str, literals))} 0")
     return ("\n".join(lines) + "\n").encode("ascii")
-
-
-def render_clauses(system: XorSystem) -> bytes:
-    """Write each XOR as the 2^(k-1) ordinary clauses that exclude its wrong assignments."""
-    longest = int(system.lengths.max(initial=0))
-    if longest > _LONGEST:
-        raise InputError(
-            f"a clause of {longest} variables would take 2^{longest - 1} ordinary clauses; up to "
-            f"{_LONGEST} variables are accepted, or format 'xcnf'"
-        )
-    if (system.lengths == 0).any():
-        raise InputError(
-            f"clause {int(np.argmin(system.lengths))} is a constant, which ordinary clauses cannot "
-            "say; formats 'xcnf' and 'npz' can"
-        )
-    lines = []
-    for clause, side in zip(system.clauses(), system.parity.tolist(), strict=True):
-        for pattern in range(1 << len(clause)):
-            if pattern.bit_count() % 2 != side:
-                signs = (-i - 1 if pattern >> k & 1 else i + 1 for k, i in enumerate(clause))
-                lines.append(f"{' '.join(map(str, signs))} 0")
-    head = f"p cnf {system.num_variables} {len(lines)}"
-    return ("\n".join([head, *lines]) + "\n").encode("ascii")

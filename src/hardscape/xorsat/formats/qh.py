@@ -14,10 +14,22 @@ from hardscape.xorsat.intake import MAX_VARIABLES, UNDOUBTED_VARIABLES
 from hardscape.xorsat.quadratic import quadratize
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["parse", "render"]
+__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
+
+NAME = "qh"
+SUFFIXES = (".qh",)
+DESCRIPTION = "the 3-XORSAT challenge's 2-body Ising models: lines 'i j value'"
 
 _INTEGER = re.compile(r"[0-9]{1,10}")
 _HEADER = re.compile(r"#\s*hardscape variables=([0-9]{1,10}) clauses=([0-9]{1,10})\s*")
+
+
+def sniff(source: Source) -> bool:
+    """Whether it begins with spins and a value, or with our comment."""
+    first = source.data[:200].decode("latin-1").partition("\n")[0].strip()
+    words = first.split()
+    triple = len(words) == 3 and all(map(_INTEGER.fullmatch, words[:2]))
+    return triple or _HEADER.fullmatch(first) is not None
 
 
 @dataclass(frozen=True)
@@ -78,7 +90,7 @@ class _Lists:
         return spins // 2, spins // 2
 
 
-def parse(source: Source) -> XorSystem:
+def read(source: Source) -> XorSystem:
     """Read a system; see :mod:`hardscape.xorsat.formats`."""
     lists = _Lists(source)
     n, m = lists.sizes()
@@ -137,7 +149,7 @@ def _check(lists: _Lists, system: XorSystem, signs: np.ndarray) -> None:
         )
 
 
-def render(system: XorSystem) -> bytes:
+def write(system: XorSystem) -> bytes:
     """Write a system of clauses of three variables."""
     if (system.lengths != 3).any():
         clause = int(np.flatnonzero(system.lengths != 3)[0])

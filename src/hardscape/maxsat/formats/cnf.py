@@ -1,0 +1,33 @@
+"""DIMACS CNF files: every clause is soft, with weight 1."""
+
+from __future__ import annotations
+
+from hardscape.errors import InputError
+from hardscape.files import Source
+from hardscape.maxsat.formats.wcnf import body, has_cnf_header, read
+from hardscape.maxsat.formula import Formula
+
+__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
+
+NAME = "cnf"
+SUFFIXES = (".cnf",)
+DESCRIPTION = "DIMACS CNF: 'p cnf n m', then literals, 0 after each clause; all soft, weight 1"
+
+
+def sniff(source: Source) -> bool:
+    """Whether there is a header of a CNF file."""
+    return has_cnf_header(source)
+
+
+def write(formula: Formula) -> bytes:
+    """Write soft clauses of weight 1.
+
+    Raises
+    ------
+    InputError
+        If there are others.
+    """
+    if formula.num_hard or (formula.weights != 1).any():
+        raise InputError("a CNF file holds soft clauses of weight 1; write .wcnf (format 'wcnf')")
+    head = f"p cnf {formula.num_variables} {formula.num_clauses}"
+    return body(formula, head, [""] * formula.num_clauses)

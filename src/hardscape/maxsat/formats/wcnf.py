@@ -1,0 +1,79 @@
+"""WCNF files: hard clauses and weights, as since 2022 or with the older header."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from hardscape import native
+from hardscape.files import Source
+from hardscape.maxsat.formula import Formula
+
+__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "FormatWarning", "body", "read", "sniff", "write"]
+
+NAME = "wcnf"
+SUFFIXES = (".wcnf",)
+DESCRIPTION = "WCNF: lines 'h' or a weight, literals, 0; or under a header 'p wcnf n m top'"
+
+
+class FormatWarning(UserWarning):
+    """A file's header disagrees with its clauses."""
+
+
+def sniff(source: Source) -> bool:
+    """Whether there is no header of a CNF file: clauses need none since 2022."""
+    return not has_cnf_header(source)
+
+
+def has_cnf_header(source: Source) -> bool:
+    """Whether the first line that is no comment begins a CNF file."""
+    start = 0
+    while source.data[start : start + 1] == b"c":
+        start = source.data.find(b"\n", start) + 1 or len(source)
+    return source.data[start : start + 20].split()[:2] == [b"p", b"cnf"]
+
+
+def read(source: Source) -> Formula:
+    """Read any CNF or WCNF file: its content tells which.
+
+    Raises
+    ------
+    FormatError
+        If it is malformed; with the line.
+
+    Warns
+    -----
+    FormatWarning
+        If the header announces other numbers than the file holds.
+
+    Notes
+    -----
+    Some 100 MB/s; cost O(size of the file).
+    """
+    found = native.core.maxsat.parse_wcnf(source.data)
+    if len(found) == 2:
+        line, reason = found
+        raise source.error(line or None, reason)
+    variables, literals, offsets, weights, hard, doubts = found
+    for doubt in doubts:
+        warnings.warn(f"{source.path}:{doubt}", FormatWarning, stacklevel=2)
+    return Formula(variables, literals, offsets, weights, hard.view(np.bool_))
+
+
+def write(formula: Formula) -> bytes:
+    """Write the format of 2022, the number of variables in a comment."""
+    marks = [
+        "h " if firm else f"{weight} "
+        for firm, weight in zip(formula.hard.tolist(), formula.weights.tolist(), strict=True)
+    ]
+    return body(formula, f"c variables {formula.num_variables}", marks)
+
+
+def body(formula: Formula, head: str, marks: list[str]) -> bytes:
+    """A line for each clause, after its mark."""
+    literals, offsets = formula.literals.tolist(), formula.offsets.tolist()
+    lines = [f"{head}\n"]
+    for mark, begin, end in zip(marks, offsets, offsets[1:], strict=False):
+        lines.append(f"{mark}{' '.join(map(str, [*literals[begin:end], 0]))}\n")
+    return "".join(lines).encode()

@@ -1,0 +1,34 @@
+"""NumPy files .npz: NumPy archive of one such array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from hardscape import archives
+from hardscape.files import Source
+
+__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read"]
+
+NAME = "npz"
+SUFFIXES = (".npz",)
+DESCRIPTION = "a NumPy archive of one such array"
+MAGIC = archives.MAGIC_NPZ
+
+
+def read(source: Source) -> NDArray[Any]:
+    """Read the array; nothing is unpickled.
+
+    Raises
+    ------
+    FormatError
+        If it is damaged, or holds something else.
+    """
+    with archives.reading(source, "file of one array"):
+        found = archives.arrays(source, "biufc")
+        if len(found) != 1:
+            raise ValueError(
+                f"it holds {len(found)} arrays ({', '.join(found):.200}); 1 is accepted"
+            )
+        return next(iter(found.values()))
