@@ -1,8 +1,12 @@
 """Sphinx settings."""
 
 from dataclasses import is_dataclass
+from importlib import import_module
 
+from docutils import nodes
+from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
 
 from hardscape.version import __version__
 
@@ -41,5 +45,21 @@ def without_fields(
     return ("", None) if what == "class" and is_dataclass(obj) else signature
 
 
+class FormatTable(SphinxDirective):
+    """The table of a family's formats, in the words of their modules."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        lines = ["| format | names | content |", "| --- | --- | --- |"]
+        for name, module in import_module(self.arguments[0]).FORMATS.items():
+            suffixes = " ".join(f"`{suffix}`" for suffix in module.SUFFIXES)
+            lines.append(f"| `{name}` | {suffixes} | {module.DESCRIPTION} |")
+        table = nodes.container()
+        self.state.nested_parse(StringList(lines, source=self.arguments[0]), 0, table)
+        return [table]
+
+
 def setup(app: Sphinx) -> None:
+    app.add_directive("formats", FormatTable)
     app.connect("autodoc-process-signature", without_fields)

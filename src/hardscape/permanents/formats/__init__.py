@@ -1,6 +1,6 @@
 """Files of matrices: MatrixMarket, NumPy and CSV.
 
-Each format is a module here, which `hardscape.formats` finds; :data:`FORMATS` lists them. A further suffix
+Each format is a module here, which `hardscape.formats` finds; `FORMATS` lists them. A further suffix
 .gz, .xz or .bz2 stands for compression, and the path ``-`` for standard input.
 """
 
