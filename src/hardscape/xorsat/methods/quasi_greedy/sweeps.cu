@@ -1,7 +1,7 @@
 // The quasi-greedy dynamics of one instance, unrolled: each thread holds 32 clones, one bit each of
 // every clause's word "violated", in registers (a few, short-lived in the sweep, in shared memory).
 // The 32 threads of a warp, 1024 clones, flip the same coins.
-#include "xorsat/streams.hpp"
+#include "xorsat/methods/quasi_greedy/streams.hpp"
 
 using std::uint32_t;
 using std::uint64_t;

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "xorsat/dense_gf2.hpp"
+#include "xorsat/methods/elimination/dense_gf2.hpp"
 
 namespace hardscape::xorsat {
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <vector>
 
-#include "xorsat/lanes.hpp"
-#include "xorsat/streams.hpp"
+#include "xorsat/methods/quasi_greedy/lanes.hpp"
+#include "xorsat/methods/quasi_greedy/streams.hpp"
 
 namespace hardscape::xorsat {
 
@@ -18,7 +18,7 @@ struct Range {
   int first, last;
 };
 
-// One sweep over one system, as hardscape.xorsat.plan lays it out.
+// One sweep over one system, as hardscape.xorsat.methods.quasi_greedy.plan lays it out.
 struct Sweep {
   int variables = 0, clauses = 0;
   std::vector<std::int64_t> offsets;    // clause -> its variables

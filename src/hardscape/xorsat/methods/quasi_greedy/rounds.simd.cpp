@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "native/arrays.hpp"
-#include "xorsat/dynamics.hpp"
-#include "xorsat/improvements.hpp"
+#include "xorsat/methods/quasi_greedy/dynamics.hpp"
+#include "xorsat/methods/quasi_greedy/improvements.hpp"
 
 namespace hardscape::xorsat {
 namespace {

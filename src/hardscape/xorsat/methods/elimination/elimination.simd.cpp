@@ -1,5 +1,5 @@
 // Elimination over GF(2) for Python.
-#include "xorsat/elimination.hpp"
+#include "xorsat/methods/elimination/elimination.hpp"
 
 #include <chrono>
 #include <cstdint>
