@@ -155,6 +155,8 @@ class LoadedKernel:
         Registers of a thread.
     spilled : int
         Bytes of local memory of a thread.
+    shared : int
+        Bytes of static shared memory of a block.
     """
 
     def __init__(self, entry: Any, stream: Any, ordinal: int) -> None:
@@ -164,6 +166,7 @@ class LoadedKernel:
         self._granted = _PLAIN_SHARED
         self.registers = int(entry.attributes.num_regs)
         self.spilled = int(entry.attributes.local_size_bytes)
+        self.shared = int(entry.attributes.shared_size_bytes)
 
     def __call__(
         self,

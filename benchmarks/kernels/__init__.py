@@ -1,0 +1,1 @@
+"""Each kernel of a family alone, on CPU and CUDA: ``python -m benchmarks.kernels FAMILY``."""
