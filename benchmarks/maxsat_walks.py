@@ -16,7 +16,7 @@ import cyclopts
 import numpy as np
 
 from hardscape import maxsat, native
-from hardscape.engine import Cuda, cuda_status, run
+from hardscape.engine import RunOptions, cuda_status, solve
 from hardscape.engine.cuda import cuda_device
 from hardscape.maxsat.methods.islands.cuda import CudaWalks
 from hardscape.maxsat.methods.islands.elites import Exchange
@@ -104,14 +104,17 @@ def solutions(
 
     Medians over all seeds of the instances that some run satisfied; a run without a solution is infinite.
     """
-    run(WalkIslands(random_3_sat(100, 3, 1), seed=1), devices=[Cuda(0)])  # warms up
+    solve(
+        WalkIslands(random_3_sat(100, 3, 1), seed=1), RunOptions.checked(device="cuda:0")
+    )  # warms up
     every: dict[str, list[float]] = {"GPU": [], "two cores": []}
     for number in range(100, 100 + instances):
         formula = random_3_sat(variables, ratio, number)
 
         def gpu(seed: int, formula: maxsat.Formula = formula) -> tuple[int, np.ndarray]:
             work = WalkIslands(formula, seed=seed, endless=True, exchange=exchange)
-            found = run(work, devices=[Cuda(0)], time_limit=seconds).partial
+            options = RunOptions.checked(device="cuda:0", time_limit=seconds)
+            found = solve(work, options).answer
             assert found is not None
             return int(found["violated"][0]), found["assignment"]
 

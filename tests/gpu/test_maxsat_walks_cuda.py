@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hardscape.engine import Cuda, Device, run
+from hardscape import engine
 from hardscape.engine.cuda import cuda_device
 from hardscape.errors import InputError
 from hardscape.maxsat import Formula, solve
@@ -20,6 +20,11 @@ from helpers.maxsat_random import random_clauses
 pytestmark = pytest.mark.gpu
 
 STOP = np.zeros(1, dtype=np.uint8)
+
+
+def walked(work, device="cuda:0", **how):
+    """Let islands walk on one device."""
+    return engine.solve(work, engine.RunOptions.checked(device=device, threads=1, **how))
 
 
 def mixed(n, m, seed):
@@ -94,7 +99,7 @@ def test_islands_take_the_same_way_on_every_device():
     formula = random_clauses(200, 1000, 3, seed=11)  # too many clauses to satisfy
     for walks, seed, exchange in ((48, 1, "cellular"), (37, 2, "winners"), (40, 3, "none")):
         work = WalkIslands(formula, seed=seed, walks=walks, max_steps=9000, exchange=exchange)
-        answers = [run(work, devices=[Device(kind, 0)]).partial for kind in ("cpu", "cuda")]
+        answers = [walked(work, device=device).answer for device in ("cpu", "cuda:0")]
         for name in ("assignment", "violated", "flips"):
             assert (answers[0][name] == answers[1][name]).all()
 
@@ -105,7 +110,7 @@ def test_the_answer_does_not_depend_on_how_launches_are_cut(monkeypatch):
     for steps in (100, 17, 5000):
         monkeypatch.setattr(islands, "_FIRST_STEPS", steps)
         work = WalkIslands(formula, seed=3, walks=500)
-        outcome = run(work, devices=[Cuda(0)])
+        outcome = walked(work)
         assert outcome.partial["violated"][0] == 0
         assert formula.cost(outcome.partial["assignment"]) == 0
         answers.append(outcome.partial["assignment"])
@@ -115,15 +120,14 @@ def test_the_answer_does_not_depend_on_how_launches_are_cut(monkeypatch):
 
 def test_limits():
     formula = random_clauses(300, 1500, 3, seed=1)
-    device = [Cuda(0)]
-    some = run(WalkIslands(formula, seed=1, walks=100, max_steps=1500), devices=device)
+    some = walked(WalkIslands(formula, seed=1, walks=100, max_steps=1500))
     assert some.complete
     assert 150_000 < some.partial["flips"][0] <= 600_000
     offered = []
     endless = WalkIslands(
         formula, seed=1, endless=True, offer=lambda x: offered.append(formula.cost(x))
     )
-    limited = run(endless, devices=device, time_limit=0.5)
+    limited = walked(endless, time_limit=0.5)
     assert not limited.complete
     assert limited.seconds < 3
     assert offered == sorted(set(offered), reverse=True)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
 
-from hardscape.errors import InputError
+from hardscape.engine import RunOptions, split, steps, team
+from hardscape.errors import CheckpointError, InputError
 from hardscape.maxsat import CellularOptions, Formula, cellular_search
-from hardscape.maxsat.methods.cellular.generation import CellularKernel, Generation, breed
+from hardscape.maxsat.methods.cellular.generation import CellularKernel, Generation
+from hardscape.maxsat.methods.cellular.run import CellularRun
 from hardscape.maxsat.methods.weighting.walk import break_weights
 from helpers import cellular_oracle as oracle
 from helpers.maxsat_oracle import holds
@@ -39,8 +43,8 @@ def breed_once(options, formula, rows, passes, seed=5, number=1):
     costs = np.array([oracle.value(formula, row) for row in rows])
     kernel = kernel_of(options, formula)
     parents = {"bits": words, "costs": costs}
-    step = Generation(kernel, seed, number, passes, parents, kernel.room(), 1)
-    unfinished = breed(step, (0, options.islands), STOP)
+    step = Generation(kernel, seed, number, passes, parents, kernel.room())
+    unfinished = step.breed(split(options.islands, 1)[0], STOP)
     return {**step.children, "unfinished": unfinished}
 
 
@@ -229,6 +233,52 @@ def test_the_number_of_threads_changes_nothing():
     assert (one.assignment == five.assignment).all()
 
 
+def test_a_run_goes_on_from_its_state():
+    kernel = CellularKernel(random_clauses(100, 430, 3, seed=5), SMALL)
+    whole, begun = (CellularRun(kernel, 3, (0, 0)) for _ in range(2))
+    steps(whole, RunOptions.checked(device="cpu", threads=1))
+    with team(2) as two:
+        assert begun.advance(3, two) == 3
+        rest = pickle.loads(pickle.dumps(CellularRun(kernel, 3, (0, 0))))
+        rest.restore(begun.state())
+        assert rest.advance(10**9, two) == whole.generations - 2
+    assert rest.finished()
+    for name, array in whole.result().items():
+        assert (rest.result()[name] == array).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_single_run_is_kept_in_a_checkpoint(threads, tmp_path):
+    formula = random_clauses(400, 2400, 3, seed=5)
+    slow = CellularOptions(patience=30, max_generations=40)
+    how = {"options": slow, "seed": 2, "device": "cpu", "threads": threads}
+    ledger = tmp_path / "run.ledger"
+    plain = cellular_search(formula, **how)
+    cut = cellular_search(formula, time_limit=0.3 * plain.seconds, checkpoint=ledger, **how)
+    assert cut.generations < plain.generations
+    whole = cellular_search(formula, checkpoint=ledger, **how)
+    assert whole.complete
+    assert (whole.history == plain.history).all()
+    assert (whole.assignment == plain.assignment).all()
+    again = cellular_search(formula, checkpoint=ledger, **how)
+    assert (again.history == plain.history).all()
+    with pytest.raises(CheckpointError):
+        cellular_search(formula, checkpoint=ledger, **how | {"seed": 3})
+
+
+@pytest.mark.parametrize("runs", [1, 4])
+def test_an_executor_does_the_runs(runs):
+    formula = random_clauses(60, 256, 3, seed=2)
+    options = CellularOptions(width=5, height=5, columns=2, rows=1)
+    how = {"options": options, "seed": 3, "runs": runs, "device": "cpu", "threads": 1}
+    here = cellular_search(formula, **how)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        there = cellular_search(formula, executor=pool, **how)
+    assert (here.assignment == there.assignment).all()
+    assert (here.run_costs == there.run_costs).all()
+    assert (here.device, there.device) == ("cpu", "cpu of ProcessPoolExecutor")
+
+
 def test_runs_are_those_of_their_seeds_and_the_best_is_returned():
     formula = random_clauses(80, 400, 3, seed=6)
     many = cellular_search(formula, seed=4, runs=5, device="cpu", threads=2, options=SMALL)
@@ -299,7 +349,17 @@ def test_refusals():
             CellularOptions(**change)
     with pytest.raises(InputError):
         CellularOptions(width=2**16, height=2**16)
-    for change in ({"runs": 0}, {"seed": -1}, {"target": -1}, {"seed": 2**64}, {"time_limit": 0}):
+    for change in (
+        {"runs": 0},
+        {"runs": True},
+        {"seed": -1},
+        {"seed": 1.5},
+        {"target": -1},
+        {"seed": 2**64},
+        {"time_limit": 0},
+        {"time_limit": "1"},
+        {"threads": 1.5},
+    ):
         with pytest.raises(InputError):
             cellular_search(formula, device="cpu", **change)
     with pytest.raises(InputError):

@@ -1,22 +1,28 @@
 """Islands of walks: who takes over whose assignment, and what comes of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hardscape import native
-from hardscape.engine import Cpu, run
-from hardscape.maxsat import Formula, arguments
+from hardscape.engine import RunOptions, solve
+from hardscape.maxsat import Formula, WeightingOptions
+from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.islands import elites, islands
 from hardscape.maxsat.methods.islands.batch import CpuWalks
 from hardscape.maxsat.methods.islands.elites import Cellular, Winners
 from hardscape.maxsat.methods.islands.islands import WalkIslands
+from hardscape.maxsat.methods.islands.method import IslandWalks
 from hardscape.maxsat.methods.islands.tables import WalkTables
 from hardscape.maxsat.methods.weighting.walk import break_weights
+from hardscape.maxsat.presolve import NOTHING_LEFT
+from hardscape.maxsat.task import Task
 from helpers.maxsat_random import random_clauses
 from helpers.maxsat_walk import PlainWalk
 
 STOP = np.zeros(1, dtype=np.uint8)
-CPU = [Cpu(0)]
+CPU = {"device": "cpu", "threads": 1}
 
 
 def places(walks, columns):
@@ -118,9 +124,8 @@ def test_the_answer_does_not_depend_on_how_turns_are_cut(monkeypatch):
     answers = []
     for steps in (256, 17, 5000):
         monkeypatch.setattr(islands, "_FIRST_STEPS", steps)
-        found = run(
-            WalkIslands(formula, seed=3, walks=20, target=2, exchange="cellular"), devices=CPU
-        ).partial
+        work = WalkIslands(formula, seed=3, walks=20, target=2, exchange="cellular")
+        found = solve(work, RunOptions.checked(**CPU)).answer
         assert found["violated"][0] <= 2
         assert formula.cost(found["assignment"]) == found["violated"][0]
         answers.append(found["assignment"])
@@ -130,19 +135,20 @@ def test_the_answer_does_not_depend_on_how_turns_are_cut(monkeypatch):
 
 def test_limits_and_offers():
     formula = random_clauses(100, 500, 3, seed=1)
-    some = run(WalkIslands(formula, seed=1, walks=5, max_steps=3000), devices=CPU)
+    work = WalkIslands(formula, seed=1, walks=5, max_steps=3000)
+    some = solve(work, RunOptions.checked(**CPU))
     assert some.complete
     assert 15_000 < some.partial["flips"][0] <= 60_000
     offered = []
     work = WalkIslands(
         formula, seed=1, endless=True, offer=lambda x: offered.append(formula.cost(x))
     )
-    limited = run(work, devices=CPU, time_limit=0.2)
+    limited = solve(work, RunOptions.checked(time_limit=0.2, **CPU))
     assert not limited.complete
     assert offered == sorted(set(offered), reverse=True)
     assert offered[-1] == limited.partial["violated"][0]
     # Without a limit it ends when nothing improves.
-    assert run(WalkIslands(formula, seed=1, walks=2), devices=CPU).complete
+    assert solve(WalkIslands(formula, seed=1, walks=2), RunOptions.checked(**CPU)).complete
 
 
 def test_in_a_race_the_fewest_flips_win():
@@ -194,17 +200,23 @@ def test_steps_are_those_of_the_definition(n, m, shortest, wanted):
     assert widths >= wanted
 
 
-def test_auto_takes_a_gpu_for_formulas_that_may_be_satisfiable(monkeypatch):
+@pytest.mark.parametrize(
+    ("n", "ratio", "pays"), [(2000, 4.2, True), (2000, 5.0, False), (300, 4.2, False)]
+)
+def test_auto_takes_a_gpu_for_formulas_that_may_be_satisfiable(n, ratio, pays):
     rng = np.random.default_rng(1)
-    big = []
-
-    def resolve(asked, *, threads, big_enough):
-        big.append(big_enough)
-        return (Cpu(0),)
-
-    monkeypatch.setattr(arguments, "resolve", resolve)
-    for n, ratio, wanted in ((2000, 4.2, True), (2000, 5.0, False), (300, 4.2, False)):
-        clauses = rng.integers(1, n + 1, (round(ratio * n), 3)) * rng.choice([-1, 1], 3)
-        formula = Formula.from_clauses(clauses.tolist(), num_variables=n)
-        arguments.choose_devices(formula, formula, "auto", "auto", None)
-        assert big.pop() == wanted
+    clauses = rng.integers(1, n + 1, (round(ratio * n), 3)) * rng.choice([-1, 1], 3)
+    formula = Formula.from_clauses(clauses.tolist(), num_variables=n)
+    task = Task(
+        formula=formula,
+        method="auto",
+        options=RunOptions.checked(**CPU),
+        anywhere=True,
+        max_flips=None,
+        target=None,
+        initial=None,
+        parameters=WeightingOptions(),
+        incumbent=Incumbent(formula, None, 0.0),
+        presolved=replace(NOTHING_LEFT, formula=formula),
+    )
+    assert IslandWalks().pays(task) == pays

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 
 from hardscape import native
+from hardscape.engine import Shard, team
 from hardscape.errors import InputError
 from hardscape.maxsat import CellularOptions, Formula, cellular_search, solve
-from hardscape.maxsat.deadline import Deadline
-from hardscape.maxsat.methods.cellular.generation import CellularKernel, Generation, breed
-from hardscape.maxsat.methods.cellular.run import UNKNOWN, CellularRun, unpack_individual
+from hardscape.maxsat.methods.cellular.generation import UNKNOWN, CellularKernel, Generation
+from hardscape.maxsat.methods.cellular.run import CellularRun, unpack_individual
 from hardscape.maxsat.presolve import presolve
 from helpers.maxsat_clauses import random_clauses
 from helpers.maxsat_strategies import formulas
@@ -116,7 +116,7 @@ def alike(formula):
 
 
 def first_generation(kernel, seed=5):
-    return Generation(kernel, seed, 0, 0, None, kernel.room(), 1)
+    return Generation(kernel, seed, 0, 0, None, kernel.room())
 
 
 KINDS = {"weighted": lambda f: f, "alike": alike}
@@ -129,7 +129,7 @@ def test_the_cellular_search_stopped_in_its_construction_is_made_anew(kind, flip
     formula = KINDS[kind](large_formula(300, 1000, 1, hard=300))
     kernel = CellularKernel(formula, CellularOptions(walk_flips=flips))
     assert kernel.native(STOP) is None
-    assert breed(first_generation(kernel), (0, 30), STOP) is None
+    assert first_generation(kernel).breed(Shard(0, 0, 30), STOP) is None
     made = kernel.native(np.zeros(1, dtype=np.uint8))
     assert made.complete
     assert kernel.native(STOP) is made
@@ -143,13 +143,13 @@ def test_a_stopped_generation_has_no_costs(kind, flips):
     free = np.zeros(1, dtype=np.uint8)
     first = first_generation(kernel)
     assert kernel.native() is not None
-    assert breed(first, (0, 2), STOP) is None
+    assert first.breed(Shard(0, 0, 2), STOP) is None
     assert (first.children["costs"] == UNKNOWN).all()
-    assert breed(first, (0, 2), free) == 0
-    second = Generation(kernel, 5, 1, 20, first.children, kernel.room(), 1)
-    assert breed(second, (0, 2), STOP) is None
+    assert first.breed(Shard(0, 0, 2), free) == 0
+    second = Generation(kernel, 5, 1, 20, first.children, kernel.room())
+    assert second.breed(Shard(0, 0, 2), STOP) is None
     assert (second.children["costs"] == UNKNOWN).all()
-    assert breed(second, (0, 2), free) is not None
+    assert second.breed(Shard(0, 0, 2), free) is not None
     for step in (first, second):
         rows = [unpack_individual(words, 300) for words in step.children["bits"]]
         told = [tuple(formula.evaluate(row)[:2]) for row in rows]
@@ -158,18 +158,15 @@ def test_a_stopped_generation_has_no_costs(kind, flips):
 
 def test_of_a_generation_cut_short_the_best_is_kept():
     formula = large_formula(300, 1000, 1)
-    kernel = CellularKernel(formula, SMALL)
-    first = first_generation(kernel)
-    free = np.zeros(1, dtype=np.uint8)
-    assert breed(first, (0, 4), free) == 0
-    run = CellularRun(5, SMALL.rules((0, 0)), first.children)
-    before = run.partial()
-    second = Generation(kernel, 5, 1, 20, first.children, run.room, 1)
-    run.keep_best(second.children)  # nothing of it was bred
-    assert run.partial()["costs"].tolist() == before["costs"].tolist()
-    assert breed(second, (1, 2), free) is not None  # one sub-population of four
-    run.keep_best(second.children)
-    after = run.partial()
+    options = CellularOptions(width=4, height=4, columns=4, rows=4, walk_flips=100_000)
+    run = CellularRun(CellularKernel(formula, options), 5, (0, 0))
+    stop = np.zeros(1, dtype=np.uint8)
+    with team(1, stop) as alone:
+        assert run.advance(1, alone) == 1
+        before = run.result()
+        threading.Timer(0.5, stop.fill, (1,)).start()
+        assert run.advance(1, alone) == 0  # all of it would take some ten times longer
+    after = run.result()
     assert tuple(after["costs"][0]) < tuple(before["costs"][0])
     cost = formula.evaluate(unpack_individual(after["bits"][0], 300))[:2]
     assert tuple(after["costs"][0]) == tuple(cost)
@@ -183,10 +180,10 @@ def test_a_generation_can_be_stopped_on_its_way(kind):
     kernel = CellularKernel(formula, options)
     first = first_generation(kernel)
     stop = np.zeros(1, dtype=np.uint8)
-    assert breed(first, (0, 4), stop) == 0
+    assert first.breed(Shard(0, 0, 4), stop) == 0
     threading.Timer(0.1, stop.fill, (1,)).start()
-    endless = Generation(kernel, 5, 1, 20, first.children, kernel.room(), 1)
-    assert breed(endless, (0, 4), stop) is None
+    endless = Generation(kernel, 5, 1, 20, first.children, kernel.room())
+    assert endless.breed(Shard(0, 0, 4), stop) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -248,29 +245,6 @@ def test_something_is_known_whenever_the_limit_falls(method, limit):
 def test_a_wrong_device_is_refused_also_when_the_time_is_up():
     with pytest.raises(InputError):
         solve(large_formula(200_000, 600_000, 1), device="gpu", time_limit=1e-9)
-
-
-def test_deadline():
-    endless = Deadline(time.monotonic(), None)
-    endless.reserve(5.0)
-    assert endless.left is None
-    with endless.watched():
-        assert not endless.stop[0]
-    assert not endless.up
-    late = Deadline(time.monotonic() - 10, 1.0)
-    assert 0 < late.left < 0.01
-    assert late.up
-    with late.watched():
-        time.sleep(0.2)
-        assert late.stop[0]
-    ahead = Deadline(time.monotonic(), 100.0)
-    ahead.reserve(10.0)
-    assert 80 < ahead.left <= 90
-    assert not ahead.up
-    ahead.reserve(1e9)
-    assert 40 < ahead.left <= 50
-    with ahead.watched():
-        assert not ahead.stop[0]
 
 
 def test_clauses_that_presolve_merges():

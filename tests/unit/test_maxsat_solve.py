@@ -1,14 +1,17 @@
 """The anytime search: optima, limits, callbacks, determinism, statuses, refusals."""
 
 import json
+import logging
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hardscape.errors import BudgetError, DeviceError, InputError
+from hardscape.errors import BudgetError, CheckpointError, DeviceError, InputError
 from hardscape.maxsat import CellularOptions, Formula, WeightingOptions, solve
 from hardscape.maxsat.result import MaxsatResult
 from helpers import maxsat_oracle as oracle
@@ -222,6 +225,76 @@ def test_cellular_stops_in_its_first_individuals():
     check(formula, result)
 
 
+@pytest.mark.parametrize("method", ["weighting", "exact", "cellular"])
+def test_a_resumed_search_is_never_worse(method, tmp_path):
+    formula = random_formula(40, 250, 12, hard=30)
+    ledger = tmp_path / "search.ledger"
+    how = {"options": CellularOptions(columns=1, rows=1)} if method == "cellular" else {}
+    first = solve(formula, method=method, seed=1, max_flips=20_000, checkpoint=ledger, **how)
+    again = solve(formula, method="weighting", seed=9, max_flips=1, checkpoint=ledger)
+    assert again.cost <= first.cost
+    assert again.lower_bound >= first.lower_bound
+    assert again.improvements[0].cost == first.cost
+    if method == "exact":
+        assert (again.status, again.flips, again.ran) == ("OPTIMUM FOUND", 0, ())
+    check(formula, again)
+    with pytest.raises(CheckpointError):
+        solve(random_formula(40, 250, 13), seed=1, checkpoint=ledger)
+
+
+def test_improvements_are_kept_while_the_search_goes_on(tmp_path):
+    class EnoughError(Exception):
+        pass
+
+    formula, ledger = random_formula(100, 800, 10), tmp_path / "search.ledger"
+    told = []
+
+    def refuse(found):
+        told.append(found.cost)
+        if len(told) == 3:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        solve(formula, method="weighting", seed=1, checkpoint=ledger, on_improvement=refuse)
+    again = solve(formula, method="weighting", seed=2, max_flips=1, checkpoint=ledger)
+    assert again.improvements[0].cost in told
+
+
+@pytest.mark.parametrize("limit", [None, 20.0])
+def test_an_executor_walks(limit):
+    formula = random_formula(60, 400, 6, hard=20)
+    how = {"method": "weighting", "seed": 3, "threads": 3, "max_flips": 20_000}
+    here = solve(formula, **how)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        there = solve(formula, executor=pool, time_limit=limit, **how)
+    assert (here.assignment == there.assignment).all()
+    assert (here.cost, here.flips) == (there.cost, there.flips)
+    assert here.ran == ("weighting with 3 walkers on cpu",)
+    assert there.ran == ("weighting with 3 walkers on cpu of ProcessPoolExecutor",)
+
+
+def test_a_result_says_what_searched():
+    formula = random_formula(30, 150, 3, hard=20)
+    walked, proved = solve(formula, method="exact", seed=1, time_limit=30).ran
+    assert "weighting" in walked
+    assert "exact" in proved
+    assert solve(random_formula(10, 60, 1)).ran == ("enumeration on cpu",)
+
+
+def test_the_log_says_why_methods_are_passed_over(caplog):
+    caplog.set_level(logging.DEBUG, logger="hardscape.maxsat")
+    solve(random_formula(60, 400, 6), method="weighting", seed=1, max_flips=10)
+    passed = [record.args[0] for record in caplog.records]
+    assert passed == ["cellular", "enumeration", "exact", "walks", "weighting"]
+
+
+def test_integers_of_any_type():
+    formula = random_formula(60, 400, 6)
+    plain = solve(formula, method="weighting", seed=3, max_flips=2000)
+    other = solve(formula, method="weighting", seed=np.int64(3), max_flips=np.uint16(2000))
+    assert (plain.assignment == other.assignment).all()
+
+
 def test_options_of_the_other_method_are_refused():
     formula = random_formula(10, 40, 1)
     with pytest.raises(InputError):
@@ -270,6 +343,10 @@ def test_a_lower_bound_is_drawn_where_there_is_one(method):
         {"target": "2"},
         {"seed": -1},
         {"seed": 2**64},
+        {"seed": True},
+        {"seed": 1.5},
+        {"time_limit": "1"},
+        {"threads": 1.5},
         {"threads": 0},
         {"device": "gpu"},
         {"initial": [0]},

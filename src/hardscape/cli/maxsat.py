@@ -16,7 +16,6 @@ from hardscape.errors import Interrupted
 from hardscape.figures import save_plot
 from hardscape.maxsat.formats import FormatWarning
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.plots import draw_improvements
 from hardscape.maxsat.result import Improvement, MaxsatResult
 from hardscape.maxsat.solve import Method, solve
 
@@ -159,4 +158,4 @@ def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None
         if result.cost is not None:
             _print("v " + "".join(map(str, result.assignment.tolist())))
     if output.plot is not None:
-        save_plot(draw_improvements(result), output.plot)
+        save_plot(result.plot(), output.plot)

@@ -117,7 +117,9 @@ class Ledger:
         }
         with self._reported("open"):
             # Autocommit: every statement outside BEGIN is a transaction of its own.
-            self._database = sqlite3.connect(self._path, timeout=0, isolation_level=None)
+            self._database = sqlite3.connect(
+                self._path, timeout=0, isolation_level=None, check_same_thread=False
+            )
         try:
             with self._reported("open"):
                 self._lock()

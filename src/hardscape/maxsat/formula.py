@@ -28,7 +28,10 @@ from hardscape.maxsat.intake import (
     variable_count,
 )
 
-__all__ = ["MAX_VARIABLES", "MAX_WEIGHT", "Evaluation", "Formula"]
+__all__ = ["LARGE", "MAX_VARIABLES", "MAX_WEIGHT", "Evaluation", "Formula"]
+
+#: Literals from which on an evaluation takes long enough that time is kept back for the last one.
+LARGE = 300_000
 
 #: Known by name: the formats stand on this module.
 _FORMATS: Formats[Formula] = Formats("hardscape.maxsat.formats")
@@ -258,6 +261,11 @@ class Formula:
     def num_soft(self) -> int:
         """Soft clauses."""
         return self.num_clauses - self.num_hard
+
+    @cached_property
+    def uniform(self) -> bool:
+        """Whether it is about the number of clauses: all hard, or all soft with one weight."""
+        return bool((self.weights == self.weights[:1]).all())
 
     @cached_property
     def total_weight(self) -> int:

@@ -1,4 +1,4 @@
-"""The best assignment so far, shared by all threads of one search."""
+"""What is known of a formula while it is searched, shared by all threads of one search."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.engine import Partial
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.presolve import NOTHING_LEFT, Presolved
 from hardscape.maxsat.result import Improvement
 
 __all__ = ["Incumbent"]
+
+#: Seconds between two records, and how many times longer than making one at least.
+_BETWEEN, _BETWEEN_RECORDS = 2.0, 20.0
 
 
 class Incumbent:
@@ -32,9 +36,13 @@ class Incumbent:
 
     Attributes
     ----------
+    record : callable or None
+        Given the state (see `state`) after an improvement, unless the last time was just before.
     halt : uint8 array, shape (1,)
         Becomes 1 when the target is reached: searches poll it.
     improvements : list of Improvement
+    lower : int
+        No assignment costs less.
     """
 
     def __init__(
@@ -49,14 +57,18 @@ class Incumbent:
         self._tell = on_improvement
         self._began = began
         self._lock = threading.Lock()
+        self._record_at = 0.0
+        self.record: Callable[[Partial], object] | None = None
         self.improvements: list[Improvement] = []
         self.halt = np.zeros(1, dtype=np.uint8)
+        self.lower = 0
 
-    def aim(self, presolved: Presolved, target: int) -> None:
-        """Say what the searches work on, and the cost at which to stop."""
+    def aim(self, presolved: Presolved, target: int | None) -> None:
+        """Say what the searches work on, and the cost at which to stop if the least one is not known."""
         with self._lock:
             self._presolved = presolved
-            self._target = target
+            self.lower = max(self.lower, presolved.constant)
+            self._target = max(self.lower, -1 if target is None else target)
             self.halt[0] = self.reached
 
     @property
@@ -69,6 +81,16 @@ class Incumbent:
         """Whether the best one is at the target."""
         best = self.best
         return best is not None and best.hard_violations == 0 and best.cost <= self._target
+
+    @property
+    def proven(self) -> bool:
+        """Whether the best one is at the lower bound."""
+        best = self.best
+        return best is not None and best.hard_violations == 0 and best.cost <= self.lower
+
+    def bound(self, lower: int) -> None:
+        """Take a lower bound on the cost of the whole formula, if it is higher."""
+        self.lower = max(self.lower, lower)
 
     def offer_reduced(self, assignment: NDArray[Any]) -> None:
         """Take an assignment of the presolved formula if it is better."""
@@ -88,6 +110,11 @@ class Incumbent:
                 self.halt[0] = 1
             if self._tell is not None:
                 self._tell(found)
+            if self.record is not None and time.monotonic() >= self._record_at:
+                began = time.monotonic()
+                self.record(self.state())
+                ended = time.monotonic()
+                self._record_at = ended + max(_BETWEEN, _BETWEEN_RECORDS * (ended - began))
 
     def settle(self, assignment: NDArray[Any]) -> None:
         """Let an assignment of the presolved formula stand for the best one where it is as good.
@@ -102,3 +129,18 @@ class Incumbent:
                 return
             if (best.assignment != whole).any():
                 self.improvements[-1] = replace(best, satisfied=satisfied, assignment=whole)
+
+    def state(self) -> Partial:
+        """The best assignment and the lower bound, for a ledger."""
+        best = self.best
+        n = self._formula.num_variables
+        return {
+            "assignment": np.zeros(n, dtype=np.uint8) if best is None else best.assignment,
+            "lower": np.array(divmod(self.lower, 2**64), dtype=np.uint64),
+        }
+
+    def restore(self, state: Partial) -> None:
+        """Go on from what `state` gave."""
+        high, low = state["lower"].tolist()
+        self.bound((high << 64) + low)
+        self.offer(state["assignment"])

@@ -9,7 +9,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Improvement", "MaxsatResult", "Status"]
+from hardscape.engine import Cpu, RunOptions
+from hardscape.figures import new_figure
+
+__all__ = ["MOST_COST", "Improvement", "MaxsatResult", "Status", "told"]
+
+#: Largest cost that may be asked for.
+MOST_COST = 2**128 - 1
+
+_INK, _LINE, _BOUND = "#1f2933", "#1d4ed8", "#c2410c"
+#: Ratio of costs from which the axis is logarithmic.
+_LOG_FROM = 30
 
 #: As in the MAX-SAT Evaluation. SATISFIABLE: all hard clauses hold, and the optimum is not proven.
 Status = Literal["OPTIMUM FOUND", "SATISFIABLE", "UNSATISFIABLE", "UNKNOWN"]
@@ -63,10 +73,14 @@ class MaxsatResult:
         In order of time; the last one is the result. Assignments passed within a few milliseconds
         of one another are not listed.
     method : str
+        As asked.
+    ran : tuple of str
+        What searched, and where, in order.
     flips, generations : int
         Work done, over all threads.
     seconds : float
     device : str
+        Where the search ran, or its first part.
     stopped : str
         "", or "time_limit", "SIGINT" or "SIGTERM" if that ended the search.
     """
@@ -80,6 +94,7 @@ class MaxsatResult:
     lower_bound: int
     improvements: tuple[Improvement, ...]
     method: str
+    ran: tuple[str, ...]
     flips: int
     generations: int
     seconds: float
@@ -97,6 +112,7 @@ class MaxsatResult:
             "lower_bound": self.lower_bound,
             "assignment": "".join(map(str, self.assignment.tolist())),
             "method": self.method,
+            "ran": list(self.ran),
             "flips": self.flips,
             "generations": self.generations,
             "seconds": self.seconds,
@@ -112,13 +128,79 @@ class MaxsatResult:
         return json.dumps(self.to_dict())
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the cost against time; see :func:`hardscape.maxsat.plots.draw_improvements`."""
-        from hardscape.maxsat.plots import draw_improvements
+        """Draw the cost of the best assignment against time, and a lower bound above 0 as a dashed line.
 
-        return draw_improvements(self, ax)
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default the axes of a new figure that pyplot does not know.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Seconds, logarithmic, are horizontal; the cost is vertical, logarithmic where it falls by a
+            factor of 30 or more and stays above 0. Assignments that violate hard clauses are not drawn.
+
+        Raises
+        ------
+        MissingDependencyError
+            If matplotlib is not installed.
+        """
+        if ax is None:
+            ax = new_figure().add_subplot()
+        points = [(x.seconds, float(x.cost)) for x in self.improvements if not x.hard_violations]
+        ax.set_xscale("log")
+        ax.set_xlabel("seconds")
+        ax.set_ylabel("cost: weight of violated soft clauses")
+        ax.set_title(f"{self.status.lower()}, {self.method}, {self.seconds:.3g} s", fontsize=10)
+        if not points:
+            ax.text(
+                0.5,
+                0.5,
+                "no assignment satisfies\nall hard clauses",
+                ha="center",
+                color=_INK,
+                transform=ax.transAxes,
+            )
+            return ax
+        seconds, costs = zip(*points, strict=True)
+        end = max(self.seconds, seconds[-1])
+        ax.step([*seconds, end], [*costs, costs[-1]], where="post", color=_LINE, linewidth=1.5)
+        ax.plot(seconds, costs, "o", color=_LINE, markersize=4)
+        logarithmic = costs[-1] > 0 and costs[0] >= _LOG_FROM * costs[-1]
+        if logarithmic:
+            ax.set_yscale("log")
+        if self.lower_bound > 0:  # 0 is known anyway, and would press the curve to the top
+            ax.axhline(float(self.lower_bound), color=_BOUND, linestyle="--", linewidth=1)
+            ax.annotate(
+                "lower bound",
+                (1, float(self.lower_bound)),
+                xycoords=("axes fraction", "data"),
+                xytext=(-4, 4),
+                textcoords="offset points",
+                ha="right",
+                color=_BOUND,
+                fontsize=9,
+            )
+        ax.annotate(
+            f"{self.cost}",
+            (end, costs[-1]),
+            xytext=(0, 6),
+            textcoords="offset points",
+            ha="right",
+            color=_INK,
+        )
+        return ax
 
     def __repr__(self) -> str:
         return (
             f"MaxsatResult(status={self.status!r}, cost={self.cost}, satisfied={self.satisfied} of "
             f"{self.total}, method={self.method!r}, seconds={self.seconds:.3g})"
         )
+
+
+def told(options: RunOptions) -> str:
+    """Where something ran, for a result."""
+    names = {"cpu" if isinstance(device, Cpu) else str(device) for device in options.devices}
+    where = " ".join(sorted(names))
+    return where if options.executor is None else f"{where} of {type(options.executor).__name__}"

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
-from hardscape.engine import Device
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.arguments import integer
+from hardscape.arrays import to_numpy
+from hardscape.engine import Device, Ledger, Progress, ProgressEvent, RunOptions
+from hardscape.engine.ledger import NoLedger, open_ledger
 from hardscape.errors import BudgetError, InputError, Interrupted
-from hardscape.maxsat.anytime import AnytimeSearch, Method
-from hardscape.maxsat.arguments import checked_assignment, checked_seed, whole_number
-from hardscape.maxsat.deadline import Deadline
+from hardscape.maxsat.anytime import conclude, search
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.cellular import CellularOptions
+from hardscape.maxsat.methods.cellular.options import CellularOptions
 from hardscape.maxsat.methods.exact.exact import require_rc2
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
-from hardscape.maxsat.result import Improvement, MaxsatResult
+from hardscape.maxsat.result import MOST_COST, Improvement, MaxsatResult
+from hardscape.maxsat.task import SMALL, Task
 
 __all__ = ["Method", "solve"]
 
+Method = Literal["auto", "weighting", "cellular", "exact"]
 _METHODS = ("auto", "weighting", "cellular", "exact")
+
+#: Most flips of a walker that may be asked for.
+_MOST_FLIPS = 2**62
 
 #: Most variables: a search needs some 100 bytes for each.
 _MOST_VARIABLES = 100_000_000
@@ -40,6 +49,9 @@ def solve(
     initial: Any = None,
     on_improvement: Callable[[Improvement], object] | None = None,
     options: WeightingOptions | CellularOptions | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    executor: Any = None,
+    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
 ) -> MaxsatResult:
     r"""Find an assignment that satisfies all hard clauses and costs little, as early as possible.
 
@@ -82,6 +94,14 @@ def solve(
         found it. What it raises ends the search.
     options : WeightingOptions or CellularOptions, optional
         Parameters of the local search, or of the genetic algorithm.
+    checkpoint : path, optional
+        File that keeps the best assignment and the lower bound while the search goes on. A call with the
+        same file and formula, whatever its other arguments, begins with them, so that it is never worse.
+    executor : concurrent.futures.Executor, optional
+        Runs the searches elsewhere, except presolve and proofs: `threads` walkers, or runs of "cellular";
+        see :meth:`hardscape.engine.RunOptions.checked`. What they find is known when they end.
+    progress : bool, callable or Progress, optional
+        True draws a progress bar of walkers or runs that have ended.
 
     Returns
     -------
@@ -93,6 +113,8 @@ def solve(
         For arguments out of range.
     BudgetError
         For more than 100 million variables.
+    CheckpointError
+        If the checkpoint cannot be used, belongs to another formula, or is in use.
     MissingDependencyError
         For "exact" without python-sat.
     Interrupted
@@ -112,11 +134,21 @@ def solve(
     >>> maxsat.solve(formula, seed=1).cost
     4
     """
-    began = time.monotonic()
     if not isinstance(formula, Formula):
         raise InputError(
             f"formula is a {type(formula).__name__}; Formula.from_clauses and from_file make one"
         )
+    if threads is None and len(formula.literals) <= SMALL:
+        threads = 1
+    run_options = RunOptions.checked(
+        device=device,
+        threads=threads,
+        seed=seed,
+        time_limit=time_limit,
+        checkpoint=checkpoint,
+        executor=executor,
+        progress=progress,
+    )
     if formula.num_variables > _MOST_VARIABLES:
         raise BudgetError(
             f"the formula has {formula.num_variables} variables; up to {_MOST_VARIABLES} are "
@@ -126,36 +158,47 @@ def solve(
         raise InputError(f"method={method!r}; {', '.join(map(repr, _METHODS))} are accepted")
     if method == "exact":
         require_rc2()
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"time_limit={time_limit}; seconds above 0 are accepted")
     wanted = CellularOptions if method == "cellular" else WeightingOptions
     if options is not None and not isinstance(options, wanted):
         raise InputError(
             f"options is a {type(options).__name__}; method {method!r} takes {wanted.__name__}"
         )
-    search = AnytimeSearch(
+    task = Task(
         formula=formula,
         method=method,
-        deadline=Deadline(began, time_limit),
-        max_flips=None if max_flips is None else whole_number("max_flips", max_flips, 1),
-        target=None if target is None else whole_number("target", target, 0),
-        seed=checked_seed(seed),
-        device=device,
-        threads=threads,
-        initial=None if initial is None else checked_assignment(formula, initial),
-        options=options or wanted(),
-        incumbent=Incumbent(formula, on_improvement, began),
-        began=began,
+        options=run_options,
+        anywhere=device == "auto",
+        max_flips=None if max_flips is None else integer(max_flips, "max_flips", 1, _MOST_FLIPS),
+        target=None if target is None else integer(target, "target", 0, MOST_COST),
+        initial=None if initial is None else _checked_assignment(formula, initial),
+        parameters=options or wanted(),
+        incumbent=Incumbent(formula, on_improvement, run_options.deadline.began),
     )
-    return _run(search)
+    with open_ledger(run_options.checkpoint, task) as ledger:
+        return _run(task, ledger)
 
 
-def _run(search: AnytimeSearch) -> MaxsatResult:
+def _checked_assignment(formula: Formula, initial: Any) -> NDArray[np.uint8]:
+    """An assignment of the formula as uint8; else `InputError`."""
+    array = to_numpy(initial, "initial")
+    formula.evaluate(array)  # refuses other shapes and values
+    return array.astype(np.uint8)
+
+
+def _run(task: Task, ledger: Ledger | NoLedger) -> MaxsatResult:
+    incumbent = task.incumbent
+    for _, state in ledger.load():
+        incumbent.restore(state)
+        if task.initial is None:
+            task.initial = state["assignment"]
+    if isinstance(ledger, Ledger):
+        incumbent.record = lambda state: ledger.replace(0, state)
     try:
-        result = search.go()
+        search(task)
     except KeyboardInterrupt as stop:  # between two parts of the search, or for the second time
-        signum = stop.signum if isinstance(stop, Interrupted) else int(signal.SIGINT)
-        raise Interrupted(signum, search.result()) from None
-    if search.signum:
-        raise Interrupted(search.signum, result)
+        task.signum = stop.signum if isinstance(stop, Interrupted) else int(signal.SIGINT)
+    result = conclude(task)
+    ledger.replace(0, incumbent.state())
+    if task.signum:
+        raise Interrupted(task.signum, result)
     return result

@@ -1,9 +1,8 @@
 // One generation of the cellular genetic algorithm on CUDA: a thread is an individual, a warp the
-// 32 individuals of a plane. `sizes.cuh`, generated for the kind of formula, says how clauses and
-// weights are stored.
+// 32 individuals of a plane. Constants before the first line, those of the kind of formula, say how
+// clauses and weights are stored.
 #include "maxsat/cellular/genetics.hpp"
 #include "maxsat/walker.hpp"
-#include "sizes.cuh"
 
 namespace {
 

@@ -11,7 +11,6 @@
 #include "maxsat/walker.hpp"
 #include "maxsat/walkers/synchronous.hpp"
 #include "native/random.hpp"
-#include "sizes.cuh"
 
 namespace {
 

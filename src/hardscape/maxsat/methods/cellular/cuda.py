@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Context, Partial, Shard, ShardResult
+from hardscape.engine import Context, Kernel, Partial, ShardResult, kernel
 from hardscape.engine.cuda import CudaDevice, cuda_device
-from hardscape.engine.cuda.jit import CSTDINT, Kernel
 from hardscape.errors import InputError
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.methods.cellular.run import best_individual
+from hardscape.maxsat.methods.cellular.generation import CellularKernel
+from hardscape.maxsat.methods.cellular.run import Offer, best_individual, no_runs
 from hardscape.maxsat.methods.islands.cuda import WalkArrays
 from hardscape.maxsat.methods.islands.tables import WalkTables
 from hardscape.maxsat.methods.weighting.walk import break_weights
-
-if TYPE_CHECKING:
-    from hardscape.maxsat.methods.cellular.runs import CellularRuns
 
 __all__ = ["CudaRuns", "FormulaTables", "cellular_kernels"]
 
@@ -129,54 +125,58 @@ def cellular_kernels(
     *, warps: int, three: bool, weighted: bool, planes_shared: bool, table_shared: bool
 ) -> dict[str, Kernel]:
     """The kernels that breed a generation, by climbing or around walks, and move the runs on, as data."""
-    sizes = "\n".join(
-        [
-            "#pragma once",
-            f"constexpr int kWarps = {warps};",
-            f"constexpr bool kThree = {str(three).lower()}, kWeighted = {str(weighted).lower()};",
-            f"constexpr bool kPlanesShared = {str(planes_shared).lower()};",
-            f"constexpr bool kTableShared = {str(table_shared).lower()};",
-            "",
-        ]
-    )
-    package = files("hardscape")
-    folder = package / "maxsat" / "cellular"
-    headers = (
-        CSTDINT,
-        ("native/random.hpp", (package / "native" / "random.hpp").read_text("utf-8")),
-        ("maxsat/cellular/genetics.hpp", (folder / "genetics.hpp").read_text("utf-8")),
-        ("maxsat/walker.hpp", (package / "maxsat" / "walker.hpp").read_text("utf-8")),
-        ("sizes.cuh", sizes),
-    )
-    source = (folder / "kernel.cu").read_text("utf-8")
-    names = ("generation", "children", "replace", "advance")
-    return {name: Kernel(f"cellular_{name}", source, headers) for name in names}
+    constants = {
+        "kWarps": warps,
+        "kThree": three,
+        "kWeighted": weighted,
+        "kPlanesShared": planes_shared,
+        "kTableShared": table_shared,
+    }
+    return {
+        name: kernel("maxsat/cellular/kernel.cu", f"cellular_{name}", constants=constants)
+        for name in ("generation", "children", "replace", "advance")
+    }
 
 
 @dataclass(frozen=True, eq=False)
 class CudaRuns:
-    """The runs of one `CellularRuns` on GPUs."""
+    """Runs on GPUs: what all of them share.
 
-    work: CellularRuns
+    Attributes
+    ----------
+    kernel : CellularKernel
+    target : tuple of int
+        Cost that ends a run.
+    offer : callable or None
+    """
+
+    kernel: CellularKernel
+    target: tuple[int, int]
+    offer: Offer | None
 
     @cached_property
     def tables(self) -> FormulaTables:
         """The formula's tables, on the host."""
-        kernel = self.work.kernel
-        return FormulaTables.of(kernel.native(), kernel.formula.num_variables)
+        return FormulaTables.of(self.kernel.native(), self.kernel.formula.num_variables)
 
     @cached_property
     def walk_tables(self) -> WalkTables:
         """The same clauses as walks read them."""
-        tables, kernel = self.tables, self.work.kernel
-        return WalkTables.of(tables.clauses, break_weights(kernel.typical_length))
+        return WalkTables.of(self.tables.clauses, break_weights(self.kernel.typical_length))
 
-    def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Do the runs of a shard, all of them in the same launches."""
-        if self.work.kernel.native(context.stop) is None:
-            return ShardResult(self.work.no_runs(), complete=False)
+    @property
+    def evolution(self) -> NDArray[np.uint8]:
+        """``struct Evolution`` of the kernel."""
+        options = self.kernel.options
+        parts = (options.torus, options.chances, options.rules(self.target))
+        return np.concatenate([part.view(np.uint8) for part in parts])
+
+    def run(self, seeds: list[int], context: Context) -> ShardResult:
+        """Do the runs of these seeds, all of them in the same launches."""
+        if self.kernel.native(context.stop) is None:
+            return ShardResult(no_runs(self.kernel), complete=False)
         with cuda_device(context.device.ordinal) as device:
-            batch = _Batch(self, shard, device)
+            batch = _Batch(self, seeds, device)
             while not batch.done:
                 if context.stop[0]:
                     return ShardResult(batch.partial(), complete=False)
@@ -187,13 +187,12 @@ class CudaRuns:
 class _Batch:
     """Runs on one GPU: their arrays there, and what is known of them here."""
 
-    def __init__(self, runs: CudaRuns, shard: Shard, device: CudaDevice) -> None:
+    def __init__(self, runs: CudaRuns, seeds: list[int], device: CudaDevice) -> None:
         import cupy
 
-        work, tables = runs.work, runs.tables
-        options = work.kernel.options
+        tables, options = runs.tables, runs.kernel.options
         self._device = device
-        self._runs = len(shard)
+        self._runs = len(seeds)
         individuals = options.individuals
         busy = self._runs * -(-individuals // 32)
         warps = _WARPS[busy > 4 * device.multiprocessors]
@@ -212,16 +211,15 @@ class _Batch:
             planes_shared=planes_shared,
             table_shared=table_shared,
         )
-        self._kernels = {name: device.load(kernel) for name, kernel in kernels.items()}
+        self._kernels = {name: device.load(data) for name, data in kernels.items()}
         self._blocks, self._warps = -(-individuals // (32 * warps)), warps
         words = -(-tables.variables // 64)
-        seeds = [work.run_seed(number) for number in range(shard.start, shard.stop)]
         self._keep = {
             name: cupy.asarray(getattr(tables, name))
             for name in ("first", "others", "others_from", "gain", "literal", "start", "weight")
         }
         self._formula = cupy.asarray(_formula_struct(tables, self._keep))
-        self._evolution = cupy.asarray(_evolution_struct(work))
+        self._evolution = cupy.asarray(runs.evolution)
         self._seeds = cupy.asarray(np.array(seeds, dtype=np.uint64))
         self._controls = cupy.zeros((self._runs, 6), dtype=np.int64)
         self._bits = cupy.empty((self._runs, 2, individuals, max(1, words)), dtype=np.uint64)
@@ -234,7 +232,7 @@ class _Batch:
         self._words = words
         self._slots = _SLOTS + 1
         self._entries = cupy.zeros((self._runs, self._slots, 3), dtype=np.int64)
-        self._offer = work.offer
+        self._offer = runs.offer
         self._told: tuple[int, int] | None = None
         self._histories: list[list[list[int]]] = [[] for _ in seeds]
         self._walks: WalkArrays | None = None
@@ -362,10 +360,3 @@ def _formula_struct(tables: FormulaTables, arrays: dict[str, Any]) -> NDArray[np
     pointers = [arrays[name].data.ptr for name in names]
     sizes = tables.variables | len(tables.weight) << 32
     return np.array([*pointers, *tables.base, sizes], dtype=np.uint64)
-
-
-def _evolution_struct(work: CellularRuns) -> NDArray[np.uint8]:
-    """``struct Evolution`` of the kernel."""
-    options = work.kernel.options
-    parts = (options.torus, options.chances, options.rules(work.target))
-    return np.concatenate([part.view(np.uint8) for part in parts])

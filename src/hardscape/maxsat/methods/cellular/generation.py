@@ -1,10 +1,8 @@
-"""One generation as work for the engine: ranges of sub-populations, bred on CPU threads."""
+"""One generation: ranges of sub-populations, bred on CPU threads."""
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
+from hardscape.engine import Partial, Shard
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.cellular.options import CellularOptions
-from hardscape.maxsat.methods.cellular.run import UNKNOWN
 from hardscape.maxsat.methods.weighting.walk import break_weights
 
-__all__ = ["CellularKernel", "Generation", "breed"]
+__all__ = ["UNKNOWN", "CellularKernel", "Generation"]
+
+#: Both parts of the cost of an individual that is not finished.
+UNKNOWN = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,11 @@ class CellularKernel:
 
 
 @dataclass(frozen=True, eq=False)
-class Generation(Work[Partial]):
-    """One generation of a population, or the initial one, cut into ranges of sub-populations.
+class Generation:
+    """One generation of a population, or the initial one, while it is bred.
 
     A population is ``bits`` (uint64, shape (individuals, words)) and ``costs`` (int64, shape
-    (individuals, 2): violated hard clauses, weight of violated soft clauses). The threads of this
-    process write their ranges into `children`; a partial holds but ``unfinished`` (int64: how many
-    individuals still improved in their last pass).
+    (individuals, 2): violated hard clauses, weight of violated soft clauses).
 
     Attributes
     ----------
@@ -104,12 +102,7 @@ class Generation(Work[Partial]):
     children : Partial
         Where the population goes. Of ranges that were cut short, individuals that were not finished have
         `UNKNOWN` costs.
-    lanes : int
-        Ranges to cut into.
     """
-
-    name = "maxsat.cellular.generation"
-    unit = "sub-populations"
 
     kernel: CellularKernel
     seed: int
@@ -117,47 +110,20 @@ class Generation(Work[Partial]):
     passes: int
     parents: Partial | None
     children: Partial
-    lanes: int
 
-    def digest(self) -> str:
-        """Hash of the formula, the options and the seed."""
-        text = repr((self.kernel.options, self.seed, self.number))
-        return hashlib.sha256((self.kernel.formula.digest() + text).encode()).hexdigest()
+    def breed(self, islands: Shard, stop: NDArray[np.uint8]) -> int | None:
+        """Fill a range of sub-populations on this thread.
 
-    def shards(self) -> Sequence[Shard]:
-        """Ranges of sub-populations."""
-        return split(self.kernel.options.islands, self.lanes)
-
-    def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Breed the children of a range of sub-populations, and replace the parents they beat."""
-        unfinished = breed(self, (shard.start, shard.stop), context.stop)
-        count = np.array(unfinished or 0, dtype=np.int64)
-        return ShardResult({"unfinished": count}, complete=unfinished is not None)
-
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """Count together."""
-        return {"unfinished": left["unfinished"] + right["unfinished"]}
-
-
-def breed(step: Generation, islands: tuple[int, int], stop: NDArray[np.uint8]) -> int | None:
-    """Fill the sub-populations ``islands[0]`` to ``islands[1] - 1`` of a generation on this thread.
-
-    Returns how many individuals still improved in the last pass, or None where `stop` came first.
-    """
-    search = step.kernel.native(stop)
-    if search is None:
-        return None
-    into = step.children["bits"], step.children["costs"], stop
-    if step.parents is None:
-        found = search.initial(step.seed, *islands, *into)
-    else:
-        found = search.generation(
-            step.parents["bits"],
-            step.parents["costs"],
-            step.seed,
-            step.number,
-            step.passes,
-            *islands,
-            *into,
-        )
-    return found  # type: ignore[no-any-return]
+        Returns how many individuals still improved in the last pass, or None where `stop` came first.
+        """
+        search = self.kernel.native(stop)
+        if search is None:
+            return None
+        bits, costs = self.children["bits"], self.children["costs"]
+        into = islands.start, islands.stop, bits, costs, stop
+        if self.parents is None:
+            found = search.initial(self.seed, *into)
+        else:
+            parents = self.parents["bits"], self.parents["costs"]
+            found = search.generation(*parents, self.seed, self.number, self.passes, *into)
+        return found  # type: ignore[no-any-return]

@@ -6,19 +6,31 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hardscape import native
-from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
-from hardscape.maxsat.methods.cellular.generation import CellularKernel, Generation, breed
-from hardscape.maxsat.methods.cellular.run import CellularRun, Offer, best_individual
-
-if TYPE_CHECKING:
-    from hardscape.maxsat.methods.cellular.cuda import CudaRuns
+from hardscape.engine import (
+    Context,
+    Cpu,
+    Cuda,
+    Device,
+    Partial,
+    Shard,
+    ShardResult,
+    Work,
+    split,
+    team,
+)
+from hardscape.maxsat.methods.cellular.cuda import CudaRuns
+from hardscape.maxsat.methods.cellular.generation import CellularKernel
+from hardscape.maxsat.methods.cellular.run import CellularRun, Offer, best_individual, no_runs
 
 __all__ = ["CellularRuns"]
+
+#: Literals visited by a shard that is over in milliseconds, and generations of a run for each of patience.
+_BRIEF, _PATIENT = 2 * 10**7, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +60,7 @@ class CellularRuns(Work[Partial]):
     """
 
     name = "maxsat.cellular"
+    revision = 1
     unit = "runs"
 
     kernel: CellularKernel
@@ -76,58 +89,45 @@ class CellularRuns(Work[Partial]):
         """Seed of one run."""
         return int(native.vector.maxsat.cellular_seed(self.seed, run))
 
+    def alone(self) -> CellularRun:
+        """The first run as a chain, whose generations threads may share."""
+        return CellularRun(self.kernel, self.run_seed(0), self.target, self.offer)
+
     @cached_property
     def cuda(self) -> CudaRuns:
-        """The same on a GPU."""
-        from hardscape.maxsat.methods.cellular.cuda import CudaRuns
+        """The same on GPUs."""
+        return CudaRuns(self.kernel, self.target, self.offer)
 
-        return CudaRuns(self)
+    def brief(self, device: Device) -> bool:
+        """Whether the runs of a shard on a CPU thread are over at once."""
+        options = self.kernel.options
+        generations = options.max_generations or _PATIENT * options.patience
+        visits = generations * options.individuals * self.together * max(1, options.passes)
+        nnz = len(self.kernel.formula.literals)
+        return isinstance(device, Cpu) and not options.walk_flips and visits * nnz <= _BRIEF
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Do the runs of a shard."""
-        if context.device.kind == "cuda":
-            return self.cuda.run(shard, context)
-        found: Partial | None = None
-        for number in range(shard.start, shard.stop):
-            one = self._run_on_cpu(self.run_seed(number), context)
-            found = one if found is None else self.merge(found, one)
-            if context.stop[0]:
-                return ShardResult(found, complete=False)
-        assert found is not None  # no shard is empty
+        seeds = [self.run_seed(number) for number in range(shard.start, shard.stop)]
+        if isinstance(context.device, Cuda):
+            return self.cuda.run(seeds, context)
+        found = no_runs(self.kernel)
+        with team(1, context.stop) as alone:
+            for seed in seeds:
+                one = CellularRun(self.kernel, seed, self.target, self.offer)
+                one.advance(one.total, alone)
+                found = self.merge(found, one.result())
+                if context.stopped():
+                    return ShardResult(found, complete=False)
         return ShardResult(found)
-
-    def _run_on_cpu(self, seed: int, context: Context) -> Partial:
-        kernel = self.kernel
-        everyone = (0, kernel.options.islands)
-        first = Generation(kernel, seed, 0, 0, None, kernel.room(), 1)
-        if breed(first, everyone, context.stop) is None:
-            return self.no_runs()
-        run = CellularRun(seed, kernel.options.rules(self.target), first.children)
-        run.report(self.offer)
-        while not run.done:
-            number, parents = run.generations + 1, run.population
-            step = Generation(kernel, seed, number, run.passes, parents, run.room, 1)
-            unfinished = breed(step, everyone, context.stop)
-            if unfinished is None:
-                run.keep_best(step.children)
-                break
-            run.take(step.children, unfinished)
-            run.report(self.offer)
-        return run.partial()
-
-    def no_runs(self) -> Partial:
-        """A partial of no runs at all, where there was no time for a first population."""
-        words = -(-self.kernel.formula.num_variables // 64)
-        return {
-            "bits": np.empty((0, words), dtype=np.uint64),
-            "costs": np.empty((0, 2), dtype=np.int64),
-            "generations": np.empty(0, dtype=np.int64),
-            "history": np.empty((0, 3), dtype=np.int64),
-        }
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """Runs of both, in order."""
         return {key: np.concatenate([left[key], right[key]]) for key in left}
+
+    def result(self, partial: Partial) -> Partial:
+        """All runs."""
+        return partial
 
     def finished(self, partial: Partial) -> bool:
         """Whether a run reached the target, if that is enough."""

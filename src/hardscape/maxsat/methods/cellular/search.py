@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape import engine
-from hardscape.engine import Device, Partial, Progress, ProgressEvent
+from hardscape.arguments import integer
+from hardscape.engine import (
+    Cuda,
+    Device,
+    Outcome,
+    Partial,
+    Progress,
+    ProgressEvent,
+    RunOptions,
+    solve,
+    steps,
+)
 from hardscape.errors import InputError, Interrupted
-from hardscape.maxsat.deadline import LARGE, Deadline
-from hardscape.maxsat.formula import MAX_WEIGHT, Evaluation, Formula
-from hardscape.maxsat.methods.cellular.generation import CellularKernel, Generation
+from hardscape.maxsat.formula import LARGE, MAX_WEIGHT, Evaluation, Formula
+from hardscape.maxsat.methods.cellular.generation import CellularKernel
 from hardscape.maxsat.methods.cellular.options import CellularOptions
 from hardscape.maxsat.methods.cellular.result import CellularResult
-from hardscape.maxsat.methods.cellular.run import CellularRun, best_individual, unpack_individual
+from hardscape.maxsat.methods.cellular.run import best_individual, unpack_individual
 from hardscape.maxsat.methods.cellular.runs import CellularRuns
 from hardscape.maxsat.methods.islands.tables import fits
+from hardscape.maxsat.result import MOST_COST, told
 
-__all__ = ["cellular_search"]
+__all__ = ["cellular_search", "evolve", "pays_on_gpu"]
 
 #: Runs that share the launches of a GPU.
-_TOGETHER = {"cpu": 1, "cuda": 64}
+_TOGETHER = 64
 #: Violated clauses, 8 bytes each, that the lists of walks on a GPU may hold together.
 _LISTED = 2**29
 #: From this many literals in all clauses, times runs, on, "auto" takes a GPU.
@@ -35,10 +44,9 @@ _GPU_LITERALS = 2000
 _MOST_RUNS = 2**40
 #: Evaluations of an individual for which time is kept back.
 _RESERVED = 3.0
-#: Individuals that climb together where all clauses weigh the same.
-_VECTOR = 512
-#: Literals times individuals from which on threads share a generation; about 3 ms.
-_SHARED_WORK = 3 * 10**7
+
+#: Told each new best assignment, and the seconds since the start.
+Tell = Callable[[NDArray[np.bool_], float], object]
 
 
 def cellular_search(
@@ -83,9 +91,10 @@ def cellular_search(
         thread that found it: after a generation, on a GPU after every few. What another process finds
         comes at the end.
     checkpoint : path, optional
-        File that records finished runs; the same call with the same file resumes.
+        File that records finished runs, and the population of a single run on a CPU; the same call with the
+        same file resumes.
     executor : concurrent.futures.Executor, optional
-        Does the runs elsewhere; see :func:`hardscape.engine.run`.
+        Does the runs elsewhere; see :meth:`hardscape.engine.RunOptions.checked`.
     progress : bool, callable or Progress, optional
         True draws a progress bar.
 
@@ -114,51 +123,85 @@ def cellular_search(
     >>> cellular_search(formula, seed=1).cost
     1
     """
-    began = time.monotonic()
-    options = options or CellularOptions()
-    seed = _checked(formula, runs, seed, target, time_limit)
-    nnz = len(formula.literals) * runs
-    big = nnz >= _GPU_LITERALS and (not options.walk_flips or _walks_fit(formula))
-    devices = engine.resolve(device, threads=threads, big_enough=big)
-    if options.walk_flips and any(d.kind == "cuda" for d in devices) and not _walks_fit(formula):
+    if not isinstance(formula, Formula):
         raise InputError(
-            f"walk_flips={options.walk_flips} on device={device!r}; GPUs walk where all clauses weigh the "
-            "same, and have 1 to 3 literals of up to 16,383 variables; device='cpu' takes all"
+            f"formula is a {type(formula).__name__}; Formula.from_clauses and from_file make one"
         )
-    deadline = Deadline(began, time_limit)
+    if formula.total_weight > MAX_WEIGHT:
+        raise InputError(
+            f"the soft weights add up to {formula.total_weight}; the cellular algorithm accepts "
+            f"{MAX_WEIGHT}"
+        )
+    options = CellularOptions() if options is None else options
+    runs = integer(runs, "runs", 1, _MOST_RUNS)
+    target = None if target is None else integer(target, "target", 0, MOST_COST)
+    run_options = RunOptions.checked(
+        device=device,
+        threads=threads,
+        seed=seed,
+        time_limit=time_limit,
+        checkpoint=checkpoint,
+        executor=executor,
+        progress=progress,
+        big_enough=pays_on_gpu(formula, options, runs),
+    )
+    result, signum = evolve(formula, options, runs, target, run_options, on_improvement)
+    if signum:
+        raise Interrupted(signum, result)
+    return result
+
+
+def pays_on_gpu(formula: Formula, options: CellularOptions, runs: int) -> bool:
+    """Whether "auto" takes a GPU for so many runs."""
+    big = len(formula.literals) * runs >= _GPU_LITERALS
+    return big and (not options.walk_flips or _walks_fit(formula))
+
+
+def evolve(
+    formula: Formula,
+    parameters: CellularOptions,
+    runs: int,
+    target: int | None,
+    options: RunOptions,
+    on_improvement: Tell | None,
+) -> tuple[CellularResult, int]:
+    """Do the runs; returns what was found, and the signal that cut them short, or 0.
+
+    Raises
+    ------
+    InputError
+        For walks on a GPU of a formula that GPUs do not walk on.
+    """
+    on_gpu = isinstance(options.devices[0], Cuda)
+    if parameters.walk_flips and on_gpu and not _walks_fit(formula):
+        raise InputError(
+            f"walk_flips={parameters.walk_flips} on a GPU; GPUs walk where all clauses weigh the same, and "
+            "have 1 to 3 literals of up to 16,383 variables; device='cpu' takes all"
+        )
+    deadline = options.deadline
     guess: tuple[Partial, Evaluation] | None = None
-    if time_limit is not None and len(formula.literals) > LARGE:
+    if deadline.seconds is not None and len(formula.literals) > LARGE:
         before = time.monotonic()
-        guess = _first_guess(formula, seed)
+        guess = _first_guess(formula, options.seed)
         deadline.reserve(_RESERVED * (time.monotonic() - before))
-    report = _Report(formula, on_improvement, began)
+    report = _Report(formula, on_improvement, deadline.began)
     work = CellularRuns(
-        CellularKernel(formula, options),
-        seed,
+        CellularKernel(formula, parameters),
+        options.seed,
         runs,
         _goal(formula, target),
         target is not None,
-        _together(formula, options, devices[0].kind),
+        _together(formula, parameters) if on_gpu else 1,
         None if on_improvement is None else report.offer,
     )
-    alone = runs == 1 and executor is None and checkpoint is None and devices[0].kind == "cpu"
-    lanes = _lanes(formula, options, len(devices))
-    if alone and lanes > 1:
-        search = _SingleRun(work, devices[:lanes], deadline)
-        partial, stopped, signum = search.partial()
+    outcome: Outcome[Partial]
+    if runs == 1 and not on_gpu and not work.brief(options.devices[0]):
+        outcome = steps(work.alone(), options)
     else:
-        outcome = engine.run(
-            work,
-            devices=devices,
-            executor=executor,
-            checkpoint=checkpoint,
-            time_limit=deadline.left,
-            progress=progress,
-        )
-        partial, stopped, signum = outcome.partial, not outcome.complete, outcome.signum
-    known: Evaluation | None = None
+        outcome = solve(work, options)
+    partial, known = outcome.answer, None
     if partial is None or len(partial["costs"]) == 0:
-        partial, known = guess or _first_guess(formula, seed)
+        partial, known = guess or _first_guess(formula, options.seed)
     if on_improvement is not None:
         best = best_individual(partial["costs"])
         report.offer(tuple(partial["costs"][best].tolist()), partial["bits"][best])
@@ -166,72 +209,25 @@ def cellular_search(
         formula,
         partial,
         known,
-        seed=seed,
-        complete=not stopped,
-        seconds=time.monotonic() - began,
-        device=" ".join(sorted({str(d) if d.kind == "cuda" else "cpu" for d in devices})),
+        seed=options.seed,
+        complete=outcome.complete,
+        seconds=time.monotonic() - deadline.began,
+        device=told(options),
     )
-    if signum:
-        raise Interrupted(signum, result)
-    return result
+    return result, outcome.signum
 
 
-def _checked(
-    formula: Formula, runs: int, seed: int | None, target: int | None, time_limit: float | None
-) -> int:
-    """Refuse what cannot be run; returns the seed."""
-    if formula.total_weight > MAX_WEIGHT:
-        raise InputError(
-            f"the soft weights add up to {formula.total_weight}; the cellular algorithm accepts "
-            f"{MAX_WEIGHT}"
-        )
-    if isinstance(runs, bool) or not isinstance(runs, int | np.integer) or runs < 1:
-        raise InputError(f"runs={runs!r}; an integer of at least 1 is accepted")
-    if runs > _MOST_RUNS:
-        raise InputError(f"runs={runs}; at most {_MOST_RUNS} are accepted")
-    if target is not None and (
-        isinstance(target, bool) or not isinstance(target, int | np.integer) or target < 0
-    ):
-        raise InputError(f"target={target!r}; a cost of 0 or more is accepted")
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"time_limit={time_limit}; seconds above 0 are accepted")
-    if seed is None:
-        return secrets.randbits(64)
-    if (
-        isinstance(seed, bool)
-        or not isinstance(seed, int | np.integer)
-        or not 0 <= int(seed) < 2**64
-    ):
-        raise InputError(f"seed={seed!r}; an integer from 0 to 2**64 - 1 is accepted")
-    return int(seed)
-
-
-def _even(formula: Formula) -> bool:
-    """Whether all clauses are hard, or all soft with the same weight."""
-    return bool((formula.weights == formula.weights[:1]).all())
-
-
-def _together(formula: Formula, options: CellularOptions, kind: str) -> int:
-    """Runs of a shard; the walks of a memetic search need lists that may hold every clause."""
-    most = _TOGETHER[kind]
-    if kind == "cuda" and options.walk_flips:
-        most = min(most, _LISTED // max(1, options.individuals * formula.num_clauses))
-    return max(1, most)
+def _together(formula: Formula, options: CellularOptions) -> int:
+    """Runs of a GPU's shard; the walks of a memetic search need lists that may hold every clause."""
+    if not options.walk_flips:
+        return _TOGETHER
+    most = _LISTED // max(1, options.individuals * formula.num_clauses)
+    return max(1, min(_TOGETHER, most))
 
 
 def _walks_fit(formula: Formula) -> bool:
     """Whether the walks of a memetic search can go on a GPU."""
-    return _even(formula) and fits(formula)
-
-
-def _lanes(formula: Formula, options: CellularOptions, most: int) -> int:
-    """Threads that pay for sharing a generation: each needs a vector of individuals, and some time."""
-    sliced = _even(formula) and not options.walk_flips
-    together, cost = (_VECTOR, 1) if sliced else (1, _VECTOR)
-    work = len(formula.literals) * options.individuals * cost
-    if work < _SHARED_WORK:
-        return 1
-    return min(most, options.islands, max(1, options.individuals // together))
+    return formula.uniform and fits(formula)
 
 
 def _goal(formula: Formula, target: int | None) -> tuple[int, int]:
@@ -262,7 +258,7 @@ class _Report:
     def __init__(
         self,
         formula: Formula,
-        tell: Callable[[NDArray[np.bool_], float], object] | None,
+        tell: Tell | None,
         began: float,
     ) -> None:
         self._formula = formula
@@ -279,47 +275,3 @@ class _Report:
             self._best = cost
             assignment = unpack_individual(words, self._formula.num_variables)
             self._tell(assignment, time.monotonic() - self._began)
-
-
-class _SingleRun:
-    """One run whose generations are cut into sub-populations, one engine run each."""
-
-    def __init__(
-        self,
-        work: CellularRuns,
-        devices: Sequence[Device],
-        deadline: Deadline,
-    ) -> None:
-        self._work = work
-        self._devices = devices
-        self._deadline = deadline
-        self._seed = work.run_seed(0)
-
-    def partial(self) -> tuple[Partial | None, bool, int]:
-        """What was found, whether the run was cut short, and by which signal."""
-        run: CellularRun | None = None
-        while run is None or not run.done:
-            step = self._step(run)
-            outcome = engine.run(step, devices=self._devices, time_limit=self._deadline.left)
-            if not outcome.complete or outcome.partial is None:
-                if run is not None:
-                    run.keep_best(step.children)
-                return (run.partial() if run else None), True, outcome.signum
-            if run is None:
-                rules = self._work.kernel.options.rules(self._work.target)
-                run = CellularRun(self._seed, rules, step.children)
-            else:
-                run.take(step.children, int(outcome.partial["unfinished"]))
-            run.report(self._work.offer)
-        return run.partial(), False, 0
-
-    def _step(self, run: CellularRun | None) -> Generation:
-        return Generation(
-            self._work.kernel,
-            self._seed,
-            run.generations + 1 if run else 0,
-            run.passes if run else 0,
-            run.population if run else None,
-            run.room if run else self._work.kernel.room(),
-            len(self._devices),
-        )

@@ -61,6 +61,7 @@ class ExactSearch(Work[Partial]):
     """
 
     name = "maxsat.exact"
+    revision = 1
     unit = "searches"
 
     formula: Formula
@@ -82,6 +83,10 @@ class ExactSearch(Work[Partial]):
         """What RC2 knows, and the flips of all."""
         first = max(left, right, key=lambda partial: int(partial["rank"][0]))
         return {**first, "flips": left["flips"] + right["flips"]}
+
+    def result(self, partial: Partial) -> Partial:
+        """What is known."""
+        return partial
 
     def finished(self, partial: Partial) -> bool:
         """Whether RC2 has ended."""
@@ -149,6 +154,7 @@ class ExactSearch(Work[Partial]):
             message = json.loads(line)
             if "lower" in message:
                 lower = max(lower, int(message["lower"]))
+                self.incumbent.bound(lower + self.constant)
             elif message["model"] is None:
                 return ShardResult(_partial(lower, rank=1, unsatisfiable=True))
             else:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
+from hardscape.engine import Context, Cuda, Partial, Shard, ShardResult, Work, split
 from hardscape.engine.cuda import cuda_device
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.islands.batch import CpuWalks, WalkBatch
@@ -88,6 +88,7 @@ class WalkIslands(Work[Partial]):
     """
 
     name = "maxsat.walks"
+    revision = 1
     unit = "devices"
 
     formula: Formula
@@ -123,7 +124,7 @@ class WalkIslands(Work[Partial]):
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Let the walks of one device go."""
         first = shard.start * _STREAMS
-        if context.device.kind == "cpu":
+        if not isinstance(context.device, Cuda):
             walks = self.walks or ISLAND
             batch = CpuWalks(self.tables, self.seed, first, walks, context.stop)
             return self._search(batch, first, context.stop)
@@ -191,6 +192,10 @@ class WalkIslands(Work[Partial]):
         """The better one, `left` where they are equal."""
         better = right if right["violated"][0] < left["violated"][0] else left
         return {**better, "flips": left["flips"] + right["flips"]}
+
+    def result(self, partial: Partial) -> Partial:
+        """The best walk, and the flips of all."""
+        return partial
 
     def finished(self, partial: Partial) -> bool:
         """Whether the target is reached."""

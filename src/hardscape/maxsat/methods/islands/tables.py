@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import CSTDINT, Kernel
+from hardscape.engine import Kernel, kernel
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.weighting.walk import MANY_EXPONENT, break_weights
 
@@ -140,26 +139,13 @@ def walk_kernels(
     synchronous : bool
         Whether a step flips several variables at once, as synchronous.hpp has it, or one.
     """
-    sizes = "\n".join(
-        [
-            "#pragma once",
-            f"constexpr int kThreads = {threads};",
-            f"constexpr bool kCached = {str(cached).lower()}, kThree = {str(uniform).lower()};",
-            f"constexpr bool kSynchronous = {str(synchronous).lower()};",
-            "",
-        ]
-    )
-    package = files("hardscape")
-    folder = package / "maxsat" / "walkers"
-    headers = (
-        CSTDINT,
-        ("native/random.hpp", (package / "native" / "random.hpp").read_text("utf-8")),
-        ("maxsat/walker.hpp", (package / "maxsat" / "walker.hpp").read_text("utf-8")),
-        *(
-            (f"maxsat/walkers/{name}", (folder / name).read_text("utf-8"))
-            for name in ("flip.cuh", "synchronous.hpp", "synchronous.cuh")
-        ),
-        ("sizes.cuh", sizes),
-    )
-    source = (folder / "kernel.cu").read_text("utf-8")
-    return {name: Kernel(f"walk_{name}", source, headers) for name in ("start", "run", "adopt")}
+    constants = {
+        "kThreads": threads,
+        "kCached": cached,
+        "kThree": uniform,
+        "kSynchronous": synchronous,
+    }
+    return {
+        name: kernel("maxsat/walkers/kernel.cu", f"walk_{name}", constants=constants)
+        for name in ("start", "run", "adopt")
+    }

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
+from hardscape.engine import Context, Device, Partial, Shard, ShardResult, Work, split
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
@@ -37,6 +37,8 @@ _CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
 _FIRST_SWAPS, _MOST_SWAPPED = 8_000, 200_000
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
+#: Flips and literals of a walk that is over in milliseconds.
+_BRIEF = 4096
 #: Without a limit, a walker ends after so many flips without improvement: so many a variable up to the
 #: most, and this many times the flips that it took to the last improvement.
 _PATIENCE, _PATIENCE_PER_VARIABLE, _PATIENCE_FACTOR = 2_000_000, 4000, 4
@@ -73,6 +75,7 @@ class LocalSearch(Work[Partial]):
     """
 
     name = "maxsat.local"
+    revision = 1
     unit = "walkers"
 
     formula: Formula
@@ -100,9 +103,14 @@ class LocalSearch(Work[Partial]):
         """A shard for each walker."""
         return split(self.walkers, self.walkers)
 
+    def brief(self, device: Device) -> bool:
+        """Whether a walker's flips are done at once."""
+        nnz = len(self.formula.literals)
+        return self.max_flips is not None and self.max_flips + nnz <= _BRIEF
+
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Let one walker go."""
-        walker = _Walker(self, shard.start, context.stop)
+        walker = _Walker(self, shard.start, context)
         complete = walker.go()
         return ShardResult(walker.partial(), complete)
 
@@ -110,6 +118,10 @@ class LocalSearch(Work[Partial]):
         """The better one, `left` where they are equal."""
         better = min(left, right, key=_order)
         return {**better, "flips": left["flips"] + right["flips"]}
+
+    def result(self, partial: Partial) -> Partial:
+        """The best walker, and the flips of all."""
+        return partial
 
     def finished(self, partial: Partial) -> bool:
         """Whether the target is reached."""
@@ -125,10 +137,11 @@ def _order(partial: Partial) -> tuple[int, int]:
 class _Walker:
     """One walker: turns of the random walk and of the weighting search, and the best of both."""
 
-    def __init__(self, work: LocalSearch, stream: int, stop: NDArray[np.uint8]) -> None:
+    def __init__(self, work: LocalSearch, stream: int, context: Context) -> None:
         self._work = work
         self._stream = stream
-        self._stop = stop
+        self._context = context
+        self._stop = context.stop
         self._initial = work.initial if stream == 0 else None
         self._flips = 0
         self._improved_at = 0
@@ -157,7 +170,7 @@ class _Walker:
 
     def _interrupted(self) -> bool:
         """Whether a limit, a signal, or another walker at the target says stop."""
-        return bool(self._stop[0]) or self._halted()
+        return self._context.stopped() or self._halted()
 
     def _halted(self) -> bool:
         incumbent = self._work.incumbent

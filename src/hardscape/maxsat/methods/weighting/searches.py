@@ -43,7 +43,7 @@ class Walking:
     ) -> None:
         self._formula = formula
         # Clauses that presolve merged weigh more than others.
-        self._alike = bool((formula.weights == formula.weights[:1]).all())
+        self._alike = formula.uniform
         mean = len(formula.literals) / max(1, formula.num_clauses)
         self._walk = native.core.maxsat.Walk(
             formula.num_variables,

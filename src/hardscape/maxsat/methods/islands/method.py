@@ -1,0 +1,62 @@
+"""Islands of walks as a row of the table of methods."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hardscape.engine import Cuda
+from hardscape.maxsat.methods.islands.batch import MOST_AT_ONCE
+from hardscape.maxsat.methods.islands.islands import WalkIslands
+from hardscape.maxsat.methods.islands.tables import fits
+from hardscape.maxsat.methods.weighting.options import WeightingOptions
+from hardscape.maxsat.task import SMALL, Task, Walks
+
+__all__ = ["IslandWalks"]
+
+#: Clauses, for each variable, that a random assignment violates in formulas that may be satisfiable: random
+#: 3-SAT has so many at a ratio of 4.4. Beyond it, clause weighting on a CPU finds better assignments than
+#: walks on a GPU do.
+_MOST_VIOLATED = 0.55
+
+
+class IslandWalks(Walks):
+    """Many random walks at once on GPUs."""
+
+    name = "walks"
+    asked = ("auto", "weighting")
+    devices = (Cuda,)
+
+    def unfit(self, task: Task) -> str:
+        """See `Method.unfit`."""
+        if not task.formula.uniform:
+            return "its clauses do not count alike"
+        if not fits(task.presolved.formula):
+            return "its clauses are too long or too many, or none are left"
+        return ""
+
+    def pays(self, task: Task) -> bool:
+        """See `Method.pays`: where all clauses may be satisfiable."""
+        formula = task.presolved.formula
+        if len(task.formula.literals) <= SMALL or task.method not in self.asked or self.unfit(task):
+            return False
+        violated = float(np.exp2(-np.diff(formula.offsets).astype(np.float64)).sum())
+        return violated <= _MOST_VIOLATED * formula.num_variables
+
+    def told(self, task: Task) -> str:
+        """See `Walks.told`."""
+        return self.name
+
+    def work(self, task: Task, *, endless: bool) -> WalkIslands:
+        """See `Walks.work`."""
+        assert isinstance(task.parameters, WeightingOptions)
+        most = task.max_flips
+        return WalkIslands(
+            task.presolved.formula,
+            task.options.seed,
+            devices=len(task.options.devices),
+            exchange=task.parameters.exchange,
+            max_steps=None if most is None else max(1, most // MOST_AT_ONCE),
+            endless=endless,
+            offer=task.incumbent.offer_reduced,
+            halt=task.incumbent.halt,
+        )

@@ -1,0 +1,168 @@
+"""One call of `solve` while it is under way, and what a method of the table is to it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine import Device, Identity, Outcome, Partial, RunOptions, Work, solve
+from hardscape.engine.work import Answer
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.cellular.options import CellularOptions
+from hardscape.maxsat.methods.weighting.options import WeightingOptions
+from hardscape.maxsat.presolve import NOTHING_LEFT, Presolved
+from hardscape.maxsat.result import told
+
+__all__ = ["SMALL", "Method", "Task", "Walks"]
+
+#: Formulas of at most this many literals are searched on one thread: starting more takes longer.
+SMALL = 20_000
+
+
+@dataclass
+class Task:
+    """What was asked, and what is known so far.
+
+    Attributes
+    ----------
+    formula : Formula
+    method : str
+        As asked.
+    options : RunOptions
+    anywhere : bool
+        Whether "auto" may choose a GPU.
+    max_flips, target : int or None
+    initial : uint8 array or None
+    parameters : WeightingOptions or CellularOptions
+    incumbent : Incumbent
+    presolved : Presolved
+    flips, generations : int
+        Work done.
+    unsatisfiable : bool
+        Whether the hard clauses were found to contradict one another.
+    stopped : str
+        What ended the search early, or "".
+    signum : int
+        The signal that did, or 0.
+    device : str
+        Where the first part of the search ran.
+    ran : list of str
+        What searched, and where.
+    """
+
+    formula: Formula
+    method: str
+    options: RunOptions
+    anywhere: bool
+    max_flips: int | None
+    target: int | None
+    initial: NDArray[np.uint8] | None
+    parameters: WeightingOptions | CellularOptions
+    incumbent: Incumbent
+    presolved: Presolved = NOTHING_LEFT
+    flips: int = 0
+    generations: int = 0
+    unsatisfiable: bool = False
+    stopped: str = ""
+    signum: int = 0
+    device: str = ""
+    ran: list[str] = field(default_factory=list)
+
+    def identity(self) -> Identity:
+        """What a ledger knows it by: the formula alone, so that any search of it goes on from the best."""
+        return Identity.of("maxsat.solve", 1, self.formula.digest(), 0)
+
+    @property
+    def endless(self) -> bool:
+        """Whether a search goes on when nothing improves: up to a limit."""
+        return self.options.deadline.seconds is not None or self.target is not None
+
+    def do(self, what: str, work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
+        """Run a part of the search; notes what it is, where it runs, and what ended it."""
+        self.note(what, told(options))
+        outcome = solve(work, options.with_checkpoint(None))
+        # A walker that another one's success ended counts as cut short, too.
+        if outcome.stopped and not outcome.complete and not self.incumbent.reached:
+            self.stopped = outcome.stopped
+        if outcome.signum:
+            self.stopped, self.signum = outcome.stopped, outcome.signum
+        return outcome
+
+    def note(self, what: str, where: str) -> None:
+        """Note what searches, and where."""
+        self.device = self.device or where
+        if f"{what} on {where}" not in self.ran:
+            self.ran.append(f"{what} on {where}")
+
+
+class Method(ABC):
+    """A row of the table of methods: for which tasks it is, and what it does.
+
+    Attributes
+    ----------
+    name : str
+    asked : collection of str
+        Values of ``method=`` under which it may be taken.
+    devices : tuple of types
+        Devices that it knows.
+    """
+
+    name: ClassVar[str]
+    asked: ClassVar[Collection[str]]
+    devices: ClassVar[tuple[type[Device], ...]]
+
+    def refusal(self, task: Task) -> str:
+        """Why it does not take this task; empty where it does."""
+        if task.method not in self.asked:
+            return f"it is not for method={task.method!r}"
+        if not all(isinstance(device, self.devices) for device in task.options.devices):
+            return f"it does not run on {told(task.options)}"
+        return self.unfit(task)
+
+    @abstractmethod
+    def unfit(self, task: Task) -> str:
+        """Why the formula is not for it; empty where it is."""
+
+    def pays(self, task: Task) -> bool:
+        """Whether "auto" takes GPUs for its sake."""
+        return False
+
+    @abstractmethod
+    def search(self, task: Task) -> None:
+        """Search, and tell the task what came out."""
+
+
+class Walks(Method):
+    """A row that walks, for as long as it is let."""
+
+    @abstractmethod
+    def work(self, task: Task, *, endless: bool) -> Work[Partial]:
+        """The walks; a partial holds ``flips``, and the best ``assignment`` of the presolved formula."""
+
+    @abstractmethod
+    def told(self, task: Task) -> str:
+        """The walks in words."""
+
+    def search(self, task: Task) -> None:
+        """Walk up to the limits."""
+        self.walk(task, task.options, endless=task.endless)
+
+    def walk(self, task: Task, options: RunOptions, *, endless: bool) -> None:
+        """Walk within these options."""
+        outcome = task.do(self.told(task), self.work(task, endless=endless), options)
+        found = outcome.answer
+        if found is None:
+            return
+        task.flips += int(found["flips"][0])
+        if len(found["assignment"]) != task.presolved.formula.num_variables:
+            return  # stopped before anything was evaluated
+        if options.executor is not None:  # what happens elsewhere is known at the end
+            task.incumbent.offer_reduced(found["assignment"])
+        if task.max_flips is not None:
+            task.incumbent.settle(found["assignment"])
