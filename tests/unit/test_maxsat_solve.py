@@ -246,7 +246,7 @@ def test_improvements_are_kept_while_the_search_goes_on(tmp_path):
     class EnoughError(Exception):
         pass
 
-    formula, ledger = random_formula(100, 800, 10), tmp_path / "search.ledger"
+    formula, ledger = random_formula(600, 4000, 10), tmp_path / "search.ledger"
     told = []
 
     def refuse(found):

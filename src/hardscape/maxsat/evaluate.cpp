@@ -61,8 +61,8 @@ nb::tuple evaluate(Vector<std::int32_t> literals, Vector<std::int64_t> offsets,
 }  // namespace
 
 void bind_evaluate(nb::module_& module) {
-  module.def("evaluate", &evaluate, nb::arg("literals"), nb::arg("offsets"),
-             nb::arg("weights"), nb::arg("hard"), nb::arg("assignment"),
+  module.def("evaluate", &evaluate, nb::arg("literals"), nb::arg("offsets"), nb::arg("weights"),
+             nb::arg("hard"), nb::arg("assignment"),
              "Hard clauses violated, cost in two words, and clauses satisfied.");
 }
 

@@ -86,9 +86,9 @@ auto greedy(std::uint32_t variables, Vector<std::int32_t> literals, Vector<std::
 }  // namespace
 
 void bind_greedy(nb::module_& module) {
-  module.def("greedy", &greedy, nb::arg("num_variables"), nb::arg("literals"),
-             nb::arg("offsets"), nb::arg("weights"), nb::arg("hard"),
-             nb::arg("stop").none() = nb::none(), "A first assignment, uint8 of shape (n,).");
+  module.def("greedy", &greedy, nb::arg("num_variables"), nb::arg("literals"), nb::arg("offsets"),
+             nb::arg("weights"), nb::arg("hard"), nb::arg("stop").none() = nb::none(),
+             "A first assignment, uint8 of shape (n,).");
 }
 
 }  // namespace hardscape::maxsat

@@ -133,7 +133,7 @@ def cellular_kernels(
         "kTableShared": table_shared,
     }
     return {
-        name: kernel("maxsat/cellular/kernel.cu", f"cellular_{name}", constants=constants)
+        name: kernel("maxsat/methods/cellular/cellular.cu", f"cellular_{name}", constants=constants)
         for name in ("generation", "children", "replace", "advance")
     }
 

@@ -146,6 +146,6 @@ def walk_kernels(
         "kSynchronous": synchronous,
     }
     return {
-        name: kernel("maxsat/walkers/kernel.cu", f"walk_{name}", constants=constants)
+        name: kernel("maxsat/methods/islands/walks.cu", f"walk_{name}", constants=constants)
         for name in ("start", "run", "adopt")
     }

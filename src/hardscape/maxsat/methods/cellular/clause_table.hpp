@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "maxsat/cellular/genetics.hpp"
 #include "maxsat/instance.hpp"
+#include "maxsat/methods/cellular/genetics.hpp"
 
 namespace hardscape::maxsat {
 

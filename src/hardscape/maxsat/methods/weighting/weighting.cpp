@@ -1,5 +1,5 @@
 // The clause-weighting search of weighting.hpp on one thread.
-#include "maxsat/weighting.hpp"
+#include "maxsat/methods/weighting/weighting.hpp"
 
 #include <nanobind/nanobind.h>
 

@@ -2,7 +2,7 @@
 // drawn: what they wait for, they wait for together.
 #pragma once
 
-#include "maxsat/walkers/flip.cuh"
+#include "maxsat/methods/islands/flip.cuh"
 
 namespace {
 

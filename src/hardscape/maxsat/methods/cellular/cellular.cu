@@ -1,7 +1,7 @@
 // One generation of the cellular genetic algorithm on CUDA: a thread is an individual, a warp the
 // 32 individuals of a plane. Constants before the first line, those of the kind of formula, say how
 // clauses and weights are stored.
-#include "maxsat/cellular/genetics.hpp"
+#include "maxsat/methods/cellular/genetics.hpp"
 #include "maxsat/walker.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // Focused random walks on CUDA, a warp each: what sets them up, runs them, and lets them take over
 // one another's assignments. The formula lies in shared memory, once for all walks of a block,
 // where it fits.
-#include "maxsat/walkers/synchronous.cuh"
+#include "maxsat/methods/islands/synchronous.cuh"
 
 using hardscape::maxsat::WalkStatus;
 

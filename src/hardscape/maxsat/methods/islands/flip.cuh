@@ -8,8 +8,8 @@
 // device.
 #pragma once
 
+#include "maxsat/methods/islands/synchronous.hpp"
 #include "maxsat/walker.hpp"
-#include "maxsat/walkers/synchronous.hpp"
 #include "native/random.hpp"
 
 namespace {

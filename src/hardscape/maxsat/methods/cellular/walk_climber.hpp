@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "maxsat/best.hpp"
-#include "maxsat/cellular/clause_table.hpp"
+#include "maxsat/methods/cellular/clause_table.hpp"
 #include "maxsat/walker.hpp"
 
 namespace hardscape::maxsat {

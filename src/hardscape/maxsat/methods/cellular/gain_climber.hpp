@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "maxsat/cellular/clause_table.hpp"
+#include "maxsat/methods/cellular/clause_table.hpp"
 
 namespace hardscape::maxsat {
 

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "maxsat/cellular/clause_table.hpp"
+#include "maxsat/methods/cellular/clause_table.hpp"
 #include "native/vector.hpp"
 
 namespace hardscape::maxsat {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "maxsat/cellular/clause_table.hpp"
-#include "maxsat/weighting.hpp"
+#include "maxsat/methods/cellular/clause_table.hpp"
+#include "maxsat/methods/weighting/weighting.hpp"
 
 namespace hardscape::maxsat {
 

@@ -4,12 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include "maxsat/cellular/bit_sliced.hpp"
-#include "maxsat/cellular/clause_table.hpp"
-#include "maxsat/cellular/gain_climber.hpp"
-#include "maxsat/cellular/genetics.hpp"
-#include "maxsat/cellular/walk_climber.hpp"
-#include "maxsat/cellular/weighting_climber.hpp"
+#include "maxsat/methods/cellular/bit_sliced.hpp"
+#include "maxsat/methods/cellular/clause_table.hpp"
+#include "maxsat/methods/cellular/gain_climber.hpp"
+#include "maxsat/methods/cellular/genetics.hpp"
+#include "maxsat/methods/cellular/walk_climber.hpp"
+#include "maxsat/methods/cellular/weighting_climber.hpp"
 #include "native/arrays.hpp"
 
 namespace hardscape::maxsat {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "maxsat/best.hpp"
-#include "maxsat/decimation.hpp"
 #include "maxsat/instance.hpp"
-#include "maxsat/luby.hpp"
+#include "maxsat/methods/weighting/decimation.hpp"
+#include "maxsat/methods/weighting/luby.hpp"
 #include "maxsat/walker.hpp"
 
 namespace hardscape::maxsat {

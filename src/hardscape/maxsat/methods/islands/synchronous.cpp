@@ -1,6 +1,6 @@
 // The walk of synchronous.hpp on one thread, as plainly as it can be said: what walks on GPUs are
 // compared with. The tables are those of the GPU.
-#include "maxsat/walkers/synchronous.hpp"
+#include "maxsat/methods/islands/synchronous.hpp"
 
 #include <nanobind/nanobind.h>
 
