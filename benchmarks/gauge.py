@@ -19,12 +19,12 @@ import numpy as np
 from cyclopts import App
 
 from benchmarks.machine import machine
-from hardscape.engine import probe
+from hardscape.engine import probe, team
 from hardscape.gauge import GaugeField, fix, generate, write
-from hardscape.gauge.cpu import CpuLattice
-from hardscape.gauge.descent import Lattices, Sweep
+from hardscape.gauge.lattice.cpu import CpuLattice
+from hardscape.gauge.lattice.lattices import Lattices, Sweep
+from hardscape.gauge.lattice.schedule import Schedule
 from hardscape.gauge.options import FixOptions
-from hardscape.gauge.schedule import Schedule
 
 app = App(help=__doc__)
 STOP = np.zeros(1, dtype=np.uint8)
@@ -47,9 +47,10 @@ def thermalised(extent: int, beta: float, sweeps: int = 40) -> GaugeField:
 
 def in_a_random_gauge(field: GaugeField, seed: int) -> GaugeField:
     """The same configuration from another start, made site by site from the Haar measure."""
-    turn = CpuLattice(np.asarray(field.links, np.complex128), FixOptions(), False, 1)
-    turn.randomize(np.array([seed], dtype=np.uint64))
-    return field.transform(turn.transformation(0))
+    with team(1) as alone:
+        turn = CpuLattice(np.asarray(field.links, np.complex128), FixOptions(), False, alone)
+        turn.randomize(np.array([seed], dtype=np.uint64))
+        return field.transform(turn.transformation(0))
 
 
 def sweep_rate(lattices: Lattices, sweep: Sweep, count: int, clock: Callable[[], float]) -> str:
@@ -73,9 +74,10 @@ def cpu_tables(extent: int) -> None:
         ("overrelaxation", Sweep(0, 1.4)),
     ):
         for single in (False, True):
-            lattice = CpuLattice(links, FixOptions(), single, 1)
             kind = "single" if single else "double"
-            rate = sweep_rate(lattice, sweep, 4, time.thread_time)
+            with team(1) as alone:
+                lattice = CpuLattice(links, FixOptions(), single, alone)
+                rate = sweep_rate(lattice, sweep, 4, time.thread_time)
             wanted = "" if single or sweep.method == 0 else "2.5e6"
             row(f"SU(3) {name}, {kind}, {extent}^4, one thread, sites/s", rate, wanted)
     small = thermalised(8, 6.0)
@@ -130,7 +132,7 @@ def gpu_tables(extent: int) -> None:
     import cupy
 
     from hardscape.engine import cuda_device
-    from hardscape.gauge.cuda import CudaLattices
+    from hardscape.gauge.lattice.cuda import CudaLattices
 
     print("\n| GPU | median (spread) | wanted |\n| --- | --- | --- |")
     small = thermalised(16, 6.1)
@@ -158,7 +160,7 @@ def gpu_tables(extent: int) -> None:
 
 def classic(device: Any, lattices: Any) -> str:
     """Overrelaxation as published, 768 bytes a site in single precision."""
-    kernel = device.load(lattices.instance.kernel("classic", "gauge_classic", 0, Schedule(64)))
+    kernel = device.load(lattices.instance.kernel("classic", "gauge_classic", Schedule(64)))
     links, real = lattices._links.copy(), np.float32 if lattices.single else np.float64
     blocks = -(-lattices.volume // 2 // 64)
     rates = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hardscape.engine.cuda import jit
-from hardscape.gauge.cuda import Instance
-from hardscape.gauge.schedule import Schedule
+from hardscape.gauge.lattice.cuda import Instance
+from hardscape.gauge.lattice.schedule import Schedule
 
 INSTANCES = [
     Instance((32, 32, 32, 32), 3, single=True),

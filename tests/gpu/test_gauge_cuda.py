@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from hardscape.arrays import array_namespace
-from hardscape.engine import cuda_device
+from hardscape.engine import Team, cuda_device, team
 from hardscape.gauge import GaugeField, fix
-from hardscape.gauge.cpu import CpuLattice
-from hardscape.gauge.cuda import CudaLattices
-from hardscape.gauge.descent import MICROCANONICAL, Sweep
+from hardscape.gauge.lattice.cpu import CpuLattice
+from hardscape.gauge.lattice.cuda import CudaLattices
+from hardscape.gauge.lattice.lattices import MICROCANONICAL, Sweep
+from hardscape.gauge.lattice.schedule import Schedule
 from hardscape.gauge.options import FixOptions
-from hardscape.gauge.schedule import Schedule
 from helpers import gauge_oracles
 
 pytestmark = pytest.mark.gpu
@@ -30,13 +31,19 @@ SWEEPS = {
 STOP = np.zeros(1, dtype=np.uint8)
 
 
+@pytest.fixture
+def alone() -> Iterator[Team]:
+    with team(1) as made:
+        yield made
+
+
 def options(gauge: Any, **more: Any) -> FixOptions:
     return FixOptions(gauge=gauge, per_slice=gauge == "coulomb", **more)
 
 
 @pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
 @pytest.mark.parametrize("nc", [2, 3])
-def test_a_sweep_is_that_of_the_cpu(nc: int, gauge: str) -> None:
+def test_a_sweep_is_that_of_the_cpu(alone: Team, nc: int, gauge: str) -> None:
     field = GaugeField.random((4, 6, 4, 8), nc, 3)
     chosen = options(gauge)
     seeds = np.array([5, 6], dtype=np.uint64)
@@ -50,7 +57,7 @@ def test_a_sweep_is_that_of_the_cpu(nc: int, gauge: str) -> None:
             measured = gpu.measure()
             delta = gpu.gradient()
             for b in range(2):
-                cpu = CpuLattice(field.links, chosen, False, 1)
+                cpu = CpuLattice(field.links, chosen, False, alone)
                 cpu.randomize(seeds[b : b + 1])
                 cpu.sweep([sweep], seeds[b:], np.array([7 * b]), 3, active[b : b + 1], STOP)
                 expected = cpu.measure()
@@ -73,7 +80,7 @@ def test_a_sweep_is_that_of_the_cpu(nc: int, gauge: str) -> None:
     ],
     ids=str,
 )
-def test_the_order_of_tasks_changes_nothing(schedule: Schedule) -> None:
+def test_the_order_of_tasks_changes_nothing(alone: Team, schedule: Schedule) -> None:
     field = GaugeField.random((4, 8, 8, 14), 3, 3)
     chosen = options("landau")
     seeds = np.array([5, 6, 7], dtype=np.uint64)
@@ -84,7 +91,7 @@ def test_the_order_of_tasks_changes_nothing(schedule: Schedule) -> None:
         gpu.randomize(seeds)
         assert gpu.sweep([Sweep(1, 1.7)] * 3, seeds, np.zeros(3, int), 25, active, STOP) == 25
         for b in range(3):
-            cpu = CpuLattice(field.links, chosen, False, 1)
+            cpu = CpuLattice(field.links, chosen, False, alone)
             cpu.randomize(seeds[b : b + 1])
             cpu.sweep([Sweep(1, 1.7)], seeds[b:], np.zeros(1, int), 25, active[b : b + 1], STOP)
             np.testing.assert_allclose(
@@ -93,12 +100,12 @@ def test_the_order_of_tasks_changes_nothing(schedule: Schedule) -> None:
 
 
 @pytest.mark.parametrize("nc", [2, 3])
-def test_a_step_along_a_direction_is_that_of_the_cpu(nc: int) -> None:
+def test_a_step_along_a_direction_is_that_of_the_cpu(alone: Team, nc: int) -> None:
     field = GaugeField.random((4, 4, 4, 6), nc, 3)
     seeds, step = np.array([5], dtype=np.uint64), np.linspace(-0.2, 0.3, 6)[None]
     with cuda_device(0) as device:
         gpu = CudaLattices(device, field.links, options("landau"), False, 1)
-        cpu = CpuLattice(field.links, options("landau"), False, 1)
+        cpu = CpuLattice(field.links, options("landau"), False, alone)
         for lattices in (gpu, cpu):
             lattices.randomize(seeds)
             direction = lattices.gradient()

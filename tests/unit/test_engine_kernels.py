@@ -6,7 +6,7 @@ from hardscape import errors
 from hardscape.engine import kernel
 from hardscape.engine.cuda.kept import read_report
 
-GENERATED = {"instance.cuh": '#pragma once\n#include "native/random.hpp"\n'}
+GENERATED = {"site.cuh": '#pragma once\n#include "native/random.hpp"\n'}
 
 
 def test_the_compilers_own_headers_are_supplied() -> None:
@@ -16,16 +16,18 @@ def test_the_compilers_own_headers_are_supplied() -> None:
 
 
 def test_generated_headers_come_first_and_are_followed_too() -> None:
-    found = kernel("gauge/measure.cu", "gauge_measure", generated=GENERATED)
+    found = kernel("gauge/lattice/measure.cu", "gauge_measure", generated=GENERATED)
     names = [name for name, _ in found.headers]
     assert names == sorted(set(names))
-    assert {"instance.cuh", "gauge/site.cuh", "gauge/local.hpp", "native/random.hpp"} <= set(names)
-    assert dict(found.headers)["instance.cuh"] == GENERATED["instance.cuh"]
+    assert {"site.cuh", "native/random.hpp"} <= set(names)
+    assert "gauge/lattice/site.cuh" not in names
+    assert dict(found.headers)["site.cuh"] == GENERATED["site.cuh"]
 
 
 def test_a_header_has_one_name_however_it_is_written() -> None:
-    found = kernel("gauge/measure.cu", "gauge_measure", generated=GENERATED)
-    assert '#include "gauge/site.cuh"' in found.source
+    found = kernel("gauge/lattice/measure.cu", "gauge_measure")
+    assert '#include "gauge/lattice/site.cuh"' in found.source
+    assert "gauge/lattice/local.hpp" in dict(found.headers)
     assert '#include "site.cuh"' not in found.source
 
 
@@ -51,7 +53,7 @@ def test_refusals() -> None:
     with pytest.raises(errors.InputError):
         kernel("native/no_such_file.cu", "fill")
     with pytest.raises(errors.InputError):
-        kernel("gauge/measure.cu", "gauge_measure")  # instance.cuh is not generated
+        kernel("ising/methods/exhaustive/exhaustive.cu", "spectrum_search")  # nothing is generated
     with pytest.raises(errors.InputError):
         kernel("native/random.hpp", "fill", constants={"kSide": "20"})  # type: ignore[dict-item]
 

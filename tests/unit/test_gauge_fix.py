@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hardscape import native
-from hardscape.errors import InputError, NotConverged
+from hardscape.engine import RunOptions, Team, solve, team
+from hardscape.errors import CheckpointError, InputError, NotConverged
 from hardscape.gauge import GaugeField, fix, read
+from hardscape.gauge.lattice.cpu import CpuLattice
+from hardscape.gauge.lattice.lattices import MICROCANONICAL, Sweep
+from hardscape.gauge.methods.table import METHODS as ROWS
+from hardscape.gauge.options import METHODS as NAMES
+from hardscape.gauge.options import FixOptions
+from hardscape.gauge.work import GaugeFixWork
 from helpers import gauge_oracles
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "gauge"
@@ -25,6 +32,12 @@ def smooth(shape: tuple[int, int, int, int], nc: int, seed: int) -> GaugeField:
     noise = GaugeField.random(shape, nc, seed)
     near = GaugeField(np.eye(nc) + 0.3 * noise.links).reproject()
     return near.transform(GaugeField.random(shape, nc, seed + 1).links[..., 0, :, :])
+
+
+@pytest.fixture
+def alone() -> Iterator[Team]:
+    with team(1) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -64,33 +77,39 @@ def test_all_methods_reach_the_same_maximum(
     assert found.theta_mean <= 1e-16
 
 
+def swept(lattice: CpuLattice, sweep: Sweep, first: int, active: Any = True) -> None:
+    everywhere = np.broadcast_to(active, (1, lattice.slices))
+    stop, seeds = np.zeros(1, dtype=np.uint8), np.zeros(1, dtype=np.uint64)
+    assert lattice.sweep([sweep], seeds, np.array([first]), 1, everywhere, stop) == 1
+
+
 @pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
 @pytest.mark.parametrize("nc", [2, 3])
 @pytest.mark.parametrize("method", [0, 1])
-def test_relaxation_never_lowers_the_functional(nc: int, gauge: str, method: int) -> None:
+def test_relaxation_never_lowers_the_functional(
+    alone: Team, nc: int, gauge: Any, method: int
+) -> None:
     field = GaugeField.random((4, 4, 4, 4), nc, 5)
-    lattice = native.vector.gauge.Lattice(
-        field.links, np.ones(4), 3 if gauge == "coulomb" else 4, gauge == "mag", False
-    )
+    lattice = CpuLattice(field.links, FixOptions(gauge=gauge), False, alone)
     values = []
-    for sweep in range(12):
-        values.append(lattice.measure(1)[0].sum())
-        step, everywhere = np.array([1.0, 0.0, 1.0, 1.0]), np.ones(4, np.uint8)
-        lattice.sweep(method, step, 0, sweep, 1, everywhere, 1, np.zeros(1, np.uint8))
-    assert np.diff(values).min() > -1e-11
+    for number in range(12):
+        values.append(lattice.measure().functional.sum())
+        swept(lattice, Sweep(method), number)
+    assert np.diff(values).min() > -1e-13
     assert values[-1] > values[0]
 
 
-def test_microcanonical_sweeps_keep_the_functional() -> None:
+def test_microcanonical_sweeps_keep_the_functional(alone: Team) -> None:
     field = GaugeField.random((4, 4, 4, 4), 3, 5)
-    for abelian in (False, True):
-        lattice = native.vector.gauge.Lattice(field.links, np.ones(4), 4, abelian, False)
-        before = lattice.measure(1)[0].sum()
-        start = lattice.transformation()
-        step = np.array([2.0, 1.0, 1.0, 1.0])
-        lattice.sweep(0, step, 0, 0, 3, np.ones(4, np.uint8), 1, np.zeros(1, np.uint8))
-        assert lattice.measure(1)[0].sum() == pytest.approx(before, abs=1e-10)
-        assert np.abs(lattice.transformation() - start).max() > 0.1
+    gauges: tuple[Any, ...] = ("landau", "mag")
+    for gauge in gauges:
+        lattice = CpuLattice(field.links, FixOptions(gauge=gauge), False, alone)
+        before = lattice.measure().functional.sum()
+        start = lattice.transformation(0)
+        for number in range(3):
+            swept(lattice, MICROCANONICAL, number)
+        assert lattice.measure().functional.sum() == pytest.approx(before, abs=1e-12)
+        assert np.abs(lattice.transformation(0) - start).max() > 0.1
 
 
 @pytest.mark.parametrize("precision", ["single", "mixed"])
@@ -103,15 +122,15 @@ def test_precisions(fields: dict[int, GaugeField], precision: Any) -> None:
     assert gauge_oracles.theta(found.fixed().links, "landau") < theta
 
 
-def test_timeslices_rest_one_by_one() -> None:
+def test_timeslices_rest_one_by_one(alone: Team) -> None:
     field = GaugeField.random((4, 4, 4, 8), 3, 5)
-    lattice = native.vector.gauge.Lattice(field.links, np.ones(4), 3, False, False)
-    start = lattice.transformation()
-    active = np.array([1, 0, 1, 1, 0, 0, 1, 0], dtype=np.uint8)
-    step = np.array([1.5, 0.0, 1.0, 1.0])
-    lattice.sweep(1, step, 0, 0, 2, active, 1, np.zeros(1, np.uint8))
-    moved = np.abs(lattice.transformation() - start).max(axis=(1, 2, 3, 4, 5)) > 0
-    np.testing.assert_array_equal(moved, active.astype(bool))
+    lattice = CpuLattice(field.links, FixOptions(gauge="coulomb"), False, alone)
+    start = lattice.transformation(0)
+    active = np.array([1, 0, 1, 1, 0, 0, 1, 0], dtype=bool)
+    for number in range(2):
+        swept(lattice, Sweep(1, omega=1.5), number, active)
+    moved = np.abs(lattice.transformation(0) - start).max(axis=(1, 2, 3, 4, 5)) > 0
+    np.testing.assert_array_equal(moved, active)
 
 
 def test_reduction_max_and_per_slice(fields: dict[int, GaugeField]) -> None:
@@ -158,6 +177,78 @@ def test_the_same_for_any_number_of_threads(fields: dict[int, GaugeField], metho
     four = fix(fields[3], copies=2, threads=4, **options)
     np.testing.assert_array_equal(one.g, four.g)
     np.testing.assert_array_equal(one.copies.functional, four.copies.functional)
+
+
+@pytest.mark.parametrize("shape", [(10, 10, 10, 10), (6, 6, 6, 6), (3, 4, 5, 2), (5, 5, 3, 7)])
+@pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
+def test_odd_shapes_are_the_same_for_any_number_of_threads(
+    shape: tuple[int, int, int, int], gauge: Any
+) -> None:
+    """Also where vectors do not fit, and loops over sites are the compiler's to cut."""
+    field = GaugeField.random(shape, 3, 5)
+    for method in ("matrix-overrelaxation", "overrelaxation", "fourier-cg"):
+        if (gauge, method) == ("mag", "fourier-cg"):
+            continue
+        for precision in ("double", "single"):
+            options: dict[str, Any] = {"method": method, "precision": precision, "seed": 4}
+            options |= {"max_sweeps": 12, "strict": False, "device": "cpu", "theta": 1e-9}
+            found = [fix(field, gauge, threads=n, **options) for n in (1, 2, 3)]
+            for other in found[1:]:
+                np.testing.assert_array_equal(found[0].g, other.g)
+                np.testing.assert_array_equal(found[0].history, other.history)
+
+
+def test_every_name_has_a_row() -> None:
+    assert set(NAMES) == set(ROWS)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"seed": 1.5},
+        {"seed": True},
+        {"seed": 2**64},
+        {"threads": 1.5},
+        {"time_limit": "1"},
+        {"time_limit": -1},
+        {"copies": 1.5},
+        {"copies": True},
+    ],
+)
+def test_how_to_run_is_checked(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        fix(GaugeField.identity((2, 2, 2, 2), 2), **options)
+
+
+def test_seeds_are_of_any_integer_type() -> None:
+    field = GaugeField.random((4, 4, 4, 4), 2, 3)
+    keywords: dict[str, Any] = {"copies": 2, "device": "cpu", **SHORT}
+    one, same = fix(field, seed=3, **keywords), fix(field, seed=np.int64(3), **keywords)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(one.g, same.g)
+
+
+def test_an_older_algorithm_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    field = GaugeField.random((2, 2, 2, 2), 2, 3)
+    ledger = tmp_path / "ledger"
+    keywords: dict[str, Any] = {"device": "cpu", "copies": 2, "seed": 1, "checkpoint": ledger}
+    first = fix(field, **keywords)
+    again = fix(field, **keywords)
+    np.testing.assert_array_equal(first.g, again.g)
+    monkeypatch.setattr(GaugeFixWork, "revision", GaugeFixWork.revision + 1)
+    with pytest.raises(CheckpointError):
+        fix(field, **keywords)
+
+
+def test_the_work_answers_without_the_function() -> None:
+    field = GaugeField.random((4, 4, 4, 4), 2, 3)
+    run = RunOptions.checked(device="cpu", threads=1, seed=1)
+    work = GaugeFixWork.build(field, FixOptions(theta=1e-16), 2, run)
+    answer = solve(work, run).whole()
+    assert answer.converged
+    assert (
+        answer.functional
+        == fix(field, theta=1e-16, copies=2, seed=1, device="cpu", threads=1).functional
+    )
 
 
 def test_copies_keep_every_functional_and_give_the_best() -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from hardscape.engine import ProgressEvent
-from hardscape.errors import InputError, Interrupted
+from hardscape.engine import Cuda, ProgressEvent
+from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
 from hardscape.gauge import GaugeField, WilsonChain, generate
 from helpers import gauge_oracles as oracle
 
@@ -94,6 +99,15 @@ def test_any_number_of_threads() -> None:
     np.testing.assert_array_equal(fields[0], fields[2])
 
 
+@pytest.mark.parametrize("shape", [(10, 10, 10, 10), (6, 6, 6, 6), (3, 4, 5, 2), (5, 5, 3, 7)])
+@pytest.mark.parametrize("nc", [2, 3])
+def test_odd_shapes_are_the_same_for_any_number_of_threads(shape: tuple[int, ...], nc: int) -> None:
+    """Also where vectors do not fit, and loops over sites are the compiler's to cut."""
+    fields = [generate(shape, 5.7, nc=nc, seed=3, sweeps=2, threads=n) for n in (1, 2, 3)]
+    for other in fields[1:]:
+        np.testing.assert_array_equal(fields[0].links, other.links)
+
+
 def test_a_chain_goes_on_where_another_ended() -> None:
     start = GaugeField.random((4, 4, 4, 4), 2, 1)
     whole = WilsonChain(start, 2.3, seed=6)
@@ -114,6 +128,44 @@ def test_generate() -> None:
     assert (cold.nc, cold.shape) == (3, (4, 4, 4, 4))
     assert cold.plaquette() > 0.6
     assert generate((2, 2, 2, 2), 1.0, sweeps=0, start="cold").plaquette() == 1.0
+
+
+def test_a_run_cut_short_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    keywords: dict[str, Any] = {"nc": 2, "seed": 8, "checkpoint": tmp_path / "chain"}
+    with pytest.raises(BudgetError):
+        generate((4, 4, 4, 4), 2.2, sweeps=10**6, time_limit=0.05, **keywords)
+    done = len(
+        WilsonChain(GaugeField.random((4, 4, 4, 4), 2, 8), 2.2, seed=8).run(
+            1, checkpoint=tmp_path / "chain"
+        )
+    )
+    assert 1 <= done < 10**6
+    resumed = generate((4, 4, 4, 4), 2.2, sweeps=done + 3, **keywords)
+    whole = generate((4, 4, 4, 4), 2.2, nc=2, seed=8, sweeps=done + 3)
+    np.testing.assert_array_equal(resumed.links, whole.links)
+
+
+def test_a_checkpoint_of_another_chain_is_refused(tmp_path: Path) -> None:
+    keywords: dict[str, Any] = {"nc": 2, "sweeps": 2, "checkpoint": tmp_path / "chain"}
+    generate((4, 4, 4, 4), 2.2, seed=8, **keywords)
+    for other in ({"seed": 9}, {"seed": 8, "overrelax": 1}, {"seed": 8, "start": "cold"}):
+        with pytest.raises(CheckpointError):
+            generate((4, 4, 4, 4), 2.2, **other, **keywords)  # type: ignore[arg-type]
+
+
+def test_an_executor_does_the_same_sweeps() -> None:
+    alone = generate((4, 4, 4, 4), 2.2, nc=2, seed=8, sweeps=5)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        elsewhere = generate((4, 4, 4, 4), 2.2, nc=2, seed=8, sweeps=5, executor=pool)
+    np.testing.assert_array_equal(alone.links, elsewhere.links)
+
+
+def test_a_chain_pickles() -> None:
+    chain = WilsonChain(GaugeField.random((4, 4, 4, 4), 2, 1), 2.0, seed=3)
+    chain.run(2)
+    copy = pickle.loads(pickle.dumps(chain))
+    np.testing.assert_array_equal(chain.run(2), copy.run(2))
+    np.testing.assert_array_equal(chain.field.links, copy.field.links)
 
 
 def test_the_start_stays_as_it_is() -> None:
@@ -159,6 +211,13 @@ def test_interrupt() -> None:
         {"overrelax": -1},
         {"overrelax": True},
         {"seed": -1},
+        {"seed": 1.5},
+        {"seed": True},
+        {"seed": 2**64},
+        {"threads": 1.5},
+        {"time_limit": "1"},
+        {"time_limit": -1},
+        {"device": Cuda(0)},
         {"nc": 4},
         {"shape": (4, 4, 4)},
         {"shape": (4, 4, 4, 1)},

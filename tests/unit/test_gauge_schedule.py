@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardscape.gauge.schedule import Schedule
+from hardscape.gauge.lattice.schedule import Schedule
 
 extents = st.tuples(*[st.integers(2, 16).map(lambda half: 2 * half)] * 4)
 

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from hardscape import native
 from hardscape.arrays import array_namespace, as_number_array, to_device
+from hardscape.engine import split, team
 from hardscape.engine.machine import cpu_count
 from hardscape.errors import InputError
 from hardscape.gauge.groups import (
-    check_group,
     dagger,
+    group,
     group_distance,
     project_to_group,
     random_group_elements,
 )
 
 __all__ = ["GaugeField"]
+
+R = TypeVar("R")
 
 #: Largest deviation from the group that counts as rounding, for links of any origin: files often
 #: hold links that were single precision once.
@@ -83,7 +86,7 @@ class GaugeField:
             "cuda" makes a CuPy array on CuPy's current device.
         """
         x, y, z, t = check_shape(shape)
-        check_group(nc)
+        group(nc)
         links = np.zeros((t, z, y, x, 4, nc, nc), dtype=check_dtype(dtype))
         links[...] = np.eye(nc)
         return cls(links).to(device)
@@ -148,7 +151,11 @@ class GaugeField:
         """Means of the plaquette over the sites for each plane (mu, nu), mu < nu, of x, y, z, t."""
         xp = array_namespace(self.links)
         if xp is np:
-            traces = native.vector.gauge.plaquette_traces(self.links, self._threads).sum(axis=0)
+            slices = self.links.shape[0]
+            parts = self._in_parts(
+                slices, lambda i, j: native.vector.gauge.plaquette_traces(self.links, i, j)
+            )
+            traces = np.concatenate(parts).sum(axis=0)
         else:
             traces = np.array([self._plane_trace(xp, mu, nu) for mu, nu in _PLANES])
         means = traces / (self.nc * self.volume)
@@ -218,15 +225,26 @@ class GaugeField:
     def _worst_link(self) -> tuple[float, int]:
         """Distance of the link that is farthest from the group, and its number."""
         if array_namespace(self.links) is np:
-            found: tuple[float, int] = native.vector.gauge.worst_matrix(self.links, self._threads)
-            return found
+            links = 4 * self.volume
+            parts = self._in_parts(
+                links, lambda i, j: native.vector.gauge.worst_matrix(self.links, i, j)
+            )
+            # The first of the largest; a NaN is larger than any number.
+            worst: tuple[float, int] = max(
+                parts, key=lambda part: math.inf if math.isnan(part[0]) else part[0]
+            )
+            return worst
         distance = group_distance(self.links).ravel()
         place = int(distance.argmax())
         return float(distance[place]), place
 
-    @property
-    def _threads(self) -> int:
-        return cpu_count() if self.volume >= _WORTH_THREADS else 1
+    def _in_parts(self, count: int, function: Callable[[int, int], R]) -> list[R]:
+        """What `function` gives for ranges that together are 0 to `count`, in order."""
+        if self.volume < _WORTH_THREADS:
+            return [function(0, count)]
+        with team(cpu_count()) as lanes:
+            ranges = split(count, lanes.size)
+            return lanes.map(lambda part: function(part.start, part.stop), ranges)
 
     def reproject(self) -> Self:
         """Return the field with every link brought back to the group.
@@ -321,7 +339,7 @@ def _intake(links: Any) -> Any:
         raise InputError(
             f"links have shape {array.shape}; (T, Z, Y, X, 4, Nc, Nc) is needed, Nc = 2 or 3"
         )
-    check_group(array.shape[6])
+    group(array.shape[6])
     check_shape(array.shape[3::-1])
     if array.dtype not in (np.complex64, np.complex128):
         raise InputError(f"links have dtype {array.dtype}; complex64 and complex128 are accepted")

@@ -18,21 +18,20 @@ M. Schröck and H. Vogt, PoS LATTICE2012, 187 (2012).
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from hardscape import engine
+from hardscape.arguments import integer
 from hardscape.arrays import to_device
-from hardscape.engine import Device, Progress, ProgressEvent, cuda_device
-from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
+from hardscape.engine import Cuda, Device, Progress, ProgressEvent, RunOptions, cuda_device, solve
+from hardscape.errors import BudgetError, Interrupted, NotConverged
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.groups import check_seed
 from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision, Reduction
-from hardscape.gauge.result import GaugeFixResult, GribovCopies
+from hardscape.gauge.result import GaugeFixResult
 from hardscape.gauge.work import GaugeFixWork
 
 __all__ = ["fix"]
@@ -117,7 +116,7 @@ def fix(
     strict : bool
         Whether a result that did not converge is an error.
     executor, checkpoint, time_limit, progress
-        See :func:`hardscape.engine.run`; a unit is a copy.
+        See :meth:`hardscape.engine.RunOptions.checked`; a unit is a copy.
 
     Returns
     -------
@@ -164,40 +163,43 @@ def fix(
         microcanonical=microcanonical,
         temperatures=temperatures,
     )
-    if isinstance(copies, bool) or not isinstance(copies, int | np.integer) or copies < 1:
-        raise InputError(f"copies={copies!r}; an integer of at least 1 is accepted")
-    seed = secrets.randbits(63) if seed is None else check_seed(seed)
-    devices = engine.resolve(device, threads=threads, big_enough=_pays_for_gpu(links, copies))
-    placed = _checked(links, devices, executor is not None)
-    work = GaugeFixWork.build(
-        placed, options, int(copies), seed, devices, executor is not None, checkpoint is not None
-    )
-    outcome = engine.run(
-        work,
-        devices=devices,
-        executor=executor,
-        checkpoint=checkpoint,
+    many = integer(copies, "copies", 1, 2**31 - 1)
+    run = RunOptions.checked(
+        device=device,
+        threads=threads,
+        seed=seed,
         time_limit=time_limit,
+        checkpoint=checkpoint,
+        executor=executor,
         progress=progress,
+        big_enough=_pays_for_gpu(links, many),
     )
-    if outcome.partial is None:
+    work = GaugeFixWork.build(_checked(links, run), options, many, run)
+    outcome = solve(work, run)
+    if outcome.answer is None:
         if outcome.signum:
             raise Interrupted(outcome.signum)
         raise BudgetError("the time limit came before the first sweep; allow more")
-    seconds = time.perf_counter() - began
-    result = _result(links, options, seed, devices, outcome.partial, seconds)
+    found = replace(
+        outcome.answer,
+        g=to_device(outcome.answer.g, links.device),
+        field=links,
+        seconds=time.perf_counter() - began,
+        device=",".join(map(str, run.devices)),
+    )
     if outcome.signum:
-        raise Interrupted(outcome.signum, result)
-    if strict and not result.converged:
-        raise NotConverged(_shortfall(result, options), result)
-    return result
+        raise Interrupted(outcome.signum, found)
+    if strict and not found.converged:
+        raise NotConverged(_shortfall(found, options), found)
+    return found
 
 
-def _checked(field: GaugeField, devices: tuple[Device, ...], executor: bool) -> GaugeField:
+def _checked(field: GaugeField, run: RunOptions) -> GaugeField:
     """Check the links where they are needed: on the one GPU that works, if one does."""
-    if executor or len(devices) > 1 or devices[0].kind == "cpu":
+    device = run.devices[0]
+    if run.executor is not None or len(run.devices) > 1 or not isinstance(device, Cuda):
         return _in_the_group(field)
-    with cuda_device(devices[0].ordinal):
+    with cuda_device(device.ordinal):
         return _in_the_group(field.to("cuda"))
 
 
@@ -211,45 +213,6 @@ def _in_the_group(field: GaugeField) -> GaugeField:
 def _pays_for_gpu(field: GaugeField, copies: int) -> bool:
     even = not any(extent % 2 for extent in field.shape)
     return even and (field.device == "cuda" or field.volume * copies >= 2**15)
-
-
-def _result(
-    field: GaugeField,
-    options: FixOptions,
-    seed: int,
-    devices: tuple[Device, ...],
-    partial: Any,
-    seconds: float,
-) -> GaugeFixResult:
-    copies = GribovCopies(
-        partial["functional"], partial["theta"], partial["sweeps"], partial["converged"]
-    )
-    functional, theta_mean, theta_max = partial["slices"]
-    omega = float(partial["omega"][0])
-    spent = float(partial["spent"][1])
-    return GaugeFixResult(
-        g=to_device(partial["g"], field.device),
-        gauge=options.gauge,
-        method=options.method,
-        precision=options.precision,
-        reduction=options.reduction,
-        functional=float(functional.mean()),
-        theta_mean=float(theta_mean.mean()),
-        theta_max=float(theta_max.max()),
-        slice_functional=functional,
-        slice_theta_mean=theta_mean,
-        slice_theta_max=theta_max,
-        converged=bool(copies.converged[copies.best]),
-        sweeps=int(copies.sweeps[copies.best]),
-        history=partial["history"],
-        copies=copies,
-        omega=None if np.isnan(omega) else omega,
-        site_updates_per_second=float(partial["spent"][0]) / spent if spent else 0.0,
-        seconds=seconds,
-        device=",".join(map(str, devices)),
-        seed=seed,
-        field=field,
-    )
 
 
 def _shortfall(result: GaugeFixResult, options: FixOptions) -> str:

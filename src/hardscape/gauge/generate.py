@@ -8,29 +8,35 @@ method of A. D. Kennedy and B. J. Pendleton, Phys. Lett. B 156, 393 (1985).
 
 from __future__ import annotations
 
-import math
-import signal
-import time
+import hashlib
+import os
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Progress, ProgressEvent, resolve, resolve_progress
-from hardscape.engine.progress import Meter
-from hardscape.engine.signals import StopSignals
-from hardscape.errors import InputError, Interrupted
+from hardscape.arguments import integer
+from hardscape.engine import (
+    Chain,
+    Cpu,
+    Device,
+    Partial,
+    Progress,
+    ProgressEvent,
+    RunOptions,
+    Team,
+    steps,
+)
+from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.groups import check_seed
 
 __all__ = ["WilsonChain", "generate"]
 
-#: Seconds of sweeps between two looks at signals and at the progress.
-_ROUND = 0.1
 #: Sites from which a further thread is worth starting.
 _SITES_A_THREAD = 4096
+_MOST = 2**31 - 1
 
 
 class WilsonChain:
@@ -52,6 +58,8 @@ class WilsonChain:
     first_sweep : int
         Number of the next sweep. A chain that starts from the field another one had after n sweeps,
         with the same seed and ``first_sweep=n``, continues it exactly.
+    device : str or Device
+        "auto" and "cpu": chains run on the CPU.
 
     Raises
     ------
@@ -77,15 +85,20 @@ class WilsonChain:
         overrelax: int = 2,
         threads: int | None = None,
         first_sweep: int = 0,
+        device: str | Device | Sequence[str | Device] = "auto",
     ) -> None:
         self.beta = _check_beta(beta)
-        self.seed = check_seed(seed)
-        self.overrelax = _check_count("overrelax", overrelax)
-        self.sweeps = _check_count("first_sweep", first_sweep)
+        self.overrelax = integer(overrelax, "overrelax", 0, _MOST)
+        self.sweeps = integer(first_sweep, "first_sweep", 0, _MOST)
+        run = RunOptions.checked(device=device, threads=threads, seed=seed)
+        if not isinstance(run.devices[0], Cpu):
+            raise InputError(
+                f"device={device!r}; chains run on the CPU: 'auto' and 'cpu' are accepted"
+            )
+        self.seed = run.seed
         start.require_unitary()
-        lanes = len(resolve("cpu", threads=threads))
         worth = max(1, start.volume // _SITES_A_THREAD)
-        self.threads = min(lanes, worth) if threads is None else lanes
+        self.threads = min(run.threads, worth) if threads is None else run.threads
         self._chain = native.vector.gauge.WilsonChain(start.to("cpu").astype(np.complex128).links)
 
     @property
@@ -98,6 +111,8 @@ class WilsonChain:
         sweeps: int,
         *,
         time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        executor: Any = None,
         progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
     ) -> NDArray[np.float64]:
         """Do more sweeps.
@@ -107,7 +122,9 @@ class WilsonChain:
         sweeps : int
         time_limit : float, optional
             Seconds after which no further sweep is begun.
-        progress : bool, callable or Progress, optional
+        checkpoint, executor, progress
+            See :meth:`hardscape.engine.RunOptions.checked`. A checkpoint holds the field and the
+            plaquettes; the same run from the same field goes on from it, and may ask for more sweeps.
 
         Returns
         -------
@@ -118,6 +135,8 @@ class WilsonChain:
         ------
         InputError
             If an argument is out of range.
+        CheckpointError
+            If the checkpoint cannot be used, or belongs to another chain.
         Interrupted
             On Ctrl-C and SIGTERM, after the sweep that they came in; ``result`` is the field.
 
@@ -125,37 +144,79 @@ class WilsonChain:
         -----
         About 3 microseconds a site and sweep for SU(3) with two overrelaxations, on one AVX-512 core.
         """
-        total = _check_count("sweeps", sweeps)
-        if time_limit is not None and not time_limit > 0:
-            raise InputError(f"time_limit={time_limit}; seconds above 0 are accepted")
-        until = math.inf if time_limit is None else time.monotonic() + time_limit
-        done: list[NDArray[np.float64]] = []
-        with StopSignals(lambda: None) as signals, resolve_progress(progress) as shown:
-            meter = Meter(shown, total, "sweeps")
-            meter.begin(0)
-            count, at_once = 0, 1
-            while count < total and time.monotonic() < until and not signals.caught:
-                began = time.monotonic()
-                done.append(self._round(min(at_once, total - count)))
-                count += len(done[-1])
-                if time.monotonic() - began < _ROUND / 2:
-                    at_once *= 2
-                meter.update(count)
-            meter.end(count)
-            caught = signals.caught
-        if caught:
-            raise Interrupted(int(signal.Signals[caught]), self.field)
-        return np.concatenate(done) if done else np.empty(0)
-
-    def _round(self, count: int) -> NDArray[np.float64]:
-        plaquettes: NDArray[np.float64] = self._chain.run(
-            self.beta, self.overrelax, self.seed, self.sweeps, count, self.threads
+        options = RunOptions.checked(
+            device="cpu",
+            threads=self.threads,
+            seed=self.seed,
+            time_limit=time_limit,
+            checkpoint=checkpoint,
+            executor=executor,
+            progress=progress,
         )
-        self.sweeps += count
-        return plaquettes
+        outcome = steps(_Sweeps(self, integer(sweeps, "sweeps", 0, _MOST)), options)
+        if outcome.signum:
+            raise Interrupted(outcome.signum, self.field)
+        return outcome.read(outcome.partial or {})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_chain": self._chain.links()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state | {"_chain": native.vector.gauge.WilsonChain(state["_chain"])})
 
     def __repr__(self) -> str:
         return f"<WilsonChain: beta={self.beta!r}, seed={self.seed}, {self.sweeps} sweeps>"
+
+
+class _Sweeps(Chain[NDArray[np.float64]]):
+    """Sweeps of a chain, from the field that it has now."""
+
+    name: ClassVar[str] = "gauge.generate"
+    revision: ClassVar[int] = 1
+    unit: ClassVar[str] = "sweeps"
+
+    def __init__(self, chain: WilsonChain, total: int) -> None:
+        self.total = total
+        self._chain = chain
+        self._first = chain.sweeps
+        self._plaquettes = [np.empty(0)]
+        self._start = ""
+
+    def digest(self) -> str:
+        """Digest of the field and of all that moves it."""
+        chain = self._chain
+        if not self._start:
+            head = repr((chain.beta, chain.overrelax, chain.seed, self._first))
+            links = chain._chain.links()
+            self._start = hashlib.sha256(
+                (head + repr(links.shape)).encode() + links.tobytes()
+            ).hexdigest()
+        return self._start
+
+    def advance(self, count: int, team: Team) -> int:
+        """Do `count` sweeps."""
+        chain = self._chain
+        sweeps = native.vector.gauge.WilsonSweeps(
+            chain._chain, chain.beta, chain.overrelax, chain.seed, chain.sweeps, count, team.size
+        )
+        team.run(sweeps.run)
+        chain.sweeps += count
+        self._plaquettes.append(sweeps.plaquettes())
+        return count
+
+    def state(self) -> Partial:
+        """The field, and the plaquettes so far."""
+        return {"links": self._chain._chain.links(), "plaquettes": self.result()}
+
+    def restore(self, state: Partial) -> None:
+        """Take over a field and its plaquettes."""
+        self._plaquettes = [state["plaquettes"]]
+        self._chain.sweeps = self._first + len(state["plaquettes"])
+        self._chain._chain = native.vector.gauge.WilsonChain(np.ascontiguousarray(state["links"]))
+
+    def result(self) -> NDArray[np.float64]:
+        """The plaquette after each sweep."""
+        return np.concatenate(self._plaquettes)
 
 
 def generate(
@@ -167,7 +228,11 @@ def generate(
     overrelax: int = 2,
     *,
     start: Literal["hot", "cold"] = "hot",
+    device: str | Device | Sequence[str | Device] = "auto",
     threads: int | None = None,
+    time_limit: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    executor: Any = None,
     progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
 ) -> GaugeField:
     """Make one thermalised configuration of the quenched Wilson action.
@@ -187,9 +252,13 @@ def generate(
     overrelax : int
     start : {"hot", "cold"}
         Random links, or all of them the identity.
+    device : str or Device
+        "auto" and "cpu": chains run on the CPU.
     threads : int, optional
         By default what the lattice is worth of the CPUs of this process.
-    progress : bool, callable or Progress, optional
+    time_limit, checkpoint, executor, progress
+        See :meth:`hardscape.engine.RunOptions.checked`. The same call goes on from its checkpoint, and
+        may ask for more sweeps; the field is that of a run that was never cut short.
 
     Returns
     -------
@@ -201,6 +270,10 @@ def generate(
     ------
     InputError
         If an argument is out of range.
+    BudgetError
+        If the time limit comes before the last sweep.
+    CheckpointError
+        If the checkpoint cannot be used, or belongs to another chain.
     Interrupted
         On Ctrl-C and SIGTERM; ``result`` is the field so far.
 
@@ -216,9 +289,19 @@ def generate(
     }
     if start not in starts:
         raise InputError(f"start={start!r}; 'hot' and 'cold' are accepted")
-    arguments: dict[str, Any] = {"seed": seed, "overrelax": overrelax, "threads": threads}
-    chain = WilsonChain(starts[start](), beta, **arguments)
-    chain.run(sweeps, progress=progress)
+    chain = WilsonChain(
+        starts[start](), beta, seed=seed, overrelax=overrelax, threads=threads, device=device
+    )
+    done = chain.run(
+        sweeps,
+        time_limit=time_limit,
+        checkpoint=checkpoint,
+        executor=executor,
+        progress=progress,
+    )
+    if len(done) < sweeps:
+        kept = "pass checkpoint= to keep them" if checkpoint is None else "run again to go on"
+        raise BudgetError(f"the time limit came after {len(done)} of {sweeps} sweeps; {kept}")
     return chain.field
 
 
@@ -228,10 +311,3 @@ def _check_beta(beta: float) -> float:
     if not 0 <= float(beta) <= 1e6:
         raise InputError(f"beta={beta!r}; 0 to 1e6 is accepted")
     return float(beta)
-
-
-def _check_count(name: str, count: int) -> int:
-    whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
-    if not whole or not 0 <= count < 2**31:
-        raise InputError(f"{name}={count!r}; an integer from 0 to 2**31 - 1 is accepted")
-    return int(count)

@@ -1,65 +1,115 @@
-"""Arrays of SU(2) and SU(3) matrices: random ones, how far from the group, and back to it."""
+"""Arrays of SU(N) matrices: random ones, how far from the group, and back to it."""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
+from hardscape.arguments import MAX_SEED, integer
 from hardscape.arrays import array_namespace
 from hardscape.errors import InputError
 
 __all__ = [
-    "check_group",
-    "check_seed",
+    "Group",
     "dagger",
+    "group",
     "group_distance",
     "project_to_group",
     "random_group_elements",
-    "third_row",
 ]
 
 #: Squared length below which a row cannot be told from noise, whatever it was meant to be.
 _VANISHING = 1e-12
 
 
-def check_group(nc: int) -> int:
-    """Check the number of colours.
+class Group(ABC):
+    """SU(nc): what depends on the number of colours.
+
+    Attributes
+    ----------
+    nc : int
+    """
+
+    nc: ClassVar[int]
+
+    @property
+    def above(self) -> int:
+        """Entries of a matrix above its diagonal."""
+        return self.nc * (self.nc - 1) // 2
+
+    @property
+    def components(self) -> int:
+        """Complex numbers of a packed matrix of the algebra (`Algebra` of algebra.hpp)."""
+        return self.above + self.nc // 2
+
+    @abstractmethod
+    def last_row(self, rows: Any) -> Any:
+        """Last rows, shape (..., Nc), of matrices given by the others, shape (..., Nc - 1, Nc)."""
+
+    def project(self, matrices: Any) -> Any:
+        """Bring matrices near the group back to it, shape (..., Nc, Nc)."""
+        return self.completed(matrices[..., : self.nc - 1, :])
+
+    def completed(self, rows: Any) -> Any:
+        """Orthonormalise the first Nc - 1 rows in turn and add the last one."""
+        xp = array_namespace(rows)
+        result = xp.empty((*rows.shape[:-2], self.nc, self.nc), dtype=rows.dtype)
+        for i in range(self.nc - 1):
+            row = rows[..., i, :]
+            for j in range(i):
+                other = result[..., j, :]
+                row = row - xp.sum(other.conj() * row, axis=-1, keepdims=True) * other
+            result[..., i, :] = _normalised(row)
+        result[..., self.nc - 1, :] = self.last_row(result[..., : self.nc - 1, :])
+        return result
+
+
+class _SU2(Group):
+    nc = 2
+
+    def last_row(self, rows: Any) -> Any:
+        xp = array_namespace(rows)
+        return xp.stack([-rows[..., 0, 1].conj(), rows[..., 0, 0].conj()], axis=-1)
+
+    def project(self, matrices: Any) -> Any:
+        # The part of a 2x2 matrix that is a real multiple of an SU(2) element; it is the nearest one.
+        first = (matrices[..., :1, :] - self.last_row(matrices[..., 1:, :])[..., None, :]) / 2
+        return self.completed(first)
+
+
+class _SU3(Group):
+    nc = 3
+
+    def last_row(self, rows: Any) -> Any:
+        return array_namespace(rows).cross(rows[..., 0, :], rows[..., 1, :]).conj()
+
+
+_GROUPS: dict[int, Group] = {known.nc: known for known in (_SU2(), _SU3())}
+
+
+def group(nc: int) -> Group:
+    """The group of `nc` colours.
 
     Raises
     ------
     InputError
-        If it is neither 2 nor 3.
+        If it is not built.
     """
-    if isinstance(nc, bool) or nc not in (2, 3):
-        raise InputError(f"nc={nc!r}; 2 and 3 are accepted, for SU(2) and SU(3)")
-    return int(nc)
-
-
-def check_seed(seed: int) -> int:
-    """Check a seed of random numbers.
-
-    Raises
-    ------
-    InputError
-        If it is no integer from 0 to 2**64 - 1.
-    """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
-        raise InputError(f"seed={seed!r}; an integer from 0 to 2**64 - 1 is accepted")
-    return int(seed)
+    if isinstance(nc, bool) or nc not in _GROUPS:
+        names = " and ".join(map(str, _GROUPS))
+        raise InputError(
+            f"nc={nc!r}; {names} are accepted, for {' and '.join(f'SU({n})' for n in _GROUPS)}"
+        )
+    return _GROUPS[nc]
 
 
 def dagger(matrices: Any) -> Any:
     """Hermitian conjugates of matrices in the last two axes."""
     return matrices.conj().swapaxes(-1, -2)
-
-
-def third_row(rows: Any) -> Any:
-    """Third rows of SU(3) matrices, shape (..., 3), from the first two, shape (..., 2, 3)."""
-    xp = array_namespace(rows)
-    return xp.cross(rows[..., 0, :], rows[..., 1, :]).conj()
 
 
 def random_group_elements(count: int, nc: int, seed: int) -> NDArray[np.complex128]:
@@ -76,26 +126,9 @@ def random_group_elements(count: int, nc: int, seed: int) -> NDArray[np.complex1
         From 0 to 2**64 - 1.
     """
     elements: NDArray[np.complex128] = native.vector.gauge.random_elements(
-        count, check_group(nc), check_seed(seed)
+        count, group(nc).nc, integer(seed, "seed", 0, MAX_SEED)
     )
     return elements
-
-
-def _complete_rows(rows: Any, nc: int) -> Any:
-    """Orthonormalise the first Nc - 1 rows in turn and add the last one."""
-    xp = array_namespace(rows)
-    result = xp.empty((*rows.shape[:-2], nc, nc), dtype=rows.dtype)
-    first = _normalised(rows[..., 0, :])
-    result[..., 0, :] = first
-    if nc == 2:
-        result[..., 1, 0] = -first[..., 1].conj()
-        result[..., 1, 1] = first[..., 0].conj()
-        return result
-    second = rows[..., 1, :]
-    overlap = xp.sum(first.conj() * second, axis=-1, keepdims=True)
-    result[..., 1, :] = _normalised(second - overlap * first)
-    result[..., 2, :] = third_row(result[..., :2, :])
-    return result
 
 
 def _normalised(vectors: Any) -> Any:
@@ -118,18 +151,7 @@ def project_to_group(matrices: Any) -> Any:
     InputError
         If a matrix is singular, so that it does not tell which element it meant.
     """
-    nc = matrices.shape[-1]
-    if nc == 3:
-        return _complete_rows(matrices[..., :2, :], 3)
-    # The part of a 2x2 matrix that is a real multiple of an SU(2) element; it is the nearest one.
-    first = (matrices[..., 0, :] + _quaternion_row(matrices[..., 1, :])) / 2
-    return _complete_rows(first[..., None, :], 2)
-
-
-def _quaternion_row(second: Any) -> Any:
-    """First row (d*, -c*) that goes with the second row (c, d) of an SU(2) matrix."""
-    xp = array_namespace(second)
-    return xp.stack([second[..., 1].conj(), -second[..., 0].conj()], axis=-1)
+    return group(matrices.shape[-1]).project(matrices)
 
 
 def group_distance(matrices: Any) -> Any:
@@ -145,8 +167,6 @@ def group_distance(matrices: Any) -> Any:
         for j in range(i, nc):
             product = xp.sum(rows[i] * rows[j].conj(), axis=-1) - (i == j)
             distance = xp.maximum(distance, xp.abs(product))
-    if nc == 2:
-        determinant = rows[0][..., 0] * rows[1][..., 1] - rows[0][..., 1] * rows[1][..., 0]
-    else:
-        determinant = xp.sum(third_row(matrices[..., :2, :]).conj() * rows[2], axis=-1)
+    cofactors = group(nc).last_row(matrices[..., : nc - 1, :]).conj()
+    determinant = xp.sum(cofactors * rows[-1], axis=-1)
     return xp.maximum(distance, xp.abs(determinant - 1))

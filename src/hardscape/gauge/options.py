@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +26,10 @@ MethodName = Literal[
 Precision = Literal["double", "single", "mixed"]
 Reduction = Literal["mean", "max"]
 
-GAUGES: tuple[str, ...] = ("landau", "coulomb", "mag")
-METHODS: tuple[str, ...] = (
-    "auto",
-    "relaxation",
-    "overrelaxation",
-    "stochastic",
-    "annealing",
-    "matrix-overrelaxation",
-    "fourier-cg",
-)
-PRECISIONS: tuple[str, ...] = ("double", "single", "mixed")
-REDUCTIONS: tuple[str, ...] = ("mean", "max")
+GAUGES: tuple[str, ...] = get_args(Gauge)
+METHODS: tuple[str, ...] = get_args(MethodName)
+PRECISIONS: tuple[str, ...] = get_args(Precision)
+REDUCTIONS: tuple[str, ...] = get_args(Reduction)
 
 #: Smallest theta that each precision is sure to reach, as mean and as maximum over sites: ten times
 #: what rounding leaves on thermalised and on hot fields.
@@ -101,11 +93,6 @@ class FixOptions:
             )
         if self.anisotropy != 1 and self.gauge != "landau":
             raise InputError(f"anisotropy={self.anisotropy} is for gauge='landau' only")
-        if self.gauge == "mag" and self.method == "fourier-cg":
-            raise InputError(
-                "method='fourier-cg' does not fit gauge='mag', whose functional is not linear in the "
-                "links; 'matrix-overrelaxation' is accepted"
-            )
         floor = self.floor
         if self.theta < floor:
             raise InputError(

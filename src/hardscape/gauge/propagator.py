@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from hardscape.arrays import array_namespace
 from hardscape.errors import InputError
+from hardscape.figures import new_figure
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.groups import dagger
 
@@ -32,6 +33,8 @@ __all__ = ["GluonPropagator", "gluon_propagator"]
 DEFAULT_THETA = 1e-8
 #: Directions that the gauge condition sums over.
 _DIRECTIONS = {"landau": 4, "coulomb": 3}
+#: Colours of D and p^2 D.
+_VALUE, _DRESSING = "#1d4ed8", "#c2410c"
 
 
 @dataclass(frozen=True)
@@ -100,10 +103,39 @@ class GluonPropagator:
         return json.dumps(self.to_dict())
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw D and p^2 D against p; returns the matplotlib axes of D."""
-        from hardscape.gauge.propagator_plot import draw_propagator
+        """Draw D on a logarithmic scale and p^2 D beside it, against p.
 
-        return draw_propagator(self, ax)
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw D; p^2 D has its own scale on the right.
+
+        Returns
+        -------
+        matplotlib axes
+            Those of D.
+        """
+        ax = new_figure().add_subplot() if ax is None else ax
+        p, error = self.momentum, np.nan_to_num(self.error)
+        unit = "g_0^2\\," if self.beta is None else ""
+        style = {"fmt": "o", "markersize": 4, "capsize": 2, "linewidth": 0.8}
+        ax.errorbar(p, self.value, error, color=_VALUE, **style)
+        ax.set_yscale("log")
+        ax.set_xlabel("momentum $p$ (lattice units)")
+        ax.set_ylabel(f"${unit}D(p^2)$", color=_VALUE)
+        right = ax.twinx()
+        style["fmt"] = "s"
+        right.errorbar(p, self.dressing, p**2 * error, color=_DRESSING, **style)
+        right.set_ylabel(f"${unit}p^2 D(p^2)$", color=_DRESSING)
+        right.set_ylim(bottom=0)
+        extents = r"$\times$".join(map(str, self.shape))
+        many = self.configurations
+        ax.set_title(
+            f"SU({self.nc}) gluon propagator, {self.gauge.capitalize()} gauge\n"
+            f"{extents}, {many} configuration{'s' * (many > 1)}",
+            fontsize=11,
+        )
+        return ax
 
     def __repr__(self) -> str:
         extents = "x".join(map(str, self.shape))

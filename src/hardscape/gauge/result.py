@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from hardscape.gauge.field import GaugeField
+from hardscape.figures import new_figure
+from hardscape.gauge.field import GaugeField
 
 __all__ = ["GaugeFixResult", "GribovCopies"]
+
+
+_TITLES = {
+    "landau": "Landau gauge",
+    "coulomb": "Coulomb gauge",
+    "mag": "Maximally Abelian gauge",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +124,42 @@ class GaugeFixResult:
         return self.field.transform(self.g)
 
     def plot(self, ax: Any = None) -> Any:
-        """Histogram of the copies' functional, or theta against sweeps where there is one copy."""
-        from hardscape.gauge.fix_plots import draw_copies, draw_history
+        """Histogram of the copies' functional, or theta against sweeps where there is one copy.
 
-        return draw_history(self, ax) if len(self.copies) == 1 else draw_copies(self, ax)
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        ax = new_figure().add_subplot() if ax is None else ax
+        return self._draw_history(ax) if len(self.copies) == 1 else self._draw_copies(ax)
+
+    def _draw_copies(self, ax: Any) -> Any:
+        """Histogram of the functional over the converged copies, the best one marked."""
+        values = self.copies.functional[self.copies.converged]
+        # Copies that are the same differ by rounding, which is no width for a bar.
+        low, high = (values.min(), values.max()) if len(values) else (0.0, 0.0)
+        margin = max(0.02 * (high - low), 1e-9)
+        bins = max(5, min(40, len(values) // 2))
+        ax.hist(values, bins, range=(low - margin, high + margin), color="tab:blue", alpha=0.7)
+        ax.axvline(self.functional, color="tab:red", label="best")
+        ax.set_xlabel("gauge functional F")
+        ax.set_ylabel("Gribov copies")
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        ax.set_title(f"{_TITLES[self.gauge]}, {len(values)} of {len(self.copies)} converged")
+        ax.legend()
+        return ax
+
+    def _draw_history(self, ax: Any) -> Any:
+        """Theta against sweeps on a logarithmic scale."""
+        ax.semilogy(self.history[:, 0], self.history[:, 2], marker=".")
+        ax.set_xlabel("sweeps")
+        ax.set_ylabel(f"theta ({self.reduction})")
+        ax.set_title(f"{_TITLES[self.gauge]}, {self.method}, F = {self.functional:.9g}")
+        return ax
 
     def to_dict(self) -> dict[str, Any]:
         """All but g and the field, as plain numbers, strings and lists."""

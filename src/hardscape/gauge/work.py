@@ -14,21 +14,26 @@ from numpy.typing import NDArray
 from hardscape.arrays import array_namespace, to_device
 from hardscape.engine import (
     Context,
+    Cpu,
+    Cuda,
     Device,
     Partial,
+    RunOptions,
     Shard,
     ShardResult,
     Work,
     cuda_device,
     split,
+    team,
 )
 from hardscape.errors import InputError
-from hardscape.gauge.cpu import CpuLattice
-from hardscape.gauge.cuda import CudaLattices
-from hardscape.gauge.descent import Descent, Lattices, Measurement, single_target
 from hardscape.gauge.field import GaugeField
+from hardscape.gauge.lattice.cpu import CpuLattice
+from hardscape.gauge.lattice.cuda import CudaLattices
+from hardscape.gauge.lattice.lattices import Lattices, Measurement
+from hardscape.gauge.methods.descent import Descent
 from hardscape.gauge.options import FixOptions
-from hardscape.gauge.result import GribovCopies
+from hardscape.gauge.result import GaugeFixResult, GribovCopies
 
 __all__ = ["GaugeFixWork"]
 
@@ -37,7 +42,7 @@ _TOGETHER = 16
 
 
 @dataclass(frozen=True, eq=False)
-class GaugeFixWork(Work[Partial]):
+class GaugeFixWork(Work[GaugeFixResult]):
     """Fix the gauge from several starts and keep the best.
 
     A partial holds ``functional``, ``theta``, ``sweeps`` and ``converged`` of each copy, and of the
@@ -68,18 +73,12 @@ class GaugeFixWork(Work[Partial]):
     keep: bool = False
 
     name: ClassVar[str] = "gauge.fix"
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "copies"
 
     @classmethod
     def build(
-        cls,
-        field: GaugeField,
-        options: FixOptions,
-        copies: int,
-        seed: int,
-        devices: Sequence[Device],
-        executor: bool,
-        checkpoint: bool = False,
+        cls, field: GaugeField, options: FixOptions, copies: int, run: RunOptions
     ) -> GaugeFixWork:
         """Share the copies among devices: GPUs take many at once, the CPU one with spare threads.
 
@@ -88,20 +87,21 @@ class GaugeFixWork(Work[Partial]):
         InputError
             If a GPU is asked for and an extent is odd.
         """
-        lanes, on_gpu = len(devices), devices[0].kind == "cuda"
+        lanes, on_gpu = len(run.devices), isinstance(run.devices[0], Cuda)
         if on_gpu and any(extent % 2 for extent in field.shape):
             raise InputError(
                 f"shape {field.shape} has an odd extent, which the CUDA kernels' two colours do not "
                 "fit; device='cpu' takes it"
             )
         together = min(_TOGETHER, -(-copies // lanes)) if on_gpu else 1
-        threads = 1 if executor else max(1, lanes // copies)
+        threads = 1 if run.executor is not None else max(1, lanes // copies)
         # Links that lie on the one GPU that works stay there.
-        stay = field.device == "cuda" and on_gpu and lanes == 1 and not executor
+        stay = field.device == "cuda" and on_gpu and lanes == 1 and run.executor is None
         xp = array_namespace(field.links) if stay else np
         links = field.links if stay else to_device(field.links, "cpu")
         links = xp.ascontiguousarray(links, dtype=np.complex128)
-        return cls(links, options, copies, seed, together, threads, stay and not checkpoint)
+        keep = stay and run.checkpoint is None
+        return cls(links, options, copies, run.seed, together, threads, keep)
 
     def digest(self) -> str:
         """Digest of the links, the options and the starts."""
@@ -125,37 +125,18 @@ class GaugeFixWork(Work[Partial]):
         )
         descent = Descent(self.options, seeds, context.stop)
         with self._place(context.device, len(seeds)) as lattices_in:
-            partial = self._partial(descent, self._descend(descent, lattices_in))
+            partial = self._partial(descent, descent.descend(lattices_in, self.copies))
         return ShardResult(partial, complete=not context.stop[0])
-
-    def _descend(self, descent: Descent, lattices_in: Callable[[bool], Lattices]) -> Lattices:
-        """From the start to the end; returns the lattices, in double precision."""
-        options = self.options
-        double = options.precision == "double"
-        lattices = lattices_in(not double)
-        if self.copies > 1:
-            lattices.randomize(descent.seeds)
-        if options.method == "annealing" or (options.method == "auto" and self.copies > 1):
-            descent.anneal(lattices)
-        if double:
-            descent.finish(lattices, options.theta)
-            return lattices
-        mixed = options.precision == "mixed"
-        descent.finish(lattices, single_target(options) if mixed else options.theta)
-        fine = lattices_in(False)
-        fine.adopt(lattices)
-        if mixed:
-            descent.finish(fine, options.theta)
-        return fine
 
     @contextmanager
     def _place(self, device: Device, copies: int) -> Iterator[Callable[[bool], Lattices]]:
         """Open the device; gives what makes lattices there, in single precision or not."""
-        if device.kind == "cpu":
-            yield lambda single: CpuLattice(self.links, self.options, single, self.threads)
-            return
-        with cuda_device(device.ordinal) as opened:
-            yield lambda single: CudaLattices(opened, self.links, self.options, single, copies)
+        if isinstance(device, Cpu):
+            with team(self.threads) as lanes:
+                yield lambda single: CpuLattice(self.links, self.options, single, lanes)
+        else:
+            with cuda_device(device.ordinal) as opened:
+                yield lambda single: CudaLattices(opened, self.links, self.options, single, copies)
 
     def _partial(self, descent: Descent, lattices: Lattices) -> Partial:
         measured = lattices.measure()
@@ -186,6 +167,36 @@ class GaugeFixWork(Work[Partial]):
         winner = left if both.best < len(parts[0]) else right
         of_best = {name: winner[name] for name in ("g", "slices", "history", "omega")}
         return {**vars(both), **of_best, "spent": left["spent"] + right["spent"]}
+
+    def result(self, partial: Partial) -> GaugeFixResult:
+        """The best copy, in terms of these links: who knows better fills in device and time."""
+        options, copies = self.options, _copies(partial)
+        functional, theta_mean, theta_max = partial["slices"]
+        omega = float(partial["omega"][0])
+        updates, seconds = partial["spent"].tolist()
+        return GaugeFixResult(
+            g=partial["g"],
+            gauge=options.gauge,
+            method=options.method,
+            precision=options.precision,
+            reduction=options.reduction,
+            functional=float(functional.mean()),
+            theta_mean=float(theta_mean.mean()),
+            theta_max=float(theta_max.max()),
+            slice_functional=functional,
+            slice_theta_mean=theta_mean,
+            slice_theta_max=theta_max,
+            converged=bool(copies.converged[copies.best]),
+            sweeps=int(copies.sweeps[copies.best]),
+            history=partial["history"],
+            copies=copies,
+            omega=None if np.isnan(omega) else omega,
+            site_updates_per_second=updates / seconds if seconds else 0.0,
+            seconds=seconds,
+            device=(array_namespace(partial["g"]) is np and "cpu") or "cuda",
+            seed=self.seed,
+            field=GaugeField(self.links),
+        )
 
 
 def _copies(partial: Partial) -> GribovCopies:

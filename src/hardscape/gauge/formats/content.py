@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hardscape.errors import InputError
 from hardscape.files import Source
 from hardscape.gauge.field import GaugeField, check_shape
-from hardscape.gauge.groups import third_row
+from hardscape.gauge.groups import group
 
 __all__ = [
     "ByteOrder",
@@ -117,11 +117,7 @@ def complete_rows(stored: NDArray[Any]) -> NDArray[Any]:
         return stored
     links = np.empty((*stored.shape[:-2], nc, nc), dtype=stored.dtype)
     links[..., :rows, :] = stored
-    if nc == 2:
-        links[..., 1, 0] = -stored[..., 0, 1].conj()
-        links[..., 1, 1] = stored[..., 0, 0].conj()
-    else:
-        links[..., 2, :] = third_row(stored)
+    links[..., rows, :] = group(nc).last_row(stored)
     return links
 
 

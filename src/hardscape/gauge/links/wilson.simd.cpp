@@ -1,5 +1,5 @@
 // Python's view of the Markov chain of the Wilson action.
-#include "gauge/wilson.hpp"
+#include "gauge/links/wilson.hpp"
 
 #include <array>
 #include <memory>
@@ -36,29 +36,19 @@ class PyWilsonChain {
         nc_(links.shape(5)) {
     const Complex* data = links.data();
     nb::gil_scoped_release release;
-    chain_ = nc_ == 2 ? make_chain<2>(extents_of(shape_), data)
-                      : make_chain<3>(extents_of(shape_), data);
+    chain_ = for_group(
+        nc_, [&](auto colors) { return make_chain<colors.value>(extents_of(shape_), data); });
   }
 
-  nb::object links() const {
+  AnyWilsonChain& chain() { return *chain_; }
+
+  auto links() const {
     std::vector<Complex> data(shape_[0] * shape_[1] * shape_[2] * shape_[3] * 4 * nc_ * nc_);
     {
       nb::gil_scoped_release release;
       chain_->links(data.data());
     }
-    return nb::cast(
-        to_numpy(std::move(data), {shape_[0], shape_[1], shape_[2], shape_[3], 4, nc_, nc_}));
-  }
-
-  nb::object run(double beta, int overrelax, std::uint64_t seed, std::uint64_t first, int count,
-                 int threads) {
-    std::vector<double> plaquettes(count);
-    {
-      nb::gil_scoped_release release;
-      const ChainStep step{beta, overrelax, seed, first};
-      chain_->run(step, count, threads, plaquettes.data());
-    }
-    return nb::cast(to_numpy(std::move(plaquettes), {static_cast<std::size_t>(count)}));
+    return to_numpy(std::move(data), {shape_[0], shape_[1], shape_[2], shape_[3], 4, nc_, nc_});
   }
 
  private:
@@ -67,15 +57,43 @@ class PyWilsonChain {
   std::unique_ptr<AnyWilsonChain> chain_;
 };
 
+class PyWilsonSweeps {
+ public:
+  PyWilsonSweeps(PyWilsonChain& chain, double beta, int overrelax, std::uint64_t seed,
+                 std::uint64_t first, int count, int threads)
+      : chain_(chain.chain()), sweeps_(beta, overrelax, threads) {
+    sweeps_.seed = seed;
+    sweeps_.first = first;
+    sweeps_.plaquettes.resize(count);
+  }
+
+  void run(int rank) {
+    nb::gil_scoped_release release;
+    chain_.run(sweeps_, rank);
+  }
+
+  auto plaquettes() const {
+    return to_numpy(std::vector<double>(sweeps_.plaquettes), {sweeps_.plaquettes.size()});
+  }
+
+ private:
+  AnyWilsonChain& chain_;
+  ChainSweeps sweeps_;
+};
+
 }  // namespace
 
 void bind_wilson(nb::module_& module) {
   nb::class_<PyWilsonChain>(module, "WilsonChain", "A Markov chain of the Wilson action.")
       .def(nb::init<ComplexLinks>(), nb::arg("links"))
-      .def("links", &PyWilsonChain::links)
-      .def("run", &PyWilsonChain::run, nb::arg("beta"), nb::arg("overrelax"), nb::arg("seed"),
-           nb::arg("first"), nb::arg("count"), nb::arg("threads"),
-           "Sweeps, each a heatbath and overrelaxations; the plaquette after each.");
+      .def("links", &PyWilsonChain::links);
+  nb::class_<PyWilsonSweeps>(module, "WilsonSweeps",
+                             "Sweeps, each a heatbath and overrelaxations: every thread calls run.")
+      .def(nb::init<PyWilsonChain&, double, int, std::uint64_t, std::uint64_t, int, int>(),
+           nb::arg("chain"), nb::arg("beta"), nb::arg("overrelax"), nb::arg("seed"),
+           nb::arg("first"), nb::arg("count"), nb::arg("threads"), nb::keep_alive<1, 2>())
+      .def("run", &PyWilsonSweeps::run, nb::arg("rank"))
+      .def("plaquettes", &PyWilsonSweeps::plaquettes, "The plaquette after each sweep.");
 }
 
 }  // namespace hardscape::gauge

@@ -1,14 +1,14 @@
 // The Lie algebra of SU(N), packed: an antihermitian traceless matrix as the complex numbers above
-// its diagonal, and one that holds the imaginary parts of the diagonal but for the last.
+// its diagonal, and then the imaginary parts of the diagonal but for the last, two in a number.
 #pragma once
 
-#include "gauge/matrix.hpp"
+#include "gauge/group/group.hpp"
 
 namespace hardscape::gauge {
 
 template <int N, class T>
 struct Algebra {
-  static constexpr int kSize = N == 2 ? 2 : 4;
+  static constexpr int kAbove = N * (N - 1) / 2, kSize = kAbove + N / 2;
   T re[kSize], im[kSize];
 
   HS_HD static Algebra pack(const Matrix<N, T>& x) {
@@ -20,8 +20,7 @@ struct Algebra {
         a.im[next] = x.im[i][j];
       }
     }
-    a.re[next] = x.im[0][0];
-    if (N == 3) a.im[next] = x.im[1][1];
+    for (int i = 0; i < N - 1; ++i) (i % 2 ? a.im : a.re)[kAbove + i / 2] = x.im[i][i];
     return a;
   }
 
@@ -36,10 +35,10 @@ struct Algebra {
         x.im[j][i] = im[next];
       }
     }
-    x.im[0][0] = re[next];
-    if (N == 3) x.im[1][1] = im[next];
-    x.im[N - 1][N - 1] = -re[next];
-    if (N == 3) x.im[N - 1][N - 1] -= im[next];
+    for (int i = 0; i < N - 1; ++i) {
+      x.im[i][i] = (i % 2 ? im : re)[kAbove + i / 2];
+      x.im[N - 1][N - 1] = i ? x.im[N - 1][N - 1] - x.im[i][i] : -x.im[i][i];
+    }
     return x;
   }
 };

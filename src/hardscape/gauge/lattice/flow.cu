@@ -1,5 +1,5 @@
 // The gradient of the functional, packed, and a step along a direction: for the conjugate gradient.
-#include "gauge/algebra.hpp"
+#include "gauge/group/algebra.hpp"
 #include "site.cuh"
 
 using namespace hardscape::gauge;

@@ -1,4 +1,5 @@
-// A site and its surroundings on a GPU. The instance gives extents, group, gauge and precision.
+// A site and its surroundings on a GPU. Constants of the instance, which stand before the source,
+// give extents, group, gauge and precision.
 //
 // Sites are numbered colour by colour: even ones first, within a colour in the order t, z, y, x. Of
 // a matrix only the rows that determine it are stored, in chunks of 16 bytes, 32 sites together, so
@@ -6,10 +7,20 @@
 // links[site / 32][mu][chunk][site % 32] and g[copy][site / 32][chunk][site % 32].
 #pragma once
 
-#include "gauge/local.hpp"
-#include "instance.cuh"
+#include "gauge/lattice/local.hpp"
 
 namespace hardscape::gauge {
+
+template <bool First, class A, class B>
+struct Choice {
+  using type = A;
+};
+template <class A, class B>
+struct Choice<false, A, B> {
+  using type = B;
+};
+
+using Real = Choice<kSingle, float, double>::type;
 
 constexpr int kHalf = kX * kY * kZ * kT / 2;
 constexpr int kVolume = 2 * kHalf;
@@ -23,11 +34,7 @@ struct alignas(16) Chunk {
 };
 
 using Element = Matrix<kColors, Real>;
-#if HS_ABELIAN
-using LocalField = AbelianLocal<kColors, Real>;
-#else
-using LocalField = LinearLocal<kColors, Real>;
-#endif
+using LocalField = Choice<kAbelian, AbelianLocal<kColors, Real>, LinearLocal<kColors, Real>>::type;
 
 struct Site {
   int x, y, z, t;
@@ -88,7 +95,7 @@ __device__ inline Element assembled(Read&& read) {
       a.im[i][j] = value[2 * (i * kColors + j) + 1];
     }
   }
-  complete(a);
+  Group<kColors>::complete(a);
   return a;
 }
 

@@ -1,7 +1,7 @@
-// Matrices of SU(2) and SU(3), one a lane.
+// Square complex matrices, one a lane.
 #pragma once
 
-#include "gauge/lanes.hpp"
+#include "gauge/group/lanes.hpp"
 
 namespace hardscape::gauge {
 
@@ -158,71 +158,6 @@ HS_HD inline T real_trace(const Matrix<N, T>& a) {
   return sum;
 }
 
-// The third row of an SU(3) matrix: the conjugate cross product of the others.
-template <class T>
-HS_HD inline void complete(Matrix<3, T>& a) {
-  for (int j = 0; j < 3; ++j) {
-    const int k = (j + 1) % 3, l = (j + 2) % 3;
-    const T re = a.re[0][k] * a.re[1][l] - a.im[0][k] * a.im[1][l] - a.re[0][l] * a.re[1][k];
-    const T im = a.re[0][l] * a.im[1][k] + a.im[0][l] * a.re[1][k] - a.re[0][k] * a.im[1][l];
-    a.re[2][j] = re + a.im[0][l] * a.im[1][k];
-    a.im[2][j] = im - a.im[0][k] * a.re[1][l];
-  }
-}
-
-template <class T>
-HS_HD inline void complete(Matrix<2, T>& a) {
-  a.re[1][0] = -a.re[0][1];
-  a.im[1][0] = a.im[0][1];
-  a.re[1][1] = a.re[0][0];
-  a.im[1][1] = -a.im[0][0];
-}
-
-template <int N, class T>
-HS_HD inline Matrix<N, T> completed(const Rows<N, T>& rows) {
-  Matrix<N, T> a;
-  for (int i = 0; i < N - 1; ++i) {
-    for (int j = 0; j < N; ++j) {
-      a.re[i][j] = rows.re[i][j];
-      a.im[i][j] = rows.im[i][j];
-    }
-  }
-  complete(a);
-  return a;
-}
-
-// a b^dagger and a b of group elements a, given by rows (or all of a), and b: products by rows,
-// then the last row.
-template <int N, class A, class T>
-HS_HD inline Matrix<N, T> group_product_adjoint(const A& a, const Matrix<N, T>& b) {
-  Matrix<N, T> c;
-  for (int i = 0; i < N - 1; ++i) {
-    for (int j = 0; j < N; ++j) {
-      Sum<T> sum;
-      for (int k = 0; k < N; ++k) sum.add_conjugate(a.re[i][k], a.im[i][k], b.re[j][k], b.im[j][k]);
-      c.re[i][j] = sum.re;
-      c.im[i][j] = sum.im;
-    }
-  }
-  complete(c);
-  return c;
-}
-
-template <int N, class A, class T>
-HS_HD inline Matrix<N, T> group_product(const A& a, const Matrix<N, T>& b) {
-  Matrix<N, T> c;
-  for (int i = 0; i < N - 1; ++i) {
-    for (int j = 0; j < N; ++j) {
-      Sum<T> sum;
-      for (int k = 0; k < N; ++k) sum.add(a.re[i][k], a.im[i][k], b.re[k][j], b.im[k][j]);
-      c.re[i][j] = sum.re;
-      c.im[i][j] = sum.im;
-    }
-  }
-  complete(c);
-  return c;
-}
-
 template <int N, class T>
 HS_HD inline void normalize_row(Matrix<N, T>& a, int i) {
   T square = a.re[i][0] * a.re[i][0] + a.im[i][0] * a.im[i][0];
@@ -235,34 +170,6 @@ HS_HD inline void normalize_row(Matrix<N, T>& a, int i) {
     a.re[i][j] *= scale;
     a.im[i][j] *= scale;
   }
-}
-
-// Brings a matrix near the group back to it: Gram-Schmidt over the first two rows.
-template <class T>
-HS_HD inline void unitarize(Matrix<3, T>& a) {
-  normalize_row(a, 0);
-  Sum<T> overlap;
-  for (int j = 0; j < 3; ++j) {
-    overlap.add_conjugate(a.re[1][j], a.im[1][j], a.re[0][j], a.im[0][j]);
-  }
-  for (int j = 0; j < 3; ++j) {
-    const T x = a.re[0][j], y = a.im[0][j];
-    a.re[1][j] = a.re[1][j] - overlap.re * x + overlap.im * y;
-    a.im[1][j] = a.im[1][j] - overlap.re * y - overlap.im * x;
-  }
-  normalize_row(a, 1);
-  complete(a);
-}
-
-// The nearest element: a 2x2 matrix that is a real combination of group elements is one, scaled.
-template <class T>
-HS_HD inline void unitarize(Matrix<2, T>& a) {
-  a.re[0][0] += a.re[1][1];
-  a.im[0][0] -= a.im[1][1];
-  a.re[0][1] -= a.re[1][0];
-  a.im[0][1] += a.im[1][0];
-  normalize_row(a, 0);
-  complete(a);
 }
 
 }  // namespace hardscape::gauge

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine.cuda import CudaDevice, LoadedKernel
-from hardscape.engine.cuda.jit import CSTDINT, Kernel
-from hardscape.gauge.descent import Lattices, Measurement, Sweep
-from hardscape.gauge.groups import project_to_group
+from hardscape.engine import CudaDevice, Kernel, LoadedKernel, kernel
+from hardscape.gauge.groups import group, project_to_group
+from hardscape.gauge.lattice.lattices import Lattices, Measurement, Sweep
+from hardscape.gauge.lattice.schedule import Schedule
 from hardscape.gauge.options import FixOptions
-from hardscape.gauge.schedule import Schedule
 
 __all__ = ["CudaLattices", "Instance"]
 
@@ -30,7 +28,6 @@ _TOGETHER = 32
 _PARTS = 16
 #: One thread a site of the lattice.
 _ONE_EACH = Schedule(threads=_THREADS)
-_HEADERS = ("lanes", "matrix", "algebra", "su2", "local")
 
 
 @dataclass(frozen=True)
@@ -74,43 +71,26 @@ class Instance:
 
     def sweep_kernel(self, method: int, schedule: Schedule) -> Kernel:
         """Return the kernel of sweeps as data."""
-        return self.kernel("sweep", "gauge_sweep", method, schedule)
+        return self.kernel("sweep", "gauge_sweep", schedule, kMethod=method)
 
     def kernel(
-        self, file: str, name: str, method: int = 0, schedule: Schedule = _ONE_EACH
+        self, file: str, name: str, schedule: Schedule = _ONE_EACH, **constants: int
     ) -> Kernel:
         """Return a kernel as data."""
         x, y, z, t = self.shape
-        instance = f"""#pragma once
-namespace hardscape::gauge {{
-using Real = {"float" if self.single else "double"};
-constexpr int kColors = {self.nc}, kDirections = {self.directions};
-constexpr int kX = {x}, kY = {y}, kZ = {z}, kT = {t};
-constexpr int kThreads = {schedule.threads}, kBlocks = {schedule.blocks};
-{schedule.constants()}constexpr double kTimeWeight = {self.weight!r};
-}}
-#define HS_ABELIAN {int(self.abelian)}
-#define HS_METHOD {method}
-"""
-        return Kernel(name, _text(f"{file}.cu"), (*_headers(), ("instance.cuh", instance)))
-
-
-@cache
-def _text(name: str) -> str:
-    return files("hardscape.gauge").joinpath(name).read_text(encoding="utf-8")
-
-
-@cache
-def _headers() -> tuple[tuple[str, str], ...]:
-    random = files("hardscape.native").joinpath("random.hpp").read_text(encoding="utf-8")
-    shared = tuple((f"gauge/{name}.hpp", _text(f"{name}.hpp")) for name in _HEADERS)
-    return (
-        *shared,
-        ("native/random.hpp", random),
-        ("site.cuh", _text("site.cuh")),
-        ("stage.cuh", _text("stage.cuh")),
-        CSTDINT,
-    )
+        of_instance = {
+            "kSingle": self.single,
+            "kAbelian": self.abelian,
+            "kColors": self.nc,
+            "kDirections": self.directions,
+            "kX": x,
+            "kY": y,
+            "kZ": z,
+            "kT": t,
+            "kTimeWeight": self.weight,
+        }
+        numbers = of_instance | schedule.constants() | constants
+        return kernel(f"gauge/lattice/{file}.cu", name, constants=numbers)
 
 
 @cache
@@ -153,7 +133,8 @@ class CudaLattices(Lattices):
         self.slices = links.shape[0]
         self.volume = int(np.prod(links.shape[:4]))
         self.iteration_cost = 3 + _ITERATION * _RATE[single] / (self.volume * copies)
-        self._nc = links.shape[-1]
+        self.group = group(links.shape[-1])
+        self._nc = self.group.nc
         self._device = device
         self._counted = options.links_counted(self._nc)
         t, z, y, x = links.shape[:4]
@@ -227,14 +208,9 @@ class CudaLattices(Lattices):
         x, y, z, t = self.instance.shape
         by_site = self._g[copy].transpose(0, 2, 1, 3).astype(np.float64)
         numbers = by_site.reshape(by_site.shape[0] * _TOGETHER, -1)[: self.volume]
-        full = cupy.zeros((self.volume, self._nc, self._nc), dtype=np.complex128)
-        full[self._order, : self._nc - 1] = numbers.view(np.complex128).reshape(
-            self.volume, self._nc - 1, self._nc
-        )
-        if self._nc == 2:
-            full[:, 1, 0] = -full[:, 0, 1].conj()
-            full[:, 1, 1] = full[:, 0, 0].conj()
-        return project_to_group(full).reshape(t, z, y, x, self._nc, self._nc)
+        rows = cupy.zeros((self.volume, self._nc - 1, self._nc), dtype=np.complex128)
+        rows[self._order] = numbers.view(np.complex128).reshape(rows.shape)
+        return self.group.completed(rows).reshape(t, z, y, x, self._nc, self._nc)
 
     # -- kernels -------------------------------------------------------------------------------
 
@@ -329,7 +305,7 @@ class CudaLattices(Lattices):
 
         x, y, z, t = self.instance.shape
         kind = np.complex64 if self.single else np.complex128
-        delta = cupy.empty((self.copies, 2 if self._nc == 2 else 4, t, z, y, x), dtype=kind)
+        delta = cupy.empty((self.copies, self.group.components, t, z, y, x), dtype=kind)
         kernel = self.instance.kernel("flow", "gauge_gradient")
         self._device.launch(kernel, self._grid, _THREADS, self._links, self._g, delta)
         return delta

@@ -29,29 +29,29 @@ __device__ void update(const Run& run, const Task& task, LocalField& local, Chun
   const int number = at.number(task.color);
   const double* step = run.steps + 4 * copy;
   Element own = load(g, number);
-#if HS_METHOD == 1
-  update_matrix(local, own, Real(step[0]));
-#else
-  RandomStream random(run.seeds[copy], at.natural(), run.firsts[copy] + task.sweep);
-#if HS_METHOD == 2
-  local.begin(own);
-  for_subgroups<kColors>([&](int a, int b) {
-    Real strength;
-    const Quaternion<Real> best = local.best(own, a, b, strength);
-    const Quaternion<Real> r = LocalField::heatbath(best, strength / Real(step[3]), random);
-    local.rotate(a, b, r);
-    rotate_rows(own, a, b, r);
-  });
-#else
-  Real omega = Real(step[0]), second = Real(step[1]);
-  if (step[2] < 1) {
-    omega = random.uniform() < step[2] ? omega : Real(1);
-    second = Real(0.5) * omega * (omega - 1);
+  if constexpr (kMethod == static_cast<int>(Method::Matrix)) {
+    update_matrix(local, own, Real(step[0]));
+  } else {
+    RandomStream random(run.seeds[copy], at.natural(), run.firsts[copy] + task.sweep);
+    if constexpr (kMethod == static_cast<int>(Method::Heatbath)) {
+      local.begin(own);
+      for_subgroups<kColors>([&](int a, int b) {
+        Real strength;
+        const Quaternion<Real> best = local.best(own, a, b, strength);
+        const Quaternion<Real> r = LocalField::heatbath(best, strength / Real(step[3]), random);
+        local.rotate(a, b, r);
+        rotate_rows(own, a, b, r);
+      });
+    } else {
+      Real omega = Real(step[0]), second = Real(step[1]);
+      if (step[2] < 1) {
+        omega = random.uniform() < step[2] ? omega : Real(1);
+        second = Real(0.5) * omega * (omega - 1);
+      }
+      update_subgroups(local, own, omega, second);
+    }
+    unitarize(own);
   }
-  update_subgroups(local, own, omega, second);
-#endif
-  unitarize(own);
-#endif
   store(g, number, own);
 }
 

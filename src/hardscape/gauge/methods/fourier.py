@@ -11,16 +11,14 @@ C. T. H. Davies et al., Phys. Rev. D 37, 1581 (1988); R. J. Hudspith, Comput. Ph
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arrays import array_namespace
+from hardscape.gauge.lattice.lattices import Lattices
 from hardscape.gauge.options import FixOptions
-
-if TYPE_CHECKING:
-    from hardscape.gauge.descent import Lattices
 
 __all__ = ["FourierSteps"]
 
@@ -44,6 +42,7 @@ class FourierSteps:
 
     def __init__(self, lattices: Lattices, options: FixOptions) -> None:
         self._lattices = lattices
+        self._above = lattices.group.above
         self._sliced = options.directions == 3
         residual = lattices.gradient()
         self._xp = array_namespace(residual)
@@ -116,9 +115,10 @@ class FourierSteps:
         """tr(a b^dagger) of each slice, for packed fields."""
         xp = self._xp
         products = xp.sum(a.real * b.real, axis=(3, 4, 5)) + xp.sum(a.imag * b.imag, axis=(3, 4, 5))
-        total = 2 * products[:, :-1].sum(axis=1) + products[:, -1]
+        above, diagonal = slice(None, self._above), slice(self._above, None)
+        total = 2 * products[:, above].sum(axis=1) + products[:, diagonal].sum(axis=1)
         # The last entry of the diagonal is minus the sum of the others.
-        last_a, last_b = (a[:, -1].real + a[:, -1].imag), (b[:, -1].real + b[:, -1].imag)
+        last_a, last_b = ((x.real + x.imag).sum(axis=1) for x in (a[:, diagonal], b[:, diagonal]))
         return total + xp.sum(last_a * last_b, axis=(2, 3, 4))
 
     def _inner(self, a: Any, b: Any) -> Any:

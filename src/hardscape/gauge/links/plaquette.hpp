@@ -3,11 +3,9 @@
 
 #include <complex>
 #include <cstddef>
-#include <thread>
-#include <vector>
 
-#include "gauge/layout.hpp"
-#include "gauge/matrix.hpp"
+#include "gauge/group/matrix.hpp"
+#include "gauge/links/layout.hpp"
 
 namespace hardscape::gauge {
 
@@ -96,17 +94,12 @@ class PlaquetteSum {
   Extents extent_;
 };
 
-// sums[t][plane]; the same for any number of threads.
+// Sums of timeslices first, first + 1, ..., last - 1, six each.
 template <int N, int W, class T>
-void sum_plaquettes(const std::complex<T>* links, const Extents& extent, int threads,
+void sum_plaquettes(const std::complex<T>* links, const Extents& extent, int first, int last,
                     double* sums) {
   const PlaquetteSum<N, W, T> plaquettes(links, extent);
-  const auto work = [&](int thread) {
-    for (int t = thread; t < extent[3]; t += threads) plaquettes.slice(t, sums + 6 * t);
-  };
-  std::vector<std::jthread> others;
-  for (int i = 1; i < threads; ++i) others.emplace_back([&work, i] { work(i); });
-  work(0);
+  for (int t = first; t < last; ++t) plaquettes.slice(t, sums + 6 * (t - first));
 }
 
 }  // namespace hardscape::gauge

@@ -5,32 +5,34 @@
 // N. Cabibbo and E. Marinari, Phys. Lett. B 119, 387 (1982), move SU(2) subgroups in turn.
 #pragma once
 
-#include <barrier>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <thread>
 #include <vector>
 
-#include "gauge/layout.hpp"
-#include "gauge/local.hpp"
+#include "gauge/lattice/local.hpp"
+#include "gauge/links/layout.hpp"
+#include "gauge/links/team.hpp"
 
 namespace hardscape::gauge {
 
-// What a sweep of the chain does, and where its random streams lie.
-struct ChainStep {
+// Sweeps of the chain that the threads of a team do together.
+struct ChainSweeps {
+  ChainSweeps(double b, int o, int threads) : beta(b), overrelax(o), steps(threads) {}
+
   double beta;
-  int overrelax;  // overrelaxation sweeps after each heatbath sweep
-  std::uint64_t seed;
-  std::uint64_t first;  // number of the first sweep
+  int overrelax;                      // overrelaxation sweeps after each heatbath sweep
+  std::uint64_t seed = 0, first = 0;  // of random numbers; number of the first sweep
+  std::vector<double> plaquettes;     // after each
+  Steps steps;
 };
 
 class AnyWilsonChain {
  public:
   virtual ~AnyWilsonChain() = default;
   virtual void links(std::complex<double>* links) const = 0;
-  // `count` sweeps; the plaquette after each goes to `plaquettes`.
-  virtual void run(const ChainStep& step, int count, int threads, double* plaquettes) = 0;
+  // The share of one thread.
+  virtual void run(ChainSweeps& sweeps, int rank) = 0;
 };
 
 template <int N, int W>
@@ -56,22 +58,15 @@ class WilsonChain final : public AnyWilsonChain {
     });
   }
 
-  void run(const ChainStep& step, int count, int threads, double* plaquettes) override {
-    std::barrier barrier(threads);
-    const auto work = [&](int thread) {
-      for (int n = 0; n < count; ++n) {
-        for (int kind = 0; kind <= step.overrelax; ++kind) {
-          sweep(step, step.first + n, kind == 0, thread, threads, barrier);
-        }
-        measure(thread, threads);
-        barrier.arrive_and_wait();
-        // The others do not measure again before they have met this thread in the next sweep.
-        if (thread == 0) plaquettes[n] = plaquette();
-      }
-    };
-    std::vector<std::jthread> others;
-    for (int i = 1; i < threads; ++i) others.emplace_back([&work, i] { work(i); });
-    work(0);
+  void run(ChainSweeps& sweeps, int rank) override {
+    const Share share = sweeps.steps.share(rank);
+    for (std::size_t n = 0; n < sweeps.plaquettes.size(); ++n) {
+      for (int kind = 0; kind <= sweeps.overrelax; ++kind) sweep(sweeps, n, kind == 0, share);
+      measure(share);
+      sweeps.steps.wait();
+      // The others do not measure again before they have met this thread in the next sweep.
+      if (rank == 0) sweeps.plaquettes[n] = plaquette();
+    }
   }
 
  private:
@@ -121,55 +116,66 @@ class WilsonChain final : public AnyWilsonChain {
     return local;
   }
 
-  template <class Barrier>
-  void sweep(const ChainStep& step, std::uint64_t number, bool heat, int thread, int threads,
-             Barrier& barrier) {
+  void sweep(ChainSweeps& sweeps, std::uint64_t n, bool heat, const Share& share) {
     for (int color = 0; color < layout_.colors(); ++color) {
-      const long first = layout_.first(color), size = layout_.first(color + 1) - first;
+      const int first = layout_.first(color), size = layout_.first(color + 1) - first;
       for (int mu = 0; mu < 4; ++mu) {
-        for (long v = first + size * thread / threads; v < first + size * (thread + 1) / threads;
-             ++v) {
+        for (int v = first + share.first(size); v < first + share.last(size); ++v) {
           if (heat) {
-            heatbath(static_cast<int>(v), mu, step, number);
+            heatbath(v, mu, sweeps, sweeps.first + n);
           } else {
-            overrelax(static_cast<int>(v), mu);
+            overrelax(v, mu);
           }
         }
-        barrier.arrive_and_wait();
+        sweeps.steps.wait();
       }
     }
+  }
+
+  // Which products and sums become one fused instruction may depend on the code around them; in
+  // functions of their own they are the same in every loop, so for any number of threads.
+  [[gnu::noinline]] static Quaternion<V> best(const LinearLocal<N, V>& local, const M& u, int i,
+                                              int j, V& strength) {
+    return local.best(u, i, j, strength);
+  }
+  [[gnu::noinline]] static Quaternion<V> product(const Quaternion<V>& a, const Quaternion<V>& b) {
+    return a * b;
+  }
+  [[gnu::noinline]] static void turn(M& u, int i, int j, const Quaternion<V>& r) {
+    rotate_rows(u, i, j, r);
+  }
+  [[gnu::noinline]] static void bring_back(M& u) { unitarize(u); }
+
+  // Moves a link by what choose(best, strength, subgroup) takes for each subgroup.
+  template <class Choose>
+  void update(int v, int mu, const Choose& choose) {
+    LinearLocal<N, V> local = gathered(v, mu);
+    M& u = links_[4 * static_cast<std::size_t>(v) + mu];
+    local.begin(u);
+    int subgroup = 0;
+    for_subgroups<N>([&](int i, int j) {
+      V strength;
+      const Quaternion<V> preferred = best(local, u, i, j, strength);
+      const Quaternion<V> r = product(choose(preferred, strength, subgroup++), preferred);
+      turn(local.links(), i, j, r);
+      turn(u, i, j, r);
+    });
+    bring_back(u);
   }
 
   // Microcanonical: each subgroup element is reflected about the one that the staples prefer.
   // M. Creutz, Phys. Rev. D 36, 515 (1987).
   void overrelax(int v, int mu) {
-    LinearLocal<N, V> local = gathered(v, mu);
-    M u = link(v, mu);
-    local.begin(u);
-    for_subgroups<N>([&](int i, int j) {
-      V strength;
-      const Quaternion<V> best = local.best(u, i, j, strength);
-      const Quaternion<V> r = best * best;
-      local.rotate(i, j, r);
-      rotate_rows(u, i, j, r);
-    });
-    unitarize(u);
-    links_[4 * static_cast<std::size_t>(v) + mu] = u;
+    update(v, mu, [](const Quaternion<V>& best, const V&, int) { return best; });
   }
 
-  void heatbath(int v, int mu, const ChainStep& step, std::uint64_t number) {
-    LinearLocal<N, V> local = gathered(v, mu);
-    M u = link(v, mu);
-    local.begin(u);
-    const double coupling = step.beta / N;
-    std::uint64_t subgroup = 0;
-    for_subgroups<N>([&](int i, int j) {
-      V strength;
-      const Quaternion<V> best = local.best(u, i, j, strength);
+  void heatbath(int v, int mu, const ChainSweeps& sweeps, std::uint64_t number) {
+    const double coupling = sweeps.beta / N;
+    update(v, mu, [&](const Quaternion<V>&, const V& strength, int subgroup) {
       Quaternion<V> drawn{};
       for (int lane = 0; lane < W; ++lane) {
         const auto stream = static_cast<std::uint64_t>(layout_.site(v, lane)) * 4 + mu;
-        RandomStream random(step.seed, stream, 4 * number + subgroup);
+        RandomStream random(sweeps.seed, stream, 4 * number + subgroup);
         const double x = heatbath_cosine(coupling * lane_of(strength, lane), random);
         const Quaternion<double> q = around_identity(x, random);
         set_lane(drawn.a0, lane, q.a0);
@@ -177,20 +183,13 @@ class WilsonChain final : public AnyWilsonChain {
         set_lane(drawn.a2, lane, q.a2);
         set_lane(drawn.a3, lane, q.a3);
       }
-      const Quaternion<V> r = drawn * best;
-      local.rotate(i, j, r);
-      rotate_rows(u, i, j, r);
-      ++subgroup;
+      return drawn;
     });
-    unitarize(u);
-    links_[4 * static_cast<std::size_t>(v) + mu] = u;
   }
 
   // Re tr of the six plaquettes that start at each site, a sum a vector.
-  void measure(int thread, int threads) {
-    const long size = layout_.vectors();
-    for (long i = size * thread / threads; i < size * (thread + 1) / threads; ++i) {
-      const int v = static_cast<int>(i);
+  void measure(const Share& share) {
+    for (int v = share.first(layout_.vectors()); v < share.last(layout_.vectors()); ++v) {
       V sum{};
       for (int mu = 0; mu < 3; ++mu) {
         LinearLocal<N, V> local;

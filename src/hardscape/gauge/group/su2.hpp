@@ -1,7 +1,7 @@
 // SU(2) subgroups of SU(N), and what the local methods choose in them.
 #pragma once
 
-#include "gauge/matrix.hpp"
+#include "gauge/group/group.hpp"
 
 #if !defined(__CUDACC__)
 #include <cmath>

@@ -84,13 +84,18 @@ class Schedule:
             lag = 0
         return cls(_THREADS, blocks, parts, lag, groups, 2 * directions * staging, tile)
 
-    def constants(self) -> str:
+    def constants(self) -> dict[str, int]:
         """The same for the kernel."""
-        tile_y, tile_z = self.tile
-        return (
-            f"constexpr int kParts = {self.parts}, kLag = {self.lag}, kGroups = {self.groups};\n"
-            f"constexpr int kStaged = {self.staged}, kTileY = {tile_y}, kTileZ = {tile_z};\n"
-        )
+        return {
+            "kThreads": self.threads,
+            "kBlocks": self.blocks,
+            "kParts": self.parts,
+            "kLag": self.lag,
+            "kGroups": self.groups,
+            "kStaged": self.staged,
+            "kTileY": self.tile[0],
+            "kTileZ": self.tile[1],
+        }
 
     def tasks(self, shape: tuple[int, int, int, int], count: int) -> int:
         """Tasks of `count` sweeps."""

@@ -8,7 +8,7 @@
 // registers.
 #pragma once
 
-#include "gauge/su2.hpp"
+#include "gauge/group/su2.hpp"
 
 namespace hardscape::gauge {
 
@@ -43,6 +43,9 @@ class LinearLocal {
   }
 
   HS_HD void rotate(int i, int j, const Quaternion<T>& r) { rotate_rows(links_, i, j, r); }
+
+  // g K of the moment.
+  HS_HD Matrix<N, T>& links() { return links_; }
 
   template <class R>
   HS_HD static Quaternion<R> heatbath(const Quaternion<R>& best, R k, RandomStream& random) {
@@ -191,16 +194,6 @@ HS_HD inline T violation(const Matrix<N, T>& delta) {
   return sum * (RealOf<T>(1) / N);
 }
 
-// Calls hit(i, j) for the SU(2) subgroups, with indices that are constants to the compiler.
-template <int N, class Hit>
-HS_HD inline void for_subgroups(Hit&& hit) {
-  hit(0, 1);
-  if constexpr (N == 3) {
-    hit(0, 2);
-    hit(1, 2);
-  }
-}
-
 // One hit in each subgroup, overrelaxed.
 template <int N, class T, class Local>
 HS_HD inline void update_subgroups(Local& local, Matrix<N, T>& g, T omega, T second) {
@@ -213,13 +206,13 @@ HS_HD inline void update_subgroups(Local& local, Matrix<N, T>& g, T omega, T sec
   });
 }
 
-// The local maximum by two rounds of Cabibbo-Marinari hits (one is exact for SU(2)), then the
-// overrelaxation of the whole matrix: g + omega (g_best - g), projected.
+// The local maximum by rounds of Cabibbo-Marinari hits, then the overrelaxation of the whole
+// matrix: g + omega (g_best - g), projected.
 template <int N, class T, class Local>
 HS_HD inline void update_matrix(Local& local, Matrix<N, T>& g, T omega) {
   Matrix<N, T> best = g;
   local.begin(g);
-  for (int round = 0; round < (N == 2 ? 1 : 2); ++round) {
+  for (int round = 0; round < Group<N>::kRounds; ++round) {
     for_subgroups<N>([&](int i, int j) {
       T strength;
       const Quaternion<T> r = local.best(best, i, j, strength);

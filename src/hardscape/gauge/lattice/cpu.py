@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.gauge.descent import Lattices, Measurement, Sweep
+from hardscape.engine import Team
+from hardscape.gauge.groups import group
+from hardscape.gauge.lattice.lattices import Lattices, Measurement, Sweep
 from hardscape.gauge.options import FixOptions
 
 __all__ = ["CpuLattice"]
@@ -23,19 +25,21 @@ class CpuLattice(Lattices):
     options : FixOptions
     single : bool
         Whether to compute in single precision.
-    threads : int
-        The result is the same for any number.
+    team : Team
+        The result is the same for any number of lanes.
     """
 
     def __init__(
-        self, links: NDArray[np.complex128], options: FixOptions, single: bool, threads: int
+        self, links: NDArray[np.complex128], options: FixOptions, single: bool, team: Team
     ) -> None:
         self.copies = 1
         self.single = single
         self.slices = links.shape[0]
         self.volume = int(np.prod(links.shape[:4]))
         self._counted = options.links_counted(links.shape[-1])
-        self.threads = threads
+        self.group = group(links.shape[-1])
+        self._packed = (self.group.components, *links.shape[:4])
+        self._team = team
         self._lattice = native.vector.gauge.Lattice(
             links, options.weights, options.directions, options.gauge == "mag", single
         )
@@ -50,22 +54,26 @@ class CpuLattice(Lattices):
         stop: NDArray[np.uint8],
     ) -> int:
         """Do `count` sweeps."""
-        done: int = self._lattice.sweep(
+        together = native.vector.gauge.Sweeps(
+            self._lattice,
             sweeps[0].method,
             np.array(sweeps[0].row()),
             int(seeds[0]),
             int(first[0]),
             count,
             active[0].astype(np.uint8),
-            self.threads,
+            self._team.size,
             stop,
         )
-        return done
+        self._team.run(together.run)
+        return int(together.done)
 
     def measure(self) -> Measurement:
         """Functional and violation of the moment."""
-        functional, total, largest = self._lattice.measure(self.threads)[:, None, :]
-        sites = self.volume / self.slices
+        sites = self.volume // self.slices
+        heights, thetas = np.empty((2, self.slices, sites))
+        self._team.run(lambda rank: self._lattice.measure(heights, thetas, rank, self._team.size))
+        functional, total, largest = native.vector.gauge.slice_sums(heights, thetas)[:, None, :]
         return Measurement(functional / (sites * self._counted), total / sites, largest)
 
     def randomize(self, seeds: NDArray[np.uint64]) -> None:
@@ -82,12 +90,12 @@ class CpuLattice(Lattices):
 
     def gradient(self) -> Any:
         """Return Delta, packed."""
-        return self._lattice.gradient(self.threads)[None]
+        delta = np.empty(self._packed, dtype=np.complex128)
+        self._team.run(lambda rank: self._lattice.gradient(delta, rank, self._team.size))
+        return delta[None]
 
     def move(self, direction: Any, step: Any) -> None:
         """Set g to exp(step direction) g."""
-        self._lattice.move(
-            np.ascontiguousarray(direction[0], dtype=np.complex128),
-            np.ascontiguousarray(step[0], dtype=np.float64),
-            self.threads,
-        )
+        along = np.ascontiguousarray(direction[0], dtype=np.complex128)
+        steps = np.ascontiguousarray(step[0], dtype=np.float64)
+        self._team.run(lambda rank: self._lattice.move(along, steps, rank, self._team.size))

@@ -1,0 +1,192 @@
+// Python's view of a lattice: one class for all groups, both kinds of gauge, both precisions.
+#include "gauge/lattice/lattice.hpp"
+
+#include <memory>
+#include <stdexcept>
+
+#include "native/arrays.hpp"
+#include "native/vector.hpp"
+
+namespace hardscape::gauge {
+
+namespace {
+
+using ComplexArray = nb::ndarray<const Complex, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Output = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+using Flags = Vector<std::uint8_t>;
+using SliceArray = hardscape::Matrix<double>;  // slice, site
+
+struct Problem {
+  Extents extent;
+  int directions;
+  const Complex* links;
+  const double* weights;
+};
+
+template <int N, class T, int W, template <int, class> class Local>
+std::unique_ptr<AnyLattice> make_of(const Problem& p) {
+  return std::make_unique<Lattice<N, T, W, Local>>(Layout(p.extent, p.directions, W), p.links,
+                                                   p.weights);
+}
+
+template <int N, class T, template <int, class> class Local>
+std::unique_ptr<AnyLattice> make_in(const Problem& p) {
+  constexpr int W = kVectorBytes / sizeof(T);
+  return Layout::fits(p.extent, W) ? make_of<N, T, W, Local>(p) : make_of<N, T, 1, Local>(p);
+}
+
+template <int N, class T>
+std::unique_ptr<AnyLattice> make(const Problem& p, bool abelian) {
+  return abelian ? make_in<N, T, AbelianLocal>(p) : make_in<N, T, LinearLocal>(p);
+}
+
+void expect(bool fits) {
+  if (!fits) throw std::invalid_argument("an array does not fit the lattice");
+}
+
+class PyLattice {
+ public:
+  PyLattice(ComplexArray links, Vector<double> weights, int directions, bool abelian, bool single)
+      : nc_(links.shape(5)),
+        shape_{links.shape(0), links.shape(1), links.shape(2), links.shape(3)} {
+    Problem problem{{}, directions, links.data(), weights.data()};
+    for (int mu = 0; mu < 4; ++mu) problem.extent[mu] = static_cast<int>(shape_[3 - mu]);
+    nb::gil_scoped_release release;
+    for_group(nc_, [&](auto colors) {
+      constexpr int N = colors.value;
+      components_ = Algebra<N, double>::kSize;
+      lattice_ = single ? make<N, float>(problem, abelian) : make<N, double>(problem, abelian);
+    });
+  }
+
+  AnyLattice& lattice() { return *lattice_; }
+  std::size_t slices() const { return shape_[0]; }
+
+  void set_transformation(ComplexArray g) {
+    expect(g.size() == sites() * nc_ * nc_);
+    nb::gil_scoped_release release;
+    lattice_->set_transformation(g.data());
+  }
+
+  void randomize(std::uint64_t seed) {
+    nb::gil_scoped_release release;
+    lattice_->randomize(seed);
+  }
+
+  auto transformation() const {
+    std::vector<Complex> g(sites() * nc_ * nc_);
+    {
+      nb::gil_scoped_release release;
+      lattice_->transformation(g.data());
+    }
+    return to_numpy(std::move(g), {shape_[0], shape_[1], shape_[2], shape_[3], nc_, nc_});
+  }
+
+  void measure(Output<double> functional, Output<double> theta, int rank, int of) const {
+    expect(functional.size() == sites() && theta.size() == sites());
+    nb::gil_scoped_release release;
+    lattice_->measure(functional.data(), theta.data(), Share{rank, of});
+  }
+
+  void gradient(Output<Complex> delta, int rank, int of) const {
+    expect(delta.size() == components_ * sites());
+    nb::gil_scoped_release release;
+    lattice_->gradient(delta.data(), Share{rank, of});
+  }
+
+  void move(ComplexArray direction, Vector<double> step, int rank, int of) {
+    expect(direction.size() == components_ * sites() && step.size() == slices());
+    nb::gil_scoped_release release;
+    lattice_->move(direction.data(), step.data(), Share{rank, of});
+  }
+
+ private:
+  std::size_t sites() const { return shape_[0] * shape_[1] * shape_[2] * shape_[3]; }
+
+  std::size_t nc_, components_ = 0;
+  std::array<std::size_t, 4> shape_;  // T, Z, Y, X
+  std::unique_ptr<AnyLattice> lattice_;
+};
+
+class PySweeps {
+ public:
+  PySweeps(PyLattice& lattice, int method, Vector<double> step, std::uint64_t seed,
+           std::uint64_t first, int count, Flags active, int threads, Flags stop)
+      : lattice_(lattice.lattice()),
+        stop_(stop),
+        sweeps_(static_cast<Method>(method), Step{step(0), step(1), step(2), step(3)}, threads) {
+    expect(active.size() == lattice.slices());
+    sweeps_.seed = seed;
+    sweeps_.first = first;
+    sweeps_.count = count;
+    sweeps_.active.assign(active.data(), active.data() + active.size());
+    sweeps_.stop = stop_.data();
+    nb::gil_scoped_release release;
+    sweeps_.stages = lattice_.moving_stages(sweeps_.active.data());
+  }
+
+  void run(int rank) {
+    nb::gil_scoped_release release;
+    lattice_.sweep(sweeps_, rank);
+  }
+
+  int done() const { return sweeps_.done; }
+
+ private:
+  AnyLattice& lattice_;
+  Flags stop_;
+  Sweeps sweeps_;
+};
+
+// Of each timeslice: sums of functional and theta, and the largest theta.
+auto slice_sums(SliceArray functional, SliceArray theta) {
+  const std::size_t slices = functional.shape(0), volume = functional.shape(1);
+  expect(theta.shape(0) == slices && theta.shape(1) == volume);
+  std::vector<double> sums(3 * slices);
+  for (std::size_t t = 0; t < slices; ++t) {
+    for (std::size_t i = 0; i < volume; ++i) {
+      const double violation = theta(t, i);
+      sums[t] += functional(t, i);
+      sums[slices + t] += violation;
+      // Not std::max: a NaN must come through.
+      if (!(violation <= sums[2 * slices + t])) sums[2 * slices + t] = violation;
+    }
+  }
+  return to_numpy(std::move(sums), {3, slices});
+}
+
+}  // namespace
+
+void bind_lattice(nb::module_& module) {
+  nb::class_<PyLattice>(
+      module, "Lattice",
+      "A gauge field and the transformation g(x) that fixes its gauge. What takes "
+      "rank and of does the share of one thread of so many.")
+      .def(nb::init<ComplexArray, Vector<double>, int, bool, bool>(), nb::arg("links"),
+           nb::arg("weights"), nb::arg("directions"), nb::arg("abelian"), nb::arg("single"))
+      .def("set_transformation", &PyLattice::set_transformation, nb::arg("g"))
+      .def("randomize", &PyLattice::randomize, nb::arg("seed"), "Set g from the Haar measure.")
+      .def("transformation", &PyLattice::transformation)
+      .def("measure", &PyLattice::measure, nb::arg("functional"), nb::arg("theta"), nb::arg("rank"),
+           nb::arg("of"),
+           "Of each site: functional (links counted from both ends) and "
+           "tr(Delta Delta^dagger) / Nc.")
+      .def("gradient", &PyLattice::gradient, nb::arg("delta"), nb::arg("rank"), nb::arg("of"),
+           "Delta of each site, packed: component, t, z, y, x.")
+      .def("move", &PyLattice::move, nb::arg("direction"), nb::arg("step"), nb::arg("rank"),
+           nb::arg("of"), "g <- exp(step[t] direction) g.");
+  nb::class_<PySweeps>(module, "Sweeps",
+                       "Visits to the sites of the active timeslices: every thread calls run.")
+      .def(nb::init<PyLattice&, int, Vector<double>, std::uint64_t, std::uint64_t, int, Flags, int,
+                    Flags>(),
+           nb::arg("lattice"), nb::arg("method"), nb::arg("step"), nb::arg("seed"),
+           nb::arg("first"), nb::arg("count"), nb::arg("active"), nb::arg("threads"),
+           nb::arg("stop"), nb::keep_alive<1, 2>())
+      .def("run", &PySweeps::run, nb::arg("rank"))
+      .def_prop_ro("done", &PySweeps::done, "Sweeps done before stop became 1.");
+  module.def("slice_sums", &slice_sums, nb::arg("functional"), nb::arg("theta"),
+             "Of each timeslice: sum of the functional, sum and maximum of theta, (3, T).");
+}
+
+}  // namespace hardscape::gauge

@@ -1,0 +1,130 @@
+"""Copies of a gauge transformation over one field: what every device moves and measures."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.gauge.groups import Group
+from hardscape.gauge.options import FLOORS, FixOptions
+
+__all__ = ["MICROCANONICAL", "Lattices", "Measurement", "Sweep"]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep does at each site; the numbers are those of native ``Method`` and ``Step``.
+
+    Attributes
+    ----------
+    method : int
+        0 one hit in each SU(2) subgroup, 1 the whole matrix, 2 heatbath.
+    omega, second : float
+        Overrelaxation, and the weight of the second order in r - 1.
+    probability : float
+        Of overrelaxing a site.
+    temperature : float
+    """
+
+    method: int
+    omega: float = 1.0
+    second: float = 0.0
+    probability: float = 1.0
+    temperature: float = 1.0
+
+    def row(self) -> tuple[float, float, float, float]:
+        """The step as numbers."""
+        return self.omega, self.second, self.probability, self.temperature
+
+
+#: r -> r^2 leaves the functional as it is.
+MICROCANONICAL = Sweep(0, omega=2.0, second=1.0)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Gauge functional and gauge violation of each copy and timeslice, arrays of shape (copies, T).
+
+    Attributes
+    ----------
+    functional : float64
+        Mean over the links of the slice's sites; a link in t counts half for the site at each end.
+    theta_mean, theta_max : float64
+        Mean and maximum of tr(Delta Delta^dagger) / Nc over the slice's sites.
+    """
+
+    functional: NDArray[np.float64]
+    theta_mean: NDArray[np.float64]
+    theta_max: NDArray[np.float64]
+
+    def violation(self, options: FixOptions) -> NDArray[np.float64]:
+        """What is compared with theta: by slice, or the same number for all slices of a copy."""
+        by_slice = self.theta_mean if options.reduction == "mean" else self.theta_max
+        if options.per_slice:
+            return by_slice
+        whole = by_slice.mean(axis=1) if options.reduction == "mean" else by_slice.max(axis=1)
+        return np.repeat(whole[:, None], by_slice.shape[1], axis=1)
+
+
+class Lattices(ABC):
+    """Copies of a gauge transformation over one field, on one device and in one precision."""
+
+    group: Group
+    copies: int
+    slices: int
+    volume: int
+    single: bool
+    #: What an iteration of the conjugate gradient costs in sweeps, as far as time goes.
+    iteration_cost: float = 3.0
+
+    def floor(self, options: FixOptions) -> float:
+        """Smallest theta that the precision is sure to reach."""
+        return FLOORS["single" if self.single else "double"][options.reduction]
+
+    @abstractmethod
+    def sweep(
+        self,
+        sweeps: list[Sweep],
+        seeds: NDArray[np.uint64],
+        first: NDArray[np.int64],
+        count: int,
+        active: NDArray[np.bool_],
+        stop: NDArray[np.uint8],
+    ) -> int:
+        """Do `count` sweeps, `sweeps[i]` on copy i, numbered from `first[i]`, where active (copies, T).
+
+        Returns the sweeps done before `stop` became 1.
+        """
+
+    @abstractmethod
+    def measure(self) -> Measurement:
+        """Functional and violation of the moment."""
+
+    @abstractmethod
+    def randomize(self, seeds: NDArray[np.uint64]) -> None:
+        """Set each copy's g from the Haar measure."""
+
+    @abstractmethod
+    def set_transformation(self, copy: int, g: Any) -> None:
+        """Set a copy's g, shape (T, Z, Y, X, Nc, Nc), brought to the group in this precision."""
+
+    def adopt(self, others: Lattices) -> None:
+        """Take over the g of lattices of the same field in another precision."""
+        for copy in range(self.copies):
+            self.set_transformation(copy, others.transformation(copy))
+
+    @abstractmethod
+    def transformation(self, copy: int) -> Any:
+        """Return a copy's g, shape (T, Z, Y, X, Nc, Nc), complex128, on the device."""
+
+    @abstractmethod
+    def gradient(self) -> Any:
+        """Return Delta, packed (`Algebra` of algebra.hpp), shape (copies, components, T, Z, Y, X)."""
+
+    @abstractmethod
+    def move(self, direction: Any, step: Any) -> None:
+        """Set g to exp(step direction) g, for a packed direction and steps of shape (copies, T)."""

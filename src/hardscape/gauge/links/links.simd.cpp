@@ -1,0 +1,95 @@
+// Python's view of links as they lie in memory: plaquettes, distance from the group, random ones.
+#include <nanobind/stl/pair.h>
+
+#include <complex>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+
+#include "gauge/group/su2.hpp"
+#include "gauge/links/plaquette.hpp"
+#include "gauge/links/unitarity.hpp"
+#include "native/arrays.hpp"
+#include "native/vector.hpp"
+
+namespace hardscape::gauge {
+namespace {
+
+constexpr int kLanes = kVectorBytes / sizeof(double);
+
+using Complex = std::complex<double>;
+template <class T>
+using Links = nb::ndarray<const std::complex<T>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+auto plaquette_traces(Links<T> links, int first, int last) {
+  Extents extent;
+  for (int mu = 0; mu < 4; ++mu) extent[mu] = static_cast<int>(links.shape(3 - mu));
+  if (first < 0 || last < first || last > extent[3]) throw std::invalid_argument("timeslices");
+  const std::size_t nc = links.shape(5), slices = last - first;
+  std::vector<double> sums(6 * slices);
+  {
+    nb::gil_scoped_release release;
+    for_group(nc, [&](auto colors) {
+      sum_plaquettes<colors.value, kLanes>(links.data(), extent, first, last, sums.data());
+    });
+  }
+  return to_numpy(std::move(sums), {slices, 6});
+}
+
+constexpr std::uint64_t kRandomLinks = 0x6c696e6b73ull;  // purpose of their streams: "links"
+
+template <int N>
+void fill_random(std::vector<Complex>& data, std::uint64_t seed) {
+  for (std::size_t n = 0; n < data.size() / (N * N); ++n) {
+    RandomStream random(seed, n, kRandomLinks);
+    const Matrix<N, double> a = random_element<N>(random);
+    for (int i = 0; i < N; ++i) {
+      for (int j = 0; j < N; ++j) data[(n * N + i) * N + j] = {a.re[i][j], a.im[i][j]};
+    }
+  }
+}
+
+auto random_elements(std::size_t count, std::size_t nc, std::uint64_t seed) {
+  std::vector<Complex> data(count * nc * nc);
+  {
+    nb::gil_scoped_release release;
+    for_group(nc, [&](auto colors) { fill_random<colors.value>(data, seed); });
+  }
+  return to_numpy(std::move(data), {count, nc, nc});
+}
+
+template <class T>
+std::pair<double, std::size_t> worst_matrix(Links<T> matrices, std::size_t first,
+                                            std::size_t last) {
+  const std::size_t nc = matrices.shape(matrices.ndim() - 1);
+  if (last < first || last > matrices.size() / (nc * nc)) throw std::invalid_argument("matrices");
+  nb::gil_scoped_release release;
+  return for_group(nc, [&](auto colors) {
+    const Deviation worst = largest_deviation<colors.value>(matrices.data(), first, last);
+    return std::pair(worst.size, worst.index);
+  });
+}
+
+template <class T>
+void bind_links_of(nb::module_& module) {
+  module.def(
+      "plaquette_traces", &plaquette_traces<T>, nb::arg("links"), nb::arg("first"), nb::arg("last"),
+      "Sums of Re tr over the plaquettes of timeslices first to last - 1, (T, 6): planes xy, "
+      "xz, xt, yz, yt, zt.");
+  module.def(
+      "worst_matrix", &worst_matrix<T>, nb::arg("matrices"), nb::arg("first"), nb::arg("last"),
+      "Largest entry of |U U^dagger - 1| and |det U - 1| among matrices first to last - 1, and "
+      "the first matrix that has it.");
+}
+
+}  // namespace
+
+void bind_links(nb::module_& module) {
+  bind_links_of<double>(module);
+  bind_links_of<float>(module);
+  module.def("random_elements", &random_elements, nb::arg("count"), nb::arg("nc"), nb::arg("seed"),
+             "Matrices of the Haar measure, element n from stream n.");
+}
+
+}  // namespace hardscape::gauge

@@ -1,0 +1,67 @@
+"""Relaxation: what a sweep does at each site, and the overrelaxation that suits a lattice."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hardscape.gauge.lattice.lattices import Sweep
+from hardscape.gauge.options import FixOptions
+
+__all__ = ["OmegaTuner", "matrix", "relaxed", "stochastic", "subgroups"]
+
+#: Below this theta the functional is quadratic and rates of convergence mean something.
+_QUADRATIC = 1e-2
+
+
+def relaxed(options: FixOptions, omega: float) -> Sweep:
+    """One hit in each subgroup."""
+    return Sweep(0)
+
+
+def subgroups(options: FixOptions, omega: float) -> Sweep:
+    """One overrelaxed hit in each subgroup."""
+    second = 0.5 * omega * (omega - 1) if options.order == 2 else 0.0
+    return Sweep(0, omega=omega, second=second)
+
+
+def stochastic(options: FixOptions, omega: float) -> Sweep:
+    """One hit in each subgroup, squared with a probability."""
+    return Sweep(0, omega=2.0, second=1.0, probability=options.probability)
+
+
+def matrix(options: FixOptions, omega: float) -> Sweep:
+    """The site's maximum, and overrelaxation of the whole matrix."""
+    return Sweep(1, omega=omega)
+
+
+class OmegaTuner:
+    """Finds the overrelaxation of one copy while it converges.
+
+    Successive overrelaxation of a quadratic functional contracts by omega - 1 a sweep if omega is at
+    or above its best value, and by a larger factor lambda below it; from lambda follows the best
+    omega (D. M. Young, Iterative Solution of Large Linear Systems, 1971, chapter 6). theta goes with
+    the square of the contraction.
+    """
+
+    def __init__(self, start: float, fixed: bool, noise: float = 0.0) -> None:
+        self.omega = start
+        self._fixed = fixed
+        self._noise = noise  # theta below which rounding shows
+        self._floor = 1.0
+
+    def look(self, before: float, after: float, sweeps: int) -> None:
+        """Take note of theta before and after some sweeps."""
+        if self._fixed or not self._noise < after < _QUADRATIC or not before < _QUADRATIC:
+            return
+        rate = (after / before) ** (0.5 / sweeps)
+        contraction = self.omega - 1
+        if rate >= 1:
+            return
+        if rate > 1.03 * contraction:  # below the best value
+            mu2 = min((rate + contraction) ** 2 / (rate * self.omega**2), 0.9999)
+            best = 2 / (1 + np.sqrt(1 - mu2))
+            self._floor = max(self._floor, self.omega)
+            self.omega = float(min(max(best, self.omega), 1.98))
+        elif self.omega > self._floor:
+            lower = 1 + 0.94 * contraction
+            self.omega = max(lower, 0.5 * (self._floor + self.omega))
