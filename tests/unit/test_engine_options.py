@@ -46,6 +46,11 @@ def test_what_is_refused(bad: dict[str, Any]) -> None:
         RunOptions.checked(**bad)
 
 
+def test_what_is_misspelt() -> None:
+    with pytest.raises(TypeError, match="tim_limit"):
+        RunOptions.checked(tim_limit=3)  # type: ignore[call-arg]
+
+
 def test_limits_of_any_real_type() -> None:
     for limit in (2, 2.0, np.float32(2), np.int64(2), Fraction(2)):
         assert RunOptions.checked(time_limit=limit).deadline.seconds == 2.0  # type: ignore[arg-type]

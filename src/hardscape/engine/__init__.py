@@ -12,7 +12,7 @@ from hardscape.engine.device import Cpu, Cuda, Device, resolve
 from hardscape.engine.lanes import Team, team
 from hardscape.engine.ledger import Ledger
 from hardscape.engine.machine import CudaStatus, Machine, cuda_status, probe
-from hardscape.engine.options import RunOptions
+from hardscape.engine.options import RunArguments, RunOptions
 from hardscape.engine.progress import (
     CallbackProgress,
     NullProgress,
@@ -46,6 +46,7 @@ __all__ = [
     "Progress",
     "ProgressEvent",
     "RichProgress",
+    "RunArguments",
     "RunOptions",
     "Shard",
     "ShardResult",

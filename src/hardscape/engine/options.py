@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from hardscape.arguments import MAX_SEED, integer, seconds
 from hardscape.engine.deadline import Deadline
@@ -15,7 +15,47 @@ from hardscape.engine.device import Cpu, Device, cpu_lanes, resolve
 from hardscape.engine.progress import Progress, ProgressEvent, resolve_progress
 from hardscape.errors import InputError
 
-__all__ = ["RunOptions"]
+__all__ = ["RunArguments", "RunOptions"]
+
+
+class RunArguments(TypedDict, total=False):
+    """How a computation is run: the keyword arguments ``**run`` of every function that computes.
+
+    Attributes
+    ----------
+    device : str, Device, or a sequence of them
+        "cpu", "cuda" (all GPUs), "cuda:0", "cuda:0,1", or "auto", the default: all GPUs where the work
+        pays for starting them, else the CPU.
+    threads : int
+        CPU threads, 1 to 4096; by default all CPUs that this process may use.
+    seed : int
+        From 0 to 2**64 - 1; drawn where none is given. One seed gives one answer, whatever runs it.
+    time_limit : float
+        Wall-clock seconds, above 0, after which there is the best so far, or an error where a part
+        tells nothing.
+    checkpoint : str or Path
+        Ledger of what is done: created if missing, else the same call goes on from it; see
+        :mod:`hardscape.engine.ledger`.
+    executor : concurrent.futures.Executor, distributed.Client or MPIPoolExecutor
+        Runs the shards instead of this process, and stays open. Twice as many shards as it has
+        workers are in flight. For GPUs in a process pool use ``mp_context=get_context("spawn")``:
+        a forked process cannot use CUDA once its parent has. With dask-cuda, which shows each
+        worker its own GPU first, name "cuda:0".
+    workers : int
+        Number of workers of `executor`, where it does not tell.
+    progress : bool, callable or Progress
+        True draws a bar on a terminal; a function is called with each `ProgressEvent`; see
+        :func:`hardscape.engine.resolve_progress`.
+    """
+
+    device: str | Device | Sequence[str | Device]
+    threads: int | None
+    seed: int | None
+    time_limit: float | None
+    checkpoint: str | os.PathLike[str] | None
+    executor: Any
+    workers: int | None
+    progress: Progress | Callable[[ProgressEvent], object] | bool | None
 
 
 @dataclass(frozen=True)
@@ -51,40 +91,15 @@ class RunOptions:
     progress: Progress
 
     @classmethod
-    def checked(
-        cls,
-        *,
-        device: str | Device | Sequence[str | Device] = "auto",
-        threads: int | None = None,
-        seed: int | None = None,
-        time_limit: float | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        executor: Any = None,
-        workers: int | None = None,
-        progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
-        big_enough: bool = False,
-    ) -> RunOptions:
+    def checked(cls, *, big_enough: bool = False, **run: Unpack[RunArguments]) -> RunOptions:
         """Options that can be carried out; the clock of the time limit starts.
 
         Parameters
         ----------
-        device, threads, big_enough
-            As :func:`hardscape.engine.resolve` takes them.
-        seed : int, optional
-            From 0 to 2**64 - 1; by default drawn.
-        time_limit : float, optional
-            Wall-clock seconds, above 0.
-        checkpoint : str or Path, optional
-            Ledger file; see :mod:`hardscape.engine.ledger`.
-        executor : concurrent.futures.Executor, distributed.Client or MPIPoolExecutor, optional
-            Runs the shards instead of this process, and stays open. Twice as many shards as it has
-            workers are in flight. For GPUs in a process pool use ``mp_context=get_context("spawn")``:
-            a forked process cannot use CUDA once its parent has. With dask-cuda, which shows each
-            worker its own GPU first, name "cuda:0".
-        workers : int, optional
-            Number of workers of `executor`, where it does not tell.
-        progress : bool, callable, Progress or None
-            See :func:`hardscape.engine.resolve_progress`.
+        big_enough : bool
+            Whether the work pays for starting a GPU; only the device "auto" asks.
+        **run
+            See `RunArguments`.
 
         Raises
         ------
@@ -93,16 +108,27 @@ class RunOptions:
         DeviceError
             For a GPU that cannot be used.
         """
-        lanes = cpu_lanes(threads)
+        unknown = run.keys() - RunArguments.__annotations__.keys()
+        if unknown:
+            raise TypeError(
+                f"{', '.join(sorted(unknown))}: no such argument; how a computation is run is told "
+                f"by {', '.join(RunArguments.__annotations__)}"
+            )
+        threads, seed, limit = run.get("threads"), run.get("seed"), run.get("time_limit")
+        checkpoint, executor, workers = (
+            run.get("checkpoint"),
+            run.get("executor"),
+            run.get("workers"),
+        )
         return cls(
-            devices=resolve(device, threads=threads, big_enough=big_enough),
-            threads=len(lanes),
+            devices=resolve(run.get("device", "auto"), threads=threads, big_enough=big_enough),
+            threads=len(cpu_lanes(threads)),
             seed=secrets.randbits(64) if seed is None else integer(seed, "seed", 0, MAX_SEED),
-            deadline=Deadline(None if time_limit is None else seconds(time_limit, "time_limit")),
+            deadline=Deadline(None if limit is None else seconds(limit, "time_limit")),
             checkpoint=None if checkpoint is None else _checked_path(checkpoint),
             executor=None if executor is None else _checked_executor(executor),
             workers=None if workers is None else integer(workers, "workers", 1, 2**31 - 1),
-            progress=resolve_progress(progress),
+            progress=resolve_progress(run.get("progress")),
         )
 
     @property
