@@ -14,7 +14,7 @@ from hardscape.figures import new_figure, save_plot
 from hardscape.xorsat.studies import plots
 from hardscape.xorsat.studies.scans import fit_exponent, fit_w1
 from hardscape.xorsat.studies.theory import free_energy_barrier, run_temperature
-from hardscape.xorsat.studies.time_to_solution import TimeToSolution
+from hardscape.xorsat.studies.times import TimeToSolution
 
 
 def simulated(tau: float, runs: int, timeout: float, seed: int) -> TimeToSolution:

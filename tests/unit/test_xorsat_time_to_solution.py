@@ -14,7 +14,8 @@ from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat import random_regular
 from hardscape.xorsat.studies.posterior import CountPosterior, TauPosterior
 from hardscape.xorsat.studies.scans import fit_exponent, fit_w1
-from hardscape.xorsat.studies.time_to_solution import TimeToSolution, measure, median_tts
+from hardscape.xorsat.studies.time_to_solution import measure
+from hardscape.xorsat.studies.times import TimeToSolution, median_tts
 
 
 def simulated(

@@ -21,7 +21,8 @@ from hardscape.cli.xorsat_options import (
 )
 from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1
-from hardscape.xorsat.studies.time_to_solution import TimeToSolution, median_tts, time_to_solution
+from hardscape.xorsat.studies.time_to_solution import time_to_solution
+from hardscape.xorsat.studies.times import TimeToSolution, median_tts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -11,12 +11,8 @@ from hardscape.xorsat.studies import theory
 from hardscape.xorsat.studies.runner import QuasiGreedyRunner
 from hardscape.xorsat.studies.runs import Runner
 from hardscape.xorsat.studies.scans import ExponentFit, W1Scan, fit_exponent, fit_w1, scan_w1
-from hardscape.xorsat.studies.time_to_solution import (
-    TimeToSolution,
-    measure,
-    median_tts,
-    time_to_solution,
-)
+from hardscape.xorsat.studies.time_to_solution import measure, time_to_solution
+from hardscape.xorsat.studies.times import TimeToSolution, median_tts
 from hardscape.xorsat.system import XorSystem
 
 __all__ = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -15,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult, Work, split
-from hardscape.xorsat.methods.quasi_greedy.rounds import GROUP, Rounds
+from hardscape.xorsat.methods.quasi_greedy.plan import default_w1
+from hardscape.xorsat.methods.quasi_greedy.rounds import GROUP, Rounds, Schedule
 from hardscape.xorsat.methods.quasi_greedy.work import SIDES
 from hardscape.xorsat.result import QuasiGreedyResult
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["QuasiGreedyTrial", "Run", "Runner", "RunnerTrial", "Runs", "RunsWork", "Trial"]
+__all__ = ["Run", "Runner", "Runs", "RunsWork", "Trial", "foreign_trial", "quasi_greedy_trial"]
 
 #: Shards of a study: each of them costs a merge with all before it.
 _MOST_SHARDS = 1024
@@ -60,85 +60,46 @@ class Run(NamedTuple):
     seconds: float
 
 
+class Search(Protocol):
+    """A run of a search; pickles."""
+
+    def __call__(self, seed: int, timeout: float, context: Context) -> Run | None:
+        """Run once; None where it was told to stop before its timeout."""
+        ...
+
+
 @dataclass(frozen=True)
-class Trial(ABC):
+class Trial:
     """A search of one system that is run many times.
 
     Attributes
     ----------
-    num_variables : int
-    w1 : float
+    search : Search
+    identity : str
+        What tells it from other trials.
+    brief : bool
+        Whether it asks within milliseconds if it should stop, or wants to be in the main thread.
+    num_variables, clones, w1, device, method
+        As in :class:`hardscape.xorsat.TimeToSolution`.
     """
 
+    search: Search
+    identity: str
+    brief: bool
     num_variables: int
+    clones: int
     w1: float
-
-    @property
-    @abstractmethod
-    def clones(self) -> int:
-        """Clones of a run."""
-
-    @property
-    @abstractmethod
-    def method(self) -> str:
-        """What is run, for people."""
-
-    @abstractmethod
-    def device(self, devices: Sequence[Device]) -> str:
-        """Where it runs, for people, if the engine has these devices."""
-
-    @abstractmethod
-    def identity(self) -> str:
-        """Text that tells it from other trials."""
-
-    @abstractmethod
-    def brief(self, device: Device) -> bool:
-        """Whether a run asks often enough whether it should stop."""
-
-    @abstractmethod
-    def run(self, seed: int, timeout: float, context: Context) -> Run | None:
-        """Run once; None where it was told to stop before its timeout."""
+    device: str
+    method: str
 
 
 @dataclass(frozen=True)
-class QuasiGreedyTrial(Trial):
-    """The quasi-greedy search on one device.
-
-    Attributes
-    ----------
-    rounds : Rounds
-        Without a seed.
-    kind : type of Device
-        Times on different ones do not mix.
-    """
+class OnOneDevice:
+    """The quasi-greedy search on the device of its context."""
 
     rounds: Rounds
-    kind: type[Device]
 
-    @property
-    def clones(self) -> int:
-        """Clones of a round."""
-        return self.rounds.groups * GROUP
-
-    @property
-    def method(self) -> str:
-        """Its name."""
-        return QuasiGreedyResult.method
-
-    def device(self, devices: Sequence[Device]) -> str:
-        """Each run on one of them."""
-        return ", ".join(map(str, devices))
-
-    def identity(self) -> str:
-        """Dynamics, schedule and type of device."""
-        rounds = self.rounds
-        return f"{rounds.plan.digest} {rounds.groups} {rounds.restart} {self.kind.__name__}"
-
-    def brief(self, device: Device) -> bool:
-        """Whether its rounds are."""
-        return SIDES[type(device)].brief(self.rounds)
-
-    def run(self, seed: int, timeout: float, context: Context) -> Run | None:
+    def __call__(self, seed: int, timeout: float, context: Context) -> Run | None:
         """Round after round until a solution, the timeout, or a stop."""
         _warm(self.rounds, context.device)
         rounds, side = self.rounds.seeded(seed), SIDES[type(context.device)]
@@ -167,45 +128,54 @@ def _warm(rounds: Rounds, device: Device) -> None:
 
 
 @dataclass(frozen=True)
-class RunnerTrial(Trial):
-    """A search of somebody else's.
-
-    Attributes
-    ----------
-    runner : Runner
-    system : XorSystem
-    """
+class Foreign:
+    """A runner, which knows nothing of devices and stops."""
 
     runner: Runner
-    system: XorSystem
 
-    @property
-    def clones(self) -> int:
-        """What the runner says."""
-        return self.runner.clones
-
-    @property
-    def method(self) -> str:
-        """Name of its type."""
-        return type(self.runner).__name__
-
-    def device(self, devices: Sequence[Device]) -> str:
-        """What the runner says."""
-        return self.runner.device
-
-    def identity(self) -> str:
-        """Its type, and what it says of itself."""
-        kind, runner = type(self.runner), self.runner
-        named = f"{kind.__module__}.{kind.__qualname__} {runner.clones} {runner.device}"
-        return f"{named} {self.system.digest} {self.w1!r}"
-
-    def brief(self, device: Device) -> bool:
-        """Always: it may want to be in the main thread."""
-        return True
-
-    def run(self, seed: int, timeout: float, context: Context) -> Run | None:
+    def __call__(self, seed: int, timeout: float, context: Context) -> Run | None:
         """Run it."""
         return Run(*self.runner(seed, timeout))
+
+
+def quasi_greedy_trial(
+    system: XorSystem,
+    devices: Sequence[Device],
+    w: float | Sequence[float] | None,
+    clones: int | None,
+    restart: int | None,
+) -> Trial:
+    """The quasi-greedy search, each run on one of `devices`."""
+    schedule, kind = Schedule(w=w, clones=clones, restart=restart, anytime=False), type(devices[0])
+    rounds = schedule.rounds(system, 0, SIDES[kind], devices[0])
+    table = [default_w1(system)] if w is None else np.atleast_1d(np.asarray(w, np.float64)).tolist()
+    return Trial(
+        OnOneDevice(rounds),
+        # Times on different types of device do not mix.
+        f"{rounds.plan.digest} {rounds.groups} {rounds.restart} {kind.__name__}",
+        SIDES[kind].brief(rounds),
+        system.num_variables,
+        rounds.groups * GROUP,
+        table[min(len(table) - 1, 1)],
+        ", ".join(map(str, devices)),
+        QuasiGreedyResult.method,
+    )
+
+
+def foreign_trial(system: XorSystem, runner: Runner, w1: float) -> Trial:
+    """A search of somebody else's."""
+    kind = type(runner)
+    named = f"{kind.__module__}.{kind.__qualname__} {runner.clones} {runner.device}"
+    return Trial(
+        Foreign(runner),
+        f"{named} {system.digest} {w1!r}",
+        True,
+        system.num_variables,
+        runner.clones,
+        w1,
+        runner.device,
+        kind.__name__,
+    )
 
 
 class Runs(NamedTuple):
@@ -241,7 +211,7 @@ class RunsWork(Work[tuple[Runs, ...]]):
 
     def digest(self) -> str:
         """Hash of the trials, the seeds and the timeout."""
-        text = repr((*(trial.identity() for trial in self.trials), self.timeout))
+        text = repr((*(trial.identity for trial in self.trials), self.timeout))
         return hashlib.sha256(text.encode() + self.seeds.tobytes()).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
@@ -250,14 +220,14 @@ class RunsWork(Work[tuple[Runs, ...]]):
 
     def brief(self, device: Device) -> bool:
         """Whether the trials are."""
-        return all(trial.brief(device) for trial in self.trials)
+        return all(trial.brief for trial in self.trials)
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Run one after the other; a run that was told to stop tells nothing."""
         ended: list[tuple[int, Run]] = []
         for number in range(shard.start, shard.stop):
             trial = self.trials[number // self.seeds.shape[1]]
-            run = trial.run(int(self.seeds.flat[number]), self.timeout, context)
+            run = trial.search(int(self.seeds.flat[number]), self.timeout, context)
             if run is None:
                 break
             ended.append((number, run))

@@ -16,7 +16,9 @@ from hardscape.engine import Device, Progress, ProgressEvent, RunOptions
 from hardscape.errors import InputError
 from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
 from hardscape.xorsat.studies.posterior import plain
-from hardscape.xorsat.studies.time_to_solution import TimeToSolution, quasi_greedy_trial, study
+from hardscape.xorsat.studies.runs import quasi_greedy_trial
+from hardscape.xorsat.studies.time_to_solution import study
+from hardscape.xorsat.studies.times import TimeToSolution
 from hardscape.xorsat.system import XorSystem, checked_system
 
 __all__ = ["ExponentFit", "W1Scan", "fit_exponent", "fit_w1", "scan_w1"]
@@ -162,7 +164,9 @@ def scan_w1(
     seeds = np.random.SeedSequence(options.seed).generate_state(len(points), np.uint64)
     # What the coins can say: probabilities in 256ths.
     used = np.round(points * 256) / 256
-    trials = [quasi_greedy_trial(system, options, w1, clones, restart) for w1 in used.tolist()]
+    trials = [
+        quasi_greedy_trial(system, options.devices, w1, clones, restart) for w1 in used.tolist()
+    ]
     return study(trials, seeds.tolist(), runs, timeout, options, partial(fit_w1, used))
 
 
