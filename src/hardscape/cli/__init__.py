@@ -98,9 +98,11 @@ def _run(words: list[str]) -> int:
 
     from hardscape.cli.program import compose
 
+    # cyclopts takes a lone "-" for an option; as paths the two are the same.
+    named = ["./-" if word == "-" else word for word in words]
     try:
         command, bound, *_ = compose(words[0] if words else "").parse_args(
-            words, exit_on_error=False, print_error=False
+            named, exit_on_error=False, print_error=False
         )
     except CycloptsError as error:
         note(f"error: {error}")

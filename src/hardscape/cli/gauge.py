@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from cyclopts import App, Group, Parameter
 
-from hardscape.cli.gauge_files import FileOptions, read_checked
+from hardscape.cli.gauge_files import FileArgument, FileOptions, FormatOption, read_checked
 from hardscape.cli.gauge_fix import fix
 from hardscape.cli.options import Flag, Json, Output, PlotOptions
-from hardscape.cli.terminal import fact_table, note, print_json, print_parts
+from hardscape.cli.terminal import aside, fact_table, note, print_json, print_parts
 from hardscape.errors import ChecksumError, InputError, Interrupted
 from hardscape.figures import save_plot
 from hardscape.gauge import formats
@@ -46,10 +46,10 @@ def register(parent: App) -> None:
 
 @app.command
 def info(
-    file: Path,
+    file: FileArgument,
     /,
     *,
-    format: str | None = None,
+    format: FormatOption = None,
     ignore_checksum: Flag = False,
     json: Json = False,
 ) -> None:
@@ -57,10 +57,6 @@ def info(
 
     Parameters
     ----------
-    file
-        NERSC, ILDG, SciDAC, MILC, openQCD, HiRep, .npz or HDF5.
-    format
-        nersc, ildg, milc, openqcd, hirep, npz or hdf5, where the content does not tell.
     ignore_checksum
         Only warn of what is wrong; else the exit code is 2.
     """
@@ -107,11 +103,11 @@ _DEFAULT_FILE, _DEFAULT_OUTPUT = FileOptions(), PlotOptions()
 
 @app.command
 def convert(
-    source: Path,
+    source: FileArgument,
     target: Path,
     /,
     *,
-    format: str | None = None,
+    format: FormatOption = None,
     ignore_checksum: Flag = False,
     reproject: Flag = False,
     file: FileOptions = _DEFAULT_FILE,
@@ -121,12 +117,8 @@ def convert(
 
     Parameters
     ----------
-    source
-        The file to read; see `hardscape gauge info`.
     target
-        .nersc, .ildg, .lime, .scidac, .milc, .openqcd, .hirep, .npz, .h5 or .hdf5.
-    format
-        Format of the source, where its content does not tell.
+        The suffix tells the format. - is standard output, the report then goes aside.
     ignore_checksum
         Read it all the same if checksum, plaquette or trace are wrong.
     reproject
@@ -142,11 +134,12 @@ def convert(
     name = formats.FORMATS.named_by(target) if file.to is None else file.to
     file.write(field, target, report.header if name == report.format else None)
     facts = {"file": str(target), "format": name, "plaquette": field.plaquette()}
-    if json:
-        shape = {"shape": list(field.shape), "nc": field.nc}
-        print_json({"command": "gauge convert", "source_format": report.format} | facts | shape)
-    else:
-        print_parts(f"{source} ({report.format}) -> {target} ({name})")
+    with aside(target):
+        if json:
+            shape = {"shape": list(field.shape), "nc": field.nc}
+            print_json({"command": "gauge convert", "source_format": report.format} | facts | shape)
+        else:
+            print_parts(f"{source} ({report.format}) -> {target} ({name})")
 
 
 @Parameter(name="*", group=_CHAIN)
@@ -223,20 +216,18 @@ def generate(
         "link_trace": field.link_trace(),
         "seconds": seconds,
     }
-    if json:
-        print_json({"command": "gauge generate"} | facts)
-        return
     lattice = f"{_extents(field.shape)} (x, y, z, t), SU({field.nc}), beta = {beta:g}"
-    print_parts(
-        fact_table(
-            [
-                ("lattice", lattice),
-                ("plaquette", f"{field.plaquette():.9g}"),
-                ("time", f"{seconds:.2f} s"),
-                ("file", f"{output} ({name})"),
-            ]
-        )
-    )
+    shown = [
+        ("lattice", lattice),
+        ("plaquette", f"{field.plaquette():.9g}"),
+        ("time", f"{seconds:.2f} s"),
+        ("file", f"{output} ({name})"),
+    ]
+    with aside(output):
+        if json:
+            print_json({"command": "gauge generate"} | facts)
+        else:
+            print_parts(fact_table(shown))
 
 
 def _shape(text: str) -> tuple[int, ...]:
@@ -254,7 +245,7 @@ def propagator(
     no_cut: Flag = False,
     bin_width: float | None = None,
     theta: float = DEFAULT_THETA,
-    format: str | None = None,
+    format: FormatOption = None,
     ignore_checksum: Flag = False,
     output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
@@ -276,8 +267,6 @@ def propagator(
         Width of momentum bins, in lattice units; by default equal momenta are averaged.
     theta
         Largest violation of the gauge condition that is accepted.
-    format
-        Format of the files, where their content does not tell.
     ignore_checksum
         Read files all the same if checksum, plaquette or trace are wrong.
     """

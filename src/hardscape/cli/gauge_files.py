@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from hardscape.cli.options import OUTPUT, Flag
+from hardscape.cli.options import OUTPUT, Flag, file_help, format_help
 from hardscape.cli.terminal import note
 from hardscape.errors import ChecksumError
 from hardscape.gauge import formats
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.report import FileReport
 
-__all__ = ["FileOptions", "read_checked"]
+__all__ = ["FileArgument", "FileOptions", "FormatOption", "read_checked"]
+
+
+FileArgument = Annotated[Path, file_help("The links", formats.FORMATS)]
+FormatOption = Annotated[str | None, format_help(formats.FORMATS)]
 
 
 def read_checked(

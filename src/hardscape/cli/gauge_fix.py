@@ -12,9 +12,9 @@ import numpy as np
 from cyclopts import Group, Parameter
 
 from hardscape.arrays import to_device
-from hardscape.cli.gauge_files import read_checked
+from hardscape.cli.gauge_files import FileArgument, FormatOption, read_checked
 from hardscape.cli.options import OUTPUT, RUN, Flag, Output, PlotOptions, SeededRunOptions
-from hardscape.cli.terminal import fact_table, note, print_json, print_parts, seconds_text
+from hardscape.cli.terminal import aside, fact_table, note, print_json, print_parts, seconds_text
 from hardscape.errors import InputError, Interrupted
 from hardscape.figures import save_plot
 from hardscape.files import store
@@ -135,10 +135,10 @@ _DEFAULT_RUN, _DEFAULT_OUTPUT = RunOptions(), FixOutput()
 
 
 def fix(
-    file: Path,
+    file: FileArgument,
     /,
     *,
-    format: str | None = None,
+    format: FormatOption = None,
     ignore_checksum: Flag = False,
     gauge: GaugeOptions = _DEFAULT_GAUGE,
     method: MethodOptions = _DEFAULT_METHOD,
@@ -149,10 +149,6 @@ def fix(
 
     Parameters
     ----------
-    file
-        The links; see `hardscape gauge info`.
-    format
-        Format of the file, where its content does not tell.
     ignore_checksum
         Read it all the same if checksum, plaquette or trace are wrong.
     """
@@ -190,11 +186,12 @@ def _write(found: GaugeFixResult, output: FixOutput) -> None:
 
 
 def _report(found: GaugeFixResult, output: FixOutput, kept: bool) -> None:
-    if output.json:
-        print_json({"command": "gauge fix"} | found.to_dict())
-    else:
-        places = (output.output, output.transformation) if kept else ()
-        print_parts(fact_table(_facts(found, places)))
+    with aside(output.output):
+        if output.json:
+            print_json({"command": "gauge fix"} | found.to_dict())
+        else:
+            places = (output.output, output.transformation) if kept else ()
+            print_parts(fact_table(_facts(found, places)))
 
 
 def _facts(found: GaugeFixResult, places: Sequence[Path | None]) -> Iterator[tuple[str, str]]:

@@ -7,14 +7,24 @@ import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
-from hardscape.cli.options import RUN, Device, PlotOptions, Seed, Threads, TimeLimit
+from hardscape.cli.options import (
+    RUN,
+    Device,
+    PlotOptions,
+    Seed,
+    Threads,
+    TimeLimit,
+    file_help,
+    format_help,
+)
 from hardscape.cli.terminal import note, print_json
 from hardscape.errors import Interrupted
 from hardscape.figures import save_plot
-from hardscape.maxsat.formats import FormatWarning
+from hardscape.maxsat.formats import FORMATS, FormatWarning
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.result import Improvement, MaxsatResult
 from hardscape.maxsat.solve import Method, solve
@@ -67,9 +77,10 @@ def register(app: App) -> None:
 
 
 def maxsat(
-    file: Path,
+    file: Annotated[Path, file_help("The formula", FORMATS)],
     /,
     *,
+    format: Annotated[str | None, format_help(FORMATS)] = None,
     search: SearchOptions = _DEFAULT_SEARCH,
     run: RunOptions = _DEFAULT_RUN,
     output: PlotOptions = _DEFAULT_OUTPUT,
@@ -80,15 +91,10 @@ def maxsat(
     the status, "v" the assignment as 0 and 1. The exit code is 30 if the optimum is proven, 10 if all
     hard clauses hold, 20 if they cannot, 0 if nothing is known; also after Ctrl-C and SIGTERM, which
     leave the status UNKNOWN where they come before the search.
-
-    Parameters
-    ----------
-    file
-        A CNF file (every clause soft, weight 1) or a WCNF file, old or new, also .gz, .xz.
     """
     output.check()
     try:
-        formula = _read(file, output)
+        formula = _read(file, format, output)
         result = solve(
             formula,
             **vars(search),
@@ -104,10 +110,10 @@ def maxsat(
     return EXIT_CODES[result.status]
 
 
-def _read(file: Path, output: PlotOptions) -> Formula:
+def _read(file: Path, format: str | None, output: PlotOptions) -> Formula:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FormatWarning)
-        formula = Formula.from_file(file)
+        formula = Formula.from_file(file, format=format)
     for warning in caught:
         note(f"warning: {warning.message}")
     if not output.json:

@@ -5,9 +5,12 @@ Annotations are evaluated here: classes elsewhere inherit the fields, and cyclop
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
+
+from hardscape.files import COMPRESSED
+from hardscape.formats import Formats
 
 __all__ = [
     "OUTPUT",
@@ -26,12 +29,27 @@ __all__ = [
     "SeededRunOptions",
     "Threads",
     "TimeLimit",
+    "file_help",
+    "format_help",
 ]
 
 #: Seconds that a computation may take without being asked for.
 UNASKED_SECONDS = 600.0
 
 RUN, OUTPUT = Group("Run", sort_key=8), Group("Output", sort_key=9)
+
+
+def file_help(what: str, formats: Formats[Any]) -> Parameter:
+    """What help says of a file to read: `what` it holds, and the formats in their own words."""
+    known = "; ".join(module.DESCRIPTION for module in formats.values() if module.SUFFIXES)
+    packed = ", ".join(COMPRESSED)
+    return Parameter(help=f"{what}, also {packed}, or - for standard input. Formats: {known}.")
+
+
+def format_help(formats: Formats[Any]) -> Parameter:
+    """What help says of the format of a file to read."""
+    return Parameter(help=f"{', '.join(formats)}, where name and content do not tell.")
+
 
 Flag = Annotated[bool, Parameter(negative="")]
 Device = Annotated[str, Parameter(help="auto, cpu, cuda, cuda:0 or cuda:0,1.")]

@@ -7,11 +7,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from cyclopts import App, Group, Parameter
 
-from hardscape.cli.options import UNASKED_SECONDS, EstimateOptions, RunOptions
+from hardscape.cli.options import (
+    UNASKED_SECONDS,
+    EstimateOptions,
+    RunOptions,
+    file_help,
+    format_help,
+)
 from hardscape.cli.terminal import fact_table, print_json, print_parts, seconds_text
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
@@ -46,6 +52,7 @@ class ProblemOptions:
         auto takes the cheapest.
     """
 
+    format: Annotated[str | None, format_help(formats.FORMATS)] = None
     rows: str | None = None
     cols: str | None = None
     precision: Precision = "auto"
@@ -61,21 +68,15 @@ def register(app: App) -> None:
 
 
 def permanent(
-    file: Path,
+    file: Annotated[Path, file_help("The matrix", formats.FORMATS)],
     /,
     *,
     problem: ProblemOptions = _DEFAULT_PROBLEM,
     run: RunOptions = _DEFAULT_RUN,
     output: EstimateOptions = _DEFAULT_OUTPUT,
 ) -> None:
-    """Compute the permanent of a matrix.
-
-    Parameters
-    ----------
-    file
-        The matrix: MatrixMarket .mtx, .npy, .npz or .csv.
-    """
-    matrix = formats.read(file)
+    """Compute the permanent of a matrix."""
+    matrix = formats.read(file, format=problem.format)
     if matrix.ndim != 2:
         raise InputError(f"{file} holds an array of shape {matrix.shape}; one matrix is accepted")
     chosen: dict[str, Any] = {

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Group, Parameter
 
@@ -16,11 +16,14 @@ from hardscape.cli.options import (
     EstimateOptions,
     PlotOptions,
     SeededRunOptions,
+    file_help,
+    format_help,
 )
 from hardscape.cli.terminal import fact_table, note, print_json, print_parts, seconds_text
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.ising import spectrum as find_spectrum
+from hardscape.ising.formats import FORMATS
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum
 from hardscape.ising.spectrum import MAX_SPINS, Estimate, estimate
@@ -48,15 +51,13 @@ class ModelOptions:
 
     Attributes
     ----------
-    format
-        coo, biqmac, rudy, qubo, bqm-json or npz, where suffix and content do not tell.
     base
         First index of a text format, 0 or 1, where it is not the format's own.
     convention
         Signs of a coo file: dimod's E = sum J s s + sum h s, or ising, minus the same.
     """
 
-    format: str | None = None
+    format: Annotated[str | None, format_help(FORMATS)] = None
     base: int | None = None
     convention: Literal["dimod", "ising"] = "dimod"
 
@@ -120,7 +121,7 @@ def register(app: App) -> None:
 
 
 def spectrum(
-    file: Path,
+    file: Annotated[Path, file_help("The model", FORMATS)],
     /,
     *,
     model: ModelOptions = _DEFAULT_MODEL,
@@ -129,13 +130,7 @@ def spectrum(
     run: SeededRunOptions = _DEFAULT_RUN,
     output: OutputOptions = _DEFAULT_OUTPUT,
 ) -> None:
-    """Find the states of lowest energy of an Ising model or QUBO, exactly and with a certificate.
-
-    Parameters
-    ----------
-    file
-        The model: coordinate list, Biq Mac, rudy (G-set), qbsolv, dimod JSON or npz, also .gz, .xz.
-    """
+    """Find the states of lowest energy of an Ising model or QUBO, exactly and with a certificate."""
     _check(search, mps, run, output)
     output.check()
     ising = Ising.from_file(file, format=model.format, base=model.base, convention=model.convention)

@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-__all__ = ["fact_table", "note", "print_json", "print_parts", "seconds_text"]
+__all__ = ["aside", "fact_table", "note", "print_json", "print_parts", "seconds_text"]
 
 #: Columns of output that is not a terminal: wide enough to wrap nothing.
 _WIDE = 500
@@ -51,6 +53,11 @@ def fact_table(facts: Iterable[tuple[str, str]]) -> Table:
     for name, value in facts:
         table.add_row(name, value)
     return table
+
+
+def aside(path: Path | None) -> AbstractContextManager[Any]:
+    """Where `path` is standard output, what is printed goes to standard error."""
+    return redirect_stdout(sys.stderr) if path == Path("-") else nullcontext()
 
 
 def seconds_text(seconds: float) -> str:

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from hardscape.cli.options import OUTPUT, JsonOptions, Output, Seed, TimeLimit
-from hardscape.cli.terminal import fact_table, note, print_json, print_parts, seconds_text
+from hardscape.cli.options import (
+    OUTPUT,
+    JsonOptions,
+    Output,
+    Seed,
+    SeededRunOptions,
+    format_help,
+)
+from hardscape.cli.terminal import aside, fact_table, note, print_json, print_parts, seconds_text
 from hardscape.cli.xorsat_options import (
     SEARCH,
     SYSTEM,
+    FileArgument,
     FormatOption,
-    RunOptions,
     SearchOptions,
     read_system,
 )
 from hardscape.cli.xorsat_study import theory, tts
 from hardscape.errors import InputError, Interrupted
+from hardscape.xorsat.formats import FORMATS
 from hardscape.xorsat.generators import random_regular, random_system
 from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement
 from hardscape.xorsat.result import XorsatResult
@@ -50,12 +57,11 @@ class LimitOptions:
 
     method: Method = "auto"
     target: int = 0
-    time_limit: TimeLimit = None
     max_sweeps: int | None = None
 
 
 _DEFAULT_SEARCH, _DEFAULT_LIMIT = SearchOptions(), LimitOptions()
-_DEFAULT_RUN, _DEFAULT_OUTPUT = RunOptions(), JsonOptions()
+_DEFAULT_RUN, _DEFAULT_OUTPUT = SeededRunOptions(), JsonOptions()
 
 
 def register(app: App) -> None:
@@ -73,24 +79,16 @@ def register(app: App) -> None:
 
 
 def solve_file(
-    file: Path,
+    file: FileArgument,
     /,
     *,
     format: FormatOption = None,
     search: SearchOptions = _DEFAULT_SEARCH,
     limit: LimitOptions = _DEFAULT_LIMIT,
-    run: RunOptions = _DEFAULT_RUN,
+    run: SeededRunOptions = _DEFAULT_RUN,
     output: JsonOptions = _DEFAULT_OUTPUT,
 ) -> None:
-    """Find an assignment that satisfies all clauses, or one that violates few.
-
-    Parameters
-    ----------
-    file
-        DIMACS CNF with x lines or groups of clauses, 2-body .qh, or .npz; also .gz, .xz.
-    format
-        xcnf, cnf, qh or npz, where the suffix does not tell.
-    """
+    """Find an assignment that satisfies all clauses, or one that violates few."""
     if limit.method == "elimination":
         _refuse_search_options(search, limit, run)
     system = read_system(file, format)
@@ -120,7 +118,9 @@ def _clauses(violated: int) -> str:
     return f"{violated} clause{'' if violated == 1 else 's'} violated"
 
 
-def _refuse_search_options(search: SearchOptions, limit: LimitOptions, run: RunOptions) -> None:
+def _refuse_search_options(
+    search: SearchOptions, limit: LimitOptions, run: SeededRunOptions
+) -> None:
     """Refuse what elimination would ignore."""
     defaults = vars(_DEFAULT_SEARCH) | vars(_DEFAULT_LIMIT) | vars(_DEFAULT_RUN)
     for name, value in (vars(search) | vars(limit) | vars(run)).items():
@@ -205,7 +205,7 @@ def generate(
     *,
     random: RandomOptions,
     file: Annotated[Output, Parameter(group=OUTPUT)],
-    format: Annotated[str | None, Parameter(group=OUTPUT)] = None,
+    format: Annotated[str | None, format_help(FORMATS), Parameter(group=OUTPUT)] = None,
     output: JsonOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Write a random system: regular, as in the 3-XORSAT challenge, or of a given density.
@@ -213,9 +213,7 @@ def generate(
     Parameters
     ----------
     file
-        Where to: .cnf, .qh or .npz, also .gz, .xz.
-    format
-        xcnf, cnf, qh or npz, where the suffix does not tell.
+        Where to; the suffix tells the format. - is standard output, the report then goes aside.
     """
     if random.density is None:
         system = random_regular(
@@ -237,8 +235,9 @@ def generate(
         )
     system.to_file(file, format=format)
     facts = {"n": system.num_variables, "clauses": system.num_clauses, "rank": system.rank()}
-    if output.json:
-        print_json({"command": "xorsat generate", "file": str(file)} | facts)
-    else:
-        shown = {"file": str(file)} | {name: str(value) for name, value in facts.items()}
-        print_parts(fact_table(shown.items()))
+    with aside(file):
+        if output.json:
+            print_json({"command": "xorsat generate", "file": str(file)} | facts)
+        else:
+            shown = {"file": str(file)} | {name: str(value) for name, value in facts.items()}
+            print_parts(fact_table(shown.items()))

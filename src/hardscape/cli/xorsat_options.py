@@ -8,14 +8,16 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from hardscape.cli.options import RUN, Device, Seed, Threads
+from hardscape.cli.options import file_help, format_help
 from hardscape.cli.terminal import note
+from hardscape.xorsat.formats import FORMATS
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["SEARCH", "SYSTEM", "FormatOption", "RunOptions", "SearchOptions", "read_system"]
+__all__ = ["SEARCH", "SYSTEM", "FileArgument", "FormatOption", "SearchOptions", "read_system"]
 
 SYSTEM, SEARCH = Group("System", sort_key=1), Group("Search", sort_key=2)
-FormatOption = Annotated[str | None, Parameter(group=SYSTEM)]
+FileArgument = Annotated[Path, file_help("The system", FORMATS)]
+FormatOption = Annotated[str | None, format_help(FORMATS), Parameter(group=SYSTEM)]
 
 
 @Parameter(name="*", group=SEARCH)
@@ -33,16 +35,6 @@ class SearchOptions:
 
     w1: float | None = None
     clones: int | None = None
-
-
-@Parameter(name="*", group=RUN)
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """Where to search."""
-
-    device: Device = "auto"
-    threads: Threads = None
-    seed: Seed = None
 
 
 def read_system(file: Path, format: str | None) -> XorSystem:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from hardscape.cli.options import PlotOptions
+from hardscape.cli.options import PlotOptions, SeededRunOptions
 from hardscape.cli.terminal import fact_table, note, print_json, print_parts
 from hardscape.cli.xorsat_options import (
     SEARCH,
     FormatOption,
-    RunOptions,
     SearchOptions,
     read_system,
 )
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["theory", "tts"]
 
-_DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = SearchOptions(), RunOptions(), PlotOptions()
+_DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = SearchOptions(), SeededRunOptions(), PlotOptions()
 
 
 def tts(
@@ -38,7 +37,7 @@ def tts(
     timeout: Annotated[float, Parameter(group=SEARCH)] = 10.0,
     format: FormatOption = None,
     search: SearchOptions = _DEFAULT_SEARCH,
-    run: RunOptions = _DEFAULT_RUN,
+    run: SeededRunOptions = _DEFAULT_RUN,
     output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Measure the time to solution of the quasi-greedy search, one system or several.
@@ -51,8 +50,6 @@ def tts(
         Runs a system.
     timeout
         Seconds after which a run is stopped; stopped runs count too.
-    format
-        xcnf, cnf, qh or npz, where the suffix does not tell.
     """
     if not files:
         raise InputError("no file was given; one or more are accepted")
@@ -78,6 +75,8 @@ def tts(
             break
     if results:
         _report(files, results, output)
+    if results and results[-1].stopped == "time_limit":
+        note("stopped by the time limit; the runs that had ended are counted")
     if stopped is not None:
         if results:
             name = signal.Signals(stopped.signum).name

@@ -29,7 +29,7 @@ __all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "write"]
 
 NAME = "hdf5"
 SUFFIXES = (".h5", ".hdf5")
-DESCRIPTION = "HDF5 with a dataset 'links'; needs h5py"
+DESCRIPTION = "HDF5 with a dataset 'links' (needs h5py)"
 MAGIC = b"\x89HDF\r\n\x1a\n"
 
 

@@ -28,7 +28,7 @@ __all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
 
 NAME = "hirep"
 SUFFIXES = (".hirep",)
-DESCRIPTION = "HiRep; double"
+DESCRIPTION = "HiRep, double"
 
 _HEADER = struct.Struct(">5id")
 #: Where mu = x, y, z, t stand in the file's t, x, y, z, and the other way round.

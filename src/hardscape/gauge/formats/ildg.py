@@ -40,7 +40,7 @@ __all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "rotated_xor", "w
 
 NAME = "ildg"
 SUFFIXES = (".ildg", ".lime", ".scidac")
-DESCRIPTION = "ILDG and SciDAC (USQCD) records in LIME; single, double"
+DESCRIPTION = "ILDG and SciDAC (USQCD) records in LIME, single and double"
 MAGIC = lime.MAGIC
 
 _XML = '<?xml version="1.0" encoding="UTF-8"?>'

@@ -38,7 +38,7 @@ _ORDERS: dict[bytes, ByteOrder] = {
 }
 NAME = "milc"
 SUFFIXES = (".milc",)
-DESCRIPTION = "MILC version 5; single, both endians"
+DESCRIPTION = "MILC version 5, single, both endians"
 MAGIC = tuple(_ORDERS)
 _LAYOUT = "5i64si2I"
 _SIZE = 96

@@ -36,7 +36,7 @@ __all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "write"]
 
 NAME = "nersc"
 SUFFIXES = (".nersc",)
-DESCRIPTION = "the NERSC archive; Nc or Nc - 1 rows, single, double, both endians"
+DESCRIPTION = "the NERSC archive of Nc or Nc - 1 rows, single and double, both endians"
 MAGIC = b"BEGIN_HEADER"
 _END = re.compile(rb"^END_HEADER[ \t\r]*\n", re.MULTILINE)
 _MAX_HEADER = 2**16

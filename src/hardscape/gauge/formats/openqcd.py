@@ -30,7 +30,7 @@ __all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
 
 NAME = "openqcd"
 SUFFIXES = (".openqcd",)
-DESCRIPTION = "openQCD; double, even extents"
+DESCRIPTION = "openQCD, double, even extents"
 
 _HEADER = struct.Struct("<4id")
 #: mu = t, x, y, z in the order x, y, z, t.

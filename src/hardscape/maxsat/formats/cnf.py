@@ -11,7 +11,7 @@ __all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
 
 NAME = "cnf"
 SUFFIXES = (".cnf",)
-DESCRIPTION = "DIMACS CNF: 'p cnf n m', then literals, 0 after each clause; all soft, weight 1"
+DESCRIPTION = "DIMACS CNF: 'p cnf n m', then literals, 0 after each clause (all soft, weight 1)"
 
 
 def sniff(source: Source) -> bool:

@@ -14,7 +14,7 @@ __all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "FormatWarning", "body", "read", "
 
 NAME = "wcnf"
 SUFFIXES = (".wcnf",)
-DESCRIPTION = "WCNF: lines 'h' or a weight, literals, 0; or under a header 'p wcnf n m top'"
+DESCRIPTION = "WCNF: lines 'h' or a weight, literals, 0, also under a header 'p wcnf n m top'"
 
 
 class FormatWarning(UserWarning):

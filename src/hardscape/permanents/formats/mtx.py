@@ -1,7 +1,8 @@
 """MatrixMarket files, read to the letter (R. F. Boisvert, R. Pozo and K. A. Remington, NISTIR 5935, 1996).
 
-Indices count from 1, entries of symmetric matrices are given for the lower triangle only, one entry
-a line. An entry given twice is an error. Integers are exact at any size.
+Layouts are coordinate and array, fields real, integer, complex and pattern, symmetries general, symmetric,
+skew-symmetric and hermitian. Indices count from 1, entries of symmetric matrices are given for the lower
+triangle only, one entry a line. An entry given twice is an error. Integers are exact at any size.
 """
 
 from __future__ import annotations
@@ -21,10 +22,7 @@ __all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff"]
 
 NAME = "mtx"
 SUFFIXES = (".mtx",)
-DESCRIPTION = (
-    "MatrixMarket, coordinate and array: real, integer, complex, pattern; general, symmetric, "
-    "skew-symmetric, hermitian"
-)
+DESCRIPTION = "MatrixMarket: coordinates or array, of any field and symmetry"
 _HEADER = "%%matrixmarket"
 #: Values on a line of each field.
 _WIDTH = {"real": 1, "integer": 1, "complex": 2, "pattern": 0}

@@ -1,0 +1,228 @@
+"""The registry of formats: the same compression, standard streams and sniffing in every family."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hardscape.errors import FormatError, InputError
+from hardscape.gauge import GaugeField
+from hardscape.ising import Ising
+from hardscape.maxsat import Formula
+from hardscape.xorsat import XorSystem
+
+FAMILIES = ("gauge", "ising", "maxsat", "permanents", "xorsat")
+PACK = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+
+
+def formats_of(family: str) -> Any:
+    return import_module(f"hardscape.{family}.formats")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem of a family, where it can be written to, and how two of them are compared."""
+
+    family: str
+    format: str
+    problem: Any
+    key: Callable[[Any], Any] = lambda problem: problem
+
+    @property
+    def suffix(self) -> str:
+        return formats_of(self.family).FORMATS[self.format].SUFFIXES[0]
+
+    def content(self) -> bytes:
+        written = formats_of(self.family).FORMATS[self.format].write(self.problem)
+        return written if isinstance(written, bytes) else b"".join(map(bytes, written))
+
+    def read(self, path: str | Path, **options: Any) -> Any:
+        return self.key(formats_of(self.family).read(path, **options))
+
+
+def links(field: GaugeField) -> list[complex]:
+    return field.links.ravel().tolist()
+
+
+def clauses(formula: Formula) -> tuple[Any, ...]:
+    arrays = (formula.literals, formula.offsets, formula.weights, formula.hard)
+    return tuple(tuple(array.tolist()) for array in arrays)
+
+
+MODEL = Ising([1, 0, -2], {(0, 1): 1, (1, 2): -3})
+SYSTEM = XorSystem.from_arrays([[0, 1, 2], [1, 2, 3]], [0, 1], num_variables=4)
+FORMULA = Formula.from_clauses([[1, -2], [2, 3]], [3, 4], hard=[[1, 2]])
+FIELD = GaugeField.random((2, 2, 2, 2), 2, 1, dtype=np.complex64)
+DOUBLE = GaugeField.random((2, 2, 2, 4), 3, 1)
+
+CASES = [
+    *(Case("ising", name, MODEL) for name in ("coo", "qubo", "bqm-json", "npz")),
+    *(Case("xorsat", name, SYSTEM) for name in ("xcnf", "npz")),
+    Case("maxsat", "wcnf", FORMULA, clauses),
+    Case("maxsat", "cnf", Formula.from_clauses([[1, -2], [2]]), clauses),
+    *(Case("gauge", name, FIELD, links) for name in ("nersc", "ildg", "milc", "npz")),
+    *(Case("gauge", name, DOUBLE, links) for name in ("openqcd", "hirep")),
+]
+MATRIX = np.array([[1.5, 2.0], [3.0, 4.0]])
+MATRICES = {
+    ".mtx": b"%%MatrixMarket matrix array real general\n2 2\n1.5\n3\n2\n4\n",
+    ".csv": b"1.5,2\n3,4\n",
+}
+
+
+@pytest.fixture(params=CASES, ids=lambda case: f"{case.family}-{case.format}")
+def case(request: pytest.FixtureRequest) -> Case:
+    return request.param
+
+
+@pytest.mark.parametrize("packed", PACK)
+def test_compression_by_suffix(case: Case, packed: str, tmp_path: Path) -> None:
+    path = tmp_path / f"problem{case.suffix}{packed}"
+    case_formats = formats_of(case.family)
+    case_formats.write(case.problem, path)
+    assert case.read(path) == case.key(case.problem)
+    plain = {"": bytes, ".gz": gzip.decompress, ".xz": lzma.decompress, ".bz2": bz2.decompress}
+    assert plain[packed](path.read_bytes()) == case.content()
+
+
+@pytest.mark.parametrize("packed", PACK)
+def test_the_content_tells_compression_and_format(case: Case, packed: str, tmp_path: Path) -> None:
+    path = tmp_path / "problem"
+    path.write_bytes(PACK[packed](case.content()))
+    assert case.read(path) == case.key(case.problem)
+
+
+@pytest.mark.parametrize("packed", PACK)
+def test_standard_input(case: Case, packed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = PACK[packed](case.content())
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    assert case.read("-") == case.key(case.problem)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    assert case.read(Path("-"), format=case.format) == case.key(case.problem)
+
+
+def test_standard_output(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=written, flush=lambda: None))
+    formats_of(case.family).write(case.problem, "-", format=case.format)
+    assert written.getvalue() == case.content()
+    with pytest.raises(InputError):
+        formats_of(case.family).write(case.problem, "-")
+
+
+@pytest.mark.parametrize("packed", PACK)
+@pytest.mark.parametrize("suffix", [".mtx", ".csv", ".npy", ".npz"])
+def test_matrices(suffix: str, packed: str, tmp_path: Path) -> None:
+    file = io.BytesIO()
+    if suffix in (".npy", ".npz"):
+        (np.save if suffix == ".npy" else np.savez)(file, MATRIX)
+    content = PACK[packed](MATRICES.get(suffix, file.getvalue()))
+    for name in (f"a{suffix}{packed}", "a"):
+        (tmp_path / name).write_bytes(content)
+        assert np.array_equal(formats_of("permanents").read(tmp_path / name), MATRIX)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "content", [b"", b"\n \n", b"\x00\x01\x02\xff hello\n", b"\x1f\x8b\x08\x00"]
+)
+def test_content_of_no_format(family: str, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "strange"
+    path.write_bytes(content)
+    with pytest.raises(FormatError) as caught:
+        formats_of(family).read(path)
+    assert caught.value.path == str(path)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_names_of_no_format(family: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.docx"
+    path.write_bytes(b"1")
+    with pytest.raises(InputError, match="docx") as caught:
+        formats_of(family).read(path, format="docx")
+    assert not isinstance(caught.value, FormatError)
+    with pytest.raises(FormatError):
+        formats_of(family).read(tmp_path)
+    with pytest.raises(FormatError):
+        formats_of(family).read(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_module_of_a_format_is_complete(family: str) -> None:
+    formats = formats_of(family).FORMATS
+    assert formats
+    for name, module in formats.items():
+        assert name == module.NAME
+        assert isinstance(module.SUFFIXES, tuple)
+        assert all(suffix.startswith(".") and suffix.islower() for suffix in module.SUFFIXES)
+        assert "\n" not in module.DESCRIPTION.strip()
+        assert module.DESCRIPTION
+        assert callable(module.read)
+        assert family == "permanents" or callable(module.write)
+        assert not module.SUFFIXES or hasattr(module, "MAGIC") or callable(module.sniff)
+        assert module.__doc__
+    assert len(set(formats.suffixes)) == len(formats.suffixes)
+
+
+NEW_FORMAT = '''"""Chains: the couplings of neighbours, a line each."""
+
+from hardscape.ising.model import Ising
+
+NAME = "chain"
+SUFFIXES = (".chain",)
+DESCRIPTION = "an open chain: 'chain', then a coupling a line"
+MAGIC = b"chain"
+
+
+def read(source):
+    couplings = [float(line) for line in source.data.split()[1:]]
+    pairs = {(i, i + 1): value for i, value in enumerate(couplings)}
+    return Ising([0] * (len(couplings) + 1), pairs)
+
+
+def write(model):
+    _, _, values = model.couplings
+    return ("chain\\n" + "".join(f"{value}\\n" for value in values)).encode()
+'''
+USE = """
+import sys
+from hardscape.cli import main
+from hardscape.ising import Ising, formats
+formats.__path__.append(sys.argv[1])
+model = Ising.from_file(sys.argv[2])
+formats.write(model, sys.argv[2] + ".npz")
+formats.write(model, sys.argv[2] + ".again.chain.xz")
+assert Ising.from_file(sys.argv[2] + ".again.chain.xz") == model
+main(["spectrum", sys.argv[2], "--states", "1", "--json"])
+main(["spectrum", "--help"])
+"""
+
+
+def test_a_new_ising_format_is_one_file(tmp_path: Path) -> None:
+    folder = tmp_path / "more"
+    folder.mkdir()
+    (folder / "chain.py").write_text(NEW_FORMAT)
+    problem = tmp_path / "problem"
+    problem.write_text("chain\n1\n-2\n")
+    done = subprocess.run(
+        [sys.executable, "-c", USE, str(folder), str(problem)],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert '"energies": [-3.0]' in done.stdout
+    assert "an open chain" in " ".join(done.stdout.replace("│", " ").split())
