@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import selectors
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
 from typing import IO, Any
 
 import numpy as np
@@ -98,7 +98,6 @@ class ExactSearch(Work[Partial]):
             found = self.local.run(Shard(shard.index - 1, shard.start - 1, shard.stop - 1), context)
             flips = int(found.partial["flips"][0])
             return ShardResult(_partial(flips=flips), found.complete)
-        lines: SimpleQueue[bytes | None] = SimpleQueue()
         with (
             self._archive() as archive,
             subprocess.Popen(
@@ -110,13 +109,10 @@ class ExactSearch(Work[Partial]):
                 start_new_session=True,
             ) as process,
         ):
-            listener = threading.Thread(target=_listen, args=(process, lines), daemon=True)
-            listener.start()
             try:
-                return self._follow(process, lines, context)
+                return self._follow(process, context)
             finally:
                 process.kill()
-                listener.join()
 
     def _archive(self) -> IO[bytes]:
         """The formula in a file without a name, ready to be read."""
@@ -133,34 +129,27 @@ class ExactSearch(Work[Partial]):
         archive.seek(0)
         return archive
 
-    def _follow(
-        self,
-        process: subprocess.Popen[bytes],
-        lines: SimpleQueue[bytes | None],
-        context: Context,
-    ) -> ShardResult:
+    def _follow(self, process: subprocess.Popen[bytes], context: Context) -> ShardResult:
         lower = 0
-        while True:
-            if self._met(lower):
-                return ShardResult(_partial(lower, rank=1, proven=True))
-            if context.stop[0]:
-                return ShardResult(_partial(lower, rank=1), complete=False)
-            try:
-                line = lines.get(timeout=_POLL)
-            except Empty:
-                continue
-            if line is None:
-                raise HardscapeError(f"RC2 ended without an answer: {_last_words(process)}")
-            message = json.loads(line)
-            if "lower" in message:
+        for line in _lines(process):
+            if line:
+                message = json.loads(line)
+                if "model" in message:
+                    return self._ended(message["model"])
                 lower = max(lower, int(message["lower"]))
                 self.incumbent.bound(lower + self.constant)
-            elif message["model"] is None:
-                return ShardResult(_partial(lower, rank=1, unsatisfiable=True))
-            else:
-                values = np.frombuffer(message["model"].encode(), dtype=np.uint8) - ord("0")
-                self.incumbent.offer_reduced(values)
-                return ShardResult(_partial(self.formula.cost(values), rank=1, proven=True))
+            if self._met(lower):
+                return ShardResult(_partial(lower, rank=1, proven=True))
+            if context.stopped():
+                return ShardResult(_partial(lower, rank=1), complete=False)
+        raise HardscapeError(f"RC2 ended without an answer: {_last_words(process)}")
+
+    def _ended(self, model: str | None) -> ShardResult:
+        if model is None:
+            return ShardResult(_partial(rank=1, unsatisfiable=True))
+        values = np.frombuffer(model.encode(), dtype=np.uint8) - ord("0")
+        self.incumbent.offer_reduced(values)
+        return ShardResult(_partial(self.formula.cost(values), rank=1, proven=True))
 
     def _met(self, lower: int) -> bool:
         best = self.incumbent.best
@@ -184,12 +173,23 @@ def _partial(
     }
 
 
-def _listen(process: subprocess.Popen[bytes], lines: SimpleQueue[bytes | None]) -> None:
-    """Pass on what the process says, in a thread of its own, because reading waits."""
+def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes | bytearray]:
+    """What the process says, line by line, and an empty line where it has been silent for a moment."""
     assert process.stdout is not None
-    for line in process.stdout:
-        lines.put(line)
-    lines.put(None)
+    said = bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while True:
+            if not selector.select(_POLL):
+                yield b""
+                continue
+            more = os.read(process.stdout.fileno(), 2**16)
+            if not more:
+                return
+            said += more
+            if b"\n" in more:
+                *lines, said = said.split(b"\n")
+                yield from lines
 
 
 def _last_words(process: subprocess.Popen[bytes]) -> str:
