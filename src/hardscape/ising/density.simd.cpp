@@ -145,10 +145,10 @@ struct Fold {
   }
 };
 
-nb::object density_histogram(Vector<Index> linear, Matrix<Index> pairs, Index base, std::size_t low,
-                             std::size_t copies, Matrix<std::int64_t> shifts, std::size_t columns,
-                             std::int64_t stride, std::size_t levels, std::uint64_t first,
-                             std::uint64_t last, Vector<std::uint8_t> stop) {
+auto density_histogram(Vector<Index> linear, Matrix<Index> pairs, Index base, std::size_t low,
+                       std::size_t copies, Matrix<std::int64_t> shifts, std::size_t columns,
+                       std::int64_t stride, std::size_t levels, std::uint64_t first,
+                       std::uint64_t last, Vector<std::uint8_t> stop) {
   const Form form{linear.shape(0), linear.data(), pairs.data(), base};
   const Fold fold{shifts.shape(0), columns, shifts.shape(1), levels, shifts.data(), stride};
   std::vector<std::uint64_t> counts(levels);
@@ -171,7 +171,7 @@ nb::object density_histogram(Vector<Index> linear, Matrix<Index> pairs, Index ba
       fold.drain(table, copies, counts);
     }
   }
-  return nb::make_tuple(to_numpy(std::move(counts), {levels}), done == last);
+  return std::make_tuple(to_numpy(std::move(counts), {levels}), done == last);
 }
 
 // Histograms of `words` 64-bit words a count, least significant plane first: row r, word w and
@@ -217,10 +217,9 @@ void add_row(const Planes& from, const std::uint64_t* __restrict source, std::si
 
 // Sums over one spin: new row m is the sum of rows first[m] and second[m], each moved up by a
 // shift.
-nb::object frontier_eliminate(Matrix<std::uint64_t> table, std::size_t words,
-                              Vector<std::int64_t> used, Matrix<std::int64_t> rows,
-                              Matrix<std::int64_t> shifts, std::size_t new_words, std::size_t width,
-                              Vector<std::uint8_t> stop) {
+auto frontier_eliminate(Matrix<std::uint64_t> table, std::size_t words, Vector<std::int64_t> used,
+                        Matrix<std::int64_t> rows, Matrix<std::int64_t> shifts,
+                        std::size_t new_words, std::size_t width, Vector<std::uint8_t> stop) {
   const Planes from{words, table.shape(1) / words}, to{new_words, width};
   const std::size_t count = rows.shape(1);
   std::vector<std::uint64_t> result(to.row(count));
@@ -238,7 +237,7 @@ nb::object frontier_eliminate(Matrix<std::uint64_t> table, std::size_t words,
               to, target + shifts.data()[count + m], carry.data());
     }
   }
-  return nb::cast(to_numpy(std::move(result), {count, new_words * width}));
+  return to_numpy(std::move(result), {count, new_words * width});
 }
 
 }  // namespace

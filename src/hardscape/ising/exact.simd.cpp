@@ -9,11 +9,11 @@
 namespace hardscape::ising {
 namespace {
 
-nb::object exact_energies(Matrix<std::int8_t> spins, Matrix<std::uint64_t> fields,
-                          Vector<std::int64_t> row, Vector<std::int64_t> col,
-                          Matrix<std::uint64_t> couplings, Vector<std::uint64_t> offset) {
+auto exact_energies(Matrix<std::int8_t> spins, Matrix<std::uint64_t> fields,
+                    Vector<std::int64_t> row, Vector<std::int64_t> col,
+                    Matrix<std::uint64_t> couplings, Vector<std::uint64_t> offset) {
   const std::size_t states = spins.shape(0), num_spins = spins.shape(1), pairs = row.shape(0);
-  return for_width(offset.shape(0), [&]<int Limbs>() -> nb::object {
+  return for_width(offset.shape(0), [&]<int Limbs>() {
     using Integer = Wide<Limbs>;
     std::vector<std::uint64_t> result(states * Limbs);
     {
@@ -31,18 +31,18 @@ nb::object exact_energies(Matrix<std::int8_t> spins, Matrix<std::uint64_t> field
         energy.store(result.data() + n * Limbs);
       }
     }
-    return nb::cast(to_numpy(std::move(result), {states, Limbs}));
+    return to_numpy(std::move(result), {states, Limbs});
   });
 }
 
-nb::object exact_to_double(Matrix<std::uint64_t> words, int exponent) {
+auto exact_to_double(Matrix<std::uint64_t> words, int exponent) {
   const std::size_t count = words.shape(0);
-  return for_width(words.shape(1), [&]<int Limbs>() -> nb::object {
+  return for_width(words.shape(1), [&]<int Limbs>() {
     std::vector<double> result(count);
     for (std::size_t i = 0; i < count; ++i) {
       result[i] = Wide<Limbs>::load(words.data() + i * Limbs).to_double(exponent);
     }
-    return nb::cast(to_numpy(std::move(result), {count}));
+    return to_numpy(std::move(result), {count});
   });
 }
 

@@ -12,20 +12,26 @@
 namespace hardscape::ising {
 namespace {
 
+using Words64 = NumpyArray<std::uint64_t>;
+
+// States, energies, whether all was done; blocks, of which pruned, opened; candidates.
+using Found =
+    std::tuple<Words64, Words64, bool, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+
 // One search behind one Python class, whatever its width.
 class AnySearch {
  public:
   virtual ~AnySearch() = default;
-  virtual nb::object run(std::uint64_t first, std::uint64_t last, std::size_t wanted,
-                         std::optional<Vector<std::uint64_t>> threshold,
-                         std::optional<Vector<std::uint64_t>> window, bool prune,
-                         Vector<std::uint8_t> stop) const = 0;
+  virtual Found run(std::uint64_t first, std::uint64_t last, std::size_t wanted,
+                    std::optional<Vector<std::uint64_t>> threshold,
+                    std::optional<Vector<std::uint64_t>> window, bool prune,
+                    Vector<std::uint8_t> stop) const = 0;
   virtual int raise_floors(int limit, Vector<std::uint8_t> stop) = 0;
-  virtual nb::object floors() const = 0;
+  virtual Words64 floors() const = 0;
   virtual void set_floors(Matrix<std::uint64_t> words) = 0;
-  virtual nb::object open(Vector<std::uint64_t> blocks, std::size_t wanted,
-                          std::optional<Vector<std::uint64_t>> threshold,
-                          std::optional<Vector<std::uint64_t>> window) const = 0;
+  virtual Found open(Vector<std::uint64_t> blocks, std::size_t wanted,
+                     std::optional<Vector<std::uint64_t>> threshold,
+                     std::optional<Vector<std::uint64_t>> window) const = 0;
 };
 
 template <int Limbs>
@@ -37,8 +43,8 @@ class SearchOf final : public AnySearch {
   template <class... Args>
   explicit SearchOf(Args&&... args) : search_(std::forward<Args>(args)...) {}
 
-  nb::object run(std::uint64_t first, std::uint64_t last, std::size_t wanted, Words threshold,
-                 Words window, bool prune, Vector<std::uint8_t> stop) const override {
+  Found run(std::uint64_t first, std::uint64_t last, std::size_t wanted, Words threshold,
+            Words window, bool prune, Vector<std::uint8_t> stop) const override {
     return collect(wanted, threshold, window, [&](Pool<Limbs>& pool) {
       return search_.run(first, last, prune, pool, stop.data());
     });
@@ -51,17 +57,17 @@ class SearchOf final : public AnySearch {
 
   void set_floors(Matrix<std::uint64_t> words) override { search_.set_floors(words.data()); }
 
-  nb::object floors() const override {
+  Words64 floors() const override {
     std::vector<std::uint64_t> words(search_.floors().size() * Limbs);
     for (std::size_t p = 0; p < search_.floors().size(); ++p) {
       search_.floors()[p].store(words.data() + p * Limbs);
     }
     const std::size_t count = search_.floors().size();
-    return nb::cast(to_numpy(std::move(words), {count, Limbs}));
+    return to_numpy(std::move(words), {count, Limbs});
   }
 
-  nb::object open(Vector<std::uint64_t> blocks, std::size_t wanted, Words threshold,
-                  Words window) const override {
+  Found open(Vector<std::uint64_t> blocks, std::size_t wanted, Words threshold,
+             Words window) const override {
     return collect(wanted, threshold, window, [&](Pool<Limbs>& pool) {
       return search_.open(blocks.data(), blocks.shape(0), pool);
     });
@@ -74,8 +80,8 @@ class SearchOf final : public AnySearch {
   }
 
   template <class Body>
-  static nb::object collect(std::size_t wanted, const Words& threshold, const Words& window,
-                            Body&& body) {
+  static Found collect(std::size_t wanted, const Words& threshold, const Words& window,
+                       Body&& body) {
     std::vector<std::uint64_t> states, energies;
     Statistics statistics;
     {
@@ -91,20 +97,23 @@ class SearchOf final : public AnySearch {
       }
     }
     const std::size_t count = states.size();
-    return nb::make_tuple(to_numpy(std::move(states), {count}),
-                          to_numpy(std::move(energies), {count, Limbs}), statistics.complete,
-                          statistics.blocks, statistics.pruned, statistics.opened,
-                          statistics.candidates);
+    return {to_numpy(std::move(states), {count}),
+            to_numpy(std::move(energies), {count, Limbs}),
+            statistics.complete,
+            statistics.blocks,
+            statistics.pruned,
+            statistics.opened,
+            statistics.candidates};
   }
 
   Search<Limbs> search_;
 };
 
 // The `wanted` lowest of two lists in spectral order.
-nb::object merge_spectra(Vector<std::uint64_t> left_states, Matrix<std::uint64_t> left_energies,
-                         Vector<std::uint64_t> right_states, Matrix<std::uint64_t> right_energies,
-                         std::size_t wanted) {
-  return for_width(left_energies.shape(1), [&]<int Limbs>() -> nb::object {
+auto merge_spectra(Vector<std::uint64_t> left_states, Matrix<std::uint64_t> left_energies,
+                   Vector<std::uint64_t> right_states, Matrix<std::uint64_t> right_energies,
+                   std::size_t wanted) {
+  return for_width(left_energies.shape(1), [&]<int Limbs>() {
     const std::size_t lefts = left_states.shape(0), rights = right_states.shape(0);
     const std::size_t count = std::min(wanted, lefts + rights);
     std::vector<std::uint64_t> states(count), energies(count * Limbs);
@@ -121,8 +130,8 @@ nb::object merge_spectra(Vector<std::uint64_t> left_states, Matrix<std::uint64_t
       states[n] = next.state;
       next.energy.store(energies.data() + n * Limbs);
     }
-    return nb::make_tuple(to_numpy(std::move(states), {count}),
-                          to_numpy(std::move(energies), {count, Limbs}));
+    return std::make_tuple(to_numpy(std::move(states), {count}),
+                           to_numpy(std::move(energies), {count, Limbs}));
   });
 }
 

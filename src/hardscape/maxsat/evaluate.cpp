@@ -34,9 +34,9 @@ bool any_holds(const std::int32_t* literal, std::int64_t count, const std::uint6
 }
 
 // (hard clauses violated, cost in two words, clauses satisfied).
-nb::tuple evaluate(Vector<std::int32_t> literals, Vector<std::int64_t> offsets,
-                   Vector<std::int64_t> weights, Vector<std::uint8_t> hard,
-                   Vector<std::uint8_t> assignment) {
+auto evaluate(Vector<std::int32_t> literals, Vector<std::int64_t> offsets,
+              Vector<std::int64_t> weights, Vector<std::uint8_t> hard,
+              Vector<std::uint8_t> assignment) {
   std::uint64_t violated = 0, satisfied = 0;
   unsigned __int128 cost = 0;
   {
@@ -54,8 +54,8 @@ nb::tuple evaluate(Vector<std::int32_t> literals, Vector<std::int64_t> offsets,
         cost += static_cast<std::uint64_t>(weights.data()[c]);
     }
   }
-  return nb::make_tuple(violated, static_cast<std::uint64_t>(cost >> 64),
-                        static_cast<std::uint64_t>(cost), satisfied);
+  return std::make_tuple(violated, static_cast<std::uint64_t>(cost >> 64),
+                         static_cast<std::uint64_t>(cost), satisfied);
 }
 
 }  // namespace

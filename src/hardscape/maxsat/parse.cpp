@@ -1,11 +1,13 @@
 // DIMACS CNF and WCNF text, before and since 2022, in one pass over the bytes.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "native/arrays.hpp"
@@ -182,8 +184,14 @@ class Parser {
   std::uint64_t declared_ = 0, declared_clauses_ = 0, largest_ = 0, top_ = 0;
 };
 
-// (line, reason) of the first fault, or (variables, literals, offsets, weights, hard, warnings).
-nb::tuple parse(nb::bytes data) {
+// Line and reason of the first fault.
+using Refused = std::tuple<std::size_t, std::string>;
+// Variables, literals, offsets, weights, hard, warnings.
+using Parsed =
+    std::tuple<std::uint64_t, NumpyArray<std::int32_t>, NumpyArray<std::int64_t>,
+               NumpyArray<std::int64_t>, NumpyArray<std::uint8_t>, std::vector<std::string>>;
+
+std::variant<Refused, Parsed> parse(nb::bytes data) {
   Parser parser(std::string_view(data.c_str(), data.size()));
   Fault fault{0, ""};
   bool failed = false;
@@ -196,12 +204,12 @@ nb::tuple parse(nb::bytes data) {
       failed = true;
     }
   }
-  if (failed) return nb::make_tuple(fault.line, fault.reason);
+  if (failed) return Refused(fault.line, fault.reason);
   const std::size_t nnz = parser.literals.size(), m = parser.weights.size();
-  return nb::make_tuple(parser.variables, to_numpy(std::move(parser.literals), {nnz}),
-                        to_numpy(std::move(parser.offsets), {m + 1}),
-                        to_numpy(std::move(parser.weights), {m}),
-                        to_numpy(std::move(parser.hard), {m}), parser.warnings);
+  return Parsed(parser.variables, to_numpy(std::move(parser.literals), {nnz}),
+                to_numpy(std::move(parser.offsets), {m + 1}),
+                to_numpy(std::move(parser.weights), {m}), to_numpy(std::move(parser.hard), {m}),
+                parser.warnings);
 }
 
 }  // namespace

@@ -237,12 +237,18 @@ class Presolve {
   bool merging_ = false;
 };
 
-// (unsatisfiable, constant high, constant low, fixed, original, literals, offsets, weights, hard),
-// or None where `stop` was set meanwhile.
-nb::object presolve(std::uint32_t variables, Vector<std::int32_t> literals,
-                    Vector<std::int64_t> offsets, Vector<std::int64_t> weights,
-                    Vector<std::uint8_t> hard, std::optional<Vector<std::uint8_t>> stop) {
-  if (stop && *stop->data()) return nb::none();
+// Unsatisfiable, constant high, constant low, fixed, original, literals, offsets, weights, hard.
+using Presolved =
+    std::tuple<bool, std::uint64_t, std::uint64_t, NumpyArray<std::int8_t>,
+               NumpyArray<std::int32_t>, NumpyArray<std::int32_t>, NumpyArray<std::int64_t>,
+               NumpyArray<std::int64_t>, NumpyArray<std::uint8_t>>;
+
+// Nothing where `stop` was set meanwhile.
+std::optional<Presolved> presolve(std::uint32_t variables, Vector<std::int32_t> literals,
+                                  Vector<std::int64_t> offsets, Vector<std::int64_t> weights,
+                                  Vector<std::uint8_t> hard,
+                                  std::optional<Vector<std::uint8_t>> stop) {
+  if (stop && *stop->data()) return std::nullopt;
   std::vector<std::int32_t> original, left;
   std::vector<std::int64_t> starts, costs;
   std::vector<std::uint8_t> firm;
@@ -260,14 +266,14 @@ nb::object presolve(std::uint32_t variables, Vector<std::int32_t> literals,
     incomplete = work.incomplete;
     fixed = std::move(work.fixed);
   }
-  if (incomplete) return nb::none();
+  if (incomplete) return std::nullopt;
   const std::size_t n = fixed.size(), r = original.size(), nnz = left.size(), m = costs.size();
   const std::size_t ends = starts.size();
-  return nb::make_tuple(unsatisfiable, static_cast<std::uint64_t>(constant >> 64),
-                        static_cast<std::uint64_t>(constant), to_numpy(std::move(fixed), {n}),
-                        to_numpy(std::move(original), {r}), to_numpy(std::move(left), {nnz}),
-                        to_numpy(std::move(starts), {ends}), to_numpy(std::move(costs), {m}),
-                        to_numpy(std::move(firm), {m}));
+  return Presolved(unsatisfiable, static_cast<std::uint64_t>(constant >> 64),
+                   static_cast<std::uint64_t>(constant), to_numpy(std::move(fixed), {n}),
+                   to_numpy(std::move(original), {r}), to_numpy(std::move(left), {nnz}),
+                   to_numpy(std::move(starts), {ends}), to_numpy(std::move(costs), {m}),
+                   to_numpy(std::move(firm), {m}));
 }
 
 }  // namespace

@@ -12,17 +12,18 @@ import importlib.util
 import os
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from hardscape.errors import SimdError
+
+if TYPE_CHECKING:
+    from hardscape.native import _core as core
+    from hardscape.native import _vector as vector
 
 __all__ = ["LEVELS", "available_levels", "core", "level", "vector"]
 
 #: Levels from widest to narrowest.
 LEVELS = ("v4", "v3", "v2", "generic")
-
-core: Any
-vector: Any
 
 
 def __getattr__(name: str) -> ModuleType:

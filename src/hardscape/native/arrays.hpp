@@ -4,11 +4,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 namespace hardscape {
@@ -20,15 +22,17 @@ using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+template <class T>
+using NumpyArray = nb::ndarray<nb::numpy, T>;
+
 // Hands a vector's memory to a NumPy array of the given shape without copying.
 template <class T>
-nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& data,
-                                   std::initializer_list<std::size_t> shape) {
+NumpyArray<T> to_numpy(std::vector<T>&& data, std::initializer_list<std::size_t> shape) {
   auto owned = std::make_unique<std::vector<T>>(std::move(data));
   T* pointer = owned->data();
   nb::capsule owner(owned.release(),
                     [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T>(pointer, shape, owner);
+  return NumpyArray<T>(pointer, shape, owner);
 }
 
 }  // namespace hardscape

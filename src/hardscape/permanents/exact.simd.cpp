@@ -126,8 +126,8 @@ bool for_words(int count, Arguments&&... arguments) {
   return sum_words<W>(std::forward<Arguments>(arguments)...);
 }
 
-nb::object exact_glynn_words(Matrix<std::int64_t> matrix, Vector<std::uint8_t> ends, int words,
-                             std::uint64_t first, std::uint64_t last, Vector<std::uint8_t> stop) {
+auto exact_glynn_words(Matrix<std::int64_t> matrix, Vector<std::uint8_t> ends, int words,
+                       std::uint64_t first, std::uint64_t last, Vector<std::uint8_t> stop) {
   if (words < 1 || words > kMaxWords) {
     throw std::invalid_argument(std::to_string(words) + " words are not compiled in");
   }
@@ -139,7 +139,7 @@ nb::object exact_glynn_words(Matrix<std::int64_t> matrix, Vector<std::uint8_t> e
                      total);
   }
   const std::size_t size = total.size();
-  return nb::make_tuple(to_numpy(std::move(total), {size}), done);
+  return std::make_tuple(to_numpy(std::move(total), {size}), done);
 }
 
 // Glynn's sum modulo one prime, divided by 2^(64 (n - 1)).
@@ -173,9 +173,8 @@ bool glynn_residue(const std::uint64_t* matrix, std::size_t n, const Residues& r
   return done;
 }
 
-nb::object exact_glynn_residues(Matrix<std::uint64_t> matrices, Vector<std::uint64_t> primes,
-                                std::uint64_t first, std::uint64_t last,
-                                Vector<std::uint8_t> stop) {
+auto exact_glynn_residues(Matrix<std::uint64_t> matrices, Vector<std::uint64_t> primes,
+                          std::uint64_t first, std::uint64_t last, Vector<std::uint8_t> stop) {
   const std::size_t count = primes.shape(0);
   const std::size_t n = matrices.shape(1);
   std::vector<std::uint64_t> residues(count);
@@ -187,7 +186,7 @@ nb::object exact_glynn_residues(Matrix<std::uint64_t> matrices, Vector<std::uint
                            stop.data(), residues[k]);
     }
   }
-  return nb::make_tuple(to_numpy(std::move(residues), {count}), done);
+  return std::make_tuple(to_numpy(std::move(residues), {count}), done);
 }
 
 }  // namespace

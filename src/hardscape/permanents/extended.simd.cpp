@@ -163,8 +163,8 @@ std::vector<double> sum_blocks(const double* entries, std::size_t n, std::uint64
 
 using Entries = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-nb::object glynn_extended(Entries entries, std::uint64_t first, std::uint64_t last,
-                          Vector<std::uint8_t> stop) {
+auto glynn_extended(Entries entries, std::uint64_t first, std::uint64_t last,
+                    Vector<std::uint8_t> stop) {
   const auto sum = entries.shape(0) == 4 ? &sum_blocks<2> : &sum_blocks<1>;
   std::uint64_t done = 0;
   std::vector<double> result;
@@ -173,7 +173,7 @@ nb::object glynn_extended(Entries entries, std::uint64_t first, std::uint64_t la
     result = sum(entries.data(), entries.shape(1), first, last, stop.data(), done);
   }
   const std::size_t size = result.size();
-  return nb::make_tuple(to_numpy(std::move(result), {size}), done == last);
+  return std::make_tuple(to_numpy(std::move(result), {size}), done == last);
 }
 
 }  // namespace

@@ -148,8 +148,8 @@ Program program_of(const Starts& starts, const Bits& bits, const Closed& closed)
   return {starts.data(), bits.data(), closed.data(), closed.size()};
 }
 
-nb::object frontier_words(Starts starts, Bits bits, Closed closed, Vector<std::int64_t> entries,
-                          int words, Stop stop) {
+auto frontier_words(Starts starts, Bits bits, Closed closed, Vector<std::int64_t> entries,
+                    int words, Stop stop) {
   const Program program = program_of(starts, bits, closed);
   const auto run = words == 1   ? &words_program<1>
                    : words == 2 ? &words_program<2>
@@ -164,11 +164,11 @@ nb::object frontier_words(Starts starts, Bits bits, Closed closed, Vector<std::i
     done = run(program, entries.data(), stop.data(), result);
   }
   const std::size_t size = result.size();
-  return nb::make_tuple(to_numpy(std::move(result), {size}), done);
+  return std::make_tuple(to_numpy(std::move(result), {size}), done);
 }
 
-nb::object frontier_residues(Starts starts, Bits bits, Closed closed, Matrix<std::uint64_t> entries,
-                             Vector<std::uint64_t> primes, Stop stop) {
+auto frontier_residues(Starts starts, Bits bits, Closed closed, Matrix<std::uint64_t> entries,
+                       Vector<std::uint64_t> primes, Stop stop) {
   const Program program = program_of(starts, bits, closed);
   std::vector<std::uint64_t> result(primes.size());
   bool done = true;
@@ -185,7 +185,7 @@ nb::object frontier_residues(Starts starts, Bits bits, Closed closed, Matrix<std
     }
   }
   const std::size_t size = result.size();
-  return nb::make_tuple(to_numpy(std::move(result), {size}), done);
+  return std::make_tuple(to_numpy(std::move(result), {size}), done);
 }
 
 // A value, the same sum of magnitudes, and what errors of the entries may change.
@@ -238,8 +238,8 @@ bool sums_program(const Program& p, const double* entries, const double* errors,
   return done;
 }
 
-nb::object frontier_sums(Starts starts, Bits bits, Closed closed, Matrix<double> entries,
-                         Vector<double> errors, Stop stop) {
+auto frontier_sums(Starts starts, Bits bits, Closed closed, Matrix<double> entries,
+                   Vector<double> errors, Stop stop) {
   const Program program = program_of(starts, bits, closed);
   const auto run = entries.shape(0) == 2 ? &sums_program<2> : &sums_program<1>;
   std::vector<double> sums;
@@ -249,7 +249,7 @@ nb::object frontier_sums(Starts starts, Bits bits, Closed closed, Matrix<double>
     done = run(program, entries.data(), errors.data(), errors.size(), stop.data(), sums);
   }
   const std::size_t size = sums.size();
-  return nb::make_tuple(to_numpy(std::move(sums), {size}), done);
+  return std::make_tuple(to_numpy(std::move(sums), {size}), done);
 }
 
 }  // namespace

@@ -202,8 +202,8 @@ std::vector<double> sum_blocks(const double* entries, std::size_t n, const doubl
 
 using Entries = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-nb::object glynn_sum(Entries entries, std::optional<Vector<double>> slack, std::uint64_t first,
-                     std::uint64_t last, Vector<std::uint8_t> stop) {
+auto glynn_sum(Entries entries, std::optional<Vector<double>> slack, std::uint64_t first,
+               std::uint64_t last, Vector<std::uint8_t> stop) {
   const bool complex = entries.shape(0) == 2, guarded = slack.has_value();
   const auto sum = complex ? (guarded ? &sum_blocks<2, true> : &sum_blocks<2, false>)
                            : (guarded ? &sum_blocks<1, true> : &sum_blocks<1, false>);
@@ -215,7 +215,7 @@ nb::object glynn_sum(Entries entries, std::optional<Vector<double>> slack, std::
                  stop.data(), done);
   }
   const std::size_t size = result.size();
-  return nb::make_tuple(to_numpy(std::move(result), {size}), done == last);
+  return std::make_tuple(to_numpy(std::move(result), {size}), done == last);
 }
 
 using Batch = nb::ndarray<const double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
@@ -240,7 +240,7 @@ bool sum_batch(const Batch& given, std::size_t side, const volatile std::uint8_t
   return true;
 }
 
-nb::object glynn_batch(Batch given, std::size_t side, Vector<std::uint8_t> stop) {
+auto glynn_batch(Batch given, std::size_t side, Vector<std::uint8_t> stop) {
   const std::size_t count = given.shape(0), parts = given.shape(3);
   bool complete = true;
   std::vector<double> sums;
@@ -254,8 +254,8 @@ nb::object glynn_batch(Batch given, std::size_t side, Vector<std::uint8_t> stop)
     sums.resize(count * (2 * parts + 1));
     exponents.resize(count);
   }
-  return nb::make_tuple(to_numpy(std::move(sums), {count, 2 * parts + 1}),
-                        to_numpy(std::move(exponents), {count}), complete);
+  return std::make_tuple(to_numpy(std::move(sums), {count, 2 * parts + 1}),
+                         to_numpy(std::move(exponents), {count}), complete);
 }
 
 }  // namespace

@@ -182,8 +182,8 @@ bool for_limbs(int count, Arguments&&... arguments) {
   return sum_limbs<L>(std::forward<Arguments>(arguments)...);
 }
 
-nb::object exact_glynn_limbs(Matrix<std::int32_t> matrix, Vector<std::uint8_t> ends, int limbs,
-                             std::uint64_t first, std::uint64_t last, Vector<std::uint8_t> stop) {
+auto exact_glynn_limbs(Matrix<std::int32_t> matrix, Vector<std::uint8_t> ends, int limbs,
+                       std::uint64_t first, std::uint64_t last, Vector<std::uint8_t> stop) {
   if (limbs < 2 || limbs > kMaxLimbs || limbs % 2) {
     throw std::invalid_argument(std::to_string(limbs) + " limbs are not compiled in");
   }
@@ -195,7 +195,7 @@ nb::object exact_glynn_limbs(Matrix<std::int32_t> matrix, Vector<std::uint8_t> e
                      words);
   }
   const std::size_t size = words.size();
-  return nb::make_tuple(to_numpy(std::move(words), {size}), done);
+  return std::make_tuple(to_numpy(std::move(words), {size}), done);
 }
 
 }  // namespace

@@ -214,8 +214,8 @@ std::uint64_t minor_sums(const double* entries, std::size_t n, std::uint64_t fir
 
 using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-nb::object glynn_minors(Cube entries, std::uint64_t first, std::uint64_t last,
-                        Vector<std::uint8_t> stop) {
+auto glynn_minors(Cube entries, std::uint64_t first, std::uint64_t last,
+                  Vector<std::uint8_t> stop) {
   const std::size_t parts = entries.shape(0), n = entries.shape(1);
   const auto run = parts == 2 ? &minor_sums<2> : &minor_sums<1>;
   std::vector<double> result;
@@ -224,7 +224,7 @@ nb::object glynn_minors(Cube entries, std::uint64_t first, std::uint64_t last,
     nb::gil_scoped_release release;
     done = run(entries.data(), n, first, last, stop.data(), result);
   }
-  return nb::make_tuple(to_numpy(std::move(result), {2, parts, n, n}), done == last);
+  return std::make_tuple(to_numpy(std::move(result), {2, parts, n, n}), done == last);
 }
 
 // The same modulo a prime, all numbers times 2^64; a position is one term.
@@ -304,8 +304,8 @@ class MinorResidues {
   std::uint64_t gray_;
 };
 
-nb::object exact_minors(Matrix<std::uint64_t> matrices, Vector<std::uint64_t> primes,
-                        std::uint64_t first, std::uint64_t last, Vector<std::uint8_t> stop) {
+auto exact_minors(Matrix<std::uint64_t> matrices, Vector<std::uint64_t> primes, std::uint64_t first,
+                  std::uint64_t last, Vector<std::uint8_t> stop) {
   const std::size_t n = matrices.shape(1), count = primes.size();
   std::vector<std::uint64_t> result(count * n * n);
   bool complete = true;
@@ -321,7 +321,7 @@ nb::object exact_minors(Matrix<std::uint64_t> matrices, Vector<std::uint64_t> pr
       sums.finish(&result[k * n * n]);
     }
   }
-  return nb::make_tuple(to_numpy(std::move(result), {count, n, n}), complete);
+  return std::make_tuple(to_numpy(std::move(result), {count, n, n}), complete);
 }
 
 }  // namespace

@@ -167,10 +167,10 @@ std::uint64_t sum_steps(const Problem& p, std::uint64_t first, std::uint64_t las
 
 using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-nb::object repeated_sum(Cube inner, Vector<double> inner_weight, Matrix<double> start, Cube outer,
-                        Vector<std::int64_t> radix, Vector<double> weight,
-                        Vector<std::int64_t> power, std::optional<Vector<double>> slack,
-                        std::uint64_t first, std::uint64_t last, Vector<std::uint8_t> stop) {
+auto repeated_sum(Cube inner, Vector<double> inner_weight, Matrix<double> start, Cube outer,
+                  Vector<std::int64_t> radix, Vector<double> weight, Vector<std::int64_t> power,
+                  std::optional<Vector<double>> slack, std::uint64_t first, std::uint64_t last,
+                  Vector<std::uint8_t> stop) {
   const std::size_t parts = inner.shape(0);
   // NumPy aligns to 16 bytes; vectors are loaded whole.
   std::vector<Vec> aligned((inner.size() + inner_weight.size()) / kLanes);
@@ -190,7 +190,7 @@ nb::object repeated_sum(Cube inner, Vector<double> inner_weight, Matrix<double> 
     done = sum(problem, first, last, stop.data(), sums.data());
   }
   const std::size_t size = sums.size();
-  return nb::make_tuple(to_numpy(std::move(sums), {size}), done == last);
+  return std::make_tuple(to_numpy(std::move(sums), {size}), done == last);
 }
 
 constexpr std::size_t kPrimes = 4;  // chains of products that run side by side
@@ -272,10 +272,10 @@ bool residue_steps(const ResidueProblem& p, const Residues* ring, std::size_t co
   }
 }
 
-nb::object repeated_residues(Matrix<std::uint64_t> matrices, Matrix<std::uint64_t> weights,
-                             Vector<std::uint64_t> primes, Vector<std::int64_t> radix,
-                             Vector<std::int64_t> power, std::uint64_t first, std::uint64_t last,
-                             Vector<std::uint8_t> stop) {
+auto repeated_residues(Matrix<std::uint64_t> matrices, Matrix<std::uint64_t> weights,
+                       Vector<std::uint64_t> primes, Vector<std::int64_t> radix,
+                       Vector<std::int64_t> power, std::uint64_t first, std::uint64_t last,
+                       Vector<std::uint8_t> stop) {
   const std::size_t size = radix.size() * power.size();
   std::vector<std::uint64_t> residues(primes.size());
   bool done = true;
@@ -296,7 +296,7 @@ nb::object repeated_residues(Matrix<std::uint64_t> matrices, Matrix<std::uint64_
     }
   }
   const std::size_t count = residues.size();
-  return nb::make_tuple(to_numpy(std::move(residues), {count}), done);
+  return std::make_tuple(to_numpy(std::move(residues), {count}), done);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ bool pass(const Entries& a, bool second, std::vector<Vec>& sums,
   return true;
 }
 
-nb::object subset_sum(Matrix<double> matrix, Vector<std::uint8_t> stop) {
+auto subset_sum(Matrix<double> matrix, Vector<std::uint8_t> stop) {
   const Entries entries = {matrix.data(), matrix.shape(0)};
   std::vector<double> result(1);
   bool done;
@@ -72,7 +72,7 @@ nb::object subset_sum(Matrix<double> matrix, Vector<std::uint8_t> stop) {
     done = pass(entries, false, sums, stop.data()) && pass(entries, true, sums, stop.data());
     result[0] = sums.back()[kLanes - 1];
   }
-  return nb::make_tuple(to_numpy(std::move(result), {1}), done);
+  return std::make_tuple(to_numpy(std::move(result), {1}), done);
 }
 
 }  // namespace

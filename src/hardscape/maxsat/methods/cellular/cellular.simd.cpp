@@ -58,8 +58,8 @@ class CellularSearch {
 
   // Random individuals of the sub-populations first to last - 1, with their costs; returns 0, or
   // None where it was stopped.
-  nb::object initial(std::uint64_t seed, int first, int last, NewBits bits, NewCosts costs,
-                     Flag stop) const {
+  std::optional<std::int64_t> initial(std::uint64_t seed, int first, int last, NewBits bits,
+                                      NewCosts costs, Flag stop) const {
     Offspring born(*this, first, last, bits.data(), costs.data(), stop.data());
     {
       nb::gil_scoped_release release;
@@ -75,9 +75,10 @@ class CellularSearch {
 
   // The next generation of the sub-populations first to last - 1; returns how many individuals
   // still improved in the last pass, or None where it was stopped.
-  nb::object generation(Bits parents, Costs costs, std::uint64_t seed, std::uint64_t generation,
-                        std::int64_t passes, int first, int last, NewBits bits, NewCosts new_costs,
-                        Flag stop) const {
+  std::optional<std::int64_t> generation(Bits parents, Costs costs, std::uint64_t seed,
+                                         std::uint64_t generation, std::int64_t passes, int first,
+                                         int last, NewBits bits, NewCosts new_costs,
+                                         Flag stop) const {
     Offspring born(*this, first, last, bits.data(), new_costs.data(), stop.data());
     {
       nb::gil_scoped_release release;
@@ -108,7 +109,7 @@ class CellularSearch {
 
   // Literals, starts, weights, occurrences, where each literal's begin, cost of empty clauses, and
   // whether all clauses weigh the same.
-  nb::object tables() const {
+  auto tables() const {
     std::vector<std::int64_t> weights;
     for (const Cost& weight : table_.weight) {
       weights.push_back(weight.hard);
@@ -118,10 +119,10 @@ class CellularSearch {
       const std::size_t count = values.size();
       return to_numpy(std::move(values), {count});
     };
-    return nb::make_tuple(copy(table_.literal), copy(table_.start),
-                          to_numpy(std::move(weights), {table_.size(), 2}), copy(table_.occurs),
-                          copy(table_.occurs_from),
-                          nb::make_tuple(table_.base.hard, table_.base.soft), uniform_);
+    return std::make_tuple(copy(table_.literal), copy(table_.start),
+                           to_numpy(std::move(weights), {table_.size(), 2}), copy(table_.occurs),
+                           copy(table_.occurs_from),
+                           std::make_tuple(table_.base.hard, table_.base.soft), uniform_);
   }
 
  private:
@@ -194,7 +195,9 @@ class CellularSearch {
       }
     }
 
-    nb::object unfinished() const { return *stop_ ? nb::none() : nb::cast(unfinished_); }
+    std::optional<std::int64_t> unfinished() const {
+      return *stop_ ? std::nullopt : std::optional<std::int64_t>(unfinished_);
+    }
 
    private:
     static constexpr Cost kUnknown{INT64_MAX, INT64_MAX};

@@ -109,7 +109,7 @@ class CpuWalks(WalkBatch):
 
     def best_of(self, walk: int) -> NDArray[np.uint8]:
         """See `WalkBatch.best_of`."""
-        return self._walks[walk].best()  # type: ignore[no-any-return]
+        return self._walks[walk].best()
 
     def _look(self) -> None:
         self.status["flips"] = [walk.flips for walk in self._walks]

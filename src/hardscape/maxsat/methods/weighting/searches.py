@@ -62,7 +62,7 @@ class Walking:
 
     def best(self) -> NDArray[np.uint8]:
         """The best assignment."""
-        return self._walk.best()  # type: ignore[no-any-return]
+        return self._walk.best()
 
     def cost(self) -> tuple[int, int]:
         """Of the best one: violated hard clauses and weight of the soft ones."""
@@ -116,7 +116,7 @@ class Weighing:
 
     def best(self) -> NDArray[np.uint8]:
         """The best assignment."""
-        return self._search.best()  # type: ignore[no-any-return]
+        return self._search.best()
 
     def cost(self) -> tuple[int, int]:
         """Of the best one: violated hard clauses and weight of the soft ones."""
@@ -126,4 +126,4 @@ class Weighing:
     @property
     def quality(self) -> tuple[int, ...]:
         """Violated hard clauses and the cost, high word first."""
-        return self._search.best_cost  # type: ignore[no-any-return]
+        return self._search.best_cost

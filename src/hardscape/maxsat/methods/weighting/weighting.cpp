@@ -41,10 +41,10 @@ class PyWeighting {
                         stop.data());
   }
 
-  nb::tuple best_cost() const {
+  auto best_cost() const {
     const WideCost cost = search_ ? search_->best_cost() : WideCost{UINT64_MAX, 0};
-    return nb::make_tuple(cost.hard, static_cast<std::uint64_t>(cost.soft >> 64),
-                          static_cast<std::uint64_t>(cost.soft));
+    return std::make_tuple(cost.hard, static_cast<std::uint64_t>(cost.soft >> 64),
+                           static_cast<std::uint64_t>(cost.soft));
   }
 
   auto best() const {

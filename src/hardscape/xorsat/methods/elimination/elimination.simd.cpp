@@ -26,9 +26,8 @@ class SignalPoll {
       std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
 };
 
-nb::tuple eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
-                    Vector<std::int32_t> variables, Vector<std::uint8_t> parity,
-                    std::int64_t max_free) {
+auto eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
+               Vector<std::int32_t> variables, Vector<std::uint8_t> parity, std::int64_t max_free) {
   const SparseSystem system{static_cast<std::size_t>(num_variables), parity.shape(0),
                             offsets.data(), variables.data(), parity.data()};
   bool consistent;
@@ -51,7 +50,7 @@ nb::tuple eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
     }
   }
   const std::size_t frees = free.size();
-  return nb::make_tuple(
+  return std::make_tuple(
       rank, consistent, to_numpy(std::move(assignment), {system.num_variables}),
       to_numpy(std::move(free), {frees}),
       to_numpy(std::move(dependence), {stride ? system.num_variables : 0, stride}));

@@ -1,5 +1,6 @@
 // The quasi-greedy dynamics as Python sees it.
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
 
 #include <chrono>
 #include <cstdint>
@@ -79,9 +80,9 @@ class QuasiGreedy {
   // Runs `groups` groups of clones for `sweeps` sweeps or until one reaches `target`. `tell` is
   // called with violated clauses and sweep whenever a look finds fewer than all looks before it.
   // `stop` and the end of `seconds` are noticed at looks.
-  nb::object run(std::uint64_t seed, std::uint64_t first_group, std::uint64_t groups,
-                 std::uint32_t sweeps, std::uint32_t look, std::uint32_t target, bool exact,
-                 Vector<std::uint8_t> stop, nb::object tell, double seconds) const {
+  auto run(std::uint64_t seed, std::uint64_t first_group, std::uint64_t groups,
+           std::uint32_t sweeps, std::uint32_t look, std::uint32_t target, bool exact,
+           Vector<std::uint8_t> stop, nb::object tell, double seconds) const {
     Round round{seed,        sweeps,          look,           target, exact,
                 stop.data(), std::move(tell), after(seconds), {},     0};
     bool complete = true;
@@ -91,11 +92,11 @@ class QuasiGreedy {
         complete = run_group(round, first_group + g, g * kGroup);
       }
     }
-    nb::list improvements;
+    std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>> improvements;
     for (const Finding& found : round.improvements.steps()) {
-      improvements.append(nb::make_tuple(found.worth, found.sweep, found.clone));
+      improvements.emplace_back(found.worth, found.sweep, found.clone);
     }
-    return nb::make_tuple(improvements, round.done, complete);
+    return std::make_tuple(improvements, round.done, complete);
   }
 
   // The first sweep above `after` (from 0 on if that is 0), up to `until`, after which a clone of a
@@ -108,7 +109,7 @@ class QuasiGreedy {
   }
 
   // Spins of one clone after `sweeps` sweeps.
-  nb::object spins(std::uint64_t seed, std::uint64_t clone, std::uint32_t sweeps) const {
+  auto spins(std::uint64_t seed, std::uint64_t clone, std::uint32_t sweeps) const {
     std::vector<std::uint8_t> result(sweep_.variables);
     {
       nb::gil_scoped_release release;
@@ -117,11 +118,11 @@ class QuasiGreedy {
       for (int v = 0; v < sweep_.variables; ++v) result[v] = *clones.spin(v) >> clone % 32 & 1;
     }
     const std::size_t count = result.size();
-    return nb::cast(to_numpy(std::move(result), {count}));
+    return to_numpy(std::move(result), {count});
   }
 
   // Words of all clauses of one group after `sweeps` sweeps, 32 for each clause.
-  nb::object states(std::uint64_t seed, std::uint64_t group, std::uint32_t sweeps) const {
+  auto states(std::uint64_t seed, std::uint64_t group, std::uint32_t sweeps) const {
     std::vector<std::uint32_t> result(static_cast<std::size_t>(sweep_.clauses) * kWords);
     {
       nb::gil_scoped_release release;
@@ -130,7 +131,7 @@ class QuasiGreedy {
       if (sweep_.clauses) std::copy_n(clones.clause(0), result.size(), result.begin());
     }
     const std::size_t rows = sweep_.clauses, columns = kWords;
-    return nb::cast(to_numpy(std::move(result), {rows, columns}));
+    return to_numpy(std::move(result), {rows, columns});
   }
 
  private:
