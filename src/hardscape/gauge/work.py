@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ __all__ = ["GaugeFixWork"]
 
 #: Most copies that a GPU moves at once.
 _TOGETHER = 16
+#: Most sites of a lattice of which ten sweeps are over in milliseconds.
+_BRIEF = 2**12
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +126,10 @@ class GaugeFixWork(Work[GaugeFixResult]):
             ],
             dtype=np.uint64,
         )
-        descent = Descent(self.options, seeds, context.stop)
+        descent = Descent(self.options, seeds, context)
         with self._place(context.device, len(seeds)) as lattices_in:
             partial = self._partial(descent, descent.descend(lattices_in, self.copies))
-        return ShardResult(partial, complete=not context.stop[0])
+        return ShardResult(partial, complete=not context.stopped())
 
     @contextmanager
     def _place(self, device: Device, copies: int) -> Iterator[Callable[[bool], Lattices]]:
@@ -167,6 +170,11 @@ class GaugeFixWork(Work[GaugeFixResult]):
         winner = left if both.best < len(parts[0]) else right
         of_best = {name: winner[name] for name in ("g", "slices", "history", "omega")}
         return {**vars(both), **of_best, "spent": left["spent"] + right["spent"]}
+
+    def brief(self, device: Device) -> bool:
+        """Whether sweeps of one thread are over in milliseconds: between them the clock is looked at."""
+        sites = math.prod(self.links.shape[:4])
+        return isinstance(device, Cpu) and sites <= _BRIEF
 
     def result(self, partial: Partial) -> GaugeFixResult:
         """The best copy, in terms of these links: who knows better fills in device and time."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.engine import Context
 from hardscape.gauge.lattice.lattices import MICROCANONICAL, Lattices, Measurement, Sweep
 from hardscape.gauge.methods.fourier import FourierSteps
 from hardscape.gauge.methods.relaxation import OmegaTuner
@@ -46,12 +47,13 @@ class Descent:
     ----------
     options : FixOptions
     seeds : uint64, shape (copies,)
-    stop : uint8, shape (1,)
+    context : Context
+        Says when to stop.
     """
 
     options: FixOptions
     seeds: NDArray[np.uint64]
-    stop: NDArray[np.uint8]
+    context: Context
     sweeps: NDArray[np.int64] = field(init=False)
     seconds: float = 0.0
     updates: float = 0.0
@@ -123,7 +125,7 @@ class Descent:
         hot, cold = options.temperatures
         everywhere = np.ones((lattices.copies, lattices.slices), dtype=bool)
         for temperature in np.geomspace(hot, cold, options.annealing_sweeps):
-            if self.stop[0]:
+            if self.context.stopped():
                 return
             self._sweep(lattices, Sweep(2, temperature=float(temperature)), 1, everywhere)
             if options.microcanonical:
@@ -142,7 +144,7 @@ class Descent:
         while True:
             going = (self.sweeps < limit) & (waited < _PATIENCE)
             active = (violation > target) & going[:, None]
-            if not active.any() or self.stop[0]:
+            if not active.any() or self.context.stopped():
                 return
             steps = [self._method.sweep(options, tuner.omega) for tuner in tuners]
             count = int(min(_CHECK, (limit - self.sweeps[active.any(axis=1)]).min()))
@@ -178,7 +180,7 @@ class Descent:
             # One slow burst may be a line search that went astray; three in a row are not.
             going = (self.sweeps < options.max_sweeps) & (slow < 3)
             active = (violation > target) & going[:, None]
-            if not active.any() or self.stop[0]:
+            if not active.any() or self.context.stopped():
                 return
             began = time.perf_counter()
             for _ in range(_BURST):
@@ -214,7 +216,7 @@ class Descent:
         steps = sweep if isinstance(sweep, list) else [sweep] * lattices.copies
         began = time.perf_counter()
         moving = active.any(axis=1)
-        done = lattices.sweep(steps, self.seeds, self.sweeps, count, active, self.stop)
+        done = lattices.sweep(steps, self.seeds, self.sweeps, count, active, self.context.stop)
         self.seconds += time.perf_counter() - began
         self.updates += done * float(active.mean(axis=1).sum()) * lattices.volume
         self.sweeps[moving] += done
