@@ -19,15 +19,14 @@ M. Schröck and H. Vogt, PoS LATTICE2012, 187 (2012).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from hardscape.arguments import integer
 from hardscape.arrays import to_device
-from hardscape.engine import Cuda, Device, Progress, ProgressEvent, RunOptions, cuda_device, solve
+from hardscape.engine import Cuda, RunArguments, RunOptions, cuda_device, solve
 from hardscape.errors import BudgetError, Interrupted, NotConverged
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision, Reduction
@@ -51,10 +50,7 @@ def fix(
     omega: float | None = None,
     copies: int = 1,
     precision: Precision = "double",
-    device: str | Device = "auto",
-    threads: int | None = None,
     max_sweeps: int = 20000,
-    seed: int | None = None,
     anisotropy: float = 1.0,
     order: Literal[1, 2] = 1,
     probability: float = 0.5,
@@ -62,10 +58,7 @@ def fix(
     microcanonical: int = 3,
     temperatures: tuple[float, float] = (1.0, 0.05),
     strict: bool = True,
-    executor: Any = None,
-    checkpoint: Any = None,
-    time_limit: float | None = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+    **run: Unpack[RunArguments],
 ) -> GaugeFixResult:
     """Find the transformation that fixes a gauge. The field stays as it is.
 
@@ -95,14 +88,8 @@ def fix(
         give the converged one of largest functional.
     precision : {"double", "single", "mixed"}
         "mixed" sweeps in single precision as far as that goes, and then in double.
-    device : str or Device
-        "auto", "cpu", "cuda", "cuda:0" or "cuda:0,1".
-    threads : int, optional
-        CPU threads, by default all. The result is the same for any number.
     max_sweeps : int
         Sweeps after which a copy is given up.
-    seed : int, optional
-        From 0 to 2**64 - 1, by default drawn.
     anisotropy : float
         Weight of the links in t for Landau gauge.
     order : {1, 2}
@@ -115,8 +102,8 @@ def fix(
         First and last temperature of "annealing".
     strict : bool
         Whether a result that did not converge is an error.
-    executor, checkpoint, time_limit, progress
-        See :meth:`hardscape.engine.RunOptions.checked`; a unit is a copy.
+    **run
+        How to compute; see :class:`hardscape.engine.RunArguments`. A unit of progress is a copy.
 
     Returns
     -------
@@ -164,18 +151,9 @@ def fix(
         temperatures=temperatures,
     )
     many = integer(copies, "copies", 1, 2**31 - 1)
-    run = RunOptions.checked(
-        device=device,
-        threads=threads,
-        seed=seed,
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        executor=executor,
-        progress=progress,
-        big_enough=_pays_for_gpu(links, many),
-    )
-    work = GaugeFixWork.build(_checked(links, run), options, many, run)
-    outcome = solve(work, run)
+    lanes = RunOptions.checked(big_enough=_pays_for_gpu(links, many), **run)
+    work = GaugeFixWork.build(_checked(links, lanes), options, many, lanes)
+    outcome = solve(work, lanes)
     if outcome.answer is None:
         if outcome.signum:
             raise Interrupted(outcome.signum)
@@ -185,7 +163,7 @@ def fix(
         g=to_device(outcome.answer.g, links.device),
         field=links,
         seconds=time.perf_counter() - began,
-        device=",".join(map(str, run.devices)),
+        device=",".join(map(str, lanes.devices)),
     )
     if outcome.signum:
         raise Interrupted(outcome.signum, found)

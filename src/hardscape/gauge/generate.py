@@ -123,7 +123,7 @@ class WilsonChain:
         time_limit : float, optional
             Seconds after which no further sweep is begun.
         checkpoint, executor, progress
-            See :meth:`hardscape.engine.RunOptions.checked`. A checkpoint holds the field and the
+            See :class:`hardscape.engine.RunArguments`. A checkpoint holds the field and the
             plaquettes; the same run from the same field goes on from it, and may ask for more sweeps.
 
         Returns
@@ -257,7 +257,7 @@ def generate(
     threads : int, optional
         By default what the lattice is worth of the CPUs of this process.
     time_limit, checkpoint, executor, progress
-        See :meth:`hardscape.engine.RunOptions.checked`. The same call goes on from its checkpoint, and
+        See :class:`hardscape.engine.RunArguments`. The same call goes on from its checkpoint, and
         may ask for more sweeps; the field is that of a run that was never cut short.
 
     Returns
