@@ -177,11 +177,11 @@ def solver(case: Case) -> Callable[[], complex]:
     if case.tool in ("cold", "command"):
         return lambda: command(a, case)
     import hardscape
-    from hardscape.engine import resolve, run
-    from hardscape.permanents.batch import BatchWork
-    from hardscape.permanents.extended import ExtendedWork
-    from hardscape.permanents.glynn import GlynnWork
-    from hardscape.permanents.sparse import SparseWork
+    from hardscape.engine import Cuda, RunOptions, solve
+    from hardscape.permanents.methods.extended.extended import CpuExtendedWork, CudaExtendedWork
+    from hardscape.permanents.methods.glynn.batch import BATCHES
+    from hardscape.permanents.methods.glynn.glynn import CpuGlynnWork, CudaGlynnWork
+    from hardscape.permanents.methods.sparse.sparse import SparseWork
 
     if case.tool in ("cupy", "torch"):
         given = on_the_gpu(a, case.tool)
@@ -190,19 +190,21 @@ def solver(case: Case) -> Callable[[], complex]:
     if case.tool == "permanent":
         threads = None if case.device == "cuda:0" else case.threads
         return lambda: np.sum(hardscape.permanent(a, device=case.device, threads=threads))
-    lanes = resolve(case.device, threads=case.threads)
-
-    def summed(work: Any) -> Any:
-        return work.total(run(work, devices=lanes).whole())
-
-    kind = lanes[0].kind
-    if case.tool == "extended":
-        return lambda: summed(ExtendedWork(a, kind))
+    options = RunOptions.checked(device=case.device, threads=case.threads)
+    on_gpu = isinstance(options.devices[0], Cuda)
+    work: Any
     if case.tool == "sparse":
-        return lambda: summed(SparseWork(a)).value
+        # Its plan is made anew each time.
+        return lambda: solve(SparseWork(a), options).whole().value
     if a.ndim == 3:
-        return lambda: summed(BatchWork(a, kind)).values.sum()
-    return lambda: summed(GlynnWork(a, case.guard, kind))
+        work = BATCHES[type(options.devices[0])]
+        return lambda: solve(work(a), options).whole().values.sum()
+    if case.tool == "extended":
+        work = CudaExtendedWork if on_gpu else CpuExtendedWork
+        return lambda: solve(work(a), options).whole()
+    if on_gpu:
+        return lambda: solve(CudaGlynnWork(a), options).whole()
+    return lambda: solve(CpuGlynnWork(a, guard=case.guard), options).whole()
 
 
 def on_the_gpu(a: np.ndarray, package: str) -> Any:

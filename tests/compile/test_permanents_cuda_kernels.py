@@ -8,24 +8,24 @@ import pytest
 pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are not installed")
 
 from hardscape.engine.cuda import jit
-from hardscape.permanents.cuda import LEAST_SIDE, CudaGlynn
-from hardscape.permanents.extended import ExtendedWork
-from hardscape.permanents.sparse import SparseWork
+from hardscape.permanents.methods.extended.extended import CudaExtendedWork
+from hardscape.permanents.methods.glynn.cuda import LEAST_SIDE, glynn_kernels
+from hardscape.permanents.methods.sparse.sparse import SparseWork
 from helpers.sparse_matrices import sparse_matrix
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize(("n", "parts"), [(LEAST_SIDE, 1), (40, 1), (63, 1), (8, 2), (36, 2)])
 def test_glynn_kernels(n: int, parts: int, arch: str) -> None:
-    kernels = CudaGlynn(n, parts)
+    kernels = glynn_kernels(n, parts)
     assert jit.compile(kernels.kernel, arch).startswith(b"\x7fELF")
     assert jit.compile(kernels.scaling(n - 1), arch).startswith(b"\x7fELF")
 
 
 def test_a_block_of_threads_finds_its_memory() -> None:
     # An SM of compute capability 9.0 lends 227 KiB to a block.
-    assert all(CudaGlynn(n, 1).shared <= 227 * 1024 for n in range(LEAST_SIDE, 64))
-    assert all(CudaGlynn(n, 2).shared <= 227 * 1024 for n in range(LEAST_SIDE, 64))
+    assert all(glynn_kernels(n, 1).shared <= 227 * 1024 for n in range(LEAST_SIDE, 64))
+    assert all(glynn_kernels(n, 2).shared <= 227 * 1024 for n in range(LEAST_SIDE, 64))
 
 
 @pytest.mark.parametrize("complex_entries", [False, True])
@@ -38,5 +38,5 @@ def test_sparse_kernels(n: int, density: float, complex_entries: bool) -> None:
 @pytest.mark.parametrize("kind", [float, complex])
 @pytest.mark.parametrize("n", [6, 13, 40, 63])
 def test_extended_kernels(n: int, kind: type) -> None:
-    work = ExtendedWork(np.eye(n, dtype=kind), "cuda")
+    work = CudaExtendedWork(np.eye(n, dtype=kind))
     assert jit.compile(work.kernel, "sm_90").startswith(b"\x7fELF")

@@ -9,11 +9,11 @@ import pytest
 
 import hardscape
 from hardscape import engine
-from hardscape.permanents.batch import BatchWork
-from hardscape.permanents.cuda import CudaGlynn
-from hardscape.permanents.extended import ExtendedWork
-from hardscape.permanents.glynn import GlynnWork
-from helpers.permanent_sums import glynn, glynn_batch, sparse_glynn
+from hardscape.permanents.methods.extended.extended import CpuExtendedWork, CudaExtendedWork
+from hardscape.permanents.methods.glynn.batch import CudaBatchWork
+from hardscape.permanents.methods.glynn.cuda import glynn_kernels
+from hardscape.permanents.methods.glynn.glynn import CudaGlynnWork
+from helpers.permanent_sums import glynn, glynn_batch, sparse_glynn, summed
 from helpers.sparse_matrices import sparse_matrix
 
 pytestmark = pytest.mark.gpu
@@ -64,14 +64,14 @@ def test_special_matrices(kind):
 
 def test_shards_join_to_the_whole():
     a = random_matrix(26, False)
-    work = GlynnWork(a, kind="cuda")
+    work = CudaGlynnWork(a)
     assert len(work.shards()) > 1
     context = engine.Context(GPU, None, np.zeros(1, np.uint8))
     whole = work.run(engine.Shard(0, 0, work.blocks), context).partial
-    joined = engine.run(work, devices=[GPU]).whole()
-    one, other = work.total(whole), work.total(joined)
+    joined = engine.solve(work, engine.RunOptions.checked().on([GPU]))
+    one, other = work.result(whole), joined.whole()
     assert abs(one.mantissa - other.mantissa) <= one.bound
-    assert np.isclose(whole["magnitude"], joined["magnitude"], rtol=1e-12)
+    assert np.isclose(whole["magnitude"], joined.partial["magnitude"], rtol=1e-12)
 
 
 def test_the_same_bytes_again():
@@ -82,8 +82,8 @@ def test_the_same_bytes_again():
 @pytest.mark.parametrize("n", [62, 63])
 def test_last_blocks_of_the_largest_matrices(n):
     # Every term of an identity has the same magnitude and sign.
-    work = GlynnWork(np.eye(n), kind="cuda")
-    block = 1 << CudaGlynn(n, 1).step_bits - 5
+    work = CudaGlynnWork(np.eye(n))
+    block = 1 << glynn_kernels(n, 1).step_bits - 5
     context = engine.Context(GPU, None, np.zeros(1, np.uint8))
     shard = engine.Shard(0, work.blocks - 4 * block, work.blocks)
     result = work.run(shard, context)
@@ -103,10 +103,10 @@ def test_batches_agree_with_the_cpu(batch, n, complex_entries):
 
 
 def test_a_stopped_shard_is_incomplete():
-    work = GlynnWork(random_matrix(24, False), kind="cuda")
+    work = CudaGlynnWork(random_matrix(24, False))
     context = engine.Context(GPU, None, np.ones(1, np.uint8))
     assert not work.run(work.shards()[0], context).complete
-    batch = BatchWork(np.stack([random_matrix(9, True, seed) for seed in range(5)]), "cuda")
+    batch = CudaBatchWork(np.stack([random_matrix(9, True, seed) for seed in range(5)]))
     stopped = batch.run(engine.Shard(0, 0, 5), context)
     assert not stopped.complete
     assert stopped.partial["sum"].shape == (5, 2)
@@ -152,8 +152,8 @@ def test_extended_agrees_with_the_cpu(n, complex_entries):
     a = 1 + 1e-3 * random_matrix(n, complex_entries)
     results = []
     for device in (GPU, engine.Cpu()):
-        work = ExtendedWork(a, device.kind)
-        results.append(work.total(engine.run(work, devices=[device]).whole()))
+        work = CudaExtendedWork(a) if device is GPU else CpuExtendedWork(a)
+        results.append(summed(work, [device]))
     ours, theirs = results
     assert abs(ours.value - theirs.value) <= ours.error_bound + theirs.error_bound
     assert ours.bound <= 2.0**-51 * abs(ours.mantissa)
@@ -162,12 +162,12 @@ def test_extended_agrees_with_the_cpu(n, complex_entries):
 
 
 def test_extended_shards_join_and_the_last_ones_run():
-    work = ExtendedWork(1 + 1e-3 * random_matrix(25, False), "cuda")
+    work = CudaExtendedWork(1 + 1e-3 * random_matrix(25, False))
     assert len(work.shards()) > 1
     context = engine.Context(GPU, None, np.zeros(1, np.uint8))
     whole = work.run(engine.Shard(0, 0, work.blocks), context).partial
-    joined = engine.run(work, devices=[GPU]).whole()
-    assert work.total(whole).mantissa == pytest.approx(work.total(joined).mantissa, rel=1e-15)
-    largest = ExtendedWork(np.eye(63), "cuda")
+    joined = summed(work, [GPU])
+    assert work.result(whole).mantissa == pytest.approx(joined.mantissa, rel=1e-15)
+    largest = CudaExtendedWork(np.eye(63))
     result = largest.run(engine.Shard(0, largest.blocks - 2**10, largest.blocks), context)
     assert result.partial["high"][0] == result.partial["magnitude"][0] > 0

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from hardscape.engine import run
-from hardscape.permanents.batch import BatchWork
-from hardscape.permanents.glynn import GlynnWork
-from hardscape.permanents.sparse import SparseWork
+from hardscape.engine import Cuda, RunOptions, solve
+from hardscape.permanents.methods.glynn.batch import BATCHES
+from hardscape.permanents.methods.glynn.glynn import CpuGlynnWork, CudaGlynnWork
+from hardscape.permanents.methods.sparse.sparse import SparseWork
 
 
 def glynn(a, *, devices, guard=True, **options):
     """Glynn's sum of a square matrix in double precision."""
-    return summed(GlynnWork(a, guard, devices[0].kind), devices, options)
+    on_gpu = isinstance(devices[0], Cuda)
+    return summed(CudaGlynnWork(a) if on_gpu else CpuGlynnWork(a, guard=guard), devices, **options)
 
 
 def glynn_batch(a, *, devices, **options):
     """The same for each matrix of a batch."""
-    return summed(BatchWork(a, devices[0].kind), devices, options)
+    return summed(BATCHES[type(devices[0])](a), devices, **options)
 
 
 def sparse_glynn(a, *, devices, **options):
     """The sum of a sparse matrix on GPUs."""
-    return summed(SparseWork(a), devices, options)
+    return summed(SparseWork(a), devices, **options)
 
 
-def summed(work, devices, options):
-    outcome = run(work, devices=devices, **options)
-    return work.total(outcome.whole())
+def summed(work, devices, **options):
+    """The answer of a work."""
+    return solve(work, RunOptions.checked(**options).on(devices)).whole()

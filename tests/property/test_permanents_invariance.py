@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardscape
-from hardscape.permanents.integers import permanent_bound
+from hardscape.permanents.numbers.integers import permanent_bound
 from helpers.permanent_oracle import exact_permanent_by_subsets
 
 METHODS = ["auto", "glynn", "frontier", "subset"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hardscape.errors import FormatError
 from hardscape.permanents import formats
 from hardscape.permanents.matrix import intake
-from hardscape.permanents.reduce import reduce
+from hardscape.permanents.structure.reduce import reduce
 
 quick = settings(max_examples=80, deadline=None)
 fuzz = settings(max_examples=150, deadline=None)

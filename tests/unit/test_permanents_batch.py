@@ -9,7 +9,7 @@ import pytest
 import hardscape
 from hardscape import engine
 from hardscape.errors import BudgetError, InputError, MissingDependencyError
-from hardscape.permanents.batch import BatchWork
+from hardscape.permanents.methods.glynn.batch import CpuBatchWork
 from helpers.permanent_sums import glynn, glynn_batch
 
 
@@ -78,7 +78,7 @@ def test_overflow_is_infinite_with_the_right_sign():
 
 def test_same_bytes_for_any_number_of_threads():
     a = matrices(300, 16, True)
-    assert len(BatchWork(a).shards()) > 1
+    assert len(CpuBatchWork(a).shards()) > 1
     one, three = (glynn_batch(a, devices=lanes(threads)) for threads in (1, 3))
     assert one.values.tobytes() == three.values.tobytes()
     assert one.error_bounds.tobytes() == three.error_bounds.tobytes()
@@ -96,9 +96,9 @@ def test_an_empty_batch():
 
 
 def test_work_pickles():
-    work = BatchWork(matrices(3, 4, False))
+    work = CpuBatchWork(matrices(3, 4, False))
     copy = pickle.loads(pickle.dumps(work))
-    assert copy.digest() == work.digest() != BatchWork(work.matrices + 1).digest()
+    assert copy.digest() == work.digest() != CpuBatchWork(work.matrices + 1).digest()
 
 
 def test_permanent_of_a_batch_is_that_of_each():

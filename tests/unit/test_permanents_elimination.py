@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hardscape import engine
-from hardscape.permanents.elimination import eliminate
-from hardscape.permanents.sparse import SparseWork
+from hardscape.permanents.methods.sparse.sparse import SparseWork
+from hardscape.permanents.structure.elimination import eliminate
 from helpers.permanent_sums import glynn
 from helpers.sparse_matrices import sparse_matrix
 

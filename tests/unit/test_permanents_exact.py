@@ -17,8 +17,10 @@ import pytest
 import hardscape
 from hardscape import engine, native
 from hardscape.errors import BudgetError, InputError
-from hardscape.permanents.integers import ResidueWork, WordWork, permanent_bound
+from hardscape.permanents.methods.exact.exact import ResidueWork, WordWork
+from hardscape.permanents.numbers.integers import permanent_bound
 from helpers.permanent_oracle import exact_permanent_by_subsets
+from helpers.permanent_sums import summed
 
 
 def exact_permanent(matrix, **options):
@@ -42,9 +44,7 @@ def integers(n: int, bound: int, seed: int = 0) -> list[list[int]]:
 
 
 def computed(work) -> int:
-    outcome = engine.run(work, devices=engine.resolve("cpu", threads=1))
-    assert outcome.complete
-    return work.permanent(outcome.partial)
+    return summed(work, engine.resolve("cpu", threads=1))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 6, 7, 12, 18])
@@ -245,12 +245,12 @@ def test_threads_and_executors_agree():
         assert len(work.shards()) > 2
         assert pickle.loads(pickle.dumps(work)).digest() == work.digest()
         partials = [
-            engine.run(work, devices=engine.resolve("cpu", threads=threads)).partial
+            engine.solve(work, engine.RunOptions.checked(device="cpu", threads=threads)).partial
             for threads in (1, 2, 7)
         ]
         with ThreadPoolExecutor(2) as executor:
-            lanes = engine.resolve("cpu", threads=1)
-            partials.append(engine.run(work, devices=lanes, executor=executor).partial)
+            options = engine.RunOptions.checked(device="cpu", threads=1, executor=executor)
+            partials.append(engine.solve(work, options).partial)
         (name,) = partials[0]
         assert len({p[name].tobytes() for p in partials}) == 1
 

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape.permanents import cost, program
-from hardscape.permanents.expansion import expansion
-from hardscape.permanents.number import BoundedNumber, total
+from hardscape.permanents import program
+from hardscape.permanents.methods import method
+from hardscape.permanents.methods.frontier import frontier
+from hardscape.permanents.numbers.bounded import BoundedNumber, total
+from hardscape.permanents.structure.expansion import expansion
 from helpers.permanent_oracle import exact_permanent_by_subsets
 
 
@@ -27,9 +29,9 @@ def mixed(n, rng, integers=True):
 @pytest.fixture
 def eager(monkeypatch):
     """Expand whatever spares terms, however small."""
-    monkeypatch.setattr(cost, "START", 0.0)
+    monkeypatch.setattr(method, "START", 0.0)
     monkeypatch.setattr(program, "_EXPANDED_FROM", 0.0)
-    monkeypatch.setattr(program, "_FRONTIER_FROM", 1e9)
+    monkeypatch.setattr(frontier, "_WORTH_FROM", 1e9)
 
 
 def test_expanding_spares_terms():

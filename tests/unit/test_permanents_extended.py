@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 import hardscape
 from hardscape import engine, native
 from hardscape.permanents import plan
-from hardscape.permanents.extended import ExtendedWork
-from helpers.permanent_sums import glynn
+from hardscape.permanents.methods.extended.extended import CpuExtendedWork, CudaExtendedWork
+from helpers.permanent_sums import glynn, summed
 
 
 def permanent(matrix, threads=1):
-    work = ExtendedWork(matrix)
-    outcome = engine.run(work, devices=engine.resolve("cpu", threads=threads))
-    return work.total(outcome.whole())
+    work = CpuExtendedWork(matrix)
+    return summed(work, engine.resolve("cpu", threads=threads))
 
 
 def deviation(result, matrix):
@@ -99,16 +98,17 @@ def test_zeros_and_ones():
 
 def test_same_bytes_for_any_number_of_threads():
     matrix = positive(20)
-    assert len(ExtendedWork(matrix).shards()) > 1
+    assert len(CpuExtendedWork(matrix).shards()) > 1
     assert permanent(matrix, 1) == permanent(matrix, 3)
 
 
 def test_every_level_of_instructions_rounds_as_written():
     code = (
         "import numpy as np; from hardscape import engine;"
-        "from hardscape.permanents.extended import ExtendedWork as W;"
+        "from hardscape.permanents.methods.extended.extended import CpuExtendedWork as W;"
         "w = W(1 + 1e-3 * np.random.default_rng(3).normal(size=(14, 14)));"
-        "print(repr(w.total(engine.run(w, devices=engine.resolve('cpu', threads=1)).whole()).value))"
+        "options = engine.RunOptions.checked(device='cpu', threads=1);"
+        "print(repr(engine.solve(w, options).whole().value))"
     )
     values = {
         subprocess.run(
@@ -124,16 +124,16 @@ def test_every_level_of_instructions_rounds_as_written():
 
 
 def test_stop_is_obeyed_and_work_pickles():
-    work = ExtendedWork(np.eye(30))
+    work = CpuExtendedWork(np.eye(30))
     context = engine.Context(engine.resolve("cpu", threads=1)[0], None, np.ones(1, np.uint8))
     assert not work.run(work.shards()[0], context).complete
     copy = pickle.loads(pickle.dumps(work))
-    assert copy.digest() == work.digest() != ExtendedWork(work.matrix, "cuda").digest()
+    assert copy.digest() == work.digest() != CudaExtendedWork(work.matrix).digest()
 
 
 def test_shards_of_the_largest_matrices():
     for n in (62, 63):
-        shards = ExtendedWork(np.ones((n, n)), "cuda").shards()
+        shards = CudaExtendedWork(np.ones((n, n))).shards()
         assert len(shards) == 2**20
         assert shards[-1].stop == 2 ** (n - 6)
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import hardscape
 from hardscape.engine import Context, Cpu
-from hardscape.permanents.frontier import FrontierSumWork, FrontierWork, best_order
-from hardscape.permanents.integers import primes_above
+from hardscape.permanents.methods.frontier.frontier import FrontierSumWork, FrontierWork
+from hardscape.permanents.methods.frontier.order import best_order
+from hardscape.permanents.numbers.integers import primes_above
 from helpers.permanent_oracle import (
     dodecahedron,
     exact_complex_permanent,
@@ -28,7 +29,7 @@ def value(work):
     (shard,) = work.shards()
     result = work.run(shard, CONTEXT)
     assert result.complete
-    return work.total(result.partial) if hasattr(work, "total") else work.permanent(result.partial)
+    return work.result(result.partial)
 
 
 @st.composite

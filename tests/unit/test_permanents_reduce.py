@@ -11,7 +11,7 @@ import scipy.sparse
 import hardscape
 from hardscape.errors import InputError
 from hardscape.permanents.matrix import MAX_SIDE, intake
-from hardscape.permanents.reduce import Reductions, reduce
+from hardscape.permanents.structure.reduce import Reductions, reduce
 
 
 def naive(a):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import hardscape
 from hardscape.engine import Context, Cpu, Shard
 from hardscape.errors import InputError
-from hardscape.permanents.multiplicity import repeated_lines
-from hardscape.permanents.repeated import RepeatedResidueWork, RepeatedWork
+from hardscape.permanents.methods.repeated.repeated import RepeatedResidueWork, RepeatedWork
+from hardscape.permanents.structure.multiplicity import repeated_lines
 from helpers.permanent_oracle import exact_complex_permanent, exact_permanent_by_subsets, repeat
 
 
@@ -59,10 +59,10 @@ def test_both_kernels_and_both_sides(problem, turn):
     if turn:
         matrix, rows, cols = [list(x) for x in zip(*matrix, strict=True)], cols, rows
     work = RepeatedWork(np.array(matrix, dtype=float), tuple(rows), tuple(cols))
-    found = work.total(whole(work))
+    found = work.result(whole(work))
     assert abs(Fraction(found.value) - expected) <= Fraction(found.error_bound)
     residues = RepeatedResidueWork.of(tuple(map(tuple, matrix)), rows, cols, 10**9)
-    assert residues.permanent(whole(residues)) == expected
+    assert residues.result(whole(residues)) == expected
 
 
 def whole(work):
@@ -85,7 +85,7 @@ def test_complex_and_guarded_is_within_its_bound():
     re, im = exact_complex_permanent(repeat(matrix, rows, cols))
     work = RepeatedWork(matrix, rows, cols)
     assert not work.tables.exact
-    found = work.total(whole(work))
+    found = work.result(whole(work))
     assert abs(complex(found.value) - complex(re, im)) <= found.error_bound
     assert found.error_bound <= 1e-12 * abs(found.value) * found.condition
     free = hardscape.permanent(matrix, rows=rows, cols=cols)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import hardscape
 from hardscape.permanents.matrix import intake
-from hardscape.permanents.reduce import reduce
-from hardscape.permanents.rounding import Rounded, parts_of, rounded_entries
+from hardscape.permanents.numbers.rounding import Rounded, parts_of, rounded_entries
+from hardscape.permanents.structure.reduce import reduce
 from helpers.permanent_oracle import exact_permanent_by_subsets
 
 FLOATS = st.floats(-1e100, 1e100, allow_subnormal=False)

@@ -10,7 +10,7 @@ import pytest
 
 import hardscape
 from hardscape.engine import Context, Cpu
-from hardscape.permanents.subset import SubsetWork, rectangle_sum
+from hardscape.permanents.methods.subset.subset import RectangleWork, SubsetWork
 from helpers.permanent_oracle import exact_permanent_by_subsets
 
 
@@ -18,7 +18,7 @@ def total(work):
     (shard,) = work.shards()
     result = work.run(shard, Context(Cpu(), None, np.zeros(1, np.uint8)))
     assert result.complete
-    return work.total(result.partial)
+    return work.result(result.partial)
 
 
 @pytest.mark.parametrize("n", range(1, 11))
@@ -55,10 +55,10 @@ def test_all_ones_have_all_digits_where_signs_lose_some():
 def test_rectangles(shape):
     rng = np.random.default_rng(shape)
     matrix = rng.normal(size=shape) * 10.0 ** rng.integers(-3, 3, shape)
-    found = rectangle_sum(matrix)
+    found = total(RectangleWork(matrix))
     expected = exact_permanent_by_subsets(matrix)
     assert abs(Fraction(found.value) - expected) <= Fraction(found.error_bound)
-    turned = rectangle_sum(matrix * 1j)
+    turned = total(RectangleWork(matrix * 1j))
     assert abs(complex(turned.value) - 1j ** shape[0] * float(expected)) <= 2 * turned.error_bound
 
 

@@ -6,6 +6,7 @@ import cmath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,9 +24,9 @@ from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents import formats
 from hardscape.permanents import permanent as find_permanent
-from hardscape.permanents.planning import Plan, plan
-from hardscape.permanents.program import Method, Precision
+from hardscape.permanents.plan import Plan, plan
 from hardscape.permanents.result import PermanentResult
+from hardscape.permanents.settings import MethodName, Precision
 
 __all__ = ["register"]
 
@@ -56,7 +57,7 @@ class ProblemOptions:
     rows: str | None = None
     cols: str | None = None
     precision: Precision = "auto"
-    method: Method = "auto"
+    method: MethodName = "auto"
 
 
 _DEFAULT_PROBLEM, _DEFAULT_RUN, _DEFAULT_OUTPUT = ProblemOptions(), RunOptions(), EstimateOptions()
@@ -125,14 +126,14 @@ def _report(planned: Plan, found: PermanentResult, output: EstimateOptions) -> N
         return
     plain = found.to_dict()
     keys = ("value", "mantissa", "exponent", "error_bound", "rigorous", "condition", "method",
-            "precision", "terms", "reductions", "seconds", "device")  # fmt: skip
+            "precision", "terms", "reductions", "seconds", "device", "retries")  # fmt: skip
     head = {"command": "permanent", "n": planned.shape[0]}
     print_json(head | {key: plain[key] for key in keys})
 
 
 def _facts(planned: Plan, found: PermanentResult) -> Iterator[tuple[str, str]]:
     yield "matrix", _shape(planned)
-    if found.precision == "exact":
+    if isinstance(found.value, int | Fraction):
         digits = str(found.value)
         cut = f"{digits[:_DIGITS]}... ({len(digits)} characters; --json prints all)"
         yield "permanent", digits if len(digits) <= _DIGITS else cut

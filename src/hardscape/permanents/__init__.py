@@ -2,15 +2,16 @@
 
 from hardscape.permanents.derivatives import minors, value_and_grad
 from hardscape.permanents.permanent import permanent
-from hardscape.permanents.planning import Plan, PlannedBlock, plan
-from hardscape.permanents.reduce import Reductions
-from hardscape.permanents.result import PermanentResult
+from hardscape.permanents.plan import Plan, PlannedBlock, plan
+from hardscape.permanents.result import PermanentResult, Retry
+from hardscape.permanents.structure.reduce import Reductions
 
 __all__ = [
     "PermanentResult",
     "Plan",
     "PlannedBlock",
     "Reductions",
+    "Retry",
     "minors",
     "permanent",
     "plan",

@@ -1,146 +1,85 @@
-"""Permanents of many dense matrices of one size, in double precision by Glynn's formula."""
+"""Permanents of plain batches, and of small matrices, without a look at the matrices' structure."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape import native
-from hardscape.arrays import to_device
-from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
-from hardscape.permanents.cuda import LEAST_SIDE, NOT_FINITE, CudaGlynn
-from hardscape.permanents.number import UNIT
-from hardscape.permanents.shards import digest
+from hardscape.engine import Cpu, RunOptions, solve
+from hardscape.permanents.matrix import Matrix, Number
+from hardscape.permanents.methods.glynn.batch import BATCHES, CpuBatchWork
+from hardscape.permanents.methods.subset.subset import IntegerSubsetWork
+from hardscape.permanents.numbers.integers import integers_of
+from hardscape.permanents.settings import Settings
 
-__all__ = ["BatchWork", "GlynnBatch"]
+__all__ = ["at_once", "is_plain", "together"]
 
-#: Terms of a shard, as a power of two, and shards of a batch that takes more than a moment.
-_SHARD_BITS = {"cpu": 28, "cuda": 36}
-_SHARDS = {"cpu": 64, "cuda": 8}
-_MOMENT_BITS = {"cpu": 20, "cuda": 32}
-#: Terms of a matrix that take no longer than setting up its sum, as a power of two.
-_SET_UP_BITS = 9
-#: Smallest side that the CPU's kernel takes.
-_LEAST_SIDE = 6
+#: Sides of matrices of a batch that are summed at once, and of those where zeros hardly help.
+_LARGEST, _SMALL = 30, 10
+#: Sides of a single matrix whose sum takes no time, in double precision and exactly.
+_AT_ONCE, _EXACT_AT_ONCE = 14, 4
 
 
-@dataclass(frozen=True, eq=False)
-class BatchWork(Work[Partial]):
-    """Glynn's formula for each matrix of a batch. A unit is a matrix.
+def is_plain(matrix: Matrix, settings: Settings) -> bool:
+    """Whether a batch is summed at once, without a look at the structure of each matrix."""
+    side = matrix.shape[0]
+    return (
+        not settings.full_output
+        and settings.precision in ("auto", "double")
+        and settings.method in ("auto", "glynn")
+        and len(matrix.entries) > 0
+        and matrix.kind in ("real", "complex")
+        and 1 <= side <= _LARGEST
+        and (side <= _SMALL or matrix.density() > 0.5)
+    )
 
-    On GPUs entries need not be finite: there they are looked at anyway.
 
-    A partial holds ``sum`` (float64, shape (k, parts)) and ``magnitude`` (shape (k,), the sum of the
-    terms' magnitudes) of k matrices, both to be multiplied with 2 to the power ``exponent`` (int64),
-    and ``finite`` (bool), whether all their entries are.
+def together(
+    matrix: Matrix, settings: Settings, options: RunOptions, one: Callable[[Matrix], Number]
+) -> NDArray[Any]:
+    """Permanents of a plain batch; `one` finds those of which double precision lost too much."""
+    kind = type(options.devices[0])
+    if kind is Cpu or options.executor is not None:
+        matrix = matrix.on_host()
+    lanes = [device for device in options.devices if type(device) is kind]
+    found = solve(BATCHES[kind](matrix.entries), options.on(lanes)).whole()
+    if not found.finite.all():
+        matrix.check_finite()
+    values = found.values
+    if settings.precision == "auto":
+        for i in np.flatnonzero(found.likely_errors > settings.rtol * np.abs(values)).tolist():
+            lost = Matrix(matrix.kind, matrix.entries[i : i + 1]).on_host()
+            values[i] = one(Matrix(lost.kind, lost.entries[0]))
+    return values
 
-    Attributes
-    ----------
-    matrices : float64 or complex128, shape (batch, n, n)
-        Finite, n from 1 to 63; a CuPy array if it is on a GPU.
-    kind : {"cpu", "cuda"}
-        The kernel: all shards run on devices of this kind.
+
+def at_once(matrix: Matrix, settings: Settings, options: RunOptions) -> Number | None:
+    """The permanent of a small matrix, or None if it is better to look closer.
+
+    That is so for larger ones, where more than the value is asked for, where double precision lost too
+    much, and for floating ones with zeros. To look closer takes a hundred times as long as this.
     """
-
-    matrices: NDArray[Any]
-    kind: Literal["cpu", "cuda"] = "cpu"
-
-    name: ClassVar[str] = "permanents.batch"
-    unit: ClassVar[str] = "matrices"
-
-    @property
-    def side(self) -> int:
-        """Side of the matrices that are summed; an identity pads the smallest."""
-        least = LEAST_SIDE if self.kind == "cuda" else _LEAST_SIDE
-        return max(least, int(self.matrices.shape[1]))
-
-    @property
-    def parts(self) -> int:
-        """1 for real matrices, 2 for complex ones."""
-        return 2 if self.matrices.dtype.kind == "c" else 1
-
-    def digest(self) -> str:
-        """Digest of the matrices and of the kernel."""
-        return digest(self.name, to_device(self.matrices, "cpu"), self.kind)
-
-    def shards(self) -> Sequence[Shard]:
-        """Shards of equal numbers of matrices."""
-        batch = len(self.matrices)
-        terms = batch << max(self.side - 1, _SET_UP_BITS)
-        least = _SHARDS[self.kind] if terms >> _MOMENT_BITS[self.kind] else 1
-        return split(batch, min(max(1, batch), max(least, terms >> _SHARD_BITS[self.kind])))
-
-    def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Sum the formula for a range of matrices."""
-        given, parts = self.matrices[shard.start : shard.stop], self.parts
-        if self.kind == "cuda":
-            kernel = CudaGlynn(self.side, parts)
-            sums, exponents, complete = kernel.batch(context.device.ordinal, given, context.stop)
-        else:
-            entries = np.ascontiguousarray(given).view(np.float64).reshape(*given.shape, parts)
-            sums, exponents, complete = native.vector.permanents.glynn_batch(
-                entries, self.side, context.stop
-            )
-        partial = {
-            "sum": sums[:, :parts] + sums[:, parts : 2 * parts],
-            "magnitude": sums[:, 2 * parts],
-            "exponent": exponents.astype(np.int64) + 1 - self.side,
-            "finite": exponents != NOT_FINITE,
-        }
-        return ShardResult(partial, complete)
-
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """The matrices of both."""
-        return {key: np.concatenate([left[key], right[key]]) for key in left}
-
-    def total(self, partial: Partial) -> GlynnBatch:
-        """Permanents and estimates of their errors."""
-        with np.errstate(over="ignore", under="ignore"):
-            exponent = partial["exponent"].astype(np.int32)
-            values = np.ldexp(partial["sum"], exponent[:, None])
-            # As in glynn.py: 5 roundings for each factor of a pair, and entries off by half a unit
-            # of the grid, which is at most `side` units of a typical column sum.
-            factor = self.side + 5 * (1 if self.parts == 1 else 3)
-            relative = 1.01 * (self.side * factor + 10) * UNIT
-            bounds = np.ldexp(relative * partial["magnitude"], exponent)
-            spread = 128 * UNIT * 2.0 ** (-(self.side - 1) / 2)
-            off = self._rounding_effect()
-            bounds += np.ldexp(4 * off, exponent)
-            likely = np.ldexp(spread * partial["magnitude"] + off, exponent)
-        result = np.ascontiguousarray(values).view(self.matrices.dtype)[:, 0]
-        infinite = ~np.isfinite(result)
-        bounds[infinite] = np.inf
-        likely[infinite] = np.inf
-        return GlynnBatch(result, bounds, np.minimum(likely, bounds))
-
-    def _rounding_effect(self) -> float:
-        """As `hardscape.permanents.glynn.rounding_effect`, in units of the sums, for entries of size 1 / n."""
-        n = int(self.matrices.shape[1])
-        typical = self.parts / 3 * n * math.factorial(n) * float(n) ** (2 - 2 * n)
-        # On GPUs the scaling halves the entries that pad, too.
-        halved = self.side - n if self.kind == "cuda" else 0
-        return 2.0 ** (self.side - 1 - halved) * UNIT * math.sqrt(typical)
-
-
-@dataclass(frozen=True, eq=False)
-class GlynnBatch:
-    """Permanents of a batch.
-
-    Attributes
-    ----------
-    values : float64 or complex128, shape (batch,)
-        Beyond float64 they are infinite, with the right sign.
-    error_bounds : float64, shape (batch,)
-        Estimates of the errors that are hardly ever exceeded, not proven.
-    likely_errors : float64, shape (batch,)
-        What the errors probably stay below, as `BoundedNumber.likely_error`.
-    """
-
-    values: NDArray[Any]
-    error_bounds: NDArray[np.float64]
-    likely_errors: NDArray[np.float64]
+    (side, columns), entries = matrix.shape, matrix.entries
+    plain = 1 <= side == columns <= _AT_ONCE and settings.wants_value_only(options)
+    if not plain or not isinstance(options.devices[0], Cpu):
+        return None
+    arithmetic = settings.arithmetic(matrix.kind)
+    if arithmetic == "exact" and side <= _EXACT_AT_ONCE and entries.dtype == object:
+        integers, scale = integers_of(entries)
+        value = solve(IntegerSubsetWork(integers), options).whole() * scale
+        return int(value) if matrix.kind == "integer" else value
+    if (
+        arithmetic != "double"
+        or entries.dtype == object
+        or not entries.all()
+        # Where nothing cancels there are sums that lose no digits.
+        or (matrix.kind == "real" and not (entries < 0).any())
+    ):
+        return None
+    found = solve(CpuBatchWork(entries[None]), options).whole()
+    number: float | complex = found.values[0].item()
+    lost = found.likely_errors[0] > settings.rtol * abs(number)
+    return None if settings.precision == "auto" and lost else number

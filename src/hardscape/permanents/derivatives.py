@@ -12,6 +12,7 @@ change: about :math:`13 n 2^{n-1}` operations for all :math:`n^2` minors.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,34 +26,49 @@ from hardscape import native
 from hardscape.arrays import home_of
 from hardscape.engine import (
     Context,
+    Device,
     Partial,
     Progress,
     ProgressEvent,
+    RunOptions,
     Shard,
     ShardResult,
     Work,
-    resolve,
-    run,
+    solve,
     split,
 )
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
-from hardscape.permanents import cost
-from hardscape.permanents.exact import integers_of
-from hardscape.permanents.glynn import column_exponents, row_exponents
-from hardscape.permanents.integers import Rows, joined, permanent_bound, primes_above
 from hardscape.permanents.matrix import Matrix, intake
-from hardscape.permanents.number import shifted
+from hardscape.permanents.methods.method import COMPLEX, started
+from hardscape.permanents.methods.sums import added, digest
+from hardscape.permanents.numbers.bounded import shifted
+from hardscape.permanents.numbers.integers import (
+    Rows,
+    integers_of,
+    joined,
+    merge_residues,
+    permanent_bound,
+    primes_above,
+    residues_of,
+)
 from hardscape.permanents.permanent import permanent
-from hardscape.permanents.shards import digest
+from hardscape.permanents.plan import LONG_RUN
+from hardscape.permanents.structure.scaling import (
+    GRID_BITS,
+    column_exponents,
+    padded,
+    row_exponents,
+)
 
 __all__ = ["MinorResidueWork", "MinorWork", "minors", "value_and_grad"]
 
 #: Largest matrix: positions are counted in 64 bits.
 _MAX_SIDE = 63
-_GRID_BITS = 52
 #: Shards, at most, and positions of a shard, at least.
 _SHARDS, _FEWEST = 256, 2**12
+#: Seconds for each n 2^(n-1) of all minors, real, and of them modulo one prime; those of brief ones.
+_MINORS, _MINORS_PRIME, _BRIEF = 4e-10, 1e-8, 5e-3
 
 
 def minors(
@@ -108,22 +124,22 @@ def minors(
     [[93, 78, 67], [42, 30, 22], [27, 18, 13]]
     """
     matrix = _square(a)
+    options = RunOptions.checked(
+        device="cpu", threads=threads, time_limit=time_limit, progress=progress
+    )
     n = matrix.shape[0]
     if n <= 1:
         dtype = {"real": np.float64, "complex": np.complex128}.get(matrix.kind, object)
         return home_of(a).bring(np.ones((n, n), dtype=dtype))
-    work: MinorWork | MinorResidueWork
     exact = matrix.kind in ("integer", "rational")
-    work = MinorResidueWork.of(matrix) if exact else MinorWork(matrix.entries)
-    lanes = resolve("cpu", threads=threads)
-    seconds = work.core_seconds / len(lanes)
-    if seconds > cost.LONG_RUN and time_limit is None:
+    work: _Minors = MinorResidueWork.of(matrix) if exact else MinorWork(matrix.entries)
+    seconds = work.core_seconds / options.threads
+    if seconds > LONG_RUN and not options.asked_for:
         raise BudgetError(
-            f"the minors of a matrix of side {n} take about {duration(seconds)} on {len(lanes)} "
-            "CPU threads; pass time_limit= to run them anyway"
+            f"the minors of a matrix of side {n} take about {duration(seconds)} on "
+            f"{options.threads} CPU threads; pass time_limit= to run them anyway"
         )
-    outcome = run(work, devices=lanes, time_limit=time_limit, progress=progress)
-    return home_of(a).bring(work.minors(outcome.whole()))
+    return home_of(a).bring(solve(work, options).whole())
 
 
 def value_and_grad(
@@ -168,8 +184,30 @@ def _square(a: Any) -> Matrix:
     return matrix
 
 
+class _Minors(Work[NDArray[Any]]):
+    """What the minors of floats and of integers have in common."""
+
+    @property
+    @abstractmethod
+    def units(self) -> int:
+        """Positions or terms."""
+
+    @property
+    @abstractmethod
+    def core_seconds(self) -> float:
+        """Estimated time on one core."""
+
+    def shards(self) -> Sequence[Shard]:
+        """Ranges of units."""
+        return split(self.units, max(1, min(_SHARDS, self.units // _FEWEST)))
+
+    def brief(self, device: Device) -> bool:
+        """Whether it is over in milliseconds."""
+        return self.core_seconds <= _BRIEF
+
+
 @dataclass(frozen=True, eq=False)
-class MinorWork(Work[Partial]):
+class MinorWork(_Minors):
     """All first minors in double precision.
 
     A unit is a position of the Gray code of the outer rows. A partial holds ``high`` and ``low``, float64
@@ -192,23 +230,17 @@ class MinorWork(Work[Partial]):
     @cached_property
     def scaled(self) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
         """Parts on a grid, completed by an identity, and exponents of rows and of columns."""
-        n = len(self.matrix)
-        m = max(n, native.vector.permanents.minor_rows())
-        parts = np.zeros((1 + np.iscomplexobj(self.matrix), m, m))
-        parts[0, range(n, m), range(n, m)] = 1
-        parts[0, :n, :n] = self.matrix.real
-        if len(parts) == 2:
-            parts[1, :n, :n] = self.matrix.imag
+        parts = padded(self.matrix, native.vector.permanents.minor_rows())
         off_rows = row_exponents(parts)
         columns = column_exponents(parts, off_rows)[None].astype(np.int32)
         rows = off_rows[:, None].astype(np.int32)
         longest = np.abs(shifted(parts, -rows - columns)).sum(axis=1).max(axis=0)
         columns = columns + np.frexp(longest)[1]
-        entries = np.rint(shifted(parts, _GRID_BITS - rows - columns))
-        return np.ldexp(entries, -_GRID_BITS), rows, columns
+        entries = np.rint(shifted(parts, GRID_BITS - rows - columns))
+        return np.ldexp(entries, -GRID_BITS), rows, columns
 
     @property
-    def positions(self) -> int:
+    def units(self) -> int:
         """Positions of the Gray code."""
         return int(2 ** (self.scaled[0].shape[1] - native.vector.permanents.minor_rows()))
 
@@ -216,15 +248,12 @@ class MinorWork(Work[Partial]):
     def core_seconds(self) -> float:
         """Estimated time on one core."""
         n = self.scaled[0].shape[1]
-        return cost.minor_seconds(n, complex_=bool(np.iscomplexobj(self.matrix)))
+        times = COMPLEX if np.iscomplexobj(self.matrix) else 1
+        return started(_MINORS * times * n * 2.0 ** (n - 1))
 
     def digest(self) -> str:
         """Digest of the matrix."""
         return digest(self.name, self.matrix, native.vector.permanents.minor_rows())
-
-    def shards(self) -> Sequence[Shard]:
-        """Ranges of positions."""
-        return split(self.positions, max(1, min(_SHARDS, self.positions // _FEWEST)))
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum a range of positions."""
@@ -235,12 +264,9 @@ class MinorWork(Work[Partial]):
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """Add; what a high loses goes to the low."""
-        high = left["high"] + right["high"]
-        part = high - left["high"]
-        lost = (left["high"] - (high - part)) + (right["high"] - part)
-        return {"high": high, "low": left["low"] + right["low"] + lost}
+        return added(left, right)
 
-    def minors(self, partial: Partial) -> NDArray[Any]:
+    def result(self, partial: Partial) -> NDArray[Any]:
         """The minors."""
         _, rows, columns = self.scaled
         n, m = len(self.matrix), len(rows)
@@ -252,7 +278,7 @@ class MinorWork(Work[Partial]):
 
 
 @dataclass(frozen=True)
-class MinorResidueWork(Work[Partial]):
+class MinorResidueWork(_Minors):
     """All first minors of integers modulo primes; a unit is a term.
 
     Attributes
@@ -290,22 +316,23 @@ class MinorResidueWork(Work[Partial]):
     @property
     def core_seconds(self) -> float:
         """Estimated time on one core."""
-        return cost.minor_residue_seconds(len(self.matrix), len(self.primes))
+        n = len(self.matrix)
+        return started(_MINORS_PRIME * len(self.primes) * n * 2.0 ** (n - 1))
 
     def digest(self) -> str:
         """Digest of the matrix and the primes."""
         return digest(self.name, repr(self))
 
-    def shards(self) -> Sequence[Shard]:
-        """Ranges of terms."""
-        terms = 2 ** (len(self.matrix) - 1)
-        return split(terms, max(1, min(_SHARDS, terms // _FEWEST)))
+    @property
+    def units(self) -> int:
+        """Terms."""
+        return int(2 ** (len(self.matrix) - 1))
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum a range of terms, one prime after the other."""
-        entries = [[(x << 64) % p for x in row] for p in self.primes for row in self.matrix]
+        entries = residues_of([x for row in self.matrix for x in row], self.primes)
         residues, complete = native.vector.permanents.exact_minors(
-            np.array(entries, dtype=np.uint64),
+            entries.reshape(-1, len(self.matrix)),
             np.array(self.primes, dtype=np.uint64),
             shard.start,
             shard.stop,
@@ -314,18 +341,15 @@ class MinorResidueWork(Work[Partial]):
         return ShardResult({"residues": residues}, complete)
 
     def merge(self, left: Partial, right: Partial) -> Partial:
-        """Add modulo each prime: two residues are below 2^63 together."""
-        primes = np.array(self.primes, dtype=np.uint64)[:, None, None]
-        return {"residues": (left["residues"] + right["residues"]) % primes}
+        """Add modulo each prime."""
+        return merge_residues(left, right, self.primes)
 
-    def minors(self, partial: Partial) -> NDArray[Any]:
+    def result(self, partial: Partial) -> NDArray[Any]:
         """The minors."""
         n = len(self.matrix)
-        inverses = [pow(2, -(64 + n - 1), p) for p in self.primes]
         found = np.empty((n, n), dtype=object)
         for i, j in np.ndindex(n, n):
             residues = partial["residues"][:, i, j].tolist()
-            plain = [r * x % p for r, x, p in zip(residues, inverses, self.primes, strict=True)]
-            minor = joined(plain, self.primes) * self.scale[i]
+            minor = joined(residues, self.primes, -(64 + n - 1)) * self.scale[i]
             found[i, j] = int(minor) if self.integral else minor
         return found

@@ -1,34 +1,28 @@
-"""The permanent of a matrix: intake, structure, and the right kernel for what is left."""
+"""The permanent of a matrix: intake, structure, plan, sums, result."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardscape.arrays import home_of, is_recorded
-from hardscape.engine import Device, Progress, ProgressEvent
+from hardscape.engine import Cpu, Device, Progress, ProgressEvent, RunOptions
 from hardscape.errors import InputError
-from hardscape.permanents.dense import at_once, is_plain, together, values_of
+from hardscape.permanents.answers import answers
+from hardscape.permanents.batch import at_once, is_plain, together
 from hardscape.permanents.matrix import Matrix, intake
-from hardscape.permanents.methods import Candidate, exact_candidates, extended_candidates
-from hardscape.permanents.multiplicity import expanded
-from hardscape.permanents.number import BoundedNumber, rounded
-from hardscape.permanents.planning import as_number, available, check_budget, prepare
-from hardscape.permanents.program import Method, Precision, Program
-from hardscape.permanents.result import PermanentResult
-from hardscape.permanents.settings import Settings, bounded, ledgers
+from hardscape.permanents.plan import check_budget
+from hardscape.permanents.program import prepare
+from hardscape.permanents.result import PermanentResult, devices_of
+from hardscape.permanents.settings import MethodName, Precision, Settings, run_options
+from hardscape.permanents.structure.multiplicity import expanded
 
 __all__ = ["permanent"]
-
-#: Seconds that a second, exact sum may always take where double precision lost too much, and how
-#: many times longer than the first one it may be.
-_AGAIN, _AGAIN_TIMES = 1.0, 30.0
 
 
 def permanent(
@@ -37,7 +31,7 @@ def permanent(
     rows: Sequence[int] | None = None,
     cols: Sequence[int] | None = None,
     precision: Precision = "auto",
-    method: Method = "auto",
+    method: MethodName = "auto",
     rtol: float = 1e-10,
     device: str | Device = "auto",
     threads: int | None = None,
@@ -137,115 +131,86 @@ def permanent(
             "a requires a gradient, which is not recorded through permanents; a.detach() is accepted, "
             "and hardscape.permanents.value_and_grad gives the gradient"
         )
+    settings = Settings(precision, method, rtol, full_output)
     matrix = intake(a, exactly=precision == "exact")
     if rows is not None or cols is not None:
         matrix = expanded(matrix, rows, cols)
-    settings = Settings.checked(
-        precision=precision,
-        method=method,
-        rtol=rtol,
-        devices=available(matrix, device, threads),
-        threads=threads,
+    if matrix.is_batch and checkpoint is not None:
+        raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
+    options = run_options(
+        matrix,
+        device,
+        threads,
         time_limit=time_limit,
         checkpoint=checkpoint,
         executor=executor,
         progress=progress,
-        full_output=full_output,
     )
     if not matrix.is_batch:
-        value = at_once(matrix, settings)
+        value = at_once(matrix, settings, options)
         if value is not None:
             return value
-        result = _one(matrix, settings)
+        result = _one(matrix, settings, options)
         return result if full_output else result.value
-    if checkpoint is not None:
-        raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
+    return _batch(a, matrix, settings, options)
+
+
+def _batch(a: Any, matrix: Matrix, settings: Settings, options: RunOptions) -> Any:
     plain = is_plain(matrix, settings)
-    if not plain or settings.devices[0].kind == "cpu":
+    if not plain or isinstance(options.devices[0], Cpu):
         matrix.check_finite()
     if plain:
-        found = together(matrix, settings, lambda one: _one(one, settings).value)
+        found = together(matrix, settings, options, lambda one: _one(one, settings, options).value)
         return home_of(a).bring(found)
-    results = [_one(Matrix(matrix.kind, entries), settings) for entries in matrix.on_host().entries]
-    return results if full_output else home_of(a).bring(values_of(results, matrix, precision))
+    results = [
+        _one(Matrix(matrix.kind, entries), settings, options)
+        for entries in matrix.on_host().entries
+    ]
+    return results if settings.full_output else home_of(a).bring(_values(results, matrix, settings))
 
 
-def _one(matrix: Matrix, settings: Settings) -> PermanentResult:
+def _values(results: Sequence[PermanentResult], matrix: Matrix, settings: Settings) -> NDArray[Any]:
+    """The permanents of a batch in an array: of Python's numbers where they are exact."""
+    values = np.empty(len(results), dtype=object)
+    values[:] = [result.value for result in results]
+    if settings.arithmetic(matrix.kind) == "exact":
+        return values
+    return values.astype(np.complex128 if matrix.kind == "complex" else np.float64)
+
+
+def _one(matrix: Matrix, settings: Settings, options: RunOptions) -> PermanentResult:
+    """A matrix's whole way: structure and plan, sums, result."""
     began = time.perf_counter()
-    program = prepare(
-        matrix,
-        precision=settings.precision,
-        method=settings.method,
-        guard=settings.full_output,
-        devices=settings.devices,
-    )
-    check_budget(program, settings.devices, settings.asked_for)
-    paths = ledgers(program, settings.checkpoint)
-    values = [settings.value(c, path) for c, path in zip(program.blocks, paths, strict=True)]
-    if program.exact:
-        number = as_number(program, values)
-        result = PermanentResult(
-            number, number, 0, 0.0, True, 1.0, program.method, "exact",
-            sum(c.terms for c in program.blocks), program.reductions, 0.0, "",
-        )  # fmt: skip
-    else:
-        program, values = _unmerged(matrix, program, values, settings)
-        values = [_improved(i, value, program, settings) for i, value in enumerate(values)]
-        result = _rounded_result(program, values)
-    used = program.used(settings.devices)
-    return replace(result, seconds=time.perf_counter() - began, device=used)
-
-
-def _rounded_result(program: Program, values: list[BoundedNumber]) -> PermanentResult:
-    whole = bounded(program, values)
-    value = complex(whole.value) if program.kind == "complex" else whole.value
+    program = prepare(matrix, settings.choice(matrix.kind, options.devices))
+    check_budget(program, options)
+    found = answers(program, matrix, settings, options)
+    whole, program = found.total, found.program
+    made: dict[str, Any] = {
+        "method": program.method,
+        "precision": program.precision,
+        "reductions": program.reductions,
+        "seconds": time.perf_counter() - began,
+        "device": devices_of(program.all_ways, options.devices),
+        "retries": found.retries,
+    }
+    if program.choice.exact:
+        return PermanentResult(
+            value=whole,
+            mantissa=whole,
+            exponent=0,
+            error_bound=0.0,
+            rigorous=True,
+            condition=1.0,
+            terms=program.terms,
+            **made,
+        )
     return PermanentResult(
-        value, whole.mantissa, whole.exponent, whole.error_bound, whole.rigorous, whole.condition,
-        program.method, program.precision, whole.terms, program.reductions, 0.0, "",
-    )  # fmt: skip
-
-
-def _lost(value: BoundedNumber, settings: Settings) -> bool:
-    """Whether double precision lost more than it may."""
-    wanted = settings.rtol * abs(value.mantissa)
-    return settings.precision == "auto" and value.likely_error > wanted
-
-
-def _unmerged(
-    matrix: Matrix, program: Program, values: list[BoundedNumber], settings: Settings
-) -> tuple[Program, list[BoundedNumber]]:
-    """The program and its values, or better ones where rounded entries lost more than they may."""
-    pairs = zip(values, program.errors, strict=True)
-    if not any(error is not None and _lost(value, settings) for value, error in pairs):
-        return program, values
-    again = prepare(
-        matrix, precision="extended", method="auto", guard=True, devices=settings.devices
+        value=complex(whole.value) if matrix.kind == "complex" else whole.value,
+        mantissa=whole.mantissa,
+        exponent=whole.exponent,
+        error_bound=whole.error_bound,
+        rigorous=whole.rigorous,
+        condition=whole.condition,
+        terms=whole.terms,
+        **made,
     )
-    limit = max(_AGAIN, _AGAIN_TIMES * program.seconds(settings.devices))
-    if again.seconds(settings.devices) > limit:
-        return program, values
-    return again, [settings.value(candidate) for candidate in again.blocks]
-
-
-def _improved(i: int, value: BoundedNumber, program: Program, settings: Settings) -> BoundedNumber:
-    """The value, or a better one where double precision lost more than it may."""
-    block = program.matrices[i]
-    rounded_before = program.errors[i] is not None or program.extended
-    if block.shape[0] != block.shape[1] or rounded_before or not _lost(value, settings):
-        return value
-    ways: list[Candidate[Any]] = []
-    if not np.iscomplexobj(block):
-        rational = np.empty(block.shape, dtype=object)
-        for position, x in np.ndenumerate(block):
-            rational[position] = Fraction(x)
-        ways.extend(exact_candidates(rational))
-    if all(way.seconds(settings.devices) > _AGAIN for way in ways):
-        ways.extend(extended_candidates(block, settings.devices))
-    first = program.blocks[i].seconds(settings.devices)
-    again = min(ways, key=lambda c: c.seconds(settings.devices), default=None)
-    if again is None or again.seconds(settings.devices) > max(_AGAIN, _AGAIN_TIMES * first):
-        return value
-    better = settings.value(again)
-    if isinstance(better, Fraction):
-        better = rounded(better)
-    return replace(cast("BoundedNumber", better), terms=again.terms + value.terms)

@@ -1,178 +1,251 @@
-"""A permanent as a product of blocks, and the cheapest method for each of them."""
+"""A permanent as a product of blocks, and the cheapest way for each of them."""
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hardscape.engine import Device, resolve
+from hardscape.engine import Device
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
-from hardscape.permanents import cost
-from hardscape.permanents.expansion import Expansion, expansion
-from hardscape.permanents.glynn import MAX_GLYNN_SIZE
-from hardscape.permanents.matrix import Kind, Number
-from hardscape.permanents.methods import (
-    Candidate,
-    double_candidates,
-    exact_candidates,
-    extended_candidates,
-    frontier_exactly,
-    frontier_in_double,
-)
-from hardscape.permanents.reduce import Reduced, Reductions
+from hardscape.permanents.matrix import Kind, Matrix, Number
+from hardscape.permanents.methods.method import MAX_SIGNS, Block, Choice, Way, core_seconds, started
+from hardscape.permanents.methods.table import METHODS
+from hardscape.permanents.numbers.bounded import BoundedNumber, product, total
+from hardscape.permanents.structure.expansion import Expansion, expansion
+from hardscape.permanents.structure.reduce import Reduced, Reductions, reduce
 
-__all__ = ["Choice", "Method", "Precision", "Program", "programmed"]
+__all__ = ["Program", "Sum", "prepare", "rational", "ways_of"]
 
-Precision = Literal["auto", "double", "extended", "exact"]
-Method = Literal["auto", "glynn", "repeated", "sparse", "frontier", "subset"]
+log = logging.getLogger("hardscape.permanents")
 
-#: Seconds from which it is worth looking for a narrow frontier, and density of the entries up to which.
-_FRONTIER_FROM, _FRONTIER_DENSITY = 3e-3, 0.7
 #: Seconds, or times the least, that a sum in which nothing cancels may take.
 _SAFE, _SAFE_TIMES = 1.0, 4.0
 #: Seconds from which it is worth trying expansions along lines of three and four entries.
 _EXPANDED_FROM = 2.0
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What methods are chosen by.
-
-    Attributes
-    ----------
-    kind : {"integer", "rational", "real", "complex"}
-        Of the value.
-    exact, extended, guard : bool
-        The arithmetic, and whether error bounds are to be proven.
-    method : str
-    devices : tuple of Device
-    """
-
-    kind: Kind
-    exact: bool
-    extended: bool
-    guard: bool
-    method: Method
-    devices: tuple[Device, ...]
-
-    @property
-    def kind_of_entries(self) -> Kind:
-        """Of the entries of blocks."""
-        if self.exact:
-            return "rational"
-        return "complex" if self.kind == "complex" else "real"
-
-
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A permanent taken apart: scale * prod(factors) * prod(values of the candidates).
+    """A permanent taken apart: scale * prod(factors) * prod(permanents of the blocks).
 
     Attributes
     ----------
-    kind : {"integer", "rational", "real", "complex"}
-        Of the matrix given, which is that of the value.
-    exact : bool
-        Whether the candidates give Fractions; else they give `BoundedNumber`.
+    choice : Choice
+        What the ways were chosen by.
     scale : Fraction
     factors : tuple of numbers
-    blocks : tuple of Candidate
-    sides : tuple of int
-        Rows of each block.
-    matrices : tuple of array
-        The blocks themselves.
-    factor_errors, errors : tuple
-        Bounds of the errors of factors and of the blocks' entries, where they were rounded.
+        `BoundedNumber` unless all is exact.
+    blocks : tuple of Block
+    ways : tuple of Way or Sum
+        One for each block.
     reductions : Reductions
-    extended : bool
-        Whether the candidates compute in double-double numbers.
     """
 
-    kind: Kind
-    exact: bool
+    choice: Choice
     scale: Fraction
-    factors: tuple[Number, ...]
-    blocks: tuple[Candidate[Any], ...]
-    sides: tuple[int, ...]
-    matrices: tuple[Any, ...]
-    factor_errors: tuple[float, ...]
-    errors: tuple[NDArray[np.float64] | None, ...]
+    factors: tuple[Any, ...]
+    blocks: tuple[Block, ...]
+    ways: tuple[Way | Sum, ...]
     reductions: Reductions
-    extended: bool = False
+
+    @property
+    def all_ways(self) -> list[Way]:
+        """Those of the blocks, and of the permanents that a block is a sum of."""
+        return [leaf for way in self.ways for leaf in way.leaves]
 
     @property
     def precision(self) -> str:
-        """Arithmetic of the candidates: "double", "extended" or "exact"."""
-        return "exact" if self.exact else "extended" if self.extended else "double"
+        """Arithmetic of the blocks: "double", "extended", "exact", or several joined by "+"."""
+        return _joined(way.by.arithmetic for way in self.all_ways) or self.choice.arithmetic
 
     @property
     def method(self) -> str:
-        """Methods of the blocks, or "structure" if there is no block."""
-        return "+".join(sorted({block.method for block in self.blocks})) or "structure"
+        """Methods of the blocks, joined by "+", or "structure" if there is no block."""
+        return _joined(way.by.name for way in self.all_ways) or "structure"
 
-    def seconds(self, devices: Sequence[Device]) -> float:
+    @property
+    def terms(self) -> int:
+        """Terms or states of all blocks."""
+        return sum(way.terms for way in self.ways)
+
+    def seconds(self, devices: tuple[Device, ...]) -> float:
         """Estimated time on `devices`."""
-        return sum(block.seconds(devices) for block in self.blocks)
+        return sum(way.seconds(devices) for way in self.ways)
 
-    def used(self, devices: Sequence[Device]) -> str:
-        """Those of `devices` that the blocks run on, in words."""
-        kinds = {kind for block in self.blocks for kind in block.kinds}
-        found = [device for device in devices if device.kind in kinds]
-        if "cpu" in kinds and all(device.kind == "cuda" for device in found):
-            found += resolve("cpu")
-        return cost.describe(found or devices)
+    def total(self, values: Sequence[Any]) -> Any:
+        """The permanent from those of the blocks: a Python number if exact, else a `BoundedNumber`."""
+        if self.choice.exact:
+            value = math.prod((*self.factors, *values), start=self.scale)
+            return int(value) if self.choice.kind == "integer" else value
+        return product([*self.factors, *values], self.scale, _type(self.choice.kind))
 
 
-def programmed(
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """A block as a sum of permanents, along lines of three or four entries.
+
+    Attributes
+    ----------
+    programs : tuple of Program
+    lines : int
+        Lines that were expanded.
+    """
+
+    programs: tuple[Program, ...]
+    lines: int
+
+    memory = 0
+    gpu_seconds = math.inf
+    cancels = True
+
+    @property
+    def leaves(self) -> list[Way]:
+        """The ways of all blocks."""
+        return [way for program in self.programs for way in program.all_ways]
+
+    @property
+    def method(self) -> str:
+        """Methods of the blocks."""
+        return _joined(way.by.name for way in self.leaves) or "structure"
+
+    @property
+    def terms(self) -> int:
+        """Terms or states of all blocks."""
+        return sum(program.terms for program in self.programs)
+
+    @property
+    def core_seconds(self) -> float:
+        """Estimated time on one core."""
+        return sum(way.core_seconds for program in self.programs for way in program.ways)
+
+    def seconds(self, devices: tuple[Device, ...]) -> float:
+        """Estimated time on `devices`."""
+        return float(sum(program.seconds(devices) for program in self.programs))
+
+    def total(self, found: Sequence[Any]) -> Any:
+        """The permanent of the block from those that it is a sum of."""
+        choice = self.programs[0].choice
+        return Fraction(sum(found)) if choice.exact else total(found, _type(choice.kind))
+
+
+def _joined(names: Any) -> str:
+    return "+".join(sorted(set(names)))
+
+
+def _type(kind: Kind) -> type:
+    return complex if kind == "complex" else float
+
+
+def prepare(matrix: Matrix, choice: Choice) -> Program:
+    """Take a permanent apart and choose ways; runs nothing.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        No batch.
+    choice : Choice
+
+    Raises
+    ------
+    InputError
+        If arithmetic or method do not fit the matrix.
+    BudgetError
+        If a block is too large for every method.
+    """
+    matrix = rational(matrix) if choice.exact else _floating(matrix)
+    if 0 < matrix.shape[0] < matrix.shape[1]:
+        block = Block(matrix.entries)
+        for way in ways_of(block, choice):
+            if choice.method in ("auto", way.method):
+                return Program(choice, Fraction(1), (), (block,), (way,), Reductions())
+    square, scale = _squared(matrix)
+    # Double-double numbers are for those whose entries are not to be rounded before.
+    reduced = reduce(square, merge=choice.arithmetic != "extended")
+    return _programmed(reduced, scale, choice)
+
+
+def _squared(matrix: Matrix) -> tuple[Matrix, Fraction]:
+    """A square matrix, and what its permanent is to be multiplied with."""
+    m, n = matrix.shape
+    # Rows of ones take the columns left over, in any of (n - m)! orders.
+    ones = np.full((n - m, n), 1, dtype=matrix.entries.dtype)
+    square = Matrix(matrix.kind, np.vstack([matrix.entries, ones]), matrix.transposed)
+    return square, Fraction(1, math.factorial(n - m))
+
+
+def rational(matrix: Matrix) -> Matrix:
+    """The same matrix in rational numbers, where it is real."""
+    if matrix.kind == "complex":
+        raise InputError(
+            "precision='exact' takes integers, rationals and real floats, not complex ones"
+        )
+    if matrix.kind != "real":
+        return matrix
+    entries = np.empty(matrix.entries.shape, dtype=object)
+    for position, x in np.ndenumerate(matrix.entries):
+        entries[position] = Fraction(x)
+    return Matrix("rational", entries, matrix.transposed)
+
+
+def _floating(matrix: Matrix) -> Matrix:
+    """The same matrix in float64 or complex128; integers must fit."""
+    if matrix.kind in ("real", "complex"):
+        return matrix
+    try:
+        entries = np.array(matrix.entries, dtype=np.float64).reshape(matrix.entries.shape)
+        pairs = zip(entries.ravel().tolist(), matrix.entries.flat, strict=True)
+        exact = all(x == y for x, y in pairs)
+    except OverflowError:
+        exact = False
+    if not exact:
+        raise InputError(
+            "precision='double': an entry is not a float64; precision='exact' takes such matrices"
+        )
+    return Matrix("real", entries, matrix.transposed)
+
+
+def _programmed(
     reduced: Reduced,
     scale: Fraction,
     choice: Choice,
     expansions: Sequence[Expansion | None] = (),
 ) -> Program:
-    """Choose methods for what is left of a matrix, where no expansion is chosen already."""
-    chosen: list[Candidate[Any]] = []
-    above = expansions or (None,) * len(reduced.blocks)
-    for block, error, found in zip(reduced.blocks, reduced.errors, above, strict=True):
-        chosen.append(_way(block, error, choice) if found is None else _expanded(found, choice))
-    lines = sum(candidate.lines for candidate in chosen)
+    """Choose ways for what is left of a matrix, where no expansion is chosen already."""
+    blocks = tuple(map(Block, reduced.blocks, reduced.errors))
+    above = expansions or (None,) * len(blocks)
+    ways = tuple(
+        _way(block, choice) if found is None else _expanded(found, choice)
+        for block, found in zip(blocks, above, strict=True)
+    )
+    factors: tuple[Any, ...] = reduced.factors
+    if not choice.exact:
+        factors = tuple(map(_bounded, reduced.factors, reduced.factor_errors))
+    lines = sum(way.lines for way in ways if isinstance(way, Sum))
     return Program(
-        choice.kind,
-        choice.exact,
+        choice,
         scale * Fraction(2) ** reduced.exponent,
-        reduced.factors,
-        tuple(chosen),
-        tuple(map(len, reduced.blocks)),
-        reduced.blocks,
-        reduced.factor_errors,
-        reduced.errors,
+        factors,
+        blocks,
+        ways,
         replace(reduced.reductions, expanded_lines=lines),
-        choice.extended,
     )
 
 
-def _way(block: NDArray[Any], error: NDArray[np.float64] | None, choice: Choice) -> Candidate[Any]:
-    """The cheapest way to find the permanent of a block."""
-    if choice.extended:
-        ways: list[Candidate[Any]] = list(extended_candidates(block, choice.devices))
-        return _cheapest(ways, len(block), choice)
-    ways = _ways(block, error, choice)
-    least = min((way.seconds(choice.devices) for way in ways), default=math.inf)
-    if choice.method == "auto" and least > _EXPANDED_FROM:
-        found = expansion(block, error, choice.kind_of_entries)
-        if found is not None:
-            ways.append(_expanded(found, choice))
-    return _cheapest(ways, len(block), choice)
+def _bounded(number: Number, error: float) -> BoundedNumber:
+    value = cast("float | complex", number)
+    return BoundedNumber(value, error, magnitude=abs(value))
 
 
-def _expanded(found: Expansion, choice: Choice) -> Candidate[Any]:
+def _expanded(found: Expansion, choice: Choice) -> Sum:
     """The sum that an expansion stands for, with the cheapest ways for its own blocks."""
-    parts = []
+    programs = []
     for term in found.terms:
         reduced = term.reduced
         factored = replace(
@@ -181,59 +254,74 @@ def _expanded(found: Expansion, choice: Choice) -> Candidate[Any]:
             factor_errors=(term.factor_error, *reduced.factor_errors),
         )
         power = Fraction(2) ** found.exponent
-        parts.append(programmed(factored, power, choice, term.expansions))
-    methods = {method for part in parts for method in part.method.split("+")}
-    return Candidate(
-        "+".join(sorted(methods)),
-        sum(block.terms for part in parts for block in part.blocks),
-        sum(block.core_seconds for part in parts for block in part.blocks),
-        lambda partial: partial,
-        parts=tuple(parts),
-        lines=found.lines,
-    )
+        programs.append(_programmed(factored, power, choice, term.expansions))
+    return Sum(tuple(programs), found.lines)
 
 
-def _ways(
-    block: NDArray[Any], error: NDArray[np.float64] | None, choice: Choice
-) -> list[Candidate[Any]]:
-    exact, devices, method = choice.exact, choice.devices, choice.method
-    found: list[Candidate[Any]] = list(
-        exact_candidates(block) if exact else double_candidates(block, choice.guard, devices, error)
-    )
-    least = min((c.seconds(devices) for c in found), default=math.inf)
-    sparse = np.count_nonzero(block) <= _FRONTIER_DENSITY * block.size
-    if method == "frontier" or (method == "auto" and sparse and least > _FRONTIER_FROM):
-        found.extend(frontier_exactly(block) if exact else frontier_in_double(block, error))
+def _way(block: Block, choice: Choice) -> Way | Sum:
+    """The cheapest way to find the permanent of a block."""
+    found: list[Way | Sum] = [*ways_of(block, choice)]
+    usable = [way for way in found if choice.method in ("auto", way.method)]
+    least = min((way.seconds(choice.devices) for way in found), default=math.inf)
+    if choice.method == "auto" and choice.arithmetic != "extended" and least > _EXPANDED_FROM:
+        kind: Kind = "rational" if choice.exact else "complex" if block.is_complex else "real"
+        expanded = expansion(block.entries, block.error, kind)
+        if expanded is not None:
+            usable.append(_expanded(expanded, choice))
+    if not usable:
+        raise _none(block.side, found, choice)
+    best = _preferred(usable, choice)
+    for way in found:
+        if way is not best:
+            log.debug(
+                "%s would take a block of side %d %.2g s; %s is taken, for %.2g s",
+                way.method, block.side, way.seconds(choice.devices),
+                best.method, best.seconds(choice.devices),
+            )  # fmt: skip
+    return best
+
+
+def ways_of(block: Block, choice: Choice, *, searching: bool = True) -> list[Way]:
+    """The ways of all rows of the table; without `searching`, of those that find theirs at once."""
+    found: list[Way] = []
+    for row in METHODS:
+        if row.arithmetic != choice.arithmetic:
+            continue
+        least = min((way.seconds(choice.devices) for way in found), default=math.inf)
+        why = "" if row.shape in ("any", block.shape) else f"it is for blocks that are {row.shape}"
+        why = why or row.refusal(block, choice, least if searching else 0.0)
+        ways = [] if why else list(row.ways(block, choice))
+        found += ways
+        if not ways:
+            log.debug(
+                "%s, %s, passed over for a block of shape %s: %s",
+                row.name, row.arithmetic, block.entries.shape, why or "it would take too much",
+            )  # fmt: skip
     return found
 
 
-def _cheapest(found: Sequence[Candidate[Any]], side: int, choice: Choice) -> Candidate[Any]:
-    method = choice.method
-    usable = [c for c in found if method in ("auto", c.method)]
-    if usable:
-        return _preferred(usable, choice.exact, choice.devices)
+def _none(side: int, found: Sequence[Way | Sum], choice: Choice) -> InputError | BudgetError:
+    """What to say where no way can be used."""
     if found:
-        others = " and ".join(sorted({repr(c.method) for c in found}))
-        raise InputError(
-            f"method={method!r} is not for a block of side {side} as it is here; "
+        others = " and ".join(sorted({repr(way.method) for way in found}))
+        return InputError(
+            f"method={choice.method!r} is not for a block of side {side} as it is here; "
             f"{others} and 'auto' are accepted"
         )
-    years = duration(cost.glynn_seconds(min(side, 900), complex_=False, guard=False))
-    raise BudgetError(
+    years = duration(started(core_seconds(min(side, 900))))
+    return BudgetError(
         f"a block of side {side} is left, without a structure to use: its 2^{side - 1} terms would "
-        f"take a core {years}; dense blocks of side up to {MAX_GLYNN_SIZE} are accepted, larger "
+        f"take a core {years}; dense blocks of side up to {MAX_SIGNS} are accepted, larger "
         "ones where rows or columns repeat or few entries are nonzero"
     )
 
 
-def _preferred(
-    candidates: Sequence[Candidate[Any]], exact: bool, devices: Sequence[Device]
-) -> Candidate[Any]:
-    """The cheapest candidate, or one that loses no digits and takes not much longer."""
-    best = min(candidates, key=lambda c: c.seconds(devices))
-    safe = [c for c in candidates if not (exact or c.cancels)]
+def _preferred(ways: Sequence[Way | Sum], choice: Choice) -> Way | Sum:
+    """The cheapest way, or one that loses no digits and takes not much longer."""
+    best = min(ways, key=lambda way: way.seconds(choice.devices))
+    safe = [way for way in ways if not (choice.exact or way.cancels)]
     if not safe:
         return best
-    second = min(safe, key=lambda c: c.seconds(devices))
-    limit = max(_SAFE, _SAFE_TIMES * best.seconds(devices))
-    return second if second.seconds(devices) <= limit else best
+    second = min(safe, key=lambda way: way.seconds(choice.devices))
+    limit = max(_SAFE, _SAFE_TIMES * best.seconds(choice.devices))
+    return second if second.seconds(choice.devices) <= limit else best

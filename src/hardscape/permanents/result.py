@@ -4,14 +4,58 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
+from hardscape.engine import Cpu, Cuda, Device, resolve
 from hardscape.permanents.matrix import Number
-from hardscape.permanents.reduce import Reductions
+from hardscape.permanents.methods.method import Way
+from hardscape.permanents.structure.reduce import Reductions
 
-__all__ = ["PermanentResult"]
+__all__ = ["PermanentResult", "Retry", "devices_of"]
+
+_WORDS = {Cpu: "CPU thread(s)", Cuda: "GPU(s)"}
+
+
+def devices_of(ways: Iterable[Way], devices: Sequence[Device]) -> str:
+    """Those of `devices` that ways run on, in words."""
+    types = {way.device for way in ways}
+    found = [device for device in devices if type(device) in types]
+    if Cpu in types and not any(isinstance(device, Cpu) for device in found):
+        found += resolve("cpu")
+    counts = ((sum(type(d) is kind for d in found or devices), kind) for kind in (Cpu, Cuda))
+    return " and ".join(f"{count} {_WORDS[kind]}" for count, kind in counts if count)
+
+
+@dataclass(frozen=True)
+class Retry:
+    """An answer that was found, for the matrix or one of its blocks, and not kept.
+
+    Attributes
+    ----------
+    side : int
+        Rows of the block.
+    method, precision, device : str
+        What made it, as in `PermanentResult`.
+    error_bound : float
+        Bound of its error.
+    rigorous : bool
+        Whether that is proven.
+    seconds : float
+    reason : str
+        Why another answer was kept.
+    """
+
+    side: int
+    method: str
+    precision: str
+    device: str
+    error_bound: float
+    rigorous: bool
+    seconds: float
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -36,13 +80,17 @@ class PermanentResult:
         "glynn", "repeated", "sparse", "frontier" or "subset"; several joined by "+" where blocks differ, and
         "structure" where nothing was left to sum.
     precision : str
-        "double", "extended" or "exact".
+        "double", "extended" or "exact", which a floating value is rounded from; several joined by "+"
+        where blocks differ.
     terms : int
-        Terms or states summed, over all blocks.
+        Terms or states summed, over all blocks, those of answers that were not kept included.
     reductions : Reductions
         What the matrix's zeros allowed before that.
     seconds : float
     device : str
+        What found the value.
+    retries : tuple of Retry
+        Answers that were not kept, where double precision lost more than it may.
     """
 
     value: Number
@@ -57,6 +105,7 @@ class PermanentResult:
     reductions: Reductions
     seconds: float
     device: str
+    retries: tuple[Retry, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; exact values are strings of digits, complex ones ``{"re", "im"}``.
@@ -67,6 +116,8 @@ class PermanentResult:
         plain |= {"value": _plain(self.value), "mantissa": _plain(self.mantissa)}
         for name in ("error_bound", "condition"):
             plain[name] = _finite(plain[name])
+        for retry in plain["retries"]:
+            retry["error_bound"] = _finite(retry["error_bound"])
         return plain
 
     def to_json(self) -> str:

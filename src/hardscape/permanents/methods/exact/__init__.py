@@ -1,0 +1,1 @@
+"""Glynn's formula in integers."""

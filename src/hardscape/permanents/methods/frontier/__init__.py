@@ -1,0 +1,1 @@
+"""The frontier dynamic program of sparse matrices."""

@@ -1,0 +1,220 @@
+"""Glynn's formula on CUDA: sums of ranges of terms, for one matrix or a batch of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine import CudaDevice, Kernel, LoadedKernel, cuda_device, kernel
+from hardscape.permanents.methods.launch import Flight, collected
+
+__all__ = ["LEAST_SIDE", "NOT_FINITE", "GlynnKernels", "glynn_kernels"]
+
+#: In place of an exponent.
+NOT_FINITE = -(2**31) + 1
+
+#: Signs in registers, for real and complex matrices, and signs of a thread.
+_INNER = {1: 6, 2: 5}
+_THREAD_BITS = 8
+#: Parts of a row above which a block of so many threads has no memory left.
+_LARGE = 84
+#: Threads of a block of the kernel that scales a matrix.
+_SCALING_THREADS = 64
+#: Times that the blocks of threads of a batch fill a GPU, so that hardly any waits at the end.
+_ROUNDS = 4
+#: Bytes of matrices that are copied to a GPU at a time, roughly.
+_PORTION_BYTES = 2**23
+#: Terms of one launch, at most, as a power of two: a third of a second on an H200 at n = 40.
+_LAUNCH_BITS = 36
+#: Signs that the CPU's blocks of terms hold: ranges are given in these blocks.
+_BLOCK_BITS = 5
+#: Smallest matrix that the kernel takes.
+LEAST_SIDE = max(_INNER.values()) + 1
+
+
+@dataclass(frozen=True)
+class GlynnKernels:
+    """The kernel for matrices of side `n` with `parts` real parts (1 real, 2 complex).
+
+    Attributes
+    ----------
+    n : int
+        From `LEAST_SIDE` to 63.
+    parts : int
+    """
+
+    n: int
+    parts: int
+
+    @property
+    def thread_bits(self) -> int:
+        """Signs that number the threads of a block, one less where memory is short."""
+        most = _THREAD_BITS if self.n * self.parts <= _LARGE else _THREAD_BITS - 1
+        return min(most, self.n - 1 - _INNER[self.parts])
+
+    @property
+    def step_bits(self) -> int:
+        """Signs of the terms that a block of threads sums at one step, as many as it has."""
+        return _INNER[self.parts] + self.thread_bits
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The kernel, as data."""
+        sizes = {
+            "kFactors": self.n,
+            "kParts": self.parts,
+            "kInner": _INNER[self.parts],
+            "kThreadBits": self.thread_bits,
+        }
+        return kernel("permanents/methods/glynn/glynn.cu", "glynn_sum", constants=sizes)
+
+    def scaling(self, given: int) -> Kernel:
+        """The kernel that scales matrices of side `given` and pads them, as data."""
+        sizes = {
+            "kGiven": given,
+            "kFactors": self.n,
+            "kParts": self.parts,
+            "kNotFinite": NOT_FINITE,
+        }
+        return kernel("permanents/methods/glynn/scale.cu", "glynn_scale", constants=sizes)
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a block: `Shared` in the kernel."""
+        right = 1 << (_INNER[self.parts] - 4)
+        pair = 2 * (4 * right + 4 + right)
+        walked = max(1, self.n - 1 - self.step_bits)
+        values = self.n // 2 * pair + 4 + right + (walked + (1 << self.thread_bits)) * self.n
+        return 8 * self.parts * values
+
+    def sum(
+        self, ordinal: int, entries: NDArray[np.float64], first: int, last: int, stop: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], bool]:
+        """Sum blocks of 32 terms of each matrix of a batch.
+
+        Parameters
+        ----------
+        ordinal : int
+            Number of the GPU.
+        entries : float64, shape (batch, parts, n, n)
+            [part][sign][factor], on a grid as in `ScaledMatrix`.
+        first, last : int
+            Range of blocks; both are multiples of those of a step.
+        stop : uint8 array, shape (1,)
+            Becomes 1 to stop between launches.
+
+        Returns
+        -------
+        sums : float64, shape (batch, 2 * parts + 1)
+            High parts, low parts, and the sum of the terms' magnitudes. They depend on the number
+            of multiprocessors, and on nothing else besides the arguments.
+        complete : bool
+        """
+        shift = self.step_bits - _BLOCK_BITS
+        with cuda_device(ordinal) as device:
+            import cupy
+
+            matrices = cupy.asarray(np.ascontiguousarray(entries))
+            kernel, batch = device.load(self.kernel), len(entries)
+            steps = range(first >> shift, last >> shift, self._most_steps(batch))
+            ranges = self._ranges(device, kernel, batch)
+            flight = Flight(device, stop)
+            rows = self._launch(kernel, matrices, steps, ranges, flight)
+            return collected(rows, batch, self.parts), flight.complete
+
+    def batch(
+        self, ordinal: int, matrices: Any, stop: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32], bool]:
+        """Scale each matrix of a batch, and sum all of its terms.
+
+        Matrices in main memory are copied in portions, each while the GPU works on the one before.
+
+        Parameters
+        ----------
+        ordinal : int
+            Number of the GPU.
+        matrices : float64 or complex128, shape (batch, k, k)
+            NumPy or CuPy array, C-contiguous, k <= n; an identity pads them.
+        stop : uint8 array, shape (1,)
+            Becomes 1 to stop between launches.
+
+        Returns
+        -------
+        sums : float64, shape (batch, 2 * parts + 1)
+            As from `sum`; of equal matrices in one batch they are equal.
+        exponents : int32, shape (batch,)
+            Powers of two to multiply the sums with; `NOT_FINITE` where an entry is not.
+        complete : bool
+        """
+        count, side = matrices.shape[:2]
+        launched = []
+        with cuda_device(ordinal) as device:
+            import cupy
+
+            scaling, kernel = device.load(self.scaling(side)), device.load(self.kernel)
+            flight = Flight(device, stop)
+            portion = self._portion(device, kernel, matrices)
+            together = min(count, portion)
+            steps = range(0, 1 << self.n - 1 - self.step_bits, self._most_steps(together))
+            ranges = self._ranges(device, kernel, together)
+            for start in range(0, count, portion):
+                given = cupy.asarray(matrices[start : start + portion])
+                entries = cupy.empty((len(given), self.parts, self.n, self.n))
+                exponents = cupy.empty(len(given), dtype=np.int32)
+                scaling(len(given), _SCALING_THREADS, given, entries, exponents)
+                rows = self._launch(kernel, entries, steps, ranges, flight)
+                launched.append((exponents, rows))
+            found = [
+                (collected(rows, len(exponents), self.parts), exponents.get())
+                for exponents, rows in launched
+            ]
+        sums, powers = (np.concatenate(part) for part in zip(*found, strict=True))
+        return sums, powers, flight.complete
+
+    def _launch(
+        self, kernel: LoadedKernel, entries: Any, steps: range, ranges: int, flight: Flight
+    ) -> list[Any]:
+        """Sum steps of each matrix, by launches of so many ranges; what these will have written."""
+        import cupy
+
+        rows: list[Any] = []
+        for first in steps:
+            if not flight.goes_on():
+                break
+            until = min(steps.stop, first + steps.step)
+            grid = min(ranges, until - first), len(entries)
+            rows.append(cupy.empty((grid[1], grid[0], 2 * self.parts + 1)))
+            places = np.uint64(first), np.uint64(until)
+            kernel(grid, 1 << self.thread_bits, entries, *places, rows[-1], shared=self.shared)
+        return rows
+
+    def _most_steps(self, batch: int) -> int:
+        """Steps of one launch."""
+        return max(1, (1 << _LAUNCH_BITS - self.step_bits) // batch)
+
+    def _slots(self, device: CudaDevice, kernel: LoadedKernel) -> int:
+        """Blocks of threads that run at a time."""
+        resident = kernel.blocks_per_multiprocessor(1 << self.thread_bits, self.shared)
+        return device.multiprocessors * max(1, resident)
+
+    def _ranges(self, device: CudaDevice, kernel: LoadedKernel, batch: int) -> int:
+        """Blocks of threads for each matrix: all that fit at a time, or four times that many."""
+        slots = self._slots(device, kernel)
+        return slots if batch == 1 else -(-_ROUNDS * slots // batch)
+
+    def _portion(self, device: CudaDevice, kernel: LoadedKernel, matrices: Any) -> int:
+        """Matrices that go together: whole rounds of blocks of threads, and some megabytes."""
+        least = _ROUNDS * self._slots(device, kernel)
+        size = int(math.prod(matrices.shape[1:]) * matrices.dtype.itemsize)
+        return least * max(1, _PORTION_BYTES // (least * size))
+
+
+@cache
+def glynn_kernels(n: int, parts: int) -> GlynnKernels:
+    """The kernels for matrices of this side, once."""
+    return GlynnKernels(n, parts)

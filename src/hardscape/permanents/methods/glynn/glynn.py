@@ -1,0 +1,245 @@
+r"""Permanents in double precision by Glynn's formula, with a bound of the error.
+
+.. math::
+    \mathrm{per}(A) = 2^{1-n} \sum_{\delta_1 = 1} \prod_k \delta_k \prod_j s_j, \qquad
+    s_j = \sum_i \delta_i a_{ij}
+
+**Scaling.** Rows and columns are multiplied by powers of two so that each column's magnitudes add up
+to less than 1, parts of complex numbers counted apart. Then they are rounded to multiples of
+:math:`2^{-52}`, which makes every :math:`s_j`, and every step of the Gray code that walks the signs,
+exact. What was rounded off column j adds up to :math:`\epsilon_j`; it is 0 for integers of 20 bits,
+for instance. The answer is a number and a power of two, so no product overflows.
+
+**Error.** Let :math:`u = 2^{-53}`, let p be the computed products, N = 2^(n-1) their number and S the
+sum of :math:`|p|` (for complex numbers of |Re| + |Im|). All is in the units of the scaled sum.
+
+1. A product of n exact factors has n - 1 rounded multiplications. A real one has a relative error of
+   u, a complex one of less than 3u (:math:`\sqrt 5 u`; 2u with fused operations). Together at most
+   1.01 c n u S, with c = 1 or 3. Underflow adds less than :math:`8 n 2^{n/2} 2^{-1074}` a term,
+   because no later factor exceeds 1 (:math:`\sqrt 2`).
+2. The 32 terms of a block are added in at most 10 steps: 10 u S.
+3. Blocks are added with two-sums: the sum of highs and errors is exact, and only the sum of errors
+   rounds. Over L summands the errors add up to at most L u S and their sum is wrong by
+   :math:`\gamma_L L u S`; the same holds for the merge of M shards, whose lows are added too:
+   in total :math:`2 (L^2 + (4 M)^2) u^2 S`, and u |sum| for the last rounding.
+4. Factors :math:`s'_j` of the matrix before rounding differ from :math:`s_j` by at most
+   :math:`\epsilon_j`, so :math:`|\prod s'_j - \prod s_j| \le
+   \prod (|s_j| + \epsilon_j) - \prod |s_j|`. The kernel sums an upper bound of this by the recursion
+   D <- D (|s| + eps) + eps P, P <- P |s|, in which nothing cancels. This guard makes the kernel about
+   2.7 times slower and runs only where some :math:`\epsilon_j > 0`.
+
+Without the guard the last item is estimated: S times the sum of :math:`\epsilon_j` over the root mean
+square of :math:`s_j`, and what random minors make of roundings. That is not rigorous, and the result says so.
+
+**On CUDA** factors are multiplied in pairs, (u + a)(v + b) = (uv + ab) + (av + bu) with the inner parts
+a and b of the sums. This rounds like the largest of the four products. For independent signs the mean of
+(\|u\| + \|a\|)(\|v\| + \|b\|) is at most twice the product of the root mean squares of the sums, which is
+:math:`\pi / 2` times the mean of \|(u + a)(v + b)\| if they are normal; with three roundings, 10 u for
+a pair of factors or 5 u for one, in place of u. The bound of a CUDA sum is such an estimate, always.
+
+D. G. Glynn, European Journal of Combinatorics 31, 1887 (2010). T. Ogita, S. M. Rump, S. Oishi, SIAM
+Journal on Scientific Computing 26, 1955 (2005).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import native
+from hardscape.engine import Context, Cpu, Cuda, Device, Partial, Shard, ShardResult
+from hardscape.permanents.methods.glynn.cuda import LEAST_SIDE, glynn_kernels
+from hardscape.permanents.methods.method import (
+    COMPLEX,
+    GUARD,
+    MAX_SIGNS,
+    Block,
+    Choice,
+    Method,
+    Way,
+    core_seconds,
+    gpu_seconds,
+    started,
+)
+from hardscape.permanents.methods.sums import ShardSizes, SignSum, digest
+from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber
+from hardscape.permanents.structure.scaling import ScaledMatrix, rounding_effect, typical_excess
+
+__all__ = ["CpuGlynnWork", "CudaGlynnWork", "Glynn", "GlynnWork"]
+
+#: Signs of a block of the kernel; smaller matrices are padded with an identity.
+_INNER = 5
+#: Blocks of a CPU's shard: at most, and up to which it takes milliseconds.
+_MOST, _BRIEF = 2**25, 2**14
+
+
+@dataclass(frozen=True, eq=False)
+class GlynnWork(SignSum):
+    """Sum Glynn's formula. A unit is a block of 32 terms.
+
+    Attributes
+    ----------
+    matrix : float64 or complex128, shape (n, n)
+        Finite, n from 1 to 63.
+    error : float64, shape (n, n), or None
+        Bounds of the errors of the entries.
+    """
+
+    matrix: NDArray[Any]
+    error: NDArray[np.float64] | None = None
+
+    unit: ClassVar[str] = "blocks"
+    #: Smallest side of the kernel, errors of a factor and its multiplication in units of 2**-53, shards.
+    least: ClassVar[int]
+    factor: ClassVar[int]
+    sizes: ClassVar[ShardSizes]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without the scaled matrix, which costs nothing to find again.
+        return type(self), (self.matrix, self.error)
+
+    @cached_property
+    def scaled(self) -> ScaledMatrix:
+        """The matrix that is summed."""
+        return ScaledMatrix.of(self.matrix, self.least, self.error)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether what rounding the entries changes is bounded rather than estimated."""
+        return False
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks."""
+        return 1 << (len(self.scaled.slack) - 1 - _INNER)
+
+    def digest(self) -> str:
+        """Digest of the matrix and of its errors."""
+        return digest(self.name, self.matrix, self.bounded, self.error)
+
+    def shards(self) -> Sequence[Shard]:
+        """Shards of a power of two of blocks."""
+        return self.sizes.of(self.blocks)
+
+    @abstractmethod
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Sum a range of blocks."""
+
+    def result(self, partial: Partial) -> BoundedNumber:
+        """The permanent and its error bound from the merge of all shards."""
+        scaled = self.scaled
+        parts, m = scaled.entries.shape[:2]
+        sums, mantissa, magnitude = self.read(partial)
+        chain = self.shards()
+        # No thread of a GPU adds more in a row than a shard of the CPU.
+        steps = float(min(len(chain[0]), _MOST)) ** 2 + (4.0 * len(chain)) ** 2
+        factor = self.factor * (1 if parts == 1 else 3)
+        relative = (m * factor + 10) * UNIT + 2 * steps * UNIT**2
+        offset = 2.0 ** (m - 1) * rounding_effect(scaled, len(self.matrix))
+        excess = float(partial["excess"][0])
+        if not self.bounded:
+            excess = typical_excess(scaled) * magnitude + 4 * offset
+        underflow = 2.0**m * m * 2.0 ** (m / 2) * 8 * TINY
+        bound = 1.01 * (relative * magnitude + excess + UNIT * sum(map(abs, sums))) + underflow
+        if not scaled.entries.any(axis=(0, 1)).all() and scaled.exact:
+            bound = 0.0  # a column of zeros
+        return BoundedNumber(
+            mantissa,
+            bound,
+            scaled.exponent + 1 - m,
+            self.factor == 1 and (self.bounded or scaled.exact),
+            32 * self.blocks,
+            magnitude,
+            min(32 * self.blocks, scaled.different_terms),
+            offset,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CpuGlynnWork(GlynnWork):
+    """The sum on a CPU.
+
+    Attributes
+    ----------
+    guard : bool
+        Whether all that rounds is bounded rather than estimated.
+    """
+
+    guard: bool = True
+
+    name: ClassVar[str] = "permanents.glynn"
+    least: ClassVar[int] = _INNER + 1
+    factor: ClassVar[int] = 1
+    sizes: ClassVar[ShardSizes] = ShardSizes(64, _BRIEF, _MOST)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.matrix, self.error, self.guard)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether what rounding the entries changes is bounded rather than estimated."""
+        return self.guard
+
+    def brief(self, device: Device) -> bool:
+        """Whether a shard is over in milliseconds."""
+        return len(self.shards()[0]) <= _BRIEF
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Sum a range of blocks."""
+        scaled = self.scaled
+        slack = scaled.slack if self.guard and not scaled.exact else None
+        return self.summed(
+            *native.vector.permanents.glynn_sum(
+                scaled.entries, slack, shard.start, shard.stop, context.stop
+            )
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CudaGlynnWork(GlynnWork):
+    """The sum on GPUs, whose bound is always an estimate."""
+
+    name: ClassVar[str] = "permanents.glynn.cuda"
+    least: ClassVar[int] = LEAST_SIDE
+    factor: ClassVar[int] = 5
+    #: Shards of 2**36 terms at most, but a million of them in all.
+    sizes: ClassVar[ShardSizes] = ShardSizes(8, 2**14, 2**31, in_all=2**20)
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Sum a range of blocks."""
+        entries = self.scaled.entries
+        kernels = glynn_kernels(entries.shape[1], len(entries))
+        sums, complete = kernels.sum(
+            context.device.ordinal, entries[None], shard.start, shard.stop, context.stop
+        )
+        return self.summed(sums[0], complete)
+
+
+class Glynn(Method):
+    """Signs of rows, for any matrix of up to 63 of them."""
+
+    name = "glynn"
+    arithmetic = "double"
+
+    def refusal(self, block: Block, choice: Choice, least: float) -> str:
+        """Sides above 63 are refused."""
+        return "" if block.side <= MAX_SIGNS else f"sides up to {MAX_SIGNS} are counted in 64 bits"
+
+    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
+        """On GPUs and on CPUs."""
+        n, times = block.side, COMPLEX if block.is_complex else 1.0
+        gpu = gpu_seconds(n, times)
+        if choice.has(Cuda):
+            cuda = CudaGlynnWork(block.entries, block.error)
+            core = started(core_seconds(n, times))
+            yield Way(self, cuda, 32 * cuda.blocks, core, gpu, Cuda)
+        if choice.has(Cpu):
+            work = CpuGlynnWork(block.entries, block.error, choice.guard)
+            guard = GUARD if choice.guard and not work.scaled.exact else 1
+            yield Way(self, work, 32 * work.blocks, started(core_seconds(n, times, guard)), gpu)

@@ -1,0 +1,243 @@
+"""What a row of the table of methods is: for which blocks, at what cost, and the work it makes."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import native
+from hardscape.engine import Cpu, Cuda, Device, Work
+from hardscape.permanents.matrix import Kind
+from hardscape.permanents.numbers.bounded import BoundedNumber, product
+from hardscape.permanents.numbers.integers import Rows, integers_of
+from hardscape.permanents.structure.multiplicity import Repeated, repeated_lines
+
+__all__ = [
+    "COMPLEX",
+    "GUARD",
+    "MAX_SIGNS",
+    "MAX_TERMS",
+    "Arithmetic",
+    "Block",
+    "Choice",
+    "Method",
+    "Way",
+    "core_seconds",
+    "gpu_seconds",
+    "started",
+]
+
+Arithmetic = Literal["double", "extended", "exact"]
+
+#: Rows whose signs, or terms over multiplicities, are counted in 64 bits.
+MAX_SIGNS, MAX_TERMS = 63, 2**62
+#: Seconds for each n 2^(n-1) on one core of an AVX-512 server by level, and on an NVIDIA H200.
+_CORE = {"v4": 5.2e-11, "v3": 5.5e-11, "v2": 1.1e-10, "generic": 1.1e-10}
+_H200 = 1.14e-13
+#: How much more complex entries and a proven bound of their rounding cost in double precision.
+COMPLEX, GUARD = 3.0, 2.7
+#: Seconds to set up a sum, and to start a device.
+START, _START_DEVICE = 3e-4, {Cpu: 0.0, Cuda: 1.0}
+
+
+def started(seconds: float, sums: int = 1) -> float:
+    """Seconds of sums with what it takes to set them up."""
+    return sums * START + seconds
+
+
+def core_seconds(n: int, *times: float) -> float:
+    """Seconds of n 2^(n-1) products in double precision on one core of this machine, times factors."""
+    return math.prod(times, start=_CORE[native.level()]) * n * 2.0 ** (n - 1)
+
+
+def gpu_seconds(n: int, *times: float) -> float:
+    """Seconds of the same on one NVIDIA H200."""
+    return math.prod(times, start=_H200) * n * 2.0 ** (n - 1)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What methods are chosen by.
+
+    Attributes
+    ----------
+    kind : {"integer", "rational", "real", "complex"}
+        Of the value.
+    arithmetic : {"double", "extended", "exact"}
+    guard : bool
+        Whether error bounds are to be proven.
+    method : str
+        A name of the table, or "auto".
+    devices : tuple of Device
+    """
+
+    kind: Kind
+    arithmetic: Arithmetic
+    guard: bool
+    method: str
+    devices: tuple[Device, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether values are Fractions; else they are `BoundedNumber`."""
+        return self.arithmetic == "exact"
+
+    def has(self, device: type[Device]) -> bool:
+        """Whether there is a device of this type."""
+        return any(isinstance(one, device) for one in self.devices)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A matrix of which zeros say no more.
+
+    Attributes
+    ----------
+    entries : numpy.ndarray, shape (n, n), or (m, n) with m < n
+        Of the type of `Matrix.entries`; exact ones are ints or Fractions.
+    error : float64 array, or None
+        Bounds of the errors of the entries' parts, where they were rounded.
+    """
+
+    entries: NDArray[Any]
+    error: NDArray[np.float64] | None = None
+
+    @property
+    def side(self) -> int:
+        """Rows."""
+        return len(self.entries)
+
+    @property
+    def shape(self) -> str:
+        """What `Method.shape` calls it."""
+        return "square" if self.side == self.entries.shape[1] else "rectangles"
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether entries are complex numbers."""
+        return bool(np.iscomplexobj(self.entries))
+
+    @property
+    def density(self) -> float:
+        """How many of the entries are not 0."""
+        return float(np.count_nonzero(self.entries)) / self.entries.size
+
+    @cached_property
+    def is_nonnegative(self) -> bool:
+        """Whether no entry is below 0, whatever its error."""
+        if self.is_complex or (self.error is not None and (self.error > self.entries).any()):
+            return False
+        return bool((self.entries >= 0).all())
+
+    @cached_property
+    def integers(self) -> tuple[Rows, Fraction]:
+        """Integers, and what their permanent is to be multiplied with; for exact entries."""
+        return integers_of(self.entries)
+
+    @cached_property
+    def lines(self) -> Repeated | None:
+        """The lines of different direction, if any repeat."""
+        # Lines that were rounded are hardly ever equal, and their errors differ.
+        lines = repeated_lines(self.entries) if self.error is None else None
+        return lines if lines is not None and lines.entries.size < self.entries.size else None
+
+
+class Method(ABC):
+    """A row of the table: one way of summing in one arithmetic.
+
+    Attributes
+    ----------
+    name : str
+        What people ask for.
+    arithmetic : {"double", "extended", "exact"}
+    shape : {"square", "rectangles", "any"}
+        Of the blocks that it is for.
+    """
+
+    name: ClassVar[str]
+    arithmetic: ClassVar[Arithmetic]
+    shape: ClassVar[str] = "square"
+
+    @abstractmethod
+    def refusal(self, block: Block, choice: Choice, least: float) -> str:
+        """Why a block is not for this method; empty if it is.
+
+        Parameters
+        ----------
+        block : Block
+        choice : Choice
+            Its arithmetic is that of the method.
+        least : float
+            Seconds of the cheapest way of the rows above; looking for one may take longer.
+        """
+
+    @abstractmethod
+    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
+        """The ways to sum a block that is not refused."""
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """One way to find the permanent of a block, with its cost before it is run.
+
+    Attributes
+    ----------
+    by : Method
+    work : Work
+        It gives ints or Fractions if the method is exact, else a `BoundedNumber`.
+    terms : int
+        Terms or states summed.
+    core_seconds : float
+        Estimated time on one core of this machine.
+    gpu_seconds : float
+        The same on an NVIDIA H200; infinite if the method is for CPUs.
+    device : type
+        Of the devices that `work` runs on.
+    memory : int
+        Bytes beyond those of the matrix.
+    cancels : bool
+        Whether terms cancel, so that digits are lost.
+    scale : Fraction
+        The permanent is what `work` gives times this.
+    """
+
+    by: Method
+    work: Work[Any]
+    terms: int
+    core_seconds: float
+    gpu_seconds: float = math.inf
+    device: type[Device] = Cpu
+    memory: int = 0
+    cancels: bool = True
+    scale: Fraction = Fraction(1)
+
+    @property
+    def method(self) -> str:
+        """Its name."""
+        return self.by.name
+
+    @property
+    def leaves(self) -> list[Way]:
+        """Itself: sums of permanents have several."""
+        return [self]
+
+    def seconds(self, devices: tuple[Device, ...]) -> float:
+        """Estimated time on those of `devices` that the method runs on."""
+        usable = max(1, sum(isinstance(device, self.device) for device in devices))
+        lanes = min(usable, len(self.work.shards()))
+        one = self.gpu_seconds if self.device is Cuda else self.core_seconds
+        return _START_DEVICE[self.device] + one / lanes
+
+    def value(self, answer: Any) -> Any:
+        """The permanent, Fraction or `BoundedNumber`, from what `work` gives."""
+        if isinstance(answer, BoundedNumber):
+            return product([answer], self.scale, type(answer.mantissa))
+        return answer * self.scale

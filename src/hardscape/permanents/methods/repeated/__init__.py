@@ -1,0 +1,1 @@
+"""Glynn's formula over multiplicities of repeated lines."""

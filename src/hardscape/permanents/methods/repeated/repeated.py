@@ -1,0 +1,360 @@
+r"""Permanents with repeated rows and columns, by Glynn's formula over multiplicities.
+
+A row of multiplicity r enters with the sum of r signs, :math:`r - 2v`, in :math:`\binom{r}{v}` ways:
+
+.. math::
+    \mathrm{per}(A) = 2^{-n} \sum_{v} \prod_i (-1)^{v_i} \binom{r_i}{v_i} \prod_j s_j^{c_j}, \qquad
+    s_j = \sum_i (r_i - 2 v_i) a_{ij},
+
+with :math:`0 \le v_i \le r_i` and n the sum of the multiplicities. One copy of one row may keep its
+sign, which halves the sum: :math:`\prod (r_i + 1)` terms times :math:`r / (r + 1)`. A mixed-radix Gray
+code changes one :math:`v_i` by one at a time, so a step costs the distinct columns, not n. Rows and
+columns exchange their parts where that is cheaper.
+
+Scaling and errors are those of :mod:`hardscape.permanents.methods.glynn.glynn`: the sums :math:`s_j`
+are exact, and a term is a product of n of them (a power by squaring has the error of the plain
+product) and of g binomials, each divided by its row's :math:`2^r` and rounded once. A binomial
+never leaves float64, and the weights of all terms add up to 1.
+
+After the formula for plain rows of D. Glynn, Eur. J. Comb. 31, 1887 (2010); multiplicities as in
+S. Chin and J. Huh, Sci. Rep. 8, 6101 (2018).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import native
+from hardscape.engine import Context, Device, Partial, Shard, ShardResult, Work, split
+from hardscape.permanents.methods.method import (
+    COMPLEX,
+    GUARD,
+    MAX_TERMS,
+    Block,
+    Choice,
+    Method,
+    Way,
+    started,
+)
+from hardscape.permanents.methods.sums import SignSum, digest
+from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber
+from hardscape.permanents.numbers.integers import (
+    Rows,
+    integers_of,
+    joined,
+    merge_residues,
+    permanent_bound,
+    primes_above,
+    residues_of,
+)
+from hardscape.permanents.structure.scaling import ScaledMatrix, typical_excess
+
+__all__ = ["RepeatedResidueWork", "RepeatedWork", "Repeats", "RepeatsExactly"]
+
+#: Lanes of inner rows, at least, where there are as many, and what they are padded to.
+_LANES = 32
+#: Shards, at most, and steps of a shard, at least.
+_SHARDS, _FEWEST_STEPS = 256, 2**10
+#: Factors of all terms of a sum that takes milliseconds.
+_BRIEF = 2**22
+#: Seconds for each term and distinct column, in double precision and modulo one prime.
+_TERM, _TERM_PRIME = 1.2e-10, 5e-9
+
+
+class _Order(NamedTuple):
+    """Rows by place: `inner` ones are lanes, the others walk; the first inner one has a fixed copy."""
+
+    inner: list[int]
+    outer: list[int]
+
+
+def _order(rows: Sequence[int]) -> _Order:
+    ascending = sorted(range(len(rows)), key=lambda i: rows[i])
+    lanes, count = rows[ascending[0]], 1
+    while lanes < _LANES and count < len(rows):
+        lanes *= rows[ascending[count]] + 1
+        count += 1
+    return _Order(ascending[:count], ascending[count:])
+
+
+class _Tables(NamedTuple):
+    """What the kernel reads."""
+
+    inner: NDArray[np.float64]
+    inner_weight: NDArray[np.float64]
+    start: NDArray[np.float64]
+    outer: NDArray[np.float64]
+    radix: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    slack: NDArray[np.float64]
+    exponent: int
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedWork(SignSum):
+    """Sum Glynn's formula over multiplicities of rows, in double precision.
+
+    A unit is a step of the outer rows, all combinations of the inner ones.
+
+    Attributes
+    ----------
+    matrix : float64 or complex128, shape (m, n)
+    rows, cols : tuple of int
+        Multiplicities, 1 or more, of equal sums.
+    guard : bool
+        Whether all that rounds is bounded rather than estimated.
+    """
+
+    matrix: NDArray[Any]
+    rows: tuple[int, ...]
+    cols: tuple[int, ...]
+    guard: bool = True
+
+    name: ClassVar[str] = "permanents.repeated"
+    unit: ClassVar[str] = "steps"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RepeatedWork, (self.matrix, self.rows, self.cols, self.guard)
+
+    @cached_property
+    def tables(self) -> _Tables:
+        """Scaled sums of inner rows, and weights divided by powers of two."""
+        whole = np.repeat(np.repeat(self.matrix, self.rows, 0), self.cols, 1)
+        scaled = ScaledMatrix.of(whole, least=1)
+        first = np.cumsum([0, *self.rows[:-1]]), np.cumsum([0, *self.cols[:-1]])
+        entries = scaled.entries[:, first[0]][:, :, first[1]]
+        order = _order(self.rows)
+        inner = np.zeros((len(entries), 1, len(self.cols)))
+        weight = np.ones(1)
+        for place, i in enumerate(order.inner):
+            copies = self.rows[i] - (place == 0)
+            signs = self.rows[i] - 2.0 * np.arange(copies + 1)
+            lines = entries[:, i, None, :] * signs[:, None]
+            inner = (inner[:, :, None] + lines[:, None]).reshape(len(entries), -1, len(self.cols))
+            weight = np.outer(weight, _weights(copies)).ravel()
+        padding = -len(weight) % _LANES
+        inner = np.pad(inner, ((0, 0), (0, padding), (0, 0)))
+        return _Tables(
+            np.ascontiguousarray(inner.transpose(0, 2, 1)),
+            np.pad(weight, (0, padding)),
+            np.einsum("i,pij->pj", np.array(self.rows)[order.outer], entries[:, order.outer]),
+            np.ascontiguousarray(entries[:, order.outer]),
+            np.array([self.rows[i] + 1 for i in order.outer], dtype=np.int64),
+            np.concatenate([np.empty(0), *(_weights(self.rows[i]) for i in order.outer)]),
+            np.ascontiguousarray(scaled.slack[first[1]]),
+            scaled.exponent,
+            scaled.exact,
+        )
+
+    @property
+    def steps(self) -> int:
+        """Steps of the outer rows."""
+        return math.prod(self.rows[i] + 1 for i in _order(self.rows).outer)
+
+    @property
+    def terms(self) -> int:
+        """Terms of the sum."""
+        inner = _order(self.rows).inner
+        return self.steps * self.rows[inner[0]] * math.prod(self.rows[i] + 1 for i in inner[1:])
+
+    def digest(self) -> str:
+        """Digest of the matrix, the multiplicities and the guard."""
+        return digest(self.name, self.matrix, repr((self.rows, self.cols)), self.guard)
+
+    def shards(self) -> Sequence[Shard]:
+        """Ranges of steps."""
+        return split(self.steps, max(1, min(_SHARDS, self.steps // _FEWEST_STEPS)))
+
+    def brief(self, device: Device) -> bool:
+        """Whether it is over in milliseconds."""
+        return self.terms * len(self.cols) <= _BRIEF
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Sum a range of steps."""
+        tables = self.tables
+        sums, complete = native.vector.permanents.repeated_sum(
+            tables.inner,
+            tables.inner_weight,
+            tables.start,
+            tables.outer,
+            tables.radix,
+            tables.weight,
+            np.array(self.cols, dtype=np.int64),
+            tables.slack if self.guard and not tables.exact else None,
+            shard.start,
+            shard.stop,
+            context.stop,
+        )
+        return self.summed(sums, complete)
+
+    def result(self, partial: Partial) -> BoundedNumber:
+        """The permanent and its error bound from the merge of all shards."""
+        tables = self.tables
+        n, parts = sum(self.rows), len(tables.inner)
+        sums, mantissa, magnitude = self.read(partial)
+        chain = self.shards()
+        steps = float(len(chain[0])) ** 2 + (4.0 * len(chain)) ** 2
+        # Factors, weights of two roundings each, and the sum over lanes.
+        roundings = n * (1 if parts == 1 else 3) + 2 * len(self.rows) + len(tables.inner_weight)
+        relative = (roundings + 10) * UNIT + 2 * steps * UNIT**2
+        excess = float(partial["excess"][0])
+        if not self.guard:
+            whole = np.repeat(np.repeat(self.matrix, self.rows, 0), self.cols, 1)
+            excess = typical_excess(ScaledMatrix.of(whole, least=1)) * magnitude
+        underflow = n * 2.0 ** min(n, 900) * 8 * TINY
+        bound = 1.01 * (relative * magnitude + excess + UNIT * sum(map(abs, sums))) + underflow
+        rigorous = self.guard or tables.exact
+        return BoundedNumber(mantissa, bound, tables.exponent, rigorous, self.terms, magnitude)
+
+
+def _weights(copies: int) -> NDArray[np.float64]:
+    """Signed binomials over ``2**copies``."""
+    return np.array(
+        [(-1) ** v * (math.comb(copies, v) / 2**copies) for v in range(copies + 1)],
+        dtype=np.float64,
+    )
+
+
+@dataclass(frozen=True)
+class RepeatedResidueWork(Work[int]):
+    """The same sum of integers modulo primes near 2^62; a partial holds residues.
+
+    Attributes
+    ----------
+    matrix : tuple of tuple of int
+    rows, cols : tuple of int
+        Multiplicities; the first row has the fewest copies.
+    primes : tuple of int
+    """
+
+    matrix: Rows
+    rows: tuple[int, ...]
+    cols: tuple[int, ...]
+    primes: tuple[int, ...]
+
+    name: ClassVar[str] = "permanents.repeated.residues"
+    unit: ClassVar[str] = "steps"
+
+    @classmethod
+    def of(
+        cls, matrix: Rows, rows: Sequence[int], cols: Sequence[int], bound: int
+    ) -> RepeatedResidueWork:
+        """Work of as many primes as a permanent of at most `bound` and its sign need."""
+        order = sorted(range(len(rows)), key=lambda i: rows[i])
+        return cls(
+            tuple(matrix[i] for i in order),
+            tuple(rows[i] for i in order),
+            tuple(cols),
+            primes_above(2 * bound + 1),
+        )
+
+    @property
+    def radix(self) -> tuple[int, ...]:
+        """Values of v of each row; one copy of the first keeps its sign."""
+        return (self.rows[0], *(r + 1 for r in self.rows[1:]))
+
+    @property
+    def terms(self) -> int:
+        """Terms of the sum."""
+        return math.prod(self.radix)
+
+    def digest(self) -> str:
+        """Digest of the matrix, the multiplicities and the primes."""
+        return digest(self.name, repr(self))
+
+    def shards(self) -> Sequence[Shard]:
+        """Ranges of terms."""
+        return split(self.terms, max(1, min(_SHARDS, self.terms // (16 * _FEWEST_STEPS))))
+
+    def brief(self, device: Device) -> bool:
+        """Whether it is over in milliseconds."""
+        return 40 * self.terms * len(self.cols) * len(self.primes) <= _BRIEF
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Sum a range of terms, modulo four primes at a time."""
+        counts = [x - 1 for x in self.radix]
+        weights = [(-1) ** v * math.comb(r, v) for r in counts for v in range(r + 1)]
+        entries = [x for row in self.matrix for x in row]
+        residues, complete = native.vector.permanents.repeated_residues(
+            residues_of(entries, self.primes),
+            residues_of(weights, self.primes),
+            np.array(self.primes, dtype=np.uint64),
+            np.array(self.radix, dtype=np.int64),
+            np.array(self.cols, dtype=np.int64),
+            shard.start,
+            shard.stop,
+            context.stop,
+        )
+        return ShardResult({"residues": residues}, complete)
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """Add modulo each prime."""
+        return merge_residues(left, right, self.primes)
+
+    def result(self, partial: Partial) -> int:
+        """Undo the kernel's powers of two and put the residues together."""
+        # The sum is 2^(n-1) per(a), and the kernel has all numbers times 2^64.
+        power = 64 + sum(self.rows) - 1
+        return joined(partial["residues"].tolist(), self.primes, -power)
+
+
+class Repeats(Method):
+    """Multiplicities of repeated rows or columns, in double precision."""
+
+    name = "repeated"
+    arithmetic = "double"
+
+    def refusal(self, block: Block, choice: Choice, least: float) -> str:
+        """Blocks without repeated lines are refused."""
+        return _without_lines(block)
+
+    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
+        """Over rows and over columns."""
+        assert block.lines is not None
+        times = (COMPLEX if block.is_complex else 1) * (GUARD if choice.guard else 1)
+        for lines in (block.lines, block.lines.transposed()):
+            terms, columns = lines.steps[0], len(lines.cols)
+            if terms <= MAX_TERMS:
+                work = RepeatedWork(lines.entries, lines.rows, lines.cols, choice.guard)
+                seconds = started(_TERM * times * float(terms) * columns, sums=2)
+                yield Way(self, work, terms, seconds, scale=lines.scale)
+
+
+class RepeatsExactly(Method):
+    """The same in integers, modulo primes."""
+
+    name = "repeated"
+    arithmetic = "exact"
+
+    def refusal(self, block: Block, choice: Choice, least: float) -> str:
+        """Blocks without repeated lines are refused."""
+        return _without_lines(block)
+
+    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
+        """Over rows and over columns."""
+        assert block.lines is not None
+        given = block.lines
+        integers, scale = integers_of(given.square())
+        bound = permanent_bound(integers)
+        turned: Rows = tuple(zip(*integers, strict=True))
+        for lines, whole in ((given, integers), (given.transposed(), turned)):
+            terms = lines.steps[0]
+            if terms > MAX_TERMS:
+                continue
+            first = np.cumsum([0, *lines.rows[:-1]]), np.cumsum([0, *lines.cols[:-1]])
+            distinct = tuple(tuple(whole[i][j] for j in first[1]) for i in first[0])
+            work = RepeatedResidueWork.of(distinct, lines.rows, lines.cols, bound)
+            products = float(terms) * len(lines.cols) * 4 * math.ceil(len(work.primes) / 4)
+            yield Way(self, work, terms, started(_TERM_PRIME * products), scale=scale * lines.scale)
+
+
+def _without_lines(block: Block) -> str:
+    return "" if block.lines is not None else "no lines are equal up to a factor"

@@ -1,0 +1,1 @@
+"""Glynn's formula with eliminated signs, in kernels generated for a matrix."""

@@ -1,0 +1,1 @@
+"""Sums over subsets of lines."""

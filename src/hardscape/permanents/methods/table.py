@@ -1,0 +1,32 @@
+"""The table of methods: a row for each way of summing in one arithmetic."""
+
+from __future__ import annotations
+
+from hardscape.permanents.methods.exact.exact import IntegerGlynn
+from hardscape.permanents.methods.extended.extended import Extended
+from hardscape.permanents.methods.frontier.frontier import Frontier, FrontierExactly
+from hardscape.permanents.methods.glynn.glynn import Glynn
+from hardscape.permanents.methods.method import Method
+from hardscape.permanents.methods.repeated.repeated import Repeats, RepeatsExactly
+from hardscape.permanents.methods.sparse.sparse import Sparse
+from hardscape.permanents.methods.subset.subset import IntegerSubsets, Rectangles, Subsets
+
+__all__ = ["METHODS", "NAMES"]
+
+#: In the order in which they are asked. What takes long to look for stands below what is found at
+#: once, and hears how long that would take.
+METHODS: tuple[Method, ...] = (
+    IntegerSubsets(),
+    Rectangles(),
+    Glynn(),
+    Sparse(),
+    Extended(),
+    IntegerGlynn(),
+    Subsets(),
+    Repeats(),
+    RepeatsExactly(),
+    Frontier(),
+    FrontierExactly(),
+)
+#: What people ask for.
+NAMES: tuple[str, ...] = ("auto", *dict.fromkeys(row.name for row in METHODS))

@@ -1,0 +1,1 @@
+"""Numbers: with bounds of their errors, floating entries that were rounded, integers of any size."""

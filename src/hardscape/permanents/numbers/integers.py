@@ -1,0 +1,132 @@
+"""Integers of any size: from matrices, modulo primes, and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine import Partial
+
+__all__ = [
+    "Rows",
+    "column_sums",
+    "integers_of",
+    "joined",
+    "merge_residues",
+    "permanent_bound",
+    "primes_above",
+    "residues_of",
+]
+
+Rows = tuple[tuple[int, ...], ...]
+
+#: Miller and Rabin's test with these bases is exact below 3e24 (J. Sorenson and J. Webster, 2017).
+_WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
+
+
+def integers_of(matrix: NDArray[Any]) -> tuple[Rows, Fraction]:
+    """Integers, and what their permanent is to be multiplied with, of a matrix of ints and Fractions.
+
+    Rows and, of square matrices, columns come out without common factors. The shape is (m, n), m <= n.
+    """
+    m, n = matrix.shape
+    scale = Fraction(1)
+    lines: list[list[int]] = []
+    for row in matrix.tolist():
+        ratios = [x.as_integer_ratio() for x in row]
+        denominator = math.lcm(*(below for _, below in ratios))
+        line = [above * (denominator // below) for above, below in ratios]
+        common = math.gcd(*line) or 1
+        scale *= Fraction(common, denominator)
+        lines.append([x // common for x in line])
+    if m == n:
+        for j in range(n):
+            common = math.gcd(*(line[j] for line in lines)) or 1
+            scale *= common
+            for line in lines:
+                line[j] //= common
+    return tuple(map(tuple, lines)), scale
+
+
+def column_sums(matrix: Rows) -> list[int]:
+    """Sum of the absolute values of each column."""
+    return [sum(map(abs, column)) for column in zip(*matrix, strict=True)]
+
+
+def permanent_bound(matrix: Rows) -> int:
+    """Upper bound of the absolute permanent of a square matrix of integers.
+
+    The least of the products of the row sums and of the column sums of absolute values; the
+    bound of E. Carlen, E. Lieb and M. Loss, Methods Appl. Anal. 13, 1 (2006): n! / n^(n/2) times the
+    product of the Euclidean lengths of the rows, or of the columns; and Bregman's of the pattern of
+    nonzero entries, the product of r!^(1/r) over rows of r entries (L. Bregman, Soviet Math. Dokl. 14,
+    945 (1973)), times the largest entry of each row, or the same with columns.
+    """
+    n = len(matrix)
+    bounds: list[int] = []
+    for lines in (matrix, tuple(zip(*matrix, strict=True))):
+        bounds.append(math.prod(sum(map(abs, line)) for line in lines))
+        squares = math.prod(sum(x * x for x in line) for line in lines)
+        bounds.append(math.isqrt(math.factorial(n) ** 2 * squares // n**n) + 1)
+        degrees = [n - line.count(0) for line in lines]
+        pattern = sum(math.lgamma(r + 1) / r for r in degrees if r) / math.log(2)
+        largest = math.prod(max(map(abs, line)) for line in lines)
+        bounds.append(largest << (math.ceil(pattern + 1e-6)))
+    return min(bounds)
+
+
+def primes_above(bound: int) -> tuple[int, ...]:
+    """Primes below 2^62, the largest first, whose product is above `bound`."""
+    primes: list[int] = []
+    modulus, candidate = 1, 2**62
+    while modulus <= bound:
+        candidate -= 1
+        if _is_prime(candidate):
+            primes.append(candidate)
+            modulus *= candidate
+    return tuple(primes)
+
+
+def _is_prime(number: int) -> bool:
+    """Tell whether an integer above 41 and below 3e24 is prime."""
+    if any(number % p == 0 for p in _WITNESSES):
+        return False
+    twos = ((number - 1) & (1 - number)).bit_length() - 1
+    for base in _WITNESSES:
+        x = pow(base, (number - 1) >> twos, number)
+        if x in (1, number - 1):
+            continue
+        for _ in range(twos - 1):
+            x = x * x % number
+            if x == number - 1:
+                break
+        else:
+            return False
+    return True
+
+
+def residues_of(numbers: Sequence[int], primes: Sequence[int]) -> NDArray[np.uint64]:
+    """Residues of numbers times 2^64, as kernels multiply them (Montgomery), a row for each prime."""
+    return np.array([[(x << 64) % p for x in numbers] for p in primes], dtype=np.uint64)
+
+
+def merge_residues(left: Partial, right: Partial, primes: Sequence[int]) -> Partial:
+    """Add ``residues`` of shape (primes, ...) modulo each prime: two are below 2^63 together."""
+    total = left["residues"] + right["residues"]
+    moduli = np.array(primes, dtype=np.uint64).reshape(-1, *[1] * (total.ndim - 1))
+    return {"residues": total % moduli}
+
+
+def joined(residues: Sequence[int], primes: Sequence[int], power: int = 0) -> int:
+    """The integer of least magnitude with these residues times 2**power, in Garner's way."""
+    value, modulus = 0, 1
+    for p, residue in zip(primes, residues, strict=True):
+        digit = (residue * pow(2, power, p) - value) * pow(modulus, -1, p) % p
+        value += digit * modulus
+        modulus *= p
+    return value - modulus if 2 * value > modulus else value

@@ -1,0 +1,184 @@
+"""What a permanent would cost: structure first, then the cheapest way for each block."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hardscape.engine import Device, RunOptions
+from hardscape.engine.progress import duration
+from hardscape.errors import BudgetError, InputError
+from hardscape.permanents.matrix import intake
+from hardscape.permanents.program import Program, prepare
+from hardscape.permanents.result import devices_of
+from hardscape.permanents.settings import MethodName, Precision, Settings, run_options
+from hardscape.permanents.structure.multiplicity import expanded
+from hardscape.permanents.structure.reduce import Reductions
+
+__all__ = ["Plan", "PlannedBlock", "check_budget", "plan"]
+
+#: Seconds from which a run must be asked for: a day.
+LONG_RUN = 86400.0
+
+
+@dataclass(frozen=True)
+class PlannedBlock:
+    """What is planned for one block.
+
+    Attributes
+    ----------
+    side : int
+        Rows, repeated ones included.
+    method : str
+    terms : int
+        Terms or states to sum.
+    seconds : float
+        Estimated time on the devices of the plan.
+    memory_bytes : int
+    """
+
+    side: int
+    method: str
+    terms: int
+    seconds: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a permanent would take.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of the matrix, with multiplicities.
+    precision : str
+        "double", "extended" or "exact".
+    method : str
+        As in `PermanentResult`.
+    terms : int
+        Terms or states to sum, over all blocks.
+    reductions : Reductions
+        What zeros allow before that.
+    blocks : tuple of PlannedBlock
+    seconds : float
+        Estimated time on `device`.
+    device : str
+    seconds_elsewhere : dict
+        Estimated time on "1 core", "1 H200" and "192 H200s" (NVIDIA H200, which only "glynn" and
+        "sparse" in floating point use; the rest counts as on one core).
+    """
+
+    shape: tuple[int, int]
+    precision: str
+    method: str
+    terms: int
+    reductions: Reductions
+    blocks: tuple[PlannedBlock, ...]
+    seconds: float
+    device: str
+    seconds_elsewhere: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """One JSON object."""
+        return json.dumps(self.to_dict())
+
+
+def plan(
+    a: Any,
+    *,
+    rows: Sequence[int] | None = None,
+    cols: Sequence[int] | None = None,
+    precision: Precision = "auto",
+    method: MethodName = "auto",
+    device: str | Device = "auto",
+    threads: int | None = None,
+    full_output: bool = False,
+) -> Plan:
+    """Say how :func:`hardscape.permanent` would go about a matrix, and what it would cost.
+
+    Takes the arguments of :func:`hardscape.permanent` for one matrix, and only as much time as the
+    matrix's zeros and repeated lines take to find. Estimates go by rates of an AVX-512 server; other
+    machines differ by a factor of 2 or so.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InputError
+        As :func:`hardscape.permanent` does.
+    BudgetError
+        If a block is too large for every method.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.permanents import plan
+    >>> record = plan(np.random.default_rng(1).normal(size=(62, 62)), device="cpu")
+    >>> record.method, record.terms == 2**61
+    ('glynn', True)
+    >>> round(record.seconds_elsewhere["192 H200s"] / 86400)  # days
+    1
+    """
+    settings = Settings(precision, method, 0.0, full_output)
+    matrix = intake(a, exactly=precision == "exact")
+    if matrix.is_batch:
+        raise InputError("a is a batch; plan takes one matrix")
+    if rows is not None or cols is not None:
+        matrix = expanded(matrix, rows, cols)
+    devices = run_options(matrix, device, threads).devices
+    program = prepare(matrix, settings.choice(matrix.kind, devices))
+    return _described(program, matrix.shape, devices)
+
+
+def _described(program: Program, shape: tuple[int, int], devices: tuple[Device, ...]) -> Plan:
+    """A program in numbers."""
+    ways = program.ways
+    blocks = tuple(
+        PlannedBlock(block.side, way.method, way.terms, way.seconds(devices), way.memory)
+        for block, way in zip(program.blocks, ways, strict=True)
+    )
+    elsewhere = {
+        "1 core": sum(way.core_seconds for way in ways),
+        "1 H200": sum(min(way.gpu_seconds, way.core_seconds) for way in ways),
+        "192 H200s": sum(min(way.gpu_seconds / 192, way.core_seconds) for way in ways),
+    }
+    return Plan(
+        shape,
+        program.precision,
+        program.method,
+        program.terms,
+        program.reductions,
+        blocks,
+        program.seconds(devices),
+        devices_of(program.all_ways, devices),
+        elsewhere,
+    )
+
+
+def check_budget(program: Program, options: RunOptions) -> None:
+    """Refuse a day's work or more that nobody asked for.
+
+    Raises
+    ------
+    BudgetError
+        With the estimate, and what runs it anyway.
+    """
+    seconds = program.seconds(options.devices)
+    if seconds <= LONG_RUN or options.asked_for:
+        return
+    found = _described(program, (0, 0), options.devices)
+    elsewhere = ", ".join(f"{duration(s)} on {d}" for d, s in found.seconds_elsewhere.items())
+    sides = ", ".join(str(block.side) for block in program.blocks)
+    raise BudgetError(
+        f"a permanent with blocks of side {sides} takes about {duration(seconds)} on "
+        f"{found.device} ({elsewhere}); pass checkpoint=, time_limit= or executor= to run it anyway"
+    )

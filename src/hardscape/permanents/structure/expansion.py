@@ -1,0 +1,173 @@
+"""Lines of three or four entries: a permanent as a sum of two smaller ones, where that pays.
+
+A row a, b, c splits into (a, b, 0) + (0, 0, c): the first leaves a matrix with two columns merged, the
+second a minor. A row of four splits into two and two. Each of the two matrices has a row less and half of
+the terms of Glynn's formula, so nothing is won yet, but their other lines have become shorter: what
+they hold of single and double entries goes for nothing, and so on (H. Forbert and D. Marx, Comput. Phys.
+Commun. 150, 267 (2003)). Whether this pays is tried out, a few lines deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.permanents.matrix import Kind, Number
+from hardscape.permanents.numbers.rounding import Rounded, rounded_entries
+from hardscape.permanents.structure.reduce import Reduced, reduce_entries
+
+__all__ = ["Expansion", "Term", "expansion"]
+
+#: Lines expanded one after the other, at most, and expansions that are tried in all.
+_DEPTH, _TRIED = 8, 120
+#: Sides below which no one cares, and how much of the terms an expansion must spare.
+_LEAST_SIDE, _WORTH = 18, 0.7
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """factor * per(what is left of one of the smaller matrices).
+
+    Attributes
+    ----------
+    factor : number
+    factor_error : float
+        Bound of its error.
+    reduced : Reduced
+    expansions : tuple of Expansion or None
+        For each of its blocks.
+    """
+
+    factor: Number
+    factor_error: float
+    reduced: Reduced
+    expansions: tuple[Expansion | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """A permanent as a sum: 2**exponent * sum of `terms`.
+
+    Attributes
+    ----------
+    exponent : int
+    terms : tuple of Term
+    cost : float
+        Factors of all terms of Glynn's formula that are left.
+    lines : int
+        Lines that were expanded.
+    """
+
+    exponent: int
+    terms: tuple[Term, ...]
+    cost: float
+    lines: int
+
+
+def expansion(
+    block: NDArray[Any], error: NDArray[np.float64] | None, kind: Kind
+) -> Expansion | None:
+    """Expand a block along lines of three or four entries, or None if that spares too little.
+
+    Parameters
+    ----------
+    block : numpy.ndarray, shape (n, n)
+        Of the type of `Matrix.entries`.
+    error : float64, shape (n, n), or None
+        Bounds of the errors of the entries.
+    kind
+        Of the matrix.
+    """
+    return _Search(kind).best(block, error, _DEPTH)
+
+
+class _Search:
+    """Counts what has been tried."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+        self._left = _TRIED
+
+    def best(
+        self, block: NDArray[Any], error: NDArray[np.float64] | None, depth: int
+    ) -> Expansion | None:
+        n = len(block)
+        if not depth or not self._left or n < _LEAST_SIDE:
+            return None
+        exponent, entries = 0, block
+        if self._kind in ("real", "complex"):
+            entries, exponent = rounded_entries(_with_errors(block, error), block.dtype)
+        line = _line(entries)
+        if line is None:
+            return None
+        self._left -= 1
+        terms, cost, lines = [], 0.0, 1
+        for factor, smaller in _halves(entries if line[1] else entries.T, line[0]):
+            reduced = reduce_entries(smaller, self._kind)
+            below = tuple(
+                self.best(part, off, depth - 1)
+                for part, off in zip(reduced.blocks, reduced.errors, strict=True)
+            )
+            for part, deeper in zip(reduced.blocks, below, strict=True):
+                cost += _cost(len(part)) if deeper is None else deeper.cost
+                lines += 0 if deeper is None else deeper.lines
+            value = factor.value if isinstance(factor, Rounded) else factor
+            off_by = factor.error if isinstance(factor, Rounded) else 0.0
+            terms.append(Term(value, off_by, reduced, below))
+        if cost > _WORTH * _cost(n):
+            return None
+        return Expansion(exponent, tuple(terms), cost, lines)
+
+
+def _cost(n: int) -> float:
+    return n * 2.0 ** (n - 1)
+
+
+def _with_errors(block: NDArray[Any], error: NDArray[np.float64] | None) -> NDArray[Any]:
+    if error is None:
+        return block
+    entries = np.empty(block.shape, dtype=object)
+    for position, value in np.ndenumerate(block):
+        entries[position] = Rounded(value.item(), float(error[position]))
+    return entries
+
+
+def _line(entries: NDArray[Any]) -> tuple[int, bool] | None:
+    """A line of three or four entries and whether it is a row; the shortest, among short ones."""
+    support = np.asarray(entries != 0, dtype=bool)
+    found = []
+    for pattern, is_row in ((support, True), (support.T, False)):
+        degrees = pattern.sum(axis=1)
+        for i in np.flatnonzero(degrees <= 4):
+            near = pattern[:, pattern[i]].any(axis=1)
+            found.append((int(degrees[i]), -float((0.5 ** degrees[near]).sum()), int(i), is_row))
+    if not found:
+        return None
+    _, _, line, is_row = min(found)
+    return line, is_row
+
+
+def _halves(entries: NDArray[Any], row: int) -> Iterator[tuple[Any, NDArray[Any]]]:
+    """Factors and matrices whose permanents add up to that of `entries`, split along a row."""
+    support = np.asarray(entries != 0, dtype=bool)
+    columns = np.flatnonzero(support[row]).tolist()
+    degrees = support.sum(axis=1)
+    # The column of the shortest lines goes alone: without it they are shorter still.
+    columns.sort(key=lambda j: float((0.5 ** degrees[support[:, j]]).sum()))
+    rest = np.delete(entries, row, axis=0)
+    pairs = [columns[:2]] + ([columns[2:]] if len(columns) == 4 else [])
+    one = entries[row, columns[0]]
+    one = Rounded(1.0) if isinstance(one, Rounded) else 1
+    for j, k in pairs:
+        a, b = entries[row, j], entries[row, k]
+        merged = np.empty(len(rest), dtype=object)
+        merged[:] = [b * x + a * y for x, y in zip(rest[:, j], rest[:, k], strict=True)]
+        smaller = np.array(rest, dtype=object)
+        smaller[:, j] = merged
+        yield one, np.delete(smaller, k, axis=1)
+    if len(columns) == 3:
+        yield entries[row, columns[2]], np.delete(rest, columns[2], axis=1)
