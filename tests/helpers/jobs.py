@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 import hardscape
-from hardscape.gauge import GaugeField, fix
-from hardscape.ising import density_of_states
-from hardscape.maxsat import Formula, cellular_search
-from hardscape.xorsat import quasi_greedy, random_system
+from hardscape.gauge import GaugeField, fix, generate
+from hardscape.ising import density_of_states, mps_spectrum
+from hardscape.maxsat import Formula, cellular_search, solve
+from hardscape.xorsat import quasi_greedy, random_regular, random_system, time_to_solution
 from helpers.instances import dense_gaussian, dense_integer
 
 
@@ -67,16 +67,27 @@ def permanent(kind: str) -> Callable[..., bytes]:
     return job
 
 
-def cellular(**options: Any) -> bytes:
-    """Eight runs of the cellular search, unsatisfiable clauses."""
+def _formula() -> Formula:
     rng = np.random.default_rng(2)
     clauses = [(1 + rng.choice(40, 3, replace=False)) * rng.choice([-1, 1], 3) for _ in range(260)]
-    found = cellular_search(
-        Formula.from_clauses([clause.tolist() for clause in clauses]),
-        runs=8,
+    return Formula.from_clauses([clause.tolist() for clause in clauses])
+
+
+def cellular(**options: Any) -> bytes:
+    """Eight runs of the cellular search, unsatisfiable clauses."""
+    found = cellular_search(_formula(), runs=8, seed=5, device="cpu", **options)
+    return repr(found.cost).encode() + found.assignment.tobytes()
+
+
+def weighting(**options: Any) -> bytes:
+    """One walker of the local search."""
+    found = solve(
+        _formula(),
+        method="weighting",
+        max_flips=30000,
         seed=5,
         device="cpu",
-        **options,
+        **options | {"threads": 1},
     )
     return repr(found.cost).encode() + found.assignment.tobytes()
 
@@ -87,6 +98,25 @@ def clones(**options: Any) -> bytes:
         random_system(40, 6.0, seed=3), seed=1, restart=64, max_sweeps=640, device="cpu", **options
     )
     return repr((found.violated, found.sweeps)).encode() + found.assignment.tobytes()
+
+
+def trials(**options: Any) -> bytes:
+    """Sweeps until a solution is found, of several searches."""
+    found = time_to_solution(
+        random_regular(32, seed=1), 12, 10.0, seed=3, device="cpu", **options | {"threads": 1}
+    )
+    return np.asarray(found.sweeps).tobytes()
+
+
+def product_state(**options: Any) -> bytes:
+    """States that a matrix product state finds: steps of imaginary time, one after the other."""
+    found = mps_spectrum(dense_gaussian(14, 3), 20, bond_dimension=16, device="cpu", **options)
+    return found.energies.tobytes() + found.states.tobytes()
+
+
+def links(**options: Any) -> bytes:
+    """A configuration after a few sweeps of its Markov chain."""
+    return generate((4, 4, 4, 4), 6.0, seed=5, sweeps=3, **options).links.tobytes()
 
 
 def gribov(**options: Any) -> bytes:
@@ -109,7 +139,11 @@ JOBS: dict[str, Callable[..., bytes]] = {
     "spectrum, bounds": bounded,
     "density": density,
     "cellular": cellular,
+    "weighting": weighting,
     "clones": clones,
+    "trials": trials,
+    "product state": product_state,
+    "links": links,
     "gribov": gribov,
 } | {
     f"permanent, {kind}": permanent(kind)
