@@ -155,7 +155,7 @@ def test_signals_print_the_best(method, number, large):
 def test_signals_while_the_file_is_read_leave_the_status_unknown(
     stop, name, cover, monkeypatch, capsys
 ):
-    def interrupted(path):
+    def interrupted(path, format=None):
         raise stop
 
     monkeypatch.setattr(Formula, "from_file", interrupted)

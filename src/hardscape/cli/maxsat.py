@@ -11,16 +11,7 @@ from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
-from hardscape.cli.options import (
-    RUN,
-    Device,
-    PlotOptions,
-    Seed,
-    Threads,
-    TimeLimit,
-    file_help,
-    format_help,
-)
+from hardscape.cli.options import PlotOptions, SeededRunOptions, file_help, format_help
 from hardscape.cli.terminal import note, print_json
 from hardscape.errors import Interrupted
 from hardscape.figures import save_plot
@@ -57,18 +48,7 @@ class SearchOptions:
     max_flips: int | None = None
 
 
-@Parameter(name="*", group=RUN)
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """Where to search, and for how long."""
-
-    device: Device = "auto"
-    threads: Threads = None
-    seed: Seed = None
-    time_limit: TimeLimit = None
-
-
-_DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = SearchOptions(), RunOptions(), PlotOptions()
+_DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = SearchOptions(), SeededRunOptions(), PlotOptions()
 
 
 def register(app: App) -> None:
@@ -82,7 +62,7 @@ def maxsat(
     *,
     format: Annotated[str | None, format_help(FORMATS)] = None,
     search: SearchOptions = _DEFAULT_SEARCH,
-    run: RunOptions = _DEFAULT_RUN,
+    run: SeededRunOptions = _DEFAULT_RUN,
     output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> int:
     """Find an assignment that satisfies all hard clauses and violates little weight of soft ones.
