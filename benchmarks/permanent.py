@@ -16,31 +16,24 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import cyclopts
 import numpy as np
 
+from benchmarks import rows
 from benchmarks.machine import machine
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
 
 @dataclass(frozen=True)
-class Case:
-    """One row: a matrix, how to take its permanent, and what to reach in ns for n 2^(n-1)."""
+class Case(rows.Case):
+    """A matrix, how to take its permanent, and what to reach in ns for n 2^(n-1)."""
 
-    name: str
-    n: int
     kind: str = "real"
-    simd: str = ""
-    threads: int = 1
     guard: bool = False
-    tool: str = "hardscape"
-    repeats: int = 5
-    target: str = ""
-    device: str = "cpu"
 
 
 CPU = [
@@ -260,20 +253,6 @@ def run_case(text: str) -> None:
     print(json.dumps(measure(Case(**json.loads(text)))))
 
 
-def in_process_of_its_own(case: Case) -> dict[str, Any] | str:
-    """Measure a case in a fresh interpreter; a missing peer gives its error's last line."""
-    # Peers that use OpenMP get one thread, too.
-    environment = {**os.environ, "OMP_NUM_THREADS": str(case.threads)}
-    if case.simd:
-        environment["HARDSCAPE_SIMD"] = case.simd
-    line = [sys.executable, "-m", "benchmarks.permanent", "case", json.dumps(asdict(case))]
-    done = subprocess.run(line, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        return done.stderr.strip().splitlines()[-1][:100]
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
-
-
 def table(title: str, cases: list[Case]) -> None:
     """Print one table; the difference is from the first answer for the same matrix, and the bound
     what each answer says of its own relative error."""
@@ -284,7 +263,7 @@ def table(title: str, cases: list[Case]) -> None:
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     first: dict[tuple[int, str], tuple[complex, float]] = {}
     for case in cases:
-        result = in_process_of_its_own(case)
+        result = rows.in_process_of_its_own("benchmarks.permanent", case)
         head = f"| {case.name} | {case.n} | {case.kind} "
         if isinstance(result, str):
             print(head + f"| not run: {result} | | | | | {case.target} |", flush=True)
@@ -300,7 +279,7 @@ def table(title: str, cases: list[Case]) -> None:
         ours = case.tool not in ("thewalrus", "exqalibur", "qc-permanent")
         assert difference < (1e-10 if ours else 1e-4)
         print(
-            head + f"| {median:.4g} ({min(seconds):.4g} to {max(seconds):.4g}) "
+            head + f"| {rows.spread(seconds)} "
             f"| {1e9 * median / (case.n * 2.0 ** (case.n - 1)):.4g} | {median / reference:.2f} "
             f"| {difference:.1e} | {bound} | {case.target} |",
             flush=True,

@@ -15,34 +15,29 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import cyclopts
 import numpy as np
 
+from benchmarks import rows
 from benchmarks.machine import machine
 
 PACKAGES = ("cupy-cuda13x", "nvidia-cuda-nvrtc", "dimod", "dwave-samplers", "qubolite", "ising")
+alone = partial(rows.in_process_of_its_own, "benchmarks.spectrum")
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
 
 @dataclass(frozen=True)
-class Case:
-    """One row: an instance, how to solve it, and what to reach."""
+class Case(rows.Case):
+    """A model, and how many states of it."""
 
-    name: str
-    n: int
     kind: str = "integer"
     states: int = 100
-    simd: str = ""
-    threads: int = 1
     prune: bool = False
-    device: str = "cpu"
-    tool: str = "hardscape"
-    repeats: int = 5
-    target: str = ""
 
 
 CPU = [
@@ -230,19 +225,6 @@ def run_case(text: str) -> None:
     print(json.dumps(measure(case)))
 
 
-def in_process_of_its_own(case: Case) -> dict[str, Any] | str:
-    """Measure a case in a fresh interpreter; a missing peer gives its error's last line."""
-    environment = dict(os.environ)
-    if case.simd:
-        environment["HARDSCAPE_SIMD"] = case.simd
-    line = [sys.executable, "-m", "benchmarks.spectrum", "case", json.dumps(asdict(case))]
-    done = subprocess.run(line, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        return done.stderr.strip().splitlines()[-1][:100]
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
-
-
 def table(title: str, cases: list[Case], how: Callable[[Case], Any]) -> None:
     """Print one table; answers to the same instance must agree."""
     print(f"\n### {title}\n")
@@ -260,9 +242,9 @@ def table(title: str, cases: list[Case], how: Callable[[Case], Any]) -> None:
         np.testing.assert_allclose(result["energies"][:count], known[:count], rtol=1e-9)
         seconds = result["seconds"]
         median = statistics.median(seconds)
-        spread = f"{median:.4g} ({min(seconds):.4g} to {max(seconds):.4g})"
         print(
-            head + f"| {spread} | {2.0**case.n / median:.3g} | {result['peak_mb']:.0f} "
+            head
+            + f"| {rows.spread(seconds)} | {2.0**case.n / median:.3g} | {result['peak_mb']:.0f} "
             f"| {case.target} |",
             flush=True,
         )
@@ -283,11 +265,11 @@ def main(*, cpu: bool = True, peers: bool = True, gpu: bool = False) -> None:
     """
     print(machine(*PACKAGES))
     if cpu:
-        table("One machine's cores", CPU, in_process_of_its_own)
+        table("One machine's cores", CPU, alone)
     if peers:
-        table("Peers", PEERS, in_process_of_its_own)
+        table("Peers", PEERS, alone)
     if gpu:
-        table("One GPU", GPU, in_process_of_its_own)
+        table("One GPU", GPU, alone)
         table("Kernels, time scaled from one chunk to 2^N states", KERNELS, kernel)
         table("Whole commands", COMMANDS, command)
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hardscape.engine.cuda import cuda_device
-from hardscape.xorsat import quasi_greedy, random_regular, random_system
+from hardscape.errors import CheckpointError
+from hardscape.xorsat import quasi_greedy, random_regular, random_system, time_to_solution
 from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones, CudaRound
 from hardscape.xorsat.methods.quasi_greedy.plan import Plan
 from hardscape.xorsat.methods.quasi_greedy.rounds import Rounds
@@ -117,3 +118,19 @@ def test_time_limit():
     assert result.stopped == "time_limit"
     assert result.violated == random_regular(320, seed=1).violated(result.assignment)
     assert result.seconds < 20
+
+
+def test_a_study_counts_the_sweeps_of_the_cpu(tmp_path):
+    system = random_regular(40, seed=2)
+    options = {"clones": 4096, "restart": 500, "seed": 4}
+    cpu = time_to_solution(system, 8, 5.0, device="cpu", threads=1, **options)
+    ledger = tmp_path / "study.ledger"
+    cuda, again = (
+        time_to_solution(system, 8, 5.0, device="cuda:0", checkpoint=ledger, **options)
+        for _ in range(2)
+    )
+    assert cuda.sweeps.tolist() == cpu.sweeps.tolist()
+    assert again.seconds.tolist() == cuda.seconds.tolist()
+    assert (cuda.device, cuda.num_solved) == ("cuda:0", 8)
+    with pytest.raises(CheckpointError):  # seconds of two kinds of device do not mix
+        time_to_solution(system, 8, 5.0, device="cpu", checkpoint=ledger, **options)

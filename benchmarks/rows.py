@@ -1,0 +1,63 @@
+"""Rows of tables: each is measured in a process of its own, in the order in which they stand."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row: an instance, how to solve it, and what to reach.
+
+    Attributes
+    ----------
+    name : str
+    n : int
+        Size of the instance.
+    kind : str
+        Which instance.
+    simd : str
+        Instruction-set level; empty for the widest.
+    tool : str
+        This library, or a peer.
+    repeats : int
+        Calls that are timed.
+    target : str
+        What the row must reach.
+    """
+
+    name: str
+    n: int
+    kind: str = ""
+    simd: str = ""
+    threads: int = 1
+    device: str = "cpu"
+    tool: str = "hardscape"
+    repeats: int = 5
+    target: str = ""
+
+
+def in_process_of_its_own(module: str, case: Case) -> dict[str, Any] | str:
+    """Run ``python -m MODULE case JSON``, which prints JSON last; a missing peer gives its error's end."""
+    # Peers that use OpenMP get as many threads.
+    environment = {**os.environ, "OMP_NUM_THREADS": str(max(case.threads, 1))}
+    if case.simd:
+        environment["HARDSCAPE_SIMD"] = case.simd
+    line = [sys.executable, "-m", module, "case", json.dumps(asdict(case))]
+    done = subprocess.run(line, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        return done.stderr.strip().splitlines()[-1][:100]
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def spread(values: Sequence[float]) -> str:
+    """The median, and in brackets the least and the most."""
+    return f"{statistics.median(values):.4g} ({min(values):.4g} to {max(values):.4g})"
