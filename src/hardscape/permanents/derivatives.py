@@ -222,6 +222,7 @@ class MinorWork(_Minors):
     matrix: NDArray[Any]
 
     name: ClassVar[str] = "permanents.minors"
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "positions"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -297,6 +298,7 @@ class MinorResidueWork(_Minors):
     integral: bool
 
     name: ClassVar[str] = "permanents.minors.residues"
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "terms"
 
     @classmethod

@@ -93,6 +93,7 @@ class WordWork(IntegerGlynnWork):
     bits: int
 
     name: ClassVar[str] = "permanents.exact.words"
+    revision: ClassVar[int] = 1
 
     @classmethod
     def of(cls, matrix: Rows) -> WordWork | None:
@@ -194,6 +195,7 @@ class ResidueWork(IntegerGlynnWork):
     primes: tuple[int, ...]
 
     name: ClassVar[str] = "permanents.exact.residues"
+    revision: ClassVar[int] = 1
 
     @classmethod
     def of(cls, matrix: Rows) -> ResidueWork:

@@ -136,6 +136,7 @@ class CpuExtendedWork(ExtendedWork):
     """The sum on a CPU."""
 
     name: ClassVar[str] = "permanents.extended"
+    revision: ClassVar[int] = 1
     sizes: ClassVar[ShardSizes] = ShardSizes(64, _BRIEF, _MOST)
 
     def brief(self, device: Device) -> bool:
@@ -156,6 +157,7 @@ class CudaExtendedWork(ExtendedWork):
     """The sum on GPUs."""
 
     name: ClassVar[str] = "permanents.extended.cuda"
+    revision: ClassVar[int] = 1
     sizes: ClassVar[ShardSizes] = ShardSizes(8, 2**14, 2**28, in_all=2**20)
 
     @property

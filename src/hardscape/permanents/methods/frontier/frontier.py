@@ -73,6 +73,7 @@ class FrontierWork(OneShard[int]):
     primes: tuple[int, ...] = ()
 
     name: ClassVar[str] = "permanents.frontier"
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "rows"
 
     def digest(self) -> str:
@@ -134,6 +135,7 @@ class FrontierSumWork(OneShard[BoundedNumber]):
     order: FrontierOrder
 
     name: ClassVar[str] = "permanents.frontier.double"
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "rows"
 
     @cached_property

@@ -158,6 +158,7 @@ class CpuBatchWork(BatchWork):
     """The sums on a CPU."""
 
     name: ClassVar[str] = "permanents.batch"
+    revision: ClassVar[int] = 1
     least: ClassVar[int] = 6
     shard_bits: ClassVar[int] = 28
     moment_bits: ClassVar[int] = 20
@@ -182,6 +183,7 @@ class CudaBatchWork(BatchWork):
     """The sums on GPUs. Entries need not be finite: they are looked at there anyway."""
 
     name: ClassVar[str] = "permanents.batch.cuda"
+    revision: ClassVar[int] = 1
     least: ClassVar[int] = LEAST_SIDE
     shard_bits: ClassVar[int] = 36
     moment_bits: ClassVar[int] = 32

@@ -174,6 +174,7 @@ class CpuGlynnWork(GlynnWork):
     guard: bool = True
 
     name: ClassVar[str] = "permanents.glynn"
+    revision: ClassVar[int] = 1
     least: ClassVar[int] = _INNER + 1
     factor: ClassVar[int] = 1
     sizes: ClassVar[ShardSizes] = ShardSizes(64, _BRIEF, _MOST)
@@ -206,6 +207,7 @@ class CudaGlynnWork(GlynnWork):
     """The sum on GPUs, whose bound is always an estimate."""
 
     name: ClassVar[str] = "permanents.glynn.cuda"
+    revision: ClassVar[int] = 1
     least: ClassVar[int] = LEAST_SIDE
     factor: ClassVar[int] = 5
     #: Shards of 2**36 terms at most, but a million of them in all.

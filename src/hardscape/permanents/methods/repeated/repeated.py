@@ -119,6 +119,7 @@ class RepeatedWork(SignSum):
     guard: bool = True
 
     name: ClassVar[str] = "permanents.repeated"
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "steps"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -241,6 +242,7 @@ class RepeatedResidueWork(Work[int]):
     primes: tuple[int, ...]
 
     name: ClassVar[str] = "permanents.repeated.residues"
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "steps"
 
     @classmethod

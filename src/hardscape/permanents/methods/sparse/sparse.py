@@ -60,6 +60,7 @@ class SparseWork(SignSum):
     matrix: NDArray[Any]
 
     name: ClassVar[str] = "permanents.sparse"
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "steps"
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -75,6 +75,7 @@ class SubsetWork(OneShard[BoundedNumber]):
     error: NDArray[np.float64] | None = None
 
     name: ClassVar[str] = "permanents.subset"
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "sums"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -141,6 +142,7 @@ class RectangleWork(OneShard[BoundedNumber]):
     matrix: NDArray[Any]
 
     name: ClassVar[str] = "permanents.rectangle"
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "columns"
 
     def digest(self) -> str:
@@ -200,6 +202,7 @@ class IntegerSubsetWork(OneShard[int]):
     matrix: Rows
 
     name: ClassVar[str] = "permanents.subset.integers"
+    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "columns"
 
     def digest(self) -> str:
