@@ -1,13 +1,17 @@
-"""The shape of the code: who may know whom."""
+"""The shape of the code: no circles, no crowded folders, and the page that describes it is right."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 
 import pytest
+
+from hardscape.engine import Chain, Work
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "hardscape"
@@ -108,7 +112,7 @@ def test_nothing_private_is_imported() -> None:
         (name, module, attribute)
         for name, path in MODULES.items()
         for module, attribute in imported(path)
-        if re.search(r"(^|\.)_(?!_)", f"{module}.{attribute}")
+        if module != name and re.search(r"(^|\.)_(?!_)", f"{module}.{attribute}")
     }
     assert private == set()
 
@@ -123,3 +127,71 @@ def test_a_family_knows_no_other_and_no_front_end(family: str) -> None:
         for other in modules_imported(name)
     }
     assert {pair for pair in known if ".".join(pair[1].split(".")[:2]) in strangers} == set()
+
+
+def works() -> list[type]:
+    """Every concrete class of works and chains."""
+    for name in MODULES:
+        if not name.endswith("__main__"):
+            import_module(name)
+    found, left = [], [Work, Chain]
+    while left:
+        children = [child for child in left.pop().__subclasses__() if child.__module__ in MODULES]
+        left += children
+        found += [child for child in children if not inspect.isabstract(child)]
+    return found
+
+
+def test_every_work_states_its_revision() -> None:
+    found = works()
+    assert len(found) > 10
+    for work in found:
+        stated = [vars(base).get("revision") for base in work.__mro__ if base not in (Work, Chain)]
+        assert any(isinstance(revision, int) for revision in stated), work
+
+
+def expanded(path: str) -> list[str]:
+    """What a shell makes of braces: a{b,c} is ab and ac."""
+    braces = re.search(r"\{([^{}]*)\}", path)
+    if braces is None:
+        return [path]
+    rest = path[: braces.start()], path[braces.end() :]
+    return [whole for part in braces[1].split(",") for whole in expanded(part.join(rest))]
+
+
+def paths_named(text: str) -> list[str]:
+    """Folders and files in backticks."""
+    names = re.findall(r"`([\w/.{},-]+)`", text)
+    return [
+        path
+        for name in names
+        if re.search(r"/|\w\.(py|cpp|hpp|cu|cuh)$", name) and not name.startswith(".")
+        for path in expanded(name)
+    ]
+
+
+def test_the_page_names_what_there_is() -> None:
+    paths = paths_named((ROOT / "docs/architecture.md").read_text(encoding="utf-8"))
+    assert len(paths) > 50
+    for path in paths:
+        in_each_family = all((SOURCE / family / path).exists() for family in FAMILIES)
+        assert (SOURCE / path).exists() or (ROOT / path).exists() or in_each_family, path
+
+
+def test_the_page_names_every_folder() -> None:
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    named = {path.rstrip("/") for path in paths_named(text)}
+    folders = {path.parent.relative_to(SOURCE).as_posix() for path in FILES} - {"."}
+    assert folders - named == set()
+
+
+def test_the_picture_names_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "images"))
+    draw = import_module("draw")
+    assert set(draw.FLOW) == set(FAMILIES)
+    for family, places in draw.FLOW.items():
+        assert len(places) == len(draw.STATIONS)
+        assert [place for place in places if not (SOURCE / family / place).exists()] == []
+    bands = [path for names, _ in (*draw.ABOVE, *draw.BELOW) for path in names.split()]
+    assert [path for path in bands if not (SOURCE / path).exists()] == []
+    assert draw.architecture().axes
