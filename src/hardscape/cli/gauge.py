@@ -15,7 +15,15 @@ from cyclopts import App, Group, Parameter
 
 from hardscape.cli.gauge_files import FileArgument, FileOptions, FormatOption, read_checked
 from hardscape.cli.gauge_fix import fix
-from hardscape.cli.options import Flag, Json, Output, PlotOptions
+from hardscape.cli.options import (
+    RUN,
+    Flag,
+    Json,
+    Output,
+    PlotOptions,
+    Seed,
+    SeededRunOptions,
+)
 from hardscape.cli.terminal import aside, fact_table, note, print_json, print_parts
 from hardscape.errors import ChecksumError, InputError, Interrupted
 from hardscape.figures import save_plot
@@ -155,23 +163,25 @@ class ChainOptions:
         Heatbath sweeps.
     overrelax
         Overrelaxation sweeps after each of them.
-    seed
-        Of the random numbers; one seed gives one field.
     start
         hot (random links) or cold (identities).
-    threads
-        By default what the lattice is worth.
     """
 
     nc: int = 3
     sweeps: int = 200
     overrelax: int = 2
-    seed: int = 0
     start: Literal["hot", "cold"] = "hot"
-    threads: int | None = None
 
 
-_DEFAULT_CHAIN = ChainOptions()
+@Parameter(name="*", group=RUN)
+@dataclass(frozen=True, kw_only=True)
+class ChainRunOptions(SeededRunOptions):
+    """Where to generate, and for how long."""
+
+    seed: Seed = 0
+
+
+_DEFAULT_CHAIN, _DEFAULT_RUN = ChainOptions(), ChainRunOptions()
 
 
 @app.command
@@ -181,6 +191,7 @@ def generate(
     beta: float,
     output: Output,
     chain: ChainOptions = _DEFAULT_CHAIN,
+    run: ChainRunOptions = _DEFAULT_RUN,
     file: FileOptions = _DEFAULT_FILE,
     json: Json = False,
 ) -> None:
@@ -198,9 +209,10 @@ def generate(
     name = formats.FORMATS.named_by(output) if file.to is None else file.to
     if not output.parent.is_dir():
         raise InputError(f"{output} cannot be written: there is no folder {str(output.parent)!r}")
+    settings: dict[str, Any] = vars(chain) | vars(run)
     began = time.perf_counter()
     try:
-        field = make_field(_shape(shape), beta, **vars(chain), progress=True)
+        field = make_field(_shape(shape), beta, progress=True, **settings)
     except Interrupted as stop:
         note(f"stopped by {signal.Signals(stop.signum).name}: {output} is not written")
         raise
@@ -211,7 +223,7 @@ def generate(
         "format": name,
         "shape": list(field.shape),
         "beta": beta,
-        **{key: value for key, value in vars(chain).items() if key != "threads"},
+        **{key: settings[key] for key in ("nc", "sweeps", "overrelax", "seed", "start")},
         "plaquette": field.plaquette(),
         "link_trace": field.link_trace(),
         "seconds": seconds,

@@ -16,8 +16,6 @@ __all__ = [
     "OUTPUT",
     "RUN",
     "UNASKED_SECONDS",
-    "Checkpoint",
-    "Device",
     "EstimateOptions",
     "Flag",
     "Json",
@@ -27,8 +25,6 @@ __all__ = [
     "RunOptions",
     "Seed",
     "SeededRunOptions",
-    "Threads",
-    "TimeLimit",
     "file_help",
     "format_help",
 ]
@@ -52,18 +48,8 @@ def format_help(formats: Formats[Any]) -> Parameter:
 
 
 Flag = Annotated[bool, Parameter(negative="")]
-Device = Annotated[str, Parameter(help="auto, cpu, cuda, cuda:0 or cuda:0,1.")]
-Threads = Annotated[int | None, Parameter(help="CPU threads, by default all.")]
 Seed = Annotated[
-    int | None, Parameter(help="0 to 2^64 - 1, by default drawn; the same one repeats the run.")
-]
-TimeLimit = Annotated[
-    float | None,
-    Parameter(help="Seconds after which it stops, with the best so far where there is one."),
-]
-Checkpoint = Annotated[
-    Path | None,
-    Parameter(help="File that records finished parts; the same command resumes from it."),
+    int | None, Parameter(help="0 to 2^64 - 1; one seed gives one answer, none draws one.")
 ]
 Json = Annotated[
     bool,
@@ -79,12 +65,24 @@ Output = Annotated[Path, Parameter(name=["--output", "-o"])]
 @Parameter(name="*", group=RUN)
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """Where to compute, and for how long."""
+    """Where to compute, and for how long.
 
-    device: Device = "auto"
-    threads: Threads = None
-    time_limit: TimeLimit = None
-    checkpoint: Checkpoint = None
+    Attributes
+    ----------
+    device
+        auto, cpu, cuda, cuda:0 or cuda:0,1.
+    threads
+        CPU threads, by default all.
+    time_limit
+        Seconds after which it stops, with the best so far where there is one.
+    checkpoint
+        File that records finished parts; the same command resumes from it.
+    """
+
+    device: str = "auto"
+    threads: int | None = None
+    time_limit: float | None = None
+    checkpoint: Path | None = None
 
 
 @Parameter(name="*", group=RUN)

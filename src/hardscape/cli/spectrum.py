@@ -162,8 +162,6 @@ def _check(
             "--window": search.window is not None,
             "--threads": run.threads is not None,
             "--seed": run.seed is not None,
-            "--time-limit": run.time_limit is not None,
-            "--checkpoint": run.checkpoint is not None,
             "--no-prune": not search.prune,
             "--estimate": output.estimate,
         }
@@ -214,7 +212,7 @@ def _mps_search(
 
     given: dict[str, Any] = {name: x for name, x in vars(mps).items() if x is not None}
     states = 100 if search.states is None else search.states
-    return mps_spectrum(ising, states, device=run.device, **given)
+    return mps_spectrum(ising, states, progress=True, **vars(run), **given)
 
 
 def _report(
@@ -273,6 +271,8 @@ def _certificate(found: Spectrum) -> str:
 
 def _shortfall(found: Spectrum) -> str:
     cause = str(found.info["stopped"]).replace("time_limit", "the time limit")
+    if "states" not in found.info:
+        return f"stopped by {cause} before beta was reached; these are the best so far"
     share = found.info["states_searched"] / found.info["states"]
     return (
         f"stopped by {cause} with {100 * share:.3g}% of the 2^{found.num_spins} states searched; "
