@@ -37,7 +37,7 @@ class Incumbent:
     Attributes
     ----------
     record : callable or None
-        Given the state (see `state`) after an improvement, unless the last time was just before.
+        Given the state (see `state`) when it is better, unless the last time was just before.
     halt : uint8 array, shape (1,)
         Becomes 1 when the target is reached: searches poll it.
     improvements : list of Improvement
@@ -90,7 +90,10 @@ class Incumbent:
 
     def bound(self, lower: int) -> None:
         """Take a lower bound on the cost of the whole formula, if it is higher."""
-        self.lower = max(self.lower, lower)
+        with self._lock:
+            if lower > self.lower:
+                self.lower = lower
+                self._note()
 
     def offer_reduced(self, assignment: NDArray[Any]) -> None:
         """Take an assignment of the presolved formula if it is better."""
@@ -110,11 +113,16 @@ class Incumbent:
                 self.halt[0] = 1
             if self._tell is not None:
                 self._tell(found)
-            if self.record is not None and time.monotonic() >= self._record_at:
-                began = time.monotonic()
-                self.record(self.state())
-                ended = time.monotonic()
-                self._record_at = ended + max(_BETWEEN, _BETWEEN_RECORDS * (ended - began))
+            self._note()
+
+    def _note(self) -> None:
+        """Record what is known, unless that was done just before."""
+        if self.record is None or time.monotonic() < self._record_at:
+            return
+        began = time.monotonic()
+        self.record(self.state())
+        ended = time.monotonic()
+        self._record_at = ended + max(_BETWEEN, _BETWEEN_RECORDS * (ended - began))
 
     def settle(self, assignment: NDArray[Any]) -> None:
         """Let an assignment of the presolved formula stand for the best one where it is as good.
@@ -141,6 +149,6 @@ class Incumbent:
 
     def restore(self, state: Partial) -> None:
         """Go on from what `state` gave."""
+        self.offer(state["assignment"])
         high, low = state["lower"].tolist()
         self.bound((high << 64) + low)
-        self.offer(state["assignment"])

@@ -197,6 +197,7 @@ def _run(task: Task, ledger: Ledger | NoLedger) -> MaxsatResult:
         search(task)
     except KeyboardInterrupt as stop:  # between two parts of the search, or for the second time
         task.signum = stop.signum if isinstance(stop, Interrupted) else int(signal.SIGINT)
+    incumbent.record = None
     result = conclude(task)
     ledger.replace(0, incumbent.state())
     if task.signum:
