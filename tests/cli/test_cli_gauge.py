@@ -110,6 +110,15 @@ def test_generate(tmp_path: Path, capsys: Captured) -> None:
     assert path.read_bytes() == first
 
 
+def test_generate_goes_on_from_a_checkpoint(tmp_path: Path, capsys: Captured) -> None:
+    words = ["generate", "--shape", "4,4,4,4", "--beta", "2.3", "--nc", "2", "--seed", "4"]
+    kept = ["--checkpoint", str(tmp_path / "chain")]
+    answer(capsys, *words, "-o", tmp_path / "short.npz", *kept, "--sweeps", "3")
+    resumed = answer(capsys, *words, "-o", tmp_path / "long.npz", *kept, "--sweeps", "5")
+    whole = answer(capsys, *words, "-o", tmp_path / "whole.npz", "--sweeps", "5")
+    assert resumed["plaquette"] == whole["plaquette"]
+
+
 def test_generate_interrupted(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -132,14 +132,15 @@ def test_generate() -> None:
 
 def test_a_run_cut_short_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     keywords: dict[str, Any] = {"nc": 2, "seed": 8, "checkpoint": tmp_path / "chain"}
+    events: list[ProgressEvent] = []
     with pytest.raises(BudgetError):
-        generate((4, 4, 4, 4), 2.2, sweeps=10**6, time_limit=0.05, **keywords)
-    done = len(
-        WilsonChain(GaugeField.random((4, 4, 4, 4), 2, 8), 2.2, seed=8).run(
-            1, checkpoint=tmp_path / "chain"
+        generate(
+            (4, 4, 4, 4), 2.2, sweeps=10**6, time_limit=0.05, progress=events.append, **keywords
         )
-    )
+    done = events[-1].done
     assert 1 <= done < 10**6
+    with pytest.raises(CheckpointError):
+        generate((4, 4, 4, 4), 2.2, sweeps=done - 1, **keywords)
     resumed = generate((4, 4, 4, 4), 2.2, sweeps=done + 3, **keywords)
     whole = generate((4, 4, 4, 4), 2.2, nc=2, seed=8, sweeps=done + 3)
     np.testing.assert_array_equal(resumed.links, whole.links)

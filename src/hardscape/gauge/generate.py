@@ -29,7 +29,7 @@ from hardscape.engine import (
     Team,
     steps,
 )
-from hardscape.errors import BudgetError, InputError, Interrupted
+from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
 from hardscape.gauge.field import GaugeField
 
 __all__ = ["WilsonChain", "generate"]
@@ -136,7 +136,7 @@ class WilsonChain:
         InputError
             If an argument is out of range.
         CheckpointError
-            If the checkpoint cannot be used, or belongs to another chain.
+            If the checkpoint cannot be used, belongs to another chain, or is farther than `sweeps`.
         Interrupted
             On Ctrl-C and SIGTERM, after the sweep that they came in; ``result`` is the field.
 
@@ -209,9 +209,21 @@ class _Sweeps(Chain[NDArray[np.float64]]):
         return {"links": self._chain._chain.links(), "plaquettes": self.result()}
 
     def restore(self, state: Partial) -> None:
-        """Take over a field and its plaquettes."""
+        """Take over a field and its plaquettes.
+
+        Raises
+        ------
+        CheckpointError
+            If it is farther than this run is to go.
+        """
+        done = len(state["plaquettes"])
+        if done > self.total:
+            raise CheckpointError(
+                f"the checkpoint holds the field after {done} sweeps, sweeps={self.total} are asked "
+                f"for; sweeps={done} or more go on from it"
+            )
         self._plaquettes = [state["plaquettes"]]
-        self._chain.sweeps = self._first + len(state["plaquettes"])
+        self._chain.sweeps = self._first + done
         self._chain._chain = native.vector.gauge.WilsonChain(np.ascontiguousarray(state["links"]))
 
     def result(self) -> NDArray[np.float64]:
@@ -273,7 +285,7 @@ def generate(
     BudgetError
         If the time limit comes before the last sweep.
     CheckpointError
-        If the checkpoint cannot be used, or belongs to another chain.
+        If the checkpoint cannot be used, belongs to another chain, or is farther than `sweeps`.
     Interrupted
         On Ctrl-C and SIGTERM; ``result`` is the field so far.
 
