@@ -21,13 +21,15 @@ from hardscape.ising.methods.exhaustive.layout import Geometry, Layout
 from hardscape.ising.methods.lowest import Wanted
 from hardscape.ising.result import spectral_order, unpack
 
-__all__ = ["COUNTERS", "LOW", "BlockSearch", "Side", "Walk"]
+__all__ = ["COUNTERS", "LOW", "QUICK_BITS", "BlockSearch", "Side", "Walk"]
 
 #: Spins of a block of the CPU kernel.
 LOW = 14
 #: Chunks have 2**28 states (milliseconds), if that makes 4 of them or more; above 64 chunks they grow, up to
 #: what a lane does in a fraction of a second (`Side.most_bits`).
 _FEW_BITS, _MANY_BITS, _SMALL_CHUNK_BITS = 2, 6, 28
+#: What takes milliseconds: states of a chunk (a power of two), states wanted, words of an energy.
+QUICK_BITS, _QUICK_STATES, _QUICK_LIMBS = 24, 10_000, 4
 #: States near the gauge state that are searched for a first threshold.
 _THRESHOLD_BITS = 26
 #: Counters that partials carry: blocks, blocks excluded by their bound, blocks listed, candidates.
@@ -66,8 +68,6 @@ class BlockSearch:
     walk : Walk
     most_bits : int
         A chunk should have ``2**most_bits`` states at most.
-    threshold : int or None
-        Exact energy that no wanted state lies above; a hint.
     floors : tuple of int
         Lower bounds on the pair energy of the spins below each position; a hint, or empty.
     in_order : bool
@@ -78,7 +78,6 @@ class BlockSearch:
     gauge: int
     walk: Walk
     most_bits: int
-    threshold: int | None = None
     floors: tuple[int, ...] = ()
     in_order: bool = False
 
@@ -93,9 +92,16 @@ class BlockSearch:
         return self.geometry.free < LOW
 
     @property
+    def quick(self) -> bool:
+        """Whether so few states are wanted of so short integers that small chunks take milliseconds."""
+        return self.wanted.count <= _QUICK_STATES and self.wanted.terms.limbs <= _QUICK_LIMBS
+
+    @property
     def chunk_bits(self) -> int:
         """A chunk has ``2**chunk_bits`` states."""
         free = self.geometry.free
+        if free <= QUICK_BITS and self.quick:
+            return free
         small = min(_SMALL_CHUNK_BITS, free - _FEW_BITS)
         bits = max(LOW, small, min(free - _MANY_BITS, self.most_bits))
         if self.walk.most_chunks is not None:
@@ -110,10 +116,6 @@ class BlockSearch:
         if self.floors:
             layout.search.set_floors(to_limbs(self.floors, self.wanted.terms.limbs))
         return layout
-
-    def limit(self, found: Partial | None, known: int | None = None) -> int | None:
-        """Tightest energy known that no wanted state lies above, given states found."""
-        return self.wanted.limit(found, self.threshold, known)
 
     def roots(
         self, first: int, last: int, limit: int | None, stop: NDArray[np.uint8]

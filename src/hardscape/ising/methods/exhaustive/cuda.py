@@ -121,7 +121,7 @@ class CudaSide(Side):
                 if context.stop[0]:
                     return ShardResult(found, complete=False)
                 first, roots = pieces.pop()
-                limit = search.limit(found, limit)
+                limit = wanted.limit(found, limit)
                 blocks, count = self._launch(device, prefix, limit, first, roots)
                 numbers = np.unique(first_block + blocks >> np.uint64(search.layout.low - _LOW))
                 opened = search.opened(numbers, limit)
@@ -129,7 +129,7 @@ class CudaSide(Side):
                     found = wanted.merge(found, _counted(opened, roots << self.layout.mid))
                     continue
                 # Some were dropped. What is listed may tighten the threshold; if not, halve the piece.
-                tighter = search.limit(wanted.merge(found, opened), limit)
+                tighter = wanted.limit(wanted.merge(found, opened), limit)
                 if tighter != limit or roots <= self.threads:
                     limit = tighter
                     pieces.append((first, roots))

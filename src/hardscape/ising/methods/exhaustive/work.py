@@ -24,7 +24,7 @@ from hardscape.engine import (
     split,
 )
 from hardscape.ising.methods.exhaustive.anneal import first_state
-from hardscape.ising.methods.exhaustive.blocks import COUNTERS, BlockSearch, Side, Walk
+from hardscape.ising.methods.exhaustive.blocks import COUNTERS, QUICK_BITS, BlockSearch, Side, Walk
 from hardscape.ising.methods.exhaustive.cpu import CpuSide
 from hardscape.ising.methods.exhaustive.cuda import CudaSide
 from hardscape.ising.methods.lowest import Found, LowestWork, Wanted
@@ -33,8 +33,6 @@ from hardscape.ising.result import spectral_order
 __all__ = ["SIDES", "BlockWork"]
 
 SIDES: dict[type[Device], type[Side]] = {Cpu: CpuSide, Cuda: CudaSide}
-#: A chunk of so few states is over in milliseconds.
-_BRIEF_BITS = 24
 
 
 @dataclass(frozen=True)
@@ -44,12 +42,15 @@ class BlockWork(LowestWork):
     Attributes
     ----------
     search : BlockSearch
+    threshold : int or None
+        Exact energy that no wanted state lies above; a hint.
     """
 
     name: ClassVar[str] = "ising.spectrum"
     revision: ClassVar[int] = 1
 
     search: BlockSearch
+    threshold: int | None = None
 
     @classmethod
     def around_low_state(cls, wanted: Wanted, walk: Walk, options: RunOptions) -> BlockWork:
@@ -62,19 +63,18 @@ class BlockWork(LowestWork):
 
     def with_hints(self, floors: tuple[int, ...] = ()) -> BlockWork:
         """Take floors of the pair energies, and a threshold from the states near the gauge state."""
-        search = replace(self.search, floors=floors)
+        search = replace(self.search, floors=floors) if floors else self.search
         found = search.near_gauge()
-        hinted = replace(search, threshold=search.limit(found))
         energies, count = found["energies"], search.wanted.count
         if len(energies) == count and (energies[count // 2] == energies[count - 1]).all():
             # Most wanted states tie. Which of them are listed depends on their codes, so the search
             # starts at the lowest codes, and what lies beyond the last of them is soon excluded.
-            return BlockWork(replace(hinted, gauge=0, in_order=True))
-        return BlockWork(hinted)
+            search = replace(search, gauge=0, in_order=True)
+        return BlockWork(search, search.wanted.limit(found))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Without the sides, which each process makes for itself.
-        return BlockWork, (self.search,)
+        return BlockWork, (self.search, self.threshold)
 
     @property
     def wanted(self) -> Wanted:
@@ -92,8 +92,8 @@ class BlockWork(LowestWork):
         return self.sides[side if self.search.chunk_bits >= side.least_bits else CpuSide]
 
     def brief(self, device: Device) -> bool:
-        """Whether chunks are small."""
-        return self.search.tiny or self.search.chunk_bits <= _BRIEF_BITS
+        """Whether chunks take milliseconds."""
+        return self.search.tiny or (self.search.chunk_bits <= QUICK_BITS and self.search.quick)
 
     def digest(self) -> str:
         """Hash of the model, of what is wanted and of the gauge, which shapes the chunks."""
@@ -110,7 +110,7 @@ class BlockWork(LowestWork):
         """Search one chunk."""
         if self.search.tiny:
             return ShardResult(self.search.everything())
-        limit = self.search.limit(context.incumbent)
+        limit = self.wanted.limit(context.incumbent, self.threshold)
         return self.side(context.device).run(shard, context, limit)
 
     def result(self, partial: Partial) -> Found:

@@ -103,6 +103,9 @@ class Tree(LowestMethod):
 
 
 def _floors(search: BlockSearch, options: RunOptions) -> tuple[int, ...]:
+    work = FloorsWork(search)
+    if work.position < search.layout.low + search.layout.mid:
+        return ()
     limit = options.deadline.seconds
     seconds = _RAISE_SECONDS if limit is None else min(_RAISE_SECONDS, _RAISE_SHARE * limit)
     here = replace(
@@ -111,7 +114,7 @@ def _floors(search: BlockSearch, options: RunOptions) -> tuple[int, ...]:
         executor=None,
         progress=NullProgress(),
     )
-    outcome = solve(FloorsWork(search), here)
+    outcome = solve(work, here)
     if outcome.signum:
         raise Interrupted(outcome.signum)
     return outcome.answer or ()
