@@ -19,10 +19,14 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape.engine import Cpu, ProgressEvent, team
+from hardscape.engine import Cpu, ProgressEvent, RunOptions, team
 from hardscape.errors import CheckpointError, InputError, Interrupted
 from hardscape.ising import ExactSampler, Ising, Spectrum, density_of_states, mps_spectrum
+from hardscape.ising.exact import from_limbs
+from hardscape.ising.methods.exhaustive.work import BlockWork
+from hardscape.ising.methods.lowest import Wanted
 from hardscape.ising.methods.mps.annealing import Annealing, Line
+from hardscape.ising.methods.tree.tree import Tree
 from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice
 
 
@@ -116,6 +120,15 @@ def test_the_search_starts_where_it_did_without_a_seed(tmp_path: Path) -> None:
     again = hardscape.spectrum(model, 20_000, **options)
     assert again.info["resumed_shards"] > 1
     assert bytes_of(again) == bytes_of(first)
+
+
+def test_workers_of_an_executor_get_the_raised_floors() -> None:
+    options = RunOptions.checked(device="cpu", threads=1, seed=0)
+    work = Tree().work(Wanted(dense_gaussian(38, 2).exact, 10, None), options)
+    assert isinstance(work, BlockWork)
+    sent = pickle.loads(pickle.dumps(work))
+    floors, there = (from_limbs(w.search.layout.search.floors()) for w in (work, sent))
+    assert floors == there == list(work.search.floors)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -201,6 +201,11 @@ class ExactTerms:
         return ExactTerms._lowest(fields, self.row, self.col, couplings, offset, self.exponent)
 
     @cached_property
+    def symmetric(self) -> bool:
+        """Whether there are spins and no fields: states then come in flip partners."""
+        return self.num_spins > 0 and not any(self.fields)
+
+    @cached_property
     def bound(self) -> int:
         """Sum of the absolute values: no energy is larger."""
         return sum(abs(x) for x in (*self.fields, *self.couplings, self.offset))

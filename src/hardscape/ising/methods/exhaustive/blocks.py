@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,9 +87,14 @@ class BlockSearch:
         return Geometry.build(self.wanted.terms, self.gauge)
 
     @property
+    def free(self) -> int:
+        """Number of spins that are searched."""
+        return self.wanted.terms.num_spins - self.wanted.terms.symmetric
+
+    @property
     def tiny(self) -> bool:
         """Whether the model is too small for blocks."""
-        return self.geometry.free < LOW
+        return self.free < LOW
 
     @property
     def quick(self) -> bool:
@@ -99,7 +104,7 @@ class BlockSearch:
     @property
     def chunk_bits(self) -> int:
         """A chunk has ``2**chunk_bits`` states."""
-        free = self.geometry.free
+        free = self.free
         if free <= QUICK_BITS and self.quick:
             return free
         small = min(_SMALL_CHUNK_BITS, free - _FEW_BITS)
@@ -116,6 +121,16 @@ class BlockSearch:
         if self.floors:
             layout.search.set_floors(to_limbs(self.floors, self.wanted.terms.limbs))
         return layout
+
+    def with_raised_floors(self, floors: tuple[int, ...]) -> BlockSearch:
+        """The same search with floors that its core has raised."""
+        raised = replace(self, floors=floors)
+        vars(raised).update(geometry=self.geometry, layout=self.layout)
+        return raised
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A core is built anew from the floors.
+        return {name: value for name, value in vars(self).items() if name != "layout"}
 
     def roots(
         self, first: int, last: int, limit: int | None, stop: NDArray[np.uint8]
@@ -144,13 +159,13 @@ class BlockSearch:
     def near_gauge(self) -> Partial:
         """The lowest of the states near the gauge state."""
         above = self.layout.low + self.layout.mid
-        roots = 1 << min(_THRESHOLD_BITS - above, self.geometry.free - above)
+        roots = 1 << min(_THRESHOLD_BITS - above, self.free - above)
         return self.roots(0, roots, None, np.zeros(1, dtype=np.uint8)).partial
 
     def everything(self) -> Partial:
         """What is wanted of all states of a tiny model."""
         terms = self.wanted.terms
-        codes = np.arange(1 << self.geometry.free, dtype=np.uint64)
+        codes = np.arange(1 << self.free, dtype=np.uint64)
         energies = terms.words(unpack(codes, terms.num_spins))
         order = spectral_order(energies, (codes,))
         lowest = self.wanted.cut(codes[order], energies[order])

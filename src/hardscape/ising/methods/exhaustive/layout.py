@@ -66,7 +66,7 @@ class Geometry:
         strength = [
             abs(h) + sum(map(abs, row)) for h, row in zip(terms.fields, matrix, strict=True)
         ]
-        symmetric = n > 0 and not any(terms.fields)
+        symmetric = terms.symmetric
         if symmetric and gauge >> (n - 1):
             gauge ^= (1 << n) - 1
         # Of each pair of partners the one with the last spin down is searched: it comes first in the

@@ -62,8 +62,8 @@ class BlockWork(LowestWork):
         return cls(replace(search, gauge=first_state(wanted.terms, options.seed)))
 
     def with_hints(self, floors: tuple[int, ...] = ()) -> BlockWork:
-        """Take floors of the pair energies, and a threshold from the states near the gauge state."""
-        search = replace(self.search, floors=floors) if floors else self.search
+        """Take floors that the core has raised, and a threshold from the states near the gauge state."""
+        search = self.search.with_raised_floors(floors) if floors else self.search
         found = search.near_gauge()
         energies, count = found["energies"], search.wanted.count
         if len(energies) == count and (energies[count // 2] == energies[count - 1]).all():
@@ -103,7 +103,7 @@ class BlockWork(LowestWork):
 
     def shards(self) -> Sequence[Shard]:
         """Chunks of states, by position."""
-        free = self.search.geometry.free
+        free = self.search.free
         return split(1 << free, 1 << (free - self.search.chunk_bits))
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
@@ -116,7 +116,7 @@ class BlockWork(LowestWork):
     def result(self, partial: Partial) -> Found:
         """The states found, with their flip partners where the model has no fields."""
         states, energies = partial["states"], partial["energies"]
-        if self.search.geometry.symmetric:
+        if self.wanted.terms.symmetric:
             partners = states ^ np.uint64((1 << self.wanted.terms.num_spins) - 1)
             states = np.concatenate([states, partners])
             energies = np.concatenate([energies, energies])
@@ -131,13 +131,13 @@ class BlockWork(LowestWork):
 
     def states_searched(self, units: int) -> int:
         """A unit is a state, or two partners."""
-        return units << self.search.geometry.symmetric
+        return units << self.wanted.terms.symmetric
 
     def memory_bytes(self, lanes: int) -> int:
         """A pool and its sorted copy a lane, the merged ones, and the result's states."""
         terms = self.wanted.terms
         lists = (3 * lanes + 4) * 8 * (1 + terms.limbs)
-        states = 2 * (terms.num_spins + 8) * (1 + self.search.geometry.symmetric)
+        states = 2 * (terms.num_spins + 8) * (1 + self.wanted.terms.symmetric)
         return self.wanted.count * (lists + states)
 
     def estimate_seconds(self, device: Device, seconds: float) -> float:
