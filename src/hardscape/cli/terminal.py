@@ -5,12 +5,13 @@ Results go to standard output, everything else to standard error.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from hardscape.plain import json_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,7 +25,7 @@ _WIDE = 500
 
 def print_json(content: Mapping[str, Any]) -> None:
     """Print one JSON object on one line; floats read back to the same float64."""
-    sys.stdout.write(json.dumps(content) + "\n")
+    sys.stdout.write(json_line(content) + "\n")
     sys.stdout.flush()
 
 

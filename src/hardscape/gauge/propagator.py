@@ -12,7 +12,6 @@ tree-level propagator of the Wilson action is 1 / p^2.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from hardscape.errors import InputError
 from hardscape.figures import new_figure
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.groups import dagger
+from hardscape.plain import Plain, finite_or_none
 
 __all__ = ["GluonPropagator", "gluon_propagator"]
 
@@ -38,7 +38,7 @@ _VALUE, _DRESSING = "#1d4ed8", "#c2410c"
 
 
 @dataclass(frozen=True)
-class GluonPropagator:
+class GluonPropagator(Plain):
     """The gluon propagator, binned by momentum.
 
     Attributes
@@ -94,13 +94,9 @@ class GluonPropagator:
             "cylinder": self.cylinder,
             "momentum": self.momentum.tolist(),
             "value": self.value.tolist(),
-            "error": [None if math.isnan(x) else x for x in self.error.tolist()],
+            "error": [finite_or_none(x) for x in self.error.tolist()],
             "count": self.count.tolist(),
         }
-
-    def to_json(self) -> str:
-        """One JSON object."""
-        return json.dumps(self.to_dict())
 
     def plot(self, ax: Any = None) -> Any:
         """Draw D on a logarithmic scale and p^2 D beside it, against p.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from hardscape.figures import new_figure
 from hardscape.gauge.field import GaugeField
+from hardscape.plain import Plain
 
 __all__ = ["GaugeFixResult", "GribovCopies"]
 
@@ -58,7 +58,7 @@ class GribovCopies:
 
 
 @dataclass(frozen=True, eq=False)
-class GaugeFixResult:
+class GaugeFixResult(Plain):
     """A gauge transformation g(x), and how well it fixes the gauge.
 
     Attributes
@@ -186,10 +186,6 @@ class GaugeFixResult:
             "device": self.device,
             "seed": self.seed,
         }
-
-    def to_json(self) -> str:
-        """One JSON object; floats in their shortest form that reads back to the same float64."""
-        return json.dumps(self.to_dict())
 
     def __repr__(self) -> str:
         extents = "x".join(map(str, self.field.shape))

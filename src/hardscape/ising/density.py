@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ from hardscape.ising.methods.counting import CountingMethod, CountingWork, Level
 from hardscape.ising.methods.frontier.frontier import Frontier
 from hardscape.ising.methods.histogram.histogram import Histogram
 from hardscape.ising.model import Ising
+from hardscape.plain import Plain
 
 __all__ = ["METHODS", "DensityOfStates", "density_of_states"]
 
@@ -37,7 +37,7 @@ _log = logging.getLogger("hardscape.ising")
 
 
 @dataclass(frozen=True, eq=False)
-class DensityOfStates:
+class DensityOfStates(Plain):
     r"""The number of states g(E) of every energy level, and the thermodynamics that follows.
 
     Temperatures are in units of energy: :math:`\beta = 1 / (k_B T)` with :math:`k_B = 1`.
@@ -153,10 +153,6 @@ class DensityOfStates:
             "counts": list(self.counts),
             **{key: self.info.get(key) for key in ("method", "explanation", "seconds")},
         }
-
-    def to_json(self) -> str:
-        """One JSON object; counts are integers of any length, floats read back unchanged."""
-        return json.dumps(self.to_dict())
 
     def __repr__(self) -> str:
         return (

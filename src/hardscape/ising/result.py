@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from hardscape.ising.dimod import import_dimod
 from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.levels import Level
 from hardscape.ising.model import Ising
+from hardscape.plain import Plain
 
 __all__ = ["Spectrum", "spectral_order", "unpack"]
 
@@ -44,7 +44,7 @@ def unpack(codes: NDArray[np.uint64], num_spins: int) -> NDArray[np.int8]:
 
 
 @dataclass(frozen=True, eq=False)
-class Spectrum:
+class Spectrum(Plain):
     """States of lowest energy, in order of energy and then of the integer ``sum((s_i + 1)/2 * 2**i)``.
 
     Attributes
@@ -196,10 +196,6 @@ class Spectrum:
             "certified": self.certified,
             **{key: self.info.get(key) for key in ("states_per_second", "seconds", "device")},
         }
-
-    def to_json(self) -> str:
-        """One JSON object; floats in their shortest form that reads back to the same float64."""
-        return json.dumps(self.to_dict())
 
     def to_dimod(self) -> Any:
         """Return a ``dimod.SampleSet`` (SPIN), built from one array, with `info` attached."""

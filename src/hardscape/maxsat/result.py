@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Cpu, RunOptions
 from hardscape.figures import new_figure
+from hardscape.plain import Plain
 
 __all__ = ["MOST_COST", "Improvement", "MaxsatResult", "Status", "told"]
 
@@ -50,7 +50,7 @@ class Improvement:
 
 
 @dataclass(frozen=True, eq=False)
-class MaxsatResult:
+class MaxsatResult(Plain):
     """The best assignment found, and what is known about it.
 
     Attributes
@@ -122,10 +122,6 @@ class MaxsatResult:
                 [round(x.seconds, 6), x.cost] for x in self.improvements if not x.hard_violations
             ],
         }
-
-    def to_json(self) -> str:
-        """One JSON object."""
-        return json.dumps(self.to_dict())
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the cost of the best assignment against time, and a lower bound above 0 as a dashed line.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from hardscape.permanents.result import devices_of
 from hardscape.permanents.settings import MethodName, Precision, Settings, run_options
 from hardscape.permanents.structure.multiplicity import expanded
 from hardscape.permanents.structure.reduce import Reductions
+from hardscape.plain import Plain
 
 __all__ = ["Plan", "PlannedBlock", "check_budget", "plan"]
 
@@ -47,7 +47,7 @@ class PlannedBlock:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Plain):
     """What a permanent would take.
 
     Attributes
@@ -84,10 +84,6 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
-
-    def to_json(self) -> str:
-        """One JSON object."""
-        return json.dumps(self.to_dict())
 
 
 def plan(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -13,6 +11,7 @@ from hardscape.engine import Cpu, Cuda, Device, resolve
 from hardscape.permanents.matrix import Number
 from hardscape.permanents.methods.method import Way
 from hardscape.permanents.structure.reduce import Reductions
+from hardscape.plain import Plain, finite_or_none
 
 __all__ = ["PermanentResult", "Retry", "devices_of"]
 
@@ -59,7 +58,7 @@ class Retry:
 
 
 @dataclass(frozen=True)
-class PermanentResult:
+class PermanentResult(Plain):
     """A permanent and how it was found.
 
     Attributes
@@ -115,23 +114,15 @@ class PermanentResult:
         plain = asdict(self)
         plain |= {"value": _plain(self.value), "mantissa": _plain(self.mantissa)}
         for name in ("error_bound", "condition"):
-            plain[name] = _finite(plain[name])
+            plain[name] = finite_or_none(plain[name])
         for retry in plain["retries"]:
-            retry["error_bound"] = _finite(retry["error_bound"])
+            retry["error_bound"] = finite_or_none(retry["error_bound"])
         return plain
-
-    def to_json(self) -> str:
-        """One JSON object."""
-        return json.dumps(self.to_dict(), allow_nan=False)
 
 
 def _plain(number: Number) -> Any:
     if isinstance(number, int | Fraction):
         return str(number)
     if isinstance(number, complex):
-        return {"re": _finite(number.real), "im": _finite(number.imag)}
-    return _finite(number)
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
+        return {"re": finite_or_none(number.real), "im": finite_or_none(number.imag)}
+    return finite_or_none(number)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hardscape.plain import Plain
 
 __all__ = ["QuasiGreedyResult", "XorsatResult", "bit_string"]
 
@@ -18,7 +19,7 @@ def bit_string(assignment: NDArray[np.uint8]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class QuasiGreedyResult:
+class QuasiGreedyResult(Plain):
     """The best assignment that a quasi-greedy search came upon.
 
     Attributes
@@ -88,13 +89,9 @@ class QuasiGreedyResult:
             "stopped": self.stopped,
         }
 
-    def to_json(self) -> str:
-        """One JSON object."""
-        return json.dumps(self.to_dict())
-
 
 @dataclass(frozen=True, eq=False)
-class XorsatResult:
+class XorsatResult(Plain):
     """An assignment and how it was found.
 
     Attributes
@@ -177,10 +174,6 @@ class XorsatResult:
             "device": self.device,
             "stopped": self.stopped,
         }
-
-    def to_json(self) -> str:
-        """One JSON object."""
-        return json.dumps(self.to_dict())
 
     def __repr__(self) -> str:
         best = ", proven optimal" if self.optimal and self.violated else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -10,12 +9,13 @@ from typing import Any
 
 from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
 from hardscape.gauge.formats.content import Content
+from hardscape.plain import Plain
 
 __all__ = ["FileReport", "make_report"]
 
 
 @dataclass(frozen=True)
-class FileReport:
+class FileReport(Plain):
     """The check of a file of links.
 
     Attributes
@@ -83,10 +83,6 @@ class FileReport:
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what :meth:`to_json` writes."""
         return {**vars(self), "shape": list(self.shape), "header": dict(self.header), "ok": self.ok}
-
-    def to_json(self) -> str:
-        """One JSON object."""
-        return json.dumps(self.to_dict())
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A mapping proxy does not pickle.

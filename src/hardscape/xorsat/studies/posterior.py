@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -188,8 +187,3 @@ def _gamma_share(n: int, x: float) -> float:
         if abs(step - 1) < 1e-16:
             break
     return 1 - front * fraction
-
-
-def plain(value: float) -> Any:
-    """A number as JSON has it: None for infinity."""
-    return value if math.isfinite(value) else None

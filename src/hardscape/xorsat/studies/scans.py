@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardscape.engine import Device, Progress, ProgressEvent, RunOptions
 from hardscape.errors import InputError
+from hardscape.plain import finite_or_none
 from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
-from hardscape.xorsat.studies.posterior import plain
 from hardscape.xorsat.studies.runs import quasi_greedy_trial
 from hardscape.xorsat.studies.time_to_solution import study
 from hardscape.xorsat.studies.times import TimeToSolution
@@ -52,8 +52,8 @@ class W1Scan:
             "w1": self.w1.tolist(),
             "results": [x.to_dict() for x in self.results],
             "coefficients": None if self.coefficients is None else self.coefficients.tolist(),
-            "optimum": plain(self.optimum),
-            "optimum_error": plain(self.optimum_error),
+            "optimum": finite_or_none(self.optimum),
+            "optimum_error": finite_or_none(self.optimum_error),
         }
 
     def plot(self, ax: Any = None) -> Any:
@@ -96,7 +96,7 @@ class ExponentFit:
         """Plain data."""
         arrays = {name: getattr(self, name).tolist() for name in ("sizes", "times", "errors")}
         numbers = ("exponent", "exponent_error", "log_prefactor", "chi_square")
-        return arrays | {name: plain(getattr(self, name)) for name in numbers}
+        return arrays | {name: finite_or_none(getattr(self, name)) for name in numbers}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the fit; see `hardscape.xorsat.studies.plots.draw_exponent`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 
 from hardscape.arguments import MAX_SEED, integer, seconds
 from hardscape.errors import InputError
-from hardscape.xorsat.studies.posterior import TauPosterior, plain
+from hardscape.plain import Plain, finite_or_none
+from hardscape.xorsat.studies.posterior import TauPosterior
 
 __all__ = ["TimeToSolution", "median_tts"]
 
@@ -24,7 +24,7 @@ _REPLICAS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class TimeToSolution:
+class TimeToSolution(Plain):
     """Runs of one search on one system, and the mean time to solution that follows.
 
     Attributes
@@ -189,21 +189,17 @@ class TimeToSolution:
             "method": self.method,
             "device": self.device,
             "stopped": self.stopped,
-            "timeout": plain(self.timeout),
+            "timeout": finite_or_none(self.timeout),
             "runs": self.runs,
             "solved": self.num_solved,
-            "tau": plain(self.tau),
-            "tau_low": plain(self.posterior.low),
-            "tau_high": plain(self.posterior.high),
-            "tts99": plain(self.tts(99)),
-            "sweeps_tau": plain(self.tau_sweeps),
-            "updates_tau": plain(self.tau_updates),
-            "spin_updates_per_second": plain(self.spin_updates_per_second),
+            "tau": finite_or_none(self.tau),
+            "tau_low": finite_or_none(self.posterior.low),
+            "tau_high": finite_or_none(self.posterior.high),
+            "tts99": finite_or_none(self.tts(99)),
+            "sweeps_tau": finite_or_none(self.tau_sweeps),
+            "updates_tau": finite_or_none(self.tau_updates),
+            "spin_updates_per_second": finite_or_none(self.spin_updates_per_second),
         }
-
-    def to_json(self) -> str:
-        """:meth:`to_dict` as JSON."""
-        return json.dumps(self.to_dict())
 
     def __repr__(self) -> str:
         p = self.posterior

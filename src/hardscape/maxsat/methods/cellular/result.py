@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +12,13 @@ from numpy.typing import NDArray
 from hardscape.engine import Partial
 from hardscape.maxsat.formula import Evaluation, Formula
 from hardscape.maxsat.methods.cellular.run import best_individual, unpack_individual
+from hardscape.plain import Plain
 
 __all__ = ["CellularResult"]
 
 
 @dataclass(frozen=True, eq=False)
-class CellularResult:
+class CellularResult(Plain):
     """The best assignment of all runs, and what each run came to.
 
     Attributes
@@ -105,10 +105,6 @@ class CellularResult:
             "seconds": self.seconds,
             "device": self.device,
         }
-
-    def to_json(self) -> str:
-        """One JSON object."""
-        return json.dumps(self.to_dict())
 
     def __repr__(self) -> str:
         return (

@@ -1,0 +1,33 @@
+"""Results as plain data, and as JSON: one way for all families and commands."""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["Plain", "finite_or_none", "json_line"]
+
+
+class Plain(ABC):
+    """A result that can be written down: plain data, and one JSON object of them."""
+
+    @abstractmethod
+    def to_dict(self) -> Mapping[str, Any]:
+        """Plain data: what :meth:`to_json` writes."""
+
+    def to_json(self) -> str:
+        """One JSON object; floats read back to the same float64, integers have any length."""
+        return json_line(self.to_dict())
+
+
+def json_line(content: Mapping[str, Any]) -> str:
+    """One JSON object on one line."""
+    return json.dumps(content)
+
+
+def finite_or_none(number: float) -> float | None:
+    """The number as JSON has it: None for infinities and NaN, which it cannot hold."""
+    return number if math.isfinite(number) else None
