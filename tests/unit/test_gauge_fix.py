@@ -179,7 +179,7 @@ def test_the_same_for_any_number_of_threads(fields: dict[int, GaugeField], metho
     np.testing.assert_array_equal(one.copies.functional, four.copies.functional)
 
 
-@pytest.mark.parametrize("shape", [(10, 10, 10, 10), (6, 6, 6, 6), (3, 4, 5, 2), (5, 5, 3, 7)])
+@pytest.mark.parametrize("shape", [(10, 10, 6, 2), (6, 6, 6, 6), (3, 4, 5, 2), (5, 5, 3, 7)])
 @pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
 def test_odd_shapes_are_the_same_for_any_number_of_threads(
     shape: tuple[int, int, int, int], gauge: Any
@@ -191,7 +191,7 @@ def test_odd_shapes_are_the_same_for_any_number_of_threads(
             continue
         for precision in ("double", "single"):
             options: dict[str, Any] = {"method": method, "precision": precision, "seed": 4}
-            options |= {"max_sweeps": 12, "strict": False, "device": "cpu", "theta": 1e-9}
+            options |= {"max_sweeps": 3, "strict": False, "device": "cpu", "theta": 1e-9}
             found = [fix(field, gauge, threads=n, **options) for n in (1, 2, 3)]
             for other in found[1:]:
                 np.testing.assert_array_equal(found[0].g, other.g)

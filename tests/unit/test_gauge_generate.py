@@ -133,10 +133,14 @@ def test_generate() -> None:
 def test_a_run_cut_short_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     keywords: dict[str, Any] = {"nc": 2, "seed": 8, "checkpoint": tmp_path / "chain"}
     events: list[ProgressEvent] = []
-    with pytest.raises(BudgetError):
-        generate(
-            (4, 4, 4, 4), 2.2, sweeps=10**6, time_limit=0.05, progress=events.append, **keywords
-        )
+
+    def interrupt(event: ProgressEvent) -> None:
+        events.append(event)
+        if 0 < event.done < event.total:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(Interrupted):
+        generate((4, 4, 4, 4), 2.2, sweeps=10**6, progress=interrupt, **keywords)
     done = events[-1].done
     assert 1 <= done < 10**6
     with pytest.raises(CheckpointError):
@@ -144,6 +148,11 @@ def test_a_run_cut_short_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     resumed = generate((4, 4, 4, 4), 2.2, sweeps=done + 3, **keywords)
     whole = generate((4, 4, 4, 4), 2.2, nc=2, seed=8, sweeps=done + 3)
     np.testing.assert_array_equal(resumed.links, whole.links)
+
+
+def test_a_part_of_a_chain_is_no_field() -> None:
+    with pytest.raises(BudgetError):
+        generate((4, 4, 4, 4), 2.2, nc=2, sweeps=10**7, time_limit=0.05)
 
 
 def test_a_checkpoint_of_another_chain_is_refused(tmp_path: Path) -> None:
@@ -182,8 +191,8 @@ def test_progress_and_time_limit() -> None:
     chain.run(5, progress=events.append)
     assert (events[0].done, events[-1].done, events[-1].total) == (0, 5, 5)
     assert events[-1].unit == "sweeps"
-    done = chain.run(10**6, time_limit=0.01)
-    assert 1 <= len(done) < 10**6
+    done = chain.run(10**7, time_limit=0.1)
+    assert len(done) < 10**7
     assert chain.sweeps == 5 + len(done)
 
 
