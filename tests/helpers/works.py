@@ -52,6 +52,9 @@ class HarmonicSum(Work[Partial]):
     def merge(self, left: Partial, right: Partial) -> Partial:
         return {key: np.asarray(left[key] + right[key]) for key in ("sum", "terms")}
 
+    def result(self, partial: Partial) -> Partial:
+        return partial
+
 
 def harmonic(work: HarmonicSum) -> Partial:
     """The answer of a `HarmonicSum`, by a plain loop over its shards."""
@@ -101,6 +104,9 @@ class Lowest(Work[Partial]):
         ]
         return self._pack(pairs)
 
+    def result(self, partial: Partial) -> Partial:
+        return partial
+
     def _pack(self, pairs: list[tuple[int, int]]) -> Partial:
         best = np.array(sorted(pairs)[: self.keep], dtype=np.int64).reshape(-1, 2)
         return {"value": best[:, 0].copy(), "unit": best[:, 1].copy()}
@@ -133,6 +139,9 @@ class FirstHit(Work[Partial]):
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         return {"hits": np.concatenate([left["hits"], right["hits"]])}
+
+    def result(self, partial: Partial) -> Partial:
+        return partial
 
     def finished(self, partial: Partial) -> bool:
         return len(partial["hits"]) > 0

@@ -1,12 +1,11 @@
 """The engine: work cut into shards, run on devices, checkpointed, stopped and resumed.
 
-Every family of hardscape describes its computation as a :class:`Work`; :func:`run` does the rest.
+Every family of hardscape describes its computation as a :class:`Work` or a :class:`Chain`;
+:func:`solve` and :func:`steps` do the rest, behind one door, :class:`RunOptions`.
 """
 
 from hardscape.engine.chain import Chain, steps
-from hardscape.engine.cuda import CudaDevice, LoadedKernel, cuda_device
-from hardscape.engine.cuda.jit import CSTDINT, Kernel
-from hardscape.engine.cuda.loader import kernel
+from hardscape.engine.cuda import CudaDevice, Kernel, LoadedKernel, cuda_device, kernel
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Cuda, Device, resolve
 from hardscape.engine.lanes import Team, team
@@ -21,11 +20,10 @@ from hardscape.engine.progress import (
     RichProgress,
     resolve_progress,
 )
-from hardscape.engine.run import Outcome, Stopped, run, solve
+from hardscape.engine.run import Outcome, Stopped, solve
 from hardscape.engine.work import Context, Identity, Partial, Shard, ShardResult, Work, split
 
 __all__ = [
-    "CSTDINT",
     "CallbackProgress",
     "Chain",
     "Context",
@@ -59,7 +57,6 @@ __all__ = [
     "probe",
     "resolve",
     "resolve_progress",
-    "run",
     "solve",
     "split",
     "steps",

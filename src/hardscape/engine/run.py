@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, Literal
+from typing import Generic, Literal
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from hardscape.engine.signals import StopSignals
 from hardscape.engine.work import Answer, Context, Partial, Shard, ShardResult, Work
 from hardscape.errors import BudgetError, Interrupted
 
-__all__ = ["Outcome", "Stopped", "run", "solve"]
+__all__ = ["Outcome", "Stopped", "solve"]
 
 #: Why a run ended before its last shard; empty when it did not.
 Stopped = Literal["", "finished", "time_limit", "SIGINT", "SIGTERM"]
@@ -200,27 +200,6 @@ def _solve_here(
         seconds=time.monotonic() - began,
         read=work.result,
     )
-
-
-def run(
-    work: Work[Answer],
-    *,
-    devices: Any,
-    executor: Any = None,
-    workers: int | None = None,
-    checkpoint: Any = None,
-    time_limit: float | None = None,
-    progress: Any = None,
-) -> Outcome[Answer]:
-    """Run `work`: the old door."""
-    options = RunOptions.checked(
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        executor=executor,
-        workers=workers,
-        progress=progress,
-    )
-    return solve(work, options.on(devices))
 
 
 class _Run(Generic[Answer]):

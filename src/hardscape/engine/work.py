@@ -216,7 +216,7 @@ class Work(ABC, Generic[Answer]):
     """
 
     name: ClassVar[str]
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int]
     unit: ClassVar[str] = "units"
     wants_incumbent: ClassVar[bool] = False
 
@@ -243,9 +243,9 @@ class Work(ABC, Generic[Answer]):
     def merge(self, left: Partial, right: Partial) -> Partial:
         """Combine two partial answers, `left` from lower shards. Must not modify either."""
 
+    @abstractmethod
     def result(self, partial: Partial) -> Answer:
         """The answer from the fold of all shards, or the best so far from that of some."""
-        return partial  # type: ignore[return-value]
 
     def brief(self, device: Device) -> bool:
         """Whether a shard on `device` is over in milliseconds, or asks `Context.stopped` itself.

@@ -78,7 +78,7 @@ def spectrum(
     checkpoint : path, optional
         File that records finished parts; the same call with the same file resumes.
     executor : concurrent.futures.Executor, optional
-        Runs the parts elsewhere; see :func:`hardscape.engine.run`.
+        Runs the parts elsewhere; see :func:`hardscape.engine.solve`.
     progress : bool, callable or Progress, optional
         True draws a progress bar with an ETA on a terminal.
     prune : bool
