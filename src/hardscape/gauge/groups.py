@@ -125,10 +125,9 @@ def random_group_elements(count: int, nc: int, seed: int) -> NDArray[np.complex1
     seed : int
         From 0 to 2**64 - 1.
     """
-    elements: NDArray[np.complex128] = native.vector.gauge.random_elements(
+    return native.vector.gauge.random_elements(
         count, group(nc).nc, integer(seed, "seed", 0, MAX_SEED)
     )
-    return elements
 
 
 def _normalised(vectors: Any) -> Any:

@@ -227,14 +227,11 @@ class ExactTerms:
 
     def round(self, words: NDArray[np.uint64]) -> NDArray[np.float64]:
         """Words of shape (n, limbs) times ``2**exponent``, rounded to nearest, ties to even."""
-        result: NDArray[np.float64] = native.vector.ising.exact_to_double(
-            np.ascontiguousarray(words), self.exponent
-        )
-        return result
+        return native.vector.ising.exact_to_double(np.ascontiguousarray(words), self.exponent)
 
     def words(self, spins: NDArray[np.int8]) -> NDArray[np.uint64]:
         """Exact energies of int8 states of shape (n, N), as words of shape (n, limbs)."""
-        result: NDArray[np.uint64] = native.vector.ising.exact_energies(
+        return native.vector.ising.exact_energies(
             np.ascontiguousarray(spins),
             to_limbs(self.fields, self.limbs),
             self.row,
@@ -242,7 +239,6 @@ class ExactTerms:
             to_limbs(self.couplings, self.limbs),
             to_limbs([self.offset], self.limbs)[0],
         )
-        return result
 
     def energies(self, spins: NDArray[np.int8]) -> NDArray[np.float64]:
         """Energies of int8 states of shape (n, N), rounded once."""

@@ -322,7 +322,7 @@ class XorSystem:
     def rank(self) -> int:
         """Rank over GF(2) of the left-hand sides; see :func:`hardscape.xorsat.eliminate`."""
         arrays = (self.offsets, self.variables, self.parity)
-        return int(native.vector.xorsat.eliminate(self.num_variables, *arrays, -1)[0])
+        return native.vector.xorsat.eliminate(self.num_variables, *arrays, -1)[0]
 
     def to_file(self, path: str | Path, *, format: str | None = None) -> None:
         """Write a file; see :mod:`hardscape.xorsat.formats`."""

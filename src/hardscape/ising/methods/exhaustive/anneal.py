@@ -25,4 +25,4 @@ def first_state(terms: ExactTerms, seed: int) -> int:
     exponent = int(np.frexp(scale)[1])
     matrix = np.ldexp(matrix, -exponent)
     fields = np.ldexp(terms.floats(terms.fields), -exponent)
-    return int(native.vector.ising.anneal(fields, matrix + matrix.T, _REPLICAS, _SWEEPS, seed))
+    return native.vector.ising.anneal(fields, matrix + matrix.T, _REPLICAS, _SWEEPS, seed)

@@ -180,7 +180,7 @@ class Layout:
         return max(-FAR, min(FAR, room)) + self.slack
 
     @cached_property
-    def search(self) -> Any:
+    def search(self) -> native.vector.ising.SpectrumSearch:
         """The compiled CPU search."""
         limbs = self.geometry.terms.limbs
         couplings = [x for row in self.geometry.couplings for x in row]

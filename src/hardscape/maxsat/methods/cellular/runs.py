@@ -87,7 +87,7 @@ class CellularRuns(Work[Partial]):
 
     def run_seed(self, run: int) -> int:
         """Seed of one run."""
-        return int(native.vector.maxsat.cellular_seed(self.seed, run))
+        return native.vector.maxsat.cellular_seed(self.seed, run)
 
     def alone(self) -> CellularRun:
         """The first run as a chain, whose generations threads may share."""

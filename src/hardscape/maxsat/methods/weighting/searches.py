@@ -39,7 +39,12 @@ class Walking:
     """The focused random walk; quality is the number of violated clauses."""
 
     def __init__(
-        self, formula: Formula, seed: int, stream: int, initial: Any, stop: NDArray[np.uint8]
+        self,
+        formula: Formula,
+        seed: int,
+        stream: int,
+        initial: NDArray[np.uint8] | None,
+        stop: NDArray[np.uint8],
     ) -> None:
         self._formula = formula
         # Clauses that presolve merged weigh more than others.
@@ -58,7 +63,7 @@ class Walking:
 
     def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
         """Search on; returns the flips done."""
-        return int(self._walk.run(flips, 0, stop))
+        return self._walk.run(flips, 0, stop)
 
     def best(self) -> NDArray[np.uint8]:
         """The best assignment."""
@@ -112,7 +117,7 @@ class Weighing:
 
     def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
         """Search on; returns the flips done."""
-        return int(self._search.run(flips, *self._target, stop))
+        return self._search.run(flips, *self._target, stop)
 
     def best(self) -> NDArray[np.uint8]:
         """The best assignment."""

@@ -144,11 +144,9 @@ def eliminate(system: XorSystem) -> Elimination:
 def _native(
     system: XorSystem, max_free: int
 ) -> tuple[int, bool, NDArray[np.uint8], NDArray[np.int32], NDArray[np.uint64]]:
-    found: tuple[int, bool, NDArray[np.uint8], NDArray[np.int32], NDArray[np.uint64]]
-    found = native.vector.xorsat.eliminate(
+    return native.vector.xorsat.eliminate(
         system.num_variables, system.offsets, system.variables, system.parity, max_free
     )
-    return found
 
 
 def _contradiction(system: XorSystem) -> tuple[int, ...]:

@@ -155,7 +155,7 @@ class Plan:
         return Plan, (self.system, *values)
 
     @cached_property
-    def kernel(self) -> Any:
+    def kernel(self) -> native.vector.xorsat.QuasiGreedy:
         """The compiled dynamics on the CPU."""
         system = self.system
         degrees = sorted(self.tables)

@@ -131,8 +131,7 @@ class Rounds:
     def assignment(self, best: Best) -> NDArray[np.uint8]:
         """Values of the variables of a clone, by running it again from its start."""
         clone = best.round * self.groups * GROUP + best.clone
-        values: NDArray[np.uint8] = self.plan.kernel.spins(self.seed, clone, best.sweep)
-        return values
+        return self.plan.kernel.spins(self.seed, clone, best.sweep)
 
 
 #: Called with violated clauses and sweep (since the round began) of each improvement of a round.
