@@ -91,30 +91,16 @@ HS_HD inline Rows<N, T> rows_of(const Matrix<N, T>& a) {
 // Lane l is lane lanes[l] of m; null leaves all in place.
 template <int N, class V>
 inline Matrix<N, V> permuted(const Matrix<N, V>& m, const std::int32_t* lanes) {
-  constexpr int W = Lanes<V>::kCount;
-  if (W == 1 || lanes == nullptr) return m;
+  if (lanes == nullptr) return m;
   Matrix<N, V> result = m;
-#if defined(__clang__)
   for (int i = 0; i < N; ++i) {
     for (int j = 0; j < N; ++j) {
-      for (int lane = 0; lane < W; ++lane) {
+      for (int lane = 0; lane < Lanes<V>::kCount; ++lane) {
         set_lane(result.re[i][j], lane, lane_of(m.re[i][j], lanes[lane]));
         set_lane(result.im[i][j], lane, lane_of(m.im[i][j], lanes[lane]));
       }
     }
   }
-#else
-  if constexpr (W > 1) {
-    Packed<typename Bits<RealOf<V> >::Word, W> from;
-    for (int lane = 0; lane < W; ++lane) from[lane] = lanes[lane];
-    for (int i = 0; i < N; ++i) {
-      for (int j = 0; j < N; ++j) {
-        result.re[i][j] = __builtin_shuffle(m.re[i][j], from);
-        result.im[i][j] = __builtin_shuffle(m.im[i][j], from);
-      }
-    }
-  }
-#endif
   return result;
 }
 #endif
