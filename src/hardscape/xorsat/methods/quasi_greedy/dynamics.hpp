@@ -80,10 +80,13 @@ class Clones {
   // Sweep number `number`, counted from 0.
   void step(std::uint64_t number) {
     const std::uint64_t words = sweep_.coin_words();
+    // Local copies: stores of bytes might change members, as far as the compiler knows.
+    const RandomStream coins = coins_;
+    std::uint8_t* const bytes = coin_bytes_.data();
     for (std::uint64_t j = 0; j < words; ++j) {
-      std::uint64_t random = coins_.at(number * words + j);
+      std::uint64_t random = coins.at(number * words + j);
       if constexpr (std::endian::native == std::endian::big) random = __builtin_bswap64(random);
-      std::memcpy(coin_bytes_.data() + 8 * j, &random, sizeof random);
+      std::memcpy(bytes + 8 * j, &random, sizeof random);
     }
     if (sweep_.majority && !track_) {
       step_of_three();
@@ -154,25 +157,31 @@ class Clones {
   void step_of_three() {
     const int updates = sweep_.updates();
     const std::int32_t* touched = sweep_.touched.data();
+    // Local copies again, for stores of clause words.
+    const std::uint8_t* const chained = sweep_.chained.data();
+    std::uint64_t* const masks = coin_masks_.data();
+    const std::uint8_t* const bytes = coin_bytes_.data();
+    std::uint32_t* const state = state_;
+    const auto word = [state](int a) { return state + static_cast<std::size_t>(a) * Words; };
     // Whole words, so that a coin is one broadcast from memory.
     const auto threshold = static_cast<std::uint8_t>(sweep_.threshold);
     for (int u = 0; u < updates; ++u) {
-      coin_masks_[u] = -static_cast<std::uint64_t>(coin_bytes_[u] < threshold);
+      masks[u] = -static_cast<std::uint64_t>(bytes[u] < threshold);
     }
     Word carried[kVectors] = {};
     std::uint32_t* last = nullptr;
     for (int u = 0; u < updates; ++u, touched += 3) {
-      std::uint32_t* const a = clause(touched[0]);
-      std::uint32_t* const b = clause(touched[1]);
-      std::uint32_t* const c = clause(touched[2]);
-      if (!sweep_.chained[u]) {
+      std::uint32_t* const a = word(touched[0]);
+      std::uint32_t* const b = word(touched[1]);
+      std::uint32_t* const c = word(touched[2]);
+      if (!chained[u]) {
         for (int i = 0; i < kVectors; ++i) {
           if (last) store(last + i * kStep, carried[i]);
           carried[i] = load<Word>(a + i * kStep);
         }
       }
       last = c;
-      const Word coin = spread<Word>(coin_masks_[u]);
+      const Word coin = spread<Word>(masks[u]);
       for (int i = 0; i < kVectors; ++i) {
         const Word y = load<Word>(b + i * kStep), z = load<Word>(c + i * kStep);
         const Word flip = flips_of_three<Word>(carried[i], y, z, coin);
