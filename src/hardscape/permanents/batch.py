@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Cpu, RunOptions, solve
 from hardscape.permanents.matrix import Matrix, Number
-from hardscape.permanents.methods.glynn.batch import BATCHES, CpuBatchWork
+from hardscape.permanents.methods.glynn.batch import BATCHES, OneWork
 from hardscape.permanents.methods.subset.subset import IntegerSubsetWork
 from hardscape.permanents.numbers.integers import integers_of
 from hardscape.permanents.settings import Settings
@@ -69,17 +69,16 @@ def at_once(matrix: Matrix, settings: Settings, options: RunOptions) -> Number |
     arithmetic = settings.arithmetic(matrix.kind)
     if arithmetic == "exact" and side <= _EXACT_AT_ONCE and entries.dtype == object:
         integers, scale = integers_of(entries)
-        value = solve(IntegerSubsetWork(integers), options).whole() * scale
-        return int(value) if matrix.kind == "integer" else value
+        exact = solve(IntegerSubsetWork(integers), options).whole() * scale
+        return int(exact) if matrix.kind == "integer" else exact
     if (
         arithmetic != "double"
         or entries.dtype == object
-        or not entries.all()
+        or np.count_nonzero(entries) < entries.size
         # Where nothing cancels there are sums that lose no digits.
-        or (matrix.kind == "real" and not (entries < 0).any())
+        or (matrix.kind == "real" and entries.min() >= 0)
     ):
         return None
-    found = solve(CpuBatchWork(entries[None]), options).whole()
-    number: float | complex = found.values[0].item()
-    lost = found.likely_errors[0] > settings.rtol * abs(number)
-    return None if settings.precision == "auto" and lost else number
+    value, error = solve(OneWork(entries), options).whole()
+    lost = settings.precision == "auto" and error > settings.rtol * abs(value)
+    return None if lost else value
