@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "native/arrays.hpp"
-#include "permanents/lanes.hpp"
-#include "permanents/residues.hpp"
+#include "permanents/numbers/lanes.hpp"
+#include "permanents/numbers/residues.hpp"
 
 namespace hardscape::permanents {
 namespace {

@@ -5,7 +5,7 @@
 
 __device__ __forceinline__ double fused(double a, double b, double c) { return fma(a, b, c); }
 
-#include "permanents/extended.hpp"
+#include "permanents/methods/extended/extended.hpp"
 
 namespace {
 

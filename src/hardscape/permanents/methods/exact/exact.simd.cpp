@@ -2,7 +2,7 @@
 //
 // Column sums are smaller than a machine word, so some of them may be multiplied in one, in vector
 // lanes, before the word enters the product of W words. limbs.cpp is for smaller ones.
-#include "permanents/exact.hpp"
+#include "permanents/methods/exact/exact.hpp"
 
 #include <array>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "native/arrays.hpp"
-#include "permanents/residues.hpp"
+#include "permanents/numbers/residues.hpp"
 
 namespace hardscape::permanents {
 namespace {

@@ -16,7 +16,7 @@
 #endif
 
 #include "native/arrays.hpp"
-#include "permanents/exact.hpp"
+#include "permanents/methods/exact/exact.hpp"
 
 namespace hardscape::permanents {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "native/arrays.hpp"
 #include "native/wide.hpp"
-#include "permanents/residues.hpp"
+#include "permanents/numbers/residues.hpp"
 
 namespace hardscape::permanents {
 namespace {

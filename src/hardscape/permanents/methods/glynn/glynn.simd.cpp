@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "native/arrays.hpp"
-#include "permanents/lanes.hpp"
-#include "permanents/scaling.hpp"
+#include "permanents/methods/glynn/scaling.hpp"
+#include "permanents/numbers/lanes.hpp"
 
 namespace hardscape::permanents {
 namespace {

@@ -11,7 +11,7 @@
 #endif
 
 #include "native/arrays.hpp"
-#include "permanents/lanes.hpp"
+#include "permanents/numbers/lanes.hpp"
 
 namespace hardscape::permanents {
 namespace {
@@ -33,7 +33,7 @@ inline Vec fused(Vec a, Vec b, Vec c) {
 }  // namespace
 }  // namespace hardscape::permanents
 
-#include "permanents/extended.hpp"
+#include "permanents/methods/extended/extended.hpp"
 
 namespace hardscape::permanents {
 namespace {

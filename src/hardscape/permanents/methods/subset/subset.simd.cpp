@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "native/arrays.hpp"
-#include "permanents/lanes.hpp"
+#include "permanents/numbers/lanes.hpp"
 
 namespace hardscape::permanents {
 namespace {
