@@ -56,7 +56,7 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
     package : str
         The folder of the modules.
     mapped : bool
-        Whether files are mapped into memory; see :func:`hardscape.files.load`.
+        Whether files are mapped into memory; see ``hardscape.files.load``.
     """
 
     def __init__(self, package: str, *, mapped: bool = False) -> None:

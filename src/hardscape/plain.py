@@ -16,7 +16,7 @@ class Plain(ABC):
 
     @abstractmethod
     def to_dict(self) -> Mapping[str, Any]:
-        """Plain data: what :meth:`to_json` writes."""
+        """Plain data: what ``to_json`` writes."""
 
     def to_json(self) -> str:
         """One JSON object; floats read back to the same float64, integers have any length."""

@@ -83,7 +83,7 @@ class GluonPropagator(Plain):
         return self.momentum**2 * self.value
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: what :meth:`to_json` writes; an unknown error is None."""
+        """Plain data: what ``to_json`` writes; an unknown error is None."""
         return {
             "gauge": self.gauge,
             "shape": list(self.shape),

@@ -145,7 +145,7 @@ class DensityOfStates(Plain):
         return result
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: what :meth:`to_json` writes."""
+        """Plain data: what ``to_json`` writes."""
         return {
             "num_spins": self.num_spins,
             "num_levels": self.num_levels,

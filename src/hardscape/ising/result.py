@@ -183,7 +183,7 @@ class Spectrum(Plain):
         return [row.tobytes().decode("ascii") for row in digits]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: what :meth:`to_json` writes."""
+        """Plain data: what ``to_json`` writes."""
         return {
             "num_spins": self.num_spins,
             "num_states": self.num_states,

@@ -152,7 +152,7 @@ class XorsatResult(Plain):
         return bit_string(self.assignment)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: what :meth:`to_json` writes."""
+        """Plain data: what ``to_json`` writes."""
         rate = self.spin_updates / self.seconds if self.spin_updates else None
         return {
             "n": self.num_variables,

@@ -81,7 +81,7 @@ class FileReport(Plain):
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: what :meth:`to_json` writes."""
+        """Plain data: what ``to_json`` writes."""
         return {**vars(self), "shape": list(self.shape), "header": dict(self.header), "ok": self.ok}
 
     def __reduce__(self) -> tuple[Any, ...]:

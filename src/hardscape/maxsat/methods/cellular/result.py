@@ -90,7 +90,7 @@ class CellularResult(Plain):
         return len(self.run_generations)
 
     def to_dict(self) -> Mapping[str, Any]:
-        """Plain data: what :meth:`to_json` writes."""
+        """Plain data: what ``to_json`` writes."""
         return {
             "assignment": "".join("01"[int(x)] for x in self.assignment),
             "cost": self.cost,
