@@ -4,17 +4,19 @@
 namespace hardscape::ising {
 
 void bind_anneal(nb::module_& module);
-void bind_density(nb::module_& module);
 void bind_exact(nb::module_& module);
-void bind_kernel(nb::module_& module);
+void bind_exhaustive(nb::module_& module);
+void bind_frontier(nb::module_& module);
+void bind_histogram(nb::module_& module);
 
 namespace {
 
 const native::Family family("ising", [](nb::module_& module) {
   bind_anneal(module);
-  bind_density(module);
+  bind_histogram(module);
+  bind_frontier(module);
   bind_exact(module);
-  bind_kernel(module);
+  bind_exhaustive(module);
 });
 
 }  // namespace

@@ -27,7 +27,7 @@ __all__ = ["Histogram", "HistogramWork", "SpinTable", "choose_eliminated"]
 
 #: Bits whose states make a block: their indices, 1 KiB, stay in the first-level cache.
 _LOW = 8
-#: Copies of a small table, against waiting for one counter (see density.cpp), and what is small.
+#: Copies of a small table, against waiting for one counter (see histogram.simd.cpp), and what is small.
 _COPIES, _SMALL = 4, 2**13
 #: At most: spins left out, cells of the table, and additions to read it.
 _MAX_ELIMINATED, _MAX_CELLS, _MAX_READ = 8, 2**23, 2**26

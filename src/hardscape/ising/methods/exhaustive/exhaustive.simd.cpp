@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "ising/search.hpp"
+#include "ising/methods/exhaustive/search.hpp"
 #include "native/arrays.hpp"
 #include "native/widths.hpp"
 
@@ -150,7 +150,7 @@ std::unique_ptr<AnySearch> make_search(int mid, int fine_shift, int filter_shift
 
 }  // namespace
 
-void bind_kernel(nb::module_& module) {
+void bind_exhaustive(nb::module_& module) {
   nb::class_<AnySearch>(module, "SpectrumSearch")
       .def("run", &AnySearch::run, nb::arg("first"), nb::arg("last"), nb::arg("wanted"),
            nb::arg("threshold").none(), nb::arg("window").none(), nb::arg("prune"), nb::arg("stop"),

@@ -15,8 +15,8 @@
 #include <optional>
 #include <vector>
 
-#include "ising/block.hpp"
-#include "ising/pool.hpp"
+#include "ising/methods/exhaustive/block.hpp"
+#include "ising/methods/exhaustive/pool.hpp"
 #include "native/wide.hpp"
 
 namespace hardscape::ising {
