@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections import Counter
 from importlib import import_module
 from itertools import count
 from pathlib import Path
@@ -17,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "hardscape"
 SUFFIXES = {".py", ".pyi", ".cpp", ".hpp", ".cu", ".cuh"}
 FAMILIES = ("gauge", "ising", "maxsat", "permanents", "xorsat")
+#: About sixteen files is what a reader takes in; none has more than this.
+MOST_FILES = 19
 
 FILES = sorted(path for path in SOURCE.rglob("*") if path.suffix in SUFFIXES)
 MODULES = {
@@ -105,6 +108,11 @@ def test_no_circle_of_headers() -> None:
     edges = {name: headers_included(name) for name in names}
     assert sum(map(len, edges.values())) > 50
     assert circles(edges) == []
+
+
+def test_no_crowded_folder() -> None:
+    sizes = Counter(path.parent.relative_to(SOURCE).as_posix() for path in FILES)
+    assert {folder: size for folder, size in sizes.items() if size > MOST_FILES} == {}
 
 
 def test_nothing_private_is_imported() -> None:
