@@ -288,7 +288,9 @@ class Brief(HarmonicSum):
     def run(self, shard: Shard, context: Context) -> ShardResult:
         threads.add(threading.current_thread().name)
         if shard.index == self.interrupt:
-            raise KeyboardInterrupt
+            result = super().run(shard, context)
+            signal.raise_signal(signal.SIGINT)
+            return result
         if context.stopped():
             return ShardResult({"sum": np.zeros(()), "terms": np.zeros(())}, complete=False)
         return super().run(shard, context)
@@ -325,8 +327,9 @@ def test_brief_shards_keep_the_time_limit() -> None:
 
 
 def test_brief_shards_hear_ctrl_c() -> None:
-    outcome = solve(Brief(interrupt=7), RunOptions.checked(threads=1))
-    assert (outcome.stopped, outcome.shards_done) == ("SIGINT", 7)
+    outcome = solve(Brief(interrupt=7, pause=0.001), RunOptions.checked(threads=1))
+    assert (outcome.stopped, outcome.shards_done) == ("SIGINT", 8)
+    assert outcome.partial is not None
     with pytest.raises(errors.Interrupted):
         outcome.whole()
 

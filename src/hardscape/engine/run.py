@@ -17,7 +17,7 @@ from typing import Generic, Literal
 import numpy as np
 
 from hardscape.engine.deadline import Deadline
-from hardscape.engine.device import Device
+from hardscape.engine.device import Cuda, Device
 from hardscape.engine.executors import ExecutorPool, LocalPool, Pool, Report
 from hardscape.engine.fold import Fold
 from hardscape.engine.ledger import Ledger, NoLedger, open_ledger
@@ -162,6 +162,10 @@ def solve(work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
         return running.outcome(options.checkpoint)
 
 
+#: Seconds for which nobody looks after signals in the calling thread: to begin takes some microseconds.
+_UNWATCHED = 2e-3
+
+
 def _solve_here(
     work: Work[Answer], shards: Sequence[Shard], device: Device, deadline: Deadline
 ) -> Outcome[Answer]:
@@ -171,10 +175,15 @@ def _solve_here(
     until = math.inf if left is None else began + left
     stop = np.zeros(1, dtype=np.uint8)
     fold = Fold(work, len(shards))
+    signals = StopSignals(lambda: stop.fill(1))
+    unwatched = began + (0.0 if isinstance(device, Cuda) else _UNWATCHED)
     done = units = 0
     stopped: Stopped = ""
-    try:
+    with ExitStack() as stack:
         while not stopped and done < fold.limit:
+            if unwatched and time.monotonic() >= unwatched:
+                unwatched = 0.0
+                stack.enter_context(signals)
             shard = shards[done]
             incumbent = fold.prefix if work.wants_incumbent else None
             result = work.run(shard, Context(device, incumbent, stop, until))
@@ -183,8 +192,7 @@ def _solve_here(
                 done, units = done + 1, units + shard.stop - shard.start
             if not result.complete or (time.monotonic() >= until and done < fold.limit):
                 stopped = "time_limit"
-    except KeyboardInterrupt as signalled:  # raised between two steps of Python's
-        stopped = "SIGTERM" if getattr(signalled, "signum", 0) == signal.SIGTERM else "SIGINT"
+            stopped = signals.caught or stopped
     if fold.complete:
         stopped = "finished" if fold.limit < len(shards) else ""
     total = shards[-1].stop - shards[0].start if shards else 0
