@@ -1,5 +1,6 @@
 """Running works: the same answer whoever runs the shards, and what ends a run early."""
 
+import signal
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
