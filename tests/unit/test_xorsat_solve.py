@@ -276,6 +276,8 @@ def test_another_search() -> None:
     assert (found.clones, found.device, found.tau) == (7, "elsewhere", 0.5)
     with pytest.raises(InputError):
         time_to_solution(system, 4, 1.0, clones=5, runner=Fixed())
+    with pytest.raises(InputError):
+        time_to_solution(system, 4, 1.0, threads=1, runner=Fixed())
     for seed in (-1, 1.5, True):
         with pytest.raises(InputError):
             time_to_solution(system, 4, 1.0, seed=seed, runner=Fixed())

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Literal, Unpack
 
 from numpy.typing import ArrayLike
 
-from hardscape.engine import Device, Progress, ProgressEvent, RunOptions
+from hardscape.engine import RunArguments, RunOptions
 from hardscape.errors import InputError
 from hardscape.xorsat.methods.elimination.row import EliminationMethod
 from hardscape.xorsat.methods.method import Method as Row
@@ -36,18 +35,12 @@ def solve(
     method: Method = "auto",
     w: ArrayLike | None = None,
     clones: int | None = None,
-    device: str | Device | Sequence[str | Device] = "auto",
-    threads: int | None = None,
     restart: int | None = None,
     anytime: bool | None = None,
     max_sweeps: int | None = None,
-    time_limit: float | None = None,
     target: int = 0,
-    seed: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    executor: Any = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
     on_improvement: Callable[[Improvement], object] | None = None,
+    **run: Unpack[RunArguments],
 ) -> XorsatResult:
     """Find an assignment that violates no clause, or as few as can be found.
 
@@ -60,16 +53,16 @@ def solve(
         algebra: hardness is the point there (p-spin dynamics, comparisons of hardware, MAX-XORSAT).
         "auto" eliminates, and searches where the system turns out inconsistent or `target` is
         above 0.
-    w, clones, device, threads, restart, anytime, max_sweeps : optional
-    checkpoint, executor, progress, on_improvement : optional
+    w, clones, restart, anytime, max_sweeps, on_improvement : optional
         Of the search; see :func:`hardscape.xorsat.quasi_greedy`.
-    time_limit : float, optional
-        Seconds that the search may take. "auto" takes 10 where neither this nor `max_sweeps` is
-        given, because few violated clauses cannot be told from fewest.
     target : int
         The search ends when so few clauses are violated. Of an inconsistent system "auto" knows
         that one is always violated, and ends there.
-    seed : int, optional
+    **run
+        Device, threads, seed, limits and records of the search: see
+        :class:`hardscape.engine.RunArguments`. They are checked whatever method answers. "auto" takes
+        10 seconds where neither `time_limit` nor `max_sweeps` is given, because few violated clauses
+        cannot be told from fewest.
 
     Returns
     -------
@@ -96,16 +89,8 @@ def solve(
     """
     if method not in METHODS:
         raise InputError(f"method={method!r}; {', '.join(METHODS)} are accepted")
-    options = RunOptions.checked(
-        device=device,
-        threads=threads,
-        seed=seed,
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        executor=executor,
-        progress=progress,
-        big_enough=False,  # most systems are answered before a GPU is found
-    )
+    # Most systems are answered before a GPU would be found.
+    options = RunOptions.checked(big_enough=False, **run)
     schedule = Schedule(
         w=w,
         clones=clones,
@@ -114,7 +99,7 @@ def solve(
         anytime=anytime,
         max_sweeps=max_sweeps,
     )
-    anywhere = isinstance(device, str) and device == "auto"
+    anywhere = run.get("device", "auto") == "auto"
     question = Question(checked_system(system), schedule, options, anywhere, method, on_improvement)
     for row in TABLE:
         if method not in ("auto", row.name):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardscape.engine import Device, Progress, ProgressEvent, RunOptions
+from hardscape.engine import RunArguments, RunOptions
 from hardscape.errors import InputError
 from hardscape.plain import finite_or_none
 from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
@@ -113,13 +112,7 @@ def scan_w1(
     *,
     clones: int | None = None,
     restart: int | None = None,
-    device: str | Device | Sequence[str | Device] = "auto",
-    threads: int | None = None,
-    seed: int | None = None,
-    time_limit: float | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    executor: Any = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+    **run: Unpack[RunArguments],
 ) -> W1Scan:
     r"""Measure the time to solution at several w1, and fit a parabola to :math:`\ln \tau`.
 
@@ -130,7 +123,7 @@ def scan_w1(
         w1 of each point, 0 to 1. The search rounds them to 256ths.
     runs, timeout
         Of each point, as for :func:`time_to_solution`.
-    clones, restart, device, threads, seed, time_limit, checkpoint, executor, progress
+    clones, restart, **run
         As for :func:`time_to_solution`, for all points together.
 
     Returns
@@ -151,16 +144,7 @@ def scan_w1(
         raise InputError(
             f"values have shape {points.shape}; one axis, one value or more is accepted"
         )
-    options = RunOptions.checked(
-        device=device,
-        threads=threads,
-        seed=seed,
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        executor=executor,
-        progress=progress,
-        big_enough=suits_gpu(checked_system(system)),
-    )
+    options = RunOptions.checked(big_enough=suits_gpu(checked_system(system)), **run)
     seeds = np.random.SeedSequence(options.seed).generate_state(len(points), np.uint64)
     # What the coins can say: probabilities in 256ths.
     used = np.round(points * 256) / 256

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar, Unpack
 
 import numpy as np
 
 from hardscape.arguments import integer, seconds
-from hardscape.engine import Cpu, Device, Progress, ProgressEvent, RunOptions, solve
+from hardscape.engine import Cpu, RunArguments, RunOptions, solve
 from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat.methods.quasi_greedy.plan import default_w1
 from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
@@ -32,14 +31,8 @@ def time_to_solution(
     w: float | Sequence[float] | None = None,
     clones: int | None = None,
     restart: int | None = None,
-    device: str | Device | Sequence[str | Device] = "auto",
-    threads: int | None = None,
-    seed: int | None = None,
     runner: Runner | None = None,
-    time_limit: float | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    executor: Any = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+    **run: Unpack[RunArguments],
 ) -> TimeToSolution:
     """Measure how long the quasi-greedy search takes to solve a system.
 
@@ -54,24 +47,13 @@ def time_to_solution(
         solved ones tell tau as well as long runs would.
     w, clones, restart
         Of :func:`hardscape.xorsat.quasi_greedy`.
-    device, threads
-        Where runs are made: one at a time on each GPU or thread of the CPU. Threads share caches and
-        clock rate, so for the seconds of one thread alone give ``threads=1``.
-    seed : int, optional
-        Seeds of the runs follow from it.
     runner : Runner, optional
         Another search to measure: it is called as ``runner(seed, timeout)``, one run after the other.
-        The options of the search are its own then.
-    time_limit : float, optional
-        Seconds after which the study ends with the runs that have ended.
-    checkpoint : path, optional
-        Ledger of the runs that have ended, with their times; the same call, on the same machine if
-        the seconds are to mean anything, makes those that are missing.
-    executor : concurrent.futures.Executor, optional
-        Spreads the runs: each of its workers makes one at a time, on a GPU or one thread of its own.
-        Seconds are those of the worker, so its workers should be alike, and no more than cores.
-    progress : bool, callable or Progress, optional
-        See :func:`hardscape.engine.resolve_progress`.
+        The options of the search, device and threads are its own then.
+    **run
+        Device, threads, seed, limits and records: see :class:`hardscape.engine.RunArguments`. Seeds of
+        the runs follow from `seed`; the study ends at `time_limit` with the runs that have ended;
+        `checkpoint` keeps each of them with its time.
 
     Returns
     -------
@@ -87,9 +69,12 @@ def time_to_solution(
 
     Notes
     -----
-    Seconds are those of each run on its device, without the kernel's compilation, the way to a
-    worker or the engine's bookkeeping. A run that is cut short by `time_limit` or a signal does not
-    count. Sweeps of solved runs are the same on every device, for the same `clones`.
+    Each GPU, thread of the CPU, or worker of an `executor` makes one run at a time, on itself alone, and
+    its seconds are those of the run there, without the kernel's compilation, the way to a worker or
+    the engine's bookkeeping. Threads share caches and clock rate: for the seconds of one thread alone
+    give ``threads=1``. Workers should be alike, and no more than cores. Seconds of a checkpoint only
+    mean something beside others of the same machine. A run that is cut short by `time_limit` or a
+    signal does not count. Sweeps of solved runs are the same on every device, for the same `clones`.
 
     Examples
     --------
@@ -98,22 +83,11 @@ def time_to_solution(
     >>> found.num_solved, found.tau > 0
     (5, True)
     """
-    running: dict[str, Any] = {
-        "seed": seed,
-        "time_limit": time_limit,
-        "checkpoint": checkpoint,
-        "executor": executor,
-        "progress": progress,
-    }
     if runner is not None:
-        own = {"w": w, "clones": clones, "restart": restart, "threads": threads}
-        if device != "auto" or any(value is not None for value in own.values()):
-            raise InputError(
-                "w, clones, restart, device and threads are the runner's own; leave them out"
-            )
-        return measure(system, runner, runs, timeout, w1=default_w1(system), **running)
-    gains = suits_gpu(checked_system(system))
-    options = RunOptions.checked(device=device, threads=threads, big_enough=gains, **running)
+        if any(value is not None for value in (w, clones, restart)):
+            raise InputError("w, clones and restart are the runner's own; leave them out")
+        return measure(system, runner, runs, timeout, w1=default_w1(system), **run)
+    options = RunOptions.checked(big_enough=suits_gpu(checked_system(system)), **run)
     trial = quasi_greedy_trial(system, options.devices, w, clones, restart)
     return study([trial], [options.seed], runs, timeout, options, _only)
 
@@ -125,11 +99,7 @@ def measure(
     timeout: float,
     *,
     w1: float,
-    seed: int | None = None,
-    time_limit: float | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    executor: Any = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+    **run: Unpack[RunArguments],
 ) -> TimeToSolution:
     """Run a search `runs` times, one after the other, with seeds that follow from `seed`.
 
@@ -140,17 +110,13 @@ def measure(
         Called as ``runner(seed, timeout)``; for an `executor` it must pickle.
     w1 : float
         What the runner takes, for the result.
-    runs, timeout, seed, time_limit, checkpoint, executor, progress
-        As for :func:`time_to_solution`, which says what is returned and raised, too.
+    runs, timeout, **run
+        As for :func:`time_to_solution`, which says what is returned and raised, too. Device and
+        threads are the runner's own.
     """
-    options = RunOptions.checked(
-        device=Cpu(),
-        seed=seed,
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        executor=executor,
-        progress=progress,
-    )
+    if run.get("device", "auto") != "auto" or run.get("threads") is not None:
+        raise InputError("device and threads are the runner's own; leave them out")
+    options = RunOptions.checked(**run).on((Cpu(),))
     trial = foreign_trial(checked_system(system), runner, w1)
     return study([trial], [options.seed], runs, timeout, options, _only)
 

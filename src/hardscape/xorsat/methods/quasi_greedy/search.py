@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
-from typing import Any
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from hardscape.engine import Device, Progress, ProgressEvent, RunOptions, solve
+from hardscape.engine import RunArguments, RunOptions, solve
 from hardscape.errors import Interrupted
 from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement, Watch
 from hardscape.xorsat.methods.quasi_greedy.rounds import Schedule
@@ -35,14 +34,8 @@ def quasi_greedy(
     anytime: bool | None = None,
     restart: int | None = None,
     max_sweeps: int | None = None,
-    seed: int | None = None,
-    device: str | Device | Sequence[str | Device] = "auto",
-    threads: int | None = None,
-    time_limit: float | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    executor: Any = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
     on_improvement: Callable[[Improvement], object] | None = None,
+    **run: Unpack[RunArguments],
 ) -> QuasiGreedyResult:
     r"""Search for an assignment that violates at most `target` clauses by quasi-greedy dynamics.
 
@@ -72,25 +65,14 @@ def quasi_greedy(
         Sweeps of a round, 1 to 4194303; by default 64 N, within 1024 and 1048576.
     max_sweeps : int, optional
         Sweeps of all rounds together; by default the search ends with the target or `time_limit`.
-    seed : int, optional
-        From 0 to 2**64 - 1; by default one is drawn. The same seed, `clones`, `restart` and `w` give the same
-        answer on every device and for any number of workers.
-    device : str, Device, or a sequence of them
-        See :func:`hardscape.engine.resolve`; "auto" takes a GPU from 160 variables on
-        and up to 400 clauses; about 500 fit.
-    threads : int, optional
-        CPU threads, each with a round of its own; by default all.
-    time_limit : float, optional
-        Wall-clock seconds.
-    checkpoint : path, optional
-        Ledger of finished rounds; the same call goes on from there.
-    executor : concurrent.futures.Executor, optional
-        Runs the rounds elsewhere; see :meth:`hardscape.engine.RunOptions.checked`.
-    progress : bool, callable or Progress, optional
-        See :func:`hardscape.engine.resolve_progress`.
     on_improvement : callable, optional
         Called with each `Improvement` as it is found, in the thread that found it, one at a time.
         Rounds of an `executor` tell nothing until the end.
+    **run
+        Device, threads, seed, limits and records: see :class:`hardscape.engine.RunArguments`. "auto"
+        takes a GPU from 160 variables on and up to 400 clauses; about 500 fit. Each thread, GPU or
+        worker has a round of its own. The same seed, `clones`, `restart` and `w` give the same answer
+        on every device and for any number of workers.
 
     Returns
     -------
@@ -118,16 +100,7 @@ def quasi_greedy(
     >>> quasi_greedy(random_regular(24, seed=1), seed=1, device="cpu").violated
     0
     """
-    options = RunOptions.checked(
-        device=device,
-        threads=threads,
-        seed=seed,
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        executor=executor,
-        progress=progress,
-        big_enough=suits_gpu(checked_system(system)),
-    )
+    options = RunOptions.checked(big_enough=suits_gpu(checked_system(system)), **run)
     schedule = Schedule(
         w=w,
         clones=clones,
