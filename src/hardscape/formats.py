@@ -9,8 +9,9 @@ a module states     what it is
 ``MAGIC``           first bytes that are its own, one ``bytes`` or more (optional)
 ``sniff(source)``   whether content without magic bytes looks like it (optional)
 ``FILE_NAME``       pattern of further names of files, lower case (optional)
-``read``            from a `hardscape.files.Source` to the problem
-``write``           from the problem to bytes, or to an iterator of chunks (optional)
+``read``            from a `hardscape.files.Source` to the problem; `FormatError` where it is wrong
+``write``           from the problem to bytes, or to an iterator of chunks (optional); an `InputError`
+                    where the format cannot hold it exactly
 ==================  ===========================================================================
 
 Keyword arguments of ``read`` and ``write`` are choices that the format leaves to the caller; those that
@@ -80,7 +81,7 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
         return tuple(suffix for module in self.values() for suffix in module.SUFFIXES)
 
     def read(self, path: str | Path, format: str | None = None, **options: Any) -> _Problem:
-        """Read a problem; see :meth:`parse`."""
+        """Read a problem; parameters and errors are those of :meth:`parse`."""
         return self.parse(path, format, **options)[1]
 
     def parse(

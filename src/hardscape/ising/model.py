@@ -266,7 +266,31 @@ class Ising:
         base: int | None = None,
         convention: Convention = "dimod",
     ) -> Self:
-        """Read a file; :mod:`hardscape.ising.formats` says which, and how they are told apart."""
+        """Read a file; :mod:`hardscape.ising.formats` says which, and how they are told apart.
+
+        Parameters
+        ----------
+        path : str or Path
+            Compressed or not; ``-`` is standard input.
+        format : str, optional
+            Its name; by default what :func:`hardscape.ising.formats.detect` finds.
+        base : {0, 1}, optional
+            First index of a text format, where the file's differs from the format's.
+        convention : {"dimod", "ising"}
+            Sign of the entries of a coordinate list; the other formats define theirs.
+
+        Returns
+        -------
+        Ising
+            Exactly what the file says; cost O(size of the file).
+
+        Raises
+        ------
+        FormatError
+            If the file is missing, unreadable or does not follow its format; with path and line.
+        InputError
+            If `format`, `base` or `convention` has a value that is not accepted.
+        """
         sign = None if convention == "dimod" else convention
         model = _FORMATS.read(path, format, base=base, convention=sign)
         return cls.from_exact(model._terms, model._labels)

@@ -238,12 +238,22 @@ class Formula:
         return cls.from_clauses(clauses, weights, hard=hard, num_variables=count)
 
     def to_file(self, path: str | Path, *, format: str | None = None) -> None:
-        """Write the formula: .cnf (only soft clauses of weight 1) or .wcnf, also compressed.
+        """Write the formula so that it reads back with the same clauses in the same order.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in .cnf, for soft clauses of weight 1 alone, or in .wcnf, which is written in the
+            format of 2022 with a comment ``c variables n``; then perhaps in .gz, .xz or .bz2. The
+            number of variables is only kept as far as they occur, except in .cnf.
+        format : str, optional
+            Its name, where the suffix does not tell.
 
         Raises
         ------
         InputError
-            If the format cannot hold the formula, the suffix is unknown, or the file cannot be written.
+            If the format cannot hold the formula, the suffix is unknown, or the file cannot be
+            written. A file that was there before is then still there.
         """
         _FORMATS.write(self, path, format)
 

@@ -193,7 +193,21 @@ class XorSystem:
 
     @staticmethod
     def from_file(path: str | Path, *, format: str | None = None) -> XorSystem:
-        """Read a file; see :mod:`hardscape.xorsat.formats`."""
+        """Read a file; see :mod:`hardscape.xorsat.formats`.
+
+        Parameters
+        ----------
+        path : str or Path
+        format : str, optional
+            Its name; by default what name and content tell.
+
+        Raises
+        ------
+        FormatError
+            If the file is missing, unreadable or not what it claims to be; with path and line.
+        InputError
+            If the format is not known.
+        """
         return _FORMATS.read(path, format)
 
     # -- what it is --------------------------------------------------------------------------
@@ -325,8 +339,22 @@ class XorSystem:
         return native.vector.xorsat.eliminate(self.num_variables, *arrays, -1)[0]
 
     def to_file(self, path: str | Path, *, format: str | None = None) -> None:
-        """Write a file; see :mod:`hardscape.xorsat.formats`."""
-        _FORMATS.write(self, path, format)
+        """Write the system so that an equal one is read back; see :mod:`hardscape.xorsat.formats`.
+
+        The file appears whole or not at all; one that was there before is replaced.
+
+        Parameters
+        ----------
+        path : str or Path
+        format : str, optional
+            Its name; by default what the suffix says.
+
+        Raises
+        ------
+        InputError
+            If the format cannot hold the system or is not known, or the file cannot be written.
+        """
+        _FORMATS.write(checked_system(self), path, format)
 
 
 def checked_system(value: Any) -> XorSystem:

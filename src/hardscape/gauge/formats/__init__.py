@@ -22,16 +22,7 @@ __all__ = ["FORMATS", "FileReport", "detect", "inspect", "read", "write"]
 #: The modules of formats by name. Files are mapped into memory: they may be larger than half of it.
 FORMATS: Formats[Any] = Formats(__name__, mapped=True)
 
-
-def detect(path: str | Path) -> str:
-    """Tell a file's format by its first bytes, and by its size where the format has no magic number.
-
-    Raises
-    ------
-    FormatError
-        If the file cannot be read or is of no known format.
-    """
-    return FORMATS.detect(path)
+detect = FORMATS.detect
 
 
 def inspect(path: str | Path, format: str | None = None) -> tuple[GaugeField, FileReport]:

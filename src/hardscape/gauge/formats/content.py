@@ -44,13 +44,7 @@ class Claim:
 
     @classmethod
     def from_text(cls, text: str, itemsize: int) -> Claim:
-        """Read a decimal number; its last digit and the links' rounding give the tolerance.
-
-        Raises
-        ------
-        ValueError
-            If `text` is no number.
-        """
+        """Read a decimal number; its last digit and the links' rounding give the tolerance."""
         mantissa, _, exponent = text.strip().lower().partition("e")
         digits = len(mantissa.partition(".")[2])
         # Averages are at most 1; a number with a huge exponent is wrong whatever its last digit is.
@@ -122,13 +116,7 @@ def complete_rows(stored: NDArray[Any]) -> NDArray[Any]:
 
 
 def lattice_shape(source: Source, extents: Iterable[int]) -> tuple[int, int, int, int]:
-    """Check the extents X, Y, Z, T that a header states.
-
-    Raises
-    ------
-    FormatError
-        If a lattice cannot have them.
-    """
+    """Check the extents X, Y, Z, T that a header states."""
     try:
         return check_shape(tuple(extents))
     except InputError as error:
@@ -136,13 +124,7 @@ def lattice_shape(source: Source, extents: Iterable[int]) -> tuple[int, int, int
 
 
 def colours(source: Source, count: int, volume: int, number_bytes: int) -> int:
-    """Nc of a format whose header does not tell, from the bytes of all links.
-
-    Raises
-    ------
-    FormatError
-        If the size fits neither SU(2) nor SU(3).
-    """
+    """Nc of a format whose header does not tell, from the bytes of all links."""
     sizes = {4 * volume * nc * nc * number_bytes: nc for nc in (2, 3)}
     if count not in sizes:
         wanted = " or ".join(f"{size} (SU({nc}))" for size, nc in sizes.items())
@@ -155,13 +137,7 @@ def colours(source: Source, count: int, volume: int, number_bytes: int) -> int:
 
 
 def numbers(source: Source, start: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """View `count` numbers from byte `start` on.
-
-    Raises
-    ------
-    FormatError
-        If the file ends before.
-    """
+    """View `count` numbers from byte `start` on."""
     size = count * dtype.itemsize
     if start + size > len(source):
         raise source.error(

@@ -25,8 +25,6 @@ from hardscape.gauge.formats.content import (
     number_type,
 )
 
-__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "write"]
-
 NAME = "hdf5"
 SUFFIXES = (".h5", ".hdf5")
 DESCRIPTION = "HDF5 with a dataset 'links' (needs h5py)"
@@ -42,15 +40,7 @@ def _h5py() -> Any:
 
 
 def read(source: Source) -> Content:
-    """Read a file.
-
-    Raises
-    ------
-    FormatError
-        If it is damaged or holds something else.
-    MissingDependencyError
-        If h5py is not installed.
-    """
+    """Read a file."""
     h5py = _h5py()
     try:
         with h5py.File(source.file(), "r") as file:
@@ -83,13 +73,7 @@ def write(
     byteorder: Literal["little"] = "little",
     checksum: bool = True,
 ) -> Iterator[bytes | NDArray[Any]]:
-    """Write a file.
-
-    Raises
-    ------
-    MissingDependencyError
-        If h5py is not installed.
-    """
+    """Write a file."""
     h5py = _h5py()
     target = io.BytesIO()
     field = in_precision(field, precision)

@@ -24,8 +24,6 @@ from hardscape.gauge.formats.content import (
     numbers,
 )
 
-__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
-
 NAME = "hirep"
 SUFFIXES = (".hirep",)
 DESCRIPTION = "HiRep, double"
@@ -45,13 +43,7 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source) -> Content:
-    """Read a file.
-
-    Raises
-    ------
-    FormatError
-        If header and size do not fit one another.
-    """
+    """Read a file."""
     nc, t, x, y, z, plaquette = _HEADER.unpack(source.bytes(0, _HEADER.size))
     if nc not in (2, 3):
         raise source.error(None, f"is for Nc = {nc}; 2 and 3 are accepted")

@@ -36,8 +36,6 @@ from hardscape.gauge.formats.content import (
     raw_bytes,
 )
 
-__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "rotated_xor", "write"]
-
 NAME = "ildg"
 SUFFIXES = (".ildg", ".lime", ".scidac")
 DESCRIPTION = "ILDG and SciDAC (USQCD) records in LIME, single and double"
@@ -57,13 +55,7 @@ _KEPT = ("scidac-file-xml", "scidac-record-xml", "ildg-data-lfn")
 
 
 def read(source: Source) -> Content:
-    """Read a file; of several configurations the first one.
-
-    Raises
-    ------
-    FormatError
-        If it is no LIME file of a gauge configuration, or its records contradict one another.
-    """
+    """Read a file; of several configurations the first one."""
     found: dict[str, lime.Record] = {}
     for record in lime.records(source):
         found.setdefault(record.kind, record)

@@ -38,13 +38,7 @@ class Record:
 
 
 def records(source: Source) -> list[Record]:
-    """List the records of a file.
-
-    Raises
-    ------
-    FormatError
-        If a header is damaged or the file ends inside a record.
-    """
+    """List the records of a file."""
     found, position = [], 0
     while position < len(source):
         header = source.bytes(position, _HEADER.size)

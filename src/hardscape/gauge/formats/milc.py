@@ -29,8 +29,6 @@ from hardscape.gauge.formats.content import (
 )
 from hardscape.gauge.formats.ildg import rotated_xor
 
-__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "write"]
-
 _MAGIC = 20103
 _ORDERS: dict[bytes, ByteOrder] = {
     _MAGIC.to_bytes(4, "big"): "big",
@@ -46,13 +44,7 @@ _NATURAL_ORDER = 0
 
 
 def read(source: Source) -> Content:
-    """Read a file of either byte order; Nc follows from its size.
-
-    Raises
-    ------
-    FormatError
-        If the header is no such header, the sites are not in natural order, or the size does not fit.
-    """
+    """Read a file of either byte order; Nc follows from its size."""
     head = source.bytes(0, _SIZE)
     if head[:4] not in _ORDERS:
         raise source.error(

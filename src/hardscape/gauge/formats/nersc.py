@@ -32,8 +32,6 @@ from hardscape.gauge.formats.content import (
     numbers,
 )
 
-__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "write"]
-
 NAME = "nersc"
 SUFFIXES = (".nersc",)
 DESCRIPTION = "the NERSC archive of Nc or Nc - 1 rows, single and double, both endians"
@@ -45,13 +43,7 @@ _FLOATING = re.compile(r"IEEE(32|64)(BIG|LITTLE|SMALL|)")
 
 
 def read(source: Source) -> Content:
-    """Read a file.
-
-    Raises
-    ------
-    FormatError
-        If the header lacks an entry or contradicts the size.
-    """
+    """Read a file."""
     header, start = _header(source)
     rows, nc = _matrix_shape(source, _entry(source, header, "DATATYPE"))
     itemsize, byteorder = _floating_point(source, _entry(source, header, "FLOATING_POINT"))

@@ -18,8 +18,6 @@ from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import Checksum, Content, Precision, in_precision, number_type
 
-__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "write"]
-
 NAME = "npz"
 SUFFIXES = (".npz",)
 DESCRIPTION = "a NumPy archive with one array 'links'"
@@ -28,13 +26,7 @@ _MEMBER = "links.npy"
 
 
 def read(source: Source) -> Content:
-    """Read an archive; nothing in it is unpickled.
-
-    Raises
-    ------
-    FormatError
-        If it is damaged or holds something else.
-    """
+    """Read an archive; nothing in it is unpickled."""
     with archives.reading(source, "archive of links"):
         with zipfile.ZipFile(source.file()) as archive:
             if _MEMBER not in archive.namelist():

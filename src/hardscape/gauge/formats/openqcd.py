@@ -26,8 +26,6 @@ from hardscape.gauge.formats.content import (
     numbers,
 )
 
-__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
-
 NAME = "openqcd"
 SUFFIXES = (".openqcd",)
 DESCRIPTION = "openQCD, double, even extents"
@@ -50,13 +48,7 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source) -> Content:
-    """Read a file; Nc follows from its size.
-
-    Raises
-    ------
-    FormatError
-        If extents and size do not fit one another, or an extent is odd.
-    """
+    """Read a file; Nc follows from its size."""
     t, x, y, z, plaquette = _HEADER.unpack(source.bytes(0, _HEADER.size))
     lattice_shape(source, (x, y, z, t))
     if any(extent % 2 for extent in (t, x, y, z)):
@@ -88,13 +80,7 @@ def write(
     precision: Literal["double"] = "double",
     byteorder: Literal["little"] = "little",
 ) -> Iterator[bytes | NDArray[Any]]:
-    """Write a file.
-
-    Raises
-    ------
-    InputError
-        If an extent is odd.
-    """
+    """Write a file of even extents."""
     field = in_precision(field, precision)
     x, y, z, t = field.shape
     if any(extent % 2 for extent in field.shape):

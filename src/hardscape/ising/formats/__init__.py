@@ -48,40 +48,7 @@ __all__ = ["FORMATS", "MAX_SPINS", "detect", "read", "write"]
 #: The modules of formats by name.
 FORMATS: Formats[Ising] = Formats(__name__)
 
-
-def read(
-    path: str | Path,
-    *,
-    format: str | None = None,
-    base: int | None = None,
-    convention: Convention = "dimod",
-) -> Ising:
-    """Read a model.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file, compressed or not; ``-`` is standard input.
-    format : str, optional
-        A name in `FORMATS`; by default what :func:`detect` finds.
-    base : {0, 1}, optional
-        First index of a text format, where the file's differs from the format's.
-    convention : {"dimod", "ising"}
-        Sign of the entries of a coordinate list; the other formats define theirs.
-
-    Returns
-    -------
-    Ising
-        Exactly what the file says; cost O(size of the file).
-
-    Raises
-    ------
-    FormatError
-        If the file is missing, unreadable or does not follow its format; with path and line.
-    InputError
-        If `format`, `base` or `convention` has a value that is not accepted.
-    """
-    return Ising.from_file(path, format=format, base=base, convention=convention)
+read, detect = Ising.from_file, FORMATS.detect
 
 
 def write(
@@ -118,15 +85,3 @@ def write(
         raise InputError(f"model is a {type(model).__name__}; Ising.from_any makes an Ising of it")
     sign = None if convention == "dimod" else convention
     FORMATS.write(model, path, format, base=base, convention=sign)
-
-
-def detect(path: str | Path) -> str:
-    """Tell a file's format: by magic bytes, else by its suffix, else by its content.
-
-    Raises
-    ------
-    FormatError
-        If the file cannot be read, or its content does not decide: the header ``n m`` starts both a
-        graph (rudy) and a QUBO (biqmac).
-    """
-    return FORMATS.detect(path)

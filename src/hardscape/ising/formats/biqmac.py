@@ -11,8 +11,6 @@ from hardscape.ising.exact import ExactTerms
 from hardscape.ising.formats.text import Text, counts, decimal, named_coefficients
 from hardscape.ising.model import Ising
 
-__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
-
 NAME = "biqmac"
 SUFFIXES = (".sparse",)
 DESCRIPTION = "a QUBO of the Biq Mac library: 'n m', then 'i j q' of a symmetric matrix"
@@ -24,13 +22,7 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source, *, base: Literal[0, 1] = 1) -> Ising:
-    """Read E(q) = q^T Q q, where one line ``i j x`` stands for both Q[i, j] and Q[j, i].
-
-    Raises
-    ------
-    FormatError
-        For entries given twice, even mirrored, and counts that the header does not announce.
-    """
+    """Read E(q) = q^T Q q, where one line ``i j x`` stands for both Q[i, j] and Q[j, i]."""
     text = Text.of(source)
     header = text.header("n m")
     num_spins = header.num_spins(0, "number of variables n")
@@ -50,13 +42,7 @@ def read(source: Source, *, base: Literal[0, 1] = 1) -> Ising:
 
 
 def write(model: Ising, *, base: Literal[1] = 1) -> bytes:
-    """Write the entries of Q that are not zero.
-
-    Raises
-    ------
-    InputError
-        If the QUBO has an offset, for which the format has no place, or an entry is not a float64.
-    """
+    """Write the entries of Q that are not zero; there is no place for an offset."""
     linear, pairs, offset = named_coefficients(model.exact.to_binary(), "Q", "Q")
     if offset:
         raise InputError(

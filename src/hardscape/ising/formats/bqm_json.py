@@ -20,8 +20,6 @@ from hardscape.ising.formats.labels import from_json, to_json
 from hardscape.ising.formats.text import MAX_SPINS, exact_float, named_coefficients
 from hardscape.ising.model import Ising
 
-__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
-
 NAME = "bqm-json"
 SUFFIXES = (".json",)
 DESCRIPTION = "dimod's binary quadratic model as JSON, labels included"
@@ -49,11 +47,6 @@ def read(source: Source) -> Ising:
     """Read a model of either variable type, labels included.
 
     With ``use_bytes`` the vectors are base64 text of little-endian arrays.
-
-    Raises
-    ------
-    FormatError
-        For JSON that is damaged or is no binary quadratic model.
     """
     try:
         return _model(_document(source.data))
@@ -155,13 +148,7 @@ def _vector(document: dict[str, Any], key: str, type_key: str, types: tuple[str,
 
 
 def write(model: Ising) -> bytes:
-    """Write a document that ``dimod.BQM.from_serializable(json.load(file))`` takes.
-
-    Raises
-    ------
-    InputError
-        If a coefficient is not a float64, or a label is no JSON value.
-    """
+    """Write a document that ``dimod.BQM.from_serializable(json.load(file))`` takes."""
     fields, couplings, offset = named_coefficients(model.exact)
     document = {
         "type": "BinaryQuadraticModel",

@@ -21,8 +21,6 @@ from hardscape.ising.formats.text import (
 )
 from hardscape.ising.model import Convention, Ising
 
-__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
-
 NAME = "coo"
 SUFFIXES = (".coo", ".qh")
 DESCRIPTION = "a coordinate list: lines 'i j value', fields on the diagonal"
@@ -51,14 +49,7 @@ class _Header:
 def read(
     source: Source, *, base: Literal[0, 1] | None = None, convention: Convention = "dimod"
 ) -> Ising:
-    """Read entries, summing repeated and mirrored ones; see :mod:`hardscape.ising.formats`.
-
-    Raises
-    ------
-    FormatError
-        For lines that are not ``i j value``, indices out of range, and comments that contradict
-        the arguments.
-    """
+    """Read entries, summing repeated and mirrored ones; see :mod:`hardscape.ising.formats`."""
     text = Text.of(source)
     header = _header(text)
     declared = header.convention or ("dimod" if header.binary else convention)
@@ -143,13 +134,7 @@ def _declared(row: Row) -> _Header:
 
 
 def write(model: Ising, *, base: Literal[0, 1] = 0, convention: Convention = "dimod") -> bytes:
-    """Write the entries that are not zero under a comment that makes the round trip exact.
-
-    Raises
-    ------
-    InputError
-        If a coefficient is not a float64.
-    """
+    """Write the entries that are not zero under a comment that makes the round trip exact."""
     sign = -1 if convention == "ising" else 1
     fields, couplings, offset = named_coefficients(model.exact)
     lines = [

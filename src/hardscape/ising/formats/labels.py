@@ -13,13 +13,7 @@ __all__ = ["from_json", "to_json"]
 
 
 def to_json(label: Hashable) -> Any:
-    """Turn a label into a JSON value.
-
-    Raises
-    ------
-    InputError
-        If it, or a member of a tuple, is neither an integer, a finite float nor a string.
-    """
+    """Turn a label into a JSON value; others are refused with an InputError."""
     if isinstance(label, str):
         return str(label)
     if isinstance(label, Integral):
@@ -34,13 +28,7 @@ def to_json(label: Hashable) -> Any:
 
 
 def from_json(value: Any) -> Hashable:
-    """Turn a JSON value back into a label.
-
-    Raises
-    ------
-    ValueError
-        If it is none that :func:`to_json` makes.
-    """
+    """Turn a JSON value back into a label, or raise a ValueError."""
     if isinstance(value, list):
         return tuple(from_json(member) for member in value)
     accepted = isinstance(value, str | int | float) and not isinstance(value, bool)

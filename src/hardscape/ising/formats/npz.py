@@ -25,8 +25,6 @@ from hardscape.ising.formats.labels import from_json, to_json
 from hardscape.ising.formats.text import MAX_SPINS
 from hardscape.ising.model import Ising
 
-__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "write"]
-
 NAME = "npz"
 SUFFIXES = (".npz",)
 DESCRIPTION = "hardscape's own archive, exact for every model, labels included"
@@ -37,13 +35,7 @@ _INTEGER = re.compile(r"-?[0-9]{1,1000}")
 
 
 def read(source: Source) -> Ising:
-    """Read an archive; nothing in it is unpickled.
-
-    Raises
-    ------
-    FormatError
-        If it is damaged, or its arrays have other names, types or shapes than the ones above.
-    """
+    """Read an archive; nothing in it is unpickled."""
     with archives.reading(source, "archive of a model"):
         arrays = archives.arrays(source, "fiSU")
         if not _REQUIRED <= arrays.keys() <= _REQUIRED | _OPTIONAL:
@@ -106,13 +98,7 @@ def _labels(arrays: dict[str, NDArray[Any]]) -> list[Hashable] | None:
 
 
 def write(model: Ising) -> bytes:
-    """Write any model.
-
-    Raises
-    ------
-    InputError
-        If a label is neither a number, a string nor a tuple of them.
-    """
+    """Write any model whose labels are numbers, strings and tuples of them."""
     terms = model.exact
     exact = [*terms.fields, *terms.couplings, terms.offset]
     unit = Fraction(2) ** terms.exponent

@@ -11,8 +11,6 @@ from hardscape.ising.exact import ExactTerms
 from hardscape.ising.formats.text import Row, Text, decimal, first_fields, named_coefficients
 from hardscape.ising.model import Ising
 
-__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
-
 NAME = "qubo"
 SUFFIXES = (".qubo",)
 DESCRIPTION = "a QUBO of qbsolv: 'p qubo ...', then 'i j value'"
@@ -27,13 +25,7 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source, *, base: Literal[0, 1] = 0) -> Ising:
-    """Read E(q) = sum_i Q[i, i] q_i + sum_{i<j} Q[i, j] q_i q_j, plus the offset of our comment.
-
-    Raises
-    ------
-    FormatError
-        For entries given twice or with i > j, and counts that the header does not announce.
-    """
+    """Read E(q) = sum_i Q[i, i] q_i + sum_{i<j} Q[i, j] q_i q_j, plus the offset of our comment."""
     text = Text.of(source)
     header = text.header(_PROBLEM)
     if header.fields[:2] != ["p", "qubo"]:
@@ -74,11 +66,6 @@ def write(model: Ising, *, base: Literal[0] = 0) -> bytes:
 
     The format has no offset; one that is not zero goes into a comment, which `read` takes and
     other programs skip: their energies lack it.
-
-    Raises
-    ------
-    InputError
-        If a coefficient of the QUBO is not a float64.
     """
     nodes, couplers, offset = named_coefficients(model.exact.to_binary(), "Q", "Q")
     lines = [f"c hardscape offset={decimal(offset, 'offset', 'qubo')}"] if offset else []

@@ -12,8 +12,6 @@ from hardscape.ising.exact import ExactTerms
 from hardscape.ising.formats.text import Row, Text, counts, decimal, named_coefficients
 from hardscape.ising.model import Ising
 
-__all__ = ["DESCRIPTION", "FILE_NAME", "NAME", "SUFFIXES", "read", "sniff", "write"]
-
 NAME = "rudy"
 SUFFIXES = (".rud", ".rudy", ".mc", ".gset")
 #: The G-set: G1, G2, ...
@@ -27,13 +25,7 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source, *, base: Literal[0, 1] = 1) -> Ising:
-    """Read a graph as the model whose energy is minus the weight of the cut.
-
-    Raises
-    ------
-    FormatError
-        For loops, repeated edges, and counts that the header does not announce.
-    """
+    """Read a graph as the model whose energy is minus the weight of the cut."""
     text = Text.of(source)
     header = text.header("n m")
     num_spins = header.num_spins(0, "number of vertices n")
@@ -60,14 +52,7 @@ def _edge(row: Row, base: int, num_spins: int) -> tuple[int, int, Fraction]:
 
 
 def write(model: Ising, *, base: Literal[1] = 1) -> bytes:
-    """Write a model whose energy is minus the weight of a cut.
-
-    Raises
-    ------
-    InputError
-        If the model has fields or another offset than minus the sum of its couplings, or a weight
-        (twice a coupling) is not a float64.
-    """
+    """Write a model whose energy is minus the weight of a cut."""
     fields, couplings, offset = named_coefficients(model.exact)
     for _, x, name in fields:
         if x:

@@ -117,13 +117,7 @@ class Text:
 
     @classmethod
     def of(cls, source: Source) -> Text:
-        """Decode and split a file.
-
-        Raises
-        ------
-        FormatError
-            If it is not UTF-8 text.
-        """
+        """Decode and split a file of UTF-8 text."""
         try:
             content = source.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -143,13 +137,7 @@ class Text:
         return cls(source, comments, rows)
 
     def header(self, names: str) -> Row:
-        """The first row, which must hold the fields that `names` lists.
-
-        Raises
-        ------
-        FormatError
-            If there is no row, or it has another number of fields.
-        """
+        """The first row, which must hold the fields that `names` lists."""
         if not self.rows:
             raise self.source.error(None, f"the header '{names}' is missing")
         first = self.rows[0]
@@ -158,13 +146,7 @@ class Text:
         return first
 
     def body(self, count: int, what: str) -> list[Row]:
-        """The rows after the header, which must be `count`.
-
-        Raises
-        ------
-        FormatError
-            If there are more or fewer.
-        """
+        """The rows after the header, which must be `count`."""
         rows = self.rows[1:]
         if len(rows) > count:
             raise rows[count].error(f"line beyond the {count} {what} that the header announces")
@@ -191,13 +173,7 @@ def first_fields(source: Source) -> list[str]:
 
 
 def exact_float(value: Fraction, name: str, format: str) -> float:
-    """Turn a coefficient into the float64 equal to it.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
+    """The float64 equal to a coefficient; an InputError where there is none."""
     number = float(value)
     if Fraction(number) != value:
         raise InputError(
@@ -211,11 +187,6 @@ def decimal(value: Fraction, name: str, format: str) -> str:
     """Write a coefficient in the shortest digits that read back as the same float64.
 
     Integers carry no decimal point, since many readers of these formats take nothing else.
-
-    Raises
-    ------
-    InputError
-        If no float64 is equal to it.
     """
     number = exact_float(value, name, format)
     return str(int(number)) if number.is_integer() and abs(number) <= 2.0**53 else repr(number)

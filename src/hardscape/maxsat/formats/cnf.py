@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from hardscape.errors import InputError
 from hardscape.files import Source
-from hardscape.maxsat.formats.wcnf import body, has_cnf_header, read
+from hardscape.maxsat.formats.wcnf import body, has_cnf_header
+from hardscape.maxsat.formats.wcnf import read as read
 from hardscape.maxsat.formula import Formula
-
-__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
 
 NAME = "cnf"
 SUFFIXES = (".cnf",)
@@ -20,13 +19,7 @@ def sniff(source: Source) -> bool:
 
 
 def write(formula: Formula) -> bytes:
-    """Write soft clauses of weight 1.
-
-    Raises
-    ------
-    InputError
-        If there are others.
-    """
+    """Write soft clauses of weight 1; others are refused."""
     if formula.num_hard or (formula.weights != 1).any():
         raise InputError("a CNF file holds soft clauses of weight 1; write .wcnf (format 'wcnf')")
     head = f"p cnf {formula.num_variables} {formula.num_clauses}"

@@ -10,8 +10,6 @@ from hardscape import native
 from hardscape.files import Source
 from hardscape.maxsat.formula import Formula
 
-__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "FormatWarning", "body", "read", "sniff", "write"]
-
 NAME = "wcnf"
 SUFFIXES = (".wcnf",)
 DESCRIPTION = "WCNF: lines 'h' or a weight, literals, 0, also under a header 'p wcnf n m top'"
@@ -35,22 +33,7 @@ def has_cnf_header(source: Source) -> bool:
 
 
 def read(source: Source) -> Formula:
-    """Read any CNF or WCNF file: its content tells which.
-
-    Raises
-    ------
-    FormatError
-        If it is malformed; with the line.
-
-    Warns
-    -----
-    FormatWarning
-        If the header announces other numbers than the file holds.
-
-    Notes
-    -----
-    Some 100 MB/s; cost O(size of the file).
-    """
+    """Read any CNF or WCNF file: its content tells which."""
     found = native.core.maxsat.parse_wcnf(source.data)
     if len(found) == 2:
         line, reason = found

@@ -2,11 +2,15 @@
 
 Each format is a module here, which `hardscape.formats` finds; `FORMATS` lists them. A further suffix
 .gz, .xz or .bz2 stands for compression, and the path ``-`` for standard input.
+
+Text gives an array of shape (m, n) of float64, complex128, or objects of type int or `fractions.Fraction`;
+pattern matrices hold the integer 1. NumPy files give their array as it is, of any shape that
+`hardscape.permanents.matrix.intake` accepts. No bytes lead to another error than a `FormatError` or
+`InputError`, and nothing is unpickled.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -18,28 +22,4 @@ __all__ = ["FORMATS", "read"]
 #: The modules of formats by name.
 FORMATS: Formats[NDArray[Any]] = Formats(__name__)
 
-
-def read(path: str | Path, *, format: str | None = None) -> NDArray[Any]:
-    """Read a matrix.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-    format : str, optional
-        A name in `FORMATS`; by default what name and content tell.
-
-    Returns
-    -------
-    numpy.ndarray, shape (m, n), or any that `hardscape.permanents.matrix.intake` accepts (.npy, .npz)
-        Objects of type int or `fractions.Fraction`, float64 or complex128 from text; the array's own
-        dtype from NumPy files. Pattern matrices hold the integer 1.
-
-    Raises
-    ------
-    FormatError
-        If the file is missing, not readable, or does not follow its format; the message starts with
-        path and line. No bytes lead to another error, and nothing is unpickled.
-    InputError
-        If `path` is no path, or `format` is not known.
-    """
-    return FORMATS.read(path, format)
+read = FORMATS.read

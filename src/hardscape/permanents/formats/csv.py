@@ -14,8 +14,6 @@ from hardscape.files import Source
 from hardscape.permanents.formats.text import DECIMAL, INTEGER, WHOLE, real, shown, text_lines
 from hardscape.permanents.matrix import Number, intake
 
-__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff"]
-
 NAME = "csv"
 SUFFIXES = (".csv",)
 DESCRIPTION = "CSV: integers, fractions 'p/q', decimal and complex numbers '1-2j'"
@@ -37,13 +35,7 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source) -> NDArray[Any]:
-    """Read rows of numbers separated by commas; blank lines and lines that start with # are skipped.
-
-    Raises
-    ------
-    FormatError
-        For rows of different lengths and fields that are no numbers.
-    """
+    """Read rows of numbers separated by commas; blank lines and lines that start with # are skipped."""
     rows: list[list[Number]] = []
     for line, text in text_lines(source):
         if not text or text.startswith("#"):

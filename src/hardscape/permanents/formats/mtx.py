@@ -18,8 +18,6 @@ from hardscape.files import Source
 from hardscape.permanents.formats.text import integer, real, shown, text_lines
 from hardscape.permanents.matrix import MAX_SIDE, Number
 
-__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff"]
-
 NAME = "mtx"
 SUFFIXES = (".mtx",)
 DESCRIPTION = "MatrixMarket: coordinates or array, of any field and symmetry"
@@ -63,13 +61,7 @@ class _Market:
 
 
 def read(source: Source) -> NDArray[Any]:
-    """Read a matrix.
-
-    Raises
-    ------
-    FormatError
-        For entries outside of the shape, given twice or missing, and headers of other objects.
-    """
+    """Read a matrix of any layout, field and symmetry."""
     lines = text_lines(source)
     market = _market_header(source, next(lines)[1])
     rows = ((k, text.split()) for k, text in lines if text and not text.startswith("%"))

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from hardscape import archives
 from hardscape.files import Source
 
-__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read"]
-
 NAME = "npy"
 SUFFIXES = (".npy",)
 DESCRIPTION = "a NumPy array of any bool, integer, floating or complex dtype"
@@ -18,12 +16,6 @@ MAGIC = archives.MAGIC_NPY
 
 
 def read(source: Source) -> NDArray[Any]:
-    """Read the array; nothing is unpickled.
-
-    Raises
-    ------
-    FormatError
-        If it is damaged, or holds something else.
-    """
+    """Read the array; nothing is unpickled."""
     with archives.reading(source, "file of one array"):
         return archives.array(source.data, "biufc")

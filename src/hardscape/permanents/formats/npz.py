@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from hardscape import archives
 from hardscape.files import Source
 
-__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read"]
-
 NAME = "npz"
 SUFFIXES = (".npz",)
 DESCRIPTION = "a NumPy archive of one such array"
@@ -18,13 +16,7 @@ MAGIC = archives.MAGIC_NPZ
 
 
 def read(source: Source) -> NDArray[Any]:
-    """Read the array; nothing is unpickled.
-
-    Raises
-    ------
-    FormatError
-        If it is damaged, or holds something else.
-    """
+    """Read the array; nothing is unpickled."""
     with archives.reading(source, "file of one array"):
         found = archives.arrays(source, "biufc")
         if len(found) != 1:

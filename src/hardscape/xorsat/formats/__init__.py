@@ -20,9 +20,6 @@ qh
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from hardscape.errors import InputError
 from hardscape.formats import Formats
 from hardscape.xorsat.system import XorSystem
 
@@ -31,43 +28,4 @@ __all__ = ["FORMATS", "read", "write"]
 #: The modules of formats by name.
 FORMATS: Formats[XorSystem] = Formats(__name__)
 
-
-def read(path: str | Path, *, format: str | None = None) -> XorSystem:
-    """Read a system.
-
-    Parameters
-    ----------
-    path : str or Path
-    format : str, optional
-        A name in `FORMATS`; by default what name and content tell.
-
-    Raises
-    ------
-    FormatError
-        If the file is missing, unreadable or not what it claims to be; with path and line.
-    InputError
-        If the format is not known.
-    """
-    return FORMATS.read(path, format)
-
-
-def write(system: XorSystem, path: str | Path, *, format: str | None = None) -> None:
-    """Write a system so that :func:`read` gives an equal one back.
-
-    The file appears whole or not at all; one that was there before is replaced.
-
-    Parameters
-    ----------
-    system : XorSystem
-    path : str or Path
-    format : str, optional
-        A name in `FORMATS`; by default what the suffix says.
-
-    Raises
-    ------
-    InputError
-        If the format cannot hold the system or is not known, or the file cannot be written.
-    """
-    if not isinstance(system, XorSystem):
-        raise InputError(f"system is a {type(system).__name__}; a XorSystem is accepted")
-    FORMATS.write(system, path, format)
+read, write = XorSystem.from_file, XorSystem.to_file

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hardscape.errors import InputError
-from hardscape.xorsat.formats.xcnf import read
+from hardscape.xorsat.formats.xcnf import read as read
 from hardscape.xorsat.system import XorSystem
-
-__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "write"]
 
 NAME = "cnf"
 SUFFIXES: tuple[str, ...] = ()

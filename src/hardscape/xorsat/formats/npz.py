@@ -8,8 +8,6 @@ from hardscape import archives
 from hardscape.files import Source
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["DESCRIPTION", "MAGIC", "NAME", "SUFFIXES", "read", "write"]
-
 NAME = "npz"
 SUFFIXES = (".npz",)
 DESCRIPTION = "a NumPy archive: num_variables, offsets, variables, parity"

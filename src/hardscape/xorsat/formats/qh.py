@@ -14,8 +14,6 @@ from hardscape.xorsat.intake import MAX_VARIABLES, UNDOUBTED_VARIABLES
 from hardscape.xorsat.quadratic import quadratize
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
-
 NAME = "qh"
 SUFFIXES = (".qh",)
 DESCRIPTION = "the 3-XORSAT challenge's 2-body Ising models: lines 'i j value'"

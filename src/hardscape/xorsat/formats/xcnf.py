@@ -15,8 +15,6 @@ from hardscape.files import Source
 from hardscape.xorsat.intake import MAX_VARIABLES, UNDOUBTED_VARIABLES
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff", "write"]
-
 NAME = "xcnf"
 SUFFIXES = (".cnf", ".xcnf")
 DESCRIPTION = "DIMACS CNF with lines 'x1 2 -3 0', and groups of clauses that are a XOR"
