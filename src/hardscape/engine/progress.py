@@ -130,6 +130,7 @@ class RichProgress:
         )
 
     def __enter__(self) -> Self:
+        self._first = None  # one bar may be entered for run after run
         self._bar.start()
         return self
 
