@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -131,61 +132,38 @@ def quadratize(system: XorSystem) -> QuadraticModel:
     >>> model.num_spins, model.h.tolist(), model.offset
     (4, [1, 1, 1, 2], 3)
     """
-    triples, fields, pairs, offset, count = _short_clauses(system)
-    h = np.zeros(count + len(triples), dtype=np.int64)
-    for i, sign in fields:
-        h[i] -= sign
-    couplings: Counter[tuple[int, int]] = Counter()
-    for i, j, sign in pairs:
-        couplings[i, j] -= sign
-    for t, (i, j, k, sign) in enumerate(triples, start=count):
-        h[[i, j, k]] -= sign
-        h[t] = -2 * sign
-        for pair in ((i, j), (i, k), (j, k)):
-            couplings[pair] += 1
-        for spin in (i, j, k):
-            couplings[spin, t] = 2
-    kept = sorted(pair for pair, value in couplings.items() if value)
-    rows = np.array(kept, dtype=np.int64).reshape(-1, 2)
-    return QuadraticModel(
-        system.num_variables,
-        frozen(h),
-        frozen(rows[:, 0]),
-        frozen(rows[:, 1]),
-        frozen(np.array([couplings[pair] for pair in kept], dtype=np.int64)),
-        offset + 3 * len(triples),
-    )
-
-
-def _short_clauses(
-    system: XorSystem,
-) -> tuple[
-    list[tuple[int, int, int, int]],
-    list[tuple[int, int]],
-    list[tuple[int, int, int]],
-    int,
-    int,
-]:
-    """Clauses of three, one and two variables with their signs J, a constant, and all variables."""
-    triples: list[tuple[int, int, int, int]] = []
-    fields: list[tuple[int, int]] = []
-    pairs: list[tuple[int, int, int]] = []
-    offset, count = 0, system.num_variables
+    terms: Counter[tuple[int, ...]] = Counter()  # by spins, ascending; () is the constant
+    triples: list[tuple[int, ...]] = []
+    signs: list[int] = []
+    count = system.num_variables
     for clause, side in zip(system.clauses(), system.parity.tolist(), strict=True):
-        sign, rest = 1 - 2 * side, list(clause)
+        sign, rest = 1 - 2 * side, clause
         while len(rest) > 3:
-            i, j = rest[:2]
-            triples.append((i, j, count, 1))
-            rest = [*rest[2:], count]
-            offset += 1
+            triples.append((*rest[:2], count))
+            signs.append(1)
+            rest = (*rest[2:], count)
+            terms[()] += 1
             count += 1
         if len(rest) == 3:
-            i, j, k = rest
-            triples.append((i, j, k, sign))
-        elif len(rest) == 2:
-            pairs.append((rest[0], rest[1], sign))
-        elif len(rest) == 1:
-            fields.append((rest[0], sign))
+            triples.append(rest)
+            signs.append(sign)
         else:
-            offset -= sign
-    return triples, fields, pairs, offset, count
+            terms[rest] -= sign
+    for t, (triple, sign) in enumerate(zip(triples, signs, strict=True), start=count):
+        terms[()] += 3
+        terms[t,] = -2 * sign
+        for spin in triple:
+            terms[spin,] -= sign
+            terms[spin, t] = 2
+        for pair in combinations(triple, 2):
+            terms[pair] += 1
+    kept = sorted(spins for spins, value in terms.items() if value and len(spins) == 2)
+    pairs = np.array(kept, dtype=np.int64).reshape(-1, 2)
+    return QuadraticModel(
+        system.num_variables,
+        frozen(np.array([terms[i,] for i in range(count + len(triples))], dtype=np.int64)),
+        frozen(pairs[:, 0]),
+        frozen(pairs[:, 1]),
+        frozen(np.array([terms[pair] for pair in kept], dtype=np.int64)),
+        terms[()],
+    )

@@ -10,16 +10,39 @@ from numpy.typing import NDArray
 
 from hardscape.plain import Plain
 
-__all__ = ["QuasiGreedyResult", "XorsatResult", "bit_string"]
+__all__ = ["QuasiGreedyResult", "XorsatResult"]
 
 
-def bit_string(assignment: NDArray[np.uint8]) -> str:
-    """An assignment as a string of 0 and 1: character i is variable i."""
-    return "".join(map(str, assignment.tolist()))
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Found(Plain):
+    """What both results hold."""
+
+    assignment: NDArray[np.uint8]
+    violated: int
+    clones: int = 0
+    sweeps: int = 0
+    spin_updates: int = 0
+    improvements: tuple[tuple[int, int], ...] = ()
+    seconds: float = 0.0
+    device: str = ""
+    stopped: str = ""
+
+    def bit_string(self) -> str:
+        """The assignment as a string of 0 and 1: character i is variable i."""
+        return "".join(map(str, self.assignment.tolist()))
+
+    def _plain(self, names: str) -> dict[str, Any]:
+        """Attributes by name; tuples are lists, and the assignment a string."""
+        special = {"assignment": self.bit_string()}
+        return {name: special.get(name, _listed(getattr(self, name))) for name in names.split()}
 
 
-@dataclass(frozen=True, eq=False)
-class QuasiGreedyResult(Plain):
+def _listed(value: Any) -> Any:
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QuasiGreedyResult(_Found):
     """The best assignment that a quasi-greedy search came upon.
 
     Attributes
@@ -52,18 +75,9 @@ class QuasiGreedyResult(Plain):
 
     method: ClassVar[str] = "quasi-greedy"
 
-    assignment: NDArray[np.uint8]
-    violated: int
     reached: bool
-    sweeps: int
-    clones: int
     restart: int
-    spin_updates: int
-    improvements: tuple[tuple[int, int], ...]
     seed: int
-    seconds: float = 0.0
-    device: str = ""
-    stopped: str = ""
 
     @property
     def spin_updates_per_second(self) -> float:
@@ -72,26 +86,14 @@ class QuasiGreedyResult(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; the assignment is a string of 0 and 1."""
-        return {
-            "assignment": bit_string(self.assignment),
-            "violated": self.violated,
-            "reached": self.reached,
-            "method": self.method,
-            "sweeps": self.sweeps,
-            "clones": self.clones,
-            "restart": self.restart,
-            "spin_updates": self.spin_updates,
-            "spin_updates_per_second": self.spin_updates_per_second,
-            "seconds": self.seconds,
-            "improvements": [list(step) for step in self.improvements],
-            "seed": self.seed,
-            "device": self.device,
-            "stopped": self.stopped,
-        }
+        return self._plain(
+            "assignment violated reached method sweeps clones restart spin_updates "
+            "spin_updates_per_second seconds improvements seed device stopped"
+        )
 
 
-@dataclass(frozen=True, eq=False)
-class XorsatResult(Plain):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class XorsatResult(_Found):
     """An assignment and how it was found.
 
     Attributes
@@ -123,19 +125,10 @@ class XorsatResult(Plain):
 
     num_variables: int
     num_clauses: int
-    assignment: NDArray[np.uint8]
-    violated: int
     method: str
     optimal: bool
     contradiction: tuple[int, ...]
-    seconds: float
-    device: str
-    clones: int = 0
-    sweeps: int = 0
-    spin_updates: int = 0
-    improvements: tuple[tuple[int, int], ...] = ()
     seed: int | None = None
-    stopped: str = ""
 
     @property
     def satisfied(self) -> bool:
@@ -147,33 +140,18 @@ class XorsatResult(Plain):
         """H = 2 V - M of the p-spin model."""
         return 2 * self.violated - self.num_clauses
 
-    def bit_string(self) -> str:
-        """The assignment as a string of 0 and 1: character i is variable i."""
-        return bit_string(self.assignment)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes."""
         rate = self.spin_updates / self.seconds if self.spin_updates else None
-        return {
-            "n": self.num_variables,
-            "clauses": self.num_clauses,
-            "satisfied": self.satisfied,
-            "violated": self.violated,
-            "energy": self.energy,
-            "assignment": self.bit_string(),
-            "method": self.method,
-            "optimal": self.optimal,
-            "contradiction": list(self.contradiction),
-            "clones": self.clones,
-            "sweeps": self.sweeps,
-            "spin_updates": self.spin_updates,
-            "spin_updates_per_second": rate,
-            "improvements": [list(step) for step in self.improvements],
-            "seed": self.seed,
-            "seconds": self.seconds,
-            "device": self.device,
-            "stopped": self.stopped,
-        }
+        head = {"n": self.num_variables, "clauses": self.num_clauses}
+        found = "satisfied violated energy assignment method optimal contradiction clones sweeps "
+        work = "improvements seed seconds device stopped"
+        return (
+            head
+            | self._plain(found + "spin_updates")
+            | {"spin_updates_per_second": rate}
+            | self._plain(work)
+        )
 
     def __repr__(self) -> str:
         best = ", proven optimal" if self.optimal and self.violated else ""

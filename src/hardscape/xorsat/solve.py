@@ -89,16 +89,8 @@ def solve(
     """
     if method not in METHODS:
         raise InputError(f"method={method!r}; {', '.join(METHODS)} are accepted")
-    # Most systems are answered before a GPU would be found.
-    options = RunOptions.checked(big_enough=False, **run)
-    schedule = Schedule(
-        w=w,
-        clones=clones,
-        restart=restart,
-        target=target,
-        anytime=anytime,
-        max_sweeps=max_sweeps,
-    )
+    options = RunOptions.checked(**run)  # most systems are answered before a GPU is found
+    schedule = Schedule(w, clones, restart, target, anytime, max_sweeps)
     anywhere = run.get("device", "auto") == "auto"
     question = Question(checked_system(system), schedule, options, anywhere, method, on_improvement)
     for row in TABLE:

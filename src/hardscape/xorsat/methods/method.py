@@ -6,7 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from time import monotonic
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hardscape.engine import Device, RunOptions
 from hardscape.xorsat.methods.elimination.elimination import Elimination, eliminate
@@ -55,6 +59,20 @@ class Question:
     def least(self) -> int:
         """Clauses that are known to be violated at any rate."""
         return 0 if self.elimination is None or self.elimination.consistent else 1
+
+    def result(self, assignment: NDArray[np.uint8], **found: Any) -> XorsatResult:
+        """An assignment with what is known of the system; `found` are further attributes."""
+        violated = int(self.system.violated(assignment))
+        return XorsatResult(
+            num_variables=self.system.num_variables,
+            num_clauses=self.system.num_clauses,
+            assignment=assignment,
+            violated=violated,
+            optimal=violated == self.least,
+            contradiction=self.contradiction,
+            seconds=monotonic() - self.options.deadline.began,
+            **found,
+        )
 
 
 class Method(ABC):

@@ -15,6 +15,7 @@ stopped). Where only the number of solved runs is known,
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,8 +29,29 @@ __all__ = ["CountPosterior", "TauPosterior"]
 _LOW, _HIGH = 0.15865525393145707, 0.8413447460685429
 
 
+class _Posterior(ABC):
+    @property
+    def low(self) -> float:
+        """The quantile at one standard deviation below, 16%."""
+        return self.quantile(_LOW)
+
+    @property
+    def high(self) -> float:
+        """The quantile at one standard deviation above, 84%."""
+        return self.quantile(_HIGH)
+
+    def quantile(self, probability: float) -> float:
+        """The tau below which a share `probability` of the posterior lies."""
+        if not 0 < probability < 1:
+            raise InputError(f"probability={probability}; above 0 and below 1 is accepted")
+        return self._quantile(probability)
+
+    @abstractmethod
+    def _quantile(self, probability: float) -> float: ...
+
+
 @dataclass(frozen=True)
-class TauPosterior:
+class TauPosterior(_Posterior):
     """The posterior of tau given n solved runs and the total time: an inverse gamma distribution.
 
     Attributes
@@ -64,15 +86,7 @@ class TauPosterior:
         """The quantile at one standard deviation below, 16%."""
         return self.quantile(_LOW) if self.solved else self.total / -math.log(_LOW)
 
-    @property
-    def high(self) -> float:
-        """The quantile at one standard deviation above, 84%."""
-        return self.quantile(_HIGH)
-
-    def quantile(self, probability: float) -> float:
-        """The tau below which a share `probability` of the posterior lies."""
-        if not 0 < probability < 1:
-            raise InputError(f"probability={probability}; above 0 and below 1 is accepted")
+    def _quantile(self, probability: float) -> float:
         if not self.solved:
             return math.inf
         return self.total / _gamma_quantile(self.solved, 1 - probability)
@@ -89,7 +103,7 @@ class TauPosterior:
 
 
 @dataclass(frozen=True)
-class CountPosterior:
+class CountPosterior(_Posterior):
     """The posterior of tau where it is only known how many runs solved before a common timeout.
 
     Attributes
@@ -127,20 +141,7 @@ class CountPosterior:
         """The likeliest ln tau: timeout / -ln(1 - n/runs)."""
         return self.timeout / -math.log1p(-self.solved / self.runs)
 
-    @property
-    def low(self) -> float:
-        """The quantile at one standard deviation below, 16%."""
-        return self.quantile(_LOW)
-
-    @property
-    def high(self) -> float:
-        """The quantile at one standard deviation above, 84%."""
-        return self.quantile(_HIGH)
-
-    def quantile(self, probability: float) -> float:
-        """The tau below which a share `probability` of the posterior lies."""
-        if not 0 < probability < 1:
-            raise InputError(f"probability={probability}; above 0 and below 1 is accepted")
+    def _quantile(self, probability: float) -> float:
         # Tails in ln tau fall like exp(-solved ln tau) above and faster below.
         reach = 40 / math.sqrt(self.solved) + 40 / self.solved
         grid = math.log(self.mode) + np.linspace(-min(reach, 12), reach, 200_001)

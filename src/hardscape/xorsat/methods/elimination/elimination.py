@@ -131,14 +131,7 @@ def eliminate(system: XorSystem) -> Elimination:
     rank, consistent, assignment, free, _ = _native(system, -1)
     free.setflags(write=False)
     assignment.setflags(write=False)
-    return Elimination(
-        rank,
-        consistent,
-        assignment,
-        free,
-        perf_counter() - began,
-        system,
-    )
+    return Elimination(rank, consistent, assignment, free, perf_counter() - began, system)
 
 
 def _native(

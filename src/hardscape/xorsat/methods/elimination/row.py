@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import monotonic
-
 from hardscape.engine import Cpu
 from hardscape.xorsat.methods.elimination.elimination import eliminate
 from hardscape.xorsat.methods.method import Method, Question
@@ -29,16 +27,5 @@ class EliminationMethod(Method):
 
     def answer(self, question: Question) -> XorsatResult:
         """The assignment that it found on the way."""
-        system, found = question.system, question.elimination or eliminate(question.system)
-        violated = int(system.violated(found.assignment))
-        return XorsatResult(
-            num_variables=system.num_variables,
-            num_clauses=system.num_clauses,
-            assignment=found.assignment,
-            violated=violated,
-            method=self.name,
-            optimal=violated == question.least,
-            contradiction=question.contradiction,
-            seconds=monotonic() - question.options.deadline.began,
-            device=str(Cpu().kind),
-        )
+        found = question.elimination or eliminate(question.system)
+        return question.result(found.assignment, method=self.name, device=str(Cpu().kind))

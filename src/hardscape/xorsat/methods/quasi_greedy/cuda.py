@@ -64,16 +64,22 @@ class CudaClones:
     unrolled: Unrolled
 
     @staticmethod
+    @lru_cache(maxsize=16)  # many runs of one plan differ in the seed alone
     def build(plan: Plan, *, exact: bool) -> CudaClones:
         """Generate the kernel, or recall it; `exact` looks for solutions only."""
-        return _generated(plan, exact)
+        unrolled = Unrolled(plan, count=not exact)
+        if not unrolled.fits:
+            raise InputError(
+                f"{len(unrolled.spans)} clauses do not fit into the registers and shared memory of "
+                "a GPU; about 500 do, and device='cpu' takes any number"
+            )
+        return CudaClones(unrolled)
 
     @cached_property
     def kernel(self) -> Kernel:
         """The kernel as data."""
-        source = "xorsat/methods/quasi_greedy/sweeps.cu"
         return kernel(
-            source,
+            "xorsat/methods/quasi_greedy/sweeps.cu",
             "xorsat_sweeps",
             constants=self.unrolled.constants(),
             generated=self.unrolled.headers(),
@@ -81,24 +87,10 @@ class CudaClones:
 
     def groups_at_once(self, ordinal: int) -> int:
         """Groups of 1024 clones that a GPU holds."""
-        unrolled = self.unrolled
+        threads, shared = self.unrolled.threads, self.unrolled.shared_bytes
         with cuda_device(ordinal) as device:
-            resident = device.load(self.kernel).blocks_per_multiprocessor(
-                unrolled.threads, unrolled.shared_bytes
-            )
-            return device.multiprocessors * resident * unrolled.threads // 32
-
-
-@lru_cache(maxsize=16)
-def _generated(plan: Plan, exact: bool) -> CudaClones:
-    # Many runs of one plan differ in the seed alone.
-    unrolled = Unrolled(plan, count=not exact)
-    if not unrolled.fits:
-        raise InputError(
-            f"{len(unrolled.spans)} clauses do not fit into the registers and shared memory of a GPU; "
-            "about 500 do, and device='cpu' takes any number"
-        )
-    return CudaClones(unrolled)
+            resident = device.load(self.kernel).blocks_per_multiprocessor(threads, shared)
+            return device.multiprocessors * resident * threads // 32
 
 
 class CudaRound:

@@ -38,8 +38,6 @@ MAX_SWEEPS = (1 << 22) - 1
 MAX_CLONES, MAX_TARGET = 1 << 26, (1 << 16) - 1
 #: Sweeps of all rounds where no limit is given: more than anyone waits for.
 _FOREVER = 1 << 62
-#: A round is long against the few hundred sweeps in which clones settle at the threshold energy.
-_RESTART_BY_VARIABLE, _LEAST_RESTART, _MOST_RESTART = 64, 1024, 1 << 20
 
 
 class Best(NamedTuple):
@@ -154,7 +152,7 @@ class Side(ABC):
         """Run round `number` until its end, its target, or a stop."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Schedule:
     """What a user says about the rounds; arguments of :func:`hardscape.xorsat.quasi_greedy`.
 
@@ -185,9 +183,8 @@ class Schedule:
         """Lay the rounds out for a device."""
         plan = Plan.build(system, self.w)
         many = system.num_clauses > system.num_variables
-        longest = min(
-            max(_RESTART_BY_VARIABLE * system.num_variables, _LEAST_RESTART), _MOST_RESTART
-        )
+        # Long against the few hundred sweeps in which clones settle at the threshold energy.
+        longest = int(np.clip(64 * system.num_variables, 1024, 1 << 20))
         return Rounds(
             plan,
             seed,

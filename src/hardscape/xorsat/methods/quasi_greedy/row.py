@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from time import monotonic
 
 from hardscape.engine import Cpu, Cuda, resolve
 from hardscape.errors import Interrupted
@@ -47,15 +46,9 @@ class QuasiGreedyMethod(Method):
         return self._result(question, best)
 
     def _result(self, question: Question, best: QuasiGreedyResult) -> XorsatResult:
-        return XorsatResult(
-            num_variables=question.system.num_variables,
-            num_clauses=question.system.num_clauses,
-            assignment=best.assignment,
-            violated=best.violated,
+        return question.result(
+            best.assignment,
             method=self.name,
-            optimal=best.violated == question.least,
-            contradiction=question.contradiction,
-            seconds=monotonic() - question.options.deadline.began,
             device=best.device,
             clones=best.clones,
             sweeps=best.sweeps,

@@ -101,14 +101,7 @@ def quasi_greedy(
     0
     """
     options = RunOptions.checked(big_enough=suits_gpu(checked_system(system)), **run)
-    schedule = Schedule(
-        w=w,
-        clones=clones,
-        restart=restart,
-        target=target,
-        anytime=anytime,
-        max_sweeps=max_sweeps,
-    )
+    schedule = Schedule(w, clones, restart, target, anytime, max_sweeps)
     return search(system, schedule, options, on_improvement)
 
 

@@ -132,26 +132,20 @@ class Unrolled:
     def headers(self) -> dict[str, str]:
         """The generated files by name."""
         return {
-            "declare.cuh": _text(self._declare()),
+            "declare.cuh": _text(f"uint32_t c{a};" for a in self.spans if a not in self.kept),
             "begin.cuh": _text(self._begin()),
-            "load.cuh": _text(
-                self._transfer("{word} = state[{a}ull * words + thread];", load=True)
-            ),
-            "store.cuh": _text(
-                self._transfer("state[{a}ull * words + thread] = {word};", load=False)
-            ),
+            "load.cuh": _text(f"{self._word(a)} = {_stored(a)};" for a in self.spans),
+            "store.cuh": _text(f"{_stored(a)} = {self._word(a)};" for a in self.spans),
             "sweep.cuh": _text(self._sweep()),
             "either.cuh": _text(self._either()),
             "count.cuh": _text(self._count()),
         }
 
-    def _declare(self) -> Iterator[str]:
-        for a in self.spans:
-            if a not in self.kept:
-                yield f"uint32_t c{a};"
-
     def _slot(self, clause: int) -> str:
         return f"kept[{self.kept.index(clause)} * kThreads]"
+
+    def _word(self, clause: int) -> str:
+        return self._slot(clause) if clause in self.kept else f"c{clause}"
 
     def _begin(self) -> Iterator[str]:
         system = self.plan.system
@@ -159,12 +153,7 @@ class Unrolled:
             members = system.variables[system.offsets[a] : system.offsets[a + 1]]
             sides = "~0u" if system.parity[a] else "0u"
             value = " ^ ".join([sides, *(f"spin[{v} * stride]" for v in members)])
-            yield f"{self._slot(a) if a in self.kept else f'c{a}'} = {value};"
-
-    def _transfer(self, form: str, *, load: bool) -> Iterator[str]:
-        for a in self.spans:
-            word = self._slot(a) if a in self.kept else f"c{a}"
-            yield form.format(a=a, word=word)
+            yield f"{self._word(a)} = {value};"
 
     def _sweep(self) -> Iterator[str]:
         plan, kept = self.plan, set(self.kept)
@@ -276,9 +265,6 @@ class Unrolled:
         flips = " ".join(f"{word} ^= flip;" for word in words)
         return f"{{ {lines} const uint32_t flip = {' | '.join(terms)}; {flips} }}"
 
-    def _word(self, clause: int) -> str:
-        return self._slot(clause) if clause in self.kept else f"c{clause}"
-
     def _either(self) -> Iterator[str]:
         yield f"uint32_t either = {'~0u' if self._constant else '0u'};"
         for a in self.spans:
@@ -323,6 +309,10 @@ class Unrolled:
 def coin_words(plan: Plan) -> int:
     """64-bit random numbers that hold the coins of one sweep."""
     return -(-plan.updates // GROUP)
+
+
+def _stored(clause: int) -> str:
+    return f"state[{clause}ull * words + thread]"
 
 
 def _planes(words: list[str]) -> tuple[str, list[str]]:
