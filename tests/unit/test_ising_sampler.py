@@ -12,6 +12,7 @@ import dimod.testing
 import numpy as np
 import pytest
 
+from hardscape.engine import RunArguments
 from hardscape.errors import InputError, MissingDependencyError
 from hardscape.ising import Ising, sampler
 from hardscape.ising.dimod import import_dimod
@@ -34,7 +35,7 @@ def test_is_a_dimod_sampler() -> None:
 def test_parameters_are_those_of_sample() -> None:
     code = ExactSampler.sample.__code__
     keywords = code.co_varnames[2 : 2 + code.co_kwonlyargcount]
-    assert set(ExactSampler().parameters) == set(keywords)
+    assert set(ExactSampler().parameters) == {*keywords, *RunArguments.__annotations__}
     limits = {limit for needed in ExactSampler().parameters.values() for limit in needed}
     assert limits <= set(ExactSampler().properties)
 

@@ -7,15 +7,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardscape.arrays import as_float64
-from hardscape.engine import Device, Progress, ProgressEvent, RunOptions, solve
+from hardscape.engine import Device, RunArguments, RunOptions, solve
 from hardscape.engine.device import describe
 from hardscape.errors import BudgetError, DeviceError, HardscapeError, InputError
 from hardscape.ising.methods.counting import CountingMethod, CountingWork, LevelTerms
@@ -174,13 +173,7 @@ def density_of_states(
     model: Any,
     *,
     method: Method = "auto",
-    device: str | Device | Sequence[str | Device] = "auto",
-    threads: int | None = None,
-    seed: int | None = None,
-    executor: Any = None,
-    checkpoint: str | Path | None = None,
-    time_limit: float | None = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+    **run: Unpack[RunArguments],
 ) -> DensityOfStates:
     r"""Count the states of every energy level of an Ising model, exactly.
 
@@ -196,19 +189,9 @@ def density_of_states(
         transfer matrix does: for sparse or narrow models, of hundreds of spins. "exhaustive"
         counts all states, several in one step: for dense models of up to about 40 spins.
         "auto" takes what is cheaper.
-    device : "auto" or "cpu"
-    threads : int, optional
-        CPU threads, by default all that this process may use.
-    seed : int, optional
-        Checked, and of no effect: nothing is drawn.
-    executor : optional
-        Runs the shards elsewhere: a ``concurrent.futures.Executor``, a Dask client, an MPI pool.
-    checkpoint : str or Path, optional
-        Ledger of finished shards; a run on an existing one goes on where it stopped.
-    time_limit : float, optional
-        Wall-clock seconds.
-    progress
-        True for a bar, or a callable; see :func:`hardscape.engine.resolve_progress`.
+    **run
+        How it is run: see :class:`hardscape.engine.RunArguments`. It runs on CPU threads alone, and
+        `seed` has no effect: nothing is drawn.
 
     Returns
     -------
@@ -248,15 +231,7 @@ def density_of_states(
     (2, 30, 30, 2)
     """
     ising = Ising.from_any(model)
-    options = RunOptions.checked(
-        device=device,
-        threads=threads,
-        seed=seed,
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        executor=executor,
-        progress=progress,
-    )
+    options = RunOptions.checked(**run)
     asked = _asked(method, options.devices)
     work, name = _cheapest(LevelTerms.of(ising.exact), asked, method)
     seconds = work.core_seconds / len(options.devices)

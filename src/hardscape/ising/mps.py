@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import isfinite
-from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from hardscape.arguments import integer
-from hardscape.engine import Device, Progress, ProgressEvent, RunOptions, steps
+from hardscape.engine import RunArguments, RunOptions, steps
 from hardscape.errors import InputError, Interrupted
 from hardscape.ising.methods.mps.annealing import Annealing, Line, schedule
 from hardscape.ising.model import Ising
@@ -39,13 +37,7 @@ def mps_spectrum(
     dbeta: float = 0.25,
     width: int | None = None,
     order: Order = "given",
-    device: str | Device = "auto",
-    threads: int | None = None,
-    seed: int | None = None,
-    time_limit: float | None = None,
-    checkpoint: str | Path | None = None,
-    executor: Any = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+    **run: Unpack[RunArguments],
 ) -> Spectrum:
     r"""Low-energy states of an Ising model by a matrix product state: a heuristic, never certified.
 
@@ -79,19 +71,12 @@ def mps_spectrum(
         Order of the spins along the chain: as given, or along the Fiedler vector of the graph of
         ``|J|``, which keeps coupled spins close together. On sparse graphs whose labels do not
         follow their geometry it lowers the discarded weight by orders of magnitude.
-    device : str or Device
-        "cpu" (NumPy), "cuda" or "cuda:n" (CuPy, one GPU); "auto" takes a GPU from D = 256 on.
-    threads, seed : int, optional
-        Checked, and of no effect: BLAS has its own threads, and nothing is drawn.
-    time_limit : float, optional
-        Wall-clock seconds; when they are over, the annealing ends at the temperature that it has come
-        to, and the states most probable there are listed. ``info["stopped"]`` tells.
-    checkpoint : path, optional
-        File that keeps the matrix product state; the same call with the same file goes on from it.
-    executor : concurrent.futures.Executor, optional
-        One of its workers anneals.
-    progress : bool, callable or Progress, optional
-        True draws a progress bar with an ETA on a terminal.
+    **run
+        How it is run: see :class:`hardscape.engine.RunArguments`. One GPU at most; "auto" takes it from
+        D = 256 on. `threads` and `seed` have no effect: BLAS has its own threads, and nothing is drawn.
+        When `time_limit` is over, the annealing ends at the temperature that it has come to, and the
+        states most probable there are listed; ``info["stopped"]`` tells. One worker of `executor`
+        anneals.
 
     Returns
     -------
@@ -142,16 +127,7 @@ def mps_spectrum(
     _check_temperatures(beta, dbeta)
     if order not in ("given", "spectral"):
         raise InputError(f"order={order!r}; 'given' and 'spectral' are accepted")
-    options = RunOptions.checked(
-        device=device,
-        threads=threads,
-        seed=seed,
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        executor=executor,
-        progress=progress,
-        big_enough=bond_dimension >= _WORTH_A_GPU,
-    )
+    options = RunOptions.checked(big_enough=bond_dimension >= _WORTH_A_GPU, **run)
     options = options.on(options.devices[:1])
     sweeps, step = schedule(model, float(beta), float(dbeta))
     spins = Line.of(model, spectral=order == "spectral")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hardscape.engine import RunArguments
 from hardscape.errors import InputError
 from hardscape.ising.dimod import import_dimod
 from hardscape.ising.model import Ising
@@ -27,13 +27,7 @@ class _ExactSampling:
             "num_reads": ["max_num_states"],
             "num_states": ["max_num_states"],
             "window": [],
-            "device": [],
-            "threads": [],
-            "seed": [],
-            "time_limit": [],
-            "checkpoint": [],
-            "executor": [],
-            "progress": [],
+            **{name: [] for name in RunArguments.__annotations__},
         }
 
     @property
@@ -48,13 +42,6 @@ class _ExactSampling:
         num_reads: int | None = None,
         num_states: int | None = None,
         window: float | None = None,
-        device: str = "auto",
-        threads: int | None = None,
-        seed: int | None = None,
-        time_limit: float | None = None,
-        checkpoint: str | Path | None = None,
-        executor: Any = None,
-        progress: Any = None,
         **kwargs: Any,
     ) -> Any:
         r"""List the states of lowest energy of a binary quadratic model.
@@ -66,10 +53,11 @@ class _ExactSampling:
         num_reads, num_states : int, optional
             How many states to list: two names, dimod's and hardscape's, for one number. By default
             100, or with `window` as many as it holds.
-        window, device, threads, seed, time_limit, checkpoint, executor, progress
+        window : float, optional
             As in :func:`hardscape.spectrum`.
         **kwargs
-            Unknown arguments are dropped with dimod's warning.
+            How it is run: see :class:`hardscape.engine.RunArguments`. Unknown arguments are dropped with
+            dimod's warning.
 
         Returns
         -------
@@ -93,7 +81,7 @@ class _ExactSampling:
         -----
         Time and memory are those of :func:`hardscape.spectrum`: proportional to :math:`2^N`.
         """
-        self.remove_unknown_kwargs(**kwargs)  # type: ignore[attr-defined]
+        run = self.remove_unknown_kwargs(**kwargs)  # type: ignore[attr-defined]
         if None not in (num_reads, num_states) and num_reads != num_states:
             raise InputError(
                 f"num_reads={num_reads!r} and num_states={num_states!r} are one number under two "
@@ -103,13 +91,7 @@ class _ExactSampling:
             Ising.from_bqm(bqm),
             num_reads if num_states is None else num_states,
             window=window,
-            device=device,
-            threads=threads,
-            seed=seed,
-            time_limit=time_limit,
-            checkpoint=checkpoint,
-            executor=executor,
-            progress=progress,
+            **run,
         )
         return found.to_dimod().change_vartype(bqm.vartype)
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from hardscape.arguments import integer
-from hardscape.engine import Device, Progress, ProgressEvent, RunOptions, solve
+from hardscape.engine import RunArguments, RunOptions, solve
 from hardscape.engine.device import describe
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.ising.exact import dyadic
@@ -43,14 +41,8 @@ def spectrum(
     num_states: int | None = None,
     *,
     window: float | None = None,
-    device: str | Device = "auto",
-    threads: int | None = None,
-    seed: int | None = None,
-    time_limit: float | None = None,
-    checkpoint: str | Path | None = None,
-    executor: Any = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
     prune: bool = True,
+    **run: Unpack[RunArguments],
 ) -> Spectrum:
     r"""Find the states of lowest energy of an Ising model, exactly and with a certificate.
 
@@ -66,24 +58,14 @@ def spectrum(
         Fewer come back only if the model (or the window) has no more.
     window : float, optional
         List only states with energy at most this much above the ground state.
-    device : str
-        "cpu", "cuda" (all GPUs), "cuda:0", "cuda:0,1", or "auto": the CPU, but a GPU if there is one,
-        N is 36 or more and `prune` is False.
-    threads : int, optional
-        CPU threads, by default all.
-    seed : int, optional
-        Seed of the annealing that finds a first low state. It may change the time, never the answer.
-    time_limit : float, optional
-        Wall-clock seconds after which the best so far is returned with ``certified=False``.
-    checkpoint : path, optional
-        File that records finished parts; the same call with the same file resumes.
-    executor : concurrent.futures.Executor, optional
-        Runs the parts elsewhere; see :func:`hardscape.engine.solve`.
-    progress : bool, callable or Progress, optional
-        True draws a progress bar with an ETA on a terminal.
     prune : bool
         Skip blocks whose energy a lower bound (fields on the block's spins, and the least pair energy
         inside it) puts above the threshold. False visits every state, as plain exhaustive search does.
+    **run
+        How it is run: see :class:`hardscape.engine.RunArguments`. "auto" takes GPUs where N is 36 or more
+        and `prune` is False. `seed` is that of the annealing that finds a first low state: it may change
+        the time, never the answer. After `time_limit` the best so far comes back, with
+        ``certified=False``.
 
     Returns
     -------
@@ -115,17 +97,7 @@ def spectrum(
     """
     began = time.perf_counter()
     ising = Ising.from_any(model)
-    options = _options(
-        ising,
-        prune,
-        seed,
-        device=device,
-        threads=threads,
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        executor=executor,
-        progress=progress,
-    )
+    options = _options(ising, prune, run)
     wanted, method = _asked(ising, num_states, window, prune)
     work = method.work(wanted, options)
     outcome = solve(work, options)
@@ -192,18 +164,16 @@ def estimate(
     num_states: int | None = None,
     *,
     window: float | None = None,
-    device: str | Device = "auto",
-    threads: int | None = None,
-    seed: int | None = None,
     prune: bool = True,
     sample_seconds: float = 0.3,
+    **run: Unpack[RunArguments],
 ) -> Estimate:
     """Estimate time and memory of :func:`spectrum` on this machine, by searching a sample of its parts.
 
     Takes the arguments of :func:`spectrum`, and about `sample_seconds` (more on a GPU that has to compile).
     """
     ising = Ising.from_any(model)
-    options = _options(ising, prune, seed, device=device, threads=threads)
+    options = _options(ising, prune, run)
     wanted, method = _asked(ising, num_states, window, prune)
     work = method.work(wanted, options)
     lanes = len(options.devices)
@@ -213,11 +183,13 @@ def estimate(
     return Estimate(states, seconds, memory, states / seconds, describe(options.devices))
 
 
-def _options(ising: Ising, prune: bool, seed: int | None, **given: Any) -> RunOptions:
+def _options(ising: Ising, prune: bool, run: RunArguments) -> RunOptions:
     # The tree of bounds, which only the CPU walks, leaves too little for a GPU.
     big = not prune and ising.num_spins >= _GPU_SPINS
     # Without a seed, too, a checkpoint must fit: the search starts where it did.
-    return RunOptions.checked(seed=0 if seed is None else seed, big_enough=big, **given)
+    if run.get("seed") is None:
+        run["seed"] = 0
+    return RunOptions.checked(big_enough=big, **run)
 
 
 def _asked(
