@@ -81,13 +81,7 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
         return tuple(suffix for module in self.values() for suffix in module.SUFFIXES)
 
     def read(self, path: str | Path, format: str | None = None, **options: Any) -> _Problem:
-        """Read a problem; parameters and errors are those of :meth:`parse`."""
-        return self.parse(path, format, **options)[1]
-
-    def parse(
-        self, path: str | Path, format: str | None = None, **options: Any
-    ) -> tuple[str, _Problem]:
-        """Read a problem, and tell the format.
+        """Read a problem.
 
         Parameters
         ----------
@@ -105,6 +99,12 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
         InputError
             If format or an option is not accepted.
         """
+        return self.parse(path, format, **options)[1]
+
+    def parse(
+        self, path: str | Path, format: str | None = None, **options: Any
+    ) -> tuple[str, _Problem]:
+        """Read a problem as :meth:`read` does, and tell the format."""
         likely = self._by_name(path_of(path)) if format is None else format
         if likely is not None:  # what it cannot do is refused before the file is opened
             _choices(self[likely], self[likely].read, options)

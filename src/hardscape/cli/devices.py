@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cyclopts import App
-
 from hardscape.cli.options import Json
-from hardscape.cli.terminal import fact_table, print_json, print_parts
+from hardscape.cli.terminal import show
 from hardscape.engine import Machine, probe
 
-__all__ = ["register"]
-
-
-def register(app: App) -> None:
-    """Add the command to `app`."""
-    app.command(devices)
+__all__ = ["devices"]
 
 
 def devices(*, json: Json = False) -> None:
     """Show what this machine offers: processor, memory, GPUs, and why CUDA cannot be used."""
     machine = probe()
-    if json:
-        print_json({"command": "devices", **machine.to_json(), "install": _install(machine)})
-    else:
-        print_parts(fact_table(_facts(machine)))
+    plain = {**machine.to_json(), "install": _install(machine)}
+    show(json, "devices", lambda: plain, _facts(machine))
 
 
 def _install(machine: Machine) -> str:

@@ -6,14 +6,19 @@ import re
 import signal
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from cyclopts import App, Group, Parameter
+from cyclopts import App, Group
 
-from hardscape.cli.gauge_files import FileArgument, FileOptions, FormatOption, read_checked
+from hardscape.cli.gauge_files import (
+    FileArgument,
+    FileOptions,
+    FormatOption,
+    check_folder,
+    read_checked,
+)
 from hardscape.cli.gauge_fix import fix
 from hardscape.cli.options import (
     RUN,
@@ -23,36 +28,31 @@ from hardscape.cli.options import (
     PlotOptions,
     Seed,
     SeededRunOptions,
+    option_group,
 )
-from hardscape.cli.terminal import aside, fact_table, note, print_json, print_parts
+from hardscape.cli.terminal import aside, note, print_json, print_parts, show
 from hardscape.errors import ChecksumError, InputError, Interrupted
-from hardscape.figures import save_plot
 from hardscape.gauge import formats
 from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
 from hardscape.gauge.formats.report import FileReport
 from hardscape.gauge.generate import generate as make_field
 from hardscape.gauge.propagator import DEFAULT_THETA, GluonPropagator, gluon_propagator
 
-__all__ = ["register"]
+__all__ = ["gauge"]
 
 _CHAIN = Group("Markov chain", sort_key=1)
 #: Momenta that the table lists.
 _ROWS = 40
 
-app = App(
+gauge = App(
     name="gauge",
     help="Lattice gauge configurations: check, convert, generate, fix, measure.",
     help_format="plaintext",
 )
-app.command(fix)
+gauge.command(fix)
 
 
-def register(parent: App) -> None:
-    """Add the family's commands to `parent`."""
-    parent.command(app)
-
-
-@app.command
+@gauge.command
 def info(
     file: FileArgument,
     /,
@@ -69,10 +69,7 @@ def info(
         Only warn of what is wrong; else the exit code is 2.
     """
     _, report = formats.inspect(file, format)
-    if json:
-        print_json({"command": "gauge info"} | report.to_dict())
-    else:
-        print_parts(fact_table(_report_facts(report)))
+    show(json, "gauge info", report.to_dict, _report_facts(report))
     wrong = report.contradictions()
     if not report.unitarity <= UNITARITY_TOLERANCE:
         wrong.append(
@@ -109,7 +106,7 @@ def _extents(shape: tuple[int, ...]) -> str:
 _DEFAULT_FILE, _DEFAULT_OUTPUT = FileOptions(), PlotOptions()
 
 
-@app.command
+@gauge.command
 def convert(
     source: FileArgument,
     target: Path,
@@ -132,14 +129,12 @@ def convert(
     reproject
         Bring every link back to the group.
     """
-    if file.to is None:
-        formats.FORMATS.named_by(target)
+    name = file.format_of(target)
     field, report = read_checked(source, format, ignore_checksum)
     if reproject:
         field = field.reproject()
     else:
         field.require_unitary()
-    name = formats.FORMATS.named_by(target) if file.to is None else file.to
     file.write(field, target, report.header if name == report.format else None)
     facts = {"file": str(target), "format": name, "plaquette": field.plaquette()}
     with aside(target):
@@ -150,8 +145,7 @@ def convert(
             print_parts(f"{source} ({report.format}) -> {target} ({name})")
 
 
-@Parameter(name="*", group=_CHAIN)
-@dataclass(frozen=True, kw_only=True)
+@option_group(_CHAIN)
 class ChainOptions:
     """How to generate.
 
@@ -173,8 +167,7 @@ class ChainOptions:
     start: Literal["hot", "cold"] = "hot"
 
 
-@Parameter(name="*", group=RUN)
-@dataclass(frozen=True, kw_only=True)
+@option_group(RUN)
 class ChainRunOptions(SeededRunOptions):
     """Where to generate, and for how long."""
 
@@ -184,7 +177,7 @@ class ChainRunOptions(SeededRunOptions):
 _DEFAULT_CHAIN, _DEFAULT_RUN = ChainOptions(), ChainRunOptions()
 
 
-@app.command
+@gauge.command
 def generate(
     *,
     shape: str,
@@ -206,9 +199,8 @@ def generate(
     output
         File to write; see `hardscape gauge convert`.
     """
-    name = formats.FORMATS.named_by(output) if file.to is None else file.to
-    if not output.parent.is_dir():
-        raise InputError(f"{output} cannot be written: there is no folder {str(output.parent)!r}")
+    name = file.format_of(output)
+    check_folder(output)
     settings: dict[str, Any] = vars(chain) | vars(run)
     began = time.perf_counter()
     try:
@@ -236,10 +228,7 @@ def generate(
         ("file", f"{output} ({name})"),
     ]
     with aside(output):
-        if json:
-            print_json({"command": "gauge generate"} | facts)
-        else:
-            print_parts(fact_table(shown))
+        show(json, "gauge generate", lambda: facts, shown)
 
 
 def _shape(text: str) -> tuple[int, ...]:
@@ -248,7 +237,7 @@ def _shape(text: str) -> tuple[int, ...]:
     return tuple(int(extent) for extent in re.split("[,x]", text))
 
 
-@app.command
+@gauge.command
 def propagator(
     *files: Path,
     gauge: Literal["landau", "coulomb"] = "landau",
@@ -293,12 +282,9 @@ def propagator(
         bin_width=bin_width,
         theta=theta,
     )
-    if output.json:
-        print_json({"command": "gauge propagator"} | found.to_dict())
-    else:
-        print_parts(fact_table(_propagator_facts(found)), "", _propagator_table(found))
-    if output.plot is not None:
-        save_plot(found.plot(), output.plot)
+    facts = _propagator_facts(found)
+    show(output.json, "gauge propagator", found.to_dict, facts, _momenta(found))
+    output.draw(found.plot)
 
 
 def _links(file: Path, format: str | None, ignore_checksum: bool) -> GaugeField:
@@ -316,7 +302,7 @@ def _propagator_facts(found: GluonPropagator) -> Iterator[tuple[str, str]]:
     yield "units", "lattice spacing" if found.beta is not None else "lattice spacing, times g0^2"
 
 
-def _propagator_table(found: GluonPropagator) -> Any:
+def _momenta(found: GluonPropagator) -> Iterator[Any]:
     from rich.table import Table
 
     table = Table()
@@ -333,4 +319,5 @@ def _propagator_table(found: GluonPropagator) -> Any:
         )
     if len(chosen) < len(found.momentum):
         table.caption = f"{len(chosen)} of {len(found.momentum)} momenta; --json prints all of them"
-    return table
+    yield ""
+    yield table

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import Parameter
-
-from hardscape.cli.options import OUTPUT, Flag, file_help, format_help
+from hardscape.cli.options import OUTPUT, Flag, file_help, format_help, option_group
 from hardscape.cli.terminal import note
-from hardscape.errors import ChecksumError
+from hardscape.errors import ChecksumError, InputError
 from hardscape.gauge import formats
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.report import FileReport
 
-__all__ = ["FileArgument", "FileOptions", "FormatOption", "read_checked"]
-
+__all__ = ["FileArgument", "FileOptions", "FormatOption", "check_folder", "read_checked"]
 
 FileArgument = Annotated[Path, file_help("The links", formats.FORMATS)]
 FormatOption = Annotated[str | None, format_help(formats.FORMATS)]
@@ -35,8 +31,7 @@ def read_checked(
     return field, report
 
 
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True, kw_only=True)
+@option_group(OUTPUT)
 class FileOptions:
     """How to write a file.
 
@@ -60,17 +55,25 @@ class FileOptions:
     rows: int | None = None
     no_checksum: Flag = False
 
-    def write(self, field: GaugeField, path: Path, header: Any = None) -> str:
-        """Write `field`; returns the format."""
-        name = formats.FORMATS.named_by(path) if self.to is None else self.to
+    def format_of(self, path: Path) -> str:
+        """The format that `path` is written in; refuses, before the work, a name that tells none."""
+        return formats.FORMATS.named_by(path) if self.to is None else self.to
+
+    def write(self, field: GaugeField, path: Path, header: Any = None) -> None:
+        """Write `field`."""
         formats.write(
             field,
             path,
-            name,
+            self.to,
             precision=self.precision,
             byteorder=self.byteorder,
             rows=self.rows,
             checksum=not self.no_checksum,
             header=header,
         )
-        return name
+
+
+def check_folder(path: Path) -> None:
+    """Refuse, before the work, a file whose folder is missing."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path} cannot be written: there is no folder {str(path.parent)!r}")

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cyclopts import Group, Parameter
+from cyclopts import Group
 
 from hardscape.arrays import to_device
-from hardscape.cli.gauge_files import FileArgument, FormatOption, read_checked
-from hardscape.cli.options import OUTPUT, RUN, Flag, Output, PlotOptions, SeededRunOptions
-from hardscape.cli.terminal import aside, fact_table, note, print_json, print_parts, seconds_text
+from hardscape.cli.gauge_files import FileArgument, FormatOption, check_folder, read_checked
+from hardscape.cli.options import (
+    OUTPUT,
+    RUN,
+    Flag,
+    Output,
+    PlotOptions,
+    SeededRunOptions,
+    option_group,
+)
+from hardscape.cli.terminal import aside, note, seconds_text, show
 from hardscape.errors import InputError, Interrupted
-from hardscape.figures import save_plot
 from hardscape.files import store
 from hardscape.gauge import fix as find_gauge
 from hardscape.gauge import formats
@@ -28,8 +34,7 @@ __all__ = ["fix"]
 _GAUGE, _METHOD = Group("Gauge", sort_key=1), Group("Method", sort_key=2)
 
 
-@Parameter(name="*", group=_GAUGE)
-@dataclass(frozen=True, kw_only=True)
+@option_group(_GAUGE)
 class GaugeOptions:
     """What to reach.
 
@@ -54,8 +59,7 @@ class GaugeOptions:
     anisotropy: float = 1.0
 
 
-@Parameter(name="*", group=_METHOD)
-@dataclass(frozen=True, kw_only=True)
+@option_group(_METHOD)
 class MethodOptions:
     """How to get there.
 
@@ -83,8 +87,7 @@ class MethodOptions:
     annealing_sweeps: int = 150
 
 
-@Parameter(name="*", group=RUN)
-@dataclass(frozen=True, kw_only=True)
+@option_group(RUN)
 class RunOptions(SeededRunOptions):
     """Where to compute, for how long, and what to do with less.
 
@@ -97,8 +100,7 @@ class RunOptions(SeededRunOptions):
     strict: bool = True
 
 
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True, kw_only=True)
+@option_group(OUTPUT)
 class FixOutput(PlotOptions):
     """What to write.
 
@@ -122,10 +124,8 @@ class FixOutput(PlotOptions):
         if self.to is None and self.output is not None:
             formats.FORMATS.named_by(self.output)
         for place in (self.output, self.transformation):
-            if place is not None and not place.parent.is_dir():
-                raise InputError(
-                    f"{place} cannot be written: there is no folder {str(place.parent)!r}"
-                )
+            if place is not None:
+                check_folder(place)
         if self.transformation is not None and self.transformation.suffix != ".npz":
             raise InputError(f"--transformation {self.transformation}: the suffix .npz is accepted")
 
@@ -171,9 +171,11 @@ def _keep(found: GaugeFixResult, output: FixOutput, strict: bool) -> None:
     kept = found.converged or not strict
     if kept:
         _write(found, output)
-    _report(found, output, kept)
-    if kept and output.plot is not None:
-        save_plot(found.plot(), output.plot)
+    places = (output.output, output.transformation) if kept else ()
+    with aside(output.output):
+        show(output.json, "gauge fix", found.to_dict, _facts(found, places))
+    if kept:
+        output.draw(found.plot)
 
 
 def _write(found: GaugeFixResult, output: FixOutput) -> None:
@@ -183,15 +185,6 @@ def _write(found: GaugeFixResult, output: FixOutput) -> None:
         content = io.BytesIO()
         np.savez(content, g=to_device(found.g, "cpu"))
         store(output.transformation, content.getvalue())
-
-
-def _report(found: GaugeFixResult, output: FixOutput, kept: bool) -> None:
-    with aside(output.output):
-        if output.json:
-            print_json({"command": "gauge fix"} | found.to_dict())
-        else:
-            places = (output.output, output.transformation) if kept else ()
-            print_parts(fact_table(_facts(found, places)))
 
 
 def _facts(found: GaugeFixResult, places: Sequence[Path | None]) -> Iterator[tuple[str, str]]:

@@ -5,22 +5,26 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import App, Group, Parameter
+from cyclopts import Group
 
-from hardscape.cli.options import PlotOptions, SeededRunOptions, file_help, format_help
+from hardscape.cli.options import (
+    PlotOptions,
+    SeededRunOptions,
+    file_help,
+    format_help,
+    option_group,
+)
 from hardscape.cli.terminal import note, print_json
 from hardscape.errors import Interrupted
-from hardscape.figures import save_plot
 from hardscape.maxsat.formats import FORMATS, FormatWarning
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.result import Improvement, MaxsatResult
 from hardscape.maxsat.solve import Method, solve
 
-__all__ = ["EXIT_CODES", "register"]
+__all__ = ["EXIT_CODES", "maxsat"]
 
 #: Exit code of each status.
 EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
@@ -28,8 +32,7 @@ EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOU
 _SEARCH = Group("Search", sort_key=1)
 
 
-@Parameter(name="*", group=_SEARCH)
-@dataclass(frozen=True, kw_only=True)
+@option_group(_SEARCH)
 class SearchOptions:
     """How to search.
 
@@ -49,11 +52,6 @@ class SearchOptions:
 
 
 _DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = SearchOptions(), SeededRunOptions(), PlotOptions()
-
-
-def register(app: App) -> None:
-    """Add the command to `app`."""
-    app.command(maxsat)
 
 
 def maxsat(
@@ -143,5 +141,4 @@ def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None
         _print(f"s {result.status}")
         if result.cost is not None:
             _print("v " + "".join(map(str, result.assignment.tolist())))
-    if output.plot is not None:
-        save_plot(result.plot(), output.plot)
+    output.draw(result.plot)

@@ -3,9 +3,10 @@
 Annotations are evaluated here: classes elsewhere inherit the fields, and cyclopts reads them there.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar, dataclass_transform
 
 from cyclopts import Group, Parameter
 
@@ -27,12 +28,24 @@ __all__ = [
     "SeededRunOptions",
     "file_help",
     "format_help",
+    "option_group",
 ]
 
 #: Seconds that a computation may take without being asked for.
 UNASKED_SECONDS = 600.0
 
 RUN, OUTPUT = Group("Run", sort_key=8), Group("Output", sort_key=9)
+_Options = TypeVar("_Options")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def option_group(group: Group) -> Callable[[type[_Options]], type[_Options]]:
+    """Make a frozen dataclass of a class; help shows its fields as options under `group`."""
+
+    def made(fields: type[_Options]) -> type[_Options]:
+        return Parameter(name="*", group=group)(dataclass(frozen=True, kw_only=True)(fields))
+
+    return made
 
 
 def file_help(what: str, formats: Formats[Any]) -> Parameter:
@@ -62,8 +75,7 @@ Json = Annotated[
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
 
 
-@Parameter(name="*", group=RUN)
-@dataclass(frozen=True, kw_only=True)
+@option_group(RUN)
 class RunOptions:
     """Where to compute, and for how long.
 
@@ -85,24 +97,21 @@ class RunOptions:
     checkpoint: Path | None = None
 
 
-@Parameter(name="*", group=RUN)
-@dataclass(frozen=True, kw_only=True)
+@option_group(RUN)
 class SeededRunOptions(RunOptions):
     """The same for what draws random numbers."""
 
     seed: Seed = None
 
 
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True, kw_only=True)
+@option_group(OUTPUT)
 class JsonOptions:
     """What to print."""
 
     json: Json = False
 
 
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True, kw_only=True)
+@option_group(OUTPUT)
 class EstimateOptions(JsonOptions):
     """What to print, and whether to compute at all.
 
@@ -118,8 +127,7 @@ class EstimateOptions(JsonOptions):
     yes: Flag = False
 
 
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True, kw_only=True)
+@option_group(OUTPUT)
 class PlotOptions(JsonOptions):
     """What to print and draw.
 
@@ -137,3 +145,10 @@ class PlotOptions(JsonOptions):
             from hardscape.figures import check_plot_path
 
             check_plot_path(self.plot)
+
+    def draw(self, figure: Callable[[], Any]) -> None:
+        """Draw the figure, if it is asked for."""
+        if self.plot is not None:
+            from hardscape.figures import save_plot
+
+            save_plot(figure(), self.plot)

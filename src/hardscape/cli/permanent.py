@@ -5,12 +5,11 @@ from __future__ import annotations
 import cmath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import App, Group, Parameter
+from cyclopts import Group
 
 from hardscape.cli.options import (
     UNASKED_SECONDS,
@@ -18,8 +17,9 @@ from hardscape.cli.options import (
     RunOptions,
     file_help,
     format_help,
+    option_group,
 )
-from hardscape.cli.terminal import fact_table, print_json, print_parts, seconds_text
+from hardscape.cli.terminal import seconds_text, show
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents import formats
@@ -28,7 +28,7 @@ from hardscape.permanents.plan import Plan, plan
 from hardscape.permanents.result import PermanentResult
 from hardscape.permanents.settings import MethodName, Precision
 
-__all__ = ["register"]
+__all__ = ["permanent"]
 
 #: Most digits of an exact value that are shown to people.
 _DIGITS = 200
@@ -36,8 +36,7 @@ _DIGITS = 200
 _PROBLEM = Group("Problem", sort_key=1)
 
 
-@Parameter(name="*", group=_PROBLEM)
-@dataclass(frozen=True, kw_only=True)
+@option_group(_PROBLEM)
 class ProblemOptions:
     """What to take the permanent of.
 
@@ -63,11 +62,6 @@ class ProblemOptions:
 _DEFAULT_PROBLEM, _DEFAULT_RUN, _DEFAULT_OUTPUT = ProblemOptions(), RunOptions(), EstimateOptions()
 
 
-def register(app: App) -> None:
-    """Add the command to `app`."""
-    app.command(permanent)
-
-
 def permanent(
     file: Annotated[Path, file_help("The matrix", formats.FORMATS)],
     /,
@@ -91,7 +85,8 @@ def permanent(
     }
     planned = plan(matrix, **chosen)
     if output.estimate:
-        _print_plan(planned, output)
+        plain = {"n": planned.shape[0]} | planned.to_dict()
+        show(output.json, "permanent", lambda: plain, _plan_facts(planned))
         return
     unlimited = run.time_limit is None and not output.yes
     if unlimited and planned.seconds > UNASKED_SECONDS:
@@ -107,7 +102,7 @@ def permanent(
         checkpoint=run.checkpoint,
         progress=True,
     )
-    _report(planned, found, output)
+    show(output.json, "permanent", lambda: _plain(planned, found), _facts(planned, found))
 
 
 def _multiplicities(option: str, text: str | None) -> list[int] | None:
@@ -120,15 +115,11 @@ def _multiplicities(option: str, text: str | None) -> list[int] | None:
     return [int(field) for field in fields]
 
 
-def _report(planned: Plan, found: PermanentResult, output: EstimateOptions) -> None:
-    if not output.json:
-        print_parts(fact_table(_facts(planned, found)))
-        return
+def _plain(planned: Plan, found: PermanentResult) -> dict[str, Any]:
     plain = found.to_dict()
     keys = ("value", "mantissa", "exponent", "error_bound", "rigorous", "condition", "method",
             "precision", "terms", "reductions", "seconds", "device", "retries")  # fmt: skip
-    head = {"command": "permanent", "n": planned.shape[0]}
-    print_json(head | {key: plain[key] for key in keys})
+    return {"n": planned.shape[0]} | {key: plain[key] for key in keys}
 
 
 def _facts(planned: Plan, found: PermanentResult) -> Iterator[tuple[str, str]]:
@@ -156,14 +147,6 @@ def _facts(planned: Plan, found: PermanentResult) -> Iterator[tuple[str, str]]:
 def _shape(planned: Plan) -> str:
     rows, columns = planned.shape
     return f"{rows} x {columns}"
-
-
-def _print_plan(planned: Plan, output: EstimateOptions) -> None:
-    if output.json:
-        head = {"command": "permanent", "n": planned.shape[0]}
-        print_json(head | planned.to_dict())
-    else:
-        print_parts(fact_table(_plan_facts(planned)))
 
 
 def _plan_facts(planned: Plan) -> Iterator[tuple[str, str]]:

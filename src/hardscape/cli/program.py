@@ -10,7 +10,7 @@ from hardscape.version import __version__
 
 __all__ = ["compose"]
 
-#: Commands, and the modules here that register them.
+#: Commands: each a function, or a program of its own, in the module here of the same name.
 _COMMANDS = ("devices", "gauge", "maxsat", "permanent", "spectrum", "xorsat")
 
 
@@ -26,5 +26,5 @@ def compose(command: str = "") -> App:
         help_format="plaintext",
     )
     for name in [command] if command in _COMMANDS else _COMMANDS:
-        import_module(f"hardscape.cli.{name}").register(app)
+        app.command(getattr(import_module(f"hardscape.cli.{name}"), name))
     return app

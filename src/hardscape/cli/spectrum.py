@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import App, Group, Parameter
+from cyclopts import Group
 
 from hardscape.cli.options import (
     OUTPUT,
@@ -18,8 +17,9 @@ from hardscape.cli.options import (
     SeededRunOptions,
     file_help,
     format_help,
+    option_group,
 )
-from hardscape.cli.terminal import fact_table, note, print_json, print_parts, seconds_text
+from hardscape.cli.terminal import note, seconds_text, show
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.ising import spectrum as find_spectrum
@@ -31,7 +31,7 @@ from hardscape.ising.spectrum import MAX_SPINS, Estimate, estimate
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["register"]
+__all__ = ["spectrum"]
 
 #: From this many spins on, a search may take long enough to be worth estimating first.
 _ESTIMATED_FROM = 36
@@ -44,8 +44,7 @@ _MODEL, _SEARCH, _MPS = (
 )
 
 
-@Parameter(name="*", group=_MODEL)
-@dataclass(frozen=True, kw_only=True)
+@option_group(_MODEL)
 class ModelOptions:
     """How to read the file.
 
@@ -62,8 +61,7 @@ class ModelOptions:
     convention: Literal["dimod", "ising"] = "dimod"
 
 
-@Parameter(name="*", group=_SEARCH)
-@dataclass(frozen=True, kw_only=True)
+@option_group(_SEARCH)
 class SearchOptions:
     """What to search for, and how.
 
@@ -85,8 +83,7 @@ class SearchOptions:
     prune: bool = True
 
 
-@Parameter(name="*", group=_MPS)
-@dataclass(frozen=True, kw_only=True)
+@option_group(_MPS)
 class MpsOptions:
     """Settings of the matrix-product-state solver.
 
@@ -105,19 +102,13 @@ class MpsOptions:
     dbeta: float | None = None
 
 
-@Parameter(name="*", group=OUTPUT)
-@dataclass(frozen=True, kw_only=True)
+@option_group(OUTPUT)
 class OutputOptions(EstimateOptions, PlotOptions):
     """What to print and draw, and whether to search at all."""
 
 
 _DEFAULT_MODEL, _DEFAULT_SEARCH = ModelOptions(), SearchOptions()
 _DEFAULT_MPS, _DEFAULT_RUN, _DEFAULT_OUTPUT = MpsOptions(), SeededRunOptions(), OutputOptions()
-
-
-def register(app: App) -> None:
-    """Add the command to `app`."""
-    app.command(spectrum)
 
 
 def spectrum(
@@ -135,7 +126,9 @@ def spectrum(
     output.check()
     ising = Ising.from_file(file, format=model.format, base=model.base, convention=model.convention)
     if output.estimate:
-        _print_estimate(ising, _estimate(ising, search, run), output)
+        cost = _estimate(ising, search, run)
+        plain = {"num_spins": ising.num_spins} | dataclasses.asdict(cost)
+        show(output.json, "spectrum", lambda: plain, _estimate_facts(ising, cost))
         return
     try:
         if search.method == "mps":
@@ -223,20 +216,18 @@ def _report(
     output: OutputOptions,
 ) -> None:
     """Print a result, draw it, and say on standard error why it is not certified."""
-    if output.json:
-        print_json({"command": "spectrum", "method": search.method} | found.to_dict())
-    else:
-        facts = fact_table(_spectrum_facts(ising, found))
-        print_parts(facts, "", _state_table(found), *_omission(found))
+    show(
+        output.json,
+        "spectrum",
+        lambda: {"method": search.method} | found.to_dict(),
+        _spectrum_facts(ising, found),
+        _states(found),
+    )
     if not found.certified and found.info.get("stopped"):
         note(f"not certified: {_shortfall(found)}")
         if run.checkpoint is not None:
             note(f"the same command resumes from {run.checkpoint}")
-    if output.plot is not None:
-        from hardscape.figures import save_plot
-        from hardscape.ising.plots import draw_levels
-
-        save_plot(draw_levels(found), output.plot)
+    output.draw(found.plot)
 
 
 def _spectrum_facts(ising: Ising, found: Spectrum) -> Iterator[tuple[str, str]]:
@@ -280,12 +271,14 @@ def _shortfall(found: Spectrum) -> str:
     )
 
 
-def _state_table(found: Spectrum) -> RenderableType:
+def _states(found: Spectrum) -> Iterator[RenderableType]:
     """The first states; character i of a state is spin i, 1 for +1."""
     from rich.table import Table
 
+    yield ""
     if not found.num_states:
-        return "no states were found"
+        yield "no states were found"
+        return
     table = Table(
         caption="state: character i is spin i, 1 for +1, 0 for -1", caption_justify="left"
     )
@@ -301,24 +294,13 @@ def _state_table(found: Spectrum) -> RenderableType:
         here = found.levels[level]
         count = f"{here.count}" if here.complete else f"{here.count} or more"
         table.add_row(str(rank + 1), repr(energy), str(level), count if rank == first else "", bits)
-    return table
-
-
-def _bits(found: Spectrum) -> list[str]:
-    return dataclasses.replace(found, states=found.states[:_ROWS]).bit_strings()
-
-
-def _omission(found: Spectrum) -> Iterator[str]:
+    yield table
     if found.num_states > _ROWS:
         yield f"and {found.num_states - _ROWS} more; --json prints all states"
 
 
-def _print_estimate(ising: Ising, cost: Estimate, output: OutputOptions) -> None:
-    if output.json:
-        head = {"command": "spectrum", "num_spins": ising.num_spins}
-        print_json(head | dataclasses.asdict(cost))
-    else:
-        print_parts(fact_table(_estimate_facts(ising, cost)))
+def _bits(found: Spectrum) -> list[str]:
+    return dataclasses.replace(found, states=found.states[:_ROWS]).bit_strings()
 
 
 def _estimate_facts(ising: Ising, cost: Estimate) -> Iterator[tuple[str, str]]:

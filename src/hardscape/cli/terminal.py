@@ -6,7 +6,7 @@ Results go to standard output, everything else to standard error.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,24 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-__all__ = ["aside", "fact_table", "note", "print_json", "print_parts", "seconds_text"]
+__all__ = ["aside", "fact_table", "note", "print_json", "print_parts", "seconds_text", "show"]
 
 #: Columns of output that is not a terminal: wide enough to wrap nothing.
 _WIDE = 500
+
+
+def show(
+    json: bool,
+    command: str,
+    plain: Callable[[], Mapping[str, Any]],
+    facts: Iterable[tuple[str, str]],
+    more: Iterable[RenderableType] = (),
+) -> None:
+    """Print the answer of `command`: one JSON object, or a table of facts and what follows it."""
+    if json:
+        print_json({"command": command, **plain()})
+    else:
+        print_parts(fact_table(facts), *more)
 
 
 def print_json(content: Mapping[str, Any]) -> None:

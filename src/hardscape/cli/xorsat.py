@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import App, Parameter
@@ -15,8 +14,9 @@ from hardscape.cli.options import (
     Seed,
     SeededRunOptions,
     format_help,
+    option_group,
 )
-from hardscape.cli.terminal import aside, fact_table, note, print_json, print_parts, seconds_text
+from hardscape.cli.terminal import aside, note, seconds_text, show
 from hardscape.cli.xorsat_options import (
     SEARCH,
     SYSTEM,
@@ -34,14 +34,13 @@ from hardscape.xorsat.result import XorsatResult
 from hardscape.xorsat.solve import Method, solve
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["register"]
+__all__ = ["xorsat"]
 
 #: Most characters of an assignment, and clauses of a contradiction, that are shown to people.
 _SHOWN, _SHOWN_CLAUSES = 1000, 50
 
 
-@Parameter(name="*", group=SEARCH)
-@dataclass(frozen=True, kw_only=True)
+@option_group(SEARCH)
 class LimitOptions:
     """When the search ends.
 
@@ -64,20 +63,16 @@ _DEFAULT_SEARCH, _DEFAULT_LIMIT = SearchOptions(), LimitOptions()
 _DEFAULT_RUN, _DEFAULT_OUTPUT = SeededRunOptions(), JsonOptions()
 
 
-def register(app: App) -> None:
-    """Add the family's commands to `app`."""
-    family = App(
-        name="xorsat",
-        help="XORSAT and p-spin models: solve, measure the time to solution, generate, theory.",
-        help_format="plaintext",
-    )
-    family.command(solve_file, name="solve")
-    family.command(tts)
-    family.command(generate)
-    family.command(theory)
-    app.command(family)
+xorsat = App(
+    name="xorsat",
+    help="XORSAT and p-spin models: solve, measure the time to solution, generate, theory.",
+    help_format="plaintext",
+)
+xorsat.command(tts)
+xorsat.command(theory)
 
 
+@xorsat.command(name="solve")
 def solve_file(
     file: FileArgument,
     /,
@@ -130,10 +125,7 @@ def _refuse_search_options(
 
 
 def _report(system: XorSystem, found: XorsatResult, output: JsonOptions) -> None:
-    if output.json:
-        print_json({"command": "xorsat solve"} | found.to_dict())
-    else:
-        print_parts(fact_table(_solve_facts(system, found)))
+    show(output.json, "xorsat solve", found.to_dict, _solve_facts(system, found))
     if found.stopped:
         cause = found.stopped.replace("_", " ")
         note(f"stopped by {cause} with {_clauses(found.violated)}, the fewest so far")
@@ -171,8 +163,7 @@ def _cut(bits: str) -> str:
     return bits if len(bits) <= _SHOWN else f"{bits[:_SHOWN]}... (--json prints all)"
 
 
-@Parameter(name="*", group=SYSTEM)
-@dataclass(frozen=True, kw_only=True)
+@option_group(SYSTEM)
 class RandomOptions:
     """The random system.
 
@@ -201,6 +192,7 @@ class RandomOptions:
     full_rank: bool | None = None
 
 
+@xorsat.command
 def generate(
     *,
     random: RandomOptions,
@@ -234,10 +226,12 @@ def generate(
             random.n, random.density, random.k, seed=random.seed, planted=random.planted
         )
     system.to_file(file, format=format)
-    facts = {"n": system.num_variables, "clauses": system.num_clauses, "rank": system.rank()}
+    facts = {
+        "file": str(file),
+        "n": system.num_variables,
+        "clauses": system.num_clauses,
+        "rank": system.rank(),
+    }
     with aside(file):
-        if output.json:
-            print_json({"command": "xorsat generate", "file": str(file)} | facts)
-        else:
-            shown = {"file": str(file)} | {name: str(value) for name, value in facts.items()}
-            print_parts(fact_table(shown.items()))
+        shown = ((name, str(value)) for name, value in facts.items())
+        show(output.json, "xorsat generate", lambda: facts, shown)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from hardscape.cli.options import file_help, format_help
+from hardscape.cli.options import file_help, format_help, option_group
 from hardscape.cli.terminal import note
 from hardscape.xorsat.formats import FORMATS
 from hardscape.xorsat.system import XorSystem
@@ -20,8 +19,7 @@ FileArgument = Annotated[Path, file_help("The system", FORMATS)]
 FormatOption = Annotated[str | None, format_help(FORMATS), Parameter(group=SYSTEM)]
 
 
-@Parameter(name="*", group=SEARCH)
-@dataclass(frozen=True, kw_only=True)
+@option_group(SEARCH)
 class SearchOptions:
     """The quasi-greedy search.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from hardscape.cli.options import PlotOptions, SeededRunOptions
-from hardscape.cli.terminal import fact_table, note, print_json, print_parts
+from hardscape.cli.terminal import fact_table, note, print_json, print_parts, show
 from hardscape.cli.xorsat_options import (
     SEARCH,
     FormatOption,
@@ -90,12 +90,13 @@ def _report(files: tuple[Path, ...], results: list[TimeToSolution], output: Plot
         print_json(_tts_json(files, results))
     else:
         print_parts(_tts_table(files, results), *_tts_summary(results))
-    if output.plot is not None:
-        from hardscape.figures import save_plot
-        from hardscape.xorsat.studies.plots import draw_survival
+    output.draw(lambda: _survival(files, results))
 
-        names = [file.name for file in files[: len(results)]]
-        save_plot(draw_survival(results, labels=names), output.plot)
+
+def _survival(files: tuple[Path, ...], results: list[TimeToSolution]) -> Any:
+    from hardscape.xorsat.studies.plots import draw_survival
+
+    return draw_survival(results, labels=[file.name for file in files[: len(results)]])
 
 
 def _tts_json(files: tuple[Path, ...], results: list[TimeToSolution]) -> dict[str, Any]:
@@ -165,27 +166,25 @@ def theory(
     output.check()
     barrier = free_energy_barrier(run_temperature(w1), k)
     highest = spinodal_temperature(k)
-    if output.json:
-        rows = {"w1": w1, "spinodal_temperature": highest} | barrier.to_dict()
-        print_json({"command": "xorsat theory"} | rows)
-    else:
-        facts = [
-            ("model", f"{k}-spin model, {k} clauses a variable, w1 = {w1:g}"),
-            ("temperature", f"{barrier.temperature:.6f} = -2 / ln w1"),
-            ("spinodal temperature", f"{highest:.6f}"),
-            (
-                "barrier",
-                f"{barrier.height:.7f} a variable, at magnetisation {barrier.magnetization:.3f}",
-            ),
-            ("time to solution", f"grows like exp({barrier.height:.4g} N)"),
-        ]
-        print_parts(fact_table(facts))
-    if output.plot is not None:
-        from hardscape.figures import new_figure, save_plot
-        from hardscape.xorsat.studies.plots import draw_barrier, draw_free_energy
+    plain = {"w1": w1, "spinodal_temperature": highest} | barrier.to_dict()
+    at = f"at magnetisation {barrier.magnetization:.3f}"
+    facts = [
+        ("model", f"{k}-spin model, {k} clauses a variable, w1 = {w1:g}"),
+        ("temperature", f"{barrier.temperature:.6f} = -2 / ln w1"),
+        ("spinodal temperature", f"{highest:.6f}"),
+        ("barrier", f"{barrier.height:.7f} a variable, {at}"),
+        ("time to solution", f"grows like exp({barrier.height:.4g} N)"),
+    ]
+    show(output.json, "xorsat theory", lambda: plain, facts)
+    output.draw(lambda: _landscape(w1, k))
 
-        figure = new_figure(11.0, 4.8)
-        left, right = figure.subplots(1, 2)
-        draw_free_energy(k=k, ax=left)
-        draw_barrier(w1, k, right)
-        save_plot(figure, output.plot)
+
+def _landscape(w1: float, k: int) -> Any:
+    from hardscape.figures import new_figure
+    from hardscape.xorsat.studies.plots import draw_barrier, draw_free_energy
+
+    figure = new_figure(11.0, 4.8)
+    left, right = figure.subplots(1, 2)
+    draw_free_energy(k=k, ax=left)
+    draw_barrier(w1, k, right)
+    return figure
