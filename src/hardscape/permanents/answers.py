@@ -32,23 +32,12 @@ _AGAIN, _AGAIN_TIMES = 1.0, 30.0
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """A program that was carried out.
+    """A program that was carried out."""
 
-    Attributes
-    ----------
-    program : Program
-        With the ways that gave the values.
-    values : list
-        Of the blocks: `BoundedNumber`, or Fraction where the program is exact.
-    seconds : list of float
-    retries : tuple of Retry
-        What was found besides, and not kept.
-    """
-
-    program: Program
-    values: list[Any]
+    program: Program  #: with the ways that gave the values
+    values: list[Any]  #: of the blocks: `BoundedNumber`, or Fraction where the program is exact
     seconds: list[float]
-    retries: tuple[Retry, ...] = ()
+    retries: tuple[Retry, ...] = ()  #: what was found besides, and not kept
 
     @property
     def total(self) -> Any:

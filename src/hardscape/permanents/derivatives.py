@@ -212,14 +212,9 @@ class MinorWork(_Minors):
 
     A unit is a position of the Gray code of the outer rows. A partial holds ``high`` and ``low``, float64
     of shape (parts, m, m).
-
-    Attributes
-    ----------
-    matrix : float64 or complex128, shape (n, n)
-        Finite, n from 1 to 63.
     """
 
-    matrix: NDArray[Any]
+    matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); finite, n from 1 to 63
 
     name: ClassVar[str] = "permanents.minors"
     revision: ClassVar[int] = 1
@@ -280,22 +275,12 @@ class MinorWork(_Minors):
 
 @dataclass(frozen=True)
 class MinorResidueWork(_Minors):
-    """All first minors of integers modulo primes; a unit is a term.
-
-    Attributes
-    ----------
-    matrix : tuple of tuple of int
-    scale : tuple of Fraction
-        What the minors of each row are to be multiplied with.
-    primes : tuple of int
-    integral : bool
-        Whether the minors are integers by type.
-    """
+    """All first minors of integers modulo primes; a unit is a term."""
 
     matrix: Rows
-    scale: tuple[Fraction, ...]
+    scale: tuple[Fraction, ...]  #: what the minors of each row are to be multiplied with
     primes: tuple[int, ...]
-    integral: bool
+    integral: bool  #: whether the minors are integers by type
 
     name: ClassVar[str] = "permanents.minors.residues"
     revision: ClassVar[int] = 1

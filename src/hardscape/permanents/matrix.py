@@ -36,22 +36,15 @@ def zero(kind: Kind) -> Number:
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A matrix, or a batch of square ones, whose permanent can be asked for.
-
-    Attributes
-    ----------
-    kind : {"integer", "rational", "real", "complex"}
-    entries : numpy.ndarray, shape (m, n) with m <= n, or (batch, n, n)
-        Read-only and C-contiguous. Objects of type int ("integer") or `fractions.Fraction`
-        ("rational"), float64 ("real") or complex128 ("complex"); the last two are finite, those of a
-        batch once `check_finite` was called. A batch that was given on a GPU is a CuPy array, and still
-        there.
-    transposed : bool
-        Whether the matrix was given with more rows than columns, and `entries` is its transpose.
-    """
+    """A matrix, or a batch of square ones, whose permanent can be asked for."""
 
     kind: Kind
+    #: shape (m, n) with m <= n, or (batch, n, n); read-only and C-contiguous. Objects of type int
+    #: ("integer") or `fractions.Fraction` ("rational"), float64 ("real") or complex128
+    #: ("complex"); the last two are finite, those of a batch once `check_finite` was called. A
+    #: batch that was given on a GPU is a CuPy array, and still there.
     entries: NDArray[Any]
+    #: Whether the matrix was given with more rows than columns, and `entries` is its transpose.
     transposed: bool = False
 
     @property

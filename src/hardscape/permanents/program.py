@@ -33,26 +33,13 @@ _EXPANDED_FROM = 2.0
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A permanent taken apart: scale * prod(factors) * prod(permanents of the blocks).
+    """A permanent taken apart: scale * prod(factors) * prod(permanents of the blocks)."""
 
-    Attributes
-    ----------
-    choice : Choice
-        What the ways were chosen by.
-    scale : Fraction
-    factors : tuple of numbers
-        `BoundedNumber` unless all is exact.
-    blocks : tuple of Block
-    ways : tuple of Way or Sum
-        One for each block.
-    reductions : Reductions
-    """
-
-    choice: Choice
+    choice: Choice  #: what the ways were chosen by
     scale: Fraction
-    factors: tuple[Any, ...]
+    factors: tuple[Any, ...]  #: `BoundedNumber` unless all is exact
     blocks: tuple[Block, ...]
-    ways: tuple[Way | Sum, ...]
+    ways: tuple[Way | Sum, ...]  #: one for each block
     reductions: Reductions
 
     @property
@@ -89,17 +76,10 @@ class Program:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """A block as a sum of permanents, along lines of three or four entries.
-
-    Attributes
-    ----------
-    programs : tuple of Program
-    lines : int
-        Lines that were expanded.
-    """
+    """A block as a sum of permanents, along lines of three or four entries."""
 
     programs: tuple[Program, ...]
-    lines: int
+    lines: int  #: lines that were expanded
 
     memory = 0
     gpu_seconds = math.inf

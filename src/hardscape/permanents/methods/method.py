@@ -65,24 +65,12 @@ def gpu_seconds(n: int, *times: float) -> float:
 
 @dataclass(frozen=True)
 class Choice:
-    """What methods are chosen by.
+    """What methods are chosen by."""
 
-    Attributes
-    ----------
-    kind : {"integer", "rational", "real", "complex"}
-        Of the value.
-    arithmetic : {"double", "extended", "exact"}
-    guard : bool
-        Whether error bounds are to be proven.
-    method : str
-        A name of the table, or "auto".
-    devices : tuple of Device
-    """
-
-    kind: Kind
+    kind: Kind  #: of the value
     arithmetic: Arithmetic
-    guard: bool
-    method: str
+    guard: bool  #: whether error bounds are to be proven
+    method: str  #: a name of the table, or "auto"
     devices: tuple[Device, ...]
 
     @property
@@ -97,17 +85,12 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A matrix of which zeros say no more.
+    """A matrix of which zeros say no more."""
 
-    Attributes
-    ----------
-    entries : numpy.ndarray, shape (n, n), or (m, n) with m < n
-        Of the type of `Matrix.entries`; exact ones are ints or Fractions.
-    error : float64 array, or None
-        Bounds of the errors of the entries' parts, where they were rounded.
-    """
-
+    #: shape (n, n), or (m, n) with m < n; of the type of `Matrix.entries`; exact ones are ints or
+    #: Fractions.
     entries: NDArray[Any]
+    #: Bounds of the errors of the entries' parts, where they were rounded.
     error: NDArray[np.float64] | None = None
 
     @property
@@ -151,20 +134,11 @@ class Block:
 
 
 class Method(ABC):
-    """A row of the table: one way of summing in one arithmetic.
+    """A row of the table: one way of summing in one arithmetic."""
 
-    Attributes
-    ----------
-    name : str
-        What people ask for.
-    arithmetic : {"double", "extended", "exact"}
-    shape : {"square", "rectangles", "any"}
-        Of the blocks that it is for.
-    """
-
-    name: ClassVar[str]
+    name: ClassVar[str]  #: what people ask for
     arithmetic: ClassVar[Arithmetic]
-    shape: ClassVar[str] = "square"
+    shape: ClassVar[str] = "square"  #: of the blocks that it is for
 
     @abstractmethod
     def refusal(self, block: Block, choice: Choice, least: float) -> str:
@@ -186,38 +160,17 @@ class Method(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """One way to find the permanent of a block, with its cost before it is run.
-
-    Attributes
-    ----------
-    by : Method
-    work : Work
-        It gives ints or Fractions if the method is exact, else a `BoundedNumber`.
-    terms : int
-        Terms or states summed.
-    core_seconds : float
-        Estimated time on one core of this machine.
-    gpu_seconds : float
-        The same on an NVIDIA H200; infinite if the method is for CPUs.
-    device : type
-        Of the devices that `work` runs on.
-    memory : int
-        Bytes beyond those of the matrix.
-    cancels : bool
-        Whether terms cancel, so that digits are lost.
-    scale : Fraction
-        The permanent is what `work` gives times this.
-    """
+    """One way to find the permanent of a block, with its cost before it is run."""
 
     by: Method
-    work: Work[Any]
-    terms: int
-    core_seconds: float
-    gpu_seconds: float = math.inf
-    device: type[Device] = Cpu
-    memory: int = 0
-    cancels: bool = True
-    scale: Fraction = Fraction(1)
+    work: Work[Any]  #: it gives ints or Fractions if the method is exact, else a `BoundedNumber`
+    terms: int  #: terms or states summed
+    core_seconds: float  #: estimated time on one core of this machine
+    gpu_seconds: float = math.inf  #: the same on an NVIDIA H200; infinite if the method is for CPUs
+    device: type[Device] = Cpu  #: of the devices that `work` runs on
+    memory: int = 0  #: bytes beyond those of the matrix
+    cancels: bool = True  #: whether terms cancel, so that digits are lost
+    scale: Fraction = Fraction(1)  #: the permanent is what `work` gives times this
 
     @property
     def method(self) -> str:

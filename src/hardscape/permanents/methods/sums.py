@@ -22,21 +22,13 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class ShardSizes:
-    """How to cut 2^k blocks of terms into shards of equal powers of two.
+    """How to cut 2^k blocks of terms into shards of equal powers of two."""
 
-    Attributes
-    ----------
-    shards : int
-        As many as this, if each has `fewest` blocks or more.
-    fewest, most : int
-        Blocks of a shard.
-    in_all : int, optional
-        Shards, at most: those of the largest matrices have more blocks then.
-    """
-
-    shards: int
+    shards: int  #: as many as this, if each has `fewest` blocks or more
+    #: Blocks of a shard.
     fewest: int
     most: int
+    #: Shards, at most: those of the largest matrices have more blocks then.
     in_all: int | None = None
 
     def of(self, blocks: int) -> Sequence[Shard]:

@@ -19,32 +19,17 @@ UNIT, TINY = 2.0**-53, 2.0**-1074
 
 @dataclass(frozen=True)
 class BoundedNumber:
-    """A number, ``mantissa * 2**exponent``, in error by at most ``bound * 2**exponent``.
-
-    Attributes
-    ----------
-    mantissa : float or complex
-    bound : float
-    exponent : int
-    rigorous : bool
-        Whether `bound` is proven; else a part of it is an estimate.
-    terms : int
-        Terms that were added up to find it.
-    magnitude : float
-        Sum of the terms' magnitudes, in units of ``2**exponent``.
-    different : int, optional
-        How many of the terms may differ from one another, where rows repeat; by default all.
-    offset : float
-        What rounding entries before the sum probably changes, in units of ``2**exponent``.
-    """
+    """A number, ``mantissa * 2**exponent``, in error by at most ``bound * 2**exponent``."""
 
     mantissa: float | complex
     bound: float
     exponent: int = 0
-    rigorous: bool = True
-    terms: int = 0
-    magnitude: float = 0.0
+    rigorous: bool = True  #: whether `bound` is proven; else a part of it is an estimate
+    terms: int = 0  #: terms that were added up to find it
+    magnitude: float = 0.0  #: sum of the terms' magnitudes, in units of ``2**exponent``
+    #: How many of the terms may differ from one another, where rows repeat; by default all.
     different: int | None = None
+    #: What rounding entries before the sum probably changes, in units of ``2**exponent``.
     offset: float = 0.0
 
     @property

@@ -55,34 +55,21 @@ class Operation:
 
 @dataclass(frozen=True)
 class Elimination:
-    """How the sum over the inner variables is computed, and what that costs.
+    """How the sum over the inner variables is computed, and what that costs."""
 
-    Attributes
-    ----------
-    inner, fast, slow : tuple of int
-        Rows: eliminated; flipped innermost, the fastest first; all others, of which the first
-        keeps its sign.
-    leaves : tuple of int
-        Bit b of entry j tells whether fast sign b is in factor j; the values 0 to n - 1 are the
-        factors' outer sums.
-    operations : tuple of Operation
-        Values n, n + 1, ..., in an order in which they can be computed.
-    result : int or float or complex
-        The value that is summed.
-    scales : tuple of float or complex
-        What each column of the matrix was divided by.
-    cost : float
-        Operations for each term of Glynn's formula, 2**(n-1) of them.
-    """
-
+    #: Rows: eliminated; flipped innermost, the fastest first; all others, of which the first keeps
+    #: its sign.
     inner: tuple[int, ...]
     fast: tuple[int, ...]
     slow: tuple[int, ...]
+    #: Bit b of entry j tells whether fast sign b is in factor j; the values 0 to n - 1 are the
+    #: factors' outer sums.
     leaves: tuple[int, ...]
+    #: Values n, n + 1, ..., in an order in which they can be computed.
     operations: tuple[Operation, ...]
-    result: Operand
-    scales: tuple[float | complex, ...]
-    cost: float
+    result: Operand  #: the value that is summed
+    scales: tuple[float | complex, ...]  #: what each column of the matrix was divided by
+    cost: float  #: operations for each term of Glynn's formula, 2**(n-1) of them
 
 
 def eliminate(matrix: NDArray[Any], fast: int, overlap: bool = True) -> Elimination:

@@ -30,42 +30,22 @@ _LEAST_SIDE, _WORTH = 18, 0.7
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """factor * per(what is left of one of the smaller matrices).
-
-    Attributes
-    ----------
-    factor : number
-    factor_error : float
-        Bound of its error.
-    reduced : Reduced
-    expansions : tuple of Expansion or None
-        For each of its blocks.
-    """
+    """factor * per(what is left of one of the smaller matrices)."""
 
     factor: Number
-    factor_error: float
+    factor_error: float  #: bound of its error
     reduced: Reduced
-    expansions: tuple[Expansion | None, ...]
+    expansions: tuple[Expansion | None, ...]  #: for each of its blocks
 
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """A permanent as a sum: 2**exponent * sum of `terms`.
-
-    Attributes
-    ----------
-    exponent : int
-    terms : tuple of Term
-    cost : float
-        Factors of all terms of Glynn's formula that are left.
-    lines : int
-        Lines that were expanded.
-    """
+    """A permanent as a sum: 2**exponent * sum of `terms`."""
 
     exponent: int
     terms: tuple[Term, ...]
-    cost: float
-    lines: int
+    cost: float  #: factors of all terms of Glynn's formula that are left
+    lines: int  #: lines that were expanded
 
 
 def expansion(

@@ -21,18 +21,10 @@ __all__ = ["Repeated", "expanded", "repeated_lines"]
 
 @dataclass(frozen=True, eq=False)
 class Repeated:
-    """A matrix with multiplicities: per(A) = scale * per(`entries` with lines repeated).
+    """A matrix with multiplicities: per(A) = scale * per(`entries` with lines repeated)."""
 
-    Attributes
-    ----------
-    entries : numpy.ndarray, shape (m, n)
-        Of the type of `Matrix.entries`.
-    rows, cols : tuple of int
-        How often each row and column occurs, 1 or more; both add up to the same number.
-    scale : Fraction
-    """
-
-    entries: NDArray[Any]
+    entries: NDArray[Any]  #: shape (m, n); of the type of `Matrix.entries`
+    #: How often each row and column occurs, 1 or more; both add up to the same number.
     rows: tuple[int, ...]
     cols: tuple[int, ...]
     scale: Fraction = Fraction(1)

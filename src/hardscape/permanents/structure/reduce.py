@@ -68,32 +68,19 @@ class Reductions:
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """What is left of a matrix: per(A) = 2**exponent * prod(factors) * prod(per(block)).
-
-    Attributes
-    ----------
-    kind : {"integer", "rational", "real", "complex"}
-    factors : tuple of int, Fraction, float or complex
-        Entries of the matrix or of a merged one. A single 0 if the permanent is
-        0 by structure. Not multiplied, so that floating factors neither round nor overflow here.
-    factor_errors : tuple of float
-        Bounds of their errors.
-    blocks : tuple of numpy.ndarray
-        Square, of size 2 or more, with the entries' type of `Matrix`. Each is fully
-        indecomposable, and for exact kinds has three nonzero entries or more in each row and column.
-    errors : tuple of numpy.ndarray or None
-        Bounds of the errors of each block's entries; None where nothing was rounded.
-    exponent : int
-        Not 0 only where entries were rounded.
-    reductions : Reductions
-    """
+    """What is left of a matrix: per(A) = 2**exponent * prod(factors) * prod(per(block))."""
 
     kind: Kind
+    #: Entries of the matrix or of a merged one. A single 0 if the permanent is 0 by structure. Not
+    #: multiplied, so that floating factors neither round nor overflow here.
     factors: tuple[Number, ...]
-    factor_errors: tuple[float, ...]
+    factor_errors: tuple[float, ...]  #: bounds of their errors
+    #: Square, of size 2 or more, with the entries' type of `Matrix`. Each is fully indecomposable,
+    #: and for exact kinds has three nonzero entries or more in each row and column.
     blocks: tuple[NDArray[Any], ...]
+    #: Bounds of the errors of each block's entries; None where nothing was rounded.
     errors: tuple[NDArray[np.float64] | None, ...]
-    exponent: int
+    exponent: int  #: not 0 only where entries were rounded
     reductions: Reductions
 
     @property

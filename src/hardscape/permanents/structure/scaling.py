@@ -45,19 +45,13 @@ def padded(matrix: NDArray[Any], least: int) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class ScaledMatrix:
-    """A matrix whose column sums are exact: ``per(A)`` is about ``per(entries) * 2**exponent``.
+    """A matrix whose column sums are exact: ``per(A)`` is about ``per(entries) * 2**exponent``."""
 
-    Attributes
-    ----------
-    entries : float64, shape (parts, m, m)
-        Multiples of 2**-52, real and imaginary part apart; each column's magnitudes add up to less
-        than 1 + m 2**-53. m is n, or the side that `of` completes smaller matrices to.
-    slack : float64, shape (m,)
-        Upper bound of what rounding to the grid took off each column.
-    exponent : int
-    """
-
+    #: float64, shape (parts, m, m); multiples of 2**-52, real and imaginary part apart; each
+    #: column's magnitudes add up to less than 1 + m 2**-53. m is n, or the side that `of`
+    #: completes smaller matrices to.
     entries: NDArray[np.float64]
+    #: float64, shape (m,); upper bound of what rounding to the grid took off each column.
     slack: NDArray[np.float64]
     exponent: int
 

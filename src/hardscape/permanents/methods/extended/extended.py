@@ -56,15 +56,9 @@ _TIMES, _TIMES_H200 = (10.0, 36.0), (10.0, 59.0)
 
 @dataclass(frozen=True, eq=False)
 class ExtendedWork(SignSum):
-    """Sum Glynn's formula with double-double products. A unit is a block of 32 terms.
+    """Sum Glynn's formula with double-double products. A unit is a block of 32 terms."""
 
-    Attributes
-    ----------
-    matrix : float64 or complex128, shape (n, n)
-        Finite, n from 1 to 63.
-    """
-
-    matrix: NDArray[Any]
+    matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); finite, n from 1 to 63
 
     unit: ClassVar[str] = "blocks"
     sizes: ClassVar[ShardSizes]

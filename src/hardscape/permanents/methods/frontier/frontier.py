@@ -55,21 +55,11 @@ _BRIEF = 2**18
 
 @dataclass(frozen=True)
 class FrontierWork(OneShard[int]):
-    """The program for integers, modulo ``2**(64 * words)`` or modulo primes, in one shard.
+    """The program for integers, modulo ``2**(64 * words)`` or modulo primes, in one shard."""
 
-    Attributes
-    ----------
-    matrix : tuple of tuple of int
-        Its rows are those of the order.
-    order : FrontierOrder
-    words : int
-        1, 2, 4 or 8; 0 for primes. Entries then fit 63 bits.
-    primes : tuple of int
-    """
-
-    matrix: Rows
+    matrix: Rows  #: its rows are those of the order
     order: FrontierOrder
-    words: int
+    words: int  #: 1, 2, 4 or 8; 0 for primes. Entries then fit 63 bits
     primes: tuple[int, ...] = ()
 
     name: ClassVar[str] = "permanents.frontier"
@@ -120,17 +110,10 @@ class FrontierSumWork(OneShard[BoundedNumber]):
 
     A partial holds ``sums``: the parts of the value, per(\|A\|), the effect of the entries' errors,
     what underflow may have taken, and an exponent.
-
-    Attributes
-    ----------
-    matrix : float64 or complex128, shape (n, n)
-        Its rows are those of the order.
-    error : float64, shape (n, n), or None
-        Bounds of the errors of the entries' parts.
-    order : FrontierOrder
     """
 
-    matrix: NDArray[Any]
+    matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); its rows are those of the order
+    #: float64, shape (n, n), or None; bounds of the errors of the entries' parts.
     error: NDArray[np.float64] | None
     order: FrontierOrder
 

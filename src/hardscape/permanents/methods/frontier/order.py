@@ -20,30 +20,15 @@ _STARTS = 8
 
 @dataclass(frozen=True)
 class FrontierOrder:
-    """An order of rows, and what each step does with the columns.
+    """An order of rows, and what each step does with the columns."""
 
-    Attributes
-    ----------
-    rows : tuple of int
-        Rows in the order in which they are taken.
-    slots : tuple of tuple of (int, int)
-        For each of them its columns and their bits in a state.
-    closed : tuple of int
-        For each of them the bits of the columns that no later row touches.
-    width : int
-        Most columns in the frontier.
-    peak : int
-        Bound of the number of states.
-    transitions : int
-        Bound of the number of products of all steps.
-    """
-
-    rows: tuple[int, ...]
+    rows: tuple[int, ...]  #: rows in the order in which they are taken
+    #: For each of them its columns and their bits in a state.
     slots: tuple[tuple[tuple[int, int], ...], ...]
-    closed: tuple[int, ...]
-    width: int
-    peak: int
-    transitions: int
+    closed: tuple[int, ...]  #: for each of them the bits of the columns that no later row touches
+    width: int  #: most columns in the frontier
+    peak: int  #: bound of the number of states
+    transitions: int  #: bound of the number of products of all steps
 
     def program(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint64]]:
         """What the kernel reads: where each row's entries begin, their bits, bits closed."""

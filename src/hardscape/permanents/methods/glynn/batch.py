@@ -27,24 +27,17 @@ _SET_UP_BITS = 9
 
 @dataclass(frozen=True, eq=False)
 class GlynnBatch:
-    """Permanents of a batch.
+    """Permanents of a batch."""
 
-    Attributes
-    ----------
-    values : float64 or complex128, shape (batch,)
-        Beyond float64 they are infinite, with the right sign.
-    error_bounds : float64, shape (batch,)
-        Estimates of the errors that are hardly ever exceeded, not proven.
-    likely_errors : float64, shape (batch,)
-        What the errors probably stay below, as `BoundedNumber.likely_error`.
-    finite : bool, shape (batch,)
-        Whether all entries are.
-    """
-
+    #: float64 or complex128, shape (batch,); beyond float64 they are infinite, with the right
+    #: sign.
     values: NDArray[Any]
+    #: float64, shape (batch,); estimates of the errors that are hardly ever exceeded, not proven.
     error_bounds: NDArray[np.float64]
+    #: float64, shape (batch,); what the errors probably stay below, as
+    #: `BoundedNumber.likely_error`.
     likely_errors: NDArray[np.float64]
-    finite: NDArray[np.bool_]
+    finite: NDArray[np.bool_]  #: bool, shape (batch,); whether all entries are
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,13 +47,10 @@ class BatchWork(Work[GlynnBatch]):
     A partial holds ``sum`` (float64, shape (k, parts)) and ``magnitude`` (shape (k,), the sum of the
     terms' magnitudes) of k matrices, both to be multiplied with 2 to the power ``exponent`` (int64),
     and ``finite`` (bool), whether all their entries are.
-
-    Attributes
-    ----------
-    matrices : float64 or complex128, shape (batch, n, n)
-        Finite, n from 1 to 63; a CuPy array if it is on a GPU.
     """
 
+    #: float64 or complex128, shape (batch, n, n); finite, n from 1 to 63; a CuPy array if it is on
+    #: a GPU.
     matrices: NDArray[Any]
 
     unit: ClassVar[str] = "matrices"
@@ -183,13 +173,9 @@ class OneWork(OneShard[tuple[float | complex, float]]):
     """The sum of one small matrix on a CPU: a value, and what its error probably stays below.
 
     The same numbers as from a batch of one, without its arrays, which take longer than the sum.
-
-    Attributes
-    ----------
-    matrix : float64 or complex128, shape (n, n)
     """
 
-    matrix: NDArray[Any]
+    matrix: NDArray[Any]  #: float64 or complex128, shape (n, n)
 
     name: ClassVar[str] = "permanents.one"
     steps: ClassVar[int] = 1

@@ -39,16 +39,9 @@ LEAST_SIDE = max(_INNER.values()) + 1
 
 @dataclass(frozen=True)
 class GlynnKernels:
-    """The kernel for matrices of side `n` with `parts` real parts (1 real, 2 complex).
+    """The kernel for matrices of side `n` with `parts` real parts (1 real, 2 complex)."""
 
-    Attributes
-    ----------
-    n : int
-        From `LEAST_SIDE` to 63.
-    parts : int
-    """
-
-    n: int
+    n: int  #: from `LEAST_SIDE` to 63
     parts: int
 
     @property

@@ -81,17 +81,10 @@ _MOST, _BRIEF = 2**25, 2**14
 
 @dataclass(frozen=True, eq=False)
 class GlynnWork(SignSum):
-    """Sum Glynn's formula. A unit is a block of 32 terms.
+    """Sum Glynn's formula. A unit is a block of 32 terms."""
 
-    Attributes
-    ----------
-    matrix : float64 or complex128, shape (n, n)
-        Finite, n from 1 to 63.
-    error : float64, shape (n, n), or None
-        Bounds of the errors of the entries.
-    """
-
-    matrix: NDArray[Any]
+    matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); finite, n from 1 to 63
+    #: float64, shape (n, n), or None; bounds of the errors of the entries.
     error: NDArray[np.float64] | None = None
 
     unit: ClassVar[str] = "blocks"
@@ -163,15 +156,9 @@ class GlynnWork(SignSum):
 
 @dataclass(frozen=True, eq=False)
 class CpuGlynnWork(GlynnWork):
-    """The sum on a CPU.
+    """The sum on a CPU."""
 
-    Attributes
-    ----------
-    guard : bool
-        Whether all that rounds is bounded rather than estimated.
-    """
-
-    guard: bool = True
+    guard: bool = True  #: whether all that rounds is bounded rather than estimated
 
     name: ClassVar[str] = "permanents.glynn"
     revision: ClassVar[int] = 1

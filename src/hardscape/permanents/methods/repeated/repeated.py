@@ -103,20 +103,13 @@ class RepeatedWork(SignSum):
     """Sum Glynn's formula over multiplicities of rows, in double precision.
 
     A unit is a step of the outer rows, all combinations of the inner ones.
-
-    Attributes
-    ----------
-    matrix : float64 or complex128, shape (m, n)
-    rows, cols : tuple of int
-        Multiplicities, 1 or more, of equal sums.
-    guard : bool
-        Whether all that rounds is bounded rather than estimated.
     """
 
-    matrix: NDArray[Any]
+    matrix: NDArray[Any]  #: float64 or complex128, shape (m, n)
+    #: Multiplicities, 1 or more, of equal sums.
     rows: tuple[int, ...]
     cols: tuple[int, ...]
-    guard: bool = True
+    guard: bool = True  #: whether all that rounds is bounded rather than estimated
 
     name: ClassVar[str] = "permanents.repeated"
     revision: ClassVar[int] = 1
@@ -226,17 +219,10 @@ def _weights(copies: int) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class RepeatedResidueWork(Work[int]):
-    """The same sum of integers modulo primes near 2^62; a partial holds residues.
-
-    Attributes
-    ----------
-    matrix : tuple of tuple of int
-    rows, cols : tuple of int
-        Multiplicities; the first row has the fewest copies.
-    primes : tuple of int
-    """
+    """The same sum of integers modulo primes near 2^62; a partial holds residues."""
 
     matrix: Rows
+    #: Multiplicities; the first row has the fewest copies.
     rows: tuple[int, ...]
     cols: tuple[int, ...]
     primes: tuple[int, ...]

@@ -49,15 +49,9 @@ _H200, _START = 1e13, 2.0
 
 @dataclass(frozen=True, eq=False)
 class SparseWork(SignSum):
-    """Sum Glynn's formula over outer signs. A unit is a step of all threads.
+    """Sum Glynn's formula over outer signs. A unit is a step of all threads."""
 
-    Attributes
-    ----------
-    matrix : float64 or complex128, shape (n, n)
-        Finite, n from 6 to 63.
-    """
-
-    matrix: NDArray[Any]
+    matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); finite, n from 6 to 63
 
     name: ClassVar[str] = "permanents.sparse"
     revision: ClassVar[int] = 1

@@ -61,17 +61,10 @@ def subset_memory(n: int) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class SubsetWork(OneShard[BoundedNumber]):
-    """Sum over subsets of the columns of a nonnegative matrix, in one shard.
+    """Sum over subsets of the columns of a nonnegative matrix, in one shard."""
 
-    Attributes
-    ----------
-    matrix : float64, shape (n, n)
-        No entry below 0.
-    error : float64, shape (n, n), or None
-        Bounds of the errors of the entries; 0 where an entry is.
-    """
-
-    matrix: NDArray[np.float64]
+    matrix: NDArray[np.float64]  #: float64, shape (n, n); no entry below 0
+    #: float64, shape (n, n), or None; bounds of the errors of the entries; 0 where an entry is.
     error: NDArray[np.float64] | None = None
 
     name: ClassVar[str] = "permanents.subset"
@@ -132,14 +125,9 @@ class SubsetWork(OneShard[BoundedNumber]):
 
 @dataclass(frozen=True, eq=False)
 class RectangleWork(OneShard[BoundedNumber]):
-    """Sum over subsets of the rows of a rectangle of few of them, column by column.
+    """Sum over subsets of the rows of a rectangle of few of them, column by column."""
 
-    Attributes
-    ----------
-    matrix : float64 or complex128, shape (m, n)
-    """
-
-    matrix: NDArray[Any]
+    matrix: NDArray[Any]  #: float64 or complex128, shape (m, n)
 
     name: ClassVar[str] = "permanents.rectangle"
     revision: ClassVar[int] = 1
