@@ -1,5 +1,5 @@
-// A family's part of an extension module. Its bind.cpp and bind.simd.cpp define one object each,
-// which makes the submodule of its name: nothing else has to know the family.
+// A family's part of an extension module. Its sources define objects of this,
+// which fill the submodule of its name: nothing else has to know the family.
 #pragma once
 
 #include <nanobind/nanobind.h>

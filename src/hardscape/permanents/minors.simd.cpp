@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "native/arrays.hpp"
+#include "permanents/kernel.hpp"
 #include "permanents/numbers/lanes.hpp"
 #include "permanents/numbers/residues.hpp"
 
@@ -212,19 +212,12 @@ std::uint64_t minor_sums(const double* entries, std::size_t n, std::uint64_t fir
   return done;
 }
 
-using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
-auto glynn_minors(Cube entries, std::uint64_t first, std::uint64_t last,
-                  Vector<std::uint8_t> stop) {
+auto glynn_minors(Cube entries, std::uint64_t first, std::uint64_t last, Stop stop) {
   const std::size_t parts = entries.shape(0), n = entries.shape(1);
   const auto run = parts == 2 ? &minor_sums<2> : &minor_sums<1>;
-  std::vector<double> result;
-  std::uint64_t done;
-  {
-    nb::gil_scoped_release release;
-    done = run(entries.data(), n, first, last, stop.data(), result);
-  }
-  return std::make_tuple(to_numpy(std::move(result), {2, parts, n, n}), done == last);
+  return unlocked<double>({2, parts, n, n}, [&](auto& result) {
+    return run(entries.data(), n, first, last, stop.data(), result) == last;
+  });
 }
 
 // The same modulo a prime, all numbers times 2^64; a position is one term.
@@ -305,12 +298,10 @@ class MinorResidues {
 };
 
 auto exact_minors(Matrix<std::uint64_t> matrices, Vector<std::uint64_t> primes, std::uint64_t first,
-                  std::uint64_t last, Vector<std::uint8_t> stop) {
+                  std::uint64_t last, Stop stop) {
   const std::size_t n = matrices.shape(1), count = primes.size();
-  std::vector<std::uint64_t> result(count * n * n);
-  bool complete = true;
-  {
-    nb::gil_scoped_release release;
+  return unlocked<std::uint64_t>({count, n, n}, [&](auto& result) {
+    bool complete = true;
     for (std::size_t k = 0; k < count && complete; ++k) {
       MinorResidues sums(matrices.data() + k * n * n, n, Residues(primes.data()[k]), first);
       for (std::uint64_t done = first; done < last && complete;) {
@@ -320,13 +311,11 @@ auto exact_minors(Matrix<std::uint64_t> matrices, Vector<std::uint64_t> primes, 
       }
       sums.finish(&result[k * n * n]);
     }
-  }
-  return std::make_tuple(to_numpy(std::move(result), {count, n, n}), complete);
+    return complete;
+  });
 }
 
-}  // namespace
-
-void bind_minors(nb::module_& module) {
+const native::Family family("permanents", [](nb::module_& module) {
   module.def(
       "minor_rows", [] { return kFirstOuter; },
       "Rows that glynn_minors sums at each position, the first one included.");
@@ -338,6 +327,7 @@ void bind_minors(nb::module_& module) {
   module.def("exact_minors", &exact_minors, nb::arg("matrices"), nb::arg("primes"),
              nb::arg("first"), nb::arg("last"), nb::arg("stop"),
              "The same modulo primes, times 2^64; matrices has (primes * n, n).");
-}
+});
 
+}  // namespace
 }  // namespace hardscape::permanents

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "native/arrays.hpp"
+#include "permanents/kernel.hpp"
 #include "permanents/numbers/residues.hpp"
 
 namespace hardscape::permanents {
@@ -127,19 +127,14 @@ bool for_words(int count, Arguments&&... arguments) {
 }
 
 auto exact_glynn_words(Matrix<std::int64_t> matrix, Vector<std::uint8_t> ends, int words,
-                       std::uint64_t first, std::uint64_t last, Vector<std::uint8_t> stop) {
+                       std::uint64_t first, std::uint64_t last, Stop stop) {
   if (words < 1 || words > kMaxWords) {
     throw std::invalid_argument(std::to_string(words) + " words are not compiled in");
   }
-  std::vector<std::uint64_t> total;
-  bool done;
-  {
-    nb::gil_scoped_release release;
-    done = for_words(words, matrix.data(), matrix.shape(0), ends.data(), first, last, stop.data(),
+  return unlocked<std::uint64_t>({static_cast<std::size_t>(words)}, [&](auto& total) {
+    return for_words(words, matrix.data(), matrix.shape(0), ends.data(), first, last, stop.data(),
                      total);
-  }
-  const std::size_t size = total.size();
-  return std::make_tuple(to_numpy(std::move(total), {size}), done);
+  });
 }
 
 // Glynn's sum modulo one prime, divided by 2^(64 (n - 1)).
@@ -174,24 +169,20 @@ bool glynn_residue(const std::uint64_t* matrix, std::size_t n, const Residues& r
 }
 
 auto exact_glynn_residues(Matrix<std::uint64_t> matrices, Vector<std::uint64_t> primes,
-                          std::uint64_t first, std::uint64_t last, Vector<std::uint8_t> stop) {
+                          std::uint64_t first, std::uint64_t last, Stop stop) {
   const std::size_t count = primes.shape(0);
   const std::size_t n = matrices.shape(1);
-  std::vector<std::uint64_t> residues(count);
-  bool done = true;
-  {
-    nb::gil_scoped_release release;
+  return unlocked<std::uint64_t>({count}, [&](auto& residues) {
+    bool done = true;
     for (std::size_t k = 0; k < count && done; ++k) {
       done = glynn_residue(matrices.data() + k * n * n, n, Residues(primes.data()[k]), first, last,
                            stop.data(), residues[k]);
     }
-  }
-  return std::make_tuple(to_numpy(std::move(residues), {count}), done);
+    return done;
+  });
 }
 
-}  // namespace
-
-void bind_exact(nb::module_& module) {
+const native::Family family("permanents", [](nb::module_& module) {
   module.def(
       "exact_glynn_words", &exact_glynn_words, nb::arg("matrix"), nb::arg("ends"), nb::arg("words"),
       nb::arg("first"), nb::arg("last"), nb::arg("stop"),
@@ -199,6 +190,7 @@ void bind_exact(nb::module_& module) {
   module.def("exact_glynn_residues", &exact_glynn_residues, nb::arg("matrices"), nb::arg("primes"),
              nb::arg("first"), nb::arg("last"), nb::arg("stop"),
              "Glynn's sum divided by 2^(64 (n-1)) modulo primes; matrices has (primes * n, n).");
-}
+});
 
+}  // namespace
 }  // namespace hardscape::permanents

@@ -15,7 +15,7 @@
 #include <immintrin.h>
 #endif
 
-#include "native/arrays.hpp"
+#include "permanents/kernel.hpp"
 #include "permanents/methods/exact/exact.hpp"
 
 namespace hardscape::permanents {
@@ -183,27 +183,22 @@ bool for_limbs(int count, Arguments&&... arguments) {
 }
 
 auto exact_glynn_limbs(Matrix<std::int32_t> matrix, Vector<std::uint8_t> ends, int limbs,
-                       std::uint64_t first, std::uint64_t last, Vector<std::uint8_t> stop) {
+                       std::uint64_t first, std::uint64_t last, Stop stop) {
   if (limbs < 2 || limbs > kMaxLimbs || limbs % 2) {
     throw std::invalid_argument(std::to_string(limbs) + " limbs are not compiled in");
   }
-  std::vector<std::uint64_t> words((kLimbBits * limbs + 63) / 64);
-  bool done;
-  {
-    nb::gil_scoped_release release;
-    done = for_limbs(limbs, matrix.data(), matrix.shape(0), ends.data(), first, last, stop.data(),
+  const std::size_t size = (kLimbBits * limbs + 63) / 64;
+  return unlocked<std::uint64_t>({size}, [&](auto& words) {
+    return for_limbs(limbs, matrix.data(), matrix.shape(0), ends.data(), first, last, stop.data(),
                      words);
-  }
-  const std::size_t size = words.size();
-  return std::make_tuple(to_numpy(std::move(words), {size}), done);
+  });
 }
 
-}  // namespace
-
-void bind_limbs(nb::module_& module) {
+const native::Family family("permanents", [](nb::module_& module) {
   module.def("exact_glynn_limbs", &exact_glynn_limbs, nb::arg("matrix"), nb::arg("ends"),
              nb::arg("limbs"), nb::arg("first"), nb::arg("last"), nb::arg("stop"),
              "Glynn's sum over blocks first to last-1 modulo 2^(31 limbs), in words of 64 bits.");
-}
+});
 
+}  // namespace
 }  // namespace hardscape::permanents

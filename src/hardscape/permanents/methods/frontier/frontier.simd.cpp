@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "native/arrays.hpp"
 #include "native/wide.hpp"
+#include "permanents/kernel.hpp"
 #include "permanents/numbers/residues.hpp"
 
 namespace hardscape::permanents {
@@ -114,7 +114,6 @@ bool run_program(const Program& p, const Value& one, const volatile std::uint8_t
 using Starts = Vector<std::int64_t>;
 using Bits = Vector<std::uint8_t>;
 using Closed = Vector<std::uint64_t>;
-using Stop = Vector<std::uint8_t>;
 
 constexpr auto kNothing = [](auto&, std::int64_t) {};
 
@@ -157,23 +156,16 @@ auto frontier_words(Starts starts, Bits bits, Closed closed, Vector<std::int64_t
                    : words == 8 ? &words_program<8>
                                 : nullptr;
   if (!run) throw std::invalid_argument(std::to_string(words) + " words are not compiled in");
-  std::vector<std::uint64_t> result;
-  bool done;
-  {
-    nb::gil_scoped_release release;
-    done = run(program, entries.data(), stop.data(), result);
-  }
-  const std::size_t size = result.size();
-  return std::make_tuple(to_numpy(std::move(result), {size}), done);
+  return unlocked<std::uint64_t>({static_cast<std::size_t>(words)}, [&](auto& result) {
+    return run(program, entries.data(), stop.data(), result);
+  });
 }
 
 auto frontier_residues(Starts starts, Bits bits, Closed closed, Matrix<std::uint64_t> entries,
                        Vector<std::uint64_t> primes, Stop stop) {
   const Program program = program_of(starts, bits, closed);
-  std::vector<std::uint64_t> result(primes.size());
-  bool done = true;
-  {
-    nb::gil_scoped_release release;
+  return unlocked<std::uint64_t>({primes.size()}, [&](auto& result) {
+    bool done = true;
     for (std::size_t k = 0; k < primes.size() && done; ++k) {
       const Residues ring(primes.data()[k]);
       const std::uint64_t* factors = entries.data() + k * entries.shape(1);
@@ -183,9 +175,8 @@ auto frontier_residues(Starts starts, Bits bits, Closed closed, Matrix<std::uint
       };
       done = run_program<std::uint64_t>(program, 1, stop.data(), add, kNothing, result[k]);
     }
-  }
-  const std::size_t size = result.size();
-  return std::make_tuple(to_numpy(std::move(result), {size}), done);
+    return done;
+  });
 }
 
 // A value, the same sum of magnitudes, and what errors of the entries may change.
@@ -242,19 +233,12 @@ auto frontier_sums(Starts starts, Bits bits, Closed closed, Matrix<double> entri
                    Vector<double> errors, Stop stop) {
   const Program program = program_of(starts, bits, closed);
   const auto run = entries.shape(0) == 2 ? &sums_program<2> : &sums_program<1>;
-  std::vector<double> sums;
-  bool done;
-  {
-    nb::gil_scoped_release release;
-    done = run(program, entries.data(), errors.data(), errors.size(), stop.data(), sums);
-  }
-  const std::size_t size = sums.size();
-  return std::make_tuple(to_numpy(std::move(sums), {size}), done);
+  return unlocked<double>({entries.shape(0) + 4}, [&](auto& sums) {
+    return run(program, entries.data(), errors.data(), errors.size(), stop.data(), sums);
+  });
 }
 
-}  // namespace
-
-void bind_frontier(nb::module_& module) {
+const native::Family family("permanents", [](nb::module_& module) {
   module.def("frontier_words", &frontier_words, nb::arg("starts"), nb::arg("bits"),
              nb::arg("closed"), nb::arg("entries"), nb::arg("words"), nb::arg("stop"),
              "Permanent modulo 2^(64 words) by the frontier program; tells whether it was done.");
@@ -265,6 +249,7 @@ void bind_frontier(nb::module_& module) {
              nb::arg("entries"), nb::arg("errors"), nb::arg("stop"),
              "The same in double precision, entries (parts, entries): value, sum of magnitudes, "
              "effect of the errors, underflow, exponent.");
-}
+});
 
+}  // namespace
 }  // namespace hardscape::permanents

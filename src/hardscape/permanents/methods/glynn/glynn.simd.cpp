@@ -11,64 +11,27 @@
 #include <cstdint>
 #include <vector>
 
-#include "native/arrays.hpp"
+#include "permanents/kernel.hpp"
 #include "permanents/methods/glynn/scaling.hpp"
-#include "permanents/numbers/lanes.hpp"
+#include "permanents/methods/glynn/walk.hpp"
 
 namespace hardscape::permanents {
 namespace {
 
-constexpr std::size_t kInner = 5;
-// A pattern x and its complement have sums u + a(x) and u - a(x): half of them are tabulated.
-constexpr std::size_t kPatterns = std::size_t{1} << (kInner - 1);
-constexpr std::size_t kVectors = kPatterns / kLanes;
 constexpr std::uint64_t kBlocksBetweenPolls = 1024;
 // Where 32 patterns are too few vectors to hide the latency of products, two blocks go together.
 template <std::size_t Parts>
 constexpr bool kTwoBlocks = Parts == 1 && kLanes == 8;
 
 template <std::size_t Parts>
-struct Sums {
-  Vec high[Parts] = {}, low[Parts] = {}, magnitude = {}, excess = {};
-};
+class Walk : public GrayWalk<Parts> {
+  using Base = GrayWalk<Parts>;
 
-// The matrix as the kernel reads it, and the place on the Gray code.
-template <std::size_t Parts>
-class Walk {
  public:
-  // entries: [part][sign][factor].
   Walk(const double* entries, std::size_t n, std::uint64_t position)
-      : n_(n),
-        outer_(n * Parts),
-        next_(n * Parts),
-        flip_(n * n * Parts),
-        inner_(n * Parts * kVectors) {
-    const std::uint64_t gray = position ^ position >> 1;
-    for (std::size_t j = 0; j < n; ++j) {
-      for (std::size_t p = 0; p < Parts; ++p) {
-        const auto entry = [&](std::size_t i) { return entries[(p * n + i) * n + j]; };
-        double sum = entry(0);
-        for (std::size_t i = kInner + 1; i < n; ++i) {
-          const bool minus = gray >> (i - kInner - 1) & 1;
-          sum += minus ? -entry(i) : entry(i);
-          flip_[(i * n + j) * Parts + p] = 2 * entry(i);
-        }
-        outer_[j * Parts + p] = sum;
-        for (std::size_t x = 0; x < kPatterns; ++x) {
-          double inner = entry(kInner);
-          for (std::size_t i = 1; i < kInner; ++i) {
-            inner += x >> (i - 1) & 1 ? -entry(i) : entry(i);
-          }
-          inner_[(j * Parts + p) * kVectors + x / kLanes][x % kLanes] = inner;
-        }
-      }
-    }
-  }
+      : Base(entries, n, position), next_(n * Parts) {}
 
-  // Goes to the block at `position` from the one before it.
-  void advance(std::uint64_t position) { step(position, outer_.data()); }
-
-  // Adds the 32 terms of the block at `position`. The sign of a pattern's lane waits for `reduce`.
+  // Adds the 32 terms of the block at `position`.
   template <bool Guarded>
   void add_block(std::uint64_t position, const double* slack, Sums<Parts>& sums) const {
     constexpr std::size_t group = Parts == 1 && !Guarded ? (kVectors < 4 ? kVectors : 4) : 2;
@@ -94,15 +57,7 @@ class Walk {
   }
 
  private:
-  // The column sums of the block at `position`, from those of the one before it.
-  void step(std::uint64_t position, double* __restrict result) const {
-    const auto bit = static_cast<std::size_t>(std::countr_zero(position));
-    const std::uint64_t gray = position ^ position >> 1;
-    const double sign = gray >> bit & 1 ? -1.0 : 1.0;
-    const double* __restrict flip = &flip_[(kInner + 1 + bit) * n_ * Parts];
-    const double* outer = outer_.data();
-    for (std::size_t j = 0; j < n_ * Parts; ++j) result[j] = outer[j] + sign * flip[j];
-  }
+  using Base::inner_, Base::n_, Base::outer_, Base::step;
 
   static void add_term(std::uint64_t position, const Number<Parts>& term, Sums<Parts>& sums) {
     for (std::size_t p = 0; p < Parts; ++p) {
@@ -155,28 +110,8 @@ class Walk {
     }
   }
 
-  std::size_t n_;
-  std::vector<double> outer_;  // [factor][part]
-  std::vector<double> next_;   // of the block behind it
-  std::vector<double> flip_;   // [sign][factor][part], twice the entries
-  std::vector<Vec> inner_;     // [factor][part][pattern]
+  std::vector<double> next_;  // column sums of the block behind it
 };
-
-// Sums over the lanes: high of each part, low of each part, magnitude, excess.
-template <std::size_t Parts>
-std::vector<double> reduce(const Sums<Parts>& sums) {
-  std::vector<double> result(2 * Parts + 2);
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    const double sign = std::popcount(lane) & 1 ? -1.0 : 1.0;
-    for (std::size_t p = 0; p < Parts; ++p) {
-      add_compensated(result[p], result[Parts + p], sign * sums.high[p][lane]);
-      result[Parts + p] += sign * sums.low[p][lane];
-    }
-    result[2 * Parts] += sums.magnitude[lane];
-    result[2 * Parts + 1] += sums.excess[lane];
-  }
-  return result;
-}
 
 template <std::size_t Parts, bool Guarded>
 std::vector<double> sum_blocks(const double* entries, std::size_t n, const double* slack,
@@ -197,25 +132,20 @@ std::vector<double> sum_blocks(const double* entries, std::size_t n, const doubl
       if (done < last) walk.advance(done);
     }
   }
-  return reduce(sums);
+  return sums.reduced();
 }
 
-using Entries = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
-auto glynn_sum(Entries entries, std::optional<Vector<double>> slack, std::uint64_t first,
-               std::uint64_t last, Vector<std::uint8_t> stop) {
+auto glynn_sum(Cube entries, std::optional<Vector<double>> slack, std::uint64_t first,
+               std::uint64_t last, Stop stop) {
   const bool complex = entries.shape(0) == 2, guarded = slack.has_value();
   const auto sum = complex ? (guarded ? &sum_blocks<2, true> : &sum_blocks<2, false>)
                            : (guarded ? &sum_blocks<1, true> : &sum_blocks<1, false>);
-  std::uint64_t done = 0;
-  std::vector<double> result;
-  {
-    nb::gil_scoped_release release;
+  return unlocked<double>({2 * entries.shape(0) + 2}, [&](auto& result) {
+    std::uint64_t done = 0;
     result = sum(entries.data(), entries.shape(1), guarded ? slack->data() : nullptr, first, last,
                  stop.data(), done);
-  }
-  const std::size_t size = result.size();
-  return std::make_tuple(to_numpy(std::move(result), {size}), done == last);
+    return done == last;
+  });
 }
 
 using Batch = nb::ndarray<const double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
@@ -240,7 +170,7 @@ bool sum_batch(const Batch& given, std::size_t side, const volatile std::uint8_t
   return true;
 }
 
-auto glynn_batch(Batch given, std::size_t side, Vector<std::uint8_t> stop) {
+auto glynn_batch(Batch given, std::size_t side, Stop stop) {
   const std::size_t count = given.shape(0), parts = given.shape(3);
   bool complete = true;
   std::vector<double> sums;
@@ -258,9 +188,7 @@ auto glynn_batch(Batch given, std::size_t side, Vector<std::uint8_t> stop) {
                          to_numpy(std::move(exponents), {count}), complete);
 }
 
-}  // namespace
-
-void bind_glynn(nb::module_& module) {
+const native::Family family("permanents", [](nb::module_& module) {
   module.def("glynn_sum", &glynn_sum, nb::arg("entries"), nb::arg("slack").none(), nb::arg("first"),
              nb::arg("last"), nb::arg("stop"),
              "Sum the terms of blocks first to last-1 of entries[part][sign][factor]: high and low "
@@ -270,6 +198,7 @@ void bind_glynn(nb::module_& module) {
              "Scale each matrix of given[matrix][sign][factor][part], completed to a side, and sum "
              "its terms: high and low parts and magnitude, powers of two to take them times; also "
              "tells whether all were done.");
-}
+});
 
+}  // namespace
 }  // namespace hardscape::permanents

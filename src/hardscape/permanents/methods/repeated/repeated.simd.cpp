@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "native/arrays.hpp"
+#include "permanents/kernel.hpp"
 #include "permanents/numbers/lanes.hpp"
 #include "permanents/numbers/residues.hpp"
 
@@ -165,12 +165,10 @@ std::uint64_t sum_steps(const Problem& p, std::uint64_t first, std::uint64_t las
   }
 }
 
-using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
 auto repeated_sum(Cube inner, Vector<double> inner_weight, Matrix<double> start, Cube outer,
                   Vector<std::int64_t> radix, Vector<double> weight, Vector<std::int64_t> power,
                   std::optional<Vector<double>> slack, std::uint64_t first, std::uint64_t last,
-                  Vector<std::uint8_t> stop) {
+                  Stop stop) {
   const std::size_t parts = inner.shape(0);
   // NumPy aligns to 16 bytes; vectors are loaded whole.
   std::vector<Vec> aligned((inner.size() + inner_weight.size()) / kLanes);
@@ -181,16 +179,11 @@ auto repeated_sum(Cube inner, Vector<double> inner_weight, Matrix<double> start,
       memory,       memory + inner.size(), start.data(), outer.data(),
       radix.data(), weight.data(),         power.data(), slack ? slack->data() : nullptr,
       power.size(), inner_weight.size(),   radix.size()};
-  std::vector<double> sums(2 * parts + 2);
   const auto sum = parts == 2 ? (slack ? &sum_steps<2, true> : &sum_steps<2, false>)
                               : (slack ? &sum_steps<1, true> : &sum_steps<1, false>);
-  std::uint64_t done;
-  {
-    nb::gil_scoped_release release;
-    done = sum(problem, first, last, stop.data(), sums.data());
-  }
-  const std::size_t size = sums.size();
-  return std::make_tuple(to_numpy(std::move(sums), {size}), done == last);
+  return unlocked<double>({2 * parts + 2}, [&](auto& sums) {
+    return sum(problem, first, last, stop.data(), sums.data()) == last;
+  });
 }
 
 constexpr std::size_t kPrimes = 4;  // chains of products that run side by side
@@ -275,12 +268,10 @@ bool residue_steps(const ResidueProblem& p, const Residues* ring, std::size_t co
 auto repeated_residues(Matrix<std::uint64_t> matrices, Matrix<std::uint64_t> weights,
                        Vector<std::uint64_t> primes, Vector<std::int64_t> radix,
                        Vector<std::int64_t> power, std::uint64_t first, std::uint64_t last,
-                       Vector<std::uint8_t> stop) {
+                       Stop stop) {
   const std::size_t size = radix.size() * power.size();
-  std::vector<std::uint64_t> residues(primes.size());
-  bool done = true;
-  {
-    nb::gil_scoped_release release;
+  return unlocked<std::uint64_t>({primes.size()}, [&](auto& residues) {
+    bool done = true;
     for (std::size_t k = 0; k < primes.size() && done; k += kPrimes) {
       const std::size_t count = std::min(kPrimes, primes.size() - k);
       std::vector<Residues> rings;
@@ -294,14 +285,11 @@ auto repeated_residues(Matrix<std::uint64_t> matrices, Matrix<std::uint64_t> wei
                                       weights.shape(1)};
       done = residue_steps(problem, rings.data(), count, first, last, stop.data(), &residues[k]);
     }
-  }
-  const std::size_t count = residues.size();
-  return std::make_tuple(to_numpy(std::move(residues), {count}), done);
+    return done;
+  });
 }
 
-}  // namespace
-
-void bind_repeated(nb::module_& module) {
+const native::Family family("permanents", [](nb::module_& module) {
   module.def("repeated_sum", &repeated_sum, nb::arg("inner"), nb::arg("inner_weight"),
              nb::arg("start"), nb::arg("outer"), nb::arg("radix"), nb::arg("weight"),
              nb::arg("power"), nb::arg("slack").none(), nb::arg("first"), nb::arg("last"),
@@ -313,6 +301,7 @@ void bind_repeated(nb::module_& module) {
       nb::arg("primes"), nb::arg("radix"), nb::arg("power"), nb::arg("first"), nb::arg("last"),
       nb::arg("stop"),
       "The same modulo primes, all numbers times 2^64; matrices has (primes, rows * columns).");
-}
+});
 
+}  // namespace
 }  // namespace hardscape::permanents

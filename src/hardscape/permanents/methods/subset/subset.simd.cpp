@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "native/arrays.hpp"
+#include "permanents/kernel.hpp"
 #include "permanents/numbers/lanes.hpp"
 
 namespace hardscape::permanents {
@@ -62,24 +62,21 @@ bool pass(const Entries& a, bool second, std::vector<Vec>& sums,
   return true;
 }
 
-auto subset_sum(Matrix<double> matrix, Vector<std::uint8_t> stop) {
+auto subset_sum(Matrix<double> matrix, Stop stop) {
   const Entries entries = {matrix.data(), matrix.shape(0)};
-  std::vector<double> result(1);
-  bool done;
-  {
-    nb::gil_scoped_release release;
+  return unlocked<double>({1}, [&](auto& result) {
     std::vector<Vec> sums(std::size_t{1} << (entries.n - 1 - kLowColumns));
-    done = pass(entries, false, sums, stop.data()) && pass(entries, true, sums, stop.data());
+    const bool done =
+        pass(entries, false, sums, stop.data()) && pass(entries, true, sums, stop.data());
     result[0] = sums.back()[kLanes - 1];
-  }
-  return std::make_tuple(to_numpy(std::move(result), {1}), done);
+    return done;
+  });
 }
 
-}  // namespace
-
-void bind_subset(nb::module_& module) {
+const native::Family family("permanents", [](nb::module_& module) {
   module.def("subset_sum", &subset_sum, nb::arg("matrix"), nb::arg("stop"),
              "Permanent of a nonnegative matrix of 4 to 30 rows; tells whether it was done.");
-}
+});
 
+}  // namespace
 }  // namespace hardscape::permanents
