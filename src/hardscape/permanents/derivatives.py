@@ -33,7 +33,6 @@ from hardscape.engine import (
     RunOptions,
     Shard,
     ShardResult,
-    Work,
     solve,
     split,
 )
@@ -41,13 +40,12 @@ from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents.matrix import Matrix, intake
 from hardscape.permanents.methods.method import COMPLEX, started
-from hardscape.permanents.methods.sums import added, digest
+from hardscape.permanents.methods.sums import Modular, Stated, added, digest
 from hardscape.permanents.numbers.bounded import shifted
 from hardscape.permanents.numbers.integers import (
     Rows,
     integers_of,
     joined,
-    merge_residues,
     permanent_bound,
     primes_above,
     residues_of,
@@ -184,7 +182,7 @@ def _square(a: Any) -> Matrix:
     return matrix
 
 
-class _Minors(Work[NDArray[Any]]):
+class _Minors(Stated[NDArray[Any]]):
     """What the minors of floats and of integers have in common."""
 
     @property
@@ -219,9 +217,6 @@ class MinorWork(_Minors):
     name: ClassVar[str] = "permanents.minors"
     revision: ClassVar[int] = 1
     unit: ClassVar[str] = "positions"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return MinorWork, (self.matrix,)
 
     @cached_property
     def scaled(self) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
@@ -274,7 +269,7 @@ class MinorWork(_Minors):
 
 
 @dataclass(frozen=True)
-class MinorResidueWork(_Minors):
+class MinorResidueWork(_Minors, Modular[NDArray[Any]]):
     """All first minors of integers modulo primes; a unit is a term."""
 
     matrix: Rows
@@ -306,10 +301,6 @@ class MinorResidueWork(_Minors):
         n = len(self.matrix)
         return started(_MINORS_PRIME * len(self.primes) * n * 2.0 ** (n - 1))
 
-    def digest(self) -> str:
-        """Digest of the matrix and the primes."""
-        return digest(self.name, repr(self))
-
     @property
     def units(self) -> int:
         """Terms."""
@@ -326,10 +317,6 @@ class MinorResidueWork(_Minors):
             context.stop,
         )
         return ShardResult({"residues": residues}, complete)
-
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """Add modulo each prime."""
-        return merge_residues(left, right, self.primes)
 
     def result(self, partial: Partial) -> NDArray[Any]:
         """The minors."""

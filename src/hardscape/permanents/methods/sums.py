@@ -1,4 +1,4 @@
-"""What works of this family have in common: digests, shards of blocks of terms, sums over signs."""
+"""What works of this family have in common: digests, sums over signs, sums modulo primes."""
 
 from __future__ import annotations
 
@@ -6,36 +6,29 @@ import hashlib
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Partial, Shard, ShardResult, Work, split
+from hardscape.engine import Cpu, Device, Partial, Shard, ShardResult, Work, split
 from hardscape.permanents.numbers.bounded import BoundedNumber
 
-__all__ = ["OneShard", "ShardSizes", "SignSum", "added", "digest"]
+__all__ = ["BlockSum", "Modular", "OneShard", "ShardSizes", "SignSum", "Stated", "added", "digest"]
 
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True)
-class ShardSizes:
+class ShardSizes(NamedTuple):
     """How to cut 2^k blocks of terms into shards of equal powers of two."""
 
     shards: int  #: as many as this, if each has `fewest` blocks or more
-    #: Blocks of a shard.
+    #: Blocks of a shard; those of a CPU's smallest one take milliseconds.
     fewest: int
     most: int
     #: Shards, at most: those of the largest matrices have more blocks then.
     in_all: int | None = None
-
-    def of(self, blocks: int) -> Sequence[Shard]:
-        """Shards of `blocks`, a power of two."""
-        most = self.most if self.in_all is None else max(self.most, blocks // self.in_all)
-        size = min(most, max(self.fewest, blocks // self.shards))
-        return split(blocks, max(1, blocks // size))
 
 
 def digest(name: str, *parts: NDArray[Any] | str | bool | int | None) -> str:
@@ -50,6 +43,22 @@ def digest(name: str, *parts: NDArray[Any] | str | bool | int | None) -> str:
     return found.hexdigest()
 
 
+@dataclass(frozen=True, eq=False)
+class Stated(Work[Value]):
+    """A work that the fields of a dataclass state in full; what is derived from them is found again."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._stated
+
+    def digest(self) -> str:
+        """Digest of the fields."""
+        return digest(self.name, *self._stated)
+
+    @property
+    def _stated(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+
 def added(left: Partial, right: Partial) -> dict[str, NDArray[Any]]:
     """Add ``high`` and ``low``, whose sum is that of terms; what a high loses goes to the low."""
     high = left["high"] + right["high"]
@@ -58,7 +67,7 @@ def added(left: Partial, right: Partial) -> dict[str, NDArray[Any]]:
     return {"high": high, "low": left["low"] + right["low"] + lost}
 
 
-class SignSum(Work[BoundedNumber]):
+class SignSum(Stated[BoundedNumber]):
     """A sum over signs in floating point.
 
     A partial holds ``high`` and ``low`` (float64, shape (parts,): the sum is high + low),
@@ -91,7 +100,47 @@ class SignSum(Work[BoundedNumber]):
         return sums, value, float(partial["magnitude"][0])
 
 
-class OneShard(Work[Value]):
+class BlockSum(SignSum):
+    """A sum over blocks of 32 terms, which are its units."""
+
+    unit: ClassVar[str] = "blocks"
+    sizes: ClassVar[ShardSizes]
+
+    @property
+    @abstractmethod
+    def side(self) -> int:
+        """Rows of the matrix that is summed: an identity completes the smallest."""
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks."""
+        return 1 << (self.side - 6)
+
+    def shards(self) -> Sequence[Shard]:
+        """Shards of a power of two of blocks."""
+        sizes, blocks = self.sizes, self.blocks
+        most = sizes.most if sizes.in_all is None else max(sizes.most, blocks // sizes.in_all)
+        size = min(most, max(sizes.fewest, blocks // sizes.shards))
+        return split(blocks, max(1, blocks // size))
+
+    def brief(self, device: Device) -> bool:
+        """Whether a shard is over in milliseconds."""
+        return isinstance(device, Cpu) and len(self.shards()[0]) <= self.sizes.fewest
+
+
+class Modular(Stated[Value]):
+    """A sum modulo each of some primes below 2^62; a partial holds ``residues``, (primes, ...)."""
+
+    primes: tuple[int, ...]
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """Add modulo each prime: two residues are below 2^63 together."""
+        total = left["residues"] + right["residues"]
+        moduli = np.array(self.primes, dtype=np.uint64).reshape(-1, *[1] * (total.ndim - 1))
+        return {"residues": total % moduli}
+
+
+class OneShard(Stated[Value]):
     """Work of which each step needs all before it."""
 
     @property

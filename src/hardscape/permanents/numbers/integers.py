@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Partial
-
 __all__ = [
     "Rows",
     "column_sums",
     "integers_of",
     "joined",
-    "merge_residues",
     "permanent_bound",
     "primes_above",
     "residues_of",
@@ -113,13 +110,6 @@ def _is_prime(number: int) -> bool:
 def residues_of(numbers: Sequence[int], primes: Sequence[int]) -> NDArray[np.uint64]:
     """Residues of numbers times 2^64, as kernels multiply them (Montgomery), a row for each prime."""
     return np.array([[(x << 64) % p for x in numbers] for p in primes], dtype=np.uint64)
-
-
-def merge_residues(left: Partial, right: Partial, primes: Sequence[int]) -> Partial:
-    """Add ``residues`` of shape (primes, ...) modulo each prime: two are below 2^63 together."""
-    total = left["residues"] + right["residues"]
-    moduli = np.array(primes, dtype=np.uint64).reshape(-1, *[1] * (total.ndim - 1))
-    return {"residues": total % moduli}
 
 
 def joined(residues: Sequence[int], primes: Sequence[int], power: int = 0) -> int:

@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Context, Device, Partial, Shard, ShardResult, Work, split
+from hardscape.engine import Context, Device, Partial, Shard, ShardResult, split
 from hardscape.permanents.methods.method import Block, Choice, Method, Way, started
-from hardscape.permanents.methods.sums import digest
+from hardscape.permanents.methods.sums import Modular, Stated
 from hardscape.permanents.numbers.integers import (
     Rows,
     column_sums,
     joined,
-    merge_residues,
     permanent_bound,
     primes_above,
 )
@@ -42,7 +41,7 @@ _SHARD_BLOCKS, _MAX_SHARDS, _BRIEF = 2**14, 2**14, 5e-3
 
 
 @dataclass(frozen=True)
-class IntegerGlynnWork(Work[int]):
+class IntegerGlynnWork(Stated[int]):
     r"""Glynn's sum of a square matrix of integers. A unit is a block of 32 terms.
 
     :math:`2^{n-1} \mathrm{per}(a) = \sum_\delta \prod_i \delta_i \prod_j \sum_i \delta_i a_{ij}`
@@ -62,10 +61,6 @@ class IntegerGlynnWork(Work[int]):
     def factors(self) -> float:
         """Factors of all terms, n 2^(n-1)."""
         return self.side * 2.0 ** (self.side - 1)
-
-    def digest(self) -> str:
-        """Digest of the matrix and of the arithmetic."""
-        return digest(self.name, repr(self))
 
     def shards(self) -> Sequence[Shard]:
         """Ranges of blocks."""
@@ -189,7 +184,7 @@ def _from_words(words: NDArray[np.uint64]) -> int:
 
 
 @dataclass(frozen=True)
-class ResidueWork(IntegerGlynnWork):
+class ResidueWork(IntegerGlynnWork, Modular[int]):
     """Glynn's sum modulo primes below 2^62, for integers of any size; a partial holds residues."""
 
     primes: tuple[int, ...]
@@ -218,10 +213,6 @@ class ResidueWork(IntegerGlynnWork):
             context.stop,
         )
         return ShardResult({"residues": residues}, complete)
-
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """Add modulo each prime."""
-        return merge_residues(left, right, self.primes)
 
     def result(self, partial: Partial) -> int:
         """Undo the kernel's powers of two and put the residues together (Garner's way)."""

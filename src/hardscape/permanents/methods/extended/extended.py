@@ -13,8 +13,7 @@ wrong by :math:`L^2 u^2 S`. The result is rounded to float64 at the end.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -35,7 +34,7 @@ from hardscape.permanents.methods.method import (
     gpu_seconds,
     started,
 )
-from hardscape.permanents.methods.sums import ShardSizes, SignSum, digest
+from hardscape.permanents.methods.sums import BlockSum, ShardSizes
 from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber
 from hardscape.permanents.structure.scaling import GRID_BITS, equilibrated, padded
 
@@ -55,16 +54,10 @@ _TIMES, _TIMES_H200 = (10.0, 36.0), (10.0, 59.0)
 
 
 @dataclass(frozen=True, eq=False)
-class ExtendedWork(SignSum):
+class ExtendedWork(BlockSum):
     """Sum Glynn's formula with double-double products. A unit is a block of 32 terms."""
 
     matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); finite, n from 1 to 63
-
-    unit: ClassVar[str] = "blocks"
-    sizes: ClassVar[ShardSizes]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.matrix,)
 
     @cached_property
     def scaled(self) -> tuple[NDArray[np.float64], int, bool]:
@@ -91,26 +84,13 @@ class ExtendedWork(SignSum):
         return len(self.scaled[0]) // 2
 
     @property
-    def blocks(self) -> int:
-        """Number of blocks."""
-        return 1 << (int(self.scaled[0].shape[1]) - 1 - _INNER)
-
-    def digest(self) -> str:
-        """Digest of the matrix."""
-        return digest(self.name, self.matrix)
-
-    def shards(self) -> Sequence[Shard]:
-        """Shards of a power of two of blocks."""
-        return self.sizes.of(self.blocks)
-
-    @abstractmethod
-    def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Sum a range of blocks."""
+    def side(self) -> int:
+        """Rows of the matrix that is summed."""
+        return int(self.scaled[0].shape[1])
 
     def result(self, partial: Partial) -> BoundedNumber:
         """The permanent, rounded to float64, and its error bound from the merge of all shards."""
-        entries, exponent, whole = self.scaled
-        m = entries.shape[1]
+        (_, exponent, whole), m = self.scaled, self.side
         sums, mantissa, magnitude = self.read(partial)
         chain = self.shards()
         # Up to 16 additions for a block of the CPU or a step of a GPU's thread.
@@ -133,10 +113,6 @@ class CpuExtendedWork(ExtendedWork):
     revision: ClassVar[int] = 1
     sizes: ClassVar[ShardSizes] = ShardSizes(64, _BRIEF, _MOST)
 
-    def brief(self, device: Device) -> bool:
-        """Whether a shard is over in milliseconds."""
-        return len(self.shards()[0]) <= _BRIEF
-
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum a range of blocks."""
         return self.summed(
@@ -157,14 +133,13 @@ class CudaExtendedWork(ExtendedWork):
     @property
     def thread_bits(self) -> int:
         """Signs that number the threads of a block."""
-        side = int(self.scaled[0].shape[1])
-        return min(_CUDA_THREAD_BITS[self.parts], side - 1 - _CUDA_INNER[self.parts])
+        return min(_CUDA_THREAD_BITS[self.parts], self.side - 1 - _CUDA_INNER[self.parts])
 
     @cached_property
     def kernel(self) -> Kernel:
         """The kernel for matrices of this side, as data."""
         sizes = {
-            "kFactors": int(self.scaled[0].shape[1]),
+            "kFactors": self.side,
             "kParts": self.parts,
             "kInner": _CUDA_INNER[self.parts],
             "kThreadBits": self.thread_bits,

@@ -31,7 +31,7 @@ from hardscape import native
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult
 from hardscape.permanents.methods.frontier.order import FrontierOrder, best_order
 from hardscape.permanents.methods.method import Block, Choice, Method, Way, started
-from hardscape.permanents.methods.sums import OneShard, digest
+from hardscape.permanents.methods.sums import OneShard
 from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber, shifted
 from hardscape.permanents.numbers.integers import (
     Rows,
@@ -65,10 +65,6 @@ class FrontierWork(OneShard[int]):
     name: ClassVar[str] = "permanents.frontier"
     revision: ClassVar[int] = 1
     unit: ClassVar[str] = "rows"
-
-    def digest(self) -> str:
-        """Digest of the matrix, the order and the arithmetic."""
-        return digest(self.name, repr(self))
 
     @property
     def steps(self) -> int:
@@ -136,13 +132,6 @@ class FrontierSumWork(OneShard[BoundedNumber]):
         entries = shifted(self.matrix, -total)
         off = np.where(shifted(entries, total) != self.matrix, TINY, 0.0)
         return entries, shifted(error, -total) + off, int(np.trace(total))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return FrontierSumWork, (self.matrix, self.error, self.order)
-
-    def digest(self) -> str:
-        """Digest of the matrix, its errors and the order."""
-        return digest(self.name, self.matrix, repr(self.order), self.error)
 
     @property
     def steps(self) -> int:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.arrays import to_device
-from hardscape.engine import Context, Cpu, Cuda, Device, Partial, Shard, ShardResult, Work, split
+from hardscape.engine import Context, Cpu, Cuda, Device, Partial, Shard, ShardResult, split
 from hardscape.permanents.methods.glynn.cuda import LEAST_SIDE, NOT_FINITE, glynn_kernels
-from hardscape.permanents.methods.sums import OneShard, digest
+from hardscape.permanents.methods.sums import OneShard, Stated, digest
 from hardscape.permanents.numbers.bounded import UNIT
 
 __all__ = ["BATCHES", "BatchWork", "CpuBatchWork", "CudaBatchWork", "GlynnBatch", "OneWork"]
@@ -41,7 +41,7 @@ class GlynnBatch:
 
 
 @dataclass(frozen=True, eq=False)
-class BatchWork(Work[GlynnBatch]):
+class BatchWork(Stated[GlynnBatch]):
     """Glynn's formula for each matrix of a batch. A unit is a matrix.
 
     A partial holds ``sum`` (float64, shape (k, parts)) and ``magnitude`` (shape (k,), the sum of the
@@ -179,10 +179,6 @@ class OneWork(OneShard[tuple[float | complex, float]]):
 
     name: ClassVar[str] = "permanents.one"
     steps: ClassVar[int] = 1
-
-    def digest(self) -> str:
-        """Digest of the matrix."""
-        return digest(self.name, self.matrix)
 
     def brief(self, device: Device) -> bool:
         """It is over in microseconds."""

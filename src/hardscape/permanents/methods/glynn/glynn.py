@@ -43,8 +43,7 @@ Journal on Scientific Computing 26, 1955 (2005).
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -53,7 +52,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Context, Cpu, Cuda, Device, Partial, Shard, ShardResult
+from hardscape.engine import Context, Cpu, Cuda, Partial, Shard, ShardResult
 from hardscape.permanents.methods.glynn.cuda import LEAST_SIDE, glynn_kernels
 from hardscape.permanents.methods.method import (
     COMPLEX,
@@ -67,35 +66,30 @@ from hardscape.permanents.methods.method import (
     gpu_seconds,
     started,
 )
-from hardscape.permanents.methods.sums import ShardSizes, SignSum, digest
+from hardscape.permanents.methods.sums import BlockSum, ShardSizes
 from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber
 from hardscape.permanents.structure.scaling import ScaledMatrix, rounding_effect, typical_excess
 
 __all__ = ["CpuGlynnWork", "CudaGlynnWork", "Glynn", "GlynnWork"]
 
-#: Signs of a block of the kernel; smaller matrices are padded with an identity.
-_INNER = 5
+#: Smallest side of the CPU's kernel; smaller matrices are padded with an identity.
+_LEAST_SIDE = 6
 #: Blocks of a CPU's shard: at most, and up to which it takes milliseconds.
 _MOST, _BRIEF = 2**25, 2**14
 
 
 @dataclass(frozen=True, eq=False)
-class GlynnWork(SignSum):
+class GlynnWork(BlockSum):
     """Sum Glynn's formula. A unit is a block of 32 terms."""
 
     matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); finite, n from 1 to 63
     #: float64, shape (n, n), or None; bounds of the errors of the entries.
     error: NDArray[np.float64] | None = None
+    guard: bool = False  #: whether all that rounds is bounded rather than estimated
 
-    unit: ClassVar[str] = "blocks"
-    #: Smallest side of the kernel, errors of a factor and its multiplication in units of 2**-53, shards.
+    #: Smallest side of the kernel, errors of a factor and its multiplication in units of 2**-53.
     least: ClassVar[int]
     factor: ClassVar[int]
-    sizes: ClassVar[ShardSizes]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Without the scaled matrix, which costs nothing to find again.
-        return type(self), (self.matrix, self.error)
 
     @cached_property
     def scaled(self) -> ScaledMatrix:
@@ -103,26 +97,9 @@ class GlynnWork(SignSum):
         return ScaledMatrix.of(self.matrix, self.least, self.error)
 
     @property
-    def bounded(self) -> bool:
-        """Whether what rounding the entries changes is bounded rather than estimated."""
-        return False
-
-    @property
-    def blocks(self) -> int:
-        """Number of blocks."""
-        return 1 << (len(self.scaled.slack) - 1 - _INNER)
-
-    def digest(self) -> str:
-        """Digest of the matrix and of its errors."""
-        return digest(self.name, self.matrix, self.bounded, self.error)
-
-    def shards(self) -> Sequence[Shard]:
-        """Shards of a power of two of blocks."""
-        return self.sizes.of(self.blocks)
-
-    @abstractmethod
-    def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Sum a range of blocks."""
+    def side(self) -> int:
+        """Rows of the matrix that is summed."""
+        return len(self.scaled.slack)
 
     def result(self, partial: Partial) -> BoundedNumber:
         """The permanent and its error bound from the merge of all shards."""
@@ -136,7 +113,7 @@ class GlynnWork(SignSum):
         relative = (m * factor + 10) * UNIT + 2 * steps * UNIT**2
         offset = 2.0 ** (m - 1) * rounding_effect(scaled, len(self.matrix))
         excess = float(partial["excess"][0])
-        if not self.bounded:
+        if not self.guard:
             excess = typical_excess(scaled) * magnitude + 4 * offset
         underflow = 2.0**m * m * 2.0 ** (m / 2) * 8 * TINY
         bound = 1.01 * (relative * magnitude + excess + UNIT * sum(map(abs, sums))) + underflow
@@ -146,7 +123,7 @@ class GlynnWork(SignSum):
             mantissa,
             bound,
             scaled.exponent + 1 - m,
-            self.factor == 1 and (self.bounded or scaled.exact),
+            self.factor == 1 and (self.guard or scaled.exact),
             32 * self.blocks,
             magnitude,
             min(32 * self.blocks, scaled.different_terms),
@@ -158,25 +135,13 @@ class GlynnWork(SignSum):
 class CpuGlynnWork(GlynnWork):
     """The sum on a CPU."""
 
-    guard: bool = True  #: whether all that rounds is bounded rather than estimated
+    guard: bool = True
 
     name: ClassVar[str] = "permanents.glynn"
     revision: ClassVar[int] = 1
-    least: ClassVar[int] = _INNER + 1
+    least: ClassVar[int] = _LEAST_SIDE
     factor: ClassVar[int] = 1
     sizes: ClassVar[ShardSizes] = ShardSizes(64, _BRIEF, _MOST)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.matrix, self.error, self.guard)
-
-    @property
-    def bounded(self) -> bool:
-        """Whether what rounding the entries changes is bounded rather than estimated."""
-        return self.guard
-
-    def brief(self, device: Device) -> bool:
-        """Whether a shard is over in milliseconds."""
-        return len(self.shards()[0]) <= _BRIEF
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum a range of blocks."""

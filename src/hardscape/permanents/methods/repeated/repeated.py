@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Context, Device, Partial, Shard, ShardResult, Work, split
+from hardscape.engine import Context, Device, Partial, Shard, ShardResult, split
 from hardscape.permanents.methods.method import (
     COMPLEX,
     GUARD,
@@ -43,13 +43,12 @@ from hardscape.permanents.methods.method import (
     Way,
     started,
 )
-from hardscape.permanents.methods.sums import SignSum, digest
+from hardscape.permanents.methods.sums import Modular, SignSum
 from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber
 from hardscape.permanents.numbers.integers import (
     Rows,
     integers_of,
     joined,
-    merge_residues,
     permanent_bound,
     primes_above,
     residues_of,
@@ -115,9 +114,6 @@ class RepeatedWork(SignSum):
     revision: ClassVar[int] = 1
     unit: ClassVar[str] = "steps"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return RepeatedWork, (self.matrix, self.rows, self.cols, self.guard)
-
     @cached_property
     def tables(self) -> _Tables:
         """Scaled sums of inner rows, and weights divided by powers of two."""
@@ -158,10 +154,6 @@ class RepeatedWork(SignSum):
         """Terms of the sum."""
         inner = _order(self.rows).inner
         return self.steps * self.rows[inner[0]] * math.prod(self.rows[i] + 1 for i in inner[1:])
-
-    def digest(self) -> str:
-        """Digest of the matrix, the multiplicities and the guard."""
-        return digest(self.name, self.matrix, repr((self.rows, self.cols)), self.guard)
 
     def shards(self) -> Sequence[Shard]:
         """Ranges of steps."""
@@ -218,7 +210,7 @@ def _weights(copies: int) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class RepeatedResidueWork(Work[int]):
+class RepeatedResidueWork(Modular[int]):
     """The same sum of integers modulo primes near 2^62; a partial holds residues."""
 
     matrix: Rows
@@ -254,10 +246,6 @@ class RepeatedResidueWork(Work[int]):
         """Terms of the sum."""
         return math.prod(self.radix)
 
-    def digest(self) -> str:
-        """Digest of the matrix, the multiplicities and the primes."""
-        return digest(self.name, repr(self))
-
     def shards(self) -> Sequence[Shard]:
         """Ranges of terms."""
         return split(self.terms, max(1, min(_SHARDS, self.terms // (16 * _FEWEST_STEPS))))
@@ -282,10 +270,6 @@ class RepeatedResidueWork(Work[int]):
             context.stop,
         )
         return ShardResult({"residues": residues}, complete)
-
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """Add modulo each prime."""
-        return merge_residues(left, right, self.primes)
 
     def result(self, partial: Partial) -> int:
         """Undo the kernel's powers of two and put the residues together."""

@@ -28,7 +28,7 @@ from hardscape.permanents.methods.method import (
     gpu_seconds,
     started,
 )
-from hardscape.permanents.methods.sums import SignSum, digest
+from hardscape.permanents.methods.sums import SignSum
 from hardscape.permanents.numbers.bounded import UNIT, BoundedNumber
 from hardscape.permanents.structure.elimination import Elimination, Operand, eliminate
 from hardscape.permanents.structure.scaling import GRID_BITS, equilibrated
@@ -56,9 +56,6 @@ class SparseWork(SignSum):
     name: ClassVar[str] = "permanents.sparse"
     revision: ClassVar[int] = 1
     unit: ClassVar[str] = "steps"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return SparseWork, (self.matrix,)
 
     @property
     def parts(self) -> int:
@@ -115,10 +112,6 @@ class SparseWork(SignSum):
         whole = grid[0] + 1j * grid[1] if self.parts == 2 else grid[0]
         count = len(plan.fast)
         return whole[:count], whole[count:], int(exponents[plain].sum())
-
-    def digest(self) -> str:
-        """Digest of the matrix."""
-        return digest(self.name, self.matrix)
 
     def shards(self) -> Sequence[Shard]:
         """Shards of about the same time; eight at least where there is something to share."""

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult
 from hardscape.permanents.methods.method import Block, Choice, Method, Way, started
-from hardscape.permanents.methods.sums import OneShard, digest
+from hardscape.permanents.methods.sums import OneShard
 from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber, shifted
 from hardscape.permanents.numbers.integers import Rows
 
@@ -71,9 +71,6 @@ class SubsetWork(OneShard[BoundedNumber]):
     revision: ClassVar[int] = 1
     unit: ClassVar[str] = "sums"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return SubsetWork, (self.matrix, self.error)
-
     @cached_property
     def scaled(self) -> tuple[NDArray[np.float64], int]:
         """The matrix times powers of two such that no row adds up to more than 1, and the exponent."""
@@ -88,10 +85,6 @@ class SubsetWork(OneShard[BoundedNumber]):
             entries = np.ldexp(entries, -power)
         power = np.frexp(entries.sum(axis=1, keepdims=True))[1]
         return np.ldexp(entries, -power), exponent + int(power.sum())
-
-    def digest(self) -> str:
-        """Digest of the matrix and its errors."""
-        return digest(self.name, self.matrix, self.error)
 
     @property
     def steps(self) -> int:
@@ -132,10 +125,6 @@ class RectangleWork(OneShard[BoundedNumber]):
     name: ClassVar[str] = "permanents.rectangle"
     revision: ClassVar[int] = 1
     unit: ClassVar[str] = "columns"
-
-    def digest(self) -> str:
-        """Digest of the matrix."""
-        return digest(self.name, self.matrix)
 
     @property
     def steps(self) -> int:
@@ -192,10 +181,6 @@ class IntegerSubsetWork(OneShard[int]):
     name: ClassVar[str] = "permanents.subset.integers"
     revision: ClassVar[int] = 1
     unit: ClassVar[str] = "columns"
-
-    def digest(self) -> str:
-        """Digest of the matrix."""
-        return digest(self.name, repr(self.matrix))
 
     @property
     def steps(self) -> int:
