@@ -37,20 +37,9 @@ def reading(source: Source, what: str) -> Iterator[None]:
 
 
 def array(content: bytes, kinds: str, name: str = "it") -> NDArray[Any]:
-    """Decode the bytes of a .npy file; its header cannot ask for more memory than it has bytes.
+    """Decode the bytes of a .npy file of a dtype of the `kinds`, letters of "biufcSU".
 
-    Parameters
-    ----------
-    content : bytes
-    kinds : str
-        Letters of the dtypes that are accepted, of "biufcSU".
-    name : str
-        For errors.
-
-    Raises
-    ------
-    ValueError
-        If dtype or size are others; NumPy raises more of its own.
+    Its header cannot ask for more memory than it has bytes. NumPy raises ValueErrors and more of its own.
     """
     file = io.BytesIO(content)
     version = npy.read_magic(file)
@@ -75,14 +64,7 @@ def array(content: bytes, kinds: str, name: str = "it") -> NDArray[Any]:
 def arrays(
     source: Source, kinds: str, names: Collection[str] | None = None, limit: int = MAX_BYTES
 ) -> dict[str, NDArray[Any]]:
-    """Decode the arrays of a .npz file, or those of the given names.
-
-    Raises
-    ------
-    ValueError
-        If an array is missing or there twice, has more than `limit` bytes, or is refused by
-        :func:`array`; zipfile raises more of its own.
-    """
+    """Decode the arrays of a .npz file, or those of the given names; zipfile raises errors of its own."""
     found: dict[str, NDArray[Any]] = {}
     with zipfile.ZipFile(source.file()) as archive:
         for member in archive.infolist():

@@ -17,13 +17,7 @@ MAX_SEED = 2**64 - 1
 
 
 def integer(value: Any, name: str, least: int, most: int) -> int:
-    """An integer from `least` to `most`, of whatever integer type; truth values are none.
-
-    Raises
-    ------
-    InputError
-        For anything else.
-    """
+    """An integer from `least` to `most`, of whatever integer type; truth values are none."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
     if not whole or not least <= value <= most:
         raise InputError(f"{name}={value!r}; an integer from {least} to {_power(most)} is accepted")
@@ -31,13 +25,7 @@ def integer(value: Any, name: str, least: int, most: int) -> int:
 
 
 def seconds(value: Any, name: str) -> float:
-    """A time above 0 in seconds; infinity is one.
-
-    Raises
-    ------
-    InputError
-        For anything else.
-    """
+    """A time above 0 in seconds; infinity is one."""
     number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
     if not number or math.isnan(value) or not value > 0:
         raise InputError(f"{name}={value!r}; seconds above 0 are accepted")

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.errors import DeviceError, InputError, MissingDependencyError
+from hardscape.errors import DeviceError, InputError, needed
 
 __all__ = [
     "Home",
@@ -97,11 +97,6 @@ def gpu_array(value: Any) -> Any:
     """The CuPy array that shares the memory of an array on a GPU; None for all that is elsewhere.
 
     It is ordered behind what its package is still doing to it, on CuPy's current stream.
-
-    Raises
-    ------
-    MissingDependencyError
-        If CuPy is not installed.
     """
     if _is_torch(value):
         if value.device.type != "cuda":
@@ -109,37 +104,25 @@ def gpu_array(value: Any) -> Any:
         value = _settled(value)
     elif not (hasattr(value, "__cuda_array_interface__") or _is_on_cuda(value)):
         return None
-    try:
-        import cupy
-    except ImportError:
-        raise MissingDependencyError("cupy", "cuda", "an array on a GPU") from None
+    cupy = _cupy()
     if isinstance(value, cupy.ndarray):
         return value
     return cupy.from_dlpack(value) if hasattr(value, "__dlpack__") else cupy.asarray(value)
 
 
-def to_device(value: Any, device: str) -> Any:
-    """Bring a NumPy or CuPy array to "cpu" (NumPy) or "cuda" (CuPy, its current device).
+def _cupy() -> Any:
+    return needed("cupy", "cupy", "cuda", "an array on a GPU")
 
-    Raises
-    ------
-    InputError
-        If `device` is another word.
-    DeviceError
-        If CUDA cannot be used here.
-    MissingDependencyError
-        If CuPy is not installed.
-    """
+
+def to_device(value: Any, device: str) -> Any:
+    """Bring a NumPy or CuPy array to "cpu" (NumPy) or "cuda" (CuPy, its current device)."""
     if device not in ("cpu", "cuda"):
         raise InputError(f"device={device!r}; 'cpu' and 'cuda' are accepted for arrays")
     if device == "cpu":
         return _on_host(value)
     if array_namespace(value) is not np:
         return value
-    try:
-        import cupy
-    except ImportError:
-        raise MissingDependencyError("cupy", "cuda", "an array on a GPU") from None
+    cupy = _cupy()
     try:
         return cupy.asarray(value)
     except cupy.cuda.runtime.CUDARuntimeError as error:
@@ -147,13 +130,7 @@ def to_device(value: Any, device: str) -> Any:
 
 
 def to_numpy(value: Any, name: str = "array") -> NDArray[Any]:
-    """Bring a NumPy, CuPy or torch array, or nested sequences, to a NumPy array on the host.
-
-    Raises
-    ------
-    InputError
-        If `value` is ragged or of a type that holds no numbers.
-    """
+    """Bring a NumPy, CuPy or torch array, or nested sequences, of real numbers to NumPy's on the host."""
     try:
         array = np.asarray(_on_host(value))
     except ValueError as error:
@@ -171,11 +148,6 @@ def as_number_array(value: Any, name: str = "array") -> NDArray[Any]:
     Nested sequences become an object array of the very numbers in them, because NumPy turns a
     list of large and small integers into floating-point numbers. Object arrays stay as they are;
     their members are for the caller to check.
-
-    Raises
-    ------
-    InputError
-        If `value` is ragged, cannot be brought to the host, or has a dtype that holds no numbers.
     """
     try:
         value = _on_host(value)
@@ -233,13 +205,7 @@ def _settled(tensor: Any) -> Any:
 
 
 def as_float64(value: Any, name: str) -> NDArray[np.float64]:
-    """Bring `value` to finite float64, refusing what float64 cannot hold exactly.
-
-    Raises
-    ------
-    InputError
-        For NaN, infinities, and integers or long doubles that are not exact in float64.
-    """
+    """Bring `value` to finite float64, refusing what float64 cannot hold exactly."""
     array = to_numpy(value, name)
     with np.errstate(over="ignore"):
         result = np.asarray(array, dtype=np.float64)

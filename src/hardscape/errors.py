@@ -6,6 +6,7 @@ built-in closest in meaning), so code that knows nothing of hardscape still catc
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "MissingDependencyError",
     "NotConverged",
     "SimdError",
+    "needed",
 ]
 
 
@@ -98,6 +100,14 @@ class MissingDependencyError(HardscapeError, ImportError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.package, self.extra, self.purpose)
+
+
+def needed(module: str, package: str, extra: str, purpose: str) -> Any:
+    """Import the module of a package that an extra installs, or raise `MissingDependencyError`."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingDependencyError(package, extra, purpose) from None
 
 
 class NotConverged(HardscapeError):  # noqa: N818

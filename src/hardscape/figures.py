@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import Any
 
-from hardscape.errors import InputError, MissingDependencyError
+from hardscape.errors import InputError, needed
 from hardscape.files import store
 
 __all__ = ["PLOT_SUFFIXES", "check_plot_path", "new_figure", "save_plot"]
@@ -69,15 +69,6 @@ def save_plot(plot: Any, path: str | Path) -> None:
 
 
 def new_figure(width: float = 6.4, height: float = 4.8) -> Any:
-    """Make an empty figure of that size in inches, which pyplot does not know.
-
-    Raises
-    ------
-    MissingDependencyError
-        If matplotlib is not installed.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingDependencyError("matplotlib", "plot", "a plot") from None
-    return Figure(figsize=(width, height), layout="constrained")
+    """Make an empty figure of that size in inches, which pyplot does not know."""
+    figure = needed("matplotlib.figure", "matplotlib", "plot", "a plot")
+    return figure.Figure(figsize=(width, height), layout="constrained")

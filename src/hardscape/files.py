@@ -62,13 +62,7 @@ class Source:
         return len(self.raw)
 
     def bytes(self, start: int, count: int) -> bytes:
-        """Some bytes.
-
-        Raises
-        ------
-        FormatError
-            If the file ends before.
-        """
+        """Some bytes of a header, or the error that the file ends inside it."""
         if start + count > len(self.raw):
             raise self.error(None, f"ends after {len(self.raw)} bytes, inside its header")
         return self.raw[start : start + count]
@@ -98,19 +92,9 @@ def plain_name(path: Path) -> str:
 
 
 def load(path: str | Path, *, mapped: bool = False) -> Source:
-    """Read and decompress a file, or standard input.
+    """Read and decompress a file, or standard input; FormatError if there is nothing or more than `MAX_BYTES`.
 
-    Parameters
-    ----------
-    path : str or Path
-    mapped : bool
-        Whether to map a file that is not compressed into memory instead of reading it. There is then
-        no limit.
-
-    Raises
-    ------
-    FormatError
-        If it is missing, not readable, a directory, empty, damaged or above `MAX_BYTES`.
+    Where it is `mapped`, a file that is not compressed is mapped into memory instead, and nothing is too much.
     """
     place = path_of(path)
     shown = "standard input" if str(place) == _STANDARD else str(place)
@@ -167,17 +151,8 @@ def store(path: str | Path, data: bytes) -> None:
 def replace(path: str | Path, write: Callable[[Any], object]) -> None:
     """Replace a file as a whole: other processes see the old file or the new one, never a part.
 
-    Parameters
-    ----------
-    path : str or Path
-        Compressed if its suffix says so.
-    write : callable
-        Writes the content with the method ``write`` of what it is given.
-
-    Raises
-    ------
-    InputError
-        If the folder is missing or not writable, or the path is something other than a file.
+    `write` writes the content with the method ``write`` of what it is given; the path's suffix says
+    whether it is compressed.
     """
     place = path_of(path)
     if str(place) == _STANDARD:

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from hardscape.engine import RunArguments
-from hardscape.errors import InputError, MissingDependencyError
+from hardscape.errors import InputError, MissingDependencyError, needed
 from hardscape.ising import Ising, sampler
-from hardscape.ising.dimod import import_dimod
 from hardscape.ising.sampler import ExactSampler
 from helpers.instances import dense_gaussian, dense_integer
 
@@ -111,7 +110,7 @@ def test_spectrum_to_dimod_and_back() -> None:
 def test_without_dimod(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dimod", None)
     with pytest.raises(MissingDependencyError, match=r"a test.*pip install 'hardscape\[dimod\]'"):
-        import_dimod("a test")
+        needed("dimod", "dimod", "dimod", "a test")
 
 
 def test_dimod_is_imported_when_used() -> None:

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardscape.arrays import as_float64, as_spins, is_array, is_sparse, sparse_entries, to_numpy
-from hardscape.errors import InputError
+from hardscape.errors import InputError, needed
 from hardscape.formats import Formats
-from hardscape.ising.dimod import import_dimod
 from hardscape.ising.exact import ExactTerms, dyadic
 
 __all__ = ["Convention", "Ising"]
@@ -393,7 +392,7 @@ class Ising:
 
     def to_bqm(self) -> Any:
         """Return a ``dimod.BinaryQuadraticModel`` (SPIN) with the same labels."""
-        dimod = import_dimod("Ising.to_bqm")
+        dimod = needed("dimod", "dimod", "dimod", "Ising.to_bqm")
         row, col, value = self.couplings
         names = self._labels
         return dimod.BinaryQuadraticModel(

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.ising.dimod import import_dimod
+from hardscape.errors import needed
 from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.levels import Level
 from hardscape.ising.model import Ising
@@ -199,7 +199,7 @@ class Spectrum(Plain):
 
     def to_dimod(self) -> Any:
         """Return a ``dimod.SampleSet`` (SPIN), built from one array, with `info` attached."""
-        dimod = import_dimod("Spectrum.to_dimod")
+        dimod = needed("dimod", "dimod", "dimod", "Spectrum.to_dimod")
         return dimod.SampleSet.from_samples(
             (self.states, list(self.labels)),
             vartype="SPIN",

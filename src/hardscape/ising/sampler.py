@@ -6,8 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from hardscape.engine import RunArguments
-from hardscape.errors import InputError
-from hardscape.ising.dimod import import_dimod
+from hardscape.errors import InputError, needed
 from hardscape.ising.model import Ising
 from hardscape.ising.spectrum import MAX_SPINS, MAX_STATES, spectrum
 
@@ -98,7 +97,7 @@ class _ExactSampling:
 
 @cache
 def _exact_sampler() -> type:
-    dimod = import_dimod("hardscape.ising.ExactSampler")
+    dimod = needed("dimod", "dimod", "dimod", "hardscape.ising.ExactSampler")
     body = {
         "__module__": __name__,
         "__doc__": """dimod sampler that lists the states of lowest energy, with a certificate.

@@ -15,7 +15,7 @@ import numpy as np
 
 from hardscape.engine.cuda import jit
 from hardscape.engine.cuda.jit import Kernel
-from hardscape.errors import DeviceError, InputError, MissingDependencyError
+from hardscape.errors import DeviceError, InputError, needed
 
 __all__ = ["CudaDevice", "LoadedKernel", "cuda_device"]
 
@@ -62,19 +62,11 @@ def cuda_device(ordinal: int) -> Iterator[CudaDevice]:
 
 
 def _import_cupy() -> Any:
-    try:
-        import cupy
-    except ImportError:
-        raise MissingDependencyError("cupy-cuda13x", "cuda", "CUDA") from None
-    return cupy
+    return needed("cupy", "cupy-cuda13x", "cuda", "CUDA")
 
 
 def _import_core() -> Any:
-    try:
-        import cuda.core
-    except ImportError:
-        raise MissingDependencyError("cuda-core", "cuda", "CUDA") from None
-    return cuda.core
+    return needed("cuda.core", "cuda-core", "cuda", "CUDA")
 
 
 class CudaDevice:

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 from hardscape.engine.cuda.kept import OPTIONS as KEPT_OPTIONS
 from hardscape.engine.cuda.kept import KeptKernel, kept_folder
-from hardscape.errors import CompileError, InputError, MissingDependencyError
+from hardscape.errors import CompileError, InputError, MissingDependencyError, needed
 
 __all__ = ["CSTDINT", "Kernel", "cache_folder", "cache_key", "compile", "nvrtc_version"]
 
@@ -141,11 +141,7 @@ def cache_key(kernel: Kernel, arch: str) -> str:
 
 
 def _nvrtc() -> Any:
-    try:
-        from cuda.bindings import nvrtc
-    except ImportError:
-        raise MissingDependencyError("cuda-core", "cuda", "CUDA") from None
-    return nvrtc
+    return needed("cuda.bindings.nvrtc", "cuda-core", "cuda", "CUDA")
 
 
 def nvrtc_version() -> tuple[int, int]:

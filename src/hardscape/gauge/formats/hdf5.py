@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.errors import FormatError, MissingDependencyError
+from hardscape.errors import FormatError, needed
 from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
@@ -29,19 +29,12 @@ NAME = "hdf5"
 SUFFIXES = (".h5", ".hdf5")
 DESCRIPTION = "HDF5 with a dataset 'links' (needs h5py)"
 MAGIC = b"\x89HDF\r\n\x1a\n"
-
-
-def _h5py() -> Any:
-    try:
-        import h5py
-    except ImportError:
-        raise MissingDependencyError("h5py", "hdf5", "an HDF5 file of links") from None
-    return h5py
+_PACKAGE = ("h5py", "h5py", "hdf5", "an HDF5 file of links")
 
 
 def read(source: Source) -> Content:
     """Read a file."""
-    h5py = _h5py()
+    h5py = needed(*_PACKAGE)
     try:
         with h5py.File(source.file(), "r") as file:
             if "links" not in file:
@@ -74,7 +67,7 @@ def write(
     checksum: bool = True,
 ) -> Iterator[bytes | NDArray[Any]]:
     """Write a file."""
-    h5py = _h5py()
+    h5py = needed(*_PACKAGE)
     target = io.BytesIO()
     field = in_precision(field, precision)
     itemsize = field.dtype.itemsize // 2

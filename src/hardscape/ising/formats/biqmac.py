@@ -8,7 +8,7 @@ from typing import Literal
 from hardscape.errors import InputError
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.text import Text, counts, decimal, named_coefficients
+from hardscape.ising.formats.text import Text, counts, named_coefficients, rendered
 from hardscape.ising.model import Ising
 
 NAME = "biqmac"
@@ -26,17 +26,10 @@ def read(source: Source, *, base: Literal[0, 1] = 1) -> Ising:
     text = Text.of(source)
     header = text.header("n m")
     num_spins = header.num_spins(0, "number of variables n")
-    entries: dict[tuple[int, int], Fraction] = {}
-    for row in text.body(header.count(1, "number of entries m"), "entries"):
-        if len(row.fields) != 3:
-            raise row.error(f"{len(row.fields)} fields where 'i j q' is needed")
-        i, j = row.index(0, base, num_spins), row.index(1, base, num_spins)
-        key = (min(i, j), max(i, j))
-        if key in entries:
-            raise row.error("the entry is given a second time; one line stands for both halves")
-        entries[key] = row.value(2)
-    linear = [(i, x) for (i, j), x in entries.items() if i == j]
-    pairs = [(i, j, 2 * x) for (i, j), x in entries.items() if i != j]
+    count = header.count(1, "number of entries m")
+    entries = list(text.entries(count, "entries", base, num_spins))
+    linear = [(i, x) for _, i, j, x in entries if i == j]
+    pairs = [(i, j, 2 * x) for _, i, j, x in entries if i != j]
     terms = ExactTerms.collect(num_spins, linear, pairs, Fraction(0))
     return Ising.from_exact(terms.from_binary())
 
@@ -49,9 +42,6 @@ def write(model: Ising, *, base: Literal[1] = 1) -> bytes:
             f"the model's QUBO has the offset {float(offset)!r}; format 'biqmac' has no place for "
             "one (it must be 0), formats 'qubo', 'coo' and 'npz' have"
         )
-    entries = [(i, i, x, name) for i, x, name in linear if x]
+    entries = [entry for entry in linear if entry[2]]
     entries += [(i, j, x / 2, name) for i, j, x, name in pairs]
-    lines = [f"{model.num_spins} {len(entries)}"]
-    for i, j, x, name in sorted(entries):
-        lines.append(f"{i + base} {j + base} {decimal(x, name, 'biqmac')}")
-    return ("\n".join(lines) + "\n").encode()
+    return rendered([f"{model.num_spins} {len(entries)}"], sorted(entries), base, NAME)

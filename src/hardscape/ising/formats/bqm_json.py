@@ -162,7 +162,7 @@ def write(model: Ising) -> bytes:
         "variable_type": "SPIN",
         "offset": exact_float(offset, "offset", "bqm-json"),
         "info": {},
-        "linear_biases": [exact_float(x, name, "bqm-json") for _, x, name in fields],
+        "linear_biases": [exact_float(x, name, "bqm-json") for _, _, x, name in fields],
         "quadratic_biases": [exact_float(x, name, "bqm-json") for _, _, x, name in couplings],
         "quadratic_head": [i for i, _, _, _ in couplings],
         "quadratic_tail": [j for _, j, _, _ in couplings],

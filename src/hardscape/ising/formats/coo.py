@@ -17,6 +17,7 @@ from hardscape.ising.formats.text import (
     decimal,
     first_fields,
     named_coefficients,
+    rendered,
     shown,
 )
 from hardscape.ising.model import Convention, Ising
@@ -137,13 +138,9 @@ def write(model: Ising, *, base: Literal[0, 1] = 0, convention: Convention = "di
     """Write the entries that are not zero under a comment that makes the round trip exact."""
     sign = -1 if convention == "ising" else 1
     fields, couplings, offset = named_coefficients(model.exact)
-    lines = [
-        f"# hardscape num_spins={model.num_spins} offset={decimal(offset, 'offset', 'coo')} "
+    head = (
+        f"# hardscape num_spins={model.num_spins} offset={decimal(offset, 'offset', NAME)} "
         f"base={base} convention={convention}"
-    ]
-    for i, x, name in fields:
-        if x:
-            lines.append(f"{i + base} {i + base} {decimal(sign * x, name, 'coo')}")
-    for i, j, x, name in couplings:
-        lines.append(f"{i + base} {j + base} {decimal(sign * x, name, 'coo')}")
-    return ("\n".join(lines) + "\n").encode()
+    )
+    entries = ((i, j, sign * x, name) for i, j, x, name in fields + couplings if x)
+    return rendered([head], entries, base, NAME)

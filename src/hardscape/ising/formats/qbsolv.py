@@ -8,7 +8,14 @@ from typing import Literal
 
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.text import Row, Text, decimal, first_fields, named_coefficients
+from hardscape.ising.formats.text import (
+    Row,
+    Text,
+    decimal,
+    first_fields,
+    named_coefficients,
+    rendered,
+)
 from hardscape.ising.model import Ising
 
 NAME = "qubo"
@@ -32,20 +39,14 @@ def read(source: Source, *, base: Literal[0, 1] = 0) -> Ising:
         raise header.error(f"the header '{_PROBLEM}' is needed first")
     num_spins = header.num_spins(3, "maxNodes")
     nodes, couplers = header.count(4, "nNodes"), header.count(5, "nCouplers")
-    entries: dict[tuple[int, int], Fraction] = {}
-    for row in text.body(nodes + couplers, "nodes and couplers"):
-        if len(row.fields) != 3:
-            raise row.error(f"{len(row.fields)} fields where 'i j value' is needed")
-        i, j = row.index(0, base, num_spins), row.index(1, base, num_spins)
+    entries = list(text.entries(nodes + couplers, "nodes and couplers", base, num_spins))
+    for row, i, j, _ in entries:
         if i > j:
             raise row.error("the first index is above the second; couplers have i < j")
-        if (i, j) in entries:
-            raise row.error("the entry is given a second time; each one is listed once")
-        entries[i, j] = row.value(2)
-    linear = [(i, x) for (i, j), x in entries.items() if i == j]
+    linear = [(i, x) for _, i, j, x in entries if i == j]
     if len(linear) != nodes:
         raise header.error(f"nNodes is {nodes}, and the file has {len(linear)} nodes 'i i value'")
-    pairs = [(i, j, x) for (i, j), x in entries.items() if i != j]
+    pairs = [(i, j, x) for _, i, j, x in entries if i != j]
     terms = ExactTerms.collect(num_spins, linear, pairs, _offset(text))
     return Ising.from_exact(terms.from_binary())
 
@@ -70,6 +71,4 @@ def write(model: Ising, *, base: Literal[0] = 0) -> bytes:
     nodes, couplers, offset = named_coefficients(model.exact.to_binary(), "Q", "Q")
     lines = [f"c hardscape offset={decimal(offset, 'offset', 'qubo')}"] if offset else []
     lines.append(f"p qubo 0 {model.num_spins} {len(nodes)} {len(couplers)}")
-    lines += [f"{i + base} {i + base} {decimal(x, name, 'qubo')}" for i, x, name in nodes]
-    lines += [f"{i + base} {j + base} {decimal(x, name, 'qubo')}" for i, j, x, name in couplers]
-    return ("\n".join(lines) + "\n").encode()
+    return rendered(lines, nodes + couplers, base, NAME)

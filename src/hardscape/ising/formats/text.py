@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,9 +22,12 @@ __all__ = [
     "exact_float",
     "first_fields",
     "named_coefficients",
+    "rendered",
     "shown",
 ]
 
+#: Indices and value of an entry, and its name for errors.
+Entry = tuple[int, int, Fraction, str]
 #: Most spins that a header or an index may ask for; more is a damaged file, not a model.
 MAX_SPINS = 1_000_000
 #: What starts a comment.
@@ -156,6 +160,21 @@ class Text:
             )
         return rows
 
+    def entries(
+        self, count: int, what: str, base: int, num_spins: int, least: int = 3
+    ) -> Iterator[tuple[Row, int, int, Fraction]]:
+        """The rows ``i j value`` after the header, each pair once; with `least` 2 the value may be left out."""
+        given = set()
+        for row in self.body(count, what):
+            if not least <= len(row.fields) <= 3:
+                needed = "'i j value'" if least == 3 else "'i j value' or 'i j'"
+                raise row.error(f"{len(row.fields)} fields where {needed} is needed")
+            i, j = row.index(0, base, num_spins), row.index(1, base, num_spins)
+            if (i, j) in given:
+                raise row.error("the pair is given a second time; one line stands for both orders")
+            given |= {(i, j), (j, i)}
+            yield row, i, j, row.value(2) if len(row.fields) == 3 else Fraction(1)
+
 
 def counts(source: Source, number: int) -> bool:
     """Whether the first line with data has `number` fields, the first two of them integers."""
@@ -192,12 +211,18 @@ def decimal(value: Fraction, name: str, format: str) -> str:
     return str(int(number)) if number.is_integer() and abs(number) <= 2.0**53 else repr(number)
 
 
+def rendered(head: list[str], entries: Iterable[Entry], base: int, format: str) -> bytes:
+    """A file of the lines of `head` and a line ``i j value`` for each entry."""
+    lines = [f"{i + base} {j + base} {decimal(x, name, format)}" for i, j, x, name in entries]
+    return ("\n".join([*head, *lines]) + "\n").encode()
+
+
 def named_coefficients(
     terms: ExactTerms, linear: str = "h", quadratic: str = "J"
-) -> tuple[list[tuple[int, Fraction, str]], list[tuple[int, int, Fraction, str]], Fraction]:
-    """Fields (zeros included), couplings and offset as rationals, with names for errors."""
+) -> tuple[list[Entry], list[Entry], Fraction]:
+    """Fields (zeros included) as entries (i, i), couplings, and offset."""
     unit = Fraction(2) ** terms.exponent
-    fields = [(i, x * unit, f"{linear}[{i}]") for i, x in enumerate(terms.fields)]
+    fields = [(i, i, x * unit, f"{linear}[{i}]") for i, x in enumerate(terms.fields)]
     triples = zip(terms.row.tolist(), terms.col.tolist(), terms.couplings, strict=True)
     couplings = [(i, j, x * unit, f"{quadratic}[{i}, {j}]") for i, j, x in triples]
     return fields, couplings, terms.offset * unit

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.errors import FormatError, InputError
+from hardscape.errors import FormatError
 from hardscape.files import Source
 from hardscape.permanents.formats.text import DECIMAL, INTEGER, WHOLE, real, shown, text_lines
 from hardscape.permanents.matrix import Number, intake
@@ -46,10 +46,7 @@ def read(source: Source) -> NDArray[Any]:
         rows.append(row)
     if not rows:
         raise source.error(None, "holds no entries")
-    try:
-        matrix = intake(rows)
-    except InputError as error:
-        raise source.error(None, str(error)) from None
+    matrix = intake(rows)
     return np.array(matrix.entries.T if matrix.transposed else matrix.entries)
 
 
