@@ -186,7 +186,13 @@ def _solve_here(
                 stack.enter_context(signals)
             shard = shards[done]
             incumbent = fold.prefix if work.wants_incumbent else None
-            result = work.run(shard, Context(device, incumbent, stop, until))
+            try:
+                result = work.run(shard, Context(device, incumbent, stop, until))
+            except KeyboardInterrupt as signalled:  # by code of others that heard it first
+                stopped = (
+                    "SIGTERM" if getattr(signalled, "signum", 0) == signal.SIGTERM else "SIGINT"
+                )
+                break
             fold.add(done, result)
             if result.complete:
                 done, units = done + 1, units + shard.stop - shard.start
