@@ -15,6 +15,7 @@ import numpy as np
 
 from hardscape.errors import InputError
 from hardscape.figures import new_figure
+from hardscape.xorsat.studies.posterior import TauPosterior
 from hardscape.xorsat.studies.theory import (
     DYNAMIC_TEMPERATURE,
     free_energy,
@@ -40,6 +41,8 @@ ExponentFit = Any
 
 _INK, _GREY = "#1f2933", "#6b7280"
 _COLORS = ("#1d4ed8", "#c2410c", "#047857", "#7c3aed", "#0e7490", "#be123c", "#4d7c0f", "#b45309")
+#: Labels of the axes where instances stand side by side.
+_RANKED = (r"instance, in order of $\tau$", r"mean time to solution $\tau$ (s)")
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "<")
 
 
@@ -82,35 +85,22 @@ def draw_survival(
             label = f"{labels[i]}: {label}"
         ax.plot(grid, np.exp(-grid / tau), "--", color=color, linewidth=0.8, label=label)
     ax.axhline(0.01, color=_GREY, linestyle=":", linewidth=1)
-    ax.set_yscale("log")
     ax.set_ylim(min(lowest * 0.7, 0.007), 1.1)
     ax.set_xlim(left=0)
-    ax.set_xlabel(f"time $t$ ({short})")
-    ax.set_ylabel("$P$[TTS > $t$]")
-    if 0 < len(results) <= 8:
-        ax.legend(fontsize=8, frameon=False)
-    return _finish(ax, "Time to solution: steps measured, dashed the exponential law")
+    title = "Time to solution: steps measured, dashed the exponential law"
+    few = 0 < len(results) <= 8
+    return _finish(ax, title, f"time $t$ ({short})", "$P$[TTS > $t$]", legend=few)
 
 
 def draw_estimates(results: Sequence[TimeToSolution], ax: Any = None) -> Any:
     """Draw tau of each instance beside the estimates from its percentiles 50, 90 and 99 (Fig. 3)."""
-    ax = _axes(ax)
-    order = sorted(results, key=lambda x: x.tau)
-    ranks = np.arange(1, len(order) + 1)
-    ax.plot(
-        ranks, [x.tau for x in order], "_", color=_INK, markersize=10, label=r"$\tau$, the mean"
-    )
+    ax, order, ranks = _ranked(results, ax, markersize=10, label=r"$\tau$, the mean")
     for percent, mark, color in zip((50, 90, 99), _MARKS, _COLORS, strict=False):
         scale = -math.log1p(-percent / 100)
         estimates = [x.empirical_tts(percent) / scale for x in order]
         label = f"TTS$_{{{percent}}}$ / {scale:.3g}"
         ax.plot(ranks, estimates, mark, color=color, markersize=4, fillstyle="none", label=label)
-    ax.set_yscale("log")
-    ax.set_xlabel(r"instance, in order of $\tau$")
-    ax.set_ylabel(r"mean time to solution $\tau$ (s)")
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.legend(fontsize=8, frameon=False)
-    return _finish(ax, r"Estimates of $\tau$ from percentiles")
+    return _finish(ax, r"Estimates of $\tau$ from percentiles", *_RANKED, legend=True)
 
 
 def draw_timeouts(
@@ -120,37 +110,20 @@ def draw_timeouts(
 
     An instance that no run would have solved has an arrow from its lower limit upwards.
     """
-    ax = _axes(ax)
-    order = sorted(results, key=lambda x: x.tau)
-    ranks = np.arange(1, len(order) + 1)
-    ax.plot(ranks, [x.tau for x in order], "_", color=_INK, markersize=12, label="all of each run")
+    ax, order, ranks = _ranked(results, ax, markersize=12, label="all of each run")
     for i, timeout in enumerate(timeouts):
         cut = [x.stopped_at(timeout).posterior for x in order]
         color, mark = _COLORS[i % len(_COLORS)], _MARKS[i % len(_MARKS)]
         x = ranks + 0.12 * (i - (len(timeouts) - 1) / 2)
         seen = np.array([p.solved > 0 for p in cut], dtype=bool)
         if seen.any():
+            style = {"fmt": mark, "color": color, "linewidth": 0.9}
             some = [p for p in cut if p.solved]
-            mode = np.array([p.mode for p in some])
-            bars = np.abs(np.array([[p.low for p in some], [p.high for p in some]]) - mode)
-            ax.errorbar(
-                x[seen],
-                mode,
-                bars,
-                fmt=mark,
-                color=color,
-                markersize=4,
-                linewidth=0.9,
-                label=f"timeout {timeout:g} s",
-            )
+            _bars(ax, x[seen], some, label=f"timeout {timeout:g} s", **style)
         for where, p in zip(x[~seen], (p for p in cut if not p.solved), strict=True):
             ax.plot(where, p.low, "^", color=color, markersize=6, fillstyle="none")
-    ax.set_yscale("log")
-    ax.set_xlabel(r"instance, in order of $\tau$")
-    ax.set_ylabel(r"mean time to solution $\tau$ (s)")
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.legend(fontsize=8, frameon=False)
-    return _finish(ax, r"$\tau$ from runs with a timeout (open triangle: lower limit)")
+    title = r"$\tau$ from runs with a timeout (open triangle: lower limit)"
+    return _finish(ax, title, *_RANKED, legend=True)
 
 
 def draw_w1(scan: W1Scan, ax: Any = None) -> Any:
@@ -160,9 +133,7 @@ def draw_w1(scan: W1Scan, ax: Any = None) -> Any:
     shown = [(x, p) for x, p in shown if p.solved]
     if shown:
         w1 = np.array([x for x, _ in shown])
-        mode = np.array([p.mode for _, p in shown])
-        bars = np.abs(np.array([[p.low for _, p in shown], [p.high for _, p in shown]]) - mode)
-        ax.errorbar(w1, mode, bars, fmt="o", color=_COLORS[0], markersize=4, linewidth=1)
+        _bars(ax, w1, [p for _, p in shown], fmt="o", color=_COLORS[0], linewidth=1)
         if scan.coefficients is not None:
             grid = np.linspace(w1.min(), w1.max(), 200)
             c = scan.coefficients
@@ -171,10 +142,8 @@ def draw_w1(scan: W1Scan, ax: Any = None) -> Any:
     if math.isfinite(scan.optimum):
         ax.axvline(scan.optimum, color=_GREY, linestyle=":", linewidth=1)
         title += rf", least at $w_1$ = {scan.optimum:.4f} $\pm$ {scan.optimum_error:.4f}"
-    ax.set_yscale("log")
-    ax.set_xlabel("$w_1$, probability of flipping a variable of one violated clause")
-    ax.set_ylabel(r"$\tau$ (sweeps)")
-    return _finish(ax, title)
+    x = "$w_1$, probability of flipping a variable of one violated clause"
+    return _finish(ax, title, x, r"$\tau$ (sweeps)")
 
 
 def draw_exponent(fit: ExponentFit, ax: Any = None) -> Any:
@@ -186,11 +155,9 @@ def draw_exponent(fit: ExponentFit, ax: Any = None) -> Any:
     margin = 0.06 * (np.ptp(fit.sizes) or 1)
     grid = np.linspace(fit.sizes.min() - margin, fit.sizes.max() + margin, 100)
     ax.plot(grid, fit.predict(grid), color=_INK, linewidth=1)
-    ax.set_yscale("log")
-    ax.set_xlabel("variables $N$")
-    ax.set_ylabel("time to solution (s)")
     error = f" $\\pm$ {fit.exponent_error:.2g}" if math.isfinite(fit.exponent_error) else ""
-    return _finish(ax, rf"TTS $\propto \exp(a N)$ with $a$ = {fit.exponent:.5g}{error}")
+    title = rf"TTS $\propto \exp(a N)$ with $a$ = {fit.exponent:.5g}{error}"
+    return _finish(ax, title, "variables $N$", "time to solution (s)")
 
 
 def draw_free_energy(
@@ -212,10 +179,9 @@ def draw_free_energy(
             ax.plot(top.magnetization, top.height, "o", color=color, markersize=4)
     ax.axhline(0, color=_GREY, linewidth=0.6)
     ax.set_xlim(0, 1)
-    ax.set_xlabel("magnetisation $m$")
-    ax.set_ylabel(r"$\beta \Delta f$ a variable")
-    ax.legend(fontsize=8, frameon=False)
-    return _finish(ax, f"Free energy above the paramagnet's, {k}-spin model of degree {k}")
+    title = f"Free energy above the paramagnet's, {k}-spin model of degree {k}"
+    y = r"$\beta \Delta f$ a variable"
+    return _finish(ax, title, "magnetisation $m$", y, scale="linear", legend=True)
 
 
 def draw_barrier(w1: float = 0.055, k: int = 3, ax: Any = None) -> Any:
@@ -257,19 +223,41 @@ def draw_barrier(w1: float = 0.055, k: int = 3, ax: Any = None) -> Any:
         )
     ax.set_xlim(grid[0], highest * 1.02)
     ax.set_ylim(0, max(heights) * 1.02)
-    ax.set_xlabel("temperature $T$ (units of the coupling)")
-    ax.set_ylabel(r"barrier $\beta \max_m \Delta f$ a variable")
     title = (
         rf"Barrier {point.height:.6f} at $w_1$ = {w1:g}, at magnetisation {point.magnetization:.3f}"
     )
-    return _finish(ax, title)
+    y = r"barrier $\beta \max_m \Delta f$ a variable"
+    return _finish(ax, title, "temperature $T$ (units of the coupling)", y, scale="linear")
 
 
 def _axes(ax: Any) -> Any:
     return new_figure().add_subplot() if ax is None else ax
 
 
-def _finish(ax: Any, title: str) -> Any:
+def _ranked(results: Sequence[TimeToSolution], ax: Any, **style: Any) -> Any:
+    """Axes with tau of each result, the results in its order, and their ranks."""
+    ax = _axes(ax)
+    order = sorted(results, key=lambda x: x.tau)
+    ranks = np.arange(1, len(order) + 1)
+    ax.plot(ranks, [x.tau for x in order], "_", color=_INK, **style)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    return ax, order, ranks
+
+
+def _bars(ax: Any, x: Any, posteriors: Sequence[TauPosterior], **style: Any) -> None:
+    """Draw tau with its error bars."""
+    mode, low, high = np.array([(p.mode, p.low, p.high) for p in posteriors]).T
+    ax.errorbar(x, mode, [mode - low, high - mode], markersize=4, **style)
+
+
+def _finish(
+    ax: Any, title: str, x: str, y: str, *, scale: str = "log", legend: bool = False
+) -> Any:
+    ax.set_yscale(scale)
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    if legend:
+        ax.legend(fontsize=8, frameon=False)
     ax.set_title(title, fontsize=11, color=_INK)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
