@@ -24,25 +24,13 @@ __all__ = ["Method", "Question"]
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is asked of the table.
-
-    Attributes
-    ----------
-    system : XorSystem
-    schedule : Schedule
-    options : RunOptions
-    anywhere : bool
-        Whether a search may take the GPUs where it gains.
-    asked : str
-        Name of the only method that may answer, or "auto".
-    on_improvement : callable or None
-    """
+    """What is asked of the table."""
 
     system: XorSystem
     schedule: Schedule
     options: RunOptions
-    anywhere: bool
-    asked: str
+    anywhere: bool  # whether a search may take the GPUs where it gains
+    asked: str  # name of the only method that may answer, or "auto"
     on_improvement: Callable[[Improvement], object] | None
 
     @cached_property
@@ -76,20 +64,11 @@ class Question:
 
 
 class Method(ABC):
-    """A method: a row of the table.
-
-    Attributes
-    ----------
-    name : str
-    devices : tuple of type
-        Types of device that it runs on.
-    cost : str
-        What it costs, for people.
-    """
+    """A method: a row of the table."""
 
     name: ClassVar[str]
     devices: ClassVar[tuple[type[Device], ...]]
-    cost: ClassVar[str]
+    cost: ClassVar[str]  # for people
 
     @abstractmethod
     def passed_over(self, question: Question) -> str:

@@ -34,7 +34,7 @@ __all__ = [
     "draw_w1",
 ]
 
-#: The results draw themselves by these functions and so cannot be imported here.
+#: The results draw themselves by these functions, and so are not imported here.
 TimeToSolution = Any
 W1Scan = Any
 ExponentFit = Any

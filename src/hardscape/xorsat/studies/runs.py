@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
 from typing import NamedTuple, Protocol
 
@@ -60,32 +60,14 @@ class Run(NamedTuple):
     seconds: float
 
 
-class Search(Protocol):
-    """A run of a search; pickles."""
-
-    def __call__(self, seed: int, timeout: float, context: Context) -> Run | None:
-        """Run once; None where it was told to stop before its timeout."""
-        ...
-
-
 @dataclass(frozen=True)
 class Trial:
-    """A search of one system that is run many times.
+    """A search of one system that is run many times; pickles."""
 
-    Attributes
-    ----------
-    search : Search
-    identity : str
-        What tells it from other trials.
-    brief : bool
-        Whether it asks within milliseconds if it should stop, or wants to be in the main thread.
-    num_variables, clones, w1, device, method
-        As in :class:`hardscape.xorsat.TimeToSolution`.
-    """
-
-    search: Search
-    identity: str
-    brief: bool
+    #: Runs once with a seed and a timeout; None where it was told to stop before its timeout.
+    search: Callable[[int, float, Context], Run | None]
+    identity: str  # what tells it from other trials
+    brief: bool  # asks within milliseconds if it should stop, or wants to be in the main thread
     num_variables: int
     clones: int
     w1: float
@@ -93,31 +75,25 @@ class Trial:
     method: str
 
 
-@dataclass(frozen=True)
-class OnOneDevice:
-    """The quasi-greedy search on the device of its context."""
-
-    rounds: Rounds
-
-    def __call__(self, seed: int, timeout: float, context: Context) -> Run | None:
-        """Round after round until a solution, the timeout, or a stop."""
-        _warm(self.rounds, context.device)
-        rounds, side = self.rounds.seeded(seed), SIDES[type(context.device)]
-        began = time.monotonic()
-        until = min(context.until, began + timeout)
-        own = Context(context.device, None, context.stop, until)
-        sweeps = 0
-        for number in count():
-            found = side.run(rounds, number, own, None)
-            spent = time.monotonic() - began
-            if found.improvements and found.improvements[-1].violated == 0:
-                return Run(True, rounds.sweeps_until(found.improvements[-1]), spent)
-            sweeps += found.group_sweeps // rounds.groups
-            if spent >= timeout:
-                return Run(False, sweeps, spent)
-            if context.stopped():
-                return None
-        raise AssertionError("rounds do not end")
+def _on_one_device(rounds: Rounds, seed: int, timeout: float, context: Context) -> Run | None:
+    """Round after round of the quasi-greedy search until a solution, the timeout, or a stop."""
+    _warm(rounds, context.device)
+    rounds, side = rounds.seeded(seed), SIDES[type(context.device)]
+    began = time.monotonic()
+    until = min(context.until, began + timeout)
+    own = Context(context.device, None, context.stop, until)
+    sweeps = 0
+    for number in count():
+        found = side.run(rounds, number, own, None)
+        spent = time.monotonic() - began
+        if found.improvements and found.improvements[-1].violated == 0:
+            return Run(True, rounds.sweeps_until(found.improvements[-1]), spent)
+        sweeps += found.group_sweeps // rounds.groups
+        if spent >= timeout:
+            return Run(False, sweeps, spent)
+        if context.stopped():
+            break
+    return None
 
 
 @lru_cache(maxsize=64)
@@ -127,15 +103,8 @@ def _warm(rounds: Rounds, device: Device) -> None:
     SIDES[type(device)].run(replace(rounds, max_sweeps=1), 0, context, None)
 
 
-@dataclass(frozen=True)
-class Foreign:
-    """A runner, which knows nothing of devices and stops."""
-
-    runner: Runner
-
-    def __call__(self, seed: int, timeout: float, context: Context) -> Run | None:
-        """Run it."""
-        return Run(*self.runner(seed, timeout))
+def _foreign(runner: Runner, seed: int, timeout: float, context: Context) -> Run:
+    return Run(*runner(seed, timeout))
 
 
 def quasi_greedy_trial(
@@ -150,7 +119,7 @@ def quasi_greedy_trial(
     rounds = schedule.rounds(system, 0, SIDES[kind], devices[0])
     table = [default_w1(system)] if w is None else np.atleast_1d(np.asarray(w, np.float64)).tolist()
     return Trial(
-        OnOneDevice(rounds),
+        partial(_on_one_device, rounds),
         # Times on different types of device do not mix.
         f"{rounds.plan.digest} {rounds.groups} {rounds.restart} {kind.__name__}",
         SIDES[kind].brief(rounds),
@@ -167,7 +136,7 @@ def foreign_trial(system: XorSystem, runner: Runner, w1: float) -> Trial:
     kind = type(runner)
     named = f"{kind.__module__}.{kind.__qualname__} {runner.clones} {runner.device}"
     return Trial(
-        Foreign(runner),
+        partial(_foreign, runner),
         f"{named} {system.digest} {w1!r}",
         True,
         system.num_variables,
@@ -188,17 +157,10 @@ class Runs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RunsWork(Work[tuple[Runs, ...]]):
-    """Runs of one trial after another.
+    """Runs of one trial after another, with seeds of shape (trials, runs).
 
     A partial holds ``runs`` (float64, shape (runs, 4)): number of the run, whether it solved, sweeps
     (below 2^53), seconds.
-
-    Attributes
-    ----------
-    trials : tuple of Trial
-    seeds : uint64, shape (trials, runs)
-    timeout : float
-        Seconds of each run.
     """
 
     name = "xorsat.time_to_solution"

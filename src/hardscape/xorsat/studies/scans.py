@@ -15,6 +15,7 @@ from hardscape.engine import RunArguments, RunOptions
 from hardscape.errors import InputError
 from hardscape.plain import finite_or_none
 from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
+from hardscape.xorsat.studies.plots import draw_exponent, draw_w1
 from hardscape.xorsat.studies.runs import quasi_greedy_trial
 from hardscape.xorsat.studies.time_to_solution import study
 from hardscape.xorsat.studies.times import TimeToSolution
@@ -57,8 +58,6 @@ class W1Scan:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the scan; see `hardscape.xorsat.studies.plots.draw_w1`."""
-        from hardscape.xorsat.studies.plots import draw_w1
-
         return draw_w1(self, ax)
 
 
@@ -99,8 +98,6 @@ class ExponentFit:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the fit; see `hardscape.xorsat.studies.plots.draw_exponent`."""
-        from hardscape.xorsat.studies.plots import draw_exponent
-
         return draw_exponent(self, ax)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hardscape.arguments import MAX_SEED, integer, seconds
 from hardscape.errors import InputError
 from hardscape.plain import Plain, finite_or_none
+from hardscape.xorsat.studies.plots import draw_survival
 from hardscape.xorsat.studies.posterior import TauPosterior
 
 __all__ = ["TimeToSolution", "median_tts"]
@@ -211,8 +212,6 @@ class TimeToSolution(Plain):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw P[TTS > t] and the exponential law; see `hardscape.xorsat.studies.plots.draw_survival`."""
-        from hardscape.xorsat.studies.plots import draw_survival
-
         return draw_survival([self], ax)
 
 

@@ -54,12 +54,7 @@ class CudaSide(Side):
 
 @dataclass(frozen=True, eq=False)
 class CudaClones:
-    """The kernel of one plan, compiled for it.
-
-    Attributes
-    ----------
-    unrolled : Unrolled
-    """
+    """The kernel of one plan, compiled for it."""
 
     unrolled: Unrolled
 
@@ -94,13 +89,7 @@ class CudaClones:
 
 
 class CudaRound:
-    """One round on one GPU; to be used inside its `cuda_device`.
-
-    Attributes
-    ----------
-    state : CuPy uint32 array, shape (clauses, words)
-        Words of clauses where the last launch kept them; rows of clauses without variables are unset.
-    """
+    """One round on one GPU; to be used inside its `cuda_device`."""
 
     def __init__(self, clones: CudaClones, rounds: Rounds, number: int, device: CudaDevice) -> None:
         import cupy
@@ -111,6 +100,7 @@ class CudaRound:
         self._rounds = rounds
         self._number = number
         self._words = rounds.groups * 32
+        # Words of clauses where the last launch kept them; rows of empty clauses are unset.
         self.state = cupy.empty((len(rounds.plan.system.parity) or 1, self._words), np.uint32)
         spins = 0 if self._unrolled.spins_shared else rounds.plan.system.num_variables
         self._scratch = cupy.empty((spins or 1, self._words), np.uint32)

@@ -31,13 +31,7 @@ class Improvement:
 class Watch:
     """Passes on what is better than all before it, whichever of the rounds side by side it is from.
 
-    Parameters
-    ----------
-    tell : callable
-        Called with each `Improvement`, in the thread that found it, one at a time; what it raises
-        ends the search.
-    began : float
-        ``time.monotonic()`` at the beginning.
+    `tell` is called in the thread that found it, one at a time; what it raises ends the search.
     """
 
     def __init__(self, tell: Callable[[Improvement], object], began: float) -> None:

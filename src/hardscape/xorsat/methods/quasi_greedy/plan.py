@@ -58,17 +58,8 @@ def default_w1(system: XorSystem) -> float:
 def flip_table(w: ArrayLike, degree: int) -> NDArray[np.uint16]:
     """Turn what a user gives as `w` into 256ths for variables of `degree` clauses.
 
-    Parameters
-    ----------
-    w : float, or sequence of float
-        A number: w1, the probability at one violated clause of three, and the
-        others as in :func:`metropolis_table`. A sequence: w_k for k = 0, 1, ..., its last entry again
-        for all larger k.
-
-    Raises
-    ------
-    InputError
-        If a probability is not within 0 to 1, or the sequence is empty.
+    A number is w1, the probability at one violated clause of three, and the others are those of
+    :func:`metropolis_table`. A sequence is w_0, w_1, ..., its last entry again for all larger k.
     """
     values = np.asarray(w, dtype=np.float64)
     if values.ndim > 1 or not values.size:
@@ -88,37 +79,22 @@ def flip_table(w: ArrayLike, degree: int) -> NDArray[np.uint16]:
 class Plan:
     """The sweep over one system: a pure function of system and flip probabilities; equal by content.
 
-    Attributes
-    ----------
-    system : XorSystem
-    order : int32, shape (U,)
-        Variables in the order of their updates; those in no clause are left out.
-    starts : int32, shape (U + 1,)
-    touched : int32
-        Update u reads and flips the clauses ``touched[starts[u]:starts[u + 1]]``. Where update u
-        shares a clause with the one before, it comes first in u and last in u - 1: the word of that
-        clause need not leave its register. Update u of such a pair is `chained`.
-    chained : bool, shape (U,)
-    tables : dict of int to uint16, shape (degree + 1,)
-        Flip probabilities in 256ths by number of violated clauses, for each degree that occurs.
+    Update u reads and flips the clauses ``touched[starts[u]:starts[u + 1]]``. Where it shares a
+    clause with the one before, that comes first in u and last in u - 1: its word need not leave its
+    register. Update u of such a pair is `chained`.
     """
 
     system: XorSystem
-    order: NDArray[np.int32]
+    order: NDArray[np.int32]  # variables in the order of their updates, without those in no clause
     starts: NDArray[np.int32]
     touched: NDArray[np.int32]
     chained: NDArray[np.bool_]
+    #: Flip probabilities in 256ths by number of violated clauses, for each degree that occurs.
     tables: dict[int, NDArray[np.uint16]]
 
     @classmethod
     def build(cls, system: XorSystem, w: ArrayLike | None = None) -> Plan:
-        """Order the updates and look up their probabilities.
-
-        Raises
-        ------
-        InputError
-            If a variable is in more than 255 clauses, or `w` is not understood.
-        """
+        """Order the updates and look up their probabilities."""
         clauses = _clauses_of_variables(system)
         degrees = sorted({len(found) for found in clauses if found})
         if degrees and degrees[-1] > MAX_DEGREE:

@@ -41,67 +41,34 @@ _FOREVER = 1 << 62
 
 
 class Best(NamedTuple):
-    """The clone that came furthest: fewest violated clauses, then earliest, then lowest number.
+    """The clone that came furthest: fewest violated clauses, then earliest, then lowest number."""
 
-    Attributes
-    ----------
-    violated : int
-        No fewer than the target.
-    round, sweep, clone : int
-        When (sweeps since the round began) and which clone of the round.
-    """
-
-    violated: int
+    violated: int  # no fewer than the target
     round: int
-    sweep: int
-    clone: int
+    sweep: int  # since the round began
+    clone: int  # of the round
 
 
 class Round(NamedTuple):
-    """What one round came to.
+    """What one round came to."""
 
-    Attributes
-    ----------
-    improvements : tuple of Best
-        Each with fewer violated clauses than all looks up to the same sweep; empty if there was no
-        look.
-    group_sweeps : int
-        Sweeps times groups.
-    complete : bool
-    """
-
+    #: Each with fewer violated clauses than all looks up to the same sweep; empty without a look.
     improvements: tuple[Best, ...]
-    group_sweeps: int
+    group_sweeps: int  # sweeps times groups
     complete: bool
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """Rounds of clones from random spins, each of them `restart` sweeps long, until one succeeds.
-
-    Attributes
-    ----------
-    plan : Plan
-    seed : int
-    groups : int
-        Groups of 1024 clones in a round.
-    restart : int
-        Sweeps of a round.
-    target : int
-        Violated clauses that end the search.
-    max_sweeps : int
-        Sweeps of all rounds together.
-    anytime : bool
-        Count violated clauses at every look, not only at the end of a round.
-    """
+    """Rounds of clones from random spins, each of them `restart` sweeps long, until one succeeds."""
 
     plan: Plan
     seed: int
-    groups: int
-    restart: int
-    target: int = 0
-    max_sweeps: int = _FOREVER
-    anytime: bool = False
+    groups: int  # of 1024 clones in a round
+    restart: int  # sweeps of a round
+    target: int = 0  # violated clauses that end the search
+    max_sweeps: int = _FOREVER  # of all rounds together
+    anytime: bool = False  # count violated clauses at every look, not only at the end of a round
 
     @cached_property
     def exact(self) -> bool:

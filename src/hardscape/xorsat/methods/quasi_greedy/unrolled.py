@@ -28,17 +28,10 @@ _SHORT = 160
 
 @dataclass(frozen=True)
 class Unrolled:
-    """Source of the kernel for one plan.
-
-    Attributes
-    ----------
-    plan : Plan
-    count : bool
-        Whether every look counts violated clauses; else only whether there are any.
-    """
+    """Source of the kernel for one plan."""
 
     plan: Plan
-    count: bool = False
+    count: bool = False  # violated clauses at every look; else only whether there are any
 
     @property
     def w1(self) -> int:

@@ -28,13 +28,7 @@ class QuasiGreedyWork(Work[QuasiGreedyResult]):
 
     A partial holds ``improvements`` (int64, shape (n, 4): rows of `Best`, each with fewer violated
     clauses than the ones before, so that the last is the answer) and ``group_sweeps`` (uint64, shape
-    (1,)).
-
-    Attributes
-    ----------
-    rounds : Rounds
-    watch : Watch or None
-        What is told of improvements at once, in this process.
+    (1,)). The watch is told of improvements at once, in this process.
     """
 
     name = "xorsat.quasi_greedy"
