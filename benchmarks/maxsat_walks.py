@@ -53,9 +53,7 @@ def check(formula: maxsat.Formula, assignment: np.ndarray) -> None:
 def rate(variables: int = 2000, flips: int = 20_000) -> None:
     """Flips a second: one CPU core (processor time), and all walks of a GPU."""
     formula = random_3_sat(variables, 4.2, 1)
-    walk = native.core.maxsat.Walk(
-        variables, formula.literals, formula.offsets, break_weights(3), 1, 0, None
-    )
+    walk = native.core.maxsat.Walk(formula, break_weights(3), 1, 0, None)
     stop = np.zeros(1, dtype=np.uint8)
     walk.run(10**5, 0, stop)
     began = time.thread_time()

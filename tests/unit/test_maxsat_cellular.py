@@ -14,7 +14,7 @@ import pytest
 from hardscape.engine import RunOptions, split, steps, team
 from hardscape.errors import CheckpointError, InputError
 from hardscape.maxsat import CellularOptions, Formula, cellular_search
-from hardscape.maxsat.methods.cellular.generation import CellularKernel, Generation
+from hardscape.maxsat.methods.cellular.generation import CellularKernel
 from hardscape.maxsat.methods.cellular.run import CellularRun
 from hardscape.maxsat.methods.weighting.walk import break_weights
 from helpers import cellular_oracle as oracle
@@ -43,9 +43,9 @@ def breed_once(options, formula, rows, passes, seed=5, number=1):
     costs = np.array([oracle.value(formula, row) for row in rows])
     kernel = kernel_of(options, formula)
     parents = {"bits": words, "costs": costs}
-    step = Generation(kernel, seed, number, passes, parents, kernel.room())
-    unfinished = step.breed(split(options.islands, 1)[0], STOP)
-    return {**step.children, "unfinished": unfinished}
+    born, whole = kernel.room(), split(options.islands, 1)[0]
+    unfinished = kernel.breed(seed, number, passes, parents, whole, born, STOP)
+    return {**born, "unfinished": unfinished}
 
 
 def marked(options, n=70):

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hardscape import native
 from hardscape.engine import RunOptions, solve
 from hardscape.maxsat import Formula, WeightingOptions
 from hardscape.maxsat.incumbent import Incumbent
@@ -15,7 +14,6 @@ from hardscape.maxsat.methods.islands.elites import Cellular, Winners
 from hardscape.maxsat.methods.islands.islands import WalkIslands
 from hardscape.maxsat.methods.islands.method import IslandWalks
 from hardscape.maxsat.methods.islands.tables import WalkTables
-from hardscape.maxsat.methods.weighting.walk import break_weights
 from hardscape.maxsat.presolve import NOTHING_LEFT
 from hardscape.maxsat.task import Task
 from helpers.maxsat_random import random_clauses
@@ -89,21 +87,6 @@ def test_diffusion_is_as_rare_as_it_says():
         rule.sources(np.full(walks, 10))
     # 16 cells beyond the rim of the good island, one in twenty of which looks across.
     assert islands_apart / 200 / 16 == pytest.approx(elites.DIFFUSION, rel=0.2)
-
-
-def test_a_walk_goes_on_from_an_assignment():
-    formula = random_clauses(60, 250, 3, seed=1)
-    weights = break_weights(3)
-    walk = native.core.maxsat.Walk(60, formula.literals, formula.offsets, weights, 3, 0, None)
-    walk.run(100, 0, STOP)
-    best, least, cost = walk.best(), walk.best_cost, walk.cost
-    walk.renew()
-    assert walk.best_cost == walk.cost == cost >= least
-    walk.renew(best)
-    assert (walk.best() == best).all()
-    assert walk.best_cost == walk.cost == least
-    walk.run(50, 0, STOP)
-    assert formula.num_clauses - formula.satisfied(walk.best()).sum() == walk.best_cost <= least
 
 
 def test_walks_adopt_the_best_of_others():

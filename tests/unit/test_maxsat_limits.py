@@ -10,8 +10,14 @@ from hypothesis import given, settings
 from hardscape import native
 from hardscape.engine import Shard, team
 from hardscape.errors import InputError
-from hardscape.maxsat import CellularOptions, Formula, cellular_search, solve
-from hardscape.maxsat.methods.cellular.generation import UNKNOWN, CellularKernel, Generation
+from hardscape.maxsat import (
+    CellularOptions,
+    Formula,
+    WeightingOptions,
+    cellular_search,
+    solve,
+)
+from hardscape.maxsat.methods.cellular.generation import UNKNOWN, CellularKernel
 from hardscape.maxsat.methods.cellular.run import CellularRun, unpack_individual
 from hardscape.maxsat.presolve import presolve
 from helpers.maxsat_clauses import random_clauses
@@ -29,36 +35,15 @@ def large_formula(n, m, seed, hard=0):
 
 
 def greedy(formula, stop=None):
-    return native.core.maxsat.greedy(
-        formula.num_variables,
-        formula.literals,
-        formula.offsets,
-        formula.weights,
-        formula.hard.view(np.uint8),
-        stop,
-    )
+    return native.core.maxsat.greedy(formula, stop)
 
 
 def compiled(name, formula, stop):
     """A search of either kind that is stopped before it begins."""
-    f = formula
     if name == "Walk":
         weights = np.ones(256, dtype=np.uint32)
-        return native.core.maxsat.Walk(
-            f.num_variables, f.literals, f.offsets, weights, 1, 0, None, stop
-        )
-    return native.core.maxsat.Weighting(
-        f.num_variables,
-        f.literals,
-        f.offsets,
-        f.weights,
-        f.hard.view(np.uint8),
-        1,
-        0,
-        *(50, 5, 0.3, 0.1, 0.03, 5, 1),
-        None,
-        stop,
-    )
+        return native.core.maxsat.Walk(formula, weights, 1, 0, None, stop)
+    return native.core.maxsat.Weighting(formula, WeightingOptions(), 1, 0, None, stop)
 
 
 @settings(max_examples=60)
@@ -115,8 +100,12 @@ def alike(formula):
     return Formula(formula.num_variables, formula.literals, formula.offsets, ones, ones < 1)
 
 
-def first_generation(kernel, seed=5):
-    return Generation(kernel, seed, 0, 0, None, kernel.room())
+def generation(kernel, parents=None):
+    """Room for a generation, the first one or one after it, and what breeds a part of it."""
+    children, number = kernel.room(), 0 if parents is None else 1
+    return children, lambda islands, stop: kernel.breed(
+        5, number, 20 * number, parents, islands, children, stop
+    )
 
 
 KINDS = {"weighted": lambda f: f, "alike": alike}
@@ -129,7 +118,7 @@ def test_the_cellular_search_stopped_in_its_construction_is_made_anew(kind, flip
     formula = KINDS[kind](large_formula(300, 1000, 1, hard=300))
     kernel = CellularKernel(formula, CellularOptions(walk_flips=flips))
     assert kernel.native(STOP) is None
-    assert first_generation(kernel).breed(Shard(0, 0, 30), STOP) is None
+    assert generation(kernel)[1](Shard(0, 0, 30), STOP) is None
     made = kernel.native(np.zeros(1, dtype=np.uint8))
     assert made.complete
     assert kernel.native(STOP) is made
@@ -141,19 +130,19 @@ def test_a_stopped_generation_has_no_costs(kind, flips):
     formula = KINDS[kind](large_formula(300, 1000, 1, hard=300))
     kernel = CellularKernel(formula, CellularOptions(walk_flips=flips, columns=2, rows=1))
     free = np.zeros(1, dtype=np.uint8)
-    first = first_generation(kernel)
+    first, breed_first = generation(kernel)
     assert kernel.native() is not None
-    assert first.breed(Shard(0, 0, 2), STOP) is None
-    assert (first.children["costs"] == UNKNOWN).all()
-    assert first.breed(Shard(0, 0, 2), free) == 0
-    second = Generation(kernel, 5, 1, 20, first.children, kernel.room())
-    assert second.breed(Shard(0, 0, 2), STOP) is None
-    assert (second.children["costs"] == UNKNOWN).all()
-    assert second.breed(Shard(0, 0, 2), free) is not None
-    for step in (first, second):
-        rows = [unpack_individual(words, 300) for words in step.children["bits"]]
+    assert breed_first(Shard(0, 0, 2), STOP) is None
+    assert (first["costs"] == UNKNOWN).all()
+    assert breed_first(Shard(0, 0, 2), free) == 0
+    second, breed_second = generation(kernel, first)
+    assert breed_second(Shard(0, 0, 2), STOP) is None
+    assert (second["costs"] == UNKNOWN).all()
+    assert breed_second(Shard(0, 0, 2), free) is not None
+    for born in (first, second):
+        rows = [unpack_individual(words, 300) for words in born["bits"]]
         told = [tuple(formula.evaluate(row)[:2]) for row in rows]
-        assert step.children["costs"].tolist() == [list(cost) for cost in told]
+        assert born["costs"].tolist() == [list(cost) for cost in told]
 
 
 def test_of_a_generation_cut_short_the_best_is_kept():
@@ -178,12 +167,11 @@ def test_a_generation_can_be_stopped_on_its_way(kind):
     formula = KINDS[kind](large_formula(300, 1400, 1))
     options = CellularOptions(width=4, height=3, columns=2, rows=2, walk_flips=2**30)
     kernel = CellularKernel(formula, options)
-    first = first_generation(kernel)
+    first, breed_first = generation(kernel)
     stop = np.zeros(1, dtype=np.uint8)
-    assert first.breed(Shard(0, 0, 4), stop) == 0
+    assert breed_first(Shard(0, 0, 4), stop) == 0
     threading.Timer(0.1, stop.fill, (1,)).start()
-    endless = Generation(kernel, 5, 1, 20, first.children, kernel.room())
-    assert endless.breed(Shard(0, 0, 4), stop) is None
+    assert generation(kernel, first)[1](Shard(0, 0, 4), stop) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)

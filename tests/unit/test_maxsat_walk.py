@@ -13,7 +13,7 @@ from helpers.maxsat_clauses import random_clauses
 def walk_of(n, clauses, seed, stream, weights=None, initial=None):
     f = Formula.from_clauses(clauses, num_variables=n)
     weights = break_weights(3) if weights is None else weights
-    return native.core.maxsat.Walk(n, f.literals, f.offsets, weights, seed, stream, initial)
+    return native.core.maxsat.Walk(f, weights, seed, stream, initial)
 
 
 STOP = np.zeros(1, dtype=np.uint8)

@@ -20,24 +20,7 @@ def formula(n, m, hard, seed, most=30):
 
 
 def search_of(f, seed=1, stream=0, initial=None, **options):
-    o = WeightingOptions(**options)
-    return native.core.maxsat.Weighting(
-        f.num_variables,
-        f.literals,
-        f.offsets,
-        f.weights,
-        f.hard.view(np.uint8),
-        seed,
-        stream,
-        o.samples,
-        o.clauses,
-        o.hard_start,
-        o.hard_increase,
-        o.soft_increase,
-        o.soft_limit,
-        o.patience,
-        initial,
-    )
+    return native.core.maxsat.Weighting(f, WeightingOptions(**options), seed, stream, initial)
 
 
 def quality(search):

@@ -97,11 +97,8 @@ def _offer_first(task: Task) -> None:
     if task.initial is not None:
         task.incumbent.offer(task.initial)
     elif large and task.incumbent.best is None:
-        hard = f.hard.view(np.uint8)
         with deadline.watched() as stop:
-            found = native.core.maxsat.greedy(
-                f.num_variables, f.literals, f.offsets, f.weights, hard, stop
-            )
+            found = native.core.maxsat.greedy(f, stop)
         began = time.monotonic()
         task.incumbent.offer(found)
     if large:

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "native/arrays.hpp"
+#include "maxsat/instance.hpp"
 
 namespace hardscape::maxsat {
 namespace {
@@ -34,24 +34,22 @@ bool any_holds(const std::int32_t* literal, std::int64_t count, const std::uint6
 }
 
 // (hard clauses violated, cost in two words, clauses satisfied).
-auto evaluate(Vector<std::int32_t> literals, Vector<std::int64_t> offsets,
-              Vector<std::int64_t> weights, Vector<std::uint8_t> hard,
-              Vector<std::uint8_t> assignment) {
+auto evaluate(const nb::object& formula, Vector<std::uint8_t> assignment) {
+  const Clauses f(formula);
   std::uint64_t violated = 0, satisfied = 0;
   unsigned __int128 cost = 0;
   {
     nb::gil_scoped_release release;
-    const std::int32_t* literal = literals.data();
     const std::vector<std::uint64_t> words = packed(assignment.data(), assignment.shape(0));
-    for (std::size_t c = 0; c < weights.shape(0); ++c) {
-      const std::int64_t from = offsets.data()[c];
-      const bool holds = any_holds(literal + from, offsets.data()[c + 1] - from, words.data());
+    for (std::size_t c = 0; c < f.count; ++c) {
+      const std::int64_t from = f.offsets[c];
+      const bool holds = any_holds(f.literals + from, f.offsets[c + 1] - from, words.data());
       satisfied += holds;
       if (holds) continue;
-      if (hard.data()[c])
+      if (f.hard[c])
         ++violated;
       else
-        cost += static_cast<std::uint64_t>(weights.data()[c]);
+        cost += static_cast<std::uint64_t>(f.weights[c]);
     }
   }
   return std::make_tuple(violated, static_cast<std::uint64_t>(cost >> 64),
@@ -61,8 +59,7 @@ auto evaluate(Vector<std::int32_t> literals, Vector<std::int64_t> offsets,
 }  // namespace
 
 void bind_evaluate(nb::module_& module) {
-  module.def("evaluate", &evaluate, nb::arg("literals"), nb::arg("offsets"), nb::arg("weights"),
-             nb::arg("hard"), nb::arg("assignment"),
+  module.def("evaluate", &evaluate, nb::arg("formula"), nb::arg("assignment"),
              "Hard clauses violated, cost in two words, and clauses satisfied.");
 }
 

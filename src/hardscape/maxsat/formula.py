@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
+from hardscape.arguments import integer
 from hardscape.arrays import to_numpy
 from hardscape.errors import InputError
 from hardscape.formats import Formats
@@ -25,7 +26,6 @@ from hardscape.maxsat.intake import (
     frozen_array,
     largest_variable,
     soft_weights,
-    variable_count,
 )
 
 __all__ = ["LARGE", "MAX_VARIABLES", "MAX_WEIGHT", "Evaluation", "Formula"]
@@ -89,7 +89,8 @@ class Formula:
     hard: NDArray[np.bool_]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "num_variables", variable_count(self.num_variables))
+        count = integer(self.num_variables, "num_variables", 0, MAX_VARIABLES)
+        object.__setattr__(self, "num_variables", count)
         for name, dtype in (
             ("literals", np.int32),
             ("offsets", np.int64),
@@ -304,12 +305,8 @@ class Formula:
         -------
         bool, shape (..., m)
         """
-        values = self._as_values(assignments)
-        flat = values.reshape(math.prod(values.shape[:-1]), self.num_variables)
-        found = np.empty((len(flat), self.num_clauses), dtype=np.bool_)
-        for rows in self._blocks(len(flat)):
-            found[rows] = self._evaluate(flat[rows])
-        return found.reshape(*values.shape[:-1], self.num_clauses)
+        found = np.empty(self.num_clauses, dtype=np.bool_)
+        return self._over(self._as_values(assignments), found, lambda holds: holds)
 
     def cost(self, assignments: Any) -> Any:
         """Sum of the weights of the soft clauses that do not hold, exact.
@@ -336,29 +333,23 @@ class Formula:
         values = self._as_values(assignments)
         if values.ndim == 1:
             return self.evaluate(values).cost
-        flat = values.reshape(math.prod(values.shape[:-1]), self.num_variables)
-        exact = object if self.total_weight > MAX_WEIGHT else np.int64
-        found = np.empty(len(flat), dtype=exact)
-        for rows in self._blocks(len(flat)):
-            violated = ~self._evaluate(flat[rows])
-            if exact is object:
-                low = violated @ (self.weights & 0xFFFFFFFF)
-                high = violated @ (self.weights >> 32)
-                found[rows] = low.astype(object) + (high.astype(object) << 32)
-            else:
-                found[rows] = violated @ self.weights
-        return found.reshape(values.shape[:-1])
+        if self.total_weight <= MAX_WEIGHT:
+            return self._over(values, np.int64(), lambda holds: ~holds @ self.weights)
+
+        def exact(holds: NDArray[np.bool_]) -> NDArray[Any]:
+            low, high = ~holds @ (self.weights & 0xFFFFFFFF), ~holds @ (self.weights >> 32)
+            whole: NDArray[Any] = low.astype(object) + (high.astype(object) << 32)
+            return whole
+
+        return self._over(values, np.array(0, dtype=object), exact)
 
     def hard_violations(self, assignments: Any) -> Any:
         """Number of hard clauses that do not hold; int for one assignment, else int64 of shape (...)."""
         values = self._as_values(assignments)
         if values.ndim == 1:
             return self.evaluate(values).hard_violations
-        flat = values.reshape(math.prod(values.shape[:-1]), self.num_variables)
-        found = np.empty(len(flat), dtype=np.int64)
-        for rows in self._blocks(len(flat)):
-            found[rows] = np.count_nonzero(~self._evaluate(flat[rows])[:, self.hard], axis=1)
-        return found.reshape(values.shape[:-1])
+        firm = self.hard
+        return self._over(values, np.int64(), lambda holds: np.sum(~holds[:, firm], axis=1))
 
     def evaluate(self, assignment: Any) -> Evaluation:
         """Violated hard clauses, cost and satisfied clauses of one assignment, shape (n,)."""
@@ -368,11 +359,7 @@ class Formula:
                 f"assignment has shape {values.shape}; ({self.num_variables},) is accepted"
             )
         hard, high, low, satisfied = native.core.maxsat.evaluate(
-            self.literals,
-            self.offsets,
-            self.weights,
-            self.hard.view(np.uint8),
-            np.ascontiguousarray(values).view(np.uint8),
+            self, np.ascontiguousarray(values).view(np.uint8)
         )
         return Evaluation(hard, (high << 64) + low, satisfied)
 
@@ -382,9 +369,19 @@ class Formula:
             f"total_weight={self.total_weight})"
         )
 
-    def _blocks(self, count: int) -> Iterable[slice]:
+    def _over(
+        self,
+        values: NDArray[np.bool_],
+        one: Any,
+        of: Callable[[NDArray[np.bool_]], NDArray[Any]],
+    ) -> NDArray[Any]:
+        """What `of` makes of the truth of the clauses, block by block; `one` is like a result."""
+        flat = values.reshape(math.prod(values.shape[:-1]), self.num_variables)
+        found = np.empty((len(flat), *np.shape(one)), dtype=one.dtype)
         step = max(1, _BLOCK // max(1, len(self.literals)))
-        return (slice(i, i + step) for i in range(0, count, step))
+        for i in range(0, len(flat), step):
+            found[i : i + step] = of(self._evaluate(flat[i : i + step]))
+        return found.reshape(*values.shape[:-1], *np.shape(one))
 
     @cached_property
     def _variables(self) -> NDArray[np.int64]:

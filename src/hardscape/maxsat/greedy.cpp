@@ -14,18 +14,10 @@ namespace {
 
 constexpr std::uint8_t kOpen = 2;
 
-struct Clauses {
-  const std::int32_t* literals;
-  const std::int64_t* offsets;
-  const std::int64_t* weights;
-  const std::uint8_t* hard;
-  std::size_t count;
-};
-
 // What the positive literal of each variable weighs more than the negative one; a hard clause
 // weighs as much as a mean soft one, both shared among their literals.
-std::vector<float> balance(const Clauses& f, std::uint32_t variables, const Poll& stopped) {
-  std::vector<float> found(variables);
+std::vector<float> balance(const Clauses& f, const Poll& stopped) {
+  std::vector<float> found(f.variables);
   double total = 0, soft = 1;
   for (std::size_t c = 0; c < f.count && !stopped(c); ++c) {
     total += static_cast<double>(f.weights[c]);
@@ -64,30 +56,26 @@ void satisfy(const Clauses& f, std::size_t c, const std::vector<float>& balance,
 }
 
 // uint8 of shape (n,).
-auto greedy(std::uint32_t variables, Vector<std::int32_t> literals, Vector<std::int64_t> offsets,
-            Vector<std::int64_t> weights, Vector<std::uint8_t> hard,
-            std::optional<Vector<std::uint8_t>> stop) {
-  std::vector<std::uint8_t> value(variables, kOpen);
+auto greedy(const nb::object& formula, std::optional<Vector<std::uint8_t>> stop) {
+  const Clauses f(formula);
+  const Poll stopped(stop);
+  std::vector<std::uint8_t> value(f.variables, kOpen);
   {
     nb::gil_scoped_release release;
-    const Poll stopped(stop ? stop->data() : nullptr);
-    const Clauses f{literals.data(), offsets.data(), weights.data(), hard.data(), weights.shape(0)};
-    const std::vector<float> sums = balance(f, variables, stopped);
+    const std::vector<float> sums = balance(f, stopped);
     for (int firm = 1; firm >= 0; --firm)
       for (std::size_t c = 0; c < f.count && !stopped(c); ++c)
         if (f.hard[c] == firm) satisfy(f, c, sums, value);
     for (std::size_t v = 0; v < value.size(); ++v)
       if (value[v] == kOpen) value[v] = sums[v] > 0;
   }
-  const std::size_t n = value.size();
-  return to_numpy(std::move(value), {n});
+  return to_array(std::move(value));
 }
 
 }  // namespace
 
 void bind_greedy(nb::module_& module) {
-  module.def("greedy", &greedy, nb::arg("num_variables"), nb::arg("literals"), nb::arg("offsets"),
-             nb::arg("weights"), nb::arg("hard"), nb::arg("stop").none() = nb::none(),
+  module.def("greedy", &greedy, nb::arg("formula"), nb::arg("stop").none() = nb::none(),
              "A first assignment, uint8 of shape (n,).");
 }
 

@@ -7,12 +7,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "native/arrays.hpp"
+
 namespace hardscape::maxsat {
 
 // Looks at a stop flag now and then; nothing is asked of a null one.
 class Poll {
  public:
   explicit Poll(const volatile std::uint8_t* stop) : stop_(stop) {}
+  explicit Poll(const std::optional<Vector<std::uint8_t>>& stop)
+      : Poll(stop ? stop->data() : nullptr) {}
   bool operator()(std::size_t step) const { return step % 4096 == 0 && stop_ && *stop_; }
 
  private:
@@ -31,6 +35,55 @@ bool extend(std::vector<T>& vector, std::size_t size, const Poll& stopped) {
   return true;
 }
 
+// A NumPy array of one dimension.
+template <class T>
+NumpyArray<T> to_array(std::vector<T> values) {
+  const std::size_t count = values.size();
+  return to_numpy(std::move(values), {count});
+}
+
+// The arrays of a Python `Formula`, which must live as long.
+struct Clauses {
+  std::uint32_t variables;
+  const std::int32_t* literals;
+  const std::int64_t* offsets;
+  const std::int64_t* weights;
+  const std::uint8_t* hard;
+  std::size_t count;
+
+  explicit Clauses(const nb::object& formula)
+      : variables(nb::cast<std::uint32_t>(formula.attr("num_variables"))),
+        literals(array<std::int32_t>(formula, "literals").data()),
+        offsets(array<std::int64_t>(formula, "offsets").data()),
+        weights(array<std::int64_t>(formula, "weights").data()),
+        hard(reinterpret_cast<const std::uint8_t*>(array<bool>(formula, "hard").data())),
+        count(array<std::int64_t>(formula, "weights").shape(0)) {}
+
+  // Appends clause c in order and without repetitions. False, and nothing is appended, where it
+  // holds a variable and its negation.
+  bool append(std::size_t c, std::vector<std::uint32_t>& to) const {
+    const std::size_t from = to.size();
+    for (std::int64_t i = offsets[c]; i < offsets[c + 1]; ++i) to.push_back(code(literals[i]));
+    const auto begin = to.begin() + static_cast<std::ptrdiff_t>(from);
+    std::sort(begin, to.end());
+    to.erase(std::unique(begin, to.end()), to.end());
+    const auto opposite = [](std::uint32_t a, std::uint32_t b) { return (a ^ b) == 1; };
+    const bool always = std::adjacent_find(begin, to.end(), opposite) != to.end();
+    if (always) to.resize(from);
+    return !always;
+  }
+
+  static std::uint32_t code(std::int32_t literal) {
+    return literal > 0 ? 2u * (literal - 1) : 2u * (-literal - 1) + 1;
+  }
+
+ private:
+  template <class T>
+  static Vector<T> array(const nb::object& formula, const char* name) {
+    return nb::cast<Vector<T>>(formula.attr(name), false);
+  }
+};
+
 struct Instance {
   std::uint32_t num_variables = 0;
   std::uint32_t num_clauses = 0;
@@ -40,29 +93,38 @@ struct Instance {
   std::vector<std::uint32_t> start;       // first of each clause, shape (m + 1,)
   std::vector<std::uint32_t> occurrence;  // clauses, literal by literal
   std::vector<std::uint32_t> first;       // first of each literal, shape (2 n + 1,)
-  bool complete = false;                  // false where `stop` cut it short: not to be used
+  bool complete = false;                  // false where it was stopped: not to be used
 
-  Instance(std::uint32_t variables, const std::int32_t* literals, const std::int64_t* offsets,
-           std::size_t clauses, const volatile std::uint8_t* stop = nullptr)
-      : num_variables(variables), num_clauses(static_cast<std::uint32_t>(clauses)) {
-    const Poll stopped(stop);
-    start.reserve(clauses + 1);
+  Instance() = default;
+
+  // A presolved formula, as it is.
+  Instance(const Clauses& given, const Poll& stopped) {
+    fill(given, stopped, [&](std::size_t c) {
+      for (std::int64_t i = given.offsets[c]; i < given.offsets[c + 1]; ++i)
+        clause.push_back(Clauses::code(given.literals[i]));
+      return true;
+    });
+  }
+
+ protected:
+  // `take(c)` appends clause c, or returns false where it is to be left out.
+  template <class Take>
+  void fill(const Clauses& given, const Poll& stopped, Take&& take) {
+    num_variables = given.variables;
+    start.reserve(given.count + 1);
     start.push_back(0);
-    clause.reserve(static_cast<std::size_t>(offsets[clauses]));
-    first.assign(2 * std::size_t{variables} + 1, 0);
-    for (std::size_t c = 0; c < clauses; ++c) {
+    clause.reserve(static_cast<std::size_t>(given.offsets[given.count]));
+    for (std::size_t c = 0; c < given.count; ++c) {
       if (stopped(c)) return;
-      for (std::int64_t i = offsets[c]; i < offsets[c + 1]; ++i) {
-        const std::int32_t x = literals[i];
-        const std::uint32_t literal = x > 0 ? 2u * (x - 1) : 2u * (-x - 1) + 1;
-        clause.push_back(literal);
-        ++first[literal + 1];
-      }
+      if (!take(c)) continue;
       start.push_back(static_cast<std::uint32_t>(clause.size()));
-      const std::uint32_t size = start[c + 1] - start[c];
-      uniform = c == 0 || uniform == size ? size : 0;
-      if (size > longest) longest = size;
+      const std::uint32_t size = start[num_clauses + 1] - start[num_clauses];
+      uniform = num_clauses == 0 || uniform == size ? size : 0;
+      longest = std::max(longest, size);
+      ++num_clauses;
     }
+    if (!extend(first, 2 * std::size_t{num_variables} + 1, stopped)) return;
+    for (const std::uint32_t l : clause) ++first[l + 1];
     for (std::size_t l = 1; l < first.size(); ++l) first[l] += first[l - 1];
     if (!extend(occurrence, clause.size(), stopped)) return;
     std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
@@ -73,5 +135,16 @@ struct Instance {
     complete = true;
   }
 };
+
+// Assignments of 64 variables a word, and of one a byte.
+inline void unpack(const std::uint64_t* words, std::vector<std::uint8_t>& value) {
+  for (std::size_t v = 0; v < value.size(); ++v) value[v] = words[v / 64] >> (v % 64) & 1;
+}
+inline void pack(const std::vector<std::uint8_t>& value, std::uint64_t* words) {
+  std::fill_n(words, (value.size() + 63) / 64, 0);
+  for (std::size_t v = 0; v < value.size(); ++v) {
+    words[v / 64] |= static_cast<std::uint64_t>(value[v]) << (v % 64);
+  }
+}
 
 }  // namespace hardscape::maxsat

@@ -19,24 +19,12 @@ __all__ = [
     "frozen_array",
     "largest_variable",
     "soft_weights",
-    "variable_count",
 ]
 
 #: Largest variable: literals are 32-bit.
 MAX_VARIABLES = 2**31 - 1
 #: Largest weight of one clause; sums may be larger.
 MAX_WEIGHT = 2**63 - 1
-
-
-def variable_count(count: Any) -> int:
-    """A number of variables; else `InputError`."""
-    try:
-        number = operator.index(count)
-    except TypeError:
-        raise InputError(f"num_variables={count!r}; an integer is accepted") from None
-    if not 0 <= number <= MAX_VARIABLES:
-        raise InputError(f"num_variables={number}; 0 to {MAX_VARIABLES} is accepted")
-    return number
 
 
 def frozen_array(value: Any, name: str, dtype: type) -> NDArray[Any]:

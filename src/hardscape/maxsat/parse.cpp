@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "native/arrays.hpp"
+#include "maxsat/instance.hpp"
 
 namespace hardscape::maxsat {
 namespace {
@@ -205,11 +205,9 @@ std::variant<Refused, Parsed> parse(nb::bytes data) {
     }
   }
   if (failed) return Refused(fault.line, fault.reason);
-  const std::size_t nnz = parser.literals.size(), m = parser.weights.size();
-  return Parsed(parser.variables, to_numpy(std::move(parser.literals), {nnz}),
-                to_numpy(std::move(parser.offsets), {m + 1}),
-                to_numpy(std::move(parser.weights), {m}), to_numpy(std::move(parser.hard), {m}),
-                parser.warnings);
+  return Parsed(parser.variables, to_array(std::move(parser.literals)),
+                to_array(std::move(parser.offsets)), to_array(std::move(parser.weights)),
+                to_array(std::move(parser.hard)), parser.warnings);
 }
 
 }  // namespace

@@ -19,32 +19,20 @@ constexpr std::int8_t kOpen = -1;
 
 class Presolve {
  public:
-  Presolve(std::uint32_t variables, const std::int32_t* literals, const std::int64_t* offsets,
-           const std::int64_t* weights, const std::uint8_t* hard, std::size_t clauses,
-           const volatile std::uint8_t* stop)
-      : fixed(variables, kOpen), stopped_(stop), occurring_(2 * std::size_t{variables}) {
-    literal_.reserve(static_cast<std::size_t>(offsets[clauses]));
-    start_.reserve(clauses + 1);
-    weight_.reserve(clauses);
-    hard_.reserve(clauses);
+  Presolve(const Clauses& given, const Poll& stopped)
+      : fixed(given.variables, kOpen),
+        stopped_(stopped),
+        occurring_(2 * std::size_t{given.variables}) {
+    literal_.reserve(static_cast<std::size_t>(given.offsets[given.count]));
+    start_.reserve(given.count + 1);
+    weight_.reserve(given.count);
+    hard_.reserve(given.count);
     start_.push_back(0);
-    for (std::size_t c = 0; c < clauses && !cut(c); ++c) {
-      const std::size_t from = literal_.size();
-      for (std::int64_t i = offsets[c]; i < offsets[c + 1]; ++i)
-        literal_.push_back(literals[i] > 0 ? 2u * (literals[i] - 1) : 2u * (-literals[i] - 1) + 1);
-      const auto begin = literal_.begin() + static_cast<std::ptrdiff_t>(from);
-      std::sort(begin, literal_.end());
-      literal_.erase(std::unique(begin, literal_.end()), literal_.end());
-      bool always = false;
-      for (std::size_t i = from + 1; i < literal_.size(); ++i)
-        always |= (literal_[i] ^ literal_[i - 1]) == 1;
-      if (always) {
-        literal_.resize(from);
-        continue;
-      }
+    for (std::size_t c = 0; c < given.count && !cut(c); ++c) {
+      if (!given.append(c, literal_)) continue;
       start_.push_back(literal_.size());
-      weight_.push_back(static_cast<std::uint64_t>(weights[c]));
-      hard_.push_back(hard[c]);
+      weight_.push_back(static_cast<std::uint64_t>(given.weights[c]));
+      hard_.push_back(given.hard[c]);
     }
     index();
   }
@@ -244,11 +232,11 @@ using Presolved =
                NumpyArray<std::int64_t>, NumpyArray<std::uint8_t>>;
 
 // Nothing where `stop` was set meanwhile.
-std::optional<Presolved> presolve(std::uint32_t variables, Vector<std::int32_t> literals,
-                                  Vector<std::int64_t> offsets, Vector<std::int64_t> weights,
-                                  Vector<std::uint8_t> hard,
+std::optional<Presolved> presolve(const nb::object& formula,
                                   std::optional<Vector<std::uint8_t>> stop) {
-  if (stop && *stop->data()) return std::nullopt;
+  const Poll stopped(stop);
+  if (stopped(0)) return std::nullopt;
+  const Clauses given(formula);
   std::vector<std::int32_t> original, left;
   std::vector<std::int64_t> starts, costs;
   std::vector<std::uint8_t> firm;
@@ -257,8 +245,7 @@ std::optional<Presolved> presolve(std::uint32_t variables, Vector<std::int32_t> 
   unsigned __int128 constant = 0;
   {
     nb::gil_scoped_release release;
-    Presolve work(variables, literals.data(), offsets.data(), weights.data(), hard.data(),
-                  weights.shape(0), stop ? stop->data() : nullptr);
+    Presolve work(given, stopped);
     work.run();
     unsatisfiable = work.unsatisfiable;
     constant = work.constant;
@@ -267,21 +254,17 @@ std::optional<Presolved> presolve(std::uint32_t variables, Vector<std::int32_t> 
     fixed = std::move(work.fixed);
   }
   if (incomplete) return std::nullopt;
-  const std::size_t n = fixed.size(), r = original.size(), nnz = left.size(), m = costs.size();
-  const std::size_t ends = starts.size();
   return Presolved(unsatisfiable, static_cast<std::uint64_t>(constant >> 64),
-                   static_cast<std::uint64_t>(constant), to_numpy(std::move(fixed), {n}),
-                   to_numpy(std::move(original), {r}), to_numpy(std::move(left), {nnz}),
-                   to_numpy(std::move(starts), {ends}), to_numpy(std::move(costs), {m}),
-                   to_numpy(std::move(firm), {m}));
+                   static_cast<std::uint64_t>(constant), to_array(std::move(fixed)),
+                   to_array(std::move(original)), to_array(std::move(left)),
+                   to_array(std::move(starts)), to_array(std::move(costs)),
+                   to_array(std::move(firm)));
 }
 
 }  // namespace
 
 void bind_presolve(nb::module_& module) {
-  module.def("presolve", &presolve, nb::arg("num_variables"), nb::arg("literals"),
-             nb::arg("offsets"), nb::arg("weights"), nb::arg("hard"),
-             nb::arg("stop").none() = nb::none(),
+  module.def("presolve", &presolve, nb::arg("formula"), nb::arg("stop").none() = nb::none(),
              "What is left of a formula, and what every assignment of it costs besides.");
 }
 

@@ -83,14 +83,7 @@ def presolve(formula: Formula, *, stop: NDArray[np.uint8] | None = None) -> Pres
     -----
     Cost O(nnz log nnz).
     """
-    found = native.core.maxsat.presolve(
-        formula.num_variables,
-        formula.literals,
-        formula.offsets,
-        formula.weights,
-        formula.hard.view(np.uint8),
-        stop,
-    )
+    found = native.core.maxsat.presolve(formula, stop)
     if found is None:
         return None
     for array in found[3:]:

@@ -87,12 +87,11 @@ class MaxsatResult(Plain):
 
     status: Status
     cost: int | None
-    assignment: NDArray[np.uint8]
     satisfied: int
     total: int
     hard_satisfied: int
     lower_bound: int
-    improvements: tuple[Improvement, ...]
+    assignment: NDArray[np.uint8]
     method: str
     ran: tuple[str, ...]
     flips: int
@@ -100,24 +99,14 @@ class MaxsatResult(Plain):
     seconds: float
     device: str
     stopped: str
+    improvements: tuple[Improvement, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the assignment as a string of 0 and 1, improvements as [seconds, cost] pairs."""
         return {
-            "status": self.status,
-            "cost": self.cost,
-            "satisfied": self.satisfied,
-            "total": self.total,
-            "hard_satisfied": self.hard_satisfied,
-            "lower_bound": self.lower_bound,
+            **vars(self),
             "assignment": "".join(map(str, self.assignment.tolist())),
-            "method": self.method,
             "ran": list(self.ran),
-            "flips": self.flips,
-            "generations": self.generations,
-            "seconds": self.seconds,
-            "device": self.device,
-            "stopped": self.stopped,
             "improvements": [
                 [round(x.seconds, 6), x.cost] for x in self.improvements if not x.hard_violations
             ],

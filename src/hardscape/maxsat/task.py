@@ -125,9 +125,9 @@ class Method(ABC):
             return f"it does not run on {told(task.options)}"
         return self.unfit(task)
 
-    @abstractmethod
     def unfit(self, task: Task) -> str:
         """Why the formula is not for it; empty where it is."""
+        return ""
 
     def pays(self, task: Task) -> bool:
         """Whether "auto" takes GPUs for its sake."""
@@ -145,9 +145,9 @@ class Walks(Method):
     def work(self, task: Task, *, endless: bool) -> Work[Partial]:
         """The walks; a partial holds ``flips``, and the best ``assignment`` of the presolved formula."""
 
-    @abstractmethod
     def told(self, task: Task) -> str:
         """The walks in words."""
+        return self.name
 
     def search(self, task: Task) -> None:
         """Walk up to the limits."""

@@ -41,20 +41,17 @@ inline void transpose(std::uint64_t (&word)[64]) {
 
 class BitSlicedClimber {
  public:
-  BitSlicedClimber(const ClauseTable& table, const Poll& stopped) : table_(table) {
-    const std::uint32_t never = 2 * static_cast<std::uint32_t>(table.variables);  // a false plane
-    for (std::size_t c = 0; c < table.size(); ++c) {
-      three_ = three_ && table.start[c + 1] - table.start[c] <= 3;
-    }
-    const auto variables = static_cast<std::size_t>(table.variables);
-    const std::size_t most = table.literal.size() + (kGroup - 1) * variables;
+  BitSlicedClimber(const ClauseTable& table, const Poll& stopped)
+      : table_(table), three_(table.longest <= 3) {
+    const std::uint32_t variables = table.num_variables, never = 2 * variables;  // a false plane
+    const std::size_t most = table.clause.size() + (kGroup - 1) * std::size_t{variables};
     variable_.reserve(variables);
     invert_.reserve(most);
     if (three_) others_.reserve(2 * most);
-    for (int v = 0; v < table.variables; ++v) {
-      if (stopped(static_cast<std::size_t>(v))) return;
-      const std::size_t from = table.occurs_from[2 * v], middle = table.occurs_from[2 * v + 1],
-                        to = table.occurs_from[2 * v + 2];
+    for (std::uint32_t v = 0; v < variables; ++v) {
+      if (stopped(v)) return;
+      const std::size_t from = table.first[2 * v], middle = table.first[2 * v + 1],
+                        to = table.first[2 * v + 2];
       const auto positive = static_cast<std::uint32_t>(middle - from);
       const auto negative = static_cast<std::uint32_t>(to - middle);
       const int planes = std::max<int>(4, std::bit_width(std::max(positive, negative)) + 1);
@@ -65,10 +62,10 @@ class BitSlicedClimber {
         if (!three_) others_from_.push_back(begin);
         invert_.push_back(i < middle ? ~std::uint64_t{0} : 0);
         if (i < to) {
-          const std::uint32_t own = 2 * static_cast<std::uint32_t>(v) + (i >= middle);
-          const std::uint32_t clause = table.occurs[i];
+          const std::uint32_t own = 2 * v + (i >= middle);
+          const std::uint32_t clause = table.occurrence[i];
           for (std::size_t l = table.start[clause]; l < table.start[clause + 1]; ++l) {
-            if (table.literal[l] != own) others_.push_back(table.literal[l]);
+            if (table.clause[l] != own) others_.push_back(table.clause[l]);
           }
         }
         // At least two, so that the usual case is one expression.
@@ -84,7 +81,7 @@ class BitSlicedClimber {
 
   // Makes planes that `climb` works on, 2 for each variable and one that stays 0; false if stopped.
   bool make_planes(std::vector<Plane>& planes, const Poll& stopped) const {
-    return extend(planes, 2 * static_cast<std::size_t>(table_.variables) + 1, stopped);
+    return extend(planes, 2 * std::size_t{table_.num_variables} + 1, stopped);
   }
 
   // Climbs for `passes` passes over the variables; returns who still improved in the last one.
@@ -95,11 +92,11 @@ class BitSlicedClimber {
 
   // Adds the weights of violated clauses to the `count` first individuals; false if stopped.
   bool add_costs(const Plane* literal, std::size_t count, Cost* cost, const Poll& stopped) const {
-    for (std::size_t c = 0; c < table_.size(); ++c) {
+    for (std::size_t c = 0; c < table_.num_clauses; ++c) {
       if (stopped(c)) return false;
-      Plane satisfied = literal[table_.literal[table_.start[c]]];
+      Plane satisfied = literal[table_.clause[table_.start[c]]];
       for (std::size_t l = table_.start[c] + 1; l < table_.start[c + 1]; ++l) {
-        satisfied |= literal[table_.literal[l]];
+        satisfied |= literal[table_.clause[l]];
       }
       for (int word = 0; word < kPlaneWords; ++word) {
         for (std::uint64_t left = ~satisfied[word]; left; left &= left - 1) {
@@ -125,13 +122,13 @@ class BitSlicedClimber {
   template <bool Three>
   Plane climb_as(Plane* literal, std::int64_t passes, const Poll& stopped) const {
     Plane changed{};
-    int quiet = 0;  // visits since the last change
+    std::uint32_t quiet = 0;  // visits since the last change
     for (std::int64_t pass = 0; pass < passes; ++pass) {
       changed = Plane{};
       const std::uint32_t* others = others_.data();
       std::size_t occurrence = 0;
-      for (int v = 0; v < table_.variables; ++v) {
-        if (stopped(static_cast<std::size_t>(v))) return changed;
+      for (std::uint32_t v = 0; v < table_.num_variables; ++v) {
+        if (stopped(v)) return changed;
         const Variable& variable = variable_[v];
         const Plane flip =
             literal[2 * v] ^ preferred<Three>(variable, literal, 2 * v, others, occurrence);
@@ -142,7 +139,7 @@ class BitSlicedClimber {
           literal[2 * v + 1] ^= flip;
           changed |= flip;
           quiet = 0;
-        } else if (++quiet >= table_.variables) {
+        } else if (++quiet >= table_.num_variables) {
           return pass + 1 == passes ? changed : Plane{};
         }
       }
@@ -151,7 +148,7 @@ class BitSlicedClimber {
   }
 
   template <bool Three>
-  Plane preferred(const Variable& variable, const Plane* literal, int own,
+  Plane preferred(const Variable& variable, const Plane* literal, std::uint32_t own,
                   const std::uint32_t* others, std::size_t occurrence) const {
     switch (variable.planes) {
       case 4:
@@ -166,8 +163,8 @@ class BitSlicedClimber {
   }
 
   template <bool Three, int Most>
-  Plane count(const Variable& variable, const Plane* literal, int own, const std::uint32_t* others,
-              std::size_t occurrence) const {
+  Plane count(const Variable& variable, const Plane* literal, std::uint32_t own,
+              const std::uint32_t* others, std::size_t occurrence) const {
     const int planes = Most == kMostPlanes ? variable.planes : Most;
     Plane counter[Most];
     for (int k = 0; k < planes; ++k) {
@@ -216,7 +213,7 @@ class BitSlicedClimber {
   std::vector<std::size_t>
       others_from_;                    // of each occurrence in `others_` unless `three_`; the end
   std::vector<std::uint64_t> invert_;  // all ones for positive occurrences
-  bool three_ = true;                  // whether every occurrence has at most two others
+  bool three_;                         // whether every occurrence has at most two others
   bool complete_ = false;
 };
 

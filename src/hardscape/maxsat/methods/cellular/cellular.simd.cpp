@@ -8,8 +8,8 @@
 #include "maxsat/methods/cellular/clause_table.hpp"
 #include "maxsat/methods/cellular/gain_climber.hpp"
 #include "maxsat/methods/cellular/genetics.hpp"
-#include "maxsat/methods/cellular/walk_climber.hpp"
-#include "maxsat/methods/cellular/weighting_climber.hpp"
+#include "maxsat/methods/weighting/walk.hpp"
+#include "maxsat/methods/weighting/weighting.hpp"
 #include "native/arrays.hpp"
 
 namespace hardscape::maxsat {
@@ -30,23 +30,21 @@ Cost cost_at(const Costs& costs, std::size_t i) {
 class CellularSearch {
  public:
   // `stop` may cut it short: see `complete`.
-  CellularSearch(int variables, Vector<std::int32_t> literals, Vector<std::int64_t> offsets,
-                 Vector<std::int64_t> weights, Vector<std::uint8_t> hard,
-                 Vector<std::int32_t> torus, Vector<std::uint64_t> chances, std::int64_t walk_flips,
+  CellularSearch(const nb::object& formula, Vector<std::int32_t> torus,
+                 Vector<std::uint64_t> chances, std::uint64_t walk_flips,
                  Vector<std::uint32_t> break_weights, std::optional<Flag> stop)
       : torus_{torus.data()[0], torus.data()[1], torus.data()[2], torus.data()[3]},
         chances_{chances.data()[0], chances.data()[1], chances.data()[2]},
-        words_((static_cast<std::size_t>(variables) + 63) / 64),
-        walk_flips_(walk_flips) {
+        walk_flips_(walk_flips),
+        break_weights_(break_weights.data(), break_weights.data() + kBreakWeights) {
+    const Clauses given(formula);
+    const Poll stopped(stop);
+    words_ = (std::size_t{given.variables} + 63) / 64;
     nb::gil_scoped_release release;
-    const Poll stopped(stop ? stop->data() : nullptr);
-    table_ = ClauseTable(variables, literals.data(), offsets.data(), weights.data(), hard.data(),
-                         weights.shape(0), stopped);
+    table_ = ClauseTable(given, stopped);
     if (!table_.complete) return;
-    uniform_ = table_.uniform();
-    // On large formulas each of these takes a while: only what is used.
+    uniform_ = table_.alike();
     if (uniform_ && !sliced_.emplace(table_, stopped).complete()) return;
-    if (uniform_ && walk_flips_) walk_clauses_.emplace(table_, break_weights.data());
     complete_ = true;
   }
 
@@ -115,13 +113,9 @@ class CellularSearch {
       weights.push_back(weight.hard);
       weights.push_back(weight.soft);
     }
-    const auto copy = [](auto values) {
-      const std::size_t count = values.size();
-      return to_numpy(std::move(values), {count});
-    };
-    return std::make_tuple(copy(table_.literal), copy(table_.start),
-                           to_numpy(std::move(weights), {table_.size(), 2}), copy(table_.occurs),
-                           copy(table_.occurs_from),
+    return std::make_tuple(to_array(table_.clause), to_array(table_.start),
+                           to_numpy(std::move(weights), {table_.num_clauses, 2}),
+                           to_array(table_.occurrence), to_array(table_.first),
                            std::make_tuple(table_.base.hard, table_.base.soft), uniform_);
   }
 
@@ -147,8 +141,8 @@ class CellularSearch {
       for (std::size_t i = 0; i < count_ && !*stop_; ++i) {
         make(static_cast<int>(from_ + i), row(i));
         if (search_.words_) {
-          row(i)[search_.words_ - 1] &=
-              word_mask(search_.table_.variables, static_cast<int>(search_.words_) - 1);
+          row(i)[search_.words_ - 1] &= word_mask(static_cast<int>(search_.table_.num_variables),
+                                                  static_cast<int>(search_.words_) - 1);
         }
       }
     }
@@ -160,7 +154,10 @@ class CellularSearch {
 
     void walk(std::uint64_t seed, std::uint64_t generation) {
       if (*stop_) return;
-      if (search_.walk_clauses_->three()) {
+      const ClauseTable& table = search_.table_;
+      // Numbers of variables and clauses fit the smaller words.
+      if (table.uniform == 3 && 3ull * table.num_variables < 1u << 28 &&
+          table.num_clauses < 1u << 28) {
         walk_by<3, std::uint32_t, 28>(seed, generation);
       } else {
         walk_by<0, std::uint64_t, 40>(seed, generation);
@@ -169,12 +166,24 @@ class CellularSearch {
 
     void weigh(std::uint64_t seed, std::uint64_t generation) {
       if (*stop_) return;
-      WeightingClimber climber(search_.table_, stop_);
-      for (std::size_t i = 0; i < count_ && !*stop_; ++i) {
-        Cost cost =
-            climber.search(row(i), search_.walk_flips_,
-                           cellular_stream(seed, from_ + i, generation, Purpose::kWalk), stop_);
-        if (!*stop_) costs_[i] = cost += search_.table_.base;
+      const ClauseTable& table = search_.table_;
+      std::vector<std::uint64_t> weights;  // a hard clause has none of its own
+      std::vector<std::uint8_t> hard, value(table.num_variables);
+      for (const Cost& weight : table.weight) {
+        weights.push_back(static_cast<std::uint64_t>(weight.soft));
+        hard.push_back(weight.hard != 0);
+      }
+      Weighting climber(Instance(table), std::move(weights), std::move(hard), WeightingOptions{}, 0,
+                        0, nullptr, stopped_);
+      for (std::size_t i = 0; i < count_ && climber.complete() && !*stop_; ++i) {
+        unpack(row(i), value);
+        climber.begin_from(value, cellular_stream(seed, from_ + i, generation, Purpose::kWalk),
+                           stop_);
+        climber.run(search_.walk_flips_, 0, stop_);
+        pack(climber.best(), row(i));
+        const WideCost& found = climber.best_cost();  // the sum of all weights fits 64 bits here
+        Cost cost{static_cast<std::int64_t>(found.hard), static_cast<std::int64_t>(found.soft)};
+        if (!*stop_) costs_[i] = cost += table.base;
       }
     }
 
@@ -209,7 +218,7 @@ class CellularSearch {
       for (std::size_t i = 0; i < count_ && !*stop_; ++i) {
         if (!climber.start(row(i), stopped_)) continue;
         unfinished_ += climber.climb(passes, stopped_);
-        climber.store(row(i));
+        pack(climber.value(), row(i));
         costs_[i] = climber.cost();
       }
     }
@@ -217,13 +226,19 @@ class CellularSearch {
     // All clauses weigh the same.
     template <int K, class Word, int Count>
     void walk_by(std::uint64_t seed, std::uint64_t generation) {
-      WalkClimber<K, Word, Count> climber(*search_.walk_clauses_);
       const ClauseTable& table = search_.table_;
+      Walker<K, std::uint32_t, Word, Count> climber(
+          {table.clause.data(), table.start.data(), table.occurrence.data(), table.first.data(),
+           search_.break_weights_.data(), table.num_variables},
+          table.num_clauses, stopped_);
       const Cost weight = table.weight.empty() ? Cost{} : table.weight.front();
       for (std::size_t i = 0; i < count_ && !*stop_; ++i) {
-        const auto violated = static_cast<std::int64_t>(
-            climber.walk(row(i), search_.walk_flips_,
-                         cellular_stream(seed, from_ + i, generation, Purpose::kWalk), stop_));
+        unpack(row(i), climber.value());
+        if (!climber.begin(stopped_)) return;
+        RandomStream random = cellular_stream(seed, from_ + i, generation, Purpose::kWalk);
+        climber.run(search_.walk_flips_, 0, random, stop_);
+        pack(climber.best(), row(i));
+        const auto violated = static_cast<std::int64_t>(climber.best_cost());
         Cost cost{violated * weight.hard, violated * weight.soft};
         if (!*stop_) costs_[i] = cost += table.base;
       }
@@ -250,7 +265,7 @@ class CellularSearch {
 
     // Lanes beyond `together` repeat the first individual, so that they never take longer.
     void to_planes(std::size_t i, std::size_t together, Plane* literal) {
-      const int variables = search_.table_.variables;
+      const int variables = static_cast<int>(search_.table_.num_variables);
       std::uint64_t block[64];
       for (int lanes = 0; lanes < kPlaneWords; ++lanes) {
         for (std::size_t w = 0; w < search_.words_; ++w) {
@@ -270,7 +285,7 @@ class CellularSearch {
     }
 
     void to_rows(std::size_t i, std::size_t together, const Plane* literal) {
-      const int variables = search_.table_.variables;
+      const int variables = static_cast<int>(search_.table_.num_variables);
       std::uint64_t block[64];
       for (int lanes = 0; lanes < kPlaneWords; ++lanes) {
         for (std::size_t w = 0; w < search_.words_; ++w) {
@@ -298,11 +313,11 @@ class CellularSearch {
   ClauseTable table_;
   Torus torus_;
   Chances chances_;
-  std::size_t words_;
+  std::size_t words_ = 0;
   bool uniform_ = false, complete_ = false;
-  std::int64_t walk_flips_;                  // 0: hill climbing
-  std::optional<BitSlicedClimber> sliced_;   // where all clauses weigh the same
-  std::optional<WalkClauses> walk_clauses_;  // and the local search is the random walk
+  std::uint64_t walk_flips_;  // 0: hill climbing
+  std::vector<std::uint32_t> break_weights_;
+  std::optional<BitSlicedClimber> sliced_;  // where all clauses weigh the same
 };
 
 // Control and rules as int64 arrays, field by field.
@@ -329,11 +344,9 @@ void bind_cellular(nb::module_& module) {
   module.def("cellular_end", &end, nb::arg("control"), nb::arg("rules"), nb::arg("unfinished"),
              nb::arg("hard"), nb::arg("soft"), "Move a run's control past a generation.");
   nb::class_<CellularSearch>(module, "CellularSearch")
-      .def(nb::init<int, Vector<std::int32_t>, Vector<std::int64_t>, Vector<std::int64_t>,
-                    Vector<std::uint8_t>, Vector<std::int32_t>, Vector<std::uint64_t>, std::int64_t,
+      .def(nb::init<const nb::object&, Vector<std::int32_t>, Vector<std::uint64_t>, std::uint64_t,
                     Vector<std::uint32_t>, std::optional<Flag>>(),
-           nb::arg("variables"), nb::arg("literals"), nb::arg("offsets"), nb::arg("weights"),
-           nb::arg("hard"), nb::arg("torus"), nb::arg("chances"), nb::arg("walk_flips"),
+           nb::arg("formula"), nb::arg("torus"), nb::arg("chances"), nb::arg("walk_flips"),
            nb::arg("break_weights"), nb::arg("stop").none() = nb::none())
       .def_prop_ro("complete", &CellularSearch::complete,
                    "False where `stop` cut the construction short: not to be used.")

@@ -111,6 +111,12 @@ class FormulaTables:
         ones = np.ones(m, dtype=np.int64)
         return Formula(self.variables, literals, self.start.astype(np.int64), ones, ones < 1)
 
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What ``struct Clauses`` of the kernel points to, in its order."""
+        occurrences = self.first, self.others, self.others_from, self.gain
+        return *occurrences, self.literal, self.start, self.weight
+
     def planes_bytes(self, warps: int) -> int:
         """Bytes that the literals of a block's individuals take."""
         return 4 * (2 * self.variables + 1) * warps
@@ -214,16 +220,18 @@ class _Batch:
         self._kernels = {name: device.load(data) for name, data in kernels.items()}
         self._blocks, self._warps = -(-individuals // (32 * warps)), warps
         words = -(-tables.variables // 64)
-        self._keep = {
-            name: cupy.asarray(getattr(tables, name))
-            for name in ("first", "others", "others_from", "gain", "literal", "start", "weight")
-        }
-        self._formula = cupy.asarray(_formula_struct(tables, self._keep))
-        self._evolution = cupy.asarray(runs.evolution)
+        self._keep = [cupy.asarray(array) for array in tables.arrays]
+        pointers = [array.data.ptr for array in self._keep]
+        sizes = tables.variables | len(tables.weight) << 32
+        formula = cupy.asarray(np.array([*pointers, *tables.base, sizes], dtype=np.uint64))
+        evolution = cupy.asarray(runs.evolution)
+        self._problem = formula, evolution
         self._seeds = cupy.asarray(np.array(seeds, dtype=np.uint64))
         self._controls = cupy.zeros((self._runs, 6), dtype=np.int64)
         self._bits = cupy.empty((self._runs, 2, individuals, max(1, words)), dtype=np.uint64)
         self._costs = cupy.empty((self._runs, 2, individuals, 2), dtype=np.int64)
+        kept = self._seeds, self._controls, self._bits, self._costs
+        self._population = *self._problem, *kept
         slots = self._runs * self._blocks * warps
         self._reports = cupy.empty((slots, 4), dtype=np.int64)
         scratch = 1 if planes_shared else slots * (2 * tables.variables + 1)
@@ -268,12 +276,7 @@ class _Batch:
         self._kernels["generation"](
             (self._blocks, self._runs),
             32 * self._warps,
-            self._formula,
-            self._evolution,
-            self._seeds,
-            self._controls,
-            self._bits,
-            self._costs,
+            *self._population,
             self._reports,
             self._scratch,
             np.int32(initial),
@@ -286,12 +289,7 @@ class _Batch:
         words = np.int32(walks.truths.shape[1])
         self._kernels["children"](
             *grid,
-            self._formula,
-            self._evolution,
-            self._seeds,
-            self._controls,
-            self._bits,
-            self._costs,
+            *self._population,
             words,
             walks.best_truths,
             walks.statuses,
@@ -301,8 +299,7 @@ class _Batch:
         walks.run(self._flips, 0, afresh=True)
         self._kernels["replace"](
             *grid,
-            self._formula,
-            self._evolution,
+            *self._problem,
             self._controls,
             words,
             walks.best_truths,
@@ -317,8 +314,7 @@ class _Batch:
         self._kernels["advance"](
             self._runs,
             32,
-            self._formula,
-            self._evolution,
+            *self._problem,
             self._reports,
             np.int32(self._blocks * self._warps),
             self._bits,
@@ -352,11 +348,3 @@ class _Batch:
             "generations": self._known[:, 1].copy(),
             "history": np.array([entry for history in self._histories for entry in history]),
         }
-
-
-def _formula_struct(tables: FormulaTables, arrays: dict[str, Any]) -> NDArray[np.uint64]:
-    """``struct Clauses`` of the kernel."""
-    names = ("first", "others", "others_from", "gain", "literal", "start", "weight")
-    pointers = [arrays[name].data.ptr for name in names]
-    sizes = tables.variables | len(tables.weight) << 32
-    return np.array([*pointers, *tables.base, sizes], dtype=np.uint64)

@@ -13,26 +13,29 @@ namespace hardscape::maxsat {
 class GainClimber {
  public:
   explicit GainClimber(const ClauseTable& table)
-      : table_(table), value_(table.variables), gain_(table.variables), true_(table.size()) {}
+      : table_(table),
+        value_(table.num_variables),
+        gain_(table.num_variables),
+        true_(table.num_clauses) {}
 
   // Starts from an assignment of 64 variables a word; false if stopped.
   bool start(const std::uint64_t* words, const Poll& stopped) {
-    for (int v = 0; v < table_.variables; ++v) value_[v] = words[v / 64] >> (v % 64) & 1;
+    unpack(words, value_);
     std::fill(gain_.begin(), gain_.end(), Cost{});
     cost_ = table_.base;
-    for (std::size_t c = 0; c < table_.size(); ++c) {
+    for (std::size_t c = 0; c < table_.num_clauses; ++c) {
       if (stopped(c)) return false;
       true_[c] = 0;
       std::uint32_t last = 0;
       for (std::size_t l = table_.start[c]; l < table_.start[c + 1]; ++l) {
-        if (!holds(table_.literal[l])) continue;
+        if (!holds(table_.clause[l])) continue;
         ++true_[c];
-        last = table_.literal[l];
+        last = table_.clause[l];
       }
       if (true_[c] == 1) gain_[last / 2] -= table_.weight[c];
       if (true_[c] == 0) {
         cost_ += table_.weight[c];
-        for_each(c, [&](int v) { gain_[v] += table_.weight[c]; });
+        for_each(c, [&](std::uint32_t v) { gain_[v] += table_.weight[c]; });
       }
     }
     return true;
@@ -42,14 +45,11 @@ class GainClimber {
   bool climb(std::int64_t passes, const Poll& stopped) {
     for (std::int64_t pass = 0; pass < passes; ++pass) {
       bool improved = false;
-      for (int from = 0; from < table_.variables; from += kBlock) {
-        if (stopped(0)) return false;
-        const int to = std::min(table_.variables, from + kBlock);
-        for (int v = from; v < to; ++v) {
-          if (!gain_[v].positive()) continue;
-          flip(v);
-          improved = true;
-        }
+      for (std::uint32_t v = 0; v < table_.num_variables; ++v) {
+        if (stopped(v)) return false;
+        if (!gain_[v].positive()) continue;
+        flip(v);
+        improved = true;
       }
       if (!improved) return false;
       if (pass + 1 == passes) return true;
@@ -59,42 +59,35 @@ class GainClimber {
 
   const Cost& cost() const { return cost_; }
 
-  void store(std::uint64_t* words) const {
-    std::fill_n(words, (table_.variables + 63) / 64, 0);
-    for (int v = 0; v < table_.variables; ++v) {
-      words[v / 64] |= static_cast<std::uint64_t>(value_[v]) << (v % 64);
-    }
-  }
+  const std::vector<std::uint8_t>& value() const { return value_; }
 
  private:
-  static constexpr int kBlock = 4096;  // variables between two looks at the stop flag
-
   bool holds(std::uint32_t literal) const { return value_[literal / 2] != (literal & 1); }
 
   template <class Body>
   void for_each(std::size_t clause, Body&& body) const {
     for (std::size_t l = table_.start[clause]; l < table_.start[clause + 1]; ++l) {
-      body(static_cast<int>(table_.literal[l] / 2));
+      body(table_.clause[l] / 2);
     }
   }
 
   // The variable whose literal alone satisfies a clause.
-  int critical(std::size_t clause) const {
+  std::uint32_t critical(std::size_t clause) const {
     std::size_t l = table_.start[clause];
-    while (!holds(table_.literal[l])) ++l;
-    return static_cast<int>(table_.literal[l] / 2);
+    while (!holds(table_.clause[l])) ++l;
+    return table_.clause[l] / 2;
   }
 
-  void flip(int v) {
+  void flip(std::uint32_t v) {
     cost_ -= gain_[v];
-    const std::uint32_t was = 2 * static_cast<std::uint32_t>(v) + (value_[v] ? 0 : 1);
+    const std::uint32_t was = 2 * v + (value_[v] ? 0 : 1);
     // Before the flip `critical` finds the other literal of a clause that gains v's; after it, the
     // one that is left where v's is lost.
-    for (std::size_t i = table_.occurs_from[was ^ 1]; i < table_.occurs_from[(was ^ 1) + 1]; ++i) {
-      const std::size_t c = table_.occurs[i];
+    for (std::size_t i = table_.first[was ^ 1]; i < table_.first[(was ^ 1) + 1]; ++i) {
+      const std::size_t c = table_.occurrence[i];
       const Cost& w = table_.weight[c];
       if (true_[c] == 0) {
-        for_each(c, [&](int u) { gain_[u] -= w; });
+        for_each(c, [&](std::uint32_t u) { gain_[u] -= w; });
         gain_[v] -= w;
       } else if (true_[c] == 1) {
         gain_[critical(c)] += w;
@@ -102,13 +95,13 @@ class GainClimber {
       ++true_[c];
     }
     value_[v] ^= 1;
-    for (std::size_t i = table_.occurs_from[was]; i < table_.occurs_from[was + 1]; ++i) {
-      const std::size_t c = table_.occurs[i];
+    for (std::size_t i = table_.first[was]; i < table_.first[was + 1]; ++i) {
+      const std::size_t c = table_.occurrence[i];
       const Cost& w = table_.weight[c];
       --true_[c];
       if (true_[c] == 0) {
         gain_[v] += w;
-        for_each(c, [&](int u) { gain_[u] += w; });
+        for_each(c, [&](std::uint32_t u) { gain_[u] += w; });
       } else if (true_[c] == 1) {
         gain_[critical(c)] -= w;
       }

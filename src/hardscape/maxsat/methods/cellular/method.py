@@ -27,10 +27,6 @@ class Cellular(Method):
     asked = ("cellular",)
     devices = (Cpu, Cuda)
 
-    def unfit(self, task: Task) -> str:
-        """See `Method.unfit`."""
-        return ""
-
     def search(self, task: Task) -> None:
         """See `Method.search`."""
         seed, runs = task.options.seed, 1

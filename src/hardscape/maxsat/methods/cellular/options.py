@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.arguments import integer
 from hardscape.errors import InputError
 
 __all__ = ["CellularOptions"]
@@ -73,11 +74,11 @@ class CellularOptions:
 
     def __post_init__(self) -> None:
         for name in ("width", "height", "columns", "rows", "passes", "patience"):
-            _check_count(name, getattr(self, name), 1)
-        _check_count("step", self.step, 0)
-        _check_count("walk_flips", self.walk_flips, 0)
+            integer(getattr(self, name), name, 1, _MOST)
+        integer(self.step, "step", 0, _MOST)
+        integer(self.walk_flips, "walk_flips", 0, _MOST)
         if self.max_generations is not None:
-            _check_count("max_generations", self.max_generations, 0)
+            integer(self.max_generations, "max_generations", 0, _MOST)
         for name in ("diffusion", "recombination", "mutation", "feedback"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 <= value <= 1:
@@ -119,10 +120,3 @@ class CellularOptions:
         crowd = math.floor(self.feedback * self.individuals + 1e-6)
         most = 2**62 if self.max_generations is None else self.max_generations
         return np.array([self.passes, self.step, crowd, self.patience, most, *target])
-
-
-def _check_count(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}={value!r}; an integer of at least {least} is accepted")
-    if value > _MOST:
-        raise InputError(f"{name}={value}; at most {_MOST} is accepted")

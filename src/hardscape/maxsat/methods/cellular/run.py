@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import Chain, Partial, Shard, Team, split
-from hardscape.maxsat.methods.cellular.generation import UNKNOWN, CellularKernel, Generation
+from hardscape.maxsat.methods.cellular.generation import UNKNOWN, CellularKernel
 
 __all__ = ["CellularRun", "Offer", "best_individual", "no_runs", "unpack_individual"]
 
@@ -114,12 +114,16 @@ class CellularRun(Chain[Partial]):
         """Breed the next generation; False where it was cut short."""
         number = 0 if self.population is None else self.generations + 1
         passes = int(self._control[_PASSES])
-        born = Generation(self._kernel, self._seed, number, passes, self.population, self._room())
-        unfinished = team.map(lambda piece: born.breed(piece, team.stop), pieces)
+        before, born = self.population, self._room()
+
+        def breed(piece: Shard) -> int | None:
+            return self._kernel.breed(self._seed, number, passes, before, piece, born, team.stop)
+
+        unfinished = team.map(breed, pieces)
         if None in unfinished:
-            self._keep_best(born.children)
+            self._keep_best(born)
             return False
-        self._take(born, sum(count or 0 for count in unfinished))
+        self._take(born, passes, sum(count or 0 for count in unfinished))
         return True
 
     def _room(self) -> Partial:
@@ -129,20 +133,19 @@ class CellularRun(Chain[Partial]):
         self._before["costs"].fill(UNKNOWN)
         return self._before
 
-    def _take(self, born: Generation, unfinished: int) -> None:
+    def _take(self, born: Partial, passes: int, unfinished: int) -> None:
         """Go on with the next generation, of which some individuals still improved in the last pass."""
-        costs = born.children["costs"]
-        best = best_individual(costs)
-        hard, soft = costs[best].tolist()
+        best = best_individual(born["costs"])
+        hard, soft = born["costs"][best].tolist()
         if self.population is None:
             native.vector.maxsat.cellular_begin(self._control, self._rules, hard, soft)
         else:
             native.vector.maxsat.cellular_end(self._control, self._rules, unfinished, hard, soft)
         better = not self.history or (hard, soft) < self.history[-1][:2]
-        self._before, self.population = self.population, born.children
-        self.history.append((hard, soft, born.passes))
+        self._before, self.population = self.population, born
+        self.history.append((hard, soft, passes))
         if better and self._offer is not None:
-            self._offer((hard, soft), born.children["bits"][best])
+            self._offer((hard, soft), born["bits"][best])
 
     def _keep_best(self, born: Partial) -> None:
         """Take over the best individual of a generation that was cut short, if it is better."""

@@ -42,10 +42,6 @@ class IslandWalks(Walks):
         violated = float(np.exp2(-np.diff(formula.offsets).astype(np.float64)).sum())
         return violated <= _MOST_VIOLATED * formula.num_variables
 
-    def told(self, task: Task) -> str:
-        """See `Walks.told`."""
-        return self.name
-
     def work(self, task: Task, *, endless: bool) -> WalkIslands:
         """See `Walks.work`."""
         assert isinstance(task.parameters, WeightingOptions)

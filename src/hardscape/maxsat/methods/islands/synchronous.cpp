@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "maxsat/instance.hpp"
 #include "maxsat/walker.hpp"
-#include "native/arrays.hpp"
 
 namespace hardscape::maxsat {
 namespace {
@@ -66,8 +66,7 @@ class SynchronousWalk {
   auto best() const {
     std::vector<std::uint8_t> value(never_ / 2);
     for (std::size_t v = 0; v < value.size(); ++v) value[v] = best_[2 * v];
-    const std::size_t n = value.size();
-    return to_numpy(std::move(value), {n});
+    return to_array(std::move(value));
   }
 
  private:

@@ -18,10 +18,6 @@ class LocalWalks(Walks):
     asked = ("auto", "weighting", "exact")
     devices = (Cpu,)
 
-    def unfit(self, task: Task) -> str:
-        """See `Method.unfit`."""
-        return ""
-
     def told(self, task: Task) -> str:
         """See `Walks.told`."""
         return f"{self.name} with {len(task.options.devices)} walkers"

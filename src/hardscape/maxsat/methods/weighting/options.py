@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hardscape.arguments import integer
 from hardscape.errors import InputError
 from hardscape.maxsat.methods.islands.elites import EXCHANGES, Exchange
 
@@ -61,9 +62,7 @@ class WeightingOptions:
 
     def __post_init__(self) -> None:
         for name in ("samples", "clauses", "soft_limit", "patience"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
-                raise InputError(f"{name}={value!r}; integers from 1 to 2**31 - 1 are accepted")
+            integer(getattr(self, name), name, 1, 2**31 - 1)
         for name in ("hard_start", "hard_increase", "soft_increase"):
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)

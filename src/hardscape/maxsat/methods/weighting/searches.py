@@ -51,14 +51,7 @@ class Walking:
         self._alike = formula.uniform
         mean = len(formula.literals) / max(1, formula.num_clauses)
         self._walk = native.core.maxsat.Walk(
-            formula.num_variables,
-            formula.literals,
-            formula.offsets,
-            break_weights(mean),
-            seed,
-            stream,
-            initial,
-            stop,
+            formula, break_weights(mean), seed, stream, initial, stop
         )
 
     def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
@@ -96,24 +89,7 @@ class Weighing:
         stop: NDArray[np.uint8],
     ) -> None:
         self._target = divmod(max(target, 0), 2**64)
-        self._search = native.core.maxsat.Weighting(
-            formula.num_variables,
-            formula.literals,
-            formula.offsets,
-            formula.weights,
-            formula.hard.view(np.uint8),
-            seed,
-            stream,
-            options.samples,
-            options.clauses,
-            options.hard_start,
-            options.hard_increase,
-            options.soft_increase,
-            options.soft_limit,
-            options.patience,
-            initial,
-            stop,
-        )
+        self._search = native.core.maxsat.Weighting(formula, options, seed, stream, initial, stop)
 
     def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
         """Search on; returns the flips done."""

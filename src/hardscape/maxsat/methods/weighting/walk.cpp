@@ -1,6 +1,7 @@
-// The focused random walk of walker.hpp on one thread.
+// The focused random walk of walker.hpp, as Python sees it.
+#include "maxsat/methods/weighting/walk.hpp"
+
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/pair.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -10,27 +11,18 @@
 #include <utility>
 #include <vector>
 
-#include "maxsat/best.hpp"
-#include "maxsat/instance.hpp"
-#include "maxsat/walker.hpp"
 #include "native/arrays.hpp"
 
 namespace hardscape::maxsat {
 namespace {
-
-// Flips between two looks at the stop flag, some 0.1 ms.
-constexpr std::uint64_t kPoll = 2048;
 
 class Walk {
  public:
   virtual ~Walk() = default;
   // False where the constructor was stopped: not to be used.
   virtual bool complete() const = 0;
-  // Walks until `target` clauses or fewer are violated, `flips` are done, or `stop` is set.
   virtual std::uint64_t run(std::uint64_t flips, std::uint64_t target,
                             const volatile std::uint8_t* stop) = 0;
-  // Goes on from an assignment, or from where it is, and forgets the best so far.
-  virtual void renew(const std::uint8_t* assignment) = 0;
   virtual std::uint64_t best_cost() const = 0;
   virtual std::uint64_t cost() const = 0;
   virtual const std::vector<std::uint8_t>& best() const = 0;
@@ -49,116 +41,42 @@ template <int K, class Index, class Word, int Count>
 class WalkOf final : public Walk {
  public:
   WalkOf(Instance&& instance, const std::uint32_t* weights, std::uint64_t seed,
-         std::uint64_t stream, const std::uint8_t* initial, const volatile std::uint8_t* stop)
+         std::uint64_t stream, const std::uint8_t* initial, const Poll& stopped)
       : clause_(in_words_of<Index>(std::move(instance.clause))),
         occurrence_(in_words_of<Index>(std::move(instance.occurrence))),
         start_(std::move(instance.start)),
         first_(std::move(instance.first)),
         weight_(weights, weights + kBreakWeights),
-        breaks_(std::size_t{instance.num_variables} + kSpareBreaks),
-        value_(instance.num_variables),
         random_(seed, stream, kWalkPurpose),
-        best_(instance.num_variables),
-        formula_{clause_.data(), start_.data(),  occurrence_.data(),
-                 first_.data(),  weight_.data(), instance.num_variables} {
-    const Poll stopped(stop);
-    const std::size_t m = instance.num_clauses;
-    if (!extend(word_, m, stopped) || !extend(violated_, m + 1, stopped) ||
-        !extend(leaving_, m, stopped))
-      return;
-    state_ = {word_.data(), breaks_.data(), value_.data(), violated_.data(), leaving_.data(), 0};
+        walker_({clause_.data(), start_.data(), occurrence_.data(), first_.data(), weight_.data(),
+                 instance.num_variables},
+                instance.num_clauses, stopped) {
     RandomStream coins(seed, stream, kInitialPurpose);
-    for (std::size_t v = 0; v < value_.size(); ++v)
-      value_[v] = initial ? initial[v] : static_cast<std::uint8_t>(coins.next() >> 63);
-    for (std::uint32_t c = 0; c < m; ++c) {
-      if (stopped(c)) return;
-      place(c);
-    }
-    complete_ = true;
-    best_.set(value_);
-    best_cost_ = state_.num_violated;
+    std::vector<std::uint8_t>& value = walker_.value();
+    for (std::size_t v = 0; v < value.size(); ++v)
+      value[v] = initial ? initial[v] : static_cast<std::uint8_t>(coins.next() >> 63);
+    complete_ = walker_.begin(stopped);
   }
 
   bool complete() const override { return complete_; }
-
-  void renew(const std::uint8_t* assignment) override {
-    if (assignment) {
-      std::copy_n(assignment, value_.size(), value_.begin());
-      std::fill(breaks_.begin(), breaks_.end(), 0);
-      state_.num_violated = 0;
-      for (std::uint32_t c = 0; c < word_.size(); ++c) place(c);
-    }
-    best_.set(value_);
-    best_cost_ = state_.num_violated;
-  }
-
   std::uint64_t run(std::uint64_t flips, std::uint64_t target,
                     const volatile std::uint8_t* stop) override {
-    // Copies that the compiler can hold in registers.
-    const WalkFormula<Index> formula = formula_;
-    State state = state_;
-    RandomStream random = random_;
-    std::uint64_t done = 0;
-    bool reached = false;
-    while (done < flips && !reached && !*stop) {
-      const std::uint64_t until = flips - done < kPoll ? flips : done + kPoll;
-      for (; done < until; ++done) {
-        if (state.num_violated <= target || state.num_violated == 0) {
-          reached = true;
-          break;
-        }
-        best_.flipped(step<K>(formula, state, random));
-        if (state.num_violated < best_cost_) {
-          best_cost_ = state.num_violated;
-          best_.improved(value_);
-        }
-      }
-    }
-    state_ = state;
-    random_ = random;
-    return done;
+    return walker_.run(flips, target, random_, stop);
   }
-
-  std::uint64_t best_cost() const override { return best_cost_; }
-  std::uint64_t cost() const override { return state_.num_violated; }
-  const std::vector<std::uint8_t>& best() const override { return best_.value(); }
+  std::uint64_t best_cost() const override { return walker_.best_cost(); }
+  std::uint64_t cost() const override { return walker_.cost(); }
+  const std::vector<std::uint8_t>& best() const override { return walker_.best(); }
 
  private:
-  using State = WalkState<Index, Word, Count>;
-
-  void place(std::uint32_t c) {
-    Word word = 0;
-    for (std::uint32_t i = start_[c]; i < start_[c + 1]; ++i) {
-      const std::uint32_t l = clause_[i];
-      if (value_[l >> 1] != (l & 1)) word += State::kOne + (l >> 1);
-    }
-    if (word >> Count == 0) {
-      word = state_.num_violated;
-      violated_[state_.num_violated++] = static_cast<Index>(c);
-    } else if (word >> Count == 1) {
-      ++breaks_[word & State::kSum];
-    }
-    word_[c] = word;
-  }
-
   std::vector<Index> clause_, occurrence_;
   std::vector<std::uint32_t> start_, first_, weight_;
-  std::vector<Word> word_;
-  std::vector<std::uint32_t> breaks_;
-  std::vector<std::uint8_t> value_;
-  std::vector<Index> violated_;
-  std::vector<std::uint32_t> leaving_;
   RandomStream random_;
-  BestAssignment best_;
-  WalkFormula<Index> formula_;
-  State state_{};
-  std::uint64_t best_cost_ = UINT64_MAX;
+  Walker<K, Index, Word, Count> walker_;
   bool complete_ = false;
 };
 
 std::unique_ptr<Walk> make(Instance&& instance, const std::uint32_t* weights, std::uint64_t seed,
-                           std::uint64_t stream, const std::uint8_t* initial,
-                           const volatile std::uint8_t* stop) {
+                           std::uint64_t stream, const std::uint8_t* initial, const Poll& stop) {
   const std::uint64_t n = instance.num_variables, m = instance.num_clauses;
   const bool three = instance.uniform == 3;
   if (three && 2 * n <= 65536 && m < 65536)
@@ -175,16 +93,17 @@ std::unique_ptr<Walk> make(Instance&& instance, const std::uint32_t* weights, st
 
 class PyWalk {
  public:
-  PyWalk(std::uint32_t variables, Vector<std::int32_t> literals, Vector<std::int64_t> offsets,
-         Vector<std::uint32_t> weights, std::uint64_t seed, std::uint64_t stream,
-         std::optional<Vector<std::uint8_t>> initial, std::optional<Vector<std::uint8_t>> stop) {
+  PyWalk(const nb::object& formula, Vector<std::uint32_t> weights, std::uint64_t seed,
+         std::uint64_t stream, std::optional<Vector<std::uint8_t>> initial,
+         std::optional<Vector<std::uint8_t>> stop) {
     if (weights.shape(0) != kBreakWeights) throw std::invalid_argument("wrong number of weights");
+    const Clauses given(formula);
+    const Poll stopped(stop);
     nb::gil_scoped_release release;
-    const volatile std::uint8_t* flag = stop ? stop->data() : nullptr;
-    Instance instance(variables, literals.data(), offsets.data(), offsets.shape(0) - 1, flag);
+    Instance instance(given, stopped);
     if (instance.complete)
       walk_ = make(std::move(instance), weights.data(), seed, stream,
-                   initial ? initial->data() : nullptr, flag);
+                   initial ? initial->data() : nullptr, stopped);
     if (walk_ && !walk_->complete()) walk_.reset();
   }
 
@@ -195,20 +114,9 @@ class PyWalk {
     return walk_->run(flips, target, stop.data());
   }
 
-  void renew(std::optional<Vector<std::uint8_t>> assignment) {
-    if (!walk_) return;
-    nb::gil_scoped_release release;
-    walk_->renew(assignment ? assignment->data() : nullptr);
-  }
-
   std::uint64_t best_cost() const { return walk_ ? walk_->best_cost() : UINT64_MAX; }
   std::uint64_t cost() const { return walk_ ? walk_->cost() : UINT64_MAX; }
-  auto best() const {
-    std::vector<std::uint8_t> copy;
-    if (walk_) copy = walk_->best();
-    const std::size_t n = copy.size();
-    return to_numpy(std::move(copy), {n});
-  }
+  auto best() const { return to_array(walk_ ? walk_->best() : std::vector<std::uint8_t>()); }
 
  private:
   std::unique_ptr<Walk> walk_;
@@ -218,16 +126,12 @@ class PyWalk {
 
 void bind_walk(nb::module_& module) {
   nb::class_<PyWalk>(module, "Walk", "Focused random walk on a formula without weights.")
-      .def(nb::init<std::uint32_t, Vector<std::int32_t>, Vector<std::int64_t>,
-                    Vector<std::uint32_t>, std::uint64_t, std::uint64_t,
+      .def(nb::init<const nb::object&, Vector<std::uint32_t>, std::uint64_t, std::uint64_t,
                     std::optional<Vector<std::uint8_t>>, std::optional<Vector<std::uint8_t>>>(),
-           nb::arg("num_variables"), nb::arg("literals"), nb::arg("offsets"),
-           nb::arg("break_weights"), nb::arg("seed"), nb::arg("stream"),
+           nb::arg("formula"), nb::arg("break_weights"), nb::arg("seed"), nb::arg("stream"),
            nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none())
       .def("run", &PyWalk::run, nb::arg("flips"), nb::arg("target"), nb::arg("stop"),
            "Walk; returns the flips done.")
-      .def("renew", &PyWalk::renew, nb::arg("assignment").none() = nb::none(),
-           "Go on from an assignment, or from where it is, and forget the best so far.")
       .def_prop_ro(
           "best_cost", &PyWalk::best_cost,
           "Fewest clauses violated so far; 2**64 - 1 where `stop` cut the construction short.")

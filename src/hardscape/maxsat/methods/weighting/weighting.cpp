@@ -14,22 +14,29 @@ namespace {
 
 class PyWeighting {
  public:
-  PyWeighting(std::uint32_t variables, Vector<std::int32_t> literals, Vector<std::int64_t> offsets,
-              Vector<std::int64_t> weights, Vector<std::uint8_t> hard, std::uint64_t seed,
-              std::uint64_t stream, std::uint32_t samples, std::uint32_t clauses, double hard_start,
-              double hard_increase, double soft_increase, std::int64_t soft_limit,
-              std::uint64_t patience, std::optional<Vector<std::uint8_t>> initial,
+  PyWeighting(const nb::object& formula, const nb::object& options, std::uint64_t seed,
+              std::uint64_t stream, std::optional<Vector<std::uint8_t>> initial,
               std::optional<Vector<std::uint8_t>> stop) {
+    const Clauses given(formula);
+    WeightingOptions o;
+    const auto take = [&]<class T>(const char* name, T& into) {
+      into = nb::cast<T>(options.attr(name));
+    };
+    take("samples", o.samples);
+    take("clauses", o.clauses);
+    take("hard_start", o.hard_start);
+    take("hard_increase", o.hard_increase);
+    take("soft_increase", o.soft_increase);
+    take("soft_limit", o.soft_limit);
+    take("patience", o.patience);
+    const Poll stopped(stop);
     nb::gil_scoped_release release;
-    const std::size_t m = weights.shape(0);
-    Instance instance(variables, literals.data(), offsets.data(), m, stop ? stop->data() : nullptr);
+    Instance instance(given, stopped);
     if (!instance.complete) return;
     auto search = std::make_unique<Weighting>(
-        std::move(instance), std::vector<std::uint64_t>(weights.data(), weights.data() + m),
-        std::vector<std::uint8_t>(hard.data(), hard.data() + m),
-        WeightingOptions{samples, clauses, hard_start, hard_increase, soft_increase, soft_limit,
-                         patience},
-        seed, stream, initial ? initial->data() : nullptr, stop ? stop->data() : nullptr);
+        std::move(instance), std::vector<std::uint64_t>(given.weights, given.weights + given.count),
+        std::vector<std::uint8_t>(given.hard, given.hard + given.count), o, seed, stream,
+        initial ? initial->data() : nullptr, stopped);
     if (search->complete()) search_ = std::move(search);
   }
 
@@ -47,12 +54,7 @@ class PyWeighting {
                            static_cast<std::uint64_t>(cost.soft));
   }
 
-  auto best() const {
-    std::vector<std::uint8_t> copy;
-    if (search_) copy = search_->best();
-    const std::size_t n = copy.size();
-    return to_numpy(std::move(copy), {n});
-  }
+  auto best() const { return to_array(search_ ? search_->best() : std::vector<std::uint8_t>()); }
 
   std::uint64_t restarts() const { return search_ ? search_->restarts() : 0; }
 
@@ -64,14 +66,9 @@ class PyWeighting {
 
 void bind_weighting(nb::module_& module) {
   nb::class_<PyWeighting>(module, "Weighting", "Clause-weighting search on a weighted formula.")
-      .def(nb::init<std::uint32_t, Vector<std::int32_t>, Vector<std::int64_t>, Vector<std::int64_t>,
-                    Vector<std::uint8_t>, std::uint64_t, std::uint64_t, std::uint32_t,
-                    std::uint32_t, double, double, double, std::int64_t, std::uint64_t,
+      .def(nb::init<const nb::object&, const nb::object&, std::uint64_t, std::uint64_t,
                     std::optional<Vector<std::uint8_t>>, std::optional<Vector<std::uint8_t>>>(),
-           nb::arg("num_variables"), nb::arg("literals"), nb::arg("offsets"), nb::arg("weights"),
-           nb::arg("hard"), nb::arg("seed"), nb::arg("stream"), nb::arg("samples"),
-           nb::arg("clauses"), nb::arg("hard_start"), nb::arg("hard_increase"),
-           nb::arg("soft_increase"), nb::arg("soft_limit"), nb::arg("patience"),
+           nb::arg("formula"), nb::arg("options"), nb::arg("seed"), nb::arg("stream"),
            nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none())
       .def("run", &PyWeighting::run, nb::arg("flips"), nb::arg("target_high"),
            nb::arg("target_low"), nb::arg("stop"), "Search; returns the flips done.")

@@ -16,7 +16,6 @@
 #include "maxsat/best.hpp"
 #include "maxsat/instance.hpp"
 #include "maxsat/methods/weighting/decimation.hpp"
-#include "maxsat/methods/weighting/luby.hpp"
 #include "maxsat/walker.hpp"
 
 namespace hardscape::maxsat {
@@ -40,6 +39,15 @@ struct Temper {
   std::uint64_t patience;
 };
 constexpr Temper kTempers[] = {{1, 1, 1}, {10, 1, 1}, {10, 0.4, 4}, {10, 0.4, 4}};
+
+// The i-th term, from 1, of 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ... (Luby, Sinclair, Zuckerman 1993).
+inline std::uint64_t luby(std::uint64_t i) {
+  for (;;) {
+    const int bits = 64 - __builtin_clzll(i);
+    if (i == (std::uint64_t{1} << bits) - 1) return std::uint64_t{1} << (bits - 1);
+    i -= (std::uint64_t{1} << (bits - 1)) - 1;
+  }
+}
 
 // A cost that any sum of weights fits.
 struct WideCost {
@@ -79,8 +87,7 @@ class Weighting {
  public:
   Weighting(Instance&& instance, std::vector<std::uint64_t>&& weight,
             std::vector<std::uint8_t>&& hard, const WeightingOptions& options, std::uint64_t seed,
-            std::uint64_t stream, const std::uint8_t* initial,
-            const volatile std::uint8_t* stop = nullptr)
+            std::uint64_t stream, const std::uint8_t* initial, const Poll& stopped)
       : instance_(std::move(instance)),
         weight_(std::move(weight)),
         hard_(std::move(hard)),
@@ -91,7 +98,7 @@ class Weighting {
         violated_soft_(clause_place_),
         good_(good_place_),
         best_(instance_.num_variables) {
-    complete_ = instance_.complete && prepare(Poll(stop));
+    complete_ = instance_.complete && prepare(stopped);
     if (complete_ && initial) value_.assign(initial, initial + instance_.num_variables);
   }
 
