@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arguments import integer
 from hardscape.arrays import to_numpy
-from hardscape.engine import Device, Ledger, Progress, ProgressEvent, RunOptions
+from hardscape.engine import Ledger, RunArguments, RunOptions
 from hardscape.engine.ledger import NoLedger, open_ledger
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.maxsat.anytime import conclude, search
@@ -40,18 +39,12 @@ def solve(
     formula: Formula,
     *,
     method: Method = "auto",
-    time_limit: float | None = None,
     max_flips: int | None = None,
     target: int | None = None,
-    seed: int | None = None,
-    device: str | Device = "auto",
-    threads: int | None = None,
     initial: Any = None,
     on_improvement: Callable[[Improvement], object] | None = None,
     options: WeightingOptions | CellularOptions | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    executor: Any = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+    **run: Unpack[RunArguments],
 ) -> MaxsatResult:
     r"""Find an assignment that satisfies all hard clauses and costs little, as early as possible.
 
@@ -70,22 +63,11 @@ def solve(
         "exact" is RC2 of python-sat, started from a short local search.
         "auto" searches, and tries to prove the optimum in what time is left where python-sat is
         installed; up to 12 variables it looks at every assignment.
-    time_limit : float, optional
-        Wall-clock seconds; setting up counts. Without any limit, a search ends when it stagnates, and
-        "auto" tries to prove for 10 seconds more; "exact" ends with the proof.
     max_flips : int, optional
         Flips of each walker: one a thread, many on a GPU, whose steps of up to four flips count
         as four. The result of "weighting" then depends on the seed and on the number of walkers alone.
     target : int, optional
         Cost at which to stop.
-    seed : int, optional
-        0 to 2**64 - 1; by default a random one.
-    device : str or Device
-        "cpu"; "cuda" and the like run "cellular", and where all clauses count alike and none has more
-        than three literals many random walks at once. "auto" takes a GPU for such formulas of more
-        than 20,000 literals that a random assignment violates at most 0.55 clauses a variable of.
-    threads : int, optional
-        Independent walkers, by default one for each CPU; small formulas take one.
     initial : array-like of 0 and 1, shape (n,), optional
         Assignment to start from; the result is never worse. "cellular" and walks on a GPU start from
         random ones all the same.
@@ -94,14 +76,15 @@ def solve(
         found it. What it raises ends the search.
     options : WeightingOptions or CellularOptions, optional
         Parameters of the local search, or of the genetic algorithm.
-    checkpoint : path, optional
-        File that keeps the best assignment and the lower bound while the search goes on. A call with the
-        same file and formula, whatever its other arguments, begins with them, so that it is never worse.
-    executor : concurrent.futures.Executor, optional
-        Runs the searches elsewhere, except presolve and proofs: `threads` walkers, or runs of "cellular";
-        see :meth:`hardscape.engine.RunOptions.checked`. What they find is known when they end.
-    progress : bool, callable or Progress, optional
-        True draws a progress bar of walkers or runs that have ended.
+    **run
+        How to search; see :class:`hardscape.engine.RunArguments`. GPUs run "cellular", and where all
+        clauses count alike and none has more than three literals many random walks at once; device
+        "auto" takes one for such formulas of more than 20,000 literals that a random assignment
+        violates at most 0.55 clauses a variable of. `threads` are independent walkers; small formulas
+        take one. Without any limit, a search ends when it stagnates, and "auto" tries to prove for 10
+        seconds more; "exact" ends with the proof. A checkpoint keeps the best assignment and the lower
+        bound: a call with the same file and formula, whatever its other arguments, begins with them. An
+        `executor` runs all but presolve and proofs; what it finds is known when its searches end.
 
     Returns
     -------
@@ -138,17 +121,9 @@ def solve(
         raise InputError(
             f"formula is a {type(formula).__name__}; Formula.from_clauses and from_file make one"
         )
-    if threads is None and len(formula.literals) <= SMALL:
-        threads = 1
-    run_options = RunOptions.checked(
-        device=device,
-        threads=threads,
-        seed=seed,
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        executor=executor,
-        progress=progress,
-    )
+    if run.get("threads") is None and len(formula.literals) <= SMALL:
+        run["threads"] = 1
+    run_options = RunOptions.checked(**run)
     if formula.num_variables > _MOST_VARIABLES:
         raise BudgetError(
             f"the formula has {formula.num_variables} variables; up to {_MOST_VARIABLES} are "
@@ -167,7 +142,7 @@ def solve(
         formula=formula,
         method=method,
         options=run_options,
-        anywhere=device == "auto",
+        anywhere=run.get("device", "auto") == "auto",
         max_flips=None if max_flips is None else integer(max_flips, "max_flips", 1, _MOST_FLIPS),
         target=None if target is None else integer(target, "target", 0, MOST_COST),
         initial=None if initial is None else _checked_assignment(formula, initial),

@@ -5,24 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arguments import integer
-from hardscape.engine import (
-    Cuda,
-    Device,
-    Outcome,
-    Partial,
-    Progress,
-    ProgressEvent,
-    RunOptions,
-    solve,
-    steps,
-)
+from hardscape.engine import Cuda, Outcome, Partial, RunArguments, RunOptions, solve, steps
 from hardscape.errors import InputError, Interrupted
 from hardscape.maxsat.formula import LARGE, MAX_WEIGHT, Evaluation, Formula
 from hardscape.maxsat.methods.cellular.generation import CellularKernel
@@ -54,15 +43,9 @@ def cellular_search(
     *,
     options: CellularOptions | None = None,
     runs: int = 1,
-    seed: int | None = None,
     target: int | None = None,
-    device: str | Device = "auto",
-    threads: int | None = None,
-    time_limit: float | None = None,
     on_improvement: Callable[[NDArray[np.bool_], float], object] | None = None,
-    checkpoint: str | Path | None = None,
-    executor: Any = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+    **run: Unpack[RunArguments],
 ) -> CellularResult:
     r"""Search for a good assignment with the cellular genetic algorithm and its hill climbing.
 
@@ -74,29 +57,17 @@ def cellular_search(
         By default the paper's parameters: 30 sub-populations of 10 x 10.
     runs : int
         Independent runs; the best one's assignment is returned.
-    seed : int, optional
-        0 to 2**64 - 1; the same seed gives the same runs, whatever the device and the number of
-        threads. By default a random one, told in the result.
     target : int, optional
         Cost, without violated hard clauses, at which the search ends. By default all runs are done,
         each up to its own end.
-    device : str
-        "cpu", "cuda", "cuda:0", or "auto".
-    threads : int, optional
-        CPU threads, by default all: they share the sub-populations of a single run, or the runs.
-    time_limit : float, optional
-        Wall-clock seconds.
     on_improvement : callable, optional
         Called with each new best assignment and the seconds since the start, one at a time, from the
         thread that found it: after a generation, on a GPU after every few. What another process finds
         comes at the end.
-    checkpoint : path, optional
-        File that records finished runs, and the population of a single run on a CPU; the same call with the
-        same file resumes.
-    executor : concurrent.futures.Executor, optional
-        Does the runs elsewhere; see :meth:`hardscape.engine.RunOptions.checked`.
-    progress : bool, callable or Progress, optional
-        True draws a progress bar.
+    **run
+        How to search; see :class:`hardscape.engine.RunArguments`. The seed gives the same runs whatever
+        the device, and is told in the result. Threads share the sub-populations of a single run, or the
+        runs. A checkpoint records finished runs, and the population of a single run on a CPU.
 
     Returns
     -------
@@ -135,16 +106,7 @@ def cellular_search(
     options = CellularOptions() if options is None else options
     runs = integer(runs, "runs", 1, _MOST_RUNS)
     target = None if target is None else integer(target, "target", 0, MOST_COST)
-    run_options = RunOptions.checked(
-        device=device,
-        threads=threads,
-        seed=seed,
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        executor=executor,
-        progress=progress,
-        big_enough=pays_on_gpu(formula, options, runs),
-    )
+    run_options = RunOptions.checked(big_enough=pays_on_gpu(formula, options, runs), **run)
     result, signum = evolve(formula, options, runs, target, run_options, on_improvement)
     if signum:
         raise Interrupted(signum, result)
