@@ -13,7 +13,7 @@ import pytest
 
 from hardscape.errors import ChecksumError, FormatError, InputError
 from hardscape.gauge import GaugeField, formats
-from hardscape.gauge.formats.ildg import rotated_xor
+from hardscape.gauge.formats.ildg import rotated_sums
 
 PUBLIC = Path(__file__).resolve().parents[3] / "shared" / "data" / "gauge"
 
@@ -166,13 +166,13 @@ def test_milc_date(tmp_path: Path) -> None:
     assert formats.inspect(path)[1].header["date"] == "Wed Oct 10 14:27:08 2001"
 
 
-def test_rotated_xor() -> None:
+def test_rotated_sums() -> None:
     words = np.random.default_rng(1).integers(0, 2**32, 100, dtype=np.uint32)
-    expected = 0
+    expected = [0, 0]
     for i, word in enumerate(words.tolist()):
-        shift = i % 29
-        expected ^= (word << shift | word >> (32 - shift)) & 0xFFFFFFFF
-    assert rotated_xor(words, 29) == expected
+        for n, shift in enumerate((i % 29, i % 31)):
+            expected[n] ^= (word << shift | word >> (32 - shift)) & 0xFFFFFFFF
+    assert rotated_sums(words) == f"{expected[0]:08x} {expected[1]:08x}"
 
 
 def test_scidac_records_without_ildg_format(tmp_path: Path) -> None:

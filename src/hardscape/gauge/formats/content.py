@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -20,13 +21,11 @@ __all__ = [
     "Claim",
     "Content",
     "Precision",
-    "colours",
     "complete_rows",
     "in_precision",
     "lattice_shape",
-    "number_type",
     "numbers",
-    "raw_bytes",
+    "whole_links",
 ]
 
 ByteOrder = Literal["big", "little"]
@@ -99,11 +98,6 @@ def in_precision(field: GaugeField, precision: Precision | None) -> GaugeField:
     return field.astype(np.complex64 if precision == "single" else np.complex128)
 
 
-def number_type(itemsize: int, byteorder: ByteOrder) -> np.dtype[Any]:
-    """Complex numbers of two reals of `itemsize` bytes in the given order."""
-    return np.dtype(f"{'>' if byteorder == 'big' else '<'}c{2 * itemsize}")
-
-
 def complete_rows(stored: NDArray[Any]) -> NDArray[Any]:
     """Links from matrices of which the last row may be missing, shape (..., Nc or Nc - 1, Nc)."""
     rows, nc = stored.shape[-2:]
@@ -123,17 +117,36 @@ def lattice_shape(source: Source, extents: Iterable[int]) -> tuple[int, int, int
         raise source.error(None, f"the header's {error}") from None
 
 
-def colours(source: Source, count: int, volume: int, number_bytes: int) -> int:
-    """Nc of a format whose header does not tell, from the bytes of all links."""
-    sizes = {4 * volume * nc * nc * number_bytes: nc for nc in (2, 3)}
-    if count not in sizes:
-        wanted = " or ".join(f"{size} (SU({nc}))" for size, nc in sizes.items())
+def whole_links(
+    source: Source,
+    start: int,
+    extents: Iterable[int],
+    dtype: np.dtype[Any],
+    *,
+    length: int | None = None,
+    nc: int | None = None,
+) -> NDArray[Any]:
+    """View all links from byte `start` on, shape (sites, 4, Nc, Nc); Nc follows from their bytes.
+
+    Raises
+    ------
+    FormatError
+        If a lattice cannot have the extents, or the size fits neither SU(2) nor SU(3), or not `nc`.
+    """
+    found = len(source) - start if length is None else length
+    volume = math.prod(lattice_shape(source, extents))
+    sizes = {4 * volume * colours**2 * dtype.itemsize: colours for colours in (2, 3)}
+    if found not in sizes:
+        wanted = " or ".join(f"{size} (SU({colours}))" for size, colours in sizes.items())
         raise source.error(
             None,
-            f"has {count} bytes of links; the header's extents need {wanted}: "
+            f"has {found} bytes of links; the header's extents need {wanted}: "
             "it is truncated, or of another kind",
         )
-    return sizes[count]
+    if nc not in (None, sizes[found]):
+        raise source.error(None, f"says Nc = {nc}, which {found} bytes of links are not")
+    stored = numbers(source, start, found // dtype.itemsize, dtype)
+    return stored.reshape(volume, 4, sizes[found], sizes[found])
 
 
 def numbers(source: Source, start: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -144,8 +157,3 @@ def numbers(source: Source, start: int, count: int, dtype: np.dtype[Any]) -> NDA
             None, f"is truncated: {max(len(source) - start, 0)} of {size} bytes of links are there"
         )
     return np.frombuffer(source.raw, dtype, count, start)
-
-
-def raw_bytes(array: NDArray[Any]) -> memoryview:
-    """View the bytes of an array in C order, which is copied where it is in another one."""
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

@@ -16,14 +16,7 @@ from numpy.typing import NDArray
 from hardscape.errors import FormatError, needed
 from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.formats.content import (
-    Checksum,
-    Claim,
-    Content,
-    Precision,
-    in_precision,
-    number_type,
-)
+from hardscape.gauge.formats.content import Checksum, Claim, Content, Precision, in_precision
 
 NAME = "hdf5"
 SUFFIXES = (".h5", ".hdf5")
@@ -70,11 +63,10 @@ def write(
     h5py = needed(*_PACKAGE)
     target = io.BytesIO()
     field = in_precision(field, precision)
-    itemsize = field.dtype.itemsize // 2
     with h5py.File(target, "w") as file:
         dataset = file.create_dataset(
             "links",
-            data=field.links.astype(number_type(itemsize, byteorder), copy=False),
+            data=field.links.astype(field.dtype.newbyteorder(byteorder), copy=False),
             chunks=(1, *field.links.shape[1:]),
             fletcher32=checksum,
         )

@@ -14,15 +14,7 @@ from numpy.typing import NDArray
 
 from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.formats.content import (
-    Claim,
-    Content,
-    colours,
-    in_precision,
-    lattice_shape,
-    number_type,
-    numbers,
-)
+from hardscape.gauge.formats.content import Claim, Content, in_precision, whole_links
 
 NAME = "hirep"
 SUFFIXES = (".hirep",)
@@ -31,7 +23,7 @@ DESCRIPTION = "HiRep, double"
 _HEADER = struct.Struct(">5id")
 #: Where mu = x, y, z, t stand in the file's t, x, y, z, and the other way round.
 _TO_OURS, _TO_FILE = [1, 2, 3, 0], [3, 0, 1, 2]
-_NUMBERS = number_type(8, "big")
+_NUMBERS = np.dtype(">c16")
 
 
 def sniff(source: Source) -> bool:
@@ -45,12 +37,7 @@ def sniff(source: Source) -> bool:
 def read(source: Source) -> Content:
     """Read a file."""
     nc, t, x, y, z, plaquette = _HEADER.unpack(source.bytes(0, _HEADER.size))
-    if nc not in (2, 3):
-        raise source.error(None, f"is for Nc = {nc}; 2 and 3 are accepted")
-    lattice_shape(source, (x, y, z, t))
-    if colours(source, len(source) - _HEADER.size, x * y * z * t, 16) != nc:
-        raise source.error(None, f"says Nc = {nc}, which its size contradicts")
-    stored = numbers(source, _HEADER.size, x * y * z * t * 4 * nc * nc, _NUMBERS)
+    stored = whole_links(source, _HEADER.size, (x, y, z, t), _NUMBERS, nc=nc)
     sites = stored.reshape(t, x, y, z, 4, nc, nc)[..., _TO_OURS, :, :]
     links = np.ascontiguousarray(sites.transpose(0, 3, 2, 1, 4, 5, 6), dtype=np.complex128)
     return Content(links, plaquette=Claim.from_double(plaquette))

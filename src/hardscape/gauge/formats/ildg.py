@@ -28,12 +28,8 @@ from hardscape.gauge.formats.content import (
     Claim,
     Content,
     Precision,
-    colours,
     in_precision,
-    lattice_shape,
-    number_type,
-    numbers,
-    raw_bytes,
+    whole_links,
 )
 
 NAME = "ildg"
@@ -43,7 +39,7 @@ MAGIC = lime.MAGIC
 
 _XML = '<?xml version="1.0" encoding="UTF-8"?>'
 _NAMESPACE = (
-    'xmlns="http://www.lqcd.org/ildg" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
+    ' xmlns="http://www.lqcd.org/ildg" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
     'xsi:schemaLocation="http://www.lqcd.org/ildg/filefmt.xsd"'
 )
 _DATA = ("ildg-binary-data", "scidac-binary-data")
@@ -67,19 +63,13 @@ def read(source: Source) -> Content:
         extents, itemsize, nc = _ildg_format(source, texts["ildg-format"])
     else:
         extents, itemsize, nc = _scidac_format(source, texts)
-    x, y, z, t = lattice_shape(source, extents)
-    volume = x * y * z * t
-    if colours(source, data.length, volume, 2 * itemsize) != nc:
-        raise source.error(None, f"says SU({nc}), which {data.length} bytes of links are not")
-    stored = numbers(
-        source, data.start, data.length // (2 * itemsize), number_type(itemsize, "big")
-    )
+    numbers = np.dtype(f">c{2 * itemsize}")
+    stored = whole_links(source, data.start, extents, numbers, length=data.length, nc=nc)
     checksum = None
     if "scidac-checksum" in texts:
-        checksum = Checksum(
-            _stated_checksum(source, texts["scidac-checksum"]), _sums(stored, volume)
-        )
-    links = stored.astype(stored.dtype.newbyteorder("=")).reshape(t, z, y, x, 4, nc, nc)
+        checksum = Checksum(_stated_checksum(source, texts["scidac-checksum"]), _sums(stored))
+    links = stored.astype(stored.dtype.newbyteorder("="))
+    links = links.reshape(*extents[::-1], *stored.shape[1:])
     claims = _claims(texts.get("scidac-record-xml", ""), itemsize)
     return Content(links, texts, checksum, **{_CLAIMS[tag]: claims[tag] for tag in claims})
 
@@ -135,27 +125,27 @@ def _stated_checksum(source: Source, text: str) -> str:
     return " ".join(f"{x:08x}" for x in sums)
 
 
-def _sums(stored: NDArray[Any], sites: int) -> str:
-    data = raw_bytes(stored)
-    size = stored.nbytes // sites
-    crc = np.fromiter(
-        (zlib.crc32(data[start : start + size]) for start in range(0, stored.nbytes, size)),
-        dtype=np.uint32,
-        count=sites,
-    )
-    return f"{rotated_xor(crc, 29):08x} {rotated_xor(crc, 31):08x}"
+def _sums(sites: NDArray[Any]) -> str:
+    """The checksums of links, shape (sites, 4, Nc, Nc)."""
+    data = np.ascontiguousarray(sites).reshape(-1).view(np.uint8).data
+    starts = range(0, sites.nbytes, sites[0].nbytes)
+    crcs = (zlib.crc32(data[start : start + starts.step]) for start in starts)
+    return rotated_sums(np.fromiter(crcs, dtype=np.uint32, count=len(sites)))
 
 
-def rotated_xor(words: NDArray[np.uint32], period: int) -> int:
-    """Exclusive or of all words, word i rotated left by i modulo `period` bits.
+def rotated_sums(words: NDArray[np.uint32]) -> str:
+    """Exclusive or of all words, word i rotated left by i modulo 29 bits, and modulo 31, in hex.
 
     Rotation commutes with exclusive or, so words of one residue are combined first.
     """
-    total = 0
-    for shift in range(min(period, len(words))):
-        word = int(np.bitwise_xor.reduce(words[shift::period]))
-        total ^= (word << shift | word >> (32 - shift)) & 0xFFFFFFFF
-    return total
+    sums = []
+    for period in (29, 31):
+        total = 0
+        for shift in range(min(period, len(words))):
+            word = int(np.bitwise_xor.reduce(words[shift::period]))
+            total ^= (word << shift | word >> (32 - shift)) & 0xFFFFFFFF
+        sums.append(f"{total:08x}")
+    return " ".join(sums)
 
 
 def write(
@@ -168,71 +158,64 @@ def write(
 ) -> Iterator[bytes | NDArray[Any]]:
     """Write the records of ILDG within those of SciDAC, in the links' precision by default."""
     field = in_precision(field, precision)
-    itemsize = field.dtype.itemsize // 2
-    stored = field.links.astype(number_type(itemsize, byteorder))
+    bits = 4 * field.dtype.itemsize
+    stored = field.links.astype(field.dtype.newbyteorder(byteorder))
     dims = " ".join(map(str, field.shape))
     kept = {kind: header.get(kind) for kind in _KEPT}
+    title = f"{_XML}<title>SU({field.nc}) gauge configuration</title>"
     yield from lime.render_message(
-        [
-            ("scidac-private-file-xml", _private_file(dims)),
-            (
-                "scidac-file-xml",
-                (
-                    kept["scidac-file-xml"]
-                    or f"{_XML}<title>SU({field.nc}) gauge configuration</title>"
-                ).encode(),
+        {
+            "scidac-private-file-xml": _xml(
+                "scidacFile", version=1.1, spacetime=4, dims=f"{dims} ", volfmt=0
             ),
-        ]
+            "scidac-file-xml": (kept["scidac-file-xml"] or title).encode(),
+        }
     )
-    parts: list[tuple[str, bytes | NDArray[Any]]] = [
-        ("scidac-private-record-xml", _private_record(field.nc, itemsize)),
-        ("scidac-record-xml", _record(field, kept["scidac-record-xml"], itemsize).encode()),
-        ("ildg-format", _format(field, itemsize)),
-    ]
+    letter = "F" if bits == 32 else "D"
+    extents = {f"l{axis}": extent for axis, extent in zip("xyzt", field.shape, strict=True)}
+    parts: dict[str, bytes | NDArray[Any]] = {
+        "scidac-private-record-xml": _xml(
+            "scidacRecord",
+            version=1.0,
+            globaldata=0,
+            datatype=f"QDP_{letter}{field.nc}_ColorMatrix",
+            precision=letter,
+            colors=field.nc,
+            typesize=bits // 4 * field.nc**2,
+            datacount=4,
+        ),
+        "scidac-record-xml": _record(field, kept["scidac-record-xml"], bits // 8),
+        "ildg-format": _xml(
+            "ildgFormat",
+            _NAMESPACE,
+            version=1.0,
+            field=f"su{field.nc}gauge",
+            precision=bits,
+            **extents,
+        ),
+    }
     if kept["ildg-data-lfn"]:
-        parts.append(("ildg-data-lfn", kept["ildg-data-lfn"].encode()))
-    parts.append(("ildg-binary-data", stored))
+        parts["ildg-data-lfn"] = kept["ildg-data-lfn"].encode()
+    parts["ildg-binary-data"] = stored
     if checksum:
-        suma, sumb = _sums(stored, field.volume).split()
-        text = f"<version>1.0</version><suma>{suma}</suma><sumb>{sumb}</sumb>"
-        parts.append(("scidac-checksum", f"{_XML}<scidacChecksum>{text}</scidacChecksum>".encode()))
+        suma, sumb = _sums(stored.reshape(field.volume, -1)).split()
+        parts["scidac-checksum"] = _xml("scidacChecksum", version=1.0, suma=suma, sumb=sumb)
     yield from lime.render_message(parts)
 
 
-def _private_file(dims: str) -> bytes:
-    return (
-        f"{_XML}<scidacFile><version>1.1</version><spacetime>4</spacetime><dims>{dims} </dims>"
-        "<volfmt>0</volfmt></scidacFile>"
-    ).encode()
+def _xml(root: str, attributes: str = "", /, **elements: object) -> bytes:
+    """A record of elements in this order."""
+    text = "".join(f"<{tag}>{content}</{tag}>" for tag, content in elements.items())
+    return f"{_XML}<{root}{attributes}>{text}</{root}>".encode()
 
 
-def _private_record(nc: int, itemsize: int) -> bytes:
-    letter = "F" if itemsize == 4 else "D"
-    return (
-        f"{_XML}<scidacRecord><version>1.0</version><globaldata>0</globaldata>"
-        f"<datatype>QDP_{letter}{nc}_ColorMatrix</datatype><precision>{letter}</precision>"
-        f"<colors>{nc}</colors><typesize>{2 * itemsize * nc * nc}</typesize>"
-        "<datacount>4</datacount></scidacRecord>"
-    ).encode()
-
-
-def _record(field: GaugeField, kept: str | None, itemsize: int) -> str:
+def _record(field: GaugeField, kept: str | None, itemsize: int) -> bytes:
     """The record of the user: the kept one, where it states averages with the links' own."""
     averages = {"plaq": field.plaquette(), "linktr": field.link_trace()}
     if kept is None:
-        elements = "".join(f"<{tag}>{value:.12g}</{tag}>" for tag, value in averages.items())
-        return f"{_XML}<usqcdInfo><version>1.0</version>{elements}<info></info></usqcdInfo>"
+        texts = {tag: f"{value:.12g}" for tag, value in averages.items()}
+        return _xml("usqcdInfo", version=1.0, **texts, info="")
     for tag, claim in _claims(kept, itemsize).items():
         if not claim.holds(averages[tag]):
             kept = re.sub(_element(tag), rf"\g<1>{averages[tag]:.12g}", kept)
-    return kept
-
-
-def _format(field: GaugeField, itemsize: int) -> bytes:
-    extents = "".join(
-        f"<l{axis}>{extent}</l{axis}>" for axis, extent in zip("xyzt", field.shape, strict=True)
-    )
-    return (
-        f"{_XML}<ildgFormat {_NAMESPACE}><version>1.0</version><field>su{field.nc}gauge</field>"
-        f"<precision>{8 * itemsize}</precision>{extents}</ildgFormat>"
-    ).encode()
+    return kept.encode()

@@ -7,7 +7,7 @@ the length, and the type in 128 bytes. Data are padded to 8 bytes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,10 +61,10 @@ def records(source: Source) -> list[Record]:
 
 
 def render_message(
-    parts: Sequence[tuple[str, bytes | NDArray[Any]]],
+    parts: Mapping[str, bytes | NDArray[Any]],
 ) -> Iterator[bytes | NDArray[Any]]:
     """Write records as one message."""
-    for position, (kind, data) in enumerate(parts):
+    for position, (kind, data) in enumerate(parts.items()):
         length = len(data) if isinstance(data, bytes) else data.nbytes
         flags = _FIRST * (position == 0) | _LAST * (position == len(parts) - 1)
         yield _HEADER.pack(_MAGIC, 1, flags, length, kind.encode())

@@ -21,13 +21,10 @@ from hardscape.gauge.formats.content import (
     ByteOrder,
     Checksum,
     Content,
-    colours,
     in_precision,
-    lattice_shape,
-    number_type,
-    numbers,
+    whole_links,
 )
-from hardscape.gauge.formats.ildg import rotated_xor
+from hardscape.gauge.formats.ildg import rotated_sums
 
 _MAGIC = 20103
 _ORDERS: dict[bytes, ByteOrder] = {
@@ -54,11 +51,9 @@ def read(source: Source) -> Content:
     _, *extents, date, order, sum29, sum31 = struct.unpack(_prefix(byteorder) + _LAYOUT, head)
     if order != _NATURAL_ORDER:
         raise source.error(None, f"has its sites in order {order}; natural order (0) is accepted")
-    x, y, z, t = lattice_shape(source, extents)
-    nc = colours(source, len(source) - _SIZE, x * y * z * t, 8)
-    stored = numbers(source, _SIZE, x * y * z * t * 4 * nc * nc, number_type(4, byteorder))
+    stored = whole_links(source, _SIZE, extents, np.dtype(np.complex64).newbyteorder(byteorder))
     checksum = Checksum(f"{sum29:08x} {sum31:08x}", _sums(stored))
-    links = stored.astype(np.complex64).reshape(t, z, y, x, 4, nc, nc)
+    links = stored.astype(np.complex64).reshape(*extents[::-1], *stored.shape[1:])
     header = {
         "byteorder": byteorder,
         "date": date.split(b"\0")[0].decode("latin-1"),
@@ -71,9 +66,8 @@ def _prefix(byteorder: ByteOrder) -> str:
 
 
 def _sums(stored: NDArray[Any]) -> str:
-    words = stored.reshape(-1).view(("<" if stored.dtype.str[0] == "<" else ">") + "u4")
-    native = words.astype(np.uint32)
-    return f"{rotated_xor(native, 29):08x} {rotated_xor(native, 31):08x}"
+    words = stored.reshape(-1).view(f"{stored.dtype.str[0]}u4")
+    return rotated_sums(words.astype(np.uint32))
 
 
 def write(
@@ -85,7 +79,7 @@ def write(
 ) -> Iterator[bytes | NDArray[Any]]:
     """Write a file, by default big-endian, without a date unless `header` has one."""
     field = in_precision(field, precision)
-    stored = np.ascontiguousarray(field.links.astype(number_type(4, byteorder)))
+    stored = np.ascontiguousarray(field.links, field.dtype.newbyteorder(byteorder))
     sums = [int(text, 16) for text in _sums(stored).split()]
     date = header.get("date", "").encode("latin-1", "replace")[:63]
     yield struct.pack(

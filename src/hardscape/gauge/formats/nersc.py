@@ -9,9 +9,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,10 @@ from hardscape.gauge.formats.content import (
     complete_rows,
     in_precision,
     lattice_shape,
-    number_type,
     numbers,
 )
+
+N = TypeVar("N")
 
 NAME = "nersc"
 SUFFIXES = (".nersc",)
@@ -51,15 +52,16 @@ def read(source: Source) -> Content:
         source, (_number(source, header, f"DIMENSION_{axis}", int) for axis in range(1, 5))
     )
     count = t * z * y * x * 4 * rows * nc
-    stored = numbers(source, start, count, number_type(itemsize, byteorder))
+    stored = numbers(source, start, count, np.dtype(f"c{2 * itemsize}").newbyteorder(byteorder))
     if start + stored.nbytes != len(source):
         raise source.error(
             None, f"has {len(source) - start} bytes of links; its header says {stored.nbytes}"
         )
-    native = stored.astype(number_type(itemsize, "little").newbyteorder("="))
+    native = stored.astype(stored.dtype.newbyteorder("="))
     claims = {
-        name: Claim.from_text(header[key], itemsize) if _is_number(source, header, key) else None
+        name: _number(source, header, key, lambda text: Claim.from_text(text, itemsize))
         for name, key in (("plaquette", "PLAQUETTE"), ("link_trace", "LINK_TRACE"))
+        if key in header
     }
     checksum = None
     if "CHECKSUM" in header:
@@ -90,22 +92,12 @@ def _entry(source: Source, header: dict[str, str], key: str) -> str:
     return header[key]
 
 
-def _number(source: Source, header: dict[str, str], key: str, kind: Any) -> int:
+def _number(source: Source, header: dict[str, str], key: str, kind: Callable[[str], N]) -> N:
     text = _entry(source, header, key)
     try:
-        return int(kind(text))
+        return kind(text)
     except ValueError:
         raise source.error(None, f"{key} = {text[:40]!r}, which is no number") from None
-
-
-def _is_number(source: Source, header: dict[str, str], key: str) -> bool:
-    if key not in header:
-        return False
-    try:
-        Claim.from_text(header[key], 8)
-    except ValueError:
-        raise source.error(None, f"{key} = {header[key][:40]!r}, which is no number") from None
-    return True
 
 
 def _matrix_shape(source: Source, datatype: str) -> tuple[int, int]:
@@ -159,7 +151,7 @@ def write(
     field = in_precision(field, precision)
     itemsize = field.dtype.itemsize // 2
     stored = np.ascontiguousarray(
-        field.links[..., :rows, :].astype(number_type(itemsize, byteorder))
+        field.links[..., :rows, :], dtype=field.dtype.newbyteorder(byteorder)
     )
     claims = {"LINK_TRACE": field.link_trace(), "PLAQUETTE": field.plaquette()}
     entries = {

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hardscape import archives
 from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.formats.content import Checksum, Content, Precision, in_precision, number_type
+from hardscape.gauge.formats.content import Checksum, Content, Precision, in_precision
 
 NAME = "npz"
 SUFFIXES = (".npz",)
@@ -49,6 +49,5 @@ def write(
     """Write an archive, uncompressed."""
     file = io.BytesIO()
     field = in_precision(field, precision)
-    itemsize = field.dtype.itemsize // 2
-    np.savez(file, links=field.links.astype(number_type(itemsize, byteorder), copy=False))
+    np.savez(file, links=field.links.astype(field.dtype.newbyteorder(byteorder), copy=False))
     yield file.getvalue()

@@ -16,15 +16,7 @@ from numpy.typing import NDArray
 from hardscape.errors import InputError
 from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.formats.content import (
-    Claim,
-    Content,
-    colours,
-    in_precision,
-    lattice_shape,
-    number_type,
-    numbers,
-)
+from hardscape.gauge.formats.content import Claim, Content, in_precision, whole_links
 
 NAME = "openqcd"
 SUFFIXES = (".openqcd",)
@@ -33,7 +25,7 @@ DESCRIPTION = "openQCD, double, even extents"
 _HEADER = struct.Struct("<4id")
 #: mu = t, x, y, z in the order x, y, z, t.
 _DIRECTIONS = (3, 0, 1, 2)
-_NUMBERS = number_type(8, "little")
+_NUMBERS = np.dtype("<c16")
 
 
 def sniff(source: Source) -> bool:
@@ -50,14 +42,13 @@ def sniff(source: Source) -> bool:
 def read(source: Source) -> Content:
     """Read a file; Nc follows from its size."""
     t, x, y, z, plaquette = _HEADER.unpack(source.bytes(0, _HEADER.size))
-    lattice_shape(source, (x, y, z, t))
+    stored = whole_links(source, _HEADER.size, (x, y, z, t), _NUMBERS)
     if any(extent % 2 for extent in (t, x, y, z)):
         raise source.error(
             None, f"has extents x, y, z, t = {x}, {y}, {z}, {t}; even ones are accepted"
         )
-    nc = colours(source, len(source) - _HEADER.size, x * y * z * t, 16)
-    count = x * y * z * t * 4 * nc * nc
-    stored = numbers(source, _HEADER.size, count, _NUMBERS).reshape(-1, 8, nc, nc)
+    nc = stored.shape[-1]
+    stored = stored.reshape(-1, 8, nc, nc)
     links = np.empty((t, z, y, x, 4, nc, nc), dtype=np.complex128)
     sites = links.transpose(0, 3, 2, 1, 4, 5, 6)
     odd = _odd_sites((t, x, y, z))

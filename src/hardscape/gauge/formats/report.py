@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
@@ -84,14 +83,6 @@ class FileReport(Plain):
         """Plain data: what ``to_json`` writes."""
         return {**vars(self), "shape": list(self.shape), "header": dict(self.header), "ok": self.ok}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A mapping proxy does not pickle.
-        return _rebuild, ({**vars(self), "header": dict(self.header)},)
-
-
-def _rebuild(values: dict[str, Any]) -> FileReport:
-    return FileReport(**{**values, "header": MappingProxyType(values["header"])})
-
 
 def make_report(path: str, name: str, field: GaugeField, content: Content) -> FileReport:
     """Compare what `content` states with its links."""
@@ -116,5 +107,5 @@ def make_report(path: str, name: str, field: GaugeField, content: Content) -> Fi
         plaquette_ok=right[0],
         link_trace_stated=values[1],
         link_trace_ok=right[1],
-        header=MappingProxyType(dict(content.header)),
+        header=dict(content.header),
     )
