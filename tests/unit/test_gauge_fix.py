@@ -6,7 +6,7 @@ import json
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -17,8 +17,7 @@ from hardscape.gauge import GaugeField, fix, read
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.lattices import MICROCANONICAL, Sweep
 from hardscape.gauge.methods.table import METHODS as ROWS
-from hardscape.gauge.options import METHODS as NAMES
-from hardscape.gauge.options import FixOptions
+from hardscape.gauge.options import FixOptions, MethodName
 from hardscape.gauge.work import GaugeFixWork
 from helpers import gauge_oracles
 
@@ -199,7 +198,7 @@ def test_odd_shapes_are_the_same_for_any_number_of_threads(
 
 
 def test_every_name_has_a_row() -> None:
-    assert set(NAMES) == set(ROWS)
+    assert set(get_args(MethodName)) == set(ROWS)
 
 
 @pytest.mark.parametrize(

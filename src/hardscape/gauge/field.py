@@ -341,8 +341,7 @@ def _intake(links: Any) -> Any:
         )
     group(array.shape[6])
     check_shape(array.shape[3::-1])
-    if array.dtype not in (np.complex64, np.complex128):
-        raise InputError(f"links have dtype {array.dtype}; complex64 and complex128 are accepted")
+    check_dtype(array.dtype)
     array = xp.ascontiguousarray(array)
     flat = array.view(array.real.dtype)
     # A NaN is the maximum of whatever it is in, and fails the comparison.

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.arguments import integer
 from hardscape.errors import InputError
 
-__all__ = ["GAUGES", "METHODS", "FixOptions", "Gauge", "MethodName", "Precision", "Reduction"]
+__all__ = ["FixOptions", "Gauge", "MethodName", "Precision", "Reduction"]
 
 Gauge = Literal["landau", "coulomb", "mag"]
 MethodName = Literal[
@@ -25,11 +26,6 @@ MethodName = Literal[
 ]
 Precision = Literal["double", "single", "mixed"]
 Reduction = Literal["mean", "max"]
-
-GAUGES: tuple[str, ...] = get_args(Gauge)
-METHODS: tuple[str, ...] = get_args(MethodName)
-PRECISIONS: tuple[str, ...] = get_args(Precision)
-REDUCTIONS: tuple[str, ...] = get_args(Reduction)
 
 #: Smallest theta that each precision is sure to reach, as mean and as maximum over sites: ten times
 #: what rounding leaves on thermalised and on hot fields.
@@ -61,7 +57,7 @@ class FixOptions:
     method: MethodName = "auto"
     theta: float = 1e-12
     reduction: Reduction = "mean"
-    per_slice: bool = field(default=False)
+    per_slice: bool = False
     omega: float | None = None
     precision: Precision = "double"
     max_sweeps: int = 20000
@@ -73,16 +69,16 @@ class FixOptions:
     temperatures: tuple[float, float] = (1.0, 0.05)
 
     def __post_init__(self) -> None:
-        _one_of("gauge", self.gauge, GAUGES)
-        _one_of("method", self.method, METHODS)
-        _one_of("precision", self.precision, PRECISIONS)
-        _one_of("reduction", self.reduction, REDUCTIONS)
+        _one_of("gauge", self.gauge, get_args(Gauge))
+        _one_of("method", self.method, get_args(MethodName))
+        _one_of("precision", self.precision, get_args(Precision))
+        _one_of("reduction", self.reduction, get_args(Reduction))
         _one_of("order", self.order, (1, 2))
         _between("omega", self.omega, 1.0, 2.0)
         _between("probability", self.probability, 0.0, 1.0)
-        _at_least("max_sweeps", self.max_sweeps, 1)
-        _at_least("annealing_sweeps", self.annealing_sweeps, 1)
-        _at_least("microcanonical", self.microcanonical, 0)
+        integer(self.max_sweeps, "max_sweeps", 1, 2**63 - 1)
+        integer(self.annealing_sweeps, "annealing_sweeps", 1, 2**31 - 1)
+        integer(self.microcanonical, "microcanonical", 0, 2**31 - 1)
         _positive("theta", self.theta)
         _positive("anisotropy", self.anisotropy)
         for temperature in self.temperatures:
@@ -93,22 +89,14 @@ class FixOptions:
             )
         if self.anisotropy != 1 and self.gauge != "landau":
             raise InputError(f"anisotropy={self.anisotropy} is for gauge='landau' only")
-        floor = self.floor
+        single = self.precision == "single"
+        floor = FLOORS["single" if single else "double"][self.reduction]
         if self.theta < floor:
+            way = "precision='double' or 'mixed' reaches less" if single else "no less is accepted"
             raise InputError(
                 f"theta={self.theta:g} is below what precision={self.precision!r} can reach, "
-                f"{floor:g}; "
-                + (
-                    "precision='double' or 'mixed' reaches less"
-                    if self.precision == "single"
-                    else "nothing less is accepted"
-                )
+                f"{floor:g}; {way}"
             )
-
-    @property
-    def floor(self) -> float:
-        """Smallest theta that is accepted."""
-        return FLOORS["single" if self.precision == "single" else "double"][self.reduction]
 
     @property
     def directions(self) -> int:
@@ -139,8 +127,3 @@ def _positive(name: str, value: float) -> None:
 def _between(name: str, value: float | None, low: float, high: float) -> None:
     if value is not None and not low <= value <= high:
         raise InputError(f"{name}={value!r}; numbers from {low:g} to {high:g} are accepted")
-
-
-def _at_least(name: str, value: int, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}={value!r}; an integer of at least {least} is accepted")

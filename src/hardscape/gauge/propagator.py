@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -85,17 +86,12 @@ class GluonPropagator(Plain):
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes; an unknown error is None."""
         return {
-            "gauge": self.gauge,
-            "shape": list(self.shape),
-            "nc": self.nc,
-            "configurations": self.configurations,
-            "theta": self.theta,
-            "beta": self.beta,
-            "cylinder": self.cylinder,
-            "momentum": self.momentum.tolist(),
-            "value": self.value.tolist(),
-            "error": [finite_or_none(x) for x in self.error.tolist()],
-            "count": self.count.tolist(),
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in {
+                **vars(self),
+                "shape": list(self.shape),
+                "error": [finite_or_none(x) for x in self.error.tolist()],
+            }.items()
         }
 
     def plot(self, ax: Any = None) -> Any:
@@ -189,23 +185,27 @@ def gluon_propagator(
     for name, value in (("beta", beta), ("cylinder", cylinder), ("bin_width", bin_width)):
         if value is not None and not 0 < value < math.inf:
             raise InputError(f"{name}={value!r}; a number above 0 is accepted")
-    first: GaugeField | None = None
-    bins: _Bins | None = None
+    every = iter([fields] if isinstance(fields, GaugeField) else fields)
+    first = next(every, None)
+    if first is None:
+        raise InputError("fields is empty; at least one configuration is needed")
+    bins = _Bins(first.shape, _DIRECTIONS[gauge], cylinder, bin_width)
     rows: list[NDArray[np.float64]] = []
     spread = np.empty(0)
     worst = 0.0
-    for position, field in enumerate([fields] if isinstance(fields, GaugeField) else fields):
-        if first is None:
-            first, bins = field, _Bins(field.shape, _DIRECTIONS[gauge], cylinder, bin_width)
-        assert bins is not None
+    for position, field in enumerate(chain([first], every)):
         if (field.shape, field.nc) != (first.shape, first.nc):
             raise InputError(f"configuration {position} is {field!r}; the first one is {first!r}")
-        worst = max(worst, _checked_violation(field, gauge, theta, position))
+        found = _violation(field, _DIRECTIONS[gauge])
+        if theta is not None and not found <= theta:
+            raise InputError(
+                f"configuration {position} is not in {gauge} gauge: theta = {found:.3g}, at most "
+                f"{theta:g} is accepted; fix it with hardscape.gauge.fix, or raise theta"
+            )
+        worst = max(worst, found)
         by_momentum = _by_momentum(field, _DIRECTIONS[gauge])
         rows.append(bins.mean(by_momentum))
         spread = bins.spread(by_momentum) if position == 0 else spread
-    if first is None or bins is None:
-        raise InputError("fields is empty; at least one configuration is needed")
     scale = 1.0 if beta is None else beta / (2 * first.nc)
     samples = scale * np.array(rows)
     several = len(rows) > 1
@@ -223,18 +223,6 @@ def gluon_propagator(
         beta=beta,
         cylinder=cylinder,
     )
-
-
-def _checked_violation(
-    field: GaugeField, gauge: str, tolerance: float | None, position: int
-) -> float:
-    found = _violation(field, _DIRECTIONS[gauge])
-    if tolerance is not None and not found <= tolerance:
-        raise InputError(
-            f"configuration {position} is not in {gauge} gauge: theta = {found:.3g}, at most "
-            f"{tolerance:g} is accepted; fix it with hardscape.gauge.fix, or raise theta"
-        )
-    return found
 
 
 def _gluon_field(field: GaugeField, mu: int) -> Any:

@@ -163,28 +163,17 @@ class GaugeFixResult(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """All but g and the field, as plain numbers, strings and lists."""
+        columns = {f"copy_{name}": values for name, values in self.copies.to_dict().items()}
         return {
-            "gauge": self.gauge,
-            "method": self.method,
-            "precision": self.precision,
-            "reduction": self.reduction,
-            "shape": list(self.field.shape),
-            "nc": self.field.nc,
-            "functional": self.functional,
-            "theta_mean": self.theta_mean,
-            "theta_max": self.theta_max,
-            "slice_theta_mean": self.slice_theta_mean.tolist(),
-            "slice_theta_max": self.slice_theta_max.tolist(),
-            "slice_functional": self.slice_functional.tolist(),
-            "converged": self.converged,
-            "sweeps": self.sweeps,
-            "copies": len(self.copies),
-            **{f"copy_{name}": values for name, values in self.copies.to_dict().items()},
-            "omega": self.omega,
-            "site_updates_per_second": self.site_updates_per_second,
-            "seconds": self.seconds,
-            "device": self.device,
-            "seed": self.seed,
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in {
+                **vars(self),
+                **columns,
+                "shape": list(self.field.shape),
+                "nc": self.field.nc,
+                "copies": len(self.copies),
+            }.items()
+            if name not in ("g", "field", "history")
         }
 
     def __repr__(self) -> str:

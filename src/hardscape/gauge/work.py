@@ -6,11 +6,10 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardscape.arrays import array_namespace, to_device
 from hardscape.engine import (
@@ -31,7 +30,7 @@ from hardscape.errors import InputError
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.cuda import CudaLattices
-from hardscape.gauge.lattice.lattices import Lattices, Measurement
+from hardscape.gauge.lattice.lattices import Lattices
 from hardscape.gauge.methods.descent import Descent
 from hardscape.gauge.options import FixOptions
 from hardscape.gauge.result import GaugeFixResult, GribovCopies
@@ -155,7 +154,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
         return {
             **vars(copies),
             "g": g if self.keep else to_device(g, "cpu"),
-            "slices": _slices(measured, best),
+            "slices": np.stack([values[best] for values in measured]),
             "history": np.array(descent.history[best]),
             "omega": descent.omegas[best : best + 1],
             "spent": np.array([descent.updates, descent.seconds]),
@@ -208,12 +207,4 @@ class GaugeFixWork(Work[GaugeFixResult]):
 
 
 def _copies(partial: Partial) -> GribovCopies:
-    return GribovCopies(
-        partial["functional"], partial["theta"], partial["sweeps"], partial["converged"]
-    )
-
-
-def _slices(measured: Measurement, copy: int) -> NDArray[Any]:
-    return np.stack(
-        [measured.functional[copy], measured.theta_mean[copy], measured.theta_max[copy]]
-    )
+    return GribovCopies(*(partial[column.name] for column in fields(GribovCopies)))

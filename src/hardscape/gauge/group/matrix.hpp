@@ -3,6 +3,10 @@
 
 #include "gauge/group/lanes.hpp"
 
+#if !defined(__CUDACC__)
+#include <complex>
+#endif
+
 namespace hardscape::gauge {
 
 template <int N, class T>
@@ -75,16 +79,18 @@ struct Rows {
   T re[N - 1][N], im[N - 1][N];
 };
 
-template <int N, class T>
-HS_HD inline Rows<N, T> rows_of(const Matrix<N, T>& a) {
-  Rows<N, T> rows;
-  for (int i = 0; i < N - 1; ++i) {
-    for (int j = 0; j < N; ++j) {
-      rows.re[i][j] = a.re[i][j];
-      rows.im[i][j] = a.im[i][j];
+// Calls f with the numbers, one of each, that stand in the same place of a and the others, for all
+// places of a: real part and imaginary part by turns, row by row, as complex numbers lie in memory.
+template <class F, class A, class... Others>
+HS_HD inline void each_number(F&& f, A& a, Others&... others) {
+  constexpr int kRows = sizeof a.re / sizeof a.re[0];
+  constexpr int kColumns = sizeof a.re[0] / sizeof a.re[0][0];
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kColumns; ++j) {
+      f(a.re[i][j], others.re[i][j]...);
+      f(a.im[i][j], others.im[i][j]...);
     }
   }
-  return rows;
 }
 
 #if !defined(__CUDACC__)
@@ -102,6 +108,18 @@ inline Matrix<N, V> permuted(const Matrix<N, V>& m, const std::int32_t* lanes) {
     }
   }
   return result;
+}
+
+// One lane of a matrix, or of rows, from and to complex numbers in memory.
+template <class M, class Real>
+inline void put(M& m, int lane, const std::complex<Real>* from) {
+  const Real* next = reinterpret_cast<const Real*>(from);
+  each_number([&]<class V>(V& x) { set_lane(x, lane, static_cast<RealOf<V>>(*next++)); }, m);
+}
+template <class M, class Real>
+inline void get(const M& m, int lane, std::complex<Real>* to) {
+  Real* next = reinterpret_cast<Real*>(to);
+  each_number([&](const auto& x) { *next++ = lane_of(x, lane); }, m);
 }
 #endif
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import Team
-from hardscape.gauge.groups import group
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Sweep
 from hardscape.gauge.options import FixOptions
 
@@ -32,12 +31,7 @@ class CpuLattice(Lattices):
     def __init__(
         self, links: NDArray[np.complex128], options: FixOptions, single: bool, team: Team
     ) -> None:
-        self.copies = 1
-        self.single = single
-        self.slices = links.shape[0]
-        self.volume = int(np.prod(links.shape[:4]))
-        self._counted = options.links_counted(links.shape[-1])
-        self.group = group(links.shape[-1])
+        super().__init__(links, options, single, copies=1)
         self._packed = (self.group.components, *links.shape[:4])
         self._team = team
         self._lattice = native.vector.gauge.Lattice(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import CudaDevice, Kernel, LoadedKernel, kernel
-from hardscape.gauge.groups import group, project_to_group
+from hardscape.gauge.groups import project_to_group
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Sweep
 from hardscape.gauge.lattice.schedule import Schedule
 from hardscape.gauge.options import FixOptions
@@ -53,11 +53,6 @@ class Instance:
     directions: int = 4
     abelian: bool = False
     weight: float = 1.0
-
-    @property
-    def volume(self) -> int:
-        """Number of sites."""
-        return int(np.prod(self.shape))
 
     @property
     def chunks(self) -> int:
@@ -128,15 +123,11 @@ class CudaLattices(Lattices):
     ) -> None:
         import cupy
 
-        self.single = single
-        self.copies = copies
-        self.slices = links.shape[0]
-        self.volume = int(np.prod(links.shape[:4]))
+        super().__init__(links, options, single, copies)
+        self._cupy = cupy
         self.iteration_cost = 3 + _ITERATION * _RATE[single] / (self.volume * copies)
-        self.group = group(links.shape[-1])
         self._nc = self.group.nc
         self._device = device
-        self._counted = options.links_counted(self._nc)
         t, z, y, x = links.shape[:4]
         self.instance = Instance(
             (x, y, z, t),
@@ -171,44 +162,36 @@ class CudaLattices(Lattices):
 
     def _packed(self, matrices: Any) -> Any:
         """Rows of matrices (V, Nc, Nc), in the kernels' order."""
-        import cupy
-
         kind = np.float32 if self.single else np.float64
-        rows = cupy.ascontiguousarray(matrices[self._order, : self._nc - 1])
+        rows = self._cupy.ascontiguousarray(matrices[self._order, : self._nc - 1])
         numbers = rows.view(np.float64).reshape(self.volume, -1)
         blocks = -(-self.volume // _TOGETHER)
-        padded = cupy.zeros((blocks * _TOGETHER, numbers.shape[1]), dtype=kind)
+        padded = self._cupy.zeros((blocks * _TOGETHER, numbers.shape[1]), dtype=kind)
         padded[: self.volume] = numbers
         by_block = padded.reshape(blocks, _TOGETHER, self.instance.chunks, -1)
-        return cupy.ascontiguousarray(by_block.transpose(0, 2, 1, 3))
+        return self._cupy.ascontiguousarray(by_block.transpose(0, 2, 1, 3))
 
     def set_transformation(self, copy: int, g: Any) -> None:
         """Set a copy's g, brought to the group."""
-        import cupy
-
-        matrices = project_to_group(cupy.asarray(g, dtype=np.complex128))
+        matrices = project_to_group(self._cupy.asarray(g, dtype=np.complex128))
         self._g[copy] = self._packed(matrices.reshape(self.volume, self._nc, self._nc))
 
     def adopt(self, others: Lattices) -> None:
         """Take over the g of lattices of this GPU in another precision, all copies at once."""
-        import cupy
-
         theirs = cast(CudaLattices, others)._g
         by_site = theirs.transpose(0, 1, 3, 2, 4).astype(self._g.dtype)
         chunks, lanes = self._g.shape[2], self._g.shape[4]
         numbers = by_site.reshape(*by_site.shape[:3], chunks, lanes)
-        self._g = cupy.ascontiguousarray(numbers.transpose(0, 1, 3, 2, 4))
+        self._g = self._cupy.ascontiguousarray(numbers.transpose(0, 1, 3, 2, 4))
         kernel = self.instance.kernel("start", "gauge_project")
         self._device.launch(kernel, self._grid, _THREADS, self._g)
 
     def transformation(self, copy: int) -> Any:
         """Return a copy's g as a CuPy array."""
-        import cupy
-
         x, y, z, t = self.instance.shape
         by_site = self._g[copy].transpose(0, 2, 1, 3).astype(np.float64)
         numbers = by_site.reshape(by_site.shape[0] * _TOGETHER, -1)[: self.volume]
-        rows = cupy.zeros((self.volume, self._nc - 1, self._nc), dtype=np.complex128)
+        rows = self._cupy.zeros((self.volume, self._nc - 1, self._nc), dtype=np.complex128)
         rows[self._order] = numbers.view(np.complex128).reshape(rows.shape)
         return self.group.completed(rows).reshape(t, z, y, x, self._nc, self._nc)
 
@@ -272,11 +255,9 @@ class CudaLattices(Lattices):
 
     def _on_device(self, name: str, values: NDArray[Any]) -> Any:
         """A small array on the GPU; most stay the same from sweep to sweep, and copies take time."""
-        import cupy
-
         held = self._told.get(name)
         if held is None or held[1].shape != values.shape:
-            self._told[name] = held = cupy.asarray(values), values.copy()
+            self._told[name] = held = self._cupy.asarray(values), values.copy()
         elif not np.array_equal(held[1], values):
             held[0].set(values)
             held[1][...] = values
@@ -284,9 +265,7 @@ class CudaLattices(Lattices):
 
     def measure(self) -> Measurement:
         """Functional and violation of the moment."""
-        import cupy
-
-        sums = cupy.empty((self.copies, self.slices, _PARTS, 3))
+        sums = self._cupy.empty((self.copies, self.slices, _PARTS, 3))
         kernel = self.instance.kernel("measure", "gauge_measure")
         grid = (_PARTS, self.slices, self.copies)
         self._device.launch(kernel, grid, _THREADS, self._links, self._g, sums)
@@ -301,21 +280,17 @@ class CudaLattices(Lattices):
 
     def gradient(self) -> Any:
         """Delta, packed, shape (copies, components, T, Z, Y, X)."""
-        import cupy
-
         x, y, z, t = self.instance.shape
         kind = np.complex64 if self.single else np.complex128
-        delta = cupy.empty((self.copies, self.group.components, t, z, y, x), dtype=kind)
+        delta = self._cupy.empty((self.copies, self.group.components, t, z, y, x), dtype=kind)
         kernel = self.instance.kernel("flow", "gauge_gradient")
         self._device.launch(kernel, self._grid, _THREADS, self._links, self._g, delta)
         return delta
 
     def move(self, direction: Any, step: Any) -> None:
         """Set g to exp(step direction) g, with steps of shape (copies, T)."""
-        import cupy
-
         kernel = self.instance.kernel("flow", "gauge_move")
         kind = np.complex64 if self.single else np.complex128
-        along = cupy.ascontiguousarray(direction, dtype=kind)
-        steps = cupy.ascontiguousarray(step, dtype=np.float64)
+        along = self._cupy.ascontiguousarray(direction, dtype=kind)
+        steps = self._cupy.ascontiguousarray(step, dtype=np.float64)
         self._device.launch(kernel, self._grid, _THREADS, self._g, along, steps)

@@ -23,15 +23,13 @@ inline constexpr std::size_t kCacheBytes = std::size_t{4} << 20;
 
 // Sweeps that the threads of a team do together.
 struct Sweeps {
-  Sweeps(Method m, const Step& s, int threads) : method(m), step(s), steps(threads) {}
-
   Method method;
   Step step;
-  std::uint64_t seed = 0, first = 0;  // of random numbers; number of the first sweep
-  int count = 0;
+  std::uint64_t seed, first;  // of random numbers; number of the first sweep
+  int count;
   std::vector<std::uint8_t> active;      // timeslices that move
   std::vector<std::vector<int>> stages;  // vectors that move at the same time
-  const volatile std::uint8_t* stop = nullptr;
+  const volatile std::uint8_t* stop;
   Steps steps;
   // Read by all threads between two steps, written by one of them beside the other.
   bool stopped = false;
@@ -72,27 +70,21 @@ class Transformation : public AnyLattice {
     each_site([&](int v, int lane, std::size_t site) {
       slices_[static_cast<std::size_t>(v) * W + lane] = layout_.slice(v, lane);
       for (int mu = 0; mu < 4; ++mu) {
-        const Complex* u = links + (4 * site + mu) * N * N;
-        put(links_[4 * static_cast<std::size_t>(v) + mu], lane, u, N - 1);
+        put(links_[4 * static_cast<std::size_t>(v) + mu], lane, links + (4 * site + mu) * N * N);
       }
     });
   }
 
   void set_transformation(const Complex* g) override {
-    each_site([&](int v, int lane, std::size_t site) { put(g_[v], lane, g + site * N * N, N); });
+    each_site([&](int v, int lane, std::size_t site) { put(g_[v], lane, g + site * N * N); });
     for (M& g : g_) unitarize(g);
   }
 
   void randomize(std::uint64_t seed) override {
     each_site([&](int v, int lane, std::size_t site) {
       RandomStream random(seed, site, kStart);
-      const Matrix<N, double> a = random_element<N>(random);
-      for (int i = 0; i < N; ++i) {
-        for (int j = 0; j < N; ++j) {
-          set_lane(g_[v].re[i][j], lane, static_cast<T>(a.re[i][j]));
-          set_lane(g_[v].im[i][j], lane, static_cast<T>(a.im[i][j]));
-        }
-      }
+      const auto a = random_element<N>(random);
+      each_number([lane](V& x, double y) { set_lane(x, lane, static_cast<T>(y)); }, g_[v], a);
     });
     for (M& g : g_) unitarize(g);
   }
@@ -147,24 +139,6 @@ class Transformation : public AnyLattice {
 
   std::size_t volume() const {
     return static_cast<std::size_t>(layout_.slices()) * layout_.slice_volume();
-  }
-
-  template <class Any>
-  static void put(Any& m, int lane, const Complex* from, int rows) {
-    for (int i = 0; i < rows; ++i) {
-      for (int j = 0; j < N; ++j) {
-        set_lane(m.re[i][j], lane, static_cast<T>(from[N * i + j].real()));
-        set_lane(m.im[i][j], lane, static_cast<T>(from[N * i + j].imag()));
-      }
-    }
-  }
-
-  static void get(const M& m, int lane, Complex* to) {
-    for (int i = 0; i < N; ++i) {
-      for (int j = 0; j < N; ++j) {
-        to[N * i + j] = Complex(lane_of(m.re[i][j], lane), lane_of(m.im[i][j], lane));
-      }
-    }
   }
 
   template <class Body>

@@ -52,7 +52,6 @@ class PyLattice {
         shape_{links.shape(0), links.shape(1), links.shape(2), links.shape(3)} {
     Problem problem{{}, directions, links.data(), weights.data()};
     for (int mu = 0; mu < 4; ++mu) problem.extent[mu] = static_cast<int>(shape_[3 - mu]);
-    nb::gil_scoped_release release;
     for_group(nc_, [&](auto colors) {
       constexpr int N = colors.value;
       components_ = Algebra<N, double>::kSize;
@@ -65,14 +64,10 @@ class PyLattice {
 
   void set_transformation(ComplexArray g) {
     expect(g.size() == sites() * nc_ * nc_);
-    nb::gil_scoped_release release;
     lattice_->set_transformation(g.data());
   }
 
-  void randomize(std::uint64_t seed) {
-    nb::gil_scoped_release release;
-    lattice_->randomize(seed);
-  }
+  void randomize(std::uint64_t seed) { lattice_->randomize(seed); }
 
   auto transformation() const {
     std::vector<Complex> g(sites() * nc_ * nc_);
@@ -85,19 +80,16 @@ class PyLattice {
 
   void measure(Output<double> functional, Output<double> theta, int rank, int of) const {
     expect(functional.size() == sites() && theta.size() == sites());
-    nb::gil_scoped_release release;
     lattice_->measure(functional.data(), theta.data(), Share{rank, of});
   }
 
   void gradient(Output<Complex> delta, int rank, int of) const {
     expect(delta.size() == components_ * sites());
-    nb::gil_scoped_release release;
     lattice_->gradient(delta.data(), Share{rank, of});
   }
 
   void move(ComplexArray direction, Vector<double> step, int rank, int of) {
     expect(direction.size() == components_ * sites() && step.size() == slices());
-    nb::gil_scoped_release release;
     lattice_->move(direction.data(), step.data(), Share{rank, of});
   }
 
@@ -109,34 +101,28 @@ class PyLattice {
   std::unique_ptr<AnyLattice> lattice_;
 };
 
-class PySweeps {
- public:
-  PySweeps(PyLattice& lattice, int method, Vector<double> step, std::uint64_t seed,
-           std::uint64_t first, int count, Flags active, int threads, Flags stop)
-      : lattice_(lattice.lattice()),
-        stop_(stop),
-        sweeps_(static_cast<Method>(method), Step{step(0), step(1), step(2), step(3)}, threads) {
-    expect(active.size() == lattice.slices());
-    sweeps_.seed = seed;
-    sweeps_.first = first;
-    sweeps_.count = count;
-    sweeps_.active.assign(active.data(), active.data() + active.size());
-    sweeps_.stop = stop_.data();
-    nb::gil_scoped_release release;
-    sweeps_.stages = lattice_.moving_stages(sweeps_.active.data());
+struct PySweeps : Sweeps {
+  PySweeps(PyLattice& of, int method, Vector<double> step, std::uint64_t seed, std::uint64_t first,
+           int count, Flags moving, int threads, Flags stops)
+      : Sweeps{static_cast<Method>(method),
+               {step(0), step(1), step(2), step(3)},
+               seed,
+               first,
+               count,
+               {moving.data(), moving.data() + moving.size()},
+               {},
+               stops.data(),
+               Steps(threads)},
+        lattice(of.lattice()),
+        kept(stops) {
+    expect(moving.size() == of.slices());
+    stages = lattice.moving_stages(active.data());
   }
 
-  void run(int rank) {
-    nb::gil_scoped_release release;
-    lattice_.sweep(sweeps_, rank);
-  }
+  void run(int rank) { lattice.sweep(*this, rank); }
 
-  int done() const { return sweeps_.done; }
-
- private:
-  AnyLattice& lattice_;
-  Flags stop_;
-  Sweeps sweeps_;
+  AnyLattice& lattice;
+  Flags kept;  // what `stop` points into
 };
 
 // Of each timeslice: sums of functional and theta, and the largest theta.
@@ -159,32 +145,35 @@ auto slice_sums(SliceArray functional, SliceArray theta) {
 }  // namespace
 
 void bind_lattice(nb::module_& module) {
+  const nb::call_guard<nb::gil_scoped_release> released;
   nb::class_<PyLattice>(
       module, "Lattice",
       "A gauge field and the transformation g(x) that fixes its gauge. What takes "
       "rank and of does the share of one thread of so many.")
       .def(nb::init<ComplexArray, Vector<double>, int, bool, bool>(), nb::arg("links"),
-           nb::arg("weights"), nb::arg("directions"), nb::arg("abelian"), nb::arg("single"))
-      .def("set_transformation", &PyLattice::set_transformation, nb::arg("g"))
-      .def("randomize", &PyLattice::randomize, nb::arg("seed"), "Set g from the Haar measure.")
+           nb::arg("weights"), nb::arg("directions"), nb::arg("abelian"), nb::arg("single"),
+           released)
+      .def("set_transformation", &PyLattice::set_transformation, nb::arg("g"), released)
+      .def("randomize", &PyLattice::randomize, nb::arg("seed"), released,
+           "Set g from the Haar measure.")
       .def("transformation", &PyLattice::transformation)
       .def("measure", &PyLattice::measure, nb::arg("functional"), nb::arg("theta"), nb::arg("rank"),
-           nb::arg("of"),
+           nb::arg("of"), released,
            "Of each site: functional (links counted from both ends) and "
            "tr(Delta Delta^dagger) / Nc.")
       .def("gradient", &PyLattice::gradient, nb::arg("delta"), nb::arg("rank"), nb::arg("of"),
-           "Delta of each site, packed: component, t, z, y, x.")
+           released, "Delta of each site, packed: component, t, z, y, x.")
       .def("move", &PyLattice::move, nb::arg("direction"), nb::arg("step"), nb::arg("rank"),
-           nb::arg("of"), "g <- exp(step[t] direction) g.");
+           nb::arg("of"), released, "g <- exp(step[t] direction) g.");
   nb::class_<PySweeps>(module, "Sweeps",
                        "Visits to the sites of the active timeslices: every thread calls run.")
       .def(nb::init<PyLattice&, int, Vector<double>, std::uint64_t, std::uint64_t, int, Flags, int,
                     Flags>(),
            nb::arg("lattice"), nb::arg("method"), nb::arg("step"), nb::arg("seed"),
            nb::arg("first"), nb::arg("count"), nb::arg("active"), nb::arg("threads"),
-           nb::arg("stop"), nb::keep_alive<1, 2>())
-      .def("run", &PySweeps::run, nb::arg("rank"))
-      .def_prop_ro("done", &PySweeps::done, "Sweeps done before stop became 1.");
+           nb::arg("stop"), nb::keep_alive<1, 2>(), released)
+      .def("run", &PySweeps::run, nb::arg("rank"), released)
+      .def_ro("done", &PySweeps::done, "Sweeps done before stop became 1.");
   module.def("slice_sums", &slice_sums, nb::arg("functional"), nb::arg("theta"),
              "Of each timeslice: sum of the functional, sum and maximum of theta, (3, T).");
 }

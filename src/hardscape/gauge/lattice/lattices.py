@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.gauge.groups import Group
+from hardscape.gauge.groups import group
 from hardscape.gauge.options import FLOORS, FixOptions
 
 __all__ = ["MICROCANONICAL", "Lattices", "Measurement", "Sweep"]
@@ -45,8 +46,7 @@ class Sweep:
 MICROCANONICAL = Sweep(0, omega=2.0, second=1.0)
 
 
-@dataclass(frozen=True)
-class Measurement:
+class Measurement(NamedTuple):
     """Gauge functional and gauge violation of each copy and timeslice, arrays of shape (copies, T).
 
     Attributes
@@ -73,13 +73,16 @@ class Measurement:
 class Lattices(ABC):
     """Copies of a gauge transformation over one field, on one device and in one precision."""
 
-    group: Group
-    copies: int
-    slices: int
-    volume: int
-    single: bool
     #: What an iteration of the conjugate gradient costs in sweeps, as far as time goes.
     iteration_cost: float = 3.0
+
+    def __init__(self, links: Any, options: FixOptions, single: bool, copies: int) -> None:
+        self.single = single
+        self.copies = copies
+        self.slices = links.shape[0]
+        self.volume = math.prod(links.shape[:4])
+        self.group = group(links.shape[-1])
+        self._counted = options.links_counted(self.group.nc)
 
     def floor(self, options: FixOptions) -> float:
         """Smallest theta that the precision is sure to reach."""

@@ -11,14 +11,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int color = i / kHalf;
   const Site at = Site::of(color, i % kHalf);
   RandomStream random(seeds[blockIdx.y], at.natural(), ~0ull);
-  const Matrix<kColors, double> a = random_element<kColors>(random);
+  const auto a = random_element<kColors>(random);
   Element g;
-  for (int k = 0; k < kColors; ++k) {
-    for (int l = 0; l < kColors; ++l) {
-      g.re[k][l] = Real(a.re[k][l]);
-      g.im[k][l] = Real(a.im[k][l]);
-    }
-  }
+  each_number([](Real& x, double y) { x = Real(y); }, g, a);
   unitarize(g);
   store(copy_of(all, blockIdx.y), i, g);
 }

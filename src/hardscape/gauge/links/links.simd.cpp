@@ -43,10 +43,7 @@ template <int N>
 void fill_random(std::vector<Complex>& data, std::uint64_t seed) {
   for (std::size_t n = 0; n < data.size() / (N * N); ++n) {
     RandomStream random(seed, n, kRandomLinks);
-    const Matrix<N, double> a = random_element<N>(random);
-    for (int i = 0; i < N; ++i) {
-      for (int j = 0; j < N; ++j) data[(n * N + i) * N + j] = {a.re[i][j], a.im[i][j]};
-    }
+    get(random_element<N>(random), 0, data.data() + n * N * N);
   }
 }
 

@@ -72,13 +72,7 @@ class PlaquetteSum {
   M load(const int* sites, int mu) const {
     M m;
     for (int lane = 0; lane < W; ++lane) {
-      const std::complex<T>* u = links_ + (4 * static_cast<std::size_t>(sites[lane]) + mu) * N * N;
-      for (int i = 0; i < N; ++i) {
-        for (int j = 0; j < N; ++j) {
-          m.re[i][j][lane] = static_cast<double>(u[N * i + j].real());
-          m.im[i][j][lane] = static_cast<double>(u[N * i + j].imag());
-        }
-      }
+      put(m, lane, links_ + (4 * static_cast<std::size_t>(sites[lane]) + mu) * N * N);
     }
     return m;
   }

@@ -22,12 +22,7 @@ struct Deviation {
 template <int N, class T>
 double deviation(const std::complex<T>* from) {
   Matrix<N, double> u;
-  for (int i = 0; i < N; ++i) {
-    for (int j = 0; j < N; ++j) {
-      u.re[i][j] = static_cast<double>(from[N * i + j].real());
-      u.im[i][j] = static_cast<double>(from[N * i + j].imag());
-    }
-  }
+  put(u, 0, from);
   double worst = 0;
   const auto note = [&worst](double x, double y) {
     const double square = x * x + y * y;

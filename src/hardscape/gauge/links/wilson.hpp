@@ -18,12 +18,10 @@ namespace hardscape::gauge {
 
 // Sweeps of the chain that the threads of a team do together.
 struct ChainSweeps {
-  ChainSweeps(double b, int o, int threads) : beta(b), overrelax(o), steps(threads) {}
-
   double beta;
-  int overrelax;                      // overrelaxation sweeps after each heatbath sweep
-  std::uint64_t seed = 0, first = 0;  // of random numbers; number of the first sweep
-  std::vector<double> plaquettes;     // after each
+  int overrelax;                   // overrelaxation sweeps after each heatbath sweep
+  std::uint64_t seed, first;       // of random numbers; number of the first sweep
+  std::vector<double> plaquettes;  // after each
   Steps steps;
 };
 
@@ -45,16 +43,14 @@ class WilsonChain final : public AnyWilsonChain {
       : layout_(layout),
         links_(4 * static_cast<std::size_t>(layout.vectors())),
         traces_(layout.vectors()) {
-    each_element([&](std::size_t place, std::size_t link, int lane, int i, int j) {
-      set_lane(links_[place].re[i][j], lane, links[(link * N + i) * N + j].real());
-      set_lane(links_[place].im[i][j], lane, links[(link * N + i) * N + j].imag());
+    each_link([&](std::size_t place, std::size_t link, int lane) {
+      put(links_[place], lane, links + link * N * N);
     });
   }
 
   void links(std::complex<double>* links) const override {
-    each_element([&](std::size_t place, std::size_t link, int lane, int i, int j) {
-      const M& u = links_[place];
-      links[(link * N + i) * N + j] = {lane_of(u.re[i][j], lane), lane_of(u.im[i][j], lane)};
+    each_link([&](std::size_t place, std::size_t link, int lane) {
+      get(links_[place], lane, links + link * N * N);
     });
   }
 
@@ -71,16 +67,12 @@ class WilsonChain final : public AnyWilsonChain {
 
  private:
   template <class Body>
-  void each_element(const Body& body) const {
+  void each_link(const Body& body) const {
     for (int v = 0; v < layout_.vectors(); ++v) {
       for (int lane = 0; lane < W; ++lane) {
         const std::size_t site = layout_.site(v, lane);
         for (int mu = 0; mu < 4; ++mu) {
-          for (int i = 0; i < N; ++i) {
-            for (int j = 0; j < N; ++j) {
-              body(4 * static_cast<std::size_t>(v) + mu, 4 * site + mu, lane, i, j);
-            }
-          }
+          body(4 * static_cast<std::size_t>(v) + mu, 4 * site + mu, lane);
         }
       }
     }

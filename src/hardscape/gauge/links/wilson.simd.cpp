@@ -23,21 +23,15 @@ std::unique_ptr<AnyWilsonChain> make_chain(const Extents& extent, const Complex*
   return std::make_unique<WilsonChain<N, 1>>(Layout(extent, 4, 1), links);
 }
 
-Extents extents_of(const std::array<std::size_t, 4>& shape) {
-  Extents extent;
-  for (int mu = 0; mu < 4; ++mu) extent[mu] = static_cast<int>(shape[3 - mu]);
-  return extent;
-}
-
 class PyWilsonChain {
  public:
   explicit PyWilsonChain(ComplexLinks links)
       : shape_{links.shape(0), links.shape(1), links.shape(2), links.shape(3)},
         nc_(links.shape(5)) {
-    const Complex* data = links.data();
-    nb::gil_scoped_release release;
-    chain_ = for_group(
-        nc_, [&](auto colors) { return make_chain<colors.value>(extents_of(shape_), data); });
+    Extents extent;
+    for (int mu = 0; mu < 4; ++mu) extent[mu] = static_cast<int>(shape_[3 - mu]);
+    chain_ =
+        for_group(nc_, [&](auto colors) { return make_chain<colors.value>(extent, links.data()); });
   }
 
   AnyWilsonChain& chain() { return *chain_; }
@@ -57,43 +51,36 @@ class PyWilsonChain {
   std::unique_ptr<AnyWilsonChain> chain_;
 };
 
-class PyWilsonSweeps {
- public:
-  PyWilsonSweeps(PyWilsonChain& chain, double beta, int overrelax, std::uint64_t seed,
+struct PyWilsonSweeps : ChainSweeps {
+  PyWilsonSweeps(PyWilsonChain& of, double beta, int overrelax, std::uint64_t seed,
                  std::uint64_t first, int count, int threads)
-      : chain_(chain.chain()), sweeps_(beta, overrelax, threads) {
-    sweeps_.seed = seed;
-    sweeps_.first = first;
-    sweeps_.plaquettes.resize(count);
-  }
+      : ChainSweeps{beta, overrelax, seed, first, std::vector<double>(count), Steps(threads)},
+        chain(of.chain()) {}
 
-  void run(int rank) {
-    nb::gil_scoped_release release;
-    chain_.run(sweeps_, rank);
-  }
+  void run(int rank) { chain.run(*this, rank); }
 
-  auto plaquettes() const {
-    return to_numpy(std::vector<double>(sweeps_.plaquettes), {sweeps_.plaquettes.size()});
-  }
-
- private:
-  AnyWilsonChain& chain_;
-  ChainSweeps sweeps_;
+  AnyWilsonChain& chain;
 };
 
 }  // namespace
 
 void bind_wilson(nb::module_& module) {
+  const nb::call_guard<nb::gil_scoped_release> released;
   nb::class_<PyWilsonChain>(module, "WilsonChain", "A Markov chain of the Wilson action.")
-      .def(nb::init<ComplexLinks>(), nb::arg("links"))
+      .def(nb::init<ComplexLinks>(), nb::arg("links"), released)
       .def("links", &PyWilsonChain::links);
   nb::class_<PyWilsonSweeps>(module, "WilsonSweeps",
                              "Sweeps, each a heatbath and overrelaxations: every thread calls run.")
       .def(nb::init<PyWilsonChain&, double, int, std::uint64_t, std::uint64_t, int, int>(),
            nb::arg("chain"), nb::arg("beta"), nb::arg("overrelax"), nb::arg("seed"),
            nb::arg("first"), nb::arg("count"), nb::arg("threads"), nb::keep_alive<1, 2>())
-      .def("run", &PyWilsonSweeps::run, nb::arg("rank"))
-      .def("plaquettes", &PyWilsonSweeps::plaquettes, "The plaquette after each sweep.");
+      .def("run", &PyWilsonSweeps::run, nb::arg("rank"), released)
+      .def(
+          "plaquettes",
+          [](const PyWilsonSweeps& sweeps) {
+            return to_numpy(std::vector(sweeps.plaquettes), {sweeps.plaquettes.size()});
+          },
+          "The plaquette after each sweep.");
 }
 
 }  // namespace hardscape::gauge

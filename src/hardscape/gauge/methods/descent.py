@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from hardscape.engine import Context
 from hardscape.gauge.lattice.lattices import MICROCANONICAL, Lattices, Measurement, Sweep
 from hardscape.gauge.methods.fourier import FourierSteps
 from hardscape.gauge.methods.relaxation import OmegaTuner
-from hardscape.gauge.methods.table import Method, method_of
+from hardscape.gauge.methods.table import method_of
 from hardscape.gauge.options import FLOORS, FixOptions
 
 __all__ = ["Descent"]
@@ -39,11 +38,10 @@ _HANDOVERS = (2e-1, 1e-3, 1e-5, 1e-7, 1e-9)
 _BURST, _HOPED, _CLIMB = 2, 0.3, 1e-6
 
 
-@dataclass
 class Descent:
     """The state of some copies on their way.
 
-    Attributes
+    Parameters
     ----------
     options : FixOptions
     seeds : uint64, shape (copies,)
@@ -51,24 +49,17 @@ class Descent:
         Says when to stop.
     """
 
-    options: FixOptions
-    seeds: NDArray[np.uint64]
-    context: Context
-    sweeps: NDArray[np.int64] = field(init=False)
-    seconds: float = 0.0
-    updates: float = 0.0
-    history: list[list[tuple[float, float, float]]] = field(init=False)
-    omegas: NDArray[np.float64] = field(init=False)
-    _method: Method = field(init=False)
-    _gained: NDArray[np.float64] = field(init=False)  # decades of theta a sweep, lately
-
-    def __post_init__(self) -> None:
-        self._method = method_of(self.options)
-        copies = len(self.seeds)
+    def __init__(self, options: FixOptions, seeds: NDArray[np.uint64], context: Context) -> None:
+        self.options = options
+        self.seeds = seeds
+        self.context = context
+        copies = len(seeds)
         self.sweeps = np.zeros(copies, dtype=np.int64)
+        self.seconds = self.updates = 0.0
+        self.history: list[list[tuple[float, float, float]]] = [[] for _ in range(copies)]
         self.omegas = np.full(copies, np.nan)
-        self._gained = np.zeros(copies)
-        self.history = [[] for _ in range(copies)]
+        self._method = method_of(options)
+        self._gained = np.zeros(copies)  # decades of theta a sweep, lately
 
     def descend(self, lattices_in: Callable[[bool], Lattices], copies: int) -> Lattices:
         """Go from the start to the end.
