@@ -25,24 +25,10 @@ _BETWEEN, _BETWEEN_RECORDS = 2.0, 20.0
 class Incumbent:
     """Keeps the best assignment of a formula; every one offered is evaluated on the formula itself.
 
-    Parameters
-    ----------
-    formula : Formula
-        As it was given.
-    on_improvement : callable, optional
-        Called with each `Improvement`, in the thread that found it, one at a time.
-    began : float
-        ``time.monotonic()`` at the beginning.
-
-    Attributes
-    ----------
-    record : callable or None
-        Given the state (see `state`) when it is better, unless the last time was just before.
-    halt : uint8 array, shape (1,)
-        Becomes 1 when the target is reached: searches poll it.
-    improvements : list of Improvement
-    lower : int
-        No assignment costs less.
+    `on_improvement` is called with each `Improvement`, in the thread that found it, one at a time.
+    ``record`` is given the state when it is better, unless the last time was just before. ``halt`` (uint8,
+    shape (1,)) becomes 1 when the target is reached: searches poll it. No assignment costs less than
+    ``lower``.
     """
 
     def __init__(

@@ -27,39 +27,12 @@ SMALL = 20_000
 
 @dataclass
 class Task:
-    """What was asked, and what is known so far.
-
-    Attributes
-    ----------
-    formula : Formula
-    method : str
-        As asked.
-    options : RunOptions
-    anywhere : bool
-        Whether "auto" may choose a GPU.
-    max_flips, target : int or None
-    initial : uint8 array or None
-    parameters : WeightingOptions or CellularOptions
-    incumbent : Incumbent
-    presolved : Presolved
-    flips, generations : int
-        Work done.
-    unsatisfiable : bool
-        Whether the hard clauses were found to contradict one another.
-    stopped : str
-        What ended the search early, or "".
-    signum : int
-        The signal that did, or 0.
-    device : str
-        Where the first part of the search ran.
-    ran : list of str
-        What searched, and where.
-    """
+    """What was asked, and what is known so far."""
 
     formula: Formula
     method: str
     options: RunOptions
-    anywhere: bool
+    anywhere: bool  # whether "auto" may choose a GPU
     max_flips: int | None
     target: int | None
     initial: NDArray[np.uint8] | None
@@ -68,11 +41,11 @@ class Task:
     presolved: Presolved = NOTHING_LEFT
     flips: int = 0
     generations: int = 0
-    unsatisfiable: bool = False
-    stopped: str = ""
-    signum: int = 0
-    device: str = ""
-    ran: list[str] = field(default_factory=list)
+    unsatisfiable: bool = False  # the hard clauses contradict one another
+    stopped: str = ""  # what ended the search early
+    signum: int = 0  # the signal that did
+    device: str = ""  # where the first part of the search ran
+    ran: list[str] = field(default_factory=list)  # what searched, and where
 
     def identity(self) -> Identity:
         """What a ledger knows it by: the formula alone, so that any search of it goes on from the best."""
@@ -102,19 +75,10 @@ class Task:
 
 
 class Method(ABC):
-    """A row of the table of methods: for which tasks it is, and what it does.
-
-    Attributes
-    ----------
-    name : str
-    asked : collection of str
-        Values of ``method=`` under which it may be taken.
-    devices : tuple of types
-        Devices that it knows.
-    """
+    """A row of the table of methods: for which tasks it is, and what it does."""
 
     name: ClassVar[str]
-    asked: ClassVar[Collection[str]]
+    asked: ClassVar[Collection[str]]  # values of ``method=`` under which it may be taken
     devices: ClassVar[tuple[type[Device], ...]]
 
     def refusal(self, task: Task) -> str:

@@ -146,15 +146,7 @@ def cellular_kernels(
 
 @dataclass(frozen=True, eq=False)
 class CudaRuns:
-    """Runs on GPUs: what all of them share.
-
-    Attributes
-    ----------
-    kernel : CellularKernel
-    target : tuple of int
-        Cost that ends a run.
-    offer : callable or None
-    """
+    """Runs on GPUs: what all of them share."""
 
     kernel: CellularKernel
     target: tuple[int, int]

@@ -27,11 +27,6 @@ class CellularKernel:
 
     A population is ``bits`` (uint64, shape (individuals, words)) and ``costs`` (int64, shape
     (individuals, 2): violated hard clauses, weight of violated soft clauses).
-
-    Attributes
-    ----------
-    formula : Formula
-    options : CellularOptions
     """
 
     formula: Formula

@@ -30,25 +30,10 @@ _SHARED_WORK = 3 * 10**7
 class CellularRun(Chain[Partial]):
     """One run as a chain of generations, of which the first is the initial population.
 
-    The lanes of a team share the sub-populations.
-
-    Parameters
-    ----------
-    kernel : CellularKernel
-    seed : int
-        Seed of this run.
-    target : tuple of int
-        Cost that ends it.
-    offer : callable, optional
-        Told of each new best individual, in this process.
-
-    Attributes
-    ----------
-    population : Partial or None
-        ``bits`` and ``costs`` of all individuals; None before there are any.
-    history : list of (int, int, int)
-        For the initial population and each generation: violated hard clauses and weight of the
-        violated soft ones of its best individual, and the passes it climbed.
+    The lanes of a team share the sub-populations. It ends at a cost of `target`; `offer` is told of each
+    new best individual, in this process. ``history`` has for the initial population and each generation:
+    violated hard clauses and weight of the violated soft ones of its best individual, and the passes it
+    climbed.
     """
 
     name = "maxsat.cellular.run"
@@ -56,11 +41,7 @@ class CellularRun(Chain[Partial]):
     unit = "generations"
 
     def __init__(
-        self,
-        kernel: CellularKernel,
-        seed: int,
-        target: tuple[int, int],
-        offer: Offer | None = None,
+        self, kernel: CellularKernel, seed: int, target: tuple[int, int], offer: Offer | None = None
     ) -> None:
         most = kernel.options.max_generations
         self.total = 2**62 if most is None else most + 1

@@ -217,12 +217,7 @@ def _first_guess(formula: Formula, seed: int) -> tuple[Partial, Evaluation]:
 class _Report:
     """Tells of each new best assignment, whichever thread finds it."""
 
-    def __init__(
-        self,
-        formula: Formula,
-        tell: Tell | None,
-        began: float,
-    ) -> None:
+    def __init__(self, formula: Formula, tell: Tell | None, began: float) -> None:
         self._formula = formula
         self._tell = tell
         self._began = began

@@ -44,20 +44,8 @@ class ExactSearch(Work[Partial]):
 
     The first shard is RC2; the others are walkers of `local`, which go on until RC2 ends. A partial holds
     ``proven`` (1 if the incumbent is optimal), ``unsatisfiable`` (1 if the hard clauses contradict one
-    another), ``lower`` (lower bound on the cost of `formula`, two words, high first) and ``flips``.
-
-    Attributes
-    ----------
-    formula : Formula
-        Presolved.
-    constant : int
-        What any assignment of it costs more in the original formula.
-    initial : array of 0 and 1, shape (n,)
-        The solver's first guess.
-    incumbent : Incumbent
-        Takes what RC2 finds.
-    local : LocalSearch or None
-        Searches beside it.
+    another), ``lower`` (lower bound on the cost of `formula`, two words, high first) and ``flips``. Any
+    assignment of `formula` costs `constant` more in the original one; `initial` is the solver's guess.
     """
 
     name = "maxsat.exact"

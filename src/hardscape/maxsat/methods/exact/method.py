@@ -29,12 +29,7 @@ _PROVABLE = 2_000_000
 class Exact(Method):
     """RC2 of python-sat, started from what a short search found.
 
-    Parameters
-    ----------
-    walks : sequence of Walks
-        Of which the first that takes the task searches before.
-    beside : LocalWalks
-        Searches on while RC2 works.
+    The first of `walks` that takes the task searches before; `beside` searches on while RC2 works.
     """
 
     name = "exact"

@@ -68,17 +68,7 @@ class WalkBatch(ABC):
 
 
 class CpuWalks(WalkBatch):
-    """Walks on one CPU thread, one after the other.
-
-    Parameters
-    ----------
-    tables : WalkTables
-    seed, first : int
-        Key of the first walk's stream.
-    walks : int
-    stop : uint8 array of shape (1,)
-        Ends a run early where it becomes 1.
-    """
+    """Walks on one CPU thread, one after the other; `seed` and `first` key the first walk's stream."""
 
     def __init__(
         self, tables: WalkTables, seed: int, first: int, walks: int, stop: NDArray[np.uint8]

@@ -24,22 +24,9 @@ MOST_SHARED = 227 * 1024
 class WalkArrays:
     """What walks on a GPU read and change, and the kernels that do it.
 
-    Parameters
-    ----------
-    tables : WalkTables
-    walks : int or None
-        By default as many as the GPU runs at once.
-    device : CudaDevice
-    synchronous : bool
-        Whether a step flips several variables at once.
-
-    Attributes
-    ----------
-    walks : int
-    truths, best_truths : CuPy arrays of uint32, shape (walks, words)
-        Where each walk is, and its best assignment.
-    statuses : CuPy array of uint8
-        To be viewed as `STATUS`.
+    ``truths`` and ``best_truths`` (uint32, shape (walks, words)) are where each walk is and its best
+    assignment; ``statuses`` are bytes to be viewed as `STATUS`. Steps of `synchronous` walks flip
+    several variables at once.
     """
 
     def __init__(
@@ -108,17 +95,7 @@ class WalkArrays:
 
 
 class CudaWalks(WalkBatch):
-    """Walks of consecutive streams on one GPU.
-
-    Parameters
-    ----------
-    tables : WalkTables
-    seed, first : int
-        Key of the first walk's stream.
-    walks : int or None
-        By default as many as the GPU runs at once.
-    device : CudaDevice
-    """
+    """Walks of consecutive streams on one GPU, by default as many as it runs at once."""
 
     def __init__(
         self, tables: WalkTables, seed: int, first: int, walks: int | None, device: CudaDevice

@@ -28,14 +28,7 @@ class Elites(Protocol):
     def sources(self, best: NDArray[np.integer]) -> NDArray[np.int32]:
         """Whose assignment each walk takes over, -1 for none.
 
-        Parameters
-        ----------
-        best : int, shape (walks,)
-            Fewest violated clauses of each walk since the last exchange.
-
-        Returns
-        -------
-        int32, shape (walks,)
+        `best` are the fewest violated clauses of each walk since the last exchange.
         """
 
 
@@ -63,14 +56,8 @@ class Cellular:
 
     Walks stand on islands of 4 x 4, each of them a torus, and islands on a torus of their own. A walk has
     four neighbours; those across the rim of its island are on the other side of the same island or, as
-    rarely as diffusion has it, on the next one.
-
-    Parameters
-    ----------
-    walks : int
-        Of any number; where an island is not full, the cells that are missing are nobody's neighbour.
-    seed, stream : int
-        Key of the random numbers that say who looks across.
+    rarely as diffusion has it, on the next one. Where an island is not full, the cells that are missing
+    are nobody's neighbour.
     """
 
     def __init__(self, walks: int, seed: int, stream: int) -> None:

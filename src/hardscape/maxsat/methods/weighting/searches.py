@@ -39,12 +39,7 @@ class Walking:
     """The focused random walk; quality is the number of violated clauses."""
 
     def __init__(
-        self,
-        formula: Formula,
-        seed: int,
-        stream: int,
-        initial: NDArray[np.uint8] | None,
-        stop: NDArray[np.uint8],
+        self, formula: Formula, seed: int, stream: int, initial: Any, stop: NDArray[np.uint8]
     ) -> None:
         self._formula = formula
         # Clauses that presolve merged weigh more than others.

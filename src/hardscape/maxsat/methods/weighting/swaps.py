@@ -40,23 +40,9 @@ class Swapping:
     """The walk; its answers come from MiniSat, as python-sat brings it, and are evaluated by the caller.
 
     Each soft clause is a *wish*: a literal that the solver may be asked to hold. Clauses of one literal are
-    wishes themselves, the others get a new variable that relaxes them.
-
-    Parameters
-    ----------
-    formula : Formula
-        Presolved.
-    seed, stream : int
-    target : int
-        Cost at which the walk stops.
-    initial : uint8 array of shape (n,), or None
-        Where it starts, if that satisfies the hard clauses.
-    stop : uint8 array of shape (1,)
-
-    Attributes
-    ----------
-    given_up : bool
-        Whether nothing is left to try.
+    wishes themselves, the others get a new variable that relaxes them. The walk of the presolved `formula`
+    starts from `initial`, if that satisfies the hard clauses, and stops at a cost of `target`; ``given_up``
+    says that nothing is left to try.
     """
 
     def __init__(
