@@ -13,7 +13,7 @@ from hardscape.arguments import integer
 from hardscape.engine.machine import cpu_count, cuda_status
 from hardscape.errors import DeviceError, InputError
 
-__all__ = ["MAX_THREADS", "Cpu", "Cuda", "Device", "cpu_lanes", "describe", "resolve"]
+__all__ = ["MAX_THREADS", "Cpu", "Cuda", "Device", "among", "cpu_lanes", "describe", "resolve"]
 
 #: Most CPU threads of a call.
 MAX_THREADS = 4096
@@ -88,14 +88,19 @@ def resolve(
     DeviceError
         If a GPU is asked for by name and cannot be used; the message says why and what to install.
     """
-    lanes = cpu_lanes(threads)
+    return among(cpu_lanes(threads), device, big_enough)
+
+
+def among(
+    lanes: tuple[Device, ...], device: str | Device | Sequence[str | Device], big_enough: bool
+) -> tuple[Device, ...]:
+    """What :func:`resolve` gives where the CPU has these lanes."""
     if isinstance(device, Device):
         return (device,)
     if not isinstance(device, str):
         if not isinstance(device, Sequence) or len(device) == 0:
             raise InputError(f"device={device!r}; {_ACCEPTED}")
-        found = [d for x in device for d in resolve(x, threads=threads, big_enough=big_enough)]
-        return _distinct(found, device)
+        return _distinct([d for one in device for d in among(lanes, one, big_enough)], device)
     if device == "cpu":
         return lanes
     if device == "auto":

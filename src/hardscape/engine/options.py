@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 
 from hardscape.arguments import MAX_SEED, integer, seconds
 from hardscape.engine.deadline import Deadline
-from hardscape.engine.device import Cpu, Device, cpu_lanes, resolve
+from hardscape.engine.device import Cpu, Device, among, cpu_lanes
 from hardscape.engine.progress import Progress, ProgressEvent, resolve_progress
 from hardscape.errors import InputError
 
@@ -56,6 +56,9 @@ class RunArguments(TypedDict, total=False):
     executor: Any
     workers: int | None
     progress: Progress | Callable[[ProgressEvent], object] | bool | None
+
+
+_NAMES = RunArguments.__annotations__.keys()
 
 
 @dataclass(frozen=True)
@@ -108,21 +111,17 @@ class RunOptions:
         DeviceError
             For a GPU that cannot be used.
         """
-        unknown = run.keys() - RunArguments.__annotations__.keys()
-        if unknown:
+        if not run.keys() <= _NAMES:
             raise TypeError(
-                f"{', '.join(sorted(unknown))}: no such argument; how a computation is run is told "
-                f"by {', '.join(RunArguments.__annotations__)}"
+                f"{', '.join(sorted(run.keys() - _NAMES))}: no such argument; how a computation is "
+                f"run is told by {', '.join(sorted(_NAMES))}"
             )
-        threads, seed, limit = run.get("threads"), run.get("seed"), run.get("time_limit")
-        checkpoint, executor, workers = (
-            run.get("checkpoint"),
-            run.get("executor"),
-            run.get("workers"),
-        )
+        lanes = cpu_lanes(run.get("threads"))
+        seed, limit, checkpoint = run.get("seed"), run.get("time_limit"), run.get("checkpoint")
+        executor, workers = run.get("executor"), run.get("workers")
         return cls(
-            devices=resolve(run.get("device", "auto"), threads=threads, big_enough=big_enough),
-            threads=len(cpu_lanes(threads)),
+            devices=among(lanes, run.get("device", "auto"), big_enough),
+            threads=len(lanes),
             seed=secrets.randbits(64) if seed is None else integer(seed, "seed", 0, MAX_SEED),
             deadline=Deadline(None if limit is None else seconds(limit, "time_limit")),
             checkpoint=None if checkpoint is None else _checked_path(checkpoint),
