@@ -77,14 +77,8 @@ class QuadraticModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "num_variables": self.num_variables,
-            "h": self.h.tolist(),
-            "row": self.row.tolist(),
-            "col": self.col.tolist(),
-            "value": self.value.tolist(),
-            "offset": self.offset,
-        }
+        arrays = {name: getattr(self, name).tolist() for name in ("h", "row", "col", "value")}
+        return {"num_variables": self.num_variables, **arrays, "offset": self.offset}
 
     def to_system(self) -> XorSystem:
         """Minimise over the ancillas: the system that :func:`quadratize` started from.

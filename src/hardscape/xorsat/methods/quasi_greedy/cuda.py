@@ -118,7 +118,8 @@ class CudaRound:
         if first == 0:
             self._found[:2] = self._clear
             self._firsts.fill(_NOTHING)
-        threads = self._unrolled.threads
+        threads, w1 = self._unrolled.threads, self._unrolled.w1
+        numbers = (first, sweeps, look, self._rounds.target, self._words, w1, last, keep)
         self._kernel(
             -(-self._words // threads),
             threads,
@@ -128,14 +129,7 @@ class CudaRound:
             self._firsts,
             np.uint64(self._rounds.seed),
             np.uint64(self._number * self._rounds.groups),
-            np.uint32(first),
-            np.uint32(sweeps),
-            np.uint32(look),
-            np.uint32(self._rounds.target),
-            np.uint32(self._words),
-            np.uint32(self._unrolled.w1),
-            np.uint32(last),
-            np.uint32(keep),
+            *map(np.uint32, numbers),
             shared=self._unrolled.shared_bytes,
         )
 

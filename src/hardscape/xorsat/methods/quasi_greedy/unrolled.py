@@ -149,22 +149,16 @@ class Unrolled:
             yield f"{self._word(a)} = {value};"
 
     def _sweep(self) -> Iterator[str]:
-        plan, kept = self.plan, set(self.kept)
-        groups = [
-            range(start, min(start + GROUP, plan.updates))
-            for start in range(0, plan.updates, GROUP)
-        ]
+        total = self.plan.updates
+        groups = [range(start, min(start + GROUP, total)) for start in range(0, total, GROUP)]
         for wave in range(-(-len(groups) // 32)):
             yield from self._coins(wave)
-        for a in sorted(kept):
-            if self.spans[a][0] == 0:
-                yield f"uint32_t c{a} = {self._slot(a)};"
         for number, updates in enumerate(groups):
-            for a in sorted(kept):
-                if self.spans[a][0] == number + 1:
+            for a in sorted(self.kept, key=lambda a: self.spans[a][0]):  # a group ahead of its use
+                if self.spans[a][0] == number + 1 or self.spans[a][0] == number == 0:
                     yield f"uint32_t c{a} = {self._slot(a)};"
             yield from self._group(number, updates)
-            for a in sorted(kept):
+            for a in self.kept:
                 if self.spans[a][1] == number:
                     yield f"{self._slot(a)} = c{a};"
 
