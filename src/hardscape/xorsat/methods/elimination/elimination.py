@@ -88,7 +88,19 @@ class Elimination:
         solution. It is made small by search over several such sets; that there is no smaller one is
         not proven (finding the smallest is the minimum-distance problem, NP-hard). Deterministic.
         """
-        return None if self.consistent else _contradiction(self._system)
+        if self.consistent:
+            return None
+        system, best = self._system, np.zeros(0, dtype=np.int64)
+        entries = len(system.variables) + system.num_clauses + 1
+        random = np.random.default_rng(0)
+        for attempt in range(min(max(_EVIDENCE_WORK // entries, 1), _EVIDENCE_TRIES)):
+            order = np.arange(system.num_clauses)
+            if attempt:
+                random.shuffle(order)
+            found = np.sort(order[_irreducible(_restricted(system, order))])
+            if not attempt or len(found) < len(best):
+                best = found
+        return tuple(best.tolist())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -140,23 +152,6 @@ def _native(
     return native.vector.xorsat.eliminate(
         system.num_variables, system.offsets, system.variables, system.parity, max_free
     )
-
-
-def _contradiction(system: XorSystem) -> tuple[int, ...]:
-    """The smallest contradiction of those that several orders of the clauses lead to."""
-    entries = len(system.variables) + system.num_clauses + 1
-    tries = min(max(_EVIDENCE_WORK // entries, 1), _EVIDENCE_TRIES)
-    random = np.random.default_rng(0)
-    best: NDArray[np.int64] | None = None
-    for attempt in range(tries):
-        order = np.arange(system.num_clauses)
-        if attempt:
-            random.shuffle(order)
-        found = np.sort(order[_irreducible(_restricted(system, order))])
-        if best is None or len(found) < len(best):
-            best = found
-    assert best is not None
-    return tuple(best.tolist())
 
 
 def _restricted(system: XorSystem, clauses: NDArray[np.int64]) -> XorSystem:

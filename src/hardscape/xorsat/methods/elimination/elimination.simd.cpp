@@ -10,22 +10,6 @@
 namespace hardscape::xorsat {
 namespace {
 
-// Lets Ctrl-C through, a few times a second.
-class SignalPoll {
- public:
-  void operator()() {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_) return;
-    next_ = now + std::chrono::milliseconds(100);
-    nb::gil_scoped_acquire hold;
-    if (PyErr_CheckSignals()) throw nb::python_error();
-  }
-
- private:
-  std::chrono::steady_clock::time_point next_ =
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-};
-
 auto eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
                Vector<std::int32_t> variables, Vector<std::uint8_t> parity, std::int64_t max_free) {
   const SparseSystem system{static_cast<std::size_t>(num_variables), parity.shape(0),
@@ -37,8 +21,14 @@ auto eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
   std::vector<std::uint64_t> dependence;
   {
     nb::gil_scoped_release release;
-    SignalPoll poll;
-    const Elimination done(system, poll);
+    auto looked = std::chrono::steady_clock::now();
+    const Elimination done(system, [&] {  // lets Ctrl-C through, a few times a second
+      const auto now = std::chrono::steady_clock::now();
+      if (now < looked + std::chrono::milliseconds(100)) return;
+      looked = now;
+      nb::gil_scoped_acquire hold;
+      if (PyErr_CheckSignals()) throw nb::python_error();
+    });
     consistent = done.consistent();
     rank = done.rank();
     free = done.free_variables();
