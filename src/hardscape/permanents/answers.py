@@ -193,7 +193,7 @@ def _retry(
     reason: str,
     options: RunOptions,
 ) -> Retry:
-    used = devices_of(program.all_ways, options.devices)
+    used = devices_of(program.leaves, options.devices)
     retry = Retry(
         side, program.method, program.precision, used,
         value.error_bound, value.rigorous, seconds, reason,

@@ -64,13 +64,7 @@ class Matrix:
         return None if array_namespace(entries) is np else int(entries.device.id)
 
     def check_finite(self, name: str = "a") -> None:
-        """Refuse a batch with entries that are not finite.
-
-        Raises
-        ------
-        InputError
-            With the place of the first one.
-        """
+        """Refuse a batch with entries that are not finite, with the place of the first one."""
         if self.kind in ("real", "complex"):
             _check_finite(self.entries, name)
 
@@ -86,27 +80,14 @@ class Matrix:
 
 
 def intake(a: Any, name: str = "a", *, exactly: bool = False) -> Matrix:
-    """Check a matrix at the door.
+    """Check a matrix at the door: of the smallest kind that holds all entries, narrow dtypes widened.
 
-    Parameters
-    ----------
-    a : array_like, shape (m, n) or (batch, n, n)
-        Dense NumPy, CuPy or torch array of any bool, integer, floating or complex dtype, nested
-        sequences or object array of Python or NumPy numbers and fractions, or a scipy.sparse
-        matrix (whose repeated entries are added). A matrix with m > n is transposed: the permanent
-        of a rectangular matrix sums over the injective maps from its smaller side to its larger.
-        An empty sequence is the 0x0 matrix. A single matrix is copied, a batch only where its type
-        has to change.
-    name : str
-        What error messages call the matrix.
-    exactly : bool
-        Whether floats beside integers and fractions count as the rationals that they are.
-
-    Returns
-    -------
-    Matrix
-        Of the smallest kind that holds all entries: integers (and bools) before fractions before
-        floating before complex numbers. Narrow dtypes are widened.
+    Taken are dense NumPy, CuPy or torch arrays of any bool, integer, floating or complex dtype, nested
+    sequences and object arrays of Python or NumPy numbers and fractions, and scipy.sparse matrices,
+    whose repeated entries are added. A matrix with m > n is transposed: the permanent of a rectangle
+    sums over the injective maps from its smaller side to its larger. An empty sequence is the 0x0
+    matrix. A single matrix is copied, a batch only where its type has to change. With `exactly`,
+    floats beside integers and fractions count as the rationals that they are.
 
     Raises
     ------
@@ -115,10 +96,6 @@ def intake(a: Any, name: str = "a", *, exactly: bool = False) -> Matrix:
         numbers, integers or fractions that floating entries beside them force into a float64 which
         cannot hold them, long doubles beyond float64, ragged sequences, other shapes, and sparse
         matrices with more than `MAX_SIDE` rows or columns.
-
-    Notes
-    -----
-    O(m n) time and memory.
     """
     batch = _batch_on_gpu(a, name)
     if batch is not None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arrays import home_of, is_recorded
-from hardscape.engine import Cpu, Device, Progress, ProgressEvent, RunOptions
+from hardscape.engine import Cpu, RunArguments, RunOptions
 from hardscape.errors import InputError
 from hardscape.permanents.answers import answers
 from hardscape.permanents.batch import at_once, is_plain, together
@@ -33,13 +32,8 @@ def permanent(
     precision: Precision = "auto",
     method: MethodName = "auto",
     rtol: float = 1e-10,
-    device: str | Device = "auto",
-    threads: int | None = None,
-    time_limit: float | None = None,
-    checkpoint: str | Path | None = None,
-    executor: Any = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
     full_output: bool = False,
+    **run: Unpack[RunArguments],
 ) -> Any:
     r"""Permanent of a matrix, :math:`\mathrm{per}(a) = \sum_\sigma \prod_i a_{i\sigma(i)}`.
 
@@ -68,22 +62,16 @@ def permanent(
         :func:`hardscape.permanents.plan` tells which.
     rtol : float
         Relative error that "auto" precision is content with.
-    device : str
-        "cpu", "cuda" (all GPUs), "cuda:0", or "auto", which takes GPUs that are usable for large
-        matrices and a batch's own GPU for batches that are on one. GPUs sum "glynn", in double and
-        extended precision, and "sparse"; all else is done by the CPU.
-    threads : int, optional
-        CPU threads, by default all.
-    time_limit : float, optional
-        Wall-clock seconds.
-    checkpoint : str or Path, optional
-        Ledger of finished shards; the same call on an existing one goes on where it stopped. If several
-        blocks take long, the second one's is called `checkpoint` and ".2", and so on.
-    executor, progress
-        As in :func:`hardscape.spectrum`.
     full_output : bool
         Return a `PermanentResult` (for a batch, a list of them). Its error bound is proven, which takes
         "double" up to 2.9 times the time; on GPUs that of "double" is an estimate, and says so.
+    **run
+        How it is run: `device`, `threads`, `seed` (nothing is random), `time_limit`, `checkpoint`,
+        `executor`, `workers`, `progress`; see :class:`hardscape.engine.RunArguments`. `device` "auto"
+        takes GPUs that are usable for large matrices and a batch's own GPU for batches that are on
+        one; GPUs sum "glynn", in double and extended precision, and "sparse", all else is done by the
+        CPU. If several blocks take long, the second one's ledger is called `checkpoint` and ".2", and
+        so on.
 
     Returns
     -------
@@ -135,17 +123,9 @@ def permanent(
     matrix = intake(a, exactly=precision == "exact")
     if rows is not None or cols is not None:
         matrix = expanded(matrix, rows, cols)
-    if matrix.is_batch and checkpoint is not None:
+    if matrix.is_batch and run.get("checkpoint") is not None:
         raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
-    options = run_options(
-        matrix,
-        device,
-        threads,
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        executor=executor,
-        progress=progress,
-    )
+    options = run_options(matrix, **run)
     if not matrix.is_batch:
         value = at_once(matrix, settings, options)
         if value is not None:
@@ -185,32 +165,19 @@ def _one(matrix: Matrix, settings: Settings, options: RunOptions) -> PermanentRe
     check_budget(program, options)
     found = answers(program, matrix, settings, options)
     whole, program = found.total, found.program
-    made: dict[str, Any] = {
-        "method": program.method,
-        "precision": program.precision,
-        "reductions": program.reductions,
-        "seconds": time.perf_counter() - began,
-        "device": devices_of(program.all_ways, options.devices),
-        "retries": found.retries,
-    }
     if program.choice.exact:
-        return PermanentResult(
-            value=whole,
-            mantissa=whole,
-            exponent=0,
-            error_bound=0.0,
-            rigorous=True,
-            condition=1.0,
-            terms=program.terms,
-            **made,
-        )
+        numbers = (whole, whole, 0, 0.0, True, 1.0)
+    else:
+        value = complex(whole.value) if matrix.kind == "complex" else whole.value
+        bounds = (whole.error_bound, whole.rigorous, whole.condition)
+        numbers = (value, whole.mantissa, whole.exponent, *bounds)
     return PermanentResult(
-        value=complex(whole.value) if matrix.kind == "complex" else whole.value,
-        mantissa=whole.mantissa,
-        exponent=whole.exponent,
-        error_bound=whole.error_bound,
-        rigorous=whole.rigorous,
-        condition=whole.condition,
-        terms=whole.terms,
-        **made,
+        *numbers,
+        method=program.method,
+        precision=program.precision,
+        terms=program.terms if program.choice.exact else whole.terms,
+        reductions=program.reductions,
+        seconds=time.perf_counter() - began,
+        device=devices_of(program.leaves, options.devices),
+        retries=found.retries,
     )

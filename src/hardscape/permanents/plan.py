@@ -130,7 +130,7 @@ def plan(
         raise InputError("a is a batch; plan takes one matrix")
     if rows is not None or cols is not None:
         matrix = expanded(matrix, rows, cols)
-    devices = run_options(matrix, device, threads).devices
+    devices = run_options(matrix, device=device, threads=threads).devices
     program = prepare(matrix, settings.choice(matrix.kind, devices))
     return _described(program, matrix.shape, devices)
 
@@ -155,19 +155,13 @@ def _described(program: Program, shape: tuple[int, int], devices: tuple[Device, 
         program.reductions,
         blocks,
         program.seconds(devices),
-        devices_of(program.all_ways, devices),
+        devices_of(program.leaves, devices),
         elsewhere,
     )
 
 
 def check_budget(program: Program, options: RunOptions) -> None:
-    """Refuse a day's work or more that nobody asked for.
-
-    Raises
-    ------
-    BudgetError
-        With the estimate, and what runs it anyway.
-    """
+    """Refuse a day's work or more that nobody asked for, with the estimate."""
     seconds = program.seconds(options.devices)
     if seconds <= LONG_RUN or options.asked_for:
         return

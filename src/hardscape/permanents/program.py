@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -31,8 +32,36 @@ _SAFE, _SAFE_TIMES = 1.0, 4.0
 _EXPANDED_FROM = 2.0
 
 
+class _Joint(ABC):
+    """What is found in several parts: a permanent by blocks, a block by permanents."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> Sequence[Way | Sum | Program]:
+        """These."""
+
+    @property
+    def leaves(self) -> list[Way]:
+        """The ways of all parts."""
+        return [leaf for part in self.parts for leaf in part.leaves]
+
+    @property
+    def method(self) -> str:
+        """Their methods, joined by "+", or "structure" if there is none."""
+        return _joined(way.by.name for way in self.leaves) or "structure"
+
+    @property
+    def terms(self) -> int:
+        """Terms or states of all parts."""
+        return sum(part.terms for part in self.parts)
+
+    def seconds(self, devices: tuple[Device, ...]) -> float:
+        """Estimated time on `devices`."""
+        return float(sum(part.seconds(devices) for part in self.parts))
+
+
 @dataclass(frozen=True, eq=False)
-class Program:
+class Program(_Joint):
     """A permanent taken apart: scale * prod(factors) * prod(permanents of the blocks)."""
 
     choice: Choice  #: what the ways were chosen by
@@ -43,28 +72,14 @@ class Program:
     reductions: Reductions
 
     @property
-    def all_ways(self) -> list[Way]:
-        """Those of the blocks, and of the permanents that a block is a sum of."""
-        return [leaf for way in self.ways for leaf in way.leaves]
+    def parts(self) -> Sequence[Way | Sum]:
+        """The ways of the blocks."""
+        return self.ways
 
     @property
     def precision(self) -> str:
         """Arithmetic of the blocks: "double", "extended", "exact", or several joined by "+"."""
-        return _joined(way.by.arithmetic for way in self.all_ways) or self.choice.arithmetic
-
-    @property
-    def method(self) -> str:
-        """Methods of the blocks, joined by "+", or "structure" if there is no block."""
-        return _joined(way.by.name for way in self.all_ways) or "structure"
-
-    @property
-    def terms(self) -> int:
-        """Terms or states of all blocks."""
-        return sum(way.terms for way in self.ways)
-
-    def seconds(self, devices: tuple[Device, ...]) -> float:
-        """Estimated time on `devices`."""
-        return sum(way.seconds(devices) for way in self.ways)
+        return _joined(way.by.arithmetic for way in self.leaves) or self.choice.arithmetic
 
     def total(self, values: Sequence[Any]) -> Any:
         """The permanent from those of the blocks: a Python number if exact, else a `BoundedNumber`."""
@@ -75,7 +90,7 @@ class Program:
 
 
 @dataclass(frozen=True, eq=False)
-class Sum:
+class Sum(_Joint):
     """A block as a sum of permanents, along lines of three or four entries."""
 
     programs: tuple[Program, ...]
@@ -86,28 +101,14 @@ class Sum:
     cancels = True
 
     @property
-    def leaves(self) -> list[Way]:
-        """The ways of all blocks."""
-        return [way for program in self.programs for way in program.all_ways]
-
-    @property
-    def method(self) -> str:
-        """Methods of the blocks."""
-        return _joined(way.by.name for way in self.leaves) or "structure"
-
-    @property
-    def terms(self) -> int:
-        """Terms or states of all blocks."""
-        return sum(program.terms for program in self.programs)
+    def parts(self) -> Sequence[Program]:
+        """The permanents."""
+        return self.programs
 
     @property
     def core_seconds(self) -> float:
         """Estimated time on one core."""
         return sum(way.core_seconds for program in self.programs for way in program.ways)
-
-    def seconds(self, devices: tuple[Device, ...]) -> float:
-        """Estimated time on `devices`."""
-        return float(sum(program.seconds(devices) for program in self.programs))
 
     def total(self, found: Sequence[Any]) -> Any:
         """The permanent of the block from those that it is a sum of."""
@@ -124,13 +125,7 @@ def _type(kind: Kind) -> type:
 
 
 def prepare(matrix: Matrix, choice: Choice) -> Program:
-    """Take a permanent apart and choose ways; runs nothing.
-
-    Parameters
-    ----------
-    matrix : Matrix
-        No batch.
-    choice : Choice
+    """Take the permanent of one matrix apart and choose ways; runs nothing.
 
     Raises
     ------
@@ -168,10 +163,7 @@ def rational(matrix: Matrix) -> Matrix:
         )
     if matrix.kind != "real":
         return matrix
-    entries = np.empty(matrix.entries.shape, dtype=object)
-    for position, x in np.ndenumerate(matrix.entries):
-        entries[position] = Fraction(x)
-    return Matrix("rational", entries, matrix.transposed)
+    return Matrix("rational", np.frompyfunc(Fraction, 1, 1)(matrix.entries), matrix.transposed)
 
 
 def _floating(matrix: Matrix) -> Matrix:
@@ -268,15 +260,16 @@ def ways_of(block: Block, choice: Choice, *, searching: bool = True) -> list[Way
         if row.arithmetic != choice.arithmetic:
             continue
         least = min((way.seconds(choice.devices) for way in found), default=math.inf)
-        why = "" if row.shape in ("any", block.shape) else f"it is for blocks that are {row.shape}"
-        why = why or row.refusal(block, choice, least if searching else 0.0)
-        ways = [] if why else list(row.ways(block, choice))
-        found += ways
-        if not ways:
-            log.debug(
-                "%s, %s, passed over for a block of shape %s: %s",
-                row.name, row.arithmetic, block.entries.shape, why or "it would take too much",
-            )  # fmt: skip
+        ways: list[Way] | str = f"it is for blocks that are {row.shape}"
+        if row.shape in ("any", block.shape):
+            ways = row.ways(block, choice, least if searching else 0.0)
+        if isinstance(ways, list) and ways:
+            found += ways
+            continue
+        log.debug(
+            "%s, %s, passed over for a block of shape %s: %s",
+            row.name, row.arithmetic, block.entries.shape, ways or "it would take too much",
+        )  # fmt: skip
     return found
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
-from hardscape.engine import Cuda, Device, NullProgress, RunOptions, resolve
+from hardscape.engine import Cuda, Device, NullProgress, RunArguments, RunOptions, resolve
 from hardscape.errors import InputError
 from hardscape.permanents.matrix import Kind, Matrix
 from hardscape.permanents.methods.method import Arithmetic, Choice
@@ -26,13 +26,7 @@ _GPU_TERMS = 2.0**33
 
 @dataclass(frozen=True)
 class Settings:
-    """What to compute, as :func:`hardscape.permanent` takes it.
-
-    Raises
-    ------
-    InputError
-        If a value is not understood.
-    """
+    """What to compute, as :func:`hardscape.permanent` takes it."""
 
     precision: Precision
     method: MethodName
@@ -63,18 +57,14 @@ class Settings:
         return self.method == "auto" and silent and not (self.full_output or options.asked_for)
 
 
-def run_options(
-    matrix: Matrix, device: str | Device, threads: int | None, **others: Any
-) -> RunOptions:
+def run_options(matrix: Matrix, **run: Unpack[RunArguments]) -> RunOptions:
     """Where a permanent may run: what was asked for; by "auto" GPUs beside the CPU for large ones."""
     *batch, rows, columns = matrix.entries.shape
     terms = math.prod(batch) * columns * 2.0 ** (min(rows, 100) - 1)
-    given = device
-    if device == "auto" and matrix.gpu is not None:
-        given = f"cuda:{matrix.gpu}"  # what is on a GPU stays there
-    options = RunOptions.checked(
-        device=given, threads=threads, big_enough=terms > _GPU_TERMS, **others
-    )
-    if device == "auto" and isinstance(options.devices[0], Cuda):
-        return options.on((*options.devices, *resolve("cpu", threads=threads)))
+    free = run.get("device", "auto") == "auto"
+    if free and matrix.gpu is not None:
+        run["device"] = f"cuda:{matrix.gpu}"  # what is on a GPU stays there
+    options = RunOptions.checked(big_enough=terms > _GPU_TERMS, **run)
+    if free and isinstance(options.devices[0], Cuda):
+        return options.on((*options.devices, *resolve("cpu", threads=run.get("threads"))))
     return options

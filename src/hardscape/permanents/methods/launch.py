@@ -7,22 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import CudaDevice, Kernel, cuda_device
+from hardscape.engine import Context, CudaDevice, Kernel, cuda_device
 
 __all__ = ["Flight", "collected", "sum_ranges"]
 
 
 class Flight:
-    """Keeps one launch waiting behind the one that runs, and no more, so that a stop comes soon.
-
-    Attributes
-    ----------
-    complete : bool
-        Whether nobody asked for a stop so far.
-    """
+    """Keeps one launch waiting behind the one that runs, and no more, so that a stop comes soon."""
 
     def __init__(self, device: CudaDevice, stop: NDArray[Any]) -> None:
-        self.complete = True
+        self.complete = True  #: whether nobody asked for a stop so far
         self._stream = device.stream
         self._stop = stop
         self._behind: Any = None
@@ -37,46 +31,29 @@ class Flight:
 
 
 def sum_ranges(
-    ordinal: int,
+    context: Context,
     kernel: Kernel,
     matrix: NDArray[Any],
     steps: range,
-    stop: NDArray[Any],
-    *,
     parts: int,
     threads: int,
     shared: int,
 ) -> tuple[NDArray[np.float64], bool]:
     """Sum steps of a Gray code of one matrix by a kernel of (matrix, first, last, out).
 
-    Parameters
-    ----------
-    ordinal : int
-        Number of the GPU.
-    kernel : Kernel
-    matrix : array
-        What the kernel reads.
-    steps : range
-        Its step is the number of steps of one launch.
-    stop : uint8 array, shape (1,)
-        Becomes 1 to stop between launches.
-    parts, threads, shared : int
-        Real parts, threads of a block and bytes of its shared memory.
-
-    Returns
-    -------
-    sums : float64, shape (2 * parts + 1,)
-        High parts, low parts, and the sum of the terms' magnitudes.
-    complete : bool
+    The step of `steps` is a launch; `parts`, `threads` and `shared` are real parts, threads of a
+    block and bytes of its shared memory. Gives high parts, low parts and the sum of the terms'
+    magnitudes, which depend on the number of multiprocessors and on nothing else besides the
+    arguments, and whether nobody asked to stop between launches.
     """
     rows: list[Any] = []
-    with cuda_device(ordinal) as device:
+    with cuda_device(context.device.ordinal) as device:
         import cupy
 
         loaded = device.load(kernel)
         resident = max(1, loaded.blocks_per_multiprocessor(threads, shared))
         given = cupy.asarray(np.ascontiguousarray(matrix))
-        flight = Flight(device, stop)
+        flight = Flight(device, context.stop)
         for step in steps:
             if not flight.goes_on():
                 break

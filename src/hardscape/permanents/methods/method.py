@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -141,21 +140,12 @@ class Method(ABC):
     shape: ClassVar[str] = "square"  #: of the blocks that it is for
 
     @abstractmethod
-    def refusal(self, block: Block, choice: Choice, least: float) -> str:
-        """Why a block is not for this method; empty if it is.
+    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+        """The ways to sum a block, or why it is not for this method.
 
-        Parameters
-        ----------
-        block : Block
-        choice : Choice
-            Its arithmetic is that of the method.
-        least : float
-            Seconds of the cheapest way of the rows above; looking for one may take longer.
+        The arithmetic of `choice` is that of the method, and `least` are the seconds of the cheapest
+        way of the rows above: looking for one may take longer.
         """
-
-    @abstractmethod
-    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
-        """The ways to sum a block that is not refused."""
 
 
 @dataclass(frozen=True, eq=False)

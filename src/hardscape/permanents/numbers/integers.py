@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Rows",
+    "bits",
     "column_sums",
     "integers_of",
     "joined",
@@ -48,6 +49,16 @@ def integers_of(matrix: NDArray[Any]) -> tuple[Rows, Fraction]:
             for line in lines:
                 line[j] //= common
     return tuple(map(tuple, lines)), scale
+
+
+def bits(mask: int) -> list[int]:
+    """Positions of the bits of `mask`, in increasing order."""
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return found
 
 
 def column_sums(matrix: Rows) -> list[int]:

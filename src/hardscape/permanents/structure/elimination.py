@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.permanents.numbers.integers import bits
+
 __all__ = ["Elimination", "Operand", "Operation", "eliminate"]
 
 #: A value of the program, by number, or a constant.
@@ -73,20 +75,10 @@ class Elimination:
 
 
 def eliminate(matrix: NDArray[Any], fast: int, overlap: bool = True) -> Elimination:
-    """Choose inner and fast rows of a matrix, and write down the elimination.
+    """Choose inner rows, if `overlap`, and `fast` fast ones, at most n - 1, and write the rest down.
 
-    Parameters
-    ----------
-    matrix : float64 or complex128, shape (n, n)
-        Rows are variables, columns factors.
-    fast : int
-        Number of fast signs, at most n - 1.
-    overlap : bool
-        Whether to look for inner rows at all.
-
-    Notes
-    -----
-    A hundred trial eliminations, each of a millisecond.
+    Rows of the square matrix are variables, columns factors. A hundred trial eliminations, each of a
+    millisecond.
     """
     supports = [_mask(np.flatnonzero(row)) for row in matrix]
     rows = sorted(range(len(matrix)), key=lambda i: (supports[i].bit_count(), i))
@@ -106,12 +98,8 @@ def eliminate(matrix: NDArray[Any], fast: int, overlap: bool = True) -> Eliminat
     return best
 
 
-def _mask(bits: Iterable[Any]) -> int:
-    return sum(1 << int(bit) for bit in bits)
-
-
-def _bits(mask: int) -> list[int]:
-    return [bit for bit in range(mask.bit_length()) if mask >> bit & 1]
+def _mask(places: Iterable[Any]) -> int:
+    return sum(1 << int(bit) for bit in places)
 
 
 @dataclass
@@ -180,7 +168,7 @@ class _Program:
 
 def _rate(changes: int) -> float:
     """How often a flip of one of these fast signs comes, for each step."""
-    return sum(0.5 ** (bit + 1) for bit in _bits(changes))
+    return sum(0.5 ** (bit + 1) for bit in bits(changes))
 
 
 def _built(
@@ -193,7 +181,7 @@ def _built(
     program = _Program(n, leaves)
     pieces, scales = [], []
     for j, scope in enumerate(scopes):
-        constants = {1 << k: matrix[inner[k], j].item() for k in _bits(scope)}
+        constants = {1 << k: matrix[inner[k], j].item() for k in bits(scope)}
         scales.append(_scale(list(constants.values()), float(np.abs(matrix[:, j]).max())))
         terms = {mask: x / scales[-1] for mask, x in constants.items()}
         pieces.append(_Polynomial({0: j, **terms}, scope, leaves[j]))
@@ -237,7 +225,7 @@ def _fast_rows(
         row = min(
             rest,
             key=lambda i: (
-                sum(weights[j] for j in _bits(supports[i] & ~covered)) + supports[i].bit_count(),
+                sum(weights[j] for j in bits(supports[i] & ~covered)) + supports[i].bit_count(),
                 i,
             ),
         )

@@ -51,17 +51,7 @@ class Expansion:
 def expansion(
     block: NDArray[Any], error: NDArray[np.float64] | None, kind: Kind
 ) -> Expansion | None:
-    """Expand a block along lines of three or four entries, or None if that spares too little.
-
-    Parameters
-    ----------
-    block : numpy.ndarray, shape (n, n)
-        Of the type of `Matrix.entries`.
-    error : float64, shape (n, n), or None
-        Bounds of the errors of the entries.
-    kind
-        Of the matrix.
-    """
+    """Expand a square block along lines of three or four entries, or None if that spares too little."""
     return _Search(kind).best(block, error, _DEPTH)
 
 
@@ -80,7 +70,8 @@ class _Search:
             return None
         exponent, entries = 0, block
         if self._kind in ("real", "complex"):
-            entries, exponent = rounded_entries(_with_errors(block, error), block.dtype)
+            rounded = block if error is None else np.frompyfunc(Rounded, 2, 1)(block, error)
+            entries, exponent = rounded_entries(rounded, block.dtype)
         line = _line(entries)
         if line is None:
             return None
@@ -105,15 +96,6 @@ class _Search:
 
 def _cost(n: int) -> float:
     return n * 2.0 ** (n - 1)
-
-
-def _with_errors(block: NDArray[Any], error: NDArray[np.float64] | None) -> NDArray[Any]:
-    if error is None:
-        return block
-    entries = np.empty(block.shape, dtype=object)
-    for position, value in np.ndenumerate(block):
-        entries[position] = Rounded(value.item(), float(error[position]))
-    return entries
 
 
 def _line(entries: NDArray[Any]) -> tuple[int, bool] | None:

@@ -58,14 +58,7 @@ def _steps(multiplicities: Sequence[int]) -> int:
 
 
 def expanded(matrix: Matrix, rows: Any, cols: Any) -> Matrix:
-    """The square matrix that multiplicities stand for.
-
-    Parameters
-    ----------
-    matrix : Matrix
-        No batch. It was given with `rows` for its rows and `cols` for its columns.
-    rows, cols : sequence of int, or None
-        How often each line counts, 0 or more; None counts each line once.
+    """The square matrix that multiplicities of the given rows and columns, None for 1, stand for.
 
     Raises
     ------

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from hardscape.errors import InputError
 from hardscape.permanents.matrix import Kind, Matrix, Number, zero
+from hardscape.permanents.numbers.integers import bits
 from hardscape.permanents.numbers.rounding import Rounded, parts_of, rounded_entries
 
 __all__ = ["Reduced", "Reductions", "reduce", "reduce_entries"]
@@ -83,37 +84,14 @@ class Reduced:
     exponent: int  #: not 0 only where entries were rounded
     reductions: Reductions
 
-    @property
-    def is_zero(self) -> bool:
-        """Whether the structure alone says that the permanent is 0."""
-        return self.factors == (0,)
-
 
 def reduce(matrix: Matrix, *, merge: bool = True) -> Reduced:
     """Split a square matrix into scalar factors and irreducible blocks.
 
-    Parameters
-    ----------
-    matrix : Matrix
-        Square and no batch.
-    merge : bool
-        Whether floating lines of two entries may be merged; exact ones always are.
-
-    Returns
-    -------
-    Reduced
-        The product of its factors and its blocks' permanents is the permanent.
-
-    Raises
-    ------
-    InputError
-        If the matrix is not square, or is a batch.
-
-    Notes
-    -----
-    Matching takes O(n) row visits for each of n rows at worst, of n/64 words each; the components
-    take O(n) such visits; a merge costs the entries of the two columns. It is repeated until nothing
-    changes. Merged entries of exact kinds grow as the permanent does.
+    Floating lines of two entries are merged if `merge`, exact ones always. Matching takes O(n) row
+    visits for each of n rows at worst, of n/64 words each; the components take O(n) such visits; a
+    merge costs the entries of the two columns. It is repeated until nothing changes. Merged entries
+    of exact kinds grow as the permanent does.
     """
     if matrix.is_batch or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"matrix has shape {matrix.entries.shape}; one square matrix is accepted")
@@ -200,16 +178,6 @@ def _mask(line: NDArray[np.bool_]) -> int:
     return int.from_bytes(np.packbits(line, bitorder="little").tobytes(), "little")
 
 
-def _bits(mask: int) -> list[int]:
-    """Positions of the bits of `mask`, in increasing order."""
-    found = []
-    while mask:
-        low = mask & -mask
-        found.append(low.bit_length() - 1)
-        mask ^= low
-    return found
-
-
 def _matching(rows: list[int]) -> list[int]:
     """A largest matching by breadth-first augmenting paths: the column of each row, or -1.
 
@@ -232,7 +200,7 @@ def _matching(rows: list[int]) -> list[int]:
                     column, row = previous, reached_from[previous]
                 column_of[start], row_of[column] = column, start
                 break
-            for column in _bits(rows[row] & unseen):
+            for column in bits(rows[row] & unseen):
                 reached_from[column] = row
                 queue.append(row_of[column])
             unseen &= ~rows[row]
@@ -240,13 +208,7 @@ def _matching(rows: list[int]) -> list[int]:
 
 
 def _strong(forward: list[int], backward: list[int]) -> list[list[int]]:
-    """Strongly connected components of a digraph by Kosaraju's two searches.
-
-    Parameters
-    ----------
-    forward, backward
-        Successors and predecessors of each vertex, as bits.
-    """
+    """Strongly connected components, from bits of successors and predecessors (Kosaraju)."""
     unvisited = (1 << len(forward)) - 1
     finished: list[int] = []
     for root in range(len(forward)):
@@ -270,7 +232,7 @@ def _strong(forward: list[int], backward: list[int]) -> list[list[int]]:
         for vertex in group:
             onward = backward[vertex] & unvisited
             unvisited ^= onward
-            group.extend(_bits(onward))
+            group.extend(bits(onward))
         groups.append(sorted(group))
     return groups
 

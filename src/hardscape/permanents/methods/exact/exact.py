@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -227,18 +227,15 @@ class IntegerGlynn(Method):
     name = "glynn"
     arithmetic = "exact"
 
-    def refusal(self, block: Block, choice: Choice, least: float) -> str:
-        """Sides below 6 and above 63 are refused."""
-        fits = _MIN_SIDE <= block.side <= _MAX_SIDE
-        return "" if fits else f"sides from {_MIN_SIDE} to {_MAX_SIDE} are summed"
-
-    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
+    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
         """Of the matrix or its transpose, whichever has the smaller column sums' product.
 
         Modulo a power of two where 512 bits are enough, else modulo primes.
         """
+        if not _MIN_SIDE <= block.side <= _MAX_SIDE:
+            return f"sides from {_MIN_SIDE} to {_MAX_SIDE} are summed"
         integers, scale = block.integers
         turned: Rows = tuple(zip(*integers, strict=True))
         square = min(integers, turned, key=lambda a: math.prod(column_sums(a)))
         work = WordWork.of(square) or ResidueWork.of(square)
-        yield Way(self, work, 2 ** (work.side - 1), started(work.core_seconds), scale=scale)
+        return [Way(self, work, 2 ** (work.side - 1), started(work.core_seconds), scale=scale)]

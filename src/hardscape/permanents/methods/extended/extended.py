@@ -13,7 +13,6 @@ wrong by :math:`L^2 u^2 S`. The result is rounded to float64 at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -153,17 +152,9 @@ class CudaExtendedWork(ExtendedWork):
         threads, inner = 1 << self.thread_bits, _CUDA_INNER[parts]
         bits = inner + self.thread_bits - _INNER  # of the blocks that all threads sum at a step
         steps = range(shard.start >> bits, shard.stop >> bits, max(1, _LAUNCH_BLOCKS >> bits))
+        shared = 8 * 2 * parts * entries.shape[1] * (threads + (1 << inner - 1))
         return self.summed(
-            *sum_ranges(
-                context.device.ordinal,
-                self.kernel,
-                entries,
-                steps,
-                context.stop,
-                parts=parts,
-                threads=threads,
-                shared=8 * 2 * parts * entries.shape[1] * (threads + (1 << inner - 1)),
-            )
+            *sum_ranges(context, self.kernel, entries, steps, parts, threads, shared)
         )
 
 
@@ -173,19 +164,17 @@ class Extended(Method):
     name = "glynn"
     arithmetic = "extended"
 
-    def refusal(self, block: Block, choice: Choice, least: float) -> str:
-        """Sides above 63 are refused."""
-        return "" if block.side <= MAX_SIGNS else f"sides up to {MAX_SIGNS} are counted in 64 bits"
-
-    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
-        """On CPUs and on GPUs."""
+    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+        """On CPUs and on GPUs; sides above 63 are refused."""
+        if block.side > MAX_SIGNS:
+            return f"sides up to {MAX_SIGNS} are counted in 64 bits"
         core = started(core_seconds(block.side, _TIMES[block.is_complex]))
         gpu = gpu_seconds(block.side, _TIMES_H200[block.is_complex])
-        sides: tuple[tuple[type[Device], type[ExtendedWork]], ...] = (
-            (Cpu, CpuExtendedWork),
-            (Cuda, CudaExtendedWork),
-        )
-        for device, side in sides:
-            if choice.has(device):
-                work = side(block.entries)
-                yield Way(self, work, 32 * work.blocks, core, gpu, device)
+        sides: dict[type[Device], type[ExtendedWork]] = {
+            Cpu: CpuExtendedWork,
+            Cuda: CudaExtendedWork,
+        }
+        works = {
+            device: side(block.entries) for device, side in sides.items() if choice.has(device)
+        }
+        return [Way(self, work, 32 * work.blocks, core, gpu, on) for on, work in works.items()]

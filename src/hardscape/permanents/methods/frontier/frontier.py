@@ -19,7 +19,6 @@ product, and per(\|A\|) is found on the way. Errors of the entries are carried a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -31,7 +30,7 @@ from hardscape import native
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult
 from hardscape.permanents.methods.frontier.order import FrontierOrder, best_order
 from hardscape.permanents.methods.method import Block, Choice, Method, Way, started
-from hardscape.permanents.methods.sums import OneShard
+from hardscape.permanents.methods.sums import OneShard, Value
 from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber, shifted
 from hardscape.permanents.numbers.integers import (
     Rows,
@@ -53,17 +52,12 @@ _WORTH_FROM, _WORTH_DENSITY = 3e-3, 0.7
 _BRIEF = 2**18
 
 
-@dataclass(frozen=True)
-class FrontierWork(OneShard[int]):
-    """The program for integers, modulo ``2**(64 * words)`` or modulo primes, in one shard."""
+class _RowByRow(OneShard[Value]):
+    """The program for a matrix whose rows are those of the order, in one shard."""
 
-    matrix: Rows  #: its rows are those of the order
+    matrix: Any
     order: FrontierOrder
-    words: int  #: 1, 2, 4 or 8; 0 for primes. Entries then fit 63 bits
-    primes: tuple[int, ...] = ()
 
-    name: ClassVar[str] = "permanents.frontier"
-    revision: ClassVar[int] = 1
     unit: ClassVar[str] = "rows"
 
     @property
@@ -74,6 +68,19 @@ class FrontierWork(OneShard[int]):
     def brief(self, device: Device) -> bool:
         """Whether it is over in milliseconds."""
         return self.order.transitions <= _BRIEF
+
+
+@dataclass(frozen=True)
+class FrontierWork(_RowByRow[int]):
+    """The program for integers, modulo ``2**(64 * words)`` or modulo primes, in one shard."""
+
+    matrix: Rows  #: its rows are those of the order
+    order: FrontierOrder
+    words: int  #: 1, 2, 4 or 8; 0 for primes. Entries then fit 63 bits
+    primes: tuple[int, ...] = ()
+
+    name: ClassVar[str] = "permanents.frontier"
+    revision: ClassVar[int] = 1
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Take all rows."""
@@ -101,7 +108,7 @@ class FrontierWork(OneShard[int]):
 
 
 @dataclass(frozen=True, eq=False)
-class FrontierSumWork(OneShard[BoundedNumber]):
+class FrontierSumWork(_RowByRow[BoundedNumber]):
     r"""The program in double precision, in one shard.
 
     A partial holds ``sums``: the parts of the value, per(\|A\|), the effect of the entries' errors,
@@ -115,7 +122,6 @@ class FrontierSumWork(OneShard[BoundedNumber]):
 
     name: ClassVar[str] = "permanents.frontier.double"
     revision: ClassVar[int] = 1
-    unit: ClassVar[str] = "rows"
 
     @cached_property
     def scaled(self) -> tuple[NDArray[Any], NDArray[np.float64], int]:
@@ -132,15 +138,6 @@ class FrontierSumWork(OneShard[BoundedNumber]):
         entries = shifted(self.matrix, -total)
         off = np.where(shifted(entries, total) != self.matrix, TINY, 0.0)
         return entries, shifted(error, -total) + off, int(np.trace(total))
-
-    @property
-    def steps(self) -> int:
-        """Rows."""
-        return len(self.matrix)
-
-    def brief(self, device: Device) -> bool:
-        """Whether it is over in milliseconds."""
-        return self.order.transitions <= _BRIEF
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Take all rows."""
@@ -175,24 +172,23 @@ class Frontier(Method):
     name = "frontier"
     arithmetic = "double"
 
-    def refusal(self, block: Block, choice: Choice, least: float) -> str:
-        """Dense blocks are refused, and those that are summed in no time."""
-        return _not_worth(block, choice, least)
-
-    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
-        """One, if there is a narrow frontier."""
+    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+        """One, if there is a narrow frontier; what is dense or summed in no time is refused."""
+        if why := _not_worth(block, choice, least):
+            return why
         entries, error = block.entries, block.error
         pattern = entries if error is None else (entries != 0) | (error > 0)
         ordered = _narrow(pattern, 24 + 8 * (2 if block.is_complex else 1))
         if ordered is None:
-            return
+            return []
         order, turned, memory = ordered
         if turned:
             entries = entries.T
             error = None if error is None else np.ascontiguousarray(error.T)
         work = FrontierSumWork(np.ascontiguousarray(entries), error, order)
         cancels = bool(block.is_complex or (block.entries < 0).any())
-        yield Way(self, work, order.transitions, _seconds(order), memory=memory, cancels=cancels)
+        seconds = _seconds(order)
+        return [Way(self, work, order.transitions, seconds, memory=memory, cancels=cancels)]
 
 
 class FrontierExactly(Method):
@@ -201,12 +197,10 @@ class FrontierExactly(Method):
     name = "frontier"
     arithmetic = "exact"
 
-    def refusal(self, block: Block, choice: Choice, least: float) -> str:
-        """Dense blocks are refused, and those that are summed in no time."""
-        return _not_worth(block, choice, least)
-
-    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
-        """One, if there is a narrow frontier."""
+    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+        """One, if there is a narrow frontier; what is dense or summed in no time is refused."""
+        if why := _not_worth(block, choice, least):
+            return why
         integers, scale = block.integers
         bits = permanent_bound(integers).bit_length() + 1
         words = next((w for w in (1, 2, 4, 8) if bits <= 64 * w), 0)
@@ -214,13 +208,13 @@ class FrontierExactly(Method):
             words = 0
         ordered = _narrow(block.entries, 16 + 8 * max(1, words))
         if ordered is None:
-            return
+            return []
         order, turned, memory = ordered
         rows: Rows = tuple(zip(*integers, strict=True)) if turned else integers
         primes = () if words else primes_above(2**bits)
         work = FrontierWork(rows, order, words, primes)
         seconds = _seconds(order) * max(1, words / 2, 2 * len(primes))
-        yield Way(self, work, order.transitions, seconds, memory=memory, scale=scale)
+        return [Way(self, work, order.transitions, seconds, memory=memory, scale=scale)]
 
 
 def _not_worth(block: Block, choice: Choice, least: float) -> str:

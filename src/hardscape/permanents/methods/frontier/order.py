@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.permanents.numbers.integers import bits
+
 __all__ = ["FrontierOrder", "best_order"]
 
 #: Columns of a frontier: bits of a state.
@@ -70,7 +72,7 @@ def _greedy_orders(masks: Sequence[int]) -> Iterator[list[int]]:
     n = len(masks)
     touching: dict[int, list[int]] = {}
     for i, mask in enumerate(masks):
-        for j in _bits(mask):
+        for j in bits(mask):
             touching.setdefault(j, []).append(i)
     by_degree = sorted(range(n), key=lambda i: masks[i].bit_count())
     for start in by_degree[:: max(1, n // _STARTS)][:_STARTS]:
@@ -87,7 +89,7 @@ def _greedy(masks: Sequence[int], touching: dict[int, list[int]], start: int) ->
         taken[following] = True
         rows.append(following)
         behind |= masks[following]
-        for j in _bits(masks[following]):
+        for j in bits(masks[following]):
             remaining[j] -= 1
             age.setdefault(j, step)
         near = {i for j in age if remaining[j] for i in touching[j] if not taken[i]}
@@ -101,24 +103,15 @@ def _widening(
     mask: int, behind: int, remaining: dict[int, int], age: dict[int, int]
 ) -> tuple[int, int]:
     """By how much a row widens the frontier, and since when its oldest column has been there."""
-    columns = _bits(mask)
+    columns = bits(mask)
     closing = sum(remaining[j] == 1 for j in columns)
     oldest = min(age.get(j, len(remaining)) for j in columns)
     return (mask & ~behind).bit_count() - closing, oldest
 
 
-def _bits(mask: int) -> list[int]:
-    found = []
-    while mask:
-        low = mask & -mask
-        found.append(low.bit_length() - 1)
-        mask ^= low
-    return found
-
-
 def _described(masks: Sequence[int], rows: Sequence[int]) -> FrontierOrder | None:
     """What an order does, or None if its frontier is too wide."""
-    last = {j: k for k, i in enumerate(rows) for j in _bits(masks[i])}
+    last = {j: k for k, i in enumerate(rows) for j in bits(masks[i])}
     free = list(range(MAX_WIDTH - 1, -1, -1))
     place: dict[int, int] = {}
     slots: list[tuple[tuple[int, int], ...]] = []
@@ -127,12 +120,12 @@ def _described(masks: Sequence[int], rows: Sequence[int]) -> FrontierOrder | Non
     peak = 1
     for k, i in enumerate(rows):
         states = math.comb(len(place), k - done)
-        for j in _bits(masks[i]):
+        for j in bits(masks[i]):
             if j not in place:
                 if not free:
                     return None
                 place[j] = free.pop()
-        slots.append(tuple((j, place[j]) for j in _bits(masks[i])))
+        slots.append(tuple((j, place[j]) for j in bits(masks[i])))
         width = max(width, len(place))
         transitions += states * masks[i].bit_count()
         ending = [j for j in place if last[j] == k]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import CudaDevice, Kernel, LoadedKernel, cuda_device, kernel
+from hardscape.engine import Kernel, cuda_device, kernel
 from hardscape.permanents.methods.launch import Flight, collected
 
 __all__ = ["LEAST_SIDE", "NOT_FINITE", "GlynnKernels", "glynn_kernels"]
@@ -85,82 +85,51 @@ class GlynnKernels:
         values = self.n // 2 * pair + 4 + right + (walked + (1 << self.thread_bits)) * self.n
         return 8 * self.parts * values
 
-    def sum(
-        self, ordinal: int, entries: NDArray[np.float64], first: int, last: int, stop: NDArray[Any]
-    ) -> tuple[NDArray[np.float64], bool]:
-        """Sum blocks of 32 terms of each matrix of a batch.
-
-        Parameters
-        ----------
-        ordinal : int
-            Number of the GPU.
-        entries : float64, shape (batch, parts, n, n)
-            [part][sign][factor], on a grid as in `ScaledMatrix`.
-        first, last : int
-            Range of blocks; both are multiples of those of a step.
-        stop : uint8 array, shape (1,)
-            Becomes 1 to stop between launches.
-
-        Returns
-        -------
-        sums : float64, shape (batch, 2 * parts + 1)
-            High parts, low parts, and the sum of the terms' magnitudes. They depend on the number
-            of multiprocessors, and on nothing else besides the arguments.
-        complete : bool
-        """
+    def steps(self, first: int, last: int, batch: int = 1) -> range:
+        """Steps of a range of the CPU's blocks, which fills whole ones; its step is a launch."""
         shift = self.step_bits - _BLOCK_BITS
-        with cuda_device(ordinal) as device:
-            import cupy
-
-            matrices = cupy.asarray(np.ascontiguousarray(entries))
-            kernel, batch = device.load(self.kernel), len(entries)
-            steps = range(first >> shift, last >> shift, self._most_steps(batch))
-            ranges = self._ranges(device, kernel, batch)
-            flight = Flight(device, stop)
-            rows = self._launch(kernel, matrices, steps, ranges, flight)
-            return collected(rows, batch, self.parts), flight.complete
+        most = max(1, (1 << _LAUNCH_BITS - self.step_bits) // batch)
+        return range(first >> shift, last >> shift, most)
 
     def batch(
         self, ordinal: int, matrices: Any, stop: NDArray[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32], bool]:
-        """Scale each matrix of a batch, and sum all of its terms.
+        """Scale each C-contiguous matrix of side <= n, completed by an identity; sum all its terms.
 
-        Matrices in main memory are copied in portions, each while the GPU works on the one before.
-
-        Parameters
-        ----------
-        ordinal : int
-            Number of the GPU.
-        matrices : float64 or complex128, shape (batch, k, k)
-            NumPy or CuPy array, C-contiguous, k <= n; an identity pads them.
-        stop : uint8 array, shape (1,)
-            Becomes 1 to stop between launches.
-
-        Returns
-        -------
-        sums : float64, shape (batch, 2 * parts + 1)
-            As from `sum`; of equal matrices in one batch they are equal.
-        exponents : int32, shape (batch,)
-            Powers of two to multiply the sums with; `NOT_FINITE` where an entry is not.
-        complete : bool
+        Those in main memory are copied in portions, each while the GPU works on the one before.
+        Gives sums as `sum_ranges` (for equal matrices of a batch equal ones), powers of two to
+        take them times, or `NOT_FINITE` where an entry is not, and whether nobody asked to stop.
         """
-        count, side = matrices.shape[:2]
+        (count, side), threads = matrices.shape[:2], 1 << self.thread_bits
         launched = []
         with cuda_device(ordinal) as device:
             import cupy
 
             scaling, kernel = device.load(self.scaling(side)), device.load(self.kernel)
             flight = Flight(device, stop)
-            portion = self._portion(device, kernel, matrices)
+            resident = kernel.blocks_per_multiprocessor(threads, self.shared)
+            slots = device.multiprocessors * max(1, resident)
+            # Whole rounds of blocks of threads go together, and some megabytes.
+            size = math.prod(matrices.shape[1:]) * matrices.dtype.itemsize * _ROUNDS * slots
+            portion = _ROUNDS * slots * max(1, int(_PORTION_BYTES // size))
             together = min(count, portion)
-            steps = range(0, 1 << self.n - 1 - self.step_bits, self._most_steps(together))
-            ranges = self._ranges(device, kernel, together)
+            steps = self.steps(0, 1 << self.n - 1 - _BLOCK_BITS, together)
+            # All that fit at a time for one matrix, or four times that many for all.
+            ranges = slots if together == 1 else -(-_ROUNDS * slots // together)
             for start in range(0, count, portion):
                 given = cupy.asarray(matrices[start : start + portion])
                 entries = cupy.empty((len(given), self.parts, self.n, self.n))
                 exponents = cupy.empty(len(given), dtype=np.int32)
                 scaling(len(given), _SCALING_THREADS, given, entries, exponents)
-                rows = self._launch(kernel, entries, steps, ranges, flight)
+                rows: list[Any] = []
+                for first in steps:
+                    if not flight.goes_on():
+                        break
+                    until = min(steps.stop, first + steps.step)
+                    grid = min(ranges, until - first), len(given)
+                    rows.append(cupy.empty((grid[1], grid[0], 2 * self.parts + 1)))
+                    places = np.uint64(first), np.uint64(until)
+                    kernel(grid, threads, entries, *places, rows[-1], shared=self.shared)
                 launched.append((exponents, rows))
             found = [
                 (collected(rows, len(exponents), self.parts), exponents.get())
@@ -168,43 +137,6 @@ class GlynnKernels:
             ]
         sums, powers = (np.concatenate(part) for part in zip(*found, strict=True))
         return sums, powers, flight.complete
-
-    def _launch(
-        self, kernel: LoadedKernel, entries: Any, steps: range, ranges: int, flight: Flight
-    ) -> list[Any]:
-        """Sum steps of each matrix, by launches of so many ranges; what these will have written."""
-        import cupy
-
-        rows: list[Any] = []
-        for first in steps:
-            if not flight.goes_on():
-                break
-            until = min(steps.stop, first + steps.step)
-            grid = min(ranges, until - first), len(entries)
-            rows.append(cupy.empty((grid[1], grid[0], 2 * self.parts + 1)))
-            places = np.uint64(first), np.uint64(until)
-            kernel(grid, 1 << self.thread_bits, entries, *places, rows[-1], shared=self.shared)
-        return rows
-
-    def _most_steps(self, batch: int) -> int:
-        """Steps of one launch."""
-        return max(1, (1 << _LAUNCH_BITS - self.step_bits) // batch)
-
-    def _slots(self, device: CudaDevice, kernel: LoadedKernel) -> int:
-        """Blocks of threads that run at a time."""
-        resident = kernel.blocks_per_multiprocessor(1 << self.thread_bits, self.shared)
-        return device.multiprocessors * max(1, resident)
-
-    def _ranges(self, device: CudaDevice, kernel: LoadedKernel, batch: int) -> int:
-        """Blocks of threads for each matrix: all that fit at a time, or four times that many."""
-        slots = self._slots(device, kernel)
-        return slots if batch == 1 else -(-_ROUNDS * slots // batch)
-
-    def _portion(self, device: CudaDevice, kernel: LoadedKernel, matrices: Any) -> int:
-        """Matrices that go together: whole rounds of blocks of threads, and some megabytes."""
-        least = _ROUNDS * self._slots(device, kernel)
-        size = int(math.prod(matrices.shape[1:]) * matrices.dtype.itemsize)
-        return least * max(1, _PORTION_BYTES // (least * size))
 
 
 @cache

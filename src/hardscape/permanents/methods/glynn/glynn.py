@@ -43,7 +43,6 @@ Journal on Scientific Computing 26, 1955 (2005).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -54,6 +53,7 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.engine import Context, Cpu, Cuda, Partial, Shard, ShardResult
 from hardscape.permanents.methods.glynn.cuda import LEAST_SIDE, glynn_kernels
+from hardscape.permanents.methods.launch import sum_ranges
 from hardscape.permanents.methods.method import (
     COMPLEX,
     GUARD,
@@ -169,10 +169,9 @@ class CudaGlynnWork(GlynnWork):
         """Sum a range of blocks."""
         entries = self.scaled.entries
         kernels = glynn_kernels(entries.shape[1], len(entries))
-        sums, complete = kernels.sum(
-            context.device.ordinal, entries[None], shard.start, shard.stop, context.stop
-        )
-        return self.summed(sums[0], complete)
+        steps = kernels.steps(shard.start, shard.stop)
+        sizes = len(entries), 1 << kernels.thread_bits, kernels.shared
+        return self.summed(*sum_ranges(context, kernels.kernel, entries, steps, *sizes))
 
 
 class Glynn(Method):
@@ -181,19 +180,20 @@ class Glynn(Method):
     name = "glynn"
     arithmetic = "double"
 
-    def refusal(self, block: Block, choice: Choice, least: float) -> str:
-        """Sides above 63 are refused."""
-        return "" if block.side <= MAX_SIGNS else f"sides up to {MAX_SIGNS} are counted in 64 bits"
-
-    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
-        """On GPUs and on CPUs."""
+    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+        """On GPUs and on CPUs; sides above 63 are refused."""
+        if block.side > MAX_SIGNS:
+            return f"sides up to {MAX_SIGNS} are counted in 64 bits"
+        ways = []
         n, times = block.side, COMPLEX if block.is_complex else 1.0
         gpu = gpu_seconds(n, times)
         if choice.has(Cuda):
             cuda = CudaGlynnWork(block.entries, block.error)
             core = started(core_seconds(n, times))
-            yield Way(self, cuda, 32 * cuda.blocks, core, gpu, Cuda)
+            ways.append(Way(self, cuda, 32 * cuda.blocks, core, gpu, Cuda))
         if choice.has(Cpu):
             work = CpuGlynnWork(block.entries, block.error, choice.guard)
             guard = GUARD if choice.guard and not work.scaled.exact else 1
-            yield Way(self, work, 32 * work.blocks, started(core_seconds(n, times, guard)), gpu)
+            core = started(core_seconds(n, times, guard))
+            ways.append(Way(self, work, 32 * work.blocks, core, gpu))
+        return ways

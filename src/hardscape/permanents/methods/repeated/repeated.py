@@ -23,7 +23,8 @@ S. Chin and J. Huh, Sci. Rep. 8, 6101 (2018).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -53,6 +54,7 @@ from hardscape.permanents.numbers.integers import (
     primes_above,
     residues_of,
 )
+from hardscape.permanents.structure.multiplicity import Repeated
 from hardscape.permanents.structure.scaling import ScaledMatrix, typical_excess
 
 __all__ = ["RepeatedResidueWork", "RepeatedWork", "Repeats", "RepeatsExactly"]
@@ -83,20 +85,6 @@ def _order(rows: Sequence[int]) -> _Order:
     return _Order(ascending[:count], ascending[count:])
 
 
-class _Tables(NamedTuple):
-    """What the kernel reads."""
-
-    inner: NDArray[np.float64]
-    inner_weight: NDArray[np.float64]
-    start: NDArray[np.float64]
-    outer: NDArray[np.float64]
-    radix: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    slack: NDArray[np.float64]
-    exponent: int
-    exact: bool
-
-
 @dataclass(frozen=True, eq=False)
 class RepeatedWork(SignSum):
     """Sum Glynn's formula over multiplicities of rows, in double precision.
@@ -115,8 +103,12 @@ class RepeatedWork(SignSum):
     unit: ClassVar[str] = "steps"
 
     @cached_property
-    def tables(self) -> _Tables:
-        """Scaled sums of inner rows, and weights divided by powers of two."""
+    def tables(self) -> tuple[ScaledMatrix, tuple[Any, ...]]:
+        """The whole matrix, scaled, and what the kernel reads.
+
+        That is sums of inner rows, their weights over powers of two, the sum of the outer rows, each
+        of these, its values of v, their weights, multiplicities of columns, and their slack or None.
+        """
         whole = np.repeat(np.repeat(self.matrix, self.rows, 0), self.cols, 1)
         scaled = ScaledMatrix.of(whole, least=1)
         first = np.cumsum([0, *self.rows[:-1]]), np.cumsum([0, *self.cols[:-1]])
@@ -132,16 +124,17 @@ class RepeatedWork(SignSum):
             weight = np.outer(weight, _weights(copies)).ravel()
         padding = -len(weight) % _LANES
         inner = np.pad(inner, ((0, 0), (0, padding), (0, 0)))
-        return _Tables(
+        return scaled, (
             np.ascontiguousarray(inner.transpose(0, 2, 1)),
             np.pad(weight, (0, padding)),
             np.einsum("i,pij->pj", np.array(self.rows)[order.outer], entries[:, order.outer]),
             np.ascontiguousarray(entries[:, order.outer]),
             np.array([self.rows[i] + 1 for i in order.outer], dtype=np.int64),
             np.concatenate([np.empty(0), *(_weights(self.rows[i]) for i in order.outer)]),
-            np.ascontiguousarray(scaled.slack[first[1]]),
-            scaled.exponent,
-            scaled.exact,
+            np.array(self.cols, dtype=np.int64),
+            np.ascontiguousarray(scaled.slack[first[1]])
+            if self.guard and not scaled.exact
+            else None,
         )
 
     @property
@@ -165,40 +158,26 @@ class RepeatedWork(SignSum):
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum a range of steps."""
-        tables = self.tables
-        sums, complete = native.vector.permanents.repeated_sum(
-            tables.inner,
-            tables.inner_weight,
-            tables.start,
-            tables.outer,
-            tables.radix,
-            tables.weight,
-            np.array(self.cols, dtype=np.int64),
-            tables.slack if self.guard and not tables.exact else None,
-            shard.start,
-            shard.stop,
-            context.stop,
-        )
-        return self.summed(sums, complete)
+        read: tuple[Any, ...] = (*self.tables[1], shard.start, shard.stop, context.stop)
+        return self.summed(*native.vector.permanents.repeated_sum(*read))
 
     def result(self, partial: Partial) -> BoundedNumber:
         """The permanent and its error bound from the merge of all shards."""
-        tables = self.tables
-        n, parts = sum(self.rows), len(tables.inner)
+        scaled, (inner, lanes, *_) = self.tables
+        n, parts = sum(self.rows), len(inner)
         sums, mantissa, magnitude = self.read(partial)
         chain = self.shards()
         steps = float(len(chain[0])) ** 2 + (4.0 * len(chain)) ** 2
         # Factors, weights of two roundings each, and the sum over lanes.
-        roundings = n * (1 if parts == 1 else 3) + 2 * len(self.rows) + len(tables.inner_weight)
+        roundings = n * (1 if parts == 1 else 3) + 2 * len(self.rows) + len(lanes)
         relative = (roundings + 10) * UNIT + 2 * steps * UNIT**2
         excess = float(partial["excess"][0])
         if not self.guard:
-            whole = np.repeat(np.repeat(self.matrix, self.rows, 0), self.cols, 1)
-            excess = typical_excess(ScaledMatrix.of(whole, least=1)) * magnitude
+            excess = typical_excess(scaled) * magnitude
         underflow = n * 2.0 ** min(n, 900) * 8 * TINY
         bound = 1.01 * (relative * magnitude + excess + UNIT * sum(map(abs, sums))) + underflow
-        rigorous = self.guard or tables.exact
-        return BoundedNumber(mantissa, bound, tables.exponent, rigorous, self.terms, magnitude)
+        rigorous = self.guard or scaled.exact
+        return BoundedNumber(mantissa, bound, scaled.exponent, rigorous, self.terms, magnitude)
 
 
 def _weights(copies: int) -> NDArray[np.float64]:
@@ -278,55 +257,49 @@ class RepeatedResidueWork(Modular[int]):
         return joined(partial["residues"].tolist(), self.primes, -power)
 
 
-class Repeats(Method):
-    """Multiplicities of repeated rows or columns, in double precision."""
+class _Lines(Method):
+    """Multiplicities of repeated rows or of columns."""
 
     name = "repeated"
+
+    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+        """Over rows and over columns; blocks without repeated lines are refused."""
+        if block.lines is None:
+            return "no lines are equal up to a factor"
+        both = (block.lines, block.lines.transposed())
+        fitting = [lines for lines in both if lines.steps[0] <= MAX_TERMS]
+        return [self.way(block, lines, choice) for lines in fitting]
+
+    @abstractmethod
+    def way(self, block: Block, lines: Repeated, choice: Choice) -> Way:
+        """Over the rows of `lines`."""
+
+
+class Repeats(_Lines):
+    """The sum in double precision."""
+
     arithmetic = "double"
 
-    def refusal(self, block: Block, choice: Choice, least: float) -> str:
-        """Blocks without repeated lines are refused."""
-        return _without_lines(block)
-
-    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
-        """Over rows and over columns."""
-        assert block.lines is not None
+    def way(self, block: Block, lines: Repeated, choice: Choice) -> Way:
+        """Over the rows of `lines`."""
         times = (COMPLEX if block.is_complex else 1) * (GUARD if choice.guard else 1)
-        for lines in (block.lines, block.lines.transposed()):
-            terms, columns = lines.steps[0], len(lines.cols)
-            if terms <= MAX_TERMS:
-                work = RepeatedWork(lines.entries, lines.rows, lines.cols, choice.guard)
-                seconds = started(_TERM * times * float(terms) * columns, sums=2)
-                yield Way(self, work, terms, seconds, scale=lines.scale)
+        terms, columns = lines.steps[0], len(lines.cols)
+        work = RepeatedWork(lines.entries, lines.rows, lines.cols, choice.guard)
+        seconds = started(_TERM * times * float(terms) * columns, sums=2)
+        return Way(self, work, terms, seconds, scale=lines.scale)
 
 
-class RepeatsExactly(Method):
+class RepeatsExactly(_Lines):
     """The same in integers, modulo primes."""
 
-    name = "repeated"
     arithmetic = "exact"
 
-    def refusal(self, block: Block, choice: Choice, least: float) -> str:
-        """Blocks without repeated lines are refused."""
-        return _without_lines(block)
-
-    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
-        """Over rows and over columns."""
-        assert block.lines is not None
-        given = block.lines
-        integers, scale = integers_of(given.square())
-        bound = permanent_bound(integers)
-        turned: Rows = tuple(zip(*integers, strict=True))
-        for lines, whole in ((given, integers), (given.transposed(), turned)):
-            terms = lines.steps[0]
-            if terms > MAX_TERMS:
-                continue
-            first = np.cumsum([0, *lines.rows[:-1]]), np.cumsum([0, *lines.cols[:-1]])
-            distinct = tuple(tuple(whole[i][j] for j in first[1]) for i in first[0])
-            work = RepeatedResidueWork.of(distinct, lines.rows, lines.cols, bound)
-            products = float(terms) * len(lines.cols) * 4 * math.ceil(len(work.primes) / 4)
-            yield Way(self, work, terms, started(_TERM_PRIME * products), scale=scale * lines.scale)
-
-
-def _without_lines(block: Block) -> str:
-    return "" if block.lines is not None else "no lines are equal up to a factor"
+    def way(self, block: Block, lines: Repeated, choice: Choice) -> Way:
+        """Over the rows of `lines`."""
+        whole, scale = integers_of(lines.square())
+        first = np.cumsum([0, *lines.rows[:-1]]), np.cumsum([0, *lines.cols[:-1]])
+        distinct = tuple(tuple(whole[i][j] for j in first[1]) for i in first[0])
+        work = RepeatedResidueWork.of(distinct, lines.rows, lines.cols, permanent_bound(whole))
+        products = float(work.terms) * len(lines.cols) * 4 * math.ceil(len(work.primes) / 4)
+        seconds = started(_TERM_PRIME * products)
+        return Way(self, work, work.terms, seconds, scale=scale * lines.scale)

@@ -7,7 +7,7 @@ on a grid on which their sums are exact, as in `hardscape.permanents.methods.gly
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -62,25 +62,21 @@ class SparseWork(SignSum):
         """1 for real matrices, 2 for complex ones."""
         return 2 if np.iscomplexobj(self.matrix) else 1
 
-    @cached_property
-    def prepared(self) -> tuple[NDArray[Any], int]:
-        """The matrix, or its transpose, with entries of at most 1, and the power of two taken off."""
-        return self._chosen[:2]
-
     @property
     def plan(self) -> Elimination:
         """What is eliminated, and how."""
-        return self._chosen[2]
+        return self.chosen[2]
 
     @cached_property
-    def _chosen(self) -> tuple[NDArray[Any], int, Elimination]:
+    def chosen(self) -> tuple[NDArray[Any], int, Elimination]:
+        """The matrix, or its transpose, with entries of at most 1; the power of two taken off; plan."""
         matrix, exponent = equilibrated(self.matrix)
-        fast = _FAST[self.parts]
-        one, other = matrix, np.ascontiguousarray(matrix.T)
-        plan, transposed = eliminate(one, fast), eliminate(other, fast)
-        if plan.cost <= transposed.cost:
-            return one, exponent, plan
-        return other, exponent, transposed
+        ways = [
+            (one, eliminate(one, _FAST[self.parts]))
+            for one in (matrix, np.ascontiguousarray(matrix.T))
+        ]
+        best, plan = min(ways, key=lambda way: way[1].cost)
+        return best, exponent, plan
 
     @property
     def operations(self) -> float:
@@ -101,7 +97,7 @@ class SparseWork(SignSum):
     @cached_property
     def outer(self) -> tuple[NDArray[Any], NDArray[Any], int]:
         """Rows of the fast and of the slow signs, scaled, on the grid; and the power of two taken off."""
-        matrix, plan = self.prepared[0], self.plan
+        matrix, _, plan = self.chosen
         rows = matrix[[*plan.fast, *plan.slow]] / np.array(plan.scales)
         parts = np.stack([rows.real, rows.imag] if self.parts == 2 else [rows])
         exponents = np.frexp(np.abs(parts).sum(axis=1).max(axis=0))[1]
@@ -156,23 +152,15 @@ class SparseWork(SignSum):
         rows = slow.copy()
         rows[0] += fast.sum(axis=0)  # exact on the grid
         every = max(1, int(self.steps * _SHARD_OPERATIONS / self.operations))
-        sums, complete = sum_ranges(
-            context.device.ordinal,
-            self.kernel,
-            rows,
-            range(shard.start, shard.stop, every),
-            context.stop,
-            parts=parts,
-            threads=threads,
-            shared=8 * threads * max(parts * len(self.matrix), 2 * parts + 1),
-        )
-        return self.summed(sums, complete)
+        steps = range(shard.start, shard.stop, every)
+        shared = 8 * threads * max(parts * len(self.matrix), 2 * parts + 1)
+        return self.summed(*sum_ranges(context, self.kernel, rows, steps, parts, threads, shared))
 
     def result(self, partial: Partial) -> BoundedNumber:
         """The permanent, and an estimate of its error, from the merge of all shards."""
         n, plan = len(self.matrix), self.plan
         _, value, magnitude = self.read(partial)
-        exponent = self.prepared[1] + self.outer[2] + 1 - len(plan.fast) - len(plan.slow)
+        exponent = self.chosen[1] + self.outer[2] + 1 - len(plan.fast) - len(plan.slow)
         # Roundings of entries, of each product and of the sums inside it, all as large as a term.
         factor = 10 if self.parts == 1 else 20
         bound = 1.01 * n * factor * UNIT * magnitude
@@ -241,25 +229,19 @@ class Sparse(Method):
     name = "sparse"
     arithmetic = "double"
 
-    def refusal(self, block: Block, choice: Choice, least: float) -> str:
-        """Blocks that are dense, or summed in no time, are refused."""
+    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+        """One; blocks that are dense, or summed in no time, are refused."""
         if not choice.has(Cuda):
             return "its kernels are for GPUs"
         if not _LEAST_SIDE <= block.side <= MAX_SIGNS:
             return f"sides from {_LEAST_SIDE} to {MAX_SIGNS} are summed"
         if block.density == 1:
             return "no entry is 0"
+        times = COMPLEX if block.is_complex else 1.0
         # Looking for what to eliminate takes the CPU a second.
-        quick = gpu_seconds(block.side, _times(block)) <= _START
-        return "the dense kernel takes no longer than a search" if quick else ""
-
-    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
-        """One."""
+        if gpu_seconds(block.side, times) <= _START:
+            return "the dense kernel takes no longer than a search"
         work = SparseWork(block.entries)
         terms = work.steps << (work.thread_bits + len(work.plan.fast))
-        core = started(core_seconds(block.side, _times(block)))
-        yield Way(self, work, terms, core, _START + work.operations / _H200, Cuda)
-
-
-def _times(block: Block) -> float:
-    return COMPLEX if block.is_complex else 1.0
+        core = started(core_seconds(block.side, times))
+        return [Way(self, work, terms, core, _START + work.operations / _H200, Cuda)]

@@ -17,7 +17,6 @@ none: :math:`f(S) \leftarrow f(S) + \sum_{i \in S} a_{ij} f(S \setminus i)`. Tha
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -50,6 +49,8 @@ _MAX_ROWS = 22
 _SUBSET, _INTEGERS, _RECTANGLE = 4.5e-10, 1.5e-7, 2e-9
 #: Seconds of a rectangle's sum that is not worth thinking about other methods.
 _QUICK = 0.5
+_TOO_MANY = f"up to {_MAX_ROWS} rows are summed this way"
+_SLOW = "completed to a square it may take less"
 
 
 def subset_memory(n: int) -> int | None:
@@ -217,21 +218,16 @@ class Subsets(Method):
     name = "subset"
     arithmetic = "double"
 
-    def refusal(self, block: Block, choice: Choice, least: float) -> str:
-        """Negative and complex entries are refused, and what does not fit in memory."""
+    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+        """One; negative and complex entries are refused, and what does not fit in memory."""
         if not block.is_nonnegative:
             return "there are negative or complex entries"
-        if subset_memory(block.side) is None:
-            return f"2^{block.side - 1} sums do not fit in memory"
-        return ""
-
-    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
-        """One."""
-        n = block.side
+        n, memory = block.side, subset_memory(block.side)
+        if memory is None:
+            return f"2^{n - 1} sums do not fit in memory"
         seconds = started(_SUBSET * n * 2.0 ** (n - 1))
         work = SubsetWork(block.entries, block.error)
-        memory = subset_memory(n) or 0
-        yield Way(self, work, 2**n, seconds, memory=memory, cancels=False)
+        return [Way(self, work, 2**n, seconds, memory=memory, cancels=False)]
 
 
 class Rectangles(Method):
@@ -241,19 +237,16 @@ class Rectangles(Method):
     arithmetic = "double"
     shape = "rectangles"
 
-    def refusal(self, block: Block, choice: Choice, least: float) -> str:
-        """Many rows are refused."""
-        return _too_many(block, self._seconds)
-
-    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
-        """One."""
+    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+        """One; many rows are refused."""
         m, n = block.entries.shape
-        yield Way(self, RectangleWork(block.entries), n * m * 2 ** (m - 1), self._seconds(block))
-
-    def _seconds(self, block: Block) -> float:
-        m, n = block.entries.shape
+        if m > _MAX_ROWS:
+            return _TOO_MANY
         rate = _RECTANGLE * (2 if block.is_complex else 1)
-        return float(1e-5 * n * m + rate * n * m * 2.0 ** (m - 1))
+        seconds = float(1e-5 * n * m + rate * n * m * 2.0 ** (m - 1))
+        if seconds > _QUICK:
+            return _SLOW
+        return [Way(self, RectangleWork(block.entries), n * m * 2 ** (m - 1), seconds)]
 
 
 class IntegerSubsets(Method):
@@ -263,25 +256,14 @@ class IntegerSubsets(Method):
     arithmetic = "exact"
     shape = "any"
 
-    def refusal(self, block: Block, choice: Choice, least: float) -> str:
-        """Many rows are refused."""
-        if block.shape == "square":
-            return "" if block.side <= _MAX_ROWS else f"sides up to {_MAX_ROWS} fit in memory"
-        return _too_many(block, self._seconds)
-
-    def ways(self, block: Block, choice: Choice) -> Iterator[Way]:
-        """One."""
+    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+        """One; many rows are refused."""
         m, n = block.entries.shape
+        if m > _MAX_ROWS:
+            return _TOO_MANY
+        seconds = float(n * m * 2.0 ** (m - 1) * _INTEGERS)
+        if m < n and seconds > _QUICK:
+            return _SLOW
         integers, scale = block.integers
-        terms = 2**n if block.shape == "square" else n * m * 2 ** (m - 1)
-        yield Way(self, IntegerSubsetWork(integers), terms, self._seconds(block), scale=scale)
-
-    def _seconds(self, block: Block) -> float:
-        m, n = block.entries.shape
-        return float(n * m * 2.0 ** (m - 1) * _INTEGERS)
-
-
-def _too_many(block: Block, seconds: Callable[[Block], float]) -> str:
-    if not 0 < block.side <= _MAX_ROWS:
-        return f"rectangles of 1 to {_MAX_ROWS} rows are summed this way"
-    return "" if seconds(block) <= _QUICK else "completed to a square it may take less"
+        terms = 2**n if m == n else n * m * 2 ** (m - 1)
+        return [Way(self, IntegerSubsetWork(integers), terms, seconds, scale=scale)]
