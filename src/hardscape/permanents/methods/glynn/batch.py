@@ -178,6 +178,7 @@ class OneWork(OneShard[tuple[float | complex, float]]):
     matrix: NDArray[Any]  #: float64 or complex128, shape (n, n)
 
     name: ClassVar[str] = "permanents.one"
+    revision: ClassVar[int] = 1
     steps: ClassVar[int] = 1
 
     def brief(self, device: Device) -> bool:
