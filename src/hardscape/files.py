@@ -13,6 +13,7 @@ import shutil
 import sys
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from mmap import ACCESS_READ, mmap
@@ -21,7 +22,17 @@ from typing import Any, BinaryIO
 
 from hardscape.errors import FormatError, InputError
 
-__all__ = ["COMPRESSED", "MAX_BYTES", "Source", "load", "path_of", "plain_name", "replace", "store"]
+__all__ = [
+    "COMPRESSED",
+    "MAX_BYTES",
+    "Source",
+    "load",
+    "path_of",
+    "plain_name",
+    "replace",
+    "shown",
+    "store",
+]
 
 #: Most bytes read from one file, counted after decompression.
 MAX_BYTES = 2**30
@@ -74,6 +85,11 @@ class Source:
     def error(self, line: int | None, reason: str) -> FormatError:
         """The error for `line` of this file, for the caller to raise."""
         return FormatError(self.path, line, reason)
+
+
+def shown(field: str) -> str:
+    """Quote a field of a file for an error message, cut to a length that a person reads."""
+    return repr(field if len(field) <= 40 else field[:40] + "...")
 
 
 def path_of(path: str | Path) -> Path:
@@ -182,7 +198,9 @@ def replace(path: str | Path, write: Callable[[Any], object]) -> None:
     except OSError as error:
         raise InputError(f"{place} cannot be written: {error.strerror or error}") from None
     finally:
-        _remove(temporary)
+        # What cannot be removed is in a folder at fault, and the error that says so is on its way.
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -194,11 +212,3 @@ class _Packed:
 
     def write(self, data: Any) -> None:
         self.file.write(self.packer.compress(data))
-
-
-def _remove(temporary: Path) -> None:
-    try:
-        temporary.unlink(missing_ok=True)
-    except OSError:
-        # The folder itself is at fault, and the error that says so is already on its way.
-        return

@@ -180,7 +180,7 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
 
     def _named_by(self, source: Source) -> str:
         for name, module in self.items():
-            if source.raw[:_SHOWN].startswith(_magic(module)):
+            if source.raw[:_SHOWN].startswith(getattr(module, "MAGIC", ())):
                 return name
         named = self._by_name(Path(source.path))
         if named is not None:
@@ -201,11 +201,6 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
             f"{source.raw[:_SHOWN]!r}; say which by format= (--format on the command line): "
             f"{', '.join(self)}",
         )
-
-
-def _magic(module: Any) -> tuple[bytes, ...]:
-    magic = getattr(module, "MAGIC", ())
-    return (magic,) if isinstance(magic, bytes) else magic
 
 
 def _write_all(file: Any, written: bytes | Iterator[Any]) -> None:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Plain", "finite_or_none", "json_line"]
+__all__ = ["Plain", "finite_or_none"]
 
 
 class Plain(ABC):
@@ -20,12 +20,7 @@ class Plain(ABC):
 
     def to_json(self) -> str:
         """One JSON object; floats read back to the same float64, integers have any length."""
-        return json_line(self.to_dict())
-
-
-def json_line(content: Mapping[str, Any]) -> str:
-    """One JSON object on one line."""
-    return json.dumps(content)
+        return json.dumps(self.to_dict())
 
 
 def finite_or_none(number: float) -> float | None:

@@ -25,15 +25,21 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from hardscape.cli.terminal import note
 from hardscape.errors import HardscapeError, InputError, Interrupted
 from hardscape.version import __version__
 
+if TYPE_CHECKING:
+    from cyclopts import App
+
 __all__ = ["main"]
 
+#: Commands: each a function, or a program of its own, in the module here of the same name.
+_COMMANDS = ("devices", "gauge", "maxsat", "permanent", "spectrum", "xorsat")
 #: Levels of the log that HARDSCAPE_LOG may name.
 _LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -96,18 +102,30 @@ def _run(words: list[str]) -> int:
         return 0
     from cyclopts import CycloptsError
 
-    from hardscape.cli.program import compose
-
     # cyclopts takes a lone "-" for an option; as paths the two are the same.
     named = ["./-" if word == "-" else word for word in words]
     try:
-        command, bound, *_ = compose(words[0] if words else "").parse_args(
-            named, exit_on_error=False, print_error=False
-        )
+        program = _program(words[0] if words else "")
+        command, bound, *_ = program.parse_args(named, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         note(f"error: {error}")
         return 2
     return command(*bound.args, **bound.kwargs) or 0
+
+
+def _program(command: str) -> App:
+    """All commands, or the one that `command` names: nobody waits for the other families' imports."""
+    from cyclopts import App
+
+    program = App(
+        name="hardscape",
+        version=__version__,
+        help="Computations over hard energy landscapes, each close to what the hardware allows.",
+        help_format="plaintext",
+    )
+    for name in [command] if command in _COMMANDS else _COMMANDS:
+        program.command(getattr(import_module(f"hardscape.cli.{name}"), name))
+    return program
 
 
 def _drop_output() -> None:

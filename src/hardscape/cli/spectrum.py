@@ -286,9 +286,9 @@ def _states(found: Spectrum) -> Iterator[RenderableType]:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("state", overflow="fold")
     level, first = 0, 0
-    for rank, (energy, bits) in enumerate(
-        zip(found.energies[:_ROWS].tolist(), _bits(found), strict=True)
-    ):
+    shown = dataclasses.replace(found, states=found.states[:_ROWS]).bit_strings()
+    energies = found.energies[:_ROWS].tolist()
+    for rank, (energy, bits) in enumerate(zip(energies, shown, strict=True)):
         if rank == first + found.levels[level].count:
             first, level = rank, level + 1
         here = found.levels[level]
@@ -297,10 +297,6 @@ def _states(found: Spectrum) -> Iterator[RenderableType]:
     yield table
     if found.num_states > _ROWS:
         yield f"and {found.num_states - _ROWS} more; --json prints all states"
-
-
-def _bits(found: Spectrum) -> list[str]:
-    return dataclasses.replace(found, states=found.states[:_ROWS]).bit_strings()
 
 
 def _estimate_facts(ising: Ising, cost: Estimate) -> Iterator[tuple[str, str]]:

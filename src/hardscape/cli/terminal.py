@@ -5,13 +5,12 @@ Results go to standard output, everything else to standard error.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from hardscape.plain import json_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,14 +23,14 @@ _WIDE = 500
 
 
 def show(
-    json: bool,
+    as_json: bool,
     command: str,
     plain: Callable[[], Mapping[str, Any]],
     facts: Iterable[tuple[str, str]],
     more: Iterable[RenderableType] = (),
 ) -> None:
     """Print the answer of `command`: one JSON object, or a table of facts and what follows it."""
-    if json:
+    if as_json:
         print_json({"command": command, **plain()})
     else:
         print_parts(fact_table(facts), *more)
@@ -39,7 +38,7 @@ def show(
 
 def print_json(content: Mapping[str, Any]) -> None:
     """Print one JSON object on one line; floats read back to the same float64."""
-    sys.stdout.write(json_line(content) + "\n")
+    sys.stdout.write(json.dumps(content) + "\n")
     sys.stdout.flush()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from hardscape.files import Source
+from hardscape.files import Source, shown
 from hardscape.ising.exact import ExactTerms
 from hardscape.ising.formats.text import (
     MAX_SPINS,
@@ -18,7 +18,6 @@ from hardscape.ising.formats.text import (
     first_fields,
     named_coefficients,
     rendered,
-    shown,
 )
 from hardscape.ising.model import Convention, Ising
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hardscape.errors import FormatError, InputError
-from hardscape.files import Source
+from hardscape.files import Source, shown
 from hardscape.ising.exact import ExactTerms
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "first_fields",
     "named_coefficients",
     "rendered",
-    "shown",
 ]
 
 #: Indices and value of an entry, and its name for errors.
@@ -37,11 +36,6 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 #: No float64 needs more characters than this, even with all its digits written out.
 _LONGEST = 1200
-
-
-def shown(field: str) -> str:
-    """Quote a field of a file for an error message, cut to a length that a person reads."""
-    return repr(field if len(field) <= 40 else field[:40] + "...")
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.errors import FormatError
-from hardscape.files import Source
-from hardscape.permanents.formats.text import DECIMAL, INTEGER, WHOLE, real, shown, text_lines
+from hardscape.files import Source, shown
+from hardscape.permanents.formats.text import DECIMAL, INTEGER, WHOLE, real, text_lines
 from hardscape.permanents.matrix import Number, intake
 
 NAME = "csv"

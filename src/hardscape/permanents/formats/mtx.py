@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.files import Source
-from hardscape.permanents.formats.text import integer, real, shown, text_lines
+from hardscape.files import Source, shown
+from hardscape.permanents.formats.text import integer, real, text_lines
 from hardscape.permanents.matrix import MAX_SIDE, Number
 
 NAME = "mtx"

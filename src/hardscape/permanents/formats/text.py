@@ -7,9 +7,9 @@ import math
 import re
 from collections.abc import Iterator
 
-from hardscape.files import Source
+from hardscape.files import Source, shown
 
-__all__ = ["DECIMAL", "INTEGER", "WHOLE", "integer", "real", "shown", "text_lines"]
+__all__ = ["DECIMAL", "INTEGER", "WHOLE", "integer", "real", "text_lines"]
 
 WHOLE = r"[+-]?[0-9]{1,4000}"
 DECIMAL = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -21,11 +21,6 @@ def text_lines(source: Source) -> Iterator[tuple[int, str]]:
     """Lines with their 1-based numbers; latin-1 so that no comment is undecodable."""
     for number, line in enumerate(io.BytesIO(source.data), start=1):
         yield number, line.decode("latin-1").strip(" \t\r\n")
-
-
-def shown(field: str) -> str:
-    """A field for an error message, cut to a length that a person reads."""
-    return repr(field if len(field) <= 40 else field[:40] + "...")
 
 
 def real(source: Source, line: int, field: str) -> float:
