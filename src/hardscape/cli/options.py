@@ -10,13 +10,14 @@ from typing import Annotated, Any, TypeVar, dataclass_transform
 
 from cyclopts import Group, Parameter
 
+from hardscape.engine.progress import duration
+from hardscape.errors import BudgetError
 from hardscape.files import COMPRESSED
 from hardscape.formats import Formats
 
 __all__ = [
     "OUTPUT",
     "RUN",
-    "UNASKED_SECONDS",
     "EstimateOptions",
     "Flag",
     "Json",
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 #: Seconds that a computation may take without being asked for.
-UNASKED_SECONDS = 600.0
+_UNASKED_SECONDS = 600.0
 
 RUN, OUTPUT = Group("Run", sort_key=8), Group("Output", sort_key=9)
 _Options = TypeVar("_Options")
@@ -125,6 +126,14 @@ class EstimateOptions(JsonOptions):
 
     estimate: Flag = False
     yes: Flag = False
+
+    def refuse_unasked(self, what: str, seconds: float) -> None:
+        """Refuse what is estimated to take long, unless --yes asks for it."""
+        if seconds > _UNASKED_SECONDS and not self.yes:
+            raise BudgetError(
+                f"{what} is estimated to take {duration(seconds)}; --yes computes it all the same, "
+                "--time-limit SECONDS bounds it, --checkpoint FILE lets it go on later, --estimate tells more"
+            )
 
 
 @option_group(OUTPUT)

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 from cyclopts import Group
 
 from hardscape.cli.options import (
-    UNASKED_SECONDS,
     EstimateOptions,
     RunOptions,
     file_help,
@@ -20,8 +19,7 @@ from hardscape.cli.options import (
     option_group,
 )
 from hardscape.cli.terminal import seconds_text, show
-from hardscape.engine.progress import duration
-from hardscape.errors import BudgetError, InputError
+from hardscape.errors import InputError
 from hardscape.permanents import formats
 from hardscape.permanents import permanent as find_permanent
 from hardscape.permanents.plan import Plan, plan
@@ -88,13 +86,9 @@ def permanent(
         plain = {"n": planned.shape[0]} | planned.to_dict()
         show(output.json, "permanent", lambda: plain, _plan_facts(planned))
         return
-    unlimited = run.time_limit is None and not output.yes
-    if unlimited and planned.seconds > UNASKED_SECONDS:
-        raise BudgetError(
-            f"this permanent is estimated to take {duration(planned.seconds)} here "
-            f"({planned.method}, {planned.terms} terms); --yes computes it anyway, --checkpoint "
-            "lets it go on later, --time-limit bounds it, --estimate tells more"
-        )
+    if run.time_limit is None:
+        work = f"this permanent ({planned.method}, {planned.terms} terms, on {planned.device})"
+        output.refuse_unasked(work, planned.seconds)
     found = find_permanent(
         matrix,
         **chosen,

@@ -11,7 +11,6 @@ from cyclopts import Group
 
 from hardscape.cli.options import (
     OUTPUT,
-    UNASKED_SECONDS,
     EstimateOptions,
     PlotOptions,
     SeededRunOptions,
@@ -20,8 +19,7 @@ from hardscape.cli.options import (
     option_group,
 )
 from hardscape.cli.terminal import note, seconds_text, show
-from hardscape.engine.progress import duration
-from hardscape.errors import BudgetError, InputError, Interrupted
+from hardscape.errors import InputError, Interrupted
 from hardscape.ising import spectrum as find_spectrum
 from hardscape.ising.formats import FORMATS
 from hardscape.ising.model import Ising
@@ -170,12 +168,7 @@ def _exhaustive_search(
     unlimited = run.time_limit is None and not output.yes
     if unlimited and _ESTIMATED_FROM <= ising.num_spins <= MAX_SPINS:
         cost = _estimate(ising, search, run)
-        if cost.seconds > UNASKED_SECONDS:
-            raise BudgetError(
-                f"{ising.num_spins} spins are estimated to take {duration(cost.seconds)} on "
-                f"{cost.device}; --yes searches all the same, --time-limit SECONDS stops earlier, "
-                "--checkpoint FILE makes it resumable"
-            )
+        output.refuse_unasked(f"a search of {ising.num_spins} spins on {cost.device}", cost.seconds)
     return find_spectrum(
         ising,
         search.states,
