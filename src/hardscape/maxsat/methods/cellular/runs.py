@@ -41,22 +41,6 @@ class CellularRuns(Work[Partial]):
     ``costs`` (int64, shape (runs, 2): violated hard clauses, weight of violated soft clauses), its
     ``generations`` (int64), and all histories one after the other: ``history`` (int64, shape
     (sum of generations + 1, 3): cost and passes).
-
-    Attributes
-    ----------
-    kernel : CellularKernel
-    seed : int
-        From which each run's seed is derived.
-    count : int
-        Runs.
-    target : tuple of int
-        Cost that ends a run.
-    stop_at_target : bool
-        Whether the first run that reaches the target is the last one.
-    together : int
-        Runs of a shard.
-    offer : callable or None
-        Told of what runs find meanwhile, in this process.
     """
 
     name = "maxsat.cellular"
@@ -64,11 +48,12 @@ class CellularRuns(Work[Partial]):
     unit = "runs"
 
     kernel: CellularKernel
-    seed: int
-    count: int
-    target: tuple[int, int]
-    stop_at_target: bool
-    together: int
+    seed: int  # from which each run's seed is derived
+    count: int  # runs
+    target: tuple[int, int]  # cost that ends a run
+    stop_at_target: bool  # whether the first run that reaches the target is the last one
+    together: int  # runs of a shard
+    #: Told of what runs find meanwhile, in this process.
     offer: Offer | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:

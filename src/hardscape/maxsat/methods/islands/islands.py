@@ -63,43 +63,27 @@ class WalkIslands(Work[Partial]):
     A partial holds the best ``assignment`` (uint8, shape (n,)), its number of ``violated`` clauses, and
     the ``flips`` of all walks (int64, shape (1,)).
 
-    Attributes
-    ----------
-    formula : Formula
-        One for which :func:`~hardscape.maxsat.methods.islands.tables.fits` holds.
-    seed : int
-    devices : int
-        Shards.
-    walks : int or None
-        Walks of a device; by default as many as a GPU runs at once, and one island on a CPU thread.
-    target : int
-        Violated clauses at which the search ends.
-    exchange : {"winners", "cellular", "none"}
-        Which walks take over whose assignments, after 0.4 steps a variable, half as many more, and so on.
-    max_steps : int or None
-        Steps of each walk, up to four flips each. None: until the target is reached, or until nothing
-        improves for long, unless `endless`.
-    endless : bool
-        Go on when nothing improves.
-    offer : callable or None
-        Called with each better assignment, in this process.
-    halt : uint8 array of shape (1,) or None
-        Becomes 1 when another search has found what is wanted.
+    `max_steps` are those of each walk, up to four flips each; without, walks go on until the target is
+    reached, or until nothing improves for long, unless `endless`. They exchange their assignments after 0.4
+    steps a variable, half as many more, and so on.
     """
 
     name = "maxsat.walks"
     revision = 1
     unit = "devices"
 
-    formula: Formula
+    formula: Formula  # one that `tables.fits`
     seed: int
-    devices: int = 1
+    devices: int = 1  # shards
+    #: Of a device; by default as many as a GPU runs at once, and one island on a CPU thread.
     walks: int | None = None
-    target: int = 0
+    target: int = 0  # violated clauses at which the search ends
     exchange: Exchange = "winners"
     max_steps: int | None = None
     endless: bool = False
+    #: Called with each better assignment, in this process.
     offer: Callable[[NDArray[np.uint8]], object] | None = field(default=None, repr=False)
+    #: Becomes 1 when another search has found what is wanted.
     halt: NDArray[np.uint8] | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:

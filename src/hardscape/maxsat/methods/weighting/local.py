@@ -52,41 +52,24 @@ class LocalSearch(Work[Partial]):
     words, high first), ``flips`` (int64,
     shape (1,)) and the best ``assignment`` of the presolved formula (uint8, shape (n,)).
 
-    Attributes
-    ----------
-    formula : Formula
-        Presolved: no tautologies, no repeated literals, no empty clauses.
-    walk : bool
-        Whether all clauses count alike, so that the random walk may be tried.
-    seed : int
-    walkers : int
-    target : int
-        Cost of `formula` at which a walker stops.
-    max_flips : int or None
-        Flips of each walker; then the answer does not depend on who runs them. None: until a walker
-        reaches the target, which stops all of them, or until it stagnates, unless `endless`.
-    endless : bool
-        Go on when nothing improves.
-    initial : uint8 array or None
-        First assignment of the first walker.
-    options : WeightingOptions
-    incumbent : Incumbent or None
-        Where improvements go at once, in this process.
+    With `max_flips` for each walker the answer does not depend on who runs them. Else they go on until one
+    of them reaches the target, which stops all, or until it stagnates, unless `endless`.
     """
 
     name = "maxsat.local"
     revision = 1
     unit = "walkers"
 
-    formula: Formula
-    walk: bool
+    formula: Formula  # without tautologies, repeated literals and empty clauses
+    walk: bool  # whether all clauses count alike, so that the random walk may be tried
     seed: int
     walkers: int
-    target: int
+    target: int  # cost of `formula` at which a walker stops
     max_flips: int | None = None
     endless: bool = False
-    initial: NDArray[np.uint8] | None = None
+    initial: NDArray[np.uint8] | None = None  # first assignment of the first walker
     options: WeightingOptions = field(default_factory=WeightingOptions)
+    #: Where improvements go at once, in this process.
     incumbent: Incumbent | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
