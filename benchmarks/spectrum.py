@@ -175,13 +175,13 @@ def kernel(case: Case) -> dict[str, Any]:
 
     from hardscape.engine import Cuda, RunOptions
     from hardscape.engine.cuda import cuda_device
-    from hardscape.ising.methods.exhaustive.exhaustive import WALK
+    from hardscape.ising.methods.exhaustive.exhaustive import Exhaustive
     from hardscape.ising.methods.exhaustive.work import BlockWork
     from hardscape.ising.methods.lowest import Wanted
 
     terms = instance(case).exact
     options = RunOptions.checked(device=Cuda(0), seed=0)
-    work = BlockWork.around_low_state(Wanted(terms, case.states, None), WALK, options)
+    work = BlockWork.around_low_state(Wanted(terms, case.states, None), Exhaustive.walk, options)
     side = work.side(Cuda(0))
     chunk = 1 << work.search.chunk_bits
     seconds = []

@@ -14,7 +14,8 @@ from hardscape.engine.device import describe
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.ising.exact import dyadic
 from hardscape.ising.methods.exhaustive.exhaustive import Exhaustive
-from hardscape.ising.methods.lowest import LowestMethod, Wanted
+from hardscape.ising.methods.exhaustive.work import LowestMethod
+from hardscape.ising.methods.lowest import Wanted
 from hardscape.ising.methods.tree.tree import Tree
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum, unpack
@@ -103,7 +104,7 @@ def spectrum(
     outcome = solve(work, options)
     unlimited = num_states is None and window is not None
     limit = MAX_STATES if unlimited else wanted.count - 1
-    found = outcome.answer or work.result(work.nothing())
+    found = outcome.answer or work.result(work.search.nothing())
     searched = work.states_searched(outcome.units_done)
     info = {
         "method": method.name,
@@ -215,7 +216,7 @@ def _asked(
     # One more than listed tells whether the last level is cut.
     wanted = Wanted(exact, min(count, 1 << n) + 1, width)
     for method in METHODS:
-        refusal = method.refusal(wanted, prune)
+        refusal = method.refusal(prune)
         if not refusal:
             return wanted, method
         _log.debug("spectrum of %d spins: not by %s: %s", n, method.name, refusal)

@@ -1,20 +1,18 @@
-"""What a method of `spectrum` is asked for, what it answers, and what it must provide."""
+"""What a method of `spectrum` is asked for, and what it answers."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Device, Partial, RunOptions, Work
+from hardscape.engine import Partial
 from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
 
-__all__ = ["Found", "LowestMethod", "LowestWork", "Wanted"]
+__all__ = ["Found", "Wanted"]
 
 
 @dataclass(frozen=True)
@@ -96,60 +94,3 @@ class Found:
     states: NDArray[np.uint64]
     energies: NDArray[np.uint64]
     counters: Mapping[str, int]
-
-
-class LowestWork(Work[Found]):
-    """The work of a method; a partial holds ``states`` and ``energies``, as `Found`, and ``counters``."""
-
-    unit: ClassVar[str] = "states"
-    wants_incumbent: ClassVar[bool] = True
-
-    @property
-    @abstractmethod
-    def wanted(self) -> Wanted:
-        """What is asked for."""
-
-    @abstractmethod
-    def nothing(self) -> Partial:
-        """The partial of no states."""
-
-    @abstractmethod
-    def states_searched(self, units: int) -> int:
-        """States that so many work units account for."""
-
-    @abstractmethod
-    def estimate_seconds(self, device: Device, seconds: float) -> float:
-        """Time of one lane for everything, from a sample that takes about `seconds`."""
-
-    @abstractmethod
-    def memory_bytes(self, lanes: int) -> int:
-        """Peak memory for the lists of states, all lanes together."""
-
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """The lowest states of both."""
-        return self.wanted.merge(left, right)
-
-
-class LowestMethod(ABC):
-    """A row of the table of `spectrum`.
-
-    Attributes
-    ----------
-    name : str
-    """
-
-    name: ClassVar[str]
-
-    @abstractmethod
-    def refusal(self, wanted: Wanted, prune: bool) -> str:
-        """Why this method is not the one to answer; empty if it is."""
-
-    @abstractmethod
-    def work(self, wanted: Wanted, options: RunOptions) -> LowestWork:
-        """The work that answers, with all hints that its shards profit from.
-
-        Raises
-        ------
-        Interrupted
-            On Ctrl-C or SIGTERM meanwhile.
-        """

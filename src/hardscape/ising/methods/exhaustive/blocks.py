@@ -1,7 +1,7 @@
 """Searching for the lowest states block by block: the part that does not depend on the device.
 
 The states are cut into chunks, a chunk into blocks of states that share all spins but a few. A side
-(`cpu`, `cuda`) finds the blocks of a chunk that may hold a wanted state.
+(`CpuSide`, `CudaSide`) finds the blocks of a chunk that may hold a wanted state.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from hardscape.ising.methods.exhaustive.layout import Geometry, Layout
 from hardscape.ising.methods.lowest import Wanted
 from hardscape.ising.result import spectral_order, unpack
 
-__all__ = ["COUNTERS", "LOW", "QUICK_BITS", "BlockSearch", "Side", "Walk"]
+__all__ = ["COUNTERS", "QUICK_BITS", "BlockSearch", "CpuSide", "Side", "Walk"]
 
 #: Spins of a block of the CPU kernel.
-LOW = 14
+_LOW = 14
 #: Chunks have 2**28 states (milliseconds), if that makes 4 of them or more; above 64 chunks they grow, up to
 #: what a lane does in a fraction of a second (`Side.most_bits`).
 _FEW_BITS, _MANY_BITS, _SMALL_CHUNK_BITS = 2, 6, 28
@@ -94,7 +94,7 @@ class BlockSearch:
     @property
     def tiny(self) -> bool:
         """Whether the model is too small for blocks."""
-        return self.free < LOW
+        return self.free < _LOW
 
     @property
     def quick(self) -> bool:
@@ -108,7 +108,7 @@ class BlockSearch:
         if free <= QUICK_BITS and self.quick:
             return free
         small = min(_SMALL_CHUNK_BITS, free - _FEW_BITS)
-        bits = max(LOW, small, min(free - _MANY_BITS, self.most_bits))
+        bits = max(_LOW, small, min(free - _MANY_BITS, self.most_bits))
         if self.walk.most_chunks is not None:
             bits = max(bits, free - self.walk.most_chunks)
         return min(bits, free)
@@ -116,8 +116,8 @@ class BlockSearch:
     @cached_property
     def layout(self) -> Layout:
         """Widths and scales of the compiled core."""
-        mid = min(self.walk.mid, self.chunk_bits - LOW)
-        layout = Layout.build(self.geometry, LOW, mid, LOW + mid, self.in_order)
+        mid = min(self.walk.mid, self.chunk_bits - _LOW)
+        layout = Layout.build(self.geometry, _LOW, mid, _LOW + mid, self.in_order)
         if self.floors:
             layout.search.set_floors(to_limbs(self.floors, self.wanted.terms.limbs))
         return layout
@@ -206,10 +206,21 @@ class Side(ABC):
     def __init__(self, search: BlockSearch) -> None:
         self.search = search
 
-    @abstractmethod
-    def prepare(self, device: Device) -> None:
-        """Do what the first chunk would otherwise wait for."""
+    def prepare(self, device: Device) -> None:  # noqa: B027
+        """Do what the first chunk would otherwise wait for; nothing by default."""
 
     @abstractmethod
     def run(self, shard: Shard, context: Context, limit: int | None) -> ShardResult:
         """Search one chunk for states at or below `limit`."""
+
+
+class CpuSide(Side):
+    """Chunks on the calling thread: the compiled core walks and filters blocks, and lists what passes."""
+
+    low = _LOW
+    least_bits, most_bits = _LOW, 34
+
+    def run(self, shard: Shard, context: Context, limit: int | None) -> ShardResult:
+        """Search one chunk."""
+        bits = self.search.layout.low + self.search.layout.mid
+        return self.search.roots(shard.start >> bits, shard.stop >> bits, limit, context.stop)

@@ -7,26 +7,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hardscape.engine import RunOptions
 from hardscape.ising.methods.exhaustive.blocks import Walk
-from hardscape.ising.methods.exhaustive.work import BlockWork
-from hardscape.ising.methods.lowest import LowestMethod, LowestWork, Wanted
+from hardscape.ising.methods.exhaustive.work import LowestMethod
 
-__all__ = ["WALK", "Exhaustive"]
-
-WALK = Walk(prune=False, mid=10, most_chunks=None)
+__all__ = ["Exhaustive"]
 
 
 class Exhaustive(LowestMethod):
     """Every state is visited."""
 
     name: ClassVar[str] = "exhaustive"
+    walk: ClassVar[Walk] = Walk(prune=False, mid=10, most_chunks=None)
 
-    def refusal(self, wanted: Wanted, prune: bool) -> str:
+    def refusal(self, prune: bool) -> str:
         """It is never refused."""
         return ""
-
-    def work(self, wanted: Wanted, options: RunOptions) -> LowestWork:
-        """Chunks of states."""
-        work = BlockWork.around_low_state(wanted, WALK, options)
-        return work if work.search.tiny else work.with_hints()

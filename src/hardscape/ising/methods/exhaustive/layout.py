@@ -199,27 +199,7 @@ class Layout:
 
     def pair_energies(self, spins: Sequence[Sequence[int]] | np.ndarray[Any, Any]) -> list[int]:
         """Exact pair energies of the block's spins for rows of -1 and +1, shape (n, low)."""
-        limbs = self.geometry.terms.limbs
         row, col = np.triu_indices(self.low, 1)
-        values = [self.geometry.couplings[p][q] for p, q in zip(row, col, strict=True)]
-        words = native.vector.ising.exact_energies(
-            np.ascontiguousarray(spins, dtype=np.int8),
-            to_limbs([0] * self.low, limbs),
-            row.astype(np.int64),
-            col.astype(np.int64),
-            to_limbs(values, limbs),
-            to_limbs([0], limbs)[0],
-        )
-        return from_limbs(words)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Layout, (
-            self.geometry,
-            self.low,
-            self.mid,
-            self.walked,
-            self.fine_shift,
-            self.filter_shift,
-            self.slack,
-            self.in_order,
-        )
+        values = tuple(self.geometry.couplings[p][q] for p, q in zip(row, col, strict=True))
+        inside = ExactTerms(self.low, (0,) * self.low, row, col, values, 0, 0)
+        return from_limbs(inside.words(np.asarray(spins, dtype=np.int8)))

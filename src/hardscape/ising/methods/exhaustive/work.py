@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hardscape import native
 from hardscape.engine import (
     Context,
     Cpu,
@@ -21,23 +23,34 @@ from hardscape.engine import (
     RunOptions,
     Shard,
     ShardResult,
+    Work,
     split,
 )
-from hardscape.ising.methods.exhaustive.anneal import first_state
-from hardscape.ising.methods.exhaustive.blocks import COUNTERS, QUICK_BITS, BlockSearch, Side, Walk
-from hardscape.ising.methods.exhaustive.cpu import CpuSide
+from hardscape.ising.exact import ExactTerms
+from hardscape.ising.methods.exhaustive.blocks import (
+    COUNTERS,
+    QUICK_BITS,
+    BlockSearch,
+    CpuSide,
+    Side,
+    Walk,
+)
 from hardscape.ising.methods.exhaustive.cuda import CudaSide
-from hardscape.ising.methods.lowest import Found, LowestWork, Wanted
+from hardscape.ising.methods.lowest import Found, Wanted
 from hardscape.ising.result import spectral_order
 
-__all__ = ["SIDES", "BlockWork"]
+__all__ = ["SIDES", "BlockWork", "LowestMethod"]
 
 SIDES: dict[type[Device], type[Side]] = {Cpu: CpuSide, Cuda: CudaSide}
+#: Of the annealing that finds a first state.
+_REPLICAS, _SWEEPS = 16, 100
 
 
 @dataclass(frozen=True)
-class BlockWork(LowestWork):
+class BlockWork(Work[Found]):
     """The chunks of a `BlockSearch`. Models without fields give one of each two partners.
+
+    A partial holds ``states`` and ``energies``, as `Found`, and ``counters``.
 
     Attributes
     ----------
@@ -48,6 +61,8 @@ class BlockWork(LowestWork):
 
     name: ClassVar[str] = "ising.spectrum"
     revision: ClassVar[int] = 1
+    unit: ClassVar[str] = "states"
+    wants_incumbent: ClassVar[bool] = True
 
     search: BlockSearch
     threshold: int | None = None
@@ -59,9 +74,9 @@ class BlockWork(LowestWork):
         search = BlockSearch(wanted, 0, walk, most_bits)
         if search.tiny:
             return cls(search)
-        return cls(replace(search, gauge=first_state(wanted.terms, options.seed)))
+        return cls(replace(search, gauge=_first_state(wanted.terms, options.seed)))
 
-    def with_hints(self, floors: tuple[int, ...] = ()) -> BlockWork:
+    def with_hints(self, floors: tuple[int, ...]) -> BlockWork:
         """Take floors that the core has raised, and a threshold from the states near the gauge state."""
         search = self.search.with_raised_floors(floors) if floors else self.search
         found = search.near_gauge()
@@ -125,9 +140,9 @@ class BlockWork(LowestWork):
         counters = dict(zip(COUNTERS, partial["counters"].tolist(), strict=True))
         return Found(states, energies, counters)
 
-    def nothing(self) -> Partial:
-        """The partial of no states."""
-        return self.search.nothing()
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """The lowest states of both."""
+        return self.wanted.merge(left, right)
 
     def states_searched(self, units: int) -> int:
         """A unit is a state, or two partners."""
@@ -171,3 +186,53 @@ class BlockWork(LowestWork):
 def _spread(count: int) -> list[int]:
     """Up to 4096 numbers below `count`, all over the range, in an order without trend."""
     return [(i * 2654435761 + count // 3) % count for i in range(min(count, 4096))]
+
+
+def _first_state(terms: ExactTerms, seed: int) -> int:
+    """A low state, found by annealing with float64 couplings; deterministic."""
+    n = terms.num_spins
+    matrix = np.zeros((n, n))
+    matrix[terms.row, terms.col] = terms.floats(terms.couplings)
+    # Only ratios matter, and scaled couplings cannot overflow.
+    scale = max(
+        float(np.abs(matrix).max(initial=0)),
+        float(np.abs(terms.floats(terms.fields)).max(initial=0)),
+    )
+    exponent = int(np.frexp(scale)[1])
+    matrix = np.ldexp(matrix, -exponent)
+    fields = np.ldexp(terms.floats(terms.fields), -exponent)
+    return native.vector.ising.anneal(fields, matrix + matrix.T, _REPLICAS, _SWEEPS, seed)
+
+
+class LowestMethod(ABC):
+    """A row of the table of `spectrum`.
+
+    Attributes
+    ----------
+    name : str
+    walk : Walk
+    """
+
+    name: ClassVar[str]
+    walk: ClassVar[Walk]
+
+    @abstractmethod
+    def refusal(self, prune: bool) -> str:
+        """Why this method is not the one to answer; empty if it is."""
+
+    def floors(self, search: BlockSearch, options: RunOptions) -> tuple[int, ...]:
+        """Floors raised before the search; none by default."""
+        return ()
+
+    def work(self, wanted: Wanted, options: RunOptions) -> BlockWork:
+        """The work that answers, with all hints that its shards profit from.
+
+        Raises
+        ------
+        Interrupted
+            On Ctrl-C or SIGTERM meanwhile.
+        """
+        work = BlockWork.around_low_state(wanted, self.walk, options)
+        if work.search.tiny:
+            return work
+        return work.with_hints(self.floors(work.search, options))

@@ -31,12 +31,10 @@ from hardscape.engine import (
 from hardscape.errors import Interrupted
 from hardscape.ising.exact import from_limbs
 from hardscape.ising.methods.exhaustive.blocks import BlockSearch, Walk
-from hardscape.ising.methods.exhaustive.work import BlockWork
-from hardscape.ising.methods.lowest import LowestMethod, LowestWork, Wanted
+from hardscape.ising.methods.exhaustive.work import LowestMethod
 
 __all__ = ["Tree"]
 
-_WALK = Walk(prune=True, mid=4, most_chunks=10)
 #: Floors are raised for all positions but the last ones, whose nodes are few.
 _UNRAISED = 16
 #: Most seconds that this may take, and most of the time limit.
@@ -91,30 +89,26 @@ class Tree(LowestMethod):
     """States are skipped where a bound excludes them."""
 
     name: ClassVar[str] = "tree"
+    walk: ClassVar[Walk] = Walk(prune=True, mid=4, most_chunks=10)
 
-    def refusal(self, wanted: Wanted, prune: bool) -> str:
+    def refusal(self, prune: bool) -> str:
         """It is refused where every state is to be visited."""
         return "" if prune else "prune=False visits every state"
 
-    def work(self, wanted: Wanted, options: RunOptions) -> LowestWork:
-        """Chunks of states, with floors."""
-        work = BlockWork.around_low_state(wanted, _WALK, options)
-        return work if work.search.tiny else work.with_hints(_floors(work.search, options))
-
-
-def _floors(search: BlockSearch, options: RunOptions) -> tuple[int, ...]:
-    work = FloorsWork(search)
-    if work.position < search.layout.low + search.layout.mid:
-        return ()
-    limit = options.deadline.seconds
-    seconds = _RAISE_SECONDS if limit is None else min(_RAISE_SECONDS, _RAISE_SHARE * limit)
-    here = replace(
-        options.on((Cpu(),)).within(seconds),
-        checkpoint=None,
-        executor=None,
-        progress=NullProgress(),
-    )
-    outcome = solve(work, here)
-    if outcome.signum:
-        raise Interrupted(outcome.signum)
-    return outcome.answer or ()
+    def floors(self, search: BlockSearch, options: RunOptions) -> tuple[int, ...]:
+        """Raise them within a share of the time limit."""
+        work = FloorsWork(search)
+        if work.position < search.layout.low + search.layout.mid:
+            return ()
+        limit = options.deadline.seconds
+        seconds = _RAISE_SECONDS if limit is None else min(_RAISE_SECONDS, _RAISE_SHARE * limit)
+        here = replace(
+            options.on((Cpu(),)).within(seconds),
+            checkpoint=None,
+            executor=None,
+            progress=NullProgress(),
+        )
+        outcome = solve(work, here)
+        if outcome.signum:
+            raise Interrupted(outcome.signum)
+        return outcome.answer or ()
