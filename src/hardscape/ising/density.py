@@ -21,7 +21,7 @@ from hardscape.ising.methods.counting import CountingMethod, CountingWork, Level
 from hardscape.ising.methods.frontier.frontier import Frontier
 from hardscape.ising.methods.histogram.histogram import Histogram
 from hardscape.ising.model import Ising
-from hardscape.plain import Plain
+from hardscape.ising.result import Informed
 
 __all__ = ["METHODS", "DensityOfStates", "density_of_states"]
 
@@ -36,7 +36,7 @@ _log = logging.getLogger("hardscape.ising")
 
 
 @dataclass(frozen=True, eq=False)
-class DensityOfStates(Plain):
+class DensityOfStates(Informed):
     r"""The number of states g(E) of every energy level, and the thermodynamics that follows.
 
     Temperatures are in units of energy: :math:`\beta = 1 / (k_B T)` with :math:`k_B = 1`.
@@ -158,15 +158,6 @@ class DensityOfStates(Plain):
             f"<DensityOfStates: {self.num_spins} spins, {self.num_levels} levels, "
             f"E0={self.ground_energy!r} (x{self.ground_degeneracy})>"
         )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.energies, self.counts, self.num_spins, dict(self.info))
-
-
-def _rebuild(
-    energies: NDArray[np.float64], counts: tuple[int, ...], num_spins: int, info: dict[str, Any]
-) -> DensityOfStates:
-    return DensityOfStates(energies, counts, num_spins, MappingProxyType(info))
 
 
 def density_of_states(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 from pathlib import Path
@@ -87,20 +87,8 @@ class Ising:
                 "which reads the diagonal as fields"
             )
         sign = _sign(convention)
-        self._set(
-            ExactTerms.collect(
-                len(fields),
-                [(i, sign * Fraction(x)) for i, x in enumerate(fields.tolist()) if x],
-                zip(
-                    row.tolist(),
-                    col.tolist(),
-                    (sign * Fraction(x) for x in value.tolist()),
-                    strict=True,
-                ),
-                dyadic(offset, "offset"),
-            ),
-            labels,
-        )
+        linear = [(i, sign * Fraction(x)) for i, x in enumerate(fields.tolist()) if x]
+        self._set(_collected(len(fields), linear, row, col, value, sign, offset), labels)
 
     def _set(self, terms: ExactTerms, labels: Iterable[Hashable] | None) -> None:
         self._labels = _names(labels, terms.num_spins)
@@ -113,6 +101,29 @@ class Ising:
         model = cls.__new__(cls)
         model._set(terms, labels)
         return model
+
+    @classmethod
+    def _named(
+        cls,
+        labels: Sequence[Hashable],
+        linear: Iterable[tuple[Hashable, Any, str]],
+        pairs: Iterable[tuple[Hashable, Hashable, Any, str]],
+        offset: Any,
+        convention: str = "dimod",
+    ) -> Self:
+        """Build from coefficients of labels, each with its name in errors; equal pairs are fields."""
+        index = {label: i for i, label in enumerate(labels)}
+        sign = _sign(convention)
+        fields = [(index[i], sign * dyadic(x, name)) for i, x, name in linear]
+        couplings = []
+        for i, j, x, name in pairs:
+            value = sign * dyadic(x, name)
+            if i == j:
+                fields.append((index[i], value))
+            else:
+                couplings.append((index[i], index[j], value))
+        terms = ExactTerms.collect(len(labels), fields, couplings, dyadic(offset, "offset"))
+        return cls.from_exact(terms, labels)
 
     # -- constructors ------------------------------------------------------------------------
 
@@ -142,20 +153,17 @@ class Ising:
             labels.setdefault(name, len(labels))
         names = list(labels)
         if all(isinstance(name, int | np.integer) for name in names):
-            names.sort(key=_as_integer)
-        index = {name: i for i, name in enumerate(names)}
-        sign = _sign(convention)
-        linear = [(index[i], sign * dyadic(x, f"h[{i!r}]")) for i, x in (fields or {}).items()]
-        linear += [
-            (index[i], sign * dyadic(x, f"h[{i!r}]")) for (i, j), x in couplings.items() if i == j
-        ]
-        pairs = [
-            (index[i], index[j], sign * dyadic(x, f"J[{i!r}, {j!r}]"))
-            for (i, j), x in couplings.items()
-            if i != j
-        ]
-        terms = ExactTerms.collect(len(names), linear, pairs, dyadic(offset, "offset"))
-        return cls.from_exact(terms, names)
+            names.sort(key=int)  # type: ignore[arg-type]
+        return cls._named(
+            names,
+            ((i, x, f"h[{i!r}]") for i, x in (fields or {}).items()),
+            (
+                (i, j, x, f"h[{i!r}]" if i == j else f"J[{i!r}, {j!r}]")
+                for (i, j), x in couplings.items()
+            ),
+            offset,
+            convention,
+        )
 
     @classmethod
     def from_matrix(
@@ -185,15 +193,7 @@ class Ising:
             raise InputError(f"num_spins is {num_spins!r}; an integer, 0 or more, is accepted")
         rows, cols, values = _checked_entries(row, col, value, num_spins, "value")
         sign = _sign(convention)
-        linear, pairs = [], []
-        for i, j, x in zip(rows.tolist(), cols.tolist(), values.tolist(), strict=True):
-            if i == j:
-                linear.append((i, sign * Fraction(x)))
-            else:
-                pairs.append((i, j, sign * Fraction(x)))
-        return cls.from_exact(
-            ExactTerms.collect(int(num_spins), linear, pairs, dyadic(offset, "offset"))
-        )
+        return cls.from_exact(_collected(int(num_spins), [], rows, cols, values, sign, offset))
 
     @classmethod
     def from_qubo(cls, Q: Any, offset: float = 0.0) -> Self:
@@ -212,19 +212,15 @@ class Ising:
     def from_bqm(cls, bqm: Any) -> Self:
         """Build from a ``dimod.BinaryQuadraticModel`` exactly, of either vartype."""
         labels = list(bqm.variables)
-        index = {name: i for i, name in enumerate(labels)}
-        terms = ExactTerms.collect(
-            len(labels),
-            [(index[v], dyadic(x, f"linear[{v!r}]")) for v, x in bqm.linear.items()],
-            [
-                (index[u], index[v], dyadic(x, f"quadratic[{u!r}, {v!r}]"))
-                for (u, v), x in bqm.quadratic.items()
-            ],
-            dyadic(bqm.offset, "offset"),
+        model = cls._named(
+            labels,
+            ((v, x, f"linear[{v!r}]") for v, x in bqm.linear.items()),
+            ((u, v, x, f"quadratic[{u!r}, {v!r}]") for (u, v), x in bqm.quadratic.items()),
+            bqm.offset,
         )
         if bqm.vartype.name == "BINARY":
-            terms = terms.from_binary()
-        return cls.from_exact(terms, labels)
+            return cls.from_exact(model._terms.from_binary(), labels)
+        return model
 
     @classmethod
     def from_networkx(
@@ -240,21 +236,15 @@ class Ising:
         The edge attribute `weight` (1 where absent) is the coupling, the node attribute `field` (0
         where absent) the field.
         """
-        labels = list(graph.nodes)
-        index = {name: i for i, name in enumerate(labels)}
-        sign = _sign(convention)
-        linear = [
-            (index[v], sign * dyadic(x, f"node {v!r}, {field!r}"))
-            for v, x in graph.nodes(data=field, default=0.0)
-        ]
-        pairs = []
-        for u, v, x in graph.edges(data=weight, default=1.0):
-            value = sign * dyadic(x, f"edge ({u!r}, {v!r}), {weight!r}")
-            if u == v:
-                linear.append((index[u], value))
-            else:
-                pairs.append((index[u], index[v], value))
-        return cls.from_exact(ExactTerms.collect(len(labels), linear, pairs, Fraction(0)), labels)
+        fields = graph.nodes(data=field, default=0.0)
+        edges = graph.edges(data=weight, default=1.0)
+        return cls._named(
+            list(graph.nodes),
+            ((v, x, f"node {v!r}, {field!r}") for v, x in fields),
+            ((u, v, x, f"edge ({u!r}, {v!r}), {weight!r}") for u, v, x in edges),
+            0.0,
+            convention,
+        )
 
     @classmethod
     def from_file(
@@ -418,15 +408,26 @@ class Ising:
         return f"<Ising: {self.num_spins} spins, {self.num_couplings} couplings, {kind}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self._terms, self._labels)
+        return Ising.from_exact, (self._terms, self._labels)
 
 
-def _rebuild(terms: ExactTerms, labels: tuple[Hashable, ...]) -> Ising:
-    return Ising.from_exact(terms, labels)
-
-
-def _as_integer(label: Any) -> int:
-    return int(label)
+def _collected(
+    num_spins: int,
+    linear: list[tuple[int, Fraction]],
+    row: NDArray[np.int64],
+    col: NDArray[np.int64],
+    value: NDArray[np.float64],
+    sign: int,
+    offset: Any,
+) -> ExactTerms:
+    """Terms of fields, and of entries of which those on the diagonal are fields too."""
+    pairs = []
+    for i, j, x in zip(row.tolist(), col.tolist(), value.tolist(), strict=True):
+        if i == j:
+            linear.append((i, sign * Fraction(x)))
+        else:
+            pairs.append((i, j, sign * Fraction(x)))
+    return ExactTerms.collect(num_spins, linear, pairs, dyadic(offset, "offset"))
 
 
 def _names(labels: Iterable[Hashable] | None, num_spins: int) -> tuple[Hashable, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from hardscape.figures import new_figure
 from hardscape.ising.levels import Level
 
-__all__ = ["Drawable", "draw_levels"]
+__all__ = ["draw_levels"]
 
 _INK, _GROUND, _LEVEL, _CUT = "#1f2933", "#c2410c", "#1d4ed8", "#6b7280"
 #: Ratio of degeneracies from which lengths are logarithmic.
@@ -20,31 +20,7 @@ _CROWDED, _MOST_LEVELS = 40, 500
 _SPACING = 10.0
 
 
-class Drawable(Protocol):
-    """What a drawing shows of a `Spectrum`."""
-
-    @property
-    def levels(self) -> tuple[Level, ...]:
-        """Distinct energies with their counts."""
-
-    @property
-    def gap(self) -> float | None:
-        """Energy of the second level above the first."""
-
-    @property
-    def certified(self) -> bool:
-        """Whether these are proven to be the lowest states."""
-
-    @property
-    def num_spins(self) -> int:
-        """Number of spins."""
-
-    @property
-    def num_states(self) -> int:
-        """Number of states listed."""
-
-
-def draw_levels(spectrum: Drawable, ax: Any = None) -> Any:
+def draw_levels(spectrum: Any, ax: Any = None) -> Any:
     """Draw each energy level as a line whose length is the number of its states.
 
     Numbers of states stand at the lines' ends where there is room. A dashed line with an open end
@@ -156,7 +132,7 @@ def _write_counts(ax: Any, levels: tuple[Level, ...]) -> None:
         )
 
 
-def _write_gap(ax: Any, spectrum: Drawable) -> None:
+def _write_gap(ax: Any, spectrum: Any) -> None:
     """Mark the distance of the two lowest levels at the right edge, with its number."""
     if spectrum.gap is None:
         return
@@ -185,7 +161,7 @@ def _write_gap(ax: Any, spectrum: Drawable) -> None:
     )
 
 
-def _title(spectrum: Drawable) -> str:
+def _title(spectrum: Any) -> str:
     if not spectrum.levels:
         return f"{spectrum.num_spins} spins: no states found"
     ground = spectrum.levels[0]

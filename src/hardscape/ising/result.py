@@ -16,7 +16,7 @@ from hardscape.ising.levels import Level
 from hardscape.ising.model import Ising
 from hardscape.plain import Plain
 
-__all__ = ["Spectrum", "spectral_order", "unpack"]
+__all__ = ["Informed", "Spectrum", "spectral_order", "unpack"]
 
 
 def spectral_order(words: NDArray[np.uint64], codes: tuple[NDArray[Any], ...]) -> NDArray[np.intp]:
@@ -43,8 +43,19 @@ def unpack(codes: NDArray[np.uint64], num_spins: int) -> NDArray[np.int8]:
     return bits.astype(np.int8) * np.int8(2) - np.int8(1)
 
 
+class Informed(Plain):
+    """A result with facts about its computation in ``info``, which cannot be changed."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A mapping proxy does not pickle.
+        return {**vars(self), "info": dict(vars(self)["info"])}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, info=MappingProxyType(state["info"]))
+
+
 @dataclass(frozen=True, eq=False)
-class Spectrum(Plain):
+class Spectrum(Informed):
     """States of lowest energy, in order of energy and then of the integer ``sum((s_i + 1)/2 * 2**i)``.
 
     Attributes
@@ -222,27 +233,3 @@ class Spectrum(Plain):
             f"<Spectrum: {self.num_states} states of {self.num_spins} spins, "
             f"E0={ground.energy!r} (x{ground.count}), gap={self.gap!r}, certified={self.certified}>"
         )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A mapping proxy does not pickle.
-        return _rebuild, (
-            self.energies,
-            self.states,
-            self.levels,
-            self.gap,
-            self.certified,
-            self.labels,
-            dict(self.info),
-        )
-
-
-def _rebuild(
-    energies: NDArray[np.float64],
-    states: NDArray[np.int8],
-    levels: tuple[Level, ...],
-    gap: float | None,
-    certified: bool,
-    labels: tuple[Hashable, ...],
-    info: dict[str, Any],
-) -> Spectrum:
-    return Spectrum(energies, states, levels, gap, certified, labels, MappingProxyType(info))
