@@ -166,14 +166,7 @@ def add_counts(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[n
 
 @dataclass(frozen=True)
 class Counts:
-    """How many states have each energy.
-
-    Attributes
-    ----------
-    energies : list of int
-        Exact energies that have states, ascending.
-    counts : tuple of int
-    """
+    """Exact energies that have states, ascending, and how many states each has."""
 
     energies: list[int]
     counts: tuple[int, ...]
@@ -220,14 +213,7 @@ class CountingWork(Work[Counts]):
 
 
 class CountingMethod(ABC):
-    """A row of the table of `density_of_states`.
-
-    Attributes
-    ----------
-    name : str
-    devices : tuple of types of Device
-        Where it runs.
-    """
+    """A row of the table of `density_of_states`; it runs on devices of these types."""
 
     name: ClassVar[str]
     devices: ClassVar[tuple[type[Device], ...]] = (Cpu,)

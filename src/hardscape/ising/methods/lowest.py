@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,15 +18,7 @@ __all__ = ["Found", "Wanted"]
 
 @dataclass(frozen=True)
 class Wanted:
-    """The `count` lowest states of a model of at most 64 spins, or those of them within a window.
-
-    Attributes
-    ----------
-    terms : ExactTerms
-    count : int
-    window : int or None
-        Exact units above the ground state.
-    """
+    """The `count` lowest states of at most 64 spins, or those at most `window` exact units above the first."""
 
     terms: ExactTerms
     count: int
@@ -51,7 +44,9 @@ class Wanted:
         count = min(len(states), self.count)
         if self.window is not None and count:
             top = from_limbs(energies[:1])[0] + self.window
-            count = min(count, _count_up_to(energies, top))
+            count = bisect_right(
+                range(count), top, key=lambda i: from_limbs(energies[i : i + 1])[0]
+            )
         return {"states": states[:count], "energies": energies[:count]}
 
     def merge(self, left: Partial, right: Partial) -> Partial:
@@ -63,18 +58,6 @@ class Wanted:
             left["states"], left["energies"], right["states"], right["energies"], self.count
         )
         return {**self.cut(states, energies), "counters": counters}
-
-
-def _count_up_to(energies: NDArray[np.uint64], top: int) -> int:
-    """Number of sorted exact energies at or below `top`."""
-    low, high = 0, len(energies)
-    while low < high:
-        middle = (low + high) // 2
-        if from_limbs(energies[middle : middle + 1])[0] <= top:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @dataclass(frozen=True)

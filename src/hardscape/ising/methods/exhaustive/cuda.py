@@ -208,9 +208,5 @@ def _mid_steps(couplings: list[list[int]]) -> list[int]:
 def _table(kind: str, name: str, rows: list[list[int]]) -> str:
     """A constant table of two dimensions; an empty one gets an entry, which CUDA asks for."""
     rows = [row or [0] for row in rows] or [[0]]
-    body = ",\n".join(_braced(row) for row in rows)
+    body = ",\n".join("{" + ", ".join(map(str, row)) + "}" for row in rows)
     return f"{kind} {name}[{len(rows)}][{len(rows[0])}] = {{{body}}};"
-
-
-def _braced(row: list[int]) -> str:
-    return "{" + ", ".join(f"{x}" for x in row) + "}"

@@ -205,13 +205,7 @@ def _first_state(terms: ExactTerms, seed: int) -> int:
 
 
 class LowestMethod(ABC):
-    """A row of the table of `spectrum`.
-
-    Attributes
-    ----------
-    name : str
-    walk : Walk
-    """
+    """A row of the table of `spectrum`: how it walks the blocks, and under which floors."""
 
     name: ClassVar[str]
     walk: ClassVar[Walk]

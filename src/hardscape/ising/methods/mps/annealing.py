@@ -9,8 +9,8 @@ configurations are then listed by branch and bound.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arrays import to_numpy
-from hardscape.engine import Chain, Cpu, Cuda, Device, Partial, Team, cuda_device
+from hardscape.engine import Chain, Cuda, Device, Partial, Team, cuda_device
 from hardscape.ising.methods.mps.product_state import Gates, MatrixProductState
 from hardscape.ising.model import Ising
 
@@ -88,23 +88,15 @@ class Line:
 
 
 @contextmanager
-def _numpy(device: Device) -> Iterator[Any]:
-    yield np
+def _arrays(device: Device) -> Iterator[Any]:
+    """A context in which arrays are made on a device; it yields their package."""
+    if isinstance(device, Cuda):
+        with cuda_device(device.ordinal):
+            import cupy
 
-
-@contextmanager
-def _cupy(device: Device) -> Iterator[Any]:
-    with cuda_device(device.ordinal):
-        import cupy
-
-        yield cupy
-
-
-#: For each type of device, a context in which its arrays are made; it yields their package.
-_ARRAYS: dict[type[Device], Callable[[Device], AbstractContextManager[Any]]] = {
-    Cpu: _numpy,
-    Cuda: _cupy,
-}
+            yield cupy
+    else:
+        yield np
 
 
 class Annealing(Chain[MatrixProductState]):
@@ -140,7 +132,7 @@ class Annealing(Chain[MatrixProductState]):
         self.parts = -(-len(self._fields) // _CARRIERS)
         self.total = sweeps * self.parts
         self._done = 0
-        with _ARRAYS[type(device)](device) as xp:
+        with _arrays(device) as xp:
             self._state = MatrixProductState(self._couplings, bond_dimension, xp)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -158,7 +150,7 @@ class Annealing(Chain[MatrixProductState]):
 
     def advance(self, count: int, team: Team) -> int:
         """Apply the gates of some pairs of spins, each after the last."""
-        with _ARRAYS[type(self._device)](self._device):
+        with _arrays(self._device):
             for i in range(count):
                 if team.stop[0]:
                     return i
@@ -188,7 +180,7 @@ class Annealing(Chain[MatrixProductState]):
         bonds = [1, *state["bonds"].tolist()]
         shapes = [(left, 2, right) for left, right in pairwise(bonds)]
         ends = np.cumsum([0, *(left * 2 * right for left, _, right in shapes)])
-        with _ARRAYS[type(self._device)](self._device) as xp:
+        with _arrays(self._device) as xp:
             self._state.tensors = [
                 xp.array(state["entries"][ends[i] : ends[i + 1]].reshape(shape))
                 for i, shape in enumerate(shapes)
@@ -203,7 +195,7 @@ class Annealing(Chain[MatrixProductState]):
 
     def most_probable(self, width: int) -> NDArray[np.int8]:
         """Its most probable configurations, int8 (n, N), in no order of energy."""
-        with _ARRAYS[type(self._device)](self._device):
+        with _arrays(self._device):
             return most_probable(self._state, width)
 
 

@@ -76,14 +76,9 @@ class Gates:
 
 @dataclass(frozen=True)
 class _Factor:
-    """What lies right of a bond, one column a configuration: exact, and small near the end.
+    """What lies right of a bond, one column a configuration: exact, and small near the end."""
 
-    Attributes
-    ----------
-    blocks : shape (channels, bond, columns)
-    """
-
-    blocks: Array
+    blocks: Array  # shape (channels, bond, columns)
 
     def extended(self, tensor: Array, gates: Gates, site: int, xp: Any) -> _Factor | _Gram:
         """Take in one more site, of tensor (left, 2, bond)."""
@@ -118,13 +113,9 @@ class _Gram:
 
     A site weights two channels c and c' by ``exp(-s x (c + c'))``, so that the products depend on
     the sums alone: 3 blocks a carrier instead of 4.
-
-    Attributes
-    ----------
-    blocks : shape (3**carriers, bond, bond)
     """
 
-    blocks: Array
+    blocks: Array  # shape (3**carriers, bond, bond)
 
     def extended(self, tensor: Array, gates: Gates, site: int, xp: Any) -> _Gram:
         """Take in one more site, of tensor (left, 2, bond)."""
