@@ -6,9 +6,9 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,15 +172,14 @@ class Counts:
     counts: tuple[int, ...]
 
 
+@dataclass(frozen=True)
 class CountingWork(Work[Counts]):
-    """The work of a method; a partial holds ``counts``, uint64 words of shape (words, levels)."""
+    """The work of a method: of levels, and of what else shapes the shards.
+
+    A partial holds ``counts``, uint64 words of shape (words, levels).
+    """
 
     terms: LevelTerms
-
-    @property
-    @abstractmethod
-    def plan(self) -> tuple[Any, ...]:
-        """What shapes the shards."""
 
     @property
     @abstractmethod
@@ -193,8 +192,9 @@ class CountingWork(Work[Counts]):
         """What will be done, for people."""
 
     def digest(self) -> str:
-        """Digest of the levels and of what shapes the shards."""
-        return hashlib.sha256(repr((self.name, self.terms, *self.plan)).encode()).hexdigest()
+        """Digest of all fields."""
+        shape = (self.name, *(getattr(self, x.name) for x in fields(self)))
+        return hashlib.sha256(repr(shape).encode()).hexdigest()
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """Add counts."""

@@ -43,8 +43,6 @@ class Geometry:
         ``order[p]`` is the spin at position p: weakest coupled first.
     gauge : int
         The state (bit i set: spin i is +1) that is all +1 by position; searches start around it.
-    symmetric : bool
-        No fields: the model's last spin stays down, and each state stands for its flipped partner too.
     fields, couplings
         Exact integers by position.
     """
@@ -52,7 +50,6 @@ class Geometry:
     terms: ExactTerms
     order: tuple[int, ...]
     gauge: int
-    symmetric: bool
     fields: tuple[int, ...]
     couplings: tuple[tuple[int, ...], ...]
 
@@ -78,7 +75,6 @@ class Geometry:
             terms,
             order,
             gauge,
-            symmetric,
             tuple(sign[i] * terms.fields[i] for i in order),
             tuple(tuple(sign[i] * sign[j] * matrix[i][j] for j in order) for i in order),
         )
@@ -86,7 +82,7 @@ class Geometry:
     @property
     def free(self) -> int:
         """Number of positions whose spins are searched."""
-        return self.terms.num_spins - self.symmetric
+        return self.terms.num_spins - self.terms.symmetric
 
     @property
     def flips(self) -> int:

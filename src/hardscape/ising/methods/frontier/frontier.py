@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,14 +127,12 @@ class FrontierWork(CountingWork):
 
     Attributes
     ----------
-    terms : LevelTerms
     order : tuple of int
         Bits in the order in which they enter.
     sliced : tuple of int
         Bits fixed by the number of the slice.
     """
 
-    terms: LevelTerms
     order: tuple[int, ...]
     sliced: tuple[int, ...] = ()
 
@@ -213,11 +211,6 @@ class FrontierWork(CountingWork):
         best = max(saved, key=lambda spin: (saved[spin], -spin))
         order = tuple(spin for spin in self.order if spin != best)
         return FrontierWork(self.terms, order, (*self.sliced, best))
-
-    @property
-    def plan(self) -> tuple[Any, ...]:
-        """The order and the slices."""
-        return self.order, self.sliced
 
     @property
     def explanation(self) -> str:

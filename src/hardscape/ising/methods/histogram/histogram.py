@@ -198,7 +198,6 @@ def choose_eliminated(terms: LevelTerms) -> tuple[int, ...]:
 class HistogramWork(CountingWork):
     """Count all states by level. A unit is a block of up to 256 states of the bits counted."""
 
-    terms: LevelTerms
     eliminated: tuple[int, ...]
 
     name: ClassVar[str] = "ising.density.histogram"
@@ -226,11 +225,6 @@ class HistogramWork(CountingWork):
     def __reduce__(self) -> tuple[Any, ...]:
         # Without the table, which is quicker to lay out again than to send with every shard.
         return HistogramWork, (self.terms, self.eliminated)
-
-    @property
-    def plan(self) -> tuple[Any, ...]:
-        """The bits left out."""
-        return (self.eliminated,)
 
     @property
     def explanation(self) -> str:
