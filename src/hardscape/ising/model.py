@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 from pathlib import Path
@@ -421,12 +421,14 @@ def _collected(
     offset: Any,
 ) -> ExactTerms:
     """Terms of fields, and of entries of which those on the diagonal are fields too."""
-    pairs = []
-    for i, j, x in zip(row.tolist(), col.tolist(), value.tolist(), strict=True):
-        if i == j:
-            linear.append((i, sign * Fraction(x)))
-        else:
-            pairs.append((i, j, sign * Fraction(x)))
+    diagonal = row == col
+
+    def entries(where: NDArray[np.bool_]) -> Iterator[tuple[int, int, Fraction]]:
+        exact = (sign * Fraction(x) for x in value[where].tolist())
+        return zip(row[where].tolist(), col[where].tolist(), exact, strict=True)
+
+    linear += [(i, x) for i, _, x in entries(diagonal)]
+    pairs = entries(~diagonal)
     return ExactTerms.collect(num_spins, linear, pairs, dyadic(offset, "offset"))
 
 
