@@ -291,13 +291,7 @@ class GaugeField:
 
 
 def check_shape(shape: Sequence[int]) -> tuple[int, int, int, int]:
-    """Check extents X, Y, Z, T.
-
-    Raises
-    ------
-    InputError
-        If they are not four integers of 2 or more, or absurdly large.
-    """
+    """Check extents X, Y, Z, T: four integers of 2 or more, no more sites than fit a machine."""
     try:
         extents = tuple(shape)
     except TypeError:
@@ -316,13 +310,7 @@ def check_shape(shape: Sequence[int]) -> tuple[int, int, int, int]:
 
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:
-    """Check that `dtype` is complex64 or complex128.
-
-    Raises
-    ------
-    InputError
-        If it is another one.
-    """
+    """Check that `dtype` is complex64 or complex128."""
     try:
         kind: np.dtype[Any] = np.dtype(dtype)
     except TypeError:

@@ -209,13 +209,7 @@ class _Sweeps(Chain[NDArray[np.float64]]):
         return {"links": self._chain._chain.links(), "plaquettes": self.result()}
 
     def restore(self, state: Partial) -> None:
-        """Take over a field and its plaquettes.
-
-        Raises
-        ------
-        CheckpointError
-            If it is farther than this run is to go.
-        """
+        """Take over a field and its plaquettes, if they are not farther than this run is to go."""
         done = len(state["plaquettes"])
         if done > self.total:
             raise CheckpointError(

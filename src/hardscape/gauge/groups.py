@@ -27,12 +27,7 @@ _VANISHING = 1e-12
 
 
 class Group(ABC):
-    """SU(nc): what depends on the number of colours.
-
-    Attributes
-    ----------
-    nc : int
-    """
+    """SU(nc): what depends on the number of colours."""
 
     nc: ClassVar[int]
 
@@ -92,13 +87,7 @@ _GROUPS: dict[int, Group] = {known.nc: known for known in (_SU2(), _SU3())}
 
 
 def group(nc: int) -> Group:
-    """The group of `nc` colours.
-
-    Raises
-    ------
-    InputError
-        If it is not built.
-    """
+    """The group of `nc` colours."""
     if isinstance(nc, bool) or nc not in _GROUPS:
         names = " and ".join(map(str, _GROUPS))
         raise InputError(
@@ -117,13 +106,6 @@ def random_group_elements(count: int, nc: int, seed: int) -> NDArray[np.complex1
 
     Rows of complex Gaussian numbers are orthonormalised in turn; the last row follows from the others
     and det = 1. Such rows are distributed invariantly, so the matrices are too.
-
-    Parameters
-    ----------
-    count : int
-    nc : {2, 3}
-    seed : int
-        From 0 to 2**64 - 1.
     """
     return native.vector.gauge.random_elements(
         count, group(nc).nc, integer(seed, "seed", 0, MAX_SEED)
@@ -143,13 +125,7 @@ def _normalised(vectors: Any) -> Any:
 
 
 def project_to_group(matrices: Any) -> Any:
-    """Bring matrices near the group, shape (..., Nc, Nc), back to it.
-
-    Raises
-    ------
-    InputError
-        If a matrix is singular, so that it does not tell which element it meant.
-    """
+    """Bring matrices near the group, shape (..., Nc, Nc), back to it."""
     return group(matrices.shape[-1]).project(matrices)
 
 

@@ -82,13 +82,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
     def build(
         cls, field: GaugeField, options: FixOptions, copies: int, run: RunOptions
     ) -> GaugeFixWork:
-        """Share the copies among devices: GPUs take many at once, the CPU one with spare threads.
-
-        Raises
-        ------
-        InputError
-            If a GPU is asked for and an extent is odd.
-        """
+        """Share the copies among devices: GPUs take many at once, the CPU one with spare threads."""
         lanes, on_gpu = len(run.devices), isinstance(run.devices[0], Cuda)
         if on_gpu and any(extent % 2 for extent in field.shape):
             raise InputError(
@@ -118,13 +112,10 @@ class GaugeFixWork(Work[GaugeFixResult]):
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Fix the copies of a shard."""
-        seeds = np.array(
-            [
-                np.random.SeedSequence([self.seed, copy]).generate_state(1, np.uint64)[0]
-                for copy in range(shard.start, shard.stop)
-            ],
-            dtype=np.uint64,
+        starts = (
+            np.random.SeedSequence([self.seed, copy]) for copy in range(shard.start, shard.stop)
         )
+        seeds = np.concatenate([start.generate_state(1, np.uint64) for start in starts])
         descent = Descent(self.options, seeds, context)
         with self._place(context.device, len(seeds)) as lattices_in:
             partial = self._partial(descent, descent.descend(lattices_in, self.copies))

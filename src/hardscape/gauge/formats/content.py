@@ -126,13 +126,7 @@ def whole_links(
     length: int | None = None,
     nc: int | None = None,
 ) -> NDArray[Any]:
-    """View all links from byte `start` on, shape (sites, 4, Nc, Nc); Nc follows from their bytes.
-
-    Raises
-    ------
-    FormatError
-        If a lattice cannot have the extents, or the size fits neither SU(2) nor SU(3), or not `nc`.
-    """
+    """View all links from byte `start` on, shape (sites, 4, Nc, Nc); their bytes tell Nc, or confirm `nc`."""
     found = len(source) - start if length is None else length
     volume = math.prod(lattice_shape(source, extents))
     sizes = {4 * volume * colours**2 * dtype.itemsize: colours for colours in (2, 3)}

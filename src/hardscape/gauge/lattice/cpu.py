@@ -16,17 +16,7 @@ __all__ = ["CpuLattice"]
 
 
 class CpuLattice(Lattices):
-    """One copy on the CPU.
-
-    Parameters
-    ----------
-    links : complex128, shape (T, Z, Y, X, 4, Nc, Nc)
-    options : FixOptions
-    single : bool
-        Whether to compute in single precision.
-    team : Team
-        The result is the same for any number of lanes.
-    """
+    """One copy on the CPU; the result is the same for any number of lanes."""
 
     def __init__(
         self, links: NDArray[np.complex128], options: FixOptions, single: bool, team: Team

@@ -32,27 +32,14 @@ _ONE_EACH = Schedule(threads=_THREADS)
 
 @dataclass(frozen=True)
 class Instance:
-    """What the kernels are compiled for.
+    """What the kernels are compiled for."""
 
-    Attributes
-    ----------
-    shape : 4 int
-        X, Y, Z, T, all even.
-    nc : {2, 3}
-    single : bool
-    directions : {3, 4}
-    abelian : bool
-        Whether the gauge is the maximally Abelian one.
-    weight : float
-        Of the links in t.
-    """
-
-    shape: tuple[int, int, int, int]
+    shape: tuple[int, int, int, int]  # X, Y, Z, T, all even
     nc: int
     single: bool
     directions: int = 4
-    abelian: bool = False
-    weight: float = 1.0
+    abelian: bool = False  # whether the gauge is the maximally Abelian one
+    weight: float = 1.0  # of the links in t
 
     @property
     def chunks(self) -> int:
@@ -97,19 +84,9 @@ def site_order(shape: tuple[int, int, int, int]) -> NDArray[np.int64]:
 
 
 class CudaLattices(Lattices):
-    """Copies on one GPU. To be used inside :func:`hardscape.engine.cuda_device`.
+    """Copies on one GPU, all from g = 1. To be used inside :func:`hardscape.engine.cuda_device`.
 
-    Parameters
-    ----------
-    device : CudaDevice
-    links : complex128 array of NumPy or CuPy, shape (T, Z, Y, X, 4, Nc, Nc)
-    options : FixOptions
-    single : bool
-        Whether to compute in single precision.
-    copies : int
-        All start from g = 1.
-    schedule : Schedule, optional
-        By default what suits the lattice and the GPU.
+    `schedule` is by default what suits the lattice and the GPU.
     """
 
     def __init__(
@@ -183,8 +160,7 @@ class CudaLattices(Lattices):
         chunks, lanes = self._g.shape[2], self._g.shape[4]
         numbers = by_site.reshape(*by_site.shape[:3], chunks, lanes)
         self._g = self._cupy.ascontiguousarray(numbers.transpose(0, 1, 3, 2, 4))
-        kernel = self.instance.kernel("start", "gauge_project")
-        self._device.launch(kernel, self._grid, _THREADS, self._g)
+        self._on_sites("start", "gauge_project")
 
     def transformation(self, copy: int) -> Any:
         """Return a copy's g as a CuPy array."""
@@ -197,15 +173,16 @@ class CudaLattices(Lattices):
 
     # -- kernels -------------------------------------------------------------------------------
 
-    @property
-    def _grid(self) -> tuple[int, int]:
-        return -(-self.volume // _THREADS), self.copies
+    def _on_sites(self, file: str, name: str, *arguments: Any) -> None:
+        """Launch a kernel with one thread a site of each copy, on g and more arguments."""
+        grid = -(-self.volume // _THREADS), self.copies
+        kernel = self.instance.kernel(file, name)
+        self._device.launch(kernel, grid, _THREADS, self._g, *arguments)
 
     def randomize(self, seeds: NDArray[np.uint64]) -> None:
         """Set each copy's g from the Haar measure."""
-        kernel = self.instance.kernel("start", "gauge_start")
         keys = self._on_device("seeds", np.asarray(seeds, dtype=np.uint64))
-        self._device.launch(kernel, self._grid, _THREADS, self._g, keys)
+        self._on_sites("start", "gauge_start", keys)
 
     def sweep(
         self,
@@ -283,14 +260,12 @@ class CudaLattices(Lattices):
         x, y, z, t = self.instance.shape
         kind = np.complex64 if self.single else np.complex128
         delta = self._cupy.empty((self.copies, self.group.components, t, z, y, x), dtype=kind)
-        kernel = self.instance.kernel("flow", "gauge_gradient")
-        self._device.launch(kernel, self._grid, _THREADS, self._links, self._g, delta)
+        self._on_sites("flow", "gauge_gradient", self._links, delta)
         return delta
 
     def move(self, direction: Any, step: Any) -> None:
         """Set g to exp(step direction) g, with steps of shape (copies, T)."""
-        kernel = self.instance.kernel("flow", "gauge_move")
         kind = np.complex64 if self.single else np.complex128
         along = self._cupy.ascontiguousarray(direction, dtype=kind)
         steps = self._cupy.ascontiguousarray(step, dtype=np.float64)
-        self._device.launch(kernel, self._grid, _THREADS, self._g, along, steps)
+        self._on_sites("flow", "gauge_move", along, steps)

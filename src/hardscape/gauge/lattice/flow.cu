@@ -12,7 +12,7 @@ struct alignas(2 * sizeof(Real)) Pair {
 
 // delta[copy][component][t][z][y][x]
 extern "C" __global__ void __launch_bounds__(kThreads)
-    gauge_gradient(const Chunk* __restrict__ links, Chunk* __restrict__ all,
+    gauge_gradient(Chunk* __restrict__ all, const Chunk* __restrict__ links,
                    Pair* __restrict__ delta) {
   const int i = blockIdx.x * kThreads + threadIdx.x, copy = blockIdx.y;
   if (i >= kVolume) return;

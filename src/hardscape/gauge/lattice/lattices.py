@@ -18,23 +18,12 @@ __all__ = ["MICROCANONICAL", "Lattices", "Measurement", "Sweep"]
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep does at each site; the numbers are those of native ``Method`` and ``Step``.
+    """What a sweep does at each site; the numbers are those of native ``Method`` and ``Step``."""
 
-    Attributes
-    ----------
-    method : int
-        0 one hit in each SU(2) subgroup, 1 the whole matrix, 2 heatbath.
-    omega, second : float
-        Overrelaxation, and the weight of the second order in r - 1.
-    probability : float
-        Of overrelaxing a site.
-    temperature : float
-    """
-
-    method: int
-    omega: float = 1.0
-    second: float = 0.0
-    probability: float = 1.0
+    method: int  # 0 one hit in each SU(2) subgroup, 1 the whole matrix, 2 heatbath
+    omega: float = 1.0  # overrelaxation
+    second: float = 0.0  # weight of the second order in r - 1
+    probability: float = 1.0  # of overrelaxing a site
     temperature: float = 1.0
 
     def row(self) -> tuple[float, float, float, float]:

@@ -39,15 +39,7 @@ _BURST, _HOPED, _CLIMB = 2, 0.3, 1e-6
 
 
 class Descent:
-    """The state of some copies on their way.
-
-    Parameters
-    ----------
-    options : FixOptions
-    seeds : uint64, shape (copies,)
-    context : Context
-        Says when to stop.
-    """
+    """The state of some copies on their way; `context` says when to stop."""
 
     def __init__(self, options: FixOptions, seeds: NDArray[np.uint64], context: Context) -> None:
         self.options = options
@@ -62,19 +54,10 @@ class Descent:
         self._gained = np.zeros(copies)  # decades of theta a sweep, lately
 
     def descend(self, lattices_in: Callable[[bool], Lattices], copies: int) -> Lattices:
-        """Go from the start to the end.
+        """Go from the start to the end; returns lattices in double precision.
 
-        Parameters
-        ----------
-        lattices_in : callable
-            Makes the lattices of these copies, in single precision or not, at g = 1.
-        copies : int
-            Of the whole computation: one starts from g = 1, several start at random.
-
-        Returns
-        -------
-        Lattices
-            In double precision.
+        `lattices_in` makes those of these copies, in single precision or not, at g = 1. `copies` are
+        those of the whole computation: one starts from g = 1, several start at random.
         """
         options = self.options
         double = options.precision == "double"

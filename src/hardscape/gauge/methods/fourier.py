@@ -33,11 +33,6 @@ class FourierSteps:
 
     Sums run over a timeslice for Coulomb gauge, each of which is a problem of its own, else over the
     lattice; either way they are kept by copy and slice, shape (copies, T).
-
-    Parameters
-    ----------
-    lattices : Lattices
-    options : FixOptions
     """
 
     def __init__(self, lattices: Lattices, options: FixOptions) -> None:

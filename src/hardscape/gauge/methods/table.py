@@ -51,13 +51,7 @@ METHODS = {
 
 
 def method_of(options: FixOptions) -> Method:
-    """The row of the options' method.
-
-    Raises
-    ------
-    InputError
-        If it does not fit the gauge.
-    """
+    """The row of the options' method, where it fits the gauge."""
     method = METHODS[options.method]
     if method.linear and options.gauge == "mag":
         raise InputError(
