@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from hardscape.errors import FormatError
 from hardscape.files import MAX_BYTES, Source
 
-__all__ = ["MAGIC_NPY", "MAGIC_NPZ", "array", "arrays", "packed", "reading"]
-
 MAGIC_NPY, MAGIC_NPZ = b"\x93NUMPY", b"PK\x03\x04"
 
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from hardscape.errors import InputError
 
-__all__ = ["MAX_SEED", "integer", "seconds"]
-
 #: Largest seed.
 MAX_SEED = 2**64 - 1
 

@@ -14,22 +14,6 @@ from numpy.typing import NDArray
 
 from hardscape.errors import DeviceError, InputError, needed
 
-__all__ = [
-    "Home",
-    "array_namespace",
-    "as_float64",
-    "as_number_array",
-    "as_spins",
-    "gpu_array",
-    "home_of",
-    "is_array",
-    "is_recorded",
-    "is_sparse",
-    "sparse_entries",
-    "to_device",
-    "to_numpy",
-]
-
 
 def is_sparse(value: Any) -> bool:
     """Tell whether `value` is a scipy.sparse (or look-alike) matrix or array."""

@@ -9,8 +9,6 @@ from typing import Any
 from hardscape.errors import InputError, needed
 from hardscape.files import store
 
-__all__ = ["PLOT_SUFFIXES", "check_plot_path", "new_figure", "save_plot"]
-
 #: File formats that :func:`save_plot` writes, by suffix.
 PLOT_SUFFIXES = (".png", ".pdf", ".svg")
 #: Times of day that matplotlib would put into a file, which would make equal plots differ.

@@ -22,18 +22,6 @@ from typing import Any, BinaryIO
 
 from hardscape.errors import FormatError, InputError
 
-__all__ = [
-    "COMPRESSED",
-    "MAX_BYTES",
-    "Source",
-    "load",
-    "path_of",
-    "plain_name",
-    "replace",
-    "shown",
-    "store",
-]
-
 #: Most bytes read from one file, counted after decompression.
 MAX_BYTES = 2**30
 _STANDARD = "-"

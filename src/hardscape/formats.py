@@ -34,8 +34,6 @@ from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_typ
 from hardscape.errors import FormatError, InputError
 from hardscape.files import COMPRESSED, Source, load, path_of, plain_name, replace
 
-__all__ = ["Formats"]
-
 _Problem = TypeVar("_Problem")
 #: First bytes that an error shows.
 _SHOWN = 16

@@ -8,8 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Plain", "finite_or_none"]
-
 
 class Plain(ABC):
     """A result that can be written down: plain data, and one JSON object of them."""

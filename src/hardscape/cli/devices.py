@@ -8,8 +8,6 @@ from hardscape.cli.options import Json
 from hardscape.cli.terminal import show
 from hardscape.engine import Machine, probe
 
-__all__ = ["devices"]
-
 
 def devices(*, json: Json = False) -> None:
     """Show what this machine offers: processor, memory, GPUs, and why CUDA cannot be used."""

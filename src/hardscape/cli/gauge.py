@@ -38,8 +38,6 @@ from hardscape.gauge.formats.report import FileReport
 from hardscape.gauge.generate import generate as make_field
 from hardscape.gauge.propagator import DEFAULT_THETA, GluonPropagator, gluon_propagator
 
-__all__ = ["gauge"]
-
 _CHAIN = Group("Markov chain", sort_key=1)
 #: Momenta that the table lists.
 _ROWS = 40

@@ -12,8 +12,6 @@ from hardscape.gauge import formats
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.report import FileReport
 
-__all__ = ["FileArgument", "FileOptions", "FormatOption", "check_folder", "read_checked"]
-
 FileArgument = Annotated[Path, file_help("The links", formats.FORMATS)]
 FormatOption = Annotated[str | None, format_help(formats.FORMATS)]
 

@@ -29,8 +29,6 @@ from hardscape.gauge import formats
 from hardscape.gauge.options import Gauge, MethodName, Precision, Reduction
 from hardscape.gauge.result import GaugeFixResult
 
-__all__ = ["fix"]
-
 _GAUGE, _METHOD = Group("Gauge", sort_key=1), Group("Method", sort_key=2)
 
 

@@ -24,8 +24,6 @@ from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.result import Improvement, MaxsatResult
 from hardscape.maxsat.solve import Method, solve
 
-__all__ = ["EXIT_CODES", "maxsat"]
-
 #: Exit code of each status.
 EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
 

@@ -15,23 +15,6 @@ from hardscape.errors import BudgetError
 from hardscape.files import COMPRESSED
 from hardscape.formats import Formats
 
-__all__ = [
-    "OUTPUT",
-    "RUN",
-    "EstimateOptions",
-    "Flag",
-    "Json",
-    "JsonOptions",
-    "Output",
-    "PlotOptions",
-    "RunOptions",
-    "Seed",
-    "SeededRunOptions",
-    "file_help",
-    "format_help",
-    "option_group",
-]
-
 #: Seconds that a computation may take without being asked for.
 _UNASKED_SECONDS = 600.0
 

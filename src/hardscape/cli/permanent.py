@@ -26,8 +26,6 @@ from hardscape.permanents.plan import Plan, plan
 from hardscape.permanents.result import PermanentResult
 from hardscape.permanents.settings import MethodName, Precision
 
-__all__ = ["permanent"]
-
 #: Most digits of an exact value that are shown to people.
 _DIGITS = 200
 

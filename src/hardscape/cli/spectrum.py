@@ -29,8 +29,6 @@ from hardscape.ising.spectrum import MAX_SPINS, Estimate, estimate
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["spectrum"]
-
 #: From this many spins on, a search may take long enough to be worth estimating first.
 _ESTIMATED_FROM = 36
 #: States that the table lists.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-__all__ = ["aside", "fact_table", "note", "print_json", "print_parts", "seconds_text", "show"]
-
 #: Columns of output that is not a terminal: wide enough to wrap nothing.
 _WIDE = 500
 

@@ -34,8 +34,6 @@ from hardscape.xorsat.result import XorsatResult
 from hardscape.xorsat.solve import Method, solve
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["xorsat"]
-
 #: Most characters of an assignment, and clauses of a contradiction, that are shown to people.
 _SHOWN, _SHOWN_CLAUSES = 1000, 50
 

@@ -12,8 +12,6 @@ from hardscape.cli.terminal import note
 from hardscape.xorsat.formats import FORMATS
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["SEARCH", "SYSTEM", "FileArgument", "FormatOption", "SearchOptions", "read_system"]
-
 SYSTEM, SEARCH = Group("System", sort_key=1), Group("Search", sort_key=2)
 FileArgument = Annotated[Path, file_help("The system", FORMATS)]
 FormatOption = Annotated[str | None, format_help(FORMATS), Parameter(group=SYSTEM)]

@@ -26,8 +26,6 @@ from hardscape.xorsat.studies.times import TimeToSolution, median_tts
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["theory", "tts"]
-
 _DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = SearchOptions(), SeededRunOptions(), PlotOptions()
 
 

@@ -28,8 +28,6 @@ from hardscape.engine.work import (
     split,
 )
 
-__all__ = ["Chain", "steps"]
-
 #: Seconds of steps that are done without a look at the clock: what a signal may have to wait.
 _ROUND = 0.1
 #: Seconds between two states in a checkpoint, and how many times longer than writing one at least.

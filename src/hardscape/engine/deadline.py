@@ -10,8 +10,6 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Deadline"]
-
 #: Seconds of the shortest part that is begun.
 _LEAST = 1e-3
 #: Most of the time limit that is kept back for the end.

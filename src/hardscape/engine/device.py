@@ -13,8 +13,6 @@ from hardscape.arguments import integer
 from hardscape.engine.machine import cpu_count, cuda_status
 from hardscape.errors import DeviceError, InputError
 
-__all__ = ["MAX_THREADS", "Cpu", "Cuda", "Device", "among", "cpu_lanes", "describe", "resolve"]
-
 #: Most CPU threads of a call.
 MAX_THREADS = 4096
 

@@ -25,8 +25,6 @@ from hardscape.engine.device import Cpu, Cuda, Device
 from hardscape.engine.lanes import Lanes
 from hardscape.engine.work import Context, Partial, Shard, ShardResult, Work
 
-__all__ = ["ExecutorPool", "LocalPool", "Pool", "Report", "StopFile", "run_shard"]
-
 #: Shards in flight for each worker of an executor: one that runs and one that waits, so that no
 #: worker idles for a round trip.
 _IN_FLIGHT = 2

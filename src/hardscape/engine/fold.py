@@ -7,8 +7,6 @@ from typing import Any
 
 from hardscape.engine.work import Partial, ShardResult, Work
 
-__all__ = ["Fold"]
-
 
 class Fold:
     """The merge of all shards from the first up to the first gap, and what waits behind the gap.

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from hardscape.errors import DeviceError
 
-__all__ = ["Lanes", "Team", "team"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

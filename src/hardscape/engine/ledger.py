@@ -27,8 +27,6 @@ from hardscape.engine.work import Partial, Recorded
 from hardscape.errors import CheckpointError
 from hardscape.version import __version__
 
-__all__ = ["APPLICATION_ID", "FORMAT", "Ledger", "NoLedger", "open_ledger", "pack", "unpack"]
-
 #: "HSlg" in ASCII; SQLite keeps it at byte 68 of the file.
 APPLICATION_ID = 0x48536C67
 

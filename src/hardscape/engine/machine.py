@@ -16,8 +16,6 @@ from hardscape.engine.cuda.driver import DriverReport, Gpu
 from hardscape.errors import MissingDependencyError, SimdError
 from hardscape.version import __version__
 
-__all__ = ["CudaStatus", "Machine", "cpu_count", "cuda_status", "probe"]
-
 _PIP = "pip install 'hardscape[cuda]'"
 
 #: Distributions that hold the module ``cupy``.

@@ -15,8 +15,6 @@ from hardscape.engine.device import Cpu, Device, among, cpu_lanes
 from hardscape.engine.progress import Progress, ProgressEvent, resolve_progress
 from hardscape.errors import InputError
 
-__all__ = ["RunArguments", "RunOptions"]
-
 
 class RunArguments(TypedDict, total=False):
     """How a computation is run: the keyword arguments ``**run`` of every function that computes.

@@ -9,18 +9,6 @@ from typing import Protocol, Self, runtime_checkable
 
 from hardscape.errors import InputError
 
-__all__ = [
-    "CallbackProgress",
-    "Meter",
-    "NullProgress",
-    "Progress",
-    "ProgressEvent",
-    "RichProgress",
-    "duration",
-    "is_silent",
-    "resolve_progress",
-]
-
 #: Seconds between two events, so that a run of millions of shards does not spend its time on them.
 _INTERVAL = 0.1
 

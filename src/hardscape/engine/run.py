@@ -27,8 +27,6 @@ from hardscape.engine.signals import StopSignals
 from hardscape.engine.work import Answer, Context, Partial, Shard, ShardResult, Work
 from hardscape.errors import BudgetError, Interrupted
 
-__all__ = ["Outcome", "Stopped", "solve"]
-
 #: Why a run ended before its last shard; empty when it did not.
 Stopped = Literal["", "finished", "time_limit", "SIGINT", "SIGTERM"]
 

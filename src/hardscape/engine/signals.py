@@ -11,8 +11,6 @@ from typing import Any, Literal, Self
 
 from hardscape.errors import Interrupted
 
-__all__ = ["SignalName", "StopSignals"]
-
 SignalName = Literal["SIGINT", "SIGTERM"]
 _NAMES: dict[int, SignalName] = {signal.SIGINT: "SIGINT", signal.SIGTERM: "SIGTERM"}
 

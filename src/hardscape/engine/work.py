@@ -23,18 +23,6 @@ from numpy.typing import NDArray
 from hardscape.engine.device import Device
 from hardscape.errors import InputError
 
-__all__ = [
-    "Answer",
-    "Context",
-    "Identity",
-    "Partial",
-    "Recorded",
-    "Shard",
-    "ShardResult",
-    "Work",
-    "split",
-]
-
 #: What a work computes.
 Answer = TypeVar("Answer")
 

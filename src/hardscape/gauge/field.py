@@ -21,8 +21,6 @@ from hardscape.gauge.groups import (
     random_group_elements,
 )
 
-__all__ = ["GaugeField"]
-
 R = TypeVar("R")
 
 #: Largest deviation from the group that counts as rounding, for links of any origin: files often

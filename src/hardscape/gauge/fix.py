@@ -33,8 +33,6 @@ from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision, Re
 from hardscape.gauge.result import GaugeFixResult
 from hardscape.gauge.work import GaugeFixWork
 
-__all__ = ["fix"]
-
 #: Distance from the group that leaves theta where double precision can take it.
 _ROUNDING = 1e-13
 

@@ -32,8 +32,6 @@ from hardscape.engine import (
 from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
 from hardscape.gauge.field import GaugeField
 
-__all__ = ["WilsonChain", "generate"]
-
 #: Sites from which a further thread is worth starting.
 _SITES_A_THREAD = 4096
 _MOST = 2**31 - 1

@@ -13,15 +13,6 @@ from hardscape.arguments import MAX_SEED, integer
 from hardscape.arrays import array_namespace
 from hardscape.errors import InputError
 
-__all__ = [
-    "Group",
-    "dagger",
-    "group",
-    "group_distance",
-    "project_to_group",
-    "random_group_elements",
-]
-
 #: Squared length below which a row cannot be told from noise, whatever it was meant to be.
 _VANISHING = 1e-12
 

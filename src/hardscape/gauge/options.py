@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from hardscape.arguments import integer
 from hardscape.errors import InputError
 
-__all__ = ["FixOptions", "Gauge", "MethodName", "Precision", "Reduction"]
-
 Gauge = Literal["landau", "coulomb", "mag"]
 MethodName = Literal[
     "auto",

@@ -28,8 +28,6 @@ from hardscape.gauge.field import GaugeField
 from hardscape.gauge.groups import dagger
 from hardscape.plain import Plain, finite_or_none
 
-__all__ = ["GluonPropagator", "gluon_propagator"]
-
 #: Violation of the gauge condition up to which a field counts as fixed.
 DEFAULT_THETA = 1e-8
 #: Directions that the gauge condition sums over.

@@ -12,9 +12,6 @@ from hardscape.figures import new_figure
 from hardscape.gauge.field import GaugeField
 from hardscape.plain import Plain
 
-__all__ = ["GaugeFixResult", "GribovCopies"]
-
-
 _TITLES = {
     "landau": "Landau gauge",
     "coulomb": "Coulomb gauge",

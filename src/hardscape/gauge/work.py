@@ -35,8 +35,6 @@ from hardscape.gauge.methods.descent import Descent
 from hardscape.gauge.options import FixOptions
 from hardscape.gauge.result import GaugeFixResult, GribovCopies
 
-__all__ = ["GaugeFixWork"]
-
 #: Most copies that a GPU moves at once.
 _TOGETHER = 16
 #: Most sites of a lattice of which ten sweeps are over in milliseconds.

@@ -23,8 +23,6 @@ from hardscape.ising.methods.histogram.histogram import Histogram
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Informed
 
-__all__ = ["METHODS", "DensityOfStates", "density_of_states"]
-
 #: The methods; the cheapest answers.
 METHODS: tuple[CountingMethod, ...] = (Frontier(), Histogram())
 Method = Literal["auto", "frontier", "exhaustive"]

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.errors import InputError
 
-__all__ = ["LIMB_CHOICES", "MIN_EXPONENT", "ExactTerms", "dyadic", "from_limbs", "to_limbs"]
-
 #: Widths, in 64-bit words, that the core is compiled for; the last holds any sum of finite float64.
 LIMB_CHOICES = (1, 2, 4, 36)
 #: Lowest power of two in a model: the least float64, divided by 4 on the way from a QUBO.

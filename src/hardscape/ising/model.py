@@ -17,8 +17,6 @@ from hardscape.errors import InputError, needed
 from hardscape.formats import Formats
 from hardscape.ising.exact import ExactTerms, dyadic
 
-__all__ = ["Convention", "Ising"]
-
 Convention = Literal["dimod", "ising"]
 #: Known by name: the formats stand on this module.
 _FORMATS: Formats[Ising] = Formats("hardscape.ising.formats")

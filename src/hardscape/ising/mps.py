@@ -15,8 +15,6 @@ from hardscape.ising.methods.mps.annealing import Annealing, Line, schedule
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum
 
-__all__ = ["mps_spectrum"]
-
 Order = Literal["given", "spectral"]
 
 #: Most of a count: states, prefixes, the bond dimension.

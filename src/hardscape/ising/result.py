@@ -16,8 +16,6 @@ from hardscape.ising.levels import Level
 from hardscape.ising.model import Ising
 from hardscape.plain import Plain
 
-__all__ = ["Informed", "Spectrum", "spectral_order", "unpack"]
-
 
 def spectral_order(words: NDArray[np.uint64], codes: tuple[NDArray[Any], ...]) -> NDArray[np.intp]:
     """Order of states by exact energy, then by code.

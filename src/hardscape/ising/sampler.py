@@ -13,8 +13,6 @@ from hardscape.ising.spectrum import MAX_SPINS, MAX_STATES, spectrum
 if TYPE_CHECKING:
     ExactSampler: Any
 
-__all__ = ["ExactSampler"]
-
 
 class _ExactSampling:
     """The methods of `ExactSampler`, without dimod's base class."""

@@ -20,8 +20,6 @@ from hardscape.ising.methods.tree.tree import Tree
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum, unpack
 
-__all__ = ["MAX_SPINS", "MAX_STATES", "METHODS", "Estimate", "estimate", "spectrum"]
-
 #: States are 64-bit integers.
 MAX_SPINS = 64
 #: Most states that one call lists: 2**24.

@@ -20,8 +20,6 @@ from hardscape.maxsat.presolve import presolve
 from hardscape.maxsat.result import MaxsatResult, Status, told
 from hardscape.maxsat.task import Method, Task
 
-__all__ = ["METHODS", "choose", "conclude", "search"]
-
 _logger = logging.getLogger("hardscape.maxsat")
 
 #: Evaluations of an assignment for which time is kept back: the last one found, and memory given back.

@@ -28,8 +28,6 @@ from hardscape.maxsat.intake import (
     soft_weights,
 )
 
-__all__ = ["LARGE", "MAX_VARIABLES", "MAX_WEIGHT", "Evaluation", "Formula"]
-
 #: Literals from which on an evaluation takes long enough that time is kept back for the last one.
 LARGE = 300_000
 

@@ -16,8 +16,6 @@ from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.presolve import NOTHING_LEFT, Presolved
 from hardscape.maxsat.result import Improvement
 
-__all__ = ["Incumbent"]
-
 #: Seconds between two records, and how many times longer than making one at least.
 _BETWEEN, _BETWEEN_RECORDS = 2.0, 20.0
 

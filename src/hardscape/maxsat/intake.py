@@ -12,15 +12,6 @@ from numpy.typing import NDArray
 from hardscape.arrays import as_number_array, to_numpy
 from hardscape.errors import InputError
 
-__all__ = [
-    "MAX_VARIABLES",
-    "MAX_WEIGHT",
-    "checked_clause",
-    "frozen_array",
-    "largest_variable",
-    "soft_weights",
-]
-
 #: Largest variable: literals are 32-bit.
 MAX_VARIABLES = 2**31 - 1
 #: Largest weight of one clause; sums may be larger.

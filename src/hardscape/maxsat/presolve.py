@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.maxsat.formula import Formula
 
-__all__ = ["NOTHING_LEFT", "Presolved", "presolve"]
-
 
 @dataclass(frozen=True, eq=False)
 class Presolved:

@@ -12,8 +12,6 @@ from hardscape.engine import Cpu, RunOptions
 from hardscape.figures import new_figure
 from hardscape.plain import Plain
 
-__all__ = ["MOST_COST", "Improvement", "MaxsatResult", "Status", "told"]
-
 #: Largest cost that may be asked for.
 MOST_COST = 2**128 - 1
 

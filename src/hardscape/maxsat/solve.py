@@ -23,8 +23,6 @@ from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.result import MOST_COST, Improvement, MaxsatResult
 from hardscape.maxsat.task import SMALL, Task
 
-__all__ = ["Method", "solve"]
-
 Method = Literal["auto", "weighting", "cellular", "exact"]
 _METHODS = ("auto", "weighting", "cellular", "exact")
 

@@ -19,8 +19,6 @@ from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.presolve import NOTHING_LEFT, Presolved
 from hardscape.maxsat.result import told
 
-__all__ = ["SMALL", "Method", "Task", "Walks"]
-
 #: Formulas of at most this many literals are searched on one thread: starting more takes longer.
 SMALL = 20_000
 

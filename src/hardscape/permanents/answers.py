@@ -19,8 +19,6 @@ from hardscape.permanents.program import Program, Sum, prepare, rational, ways_o
 from hardscape.permanents.result import Retry, devices_of
 from hardscape.permanents.settings import Settings
 
-__all__ = ["Answers", "answers"]
-
 log = logging.getLogger("hardscape.permanents")
 
 #: Seconds of the blocks that are worth a checkpoint.

@@ -15,8 +15,6 @@ from hardscape.permanents.methods.subset.subset import IntegerSubsetWork
 from hardscape.permanents.numbers.integers import integers_of
 from hardscape.permanents.settings import Settings
 
-__all__ = ["at_once", "is_plain", "together"]
-
 #: Sides of matrices of a batch that are summed at once, and of those where zeros hardly help.
 _LARGEST, _SMALL = 30, 10
 #: Sides of a single matrix whose sum takes no time, in double precision and exactly.

@@ -59,8 +59,6 @@ from hardscape.permanents.structure.scaling import (
     row_exponents,
 )
 
-__all__ = ["MinorResidueWork", "MinorWork", "minors", "value_and_grad"]
-
 #: Largest matrix: positions are counted in 64 bits.
 _MAX_SIDE = 63
 #: Shards, at most, and positions of a shard, at least.

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from hardscape.arrays import array_namespace, as_number_array, gpu_array, is_sparse, to_device
 from hardscape.errors import InputError
 
-__all__ = ["MAX_SIDE", "Kind", "Matrix", "Number", "intake", "zero"]
-
 Kind = Literal["integer", "rational", "real", "complex"]
 Number = int | Fraction | float | complex
 

@@ -21,8 +21,6 @@ from hardscape.permanents.result import PermanentResult, devices_of
 from hardscape.permanents.settings import MethodName, Precision, Settings, run_options
 from hardscape.permanents.structure.multiplicity import expanded
 
-__all__ = ["permanent"]
-
 
 def permanent(
     a: Any,

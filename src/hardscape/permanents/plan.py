@@ -17,8 +17,6 @@ from hardscape.permanents.structure.multiplicity import expanded
 from hardscape.permanents.structure.reduce import Reductions
 from hardscape.plain import Plain
 
-__all__ = ["Plan", "PlannedBlock", "check_budget", "plan"]
-
 #: Seconds from which a run must be asked for: a day.
 LONG_RUN = 86400.0
 

@@ -22,8 +22,6 @@ from hardscape.permanents.numbers.bounded import BoundedNumber, product, total
 from hardscape.permanents.structure.expansion import Expansion, expansion
 from hardscape.permanents.structure.reduce import Reduced, Reductions, reduce
 
-__all__ = ["Program", "Sum", "prepare", "rational", "ways_of"]
-
 log = logging.getLogger("hardscape.permanents")
 
 #: Seconds, or times the least, that a sum in which nothing cancels may take.

@@ -13,8 +13,6 @@ from hardscape.permanents.methods.method import Way
 from hardscape.permanents.structure.reduce import Reductions
 from hardscape.plain import Plain, finite_or_none
 
-__all__ = ["PermanentResult", "Retry", "devices_of"]
-
 _WORDS = {Cpu: "CPU thread(s)", Cuda: "GPU(s)"}
 
 

@@ -12,8 +12,6 @@ from hardscape.permanents.matrix import Kind, Matrix
 from hardscape.permanents.methods.method import Arithmetic, Choice
 from hardscape.permanents.methods.table import NAMES
 
-__all__ = ["MethodName", "Precision", "Settings", "run_options"]
-
 Precision = Literal["auto", "double", "extended", "exact"]
 if TYPE_CHECKING:
     MethodName = str

@@ -11,8 +11,6 @@ from hardscape.xorsat.intake import MAX_VARIABLES
 from hardscape.xorsat.methods.elimination.elimination import eliminate
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["random_regular", "random_system"]
-
 #: Attempts at a full rank: a third of the 3-regular systems have it.
 _TRIES = 1000
 #: Rounds of exchanges until no clause repeats a variable; sparse systems take a few.

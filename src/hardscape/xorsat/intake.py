@@ -12,17 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from hardscape.arrays import is_array, to_numpy
 from hardscape.errors import InputError
 
-__all__ = [
-    "MAX_VARIABLES",
-    "UNDOUBTED_VARIABLES",
-    "check_range",
-    "clause_lists",
-    "frozen",
-    "integers",
-    "normal_form",
-    "parities",
-]
-
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 #: Most variables of a system, and most entries in all its clauses.
 MAX_VARIABLES = 2**31 - 1

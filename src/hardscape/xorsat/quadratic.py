@@ -25,8 +25,6 @@ from hardscape.errors import InputError
 from hardscape.xorsat.intake import frozen
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["QuadraticModel", "quadratize"]
-
 
 @dataclass(frozen=True, eq=False)
 class QuadraticModel:

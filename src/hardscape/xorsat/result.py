@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from hardscape.plain import Plain
 
-__all__ = ["QuasiGreedyResult", "XorsatResult"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Found(Plain):

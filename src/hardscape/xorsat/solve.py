@@ -19,8 +19,6 @@ from hardscape.xorsat.methods.quasi_greedy.row import QuasiGreedyMethod
 from hardscape.xorsat.result import XorsatResult
 from hardscape.xorsat.system import XorSystem, checked_system
 
-__all__ = ["METHODS", "TABLE", "Method", "solve"]
-
 Method = Literal["auto", "elimination", "quasi-greedy"]
 METHODS: tuple[Method, ...] = ("auto", "elimination", "quasi-greedy")
 #: The methods, those that cost least first; "auto" takes the first that does not pass.

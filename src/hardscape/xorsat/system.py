@@ -27,8 +27,6 @@ from hardscape.xorsat.intake import (
     parities,
 )
 
-__all__ = ["XorSystem", "checked_system"]
-
 #: Known by name: the formats stand on this module.
 _FORMATS: Formats[XorSystem] = Formats("hardscape.xorsat.formats")
 

@@ -10,8 +10,6 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["DriverReport", "Gpu", "free_memory", "query"]
-
 _LIBRARY = "libcuda.so.1"
 
 # Result codes of the driver API (cuda.h, CUresult).

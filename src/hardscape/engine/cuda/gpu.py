@@ -17,8 +17,6 @@ from hardscape.engine.cuda import jit
 from hardscape.engine.cuda.jit import Kernel
 from hardscape.errors import DeviceError, InputError, needed
 
-__all__ = ["CudaDevice", "LoadedKernel", "cuda_device"]
-
 #: Dynamic shared memory that a block gets without asking, in bytes; more is granted by the kernel.
 _PLAIN_SHARED = 48 * 1024
 

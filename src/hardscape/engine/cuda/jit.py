@@ -21,8 +21,6 @@ from hardscape.engine.cuda.kept import OPTIONS as KEPT_OPTIONS
 from hardscape.engine.cuda.kept import KeptKernel, kept_folder
 from hardscape.errors import CompileError, InputError, MissingDependencyError, needed
 
-__all__ = ["CSTDINT", "Kernel", "cache_folder", "cache_key", "compile", "nvrtc_version"]
-
 _STANDARD = "-std=c++20"
 
 #: NVRTC has no standard library: the header of what headers shared with C++ need of it.

@@ -17,8 +17,6 @@ from pathlib import Path
 from hardscape.errors import InputError
 from hardscape.files import store
 
-__all__ = ["OPTIONS", "Entry", "KeptKernel", "kept_folder", "read_report"]
-
 #: Options of NVRTC that a kept kernel is compiled with besides its own.
 OPTIONS = ("-lineinfo", "--ptxas-options=-v")
 

@@ -11,8 +11,6 @@ from posixpath import dirname, join, normpath
 from hardscape.engine.cuda.jit import CSTDINT, Kernel
 from hardscape.errors import InputError
 
-__all__ = ["kernel"]
-
 #: Lines that include a header of the package.
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 

@@ -15,19 +15,6 @@ from hardscape.files import Source
 from hardscape.gauge.field import GaugeField, check_shape
 from hardscape.gauge.groups import group
 
-__all__ = [
-    "ByteOrder",
-    "Checksum",
-    "Claim",
-    "Content",
-    "Precision",
-    "complete_rows",
-    "in_precision",
-    "lattice_shape",
-    "numbers",
-    "whole_links",
-]
-
 ByteOrder = Literal["big", "little"]
 Precision = Literal["single", "double"]
 #: Rounding that separates an average from the same one computed elsewhere.

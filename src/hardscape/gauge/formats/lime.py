@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from hardscape.files import Source
 
-__all__ = ["MAGIC", "Record", "records", "render_message"]
-
 _HEADER = struct.Struct(">IHHQ128s")
 _MAGIC = 0x456789AB
 MAGIC = _MAGIC.to_bytes(4, "big")

@@ -10,8 +10,6 @@ from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
 from hardscape.gauge.formats.content import Content
 from hardscape.plain import Plain
 
-__all__ = ["FileReport", "make_report"]
-
 
 @dataclass(frozen=True)
 class FileReport(Plain):

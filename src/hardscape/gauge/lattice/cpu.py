@@ -12,8 +12,6 @@ from hardscape.engine import Team
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Sweep
 from hardscape.gauge.options import FixOptions
 
-__all__ = ["CpuLattice"]
-
 
 class CpuLattice(Lattices):
     """One copy on the CPU; the result is the same for any number of lanes."""

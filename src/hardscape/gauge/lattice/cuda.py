@@ -15,8 +15,6 @@ from hardscape.gauge.lattice.lattices import Lattices, Measurement, Sweep
 from hardscape.gauge.lattice.schedule import Schedule
 from hardscape.gauge.options import FixOptions
 
-__all__ = ["CudaLattices", "Instance"]
-
 #: Threads of a block, but for sweeps.
 _THREADS = 128
 #: Seconds of an iteration of the conjugate gradient, which many small launches make up, and site

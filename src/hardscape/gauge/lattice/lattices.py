@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from hardscape.gauge.groups import group
 from hardscape.gauge.options import FLOORS, FixOptions
 
-__all__ = ["MICROCANONICAL", "Lattices", "Measurement", "Sweep"]
-
 
 @dataclass(frozen=True)
 class Sweep:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-__all__ = ["Schedule"]
-
 #: Threads of a block, one a site.
 _THREADS = 128
 #: Blocks that a multiprocessor holds in double and in single precision. Registers for loads in

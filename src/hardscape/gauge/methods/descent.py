@@ -21,8 +21,6 @@ from hardscape.gauge.methods.relaxation import OmegaTuner
 from hardscape.gauge.methods.table import method_of
 from hardscape.gauge.options import FLOORS, FixOptions
 
-__all__ = ["Descent"]
-
 _LOG = logging.getLogger("hardscape.gauge")
 
 #: Sweeps between two measurements.

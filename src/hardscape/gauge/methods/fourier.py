@@ -20,8 +20,6 @@ from hardscape.arrays import array_namespace
 from hardscape.gauge.lattice.lattices import Lattices
 from hardscape.gauge.options import FixOptions
 
-__all__ = ["FourierSteps"]
-
 #: A line search ends where the slope fell to this part of what it was.
 _FLAT = 0.25
 #: Factors by which one correction may change a step.

@@ -7,8 +7,6 @@ import numpy as np
 from hardscape.gauge.lattice.lattices import Sweep
 from hardscape.gauge.options import FixOptions
 
-__all__ = ["OmegaTuner", "matrix", "relaxed", "stochastic", "subgroups"]
-
 #: Below this theta the functional is quadratic and rates of convergence mean something.
 _QUADRATIC = 1e-2
 

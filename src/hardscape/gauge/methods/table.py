@@ -11,8 +11,6 @@ from hardscape.gauge.lattice.lattices import Sweep
 from hardscape.gauge.methods import relaxation
 from hardscape.gauge.options import FixOptions
 
-__all__ = ["METHODS", "Method", "method_of"]
-
 
 @dataclass(frozen=True)
 class Method:

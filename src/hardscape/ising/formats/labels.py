@@ -9,8 +9,6 @@ from typing import Any, cast
 
 from hardscape.errors import InputError
 
-__all__ = ["from_json", "to_json"]
-
 
 def to_json(label: Hashable) -> Any:
     """Turn a label into a JSON value; others are refused with an InputError."""

@@ -13,18 +13,6 @@ from hardscape.errors import FormatError, InputError
 from hardscape.files import Source, shown
 from hardscape.ising.exact import ExactTerms
 
-__all__ = [
-    "MAX_SPINS",
-    "Row",
-    "Text",
-    "counts",
-    "decimal",
-    "exact_float",
-    "first_fields",
-    "named_coefficients",
-    "rendered",
-]
-
 #: Indices and value of an entry, and its name for errors.
 Entry = tuple[int, int, Fraction, str]
 #: Most spins that a header or an index may ask for; more is a damaged file, not a model.

@@ -17,8 +17,6 @@ from hardscape.engine import Cpu, Device, Partial, Work
 from hardscape.errors import InputError
 from hardscape.ising.exact import ExactTerms
 
-__all__ = ["MAX_LEVELS", "CountingMethod", "CountingWork", "Counts", "LevelTerms", "add_counts"]
-
 #: Longest level axis; one of 2**26 levels takes 0.5 GB a worker.
 MAX_LEVELS = 2**26
 

@@ -13,8 +13,6 @@ from hardscape import native
 from hardscape.engine import Partial
 from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
 
-__all__ = ["Found", "Wanted"]
-
 
 @dataclass(frozen=True)
 class Wanted:

@@ -7,8 +7,6 @@ import numpy as np
 from hardscape.engine import Cpu
 from hardscape.maxsat.task import Method, Task
 
-__all__ = ["Enumeration"]
-
 #: Most variables and literals, for some 20 ms.
 _VARIABLES, _LITERALS = 12, 1000
 

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 
 from hardscape.files import Source, shown
 
-__all__ = ["DECIMAL", "INTEGER", "WHOLE", "integer", "real", "text_lines"]
-
 WHOLE = r"[+-]?[0-9]{1,4000}"
 DECIMAL = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 INTEGER = re.compile(WHOLE)

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Context, CudaDevice, Kernel, cuda_device
 
-__all__ = ["Flight", "collected", "sum_ranges"]
-
 
 class Flight:
     """Keeps one launch waiting behind the one that runs, and no more, so that a stop comes soon."""

@@ -19,21 +19,6 @@ from hardscape.permanents.numbers.bounded import BoundedNumber, product
 from hardscape.permanents.numbers.integers import Rows, integers_of
 from hardscape.permanents.structure.multiplicity import Repeated, repeated_lines
 
-__all__ = [
-    "COMPLEX",
-    "GUARD",
-    "MAX_SIGNS",
-    "MAX_TERMS",
-    "Arithmetic",
-    "Block",
-    "Choice",
-    "Method",
-    "Way",
-    "core_seconds",
-    "gpu_seconds",
-    "started",
-]
-
 Arithmetic = Literal["double", "extended", "exact"]
 
 #: Rows whose signs, or terms over multiplicities, are counted in 64 bits.

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from hardscape.engine import Cpu, Device, Partial, Shard, ShardResult, Work, split
 from hardscape.permanents.numbers.bounded import BoundedNumber
 
-__all__ = ["BlockSum", "Modular", "OneShard", "ShardSizes", "SignSum", "Stated", "added", "digest"]
-
 Value = TypeVar("Value")
 
 

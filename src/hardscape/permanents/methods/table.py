@@ -11,8 +11,6 @@ from hardscape.permanents.methods.repeated.repeated import Repeats, RepeatsExact
 from hardscape.permanents.methods.sparse.sparse import Sparse
 from hardscape.permanents.methods.subset.subset import IntegerSubsets, Rectangles, Subsets
 
-__all__ = ["METHODS", "NAMES"]
-
 #: In the order in which they are asked. What takes long to look for stands below what is found at
 #: once, and hears how long that would take.
 METHODS: tuple[Method, ...] = (

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TINY", "UNIT", "BoundedNumber", "product", "rounded", "shifted", "total"]
-
 #: Half the distance from 1 to the next float64, and the least positive float64.
 UNIT, TINY = 2.0**-53, 2.0**-1074
 

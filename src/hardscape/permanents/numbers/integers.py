@@ -10,17 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Rows",
-    "bits",
-    "column_sums",
-    "integers_of",
-    "joined",
-    "permanent_bound",
-    "primes_above",
-    "residues_of",
-]
-
 Rows = tuple[tuple[int, ...], ...]
 
 #: Miller and Rabin's test with these bases is exact below 3e24 (J. Sorenson and J. Webster, 2017).

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from hardscape.permanents.numbers.bounded import TINY, UNIT, shifted
 
-__all__ = ["Rounded", "parts_of", "rounded_entries"]
-
 #: Errors of a product and of a sum, complex ones included, relative to the sizes of what is added.
 _STEP = 4 * UNIT
 #: Room for the rounding of the bounds themselves.

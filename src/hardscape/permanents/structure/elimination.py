@@ -28,8 +28,6 @@ from numpy.typing import NDArray
 
 from hardscape.permanents.numbers.integers import bits
 
-__all__ = ["Elimination", "Operand", "Operation", "eliminate"]
-
 #: A value of the program, by number, or a constant.
 Operand = int | float | complex
 

@@ -20,8 +20,6 @@ from hardscape.permanents.matrix import Kind, Number
 from hardscape.permanents.numbers.rounding import Rounded, rounded_entries
 from hardscape.permanents.structure.reduce import Reduced, reduce_entries
 
-__all__ = ["Expansion", "Term", "expansion"]
-
 #: Lines expanded one after the other, at most, and expansions that are tried in all.
 _DEPTH, _TRIED = 8, 120
 #: Sides below which no one cares, and how much of the terms an expansion must spare.

@@ -16,8 +16,6 @@ from hardscape.arrays import as_number_array, is_array
 from hardscape.errors import InputError
 from hardscape.permanents.matrix import MAX_SIDE, Matrix
 
-__all__ = ["Repeated", "expanded", "repeated_lines"]
-
 
 @dataclass(frozen=True, eq=False)
 class Repeated:

@@ -28,8 +28,6 @@ from hardscape.permanents.matrix import Kind, Matrix, Number, zero
 from hardscape.permanents.numbers.integers import bits
 from hardscape.permanents.numbers.rounding import Rounded, parts_of, rounded_entries
 
-__all__ = ["Reduced", "Reductions", "reduce", "reduce_entries"]
-
 #: Smallest block of floating entries whose lines of two are merged, and merges after which entries of
 #: size 1 are still far from the ends of float64.
 _MERGED_FROM, _MERGES_IN_RANGE = 20, 200

@@ -14,17 +14,6 @@ from numpy.typing import NDArray
 
 from hardscape.permanents.numbers.bounded import TINY, UNIT
 
-__all__ = [
-    "GRID_BITS",
-    "ScaledMatrix",
-    "column_exponents",
-    "equilibrated",
-    "padded",
-    "rounding_effect",
-    "row_exponents",
-    "typical_excess",
-]
-
 #: Entries become multiples of this power of 1/2.
 GRID_BITS = 52
 #: Sweeps that balance rows and columns, at most; random matrices take one or two.

@@ -19,8 +19,6 @@ from hardscape.xorsat.methods.quasi_greedy.rounds import Schedule
 from hardscape.xorsat.result import XorsatResult
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["Method", "Question"]
-
 
 @dataclass(frozen=True, eq=False)
 class Question:

@@ -15,8 +15,6 @@ from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
 from hardscape.xorsat.methods.quasi_greedy.work import SIDES, QuasiGreedyWork
 from hardscape.xorsat.system import XorSystem, checked_system
 
-__all__ = ["QuasiGreedyRunner"]
-
 
 class QuasiGreedyRunner:
     """Searches for a solution of one system on all of its devices, a new seed each time.

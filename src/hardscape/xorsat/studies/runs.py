@@ -20,8 +20,6 @@ from hardscape.xorsat.methods.quasi_greedy.work import SIDES
 from hardscape.xorsat.result import QuasiGreedyResult
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["Run", "Runner", "Runs", "RunsWork", "Trial", "foreign_trial", "quasi_greedy_trial"]
-
 #: Shards of a study: each of them costs a merge with all before it.
 _MOST_SHARDS = 1024
 

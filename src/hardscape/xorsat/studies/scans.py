@@ -21,8 +21,6 @@ from hardscape.xorsat.studies.time_to_solution import study
 from hardscape.xorsat.studies.times import TimeToSolution
 from hardscape.xorsat.system import XorSystem, checked_system
 
-__all__ = ["ExponentFit", "W1Scan", "fit_exponent", "fit_w1", "scan_w1"]
-
 
 @dataclass(frozen=True, eq=False)
 class W1Scan:

@@ -16,8 +16,6 @@ from hardscape.xorsat.studies.runs import Runner, RunsWork, Trial, foreign_trial
 from hardscape.xorsat.studies.times import TimeToSolution
 from hardscape.xorsat.system import XorSystem, checked_system
 
-__all__ = ["measure", "study", "time_to_solution"]
-
 T = TypeVar("T")
 #: More runs than anyone waits for.
 _MOST_RUNS = 10**9

@@ -18,8 +18,6 @@ from hardscape.plain import Plain, finite_or_none
 from hardscape.xorsat.studies.plots import draw_survival
 from hardscape.xorsat.studies.posterior import TauPosterior
 
-__all__ = ["TimeToSolution", "median_tts"]
-
 #: Simulated samples behind the p-value of the exponential law.
 _REPLICAS = 1000
 

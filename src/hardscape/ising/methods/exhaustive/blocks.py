@@ -21,8 +21,6 @@ from hardscape.ising.methods.exhaustive.layout import Geometry, Layout
 from hardscape.ising.methods.lowest import Wanted
 from hardscape.ising.result import spectral_order, unpack
 
-__all__ = ["COUNTERS", "QUICK_BITS", "BlockSearch", "CpuSide", "Side", "Walk"]
-
 #: Spins of a block of the CPU kernel.
 _LOW = 14
 #: Chunks have 2**28 states (milliseconds), if that makes 4 of them or more; above 64 chunks they grow, up to

@@ -22,8 +22,6 @@ from hardscape.engine import (
 from hardscape.ising.methods.exhaustive.blocks import Side
 from hardscape.ising.methods.exhaustive.layout import Layout, Prefix, rounded
 
-__all__ = ["CudaSide"]
-
 #: Spins of a block: 2**6 energies in 32 registers, and 2**6 instances of the other six spins.
 _SPINS_A, _SPINS_B = 6, 6
 _LOW = _SPINS_A + _SPINS_B

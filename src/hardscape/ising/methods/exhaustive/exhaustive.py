@@ -10,8 +10,6 @@ from typing import ClassVar
 from hardscape.ising.methods.exhaustive.blocks import Walk
 from hardscape.ising.methods.exhaustive.work import LowestMethod
 
-__all__ = ["Exhaustive"]
-
 
 class Exhaustive(LowestMethod):
     """Every state is visited."""

@@ -19,8 +19,6 @@ import numpy as np
 from hardscape import native
 from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
 
-__all__ = ["Geometry", "Layout", "Prefix", "rounded"]
-
 #: The filter's 16-bit range, and the bits by which fine integers resolve one of its steps.
 _FILTER_RANGE, _FINE_BITS = 2**15 - 1, 14
 #: Fine integers stay below 2**60, half of what the kernels call far.

@@ -39,8 +39,6 @@ from hardscape.ising.methods.exhaustive.cuda import CudaSide
 from hardscape.ising.methods.lowest import Found, Wanted
 from hardscape.ising.result import spectral_order
 
-__all__ = ["SIDES", "BlockWork", "LowestMethod"]
-
 SIDES: dict[type[Device], type[Side]] = {Cpu: CpuSide, Cuda: CudaSide}
 #: Of the annealing that finds a first state.
 _REPLICAS, _SWEEPS = 16, 100

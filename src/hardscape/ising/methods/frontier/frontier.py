@@ -22,8 +22,6 @@ from hardscape import native
 from hardscape.engine import Context, Device, Shard, ShardResult, split
 from hardscape.ising.methods.counting import CountingMethod, CountingWork, LevelTerms, add_counts
 
-__all__ = ["Frontier", "FrontierWork", "Step", "plan_frontier", "steps"]
-
 #: Bytes of one table at most, or so many for each level if that is more; a lane holds two tables.
 _TABLE_BYTES, _LEVEL_BYTES = 2**28, 32
 #: Slices wanted for work above so many word additions, while one more adds less than this factor.

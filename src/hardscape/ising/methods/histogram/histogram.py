@@ -23,8 +23,6 @@ from hardscape import native
 from hardscape.engine import Context, Device, Shard, ShardResult, split
 from hardscape.ising.methods.counting import CountingMethod, CountingWork, LevelTerms
 
-__all__ = ["Histogram", "HistogramWork", "SpinTable", "choose_eliminated"]
-
 #: Bits whose states make a block: their indices, 1 KiB, stay in the first-level cache.
 _LOW = 8
 #: Copies of a small table, against waiting for one counter (see histogram.simd.cpp), and what is small.

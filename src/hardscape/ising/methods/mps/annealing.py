@@ -24,8 +24,6 @@ from hardscape.engine import Chain, Cuda, Device, Partial, Team, cuda_device
 from hardscape.ising.methods.mps.product_state import Gates, MatrixProductState
 from hardscape.ising.model import Ising
 
-__all__ = ["Annealing", "Line", "most_probable", "schedule", "spectral_order"]
-
 #: Spins whose gates are applied between two truncations: two truncate less often and keep more
 #: weight than one in the same time, three take longer.
 _CARRIERS = 2

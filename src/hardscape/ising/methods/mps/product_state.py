@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from hardscape.arrays import to_numpy
 
-__all__ = ["Gates", "MatrixProductState"]
-
 #: An array of NumPy or CuPy; `xp` is the package it belongs to.
 Array = Any
 

@@ -33,8 +33,6 @@ from hardscape.ising.exact import from_limbs
 from hardscape.ising.methods.exhaustive.blocks import BlockSearch, Walk
 from hardscape.ising.methods.exhaustive.work import LowestMethod
 
-__all__ = ["Tree"]
-
 #: Floors are raised for all positions but the last ones, whose nodes are few.
 _UNRAISED = 16
 #: Most seconds that this may take, and most of the time limit.

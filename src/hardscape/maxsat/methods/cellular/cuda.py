@@ -19,8 +19,6 @@ from hardscape.maxsat.methods.islands.cuda import WalkArrays
 from hardscape.maxsat.methods.islands.tables import WalkTables
 from hardscape.maxsat.methods.weighting.walk import break_weights
 
-__all__ = ["CudaRuns", "FormulaTables", "cellular_kernels"]
-
 #: Generations between two looks at what the runs came to.
 _SLOTS = 8
 #: Flips of all walks between two looks, some 20 ms, unless a single generation takes more.

@@ -15,8 +15,6 @@ from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.cellular.options import CellularOptions
 from hardscape.maxsat.methods.weighting.walk import break_weights
 
-__all__ = ["UNKNOWN", "CellularKernel"]
-
 #: Both parts of the cost of an individual that is not finished.
 UNKNOWN = 2**63 - 1
 

@@ -14,8 +14,6 @@ from hardscape.maxsat.methods.cellular.options import CellularOptions
 from hardscape.maxsat.methods.cellular.search import evolve, pays_on_gpu
 from hardscape.maxsat.task import Method, Task
 
-__all__ = ["Cellular"]
-
 #: Most runs that share a call, where they go on up to a limit.
 _MOST_RUNS = 256
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from hardscape.arguments import integer
 from hardscape.errors import InputError
 
-__all__ = ["CellularOptions"]
-
 #: Individuals have 31-bit numbers.
 _MOST = 2**31 - 1
 

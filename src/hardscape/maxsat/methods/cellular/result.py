@@ -14,8 +14,6 @@ from hardscape.maxsat.formula import Evaluation, Formula
 from hardscape.maxsat.methods.cellular.run import best_individual, unpack_individual
 from hardscape.plain import Plain
 
-__all__ = ["CellularResult"]
-
 
 @dataclass(frozen=True, eq=False)
 class CellularResult(Plain):

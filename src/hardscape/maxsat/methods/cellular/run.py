@@ -13,8 +13,6 @@ from hardscape import native
 from hardscape.engine import Chain, Partial, Shard, Team, split
 from hardscape.maxsat.methods.cellular.generation import UNKNOWN, CellularKernel
 
-__all__ = ["CellularRun", "Offer", "best_individual", "no_runs", "unpack_individual"]
-
 #: Told the cost and the words of an individual.
 Offer = Callable[[tuple[int, int], NDArray[np.uint64]], object]
 

@@ -27,8 +27,6 @@ from hardscape.maxsat.methods.cellular.cuda import CudaRuns
 from hardscape.maxsat.methods.cellular.generation import CellularKernel
 from hardscape.maxsat.methods.cellular.run import CellularRun, Offer, best_individual, no_runs
 
-__all__ = ["CellularRuns"]
-
 #: Literals visited by a shard that is over in milliseconds, and generations of a run for each of patience.
 _BRIEF, _PATIENT = 2 * 10**7, 10
 

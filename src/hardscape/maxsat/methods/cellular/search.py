@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from hardscape.arguments import integer
 from hardscape.engine import Cuda, Outcome, Partial, RunArguments, RunOptions, solve, steps
 from hardscape.errors import InputError, Interrupted
-from hardscape.maxsat.formula import LARGE, MAX_WEIGHT, Evaluation, Formula
+from hardscape.maxsat.formula import LARGE, Evaluation, Formula
+from hardscape.maxsat.intake import MAX_WEIGHT
 from hardscape.maxsat.methods.cellular.generation import CellularKernel
 from hardscape.maxsat.methods.cellular.options import CellularOptions
 from hardscape.maxsat.methods.cellular.result import CellularResult
@@ -21,8 +22,6 @@ from hardscape.maxsat.methods.cellular.run import best_individual, unpack_indivi
 from hardscape.maxsat.methods.cellular.runs import CellularRuns
 from hardscape.maxsat.methods.islands.tables import fits
 from hardscape.maxsat.result import MOST_COST, told
-
-__all__ = ["cellular_search", "evolve", "pays_on_gpu"]
 
 #: Runs that share the launches of a GPU.
 _TOGETHER = 64

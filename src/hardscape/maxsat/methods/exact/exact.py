@@ -21,8 +21,6 @@ from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.weighting.local import LocalSearch
 
-__all__ = ["ExactSearch", "has_rc2", "require_rc2"]
-
 #: Seconds between two looks at the stop flag.
 _POLL = 0.005
 

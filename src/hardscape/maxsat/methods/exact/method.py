@@ -14,8 +14,6 @@ from hardscape.maxsat.methods.exact.exact import ExactSearch, has_rc2
 from hardscape.maxsat.methods.weighting.method import LocalWalks
 from hardscape.maxsat.task import SMALL, Method, Task, Walks
 
-__all__ = ["Exact"]
-
 #: Share of the time limit that is searched before the proof, and most seconds: on one thread, and where
 #: other threads search on beside the proof.
 _FIRST_SHARE, _FIRST_SECONDS, _FIRST_SECONDS_BESIDE = 0.2, 2.0, 0.5

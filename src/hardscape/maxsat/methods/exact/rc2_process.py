@@ -18,8 +18,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Solve the formula that standard input holds."""

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.maxsat.methods.islands.tables import WalkTables
 
-__all__ = ["MOST_AT_ONCE", "STATUS", "CpuWalks", "WalkBatch"]
-
 #: Most flips of a step: ``kMostAtOnce`` of synchronous.hpp.
 MOST_AT_ONCE = 4
 

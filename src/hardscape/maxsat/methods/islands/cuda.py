@@ -11,8 +11,6 @@ from hardscape.engine.cuda import CudaDevice
 from hardscape.maxsat.methods.islands.batch import STATUS, WalkBatch
 from hardscape.maxsat.methods.islands.tables import WalkTables, walk_kernels
 
-__all__ = ["CudaWalks", "WalkArrays"]
-
 #: Walks of a block: with more, all of them together are faster, and each of them slower.
 WALKS = 8
 #: Violated clauses of a walk in shared memory, 8 bytes each: fewest, and as many as there is room for.

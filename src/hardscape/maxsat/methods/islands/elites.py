@@ -8,8 +8,6 @@ from typing import Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EXCHANGES", "ISLAND", "Cellular", "Elites", "Exchange", "Winners", "elites"]
-
 Exchange = Literal["winners", "cellular", "none"]
 EXCHANGES: tuple[str, ...] = get_args(Exchange)
 #: Share of the walks whose best assignments the others take over.

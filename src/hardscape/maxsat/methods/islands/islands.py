@@ -21,8 +21,6 @@ from hardscape.maxsat.methods.islands.cuda import CudaWalks
 from hardscape.maxsat.methods.islands.elites import ISLAND, Exchange, elites
 from hardscape.maxsat.methods.islands.tables import WalkTables
 
-__all__ = ["WalkIslands"]
-
 #: Steps of each walk in the first launch, and seconds that the later ones aim at.
 _FIRST_STEPS, _LAUNCH_SECONDS = 128, 0.02
 #: Variables for each step of a walk before the first exchange, fewest such steps, and how many times as

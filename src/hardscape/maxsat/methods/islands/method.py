@@ -11,8 +11,6 @@ from hardscape.maxsat.methods.islands.tables import fits
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.task import SMALL, Task, Walks
 
-__all__ = ["IslandWalks"]
-
 #: Clauses, for each variable, that a random assignment violates in formulas that may be satisfiable: random
 #: 3-SAT has so many at a ratio of 4.4. Beyond it, clause weighting on a CPU finds better assignments than
 #: walks on a GPU do.

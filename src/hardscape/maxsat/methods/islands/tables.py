@@ -12,8 +12,6 @@ from hardscape.engine import Kernel, kernel
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.weighting.walk import MANY_EXPONENT, break_weights
 
-__all__ = ["WalkTables", "fits", "walk_kernels"]
-
 #: Literals, occurrences, and occurrences of one literal are numbers of so many bits.
 _LITERAL_BITS, _PLACE_BITS, _COUNT_BITS = 15, 18, 14
 #: Bits that say which place in its clause an occurrence has.

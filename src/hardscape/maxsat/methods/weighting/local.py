@@ -18,8 +18,6 @@ from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import NEVER, Search, Walking, Weighing
 from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possible
 
-__all__ = ["LocalSearch"]
-
 #: Hard clauses violated by a walker that was stopped before.
 _UNKNOWN = 2**63 - 1
 

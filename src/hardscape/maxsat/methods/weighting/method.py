@@ -8,8 +8,6 @@ from hardscape.maxsat.methods.weighting.local import LocalSearch
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.task import Task, Walks
 
-__all__ = ["LocalWalks"]
-
 
 class LocalWalks(Walks):
     """Walkers on CPU threads: clause weighting, the random walk, and the walk over sets of soft clauses."""

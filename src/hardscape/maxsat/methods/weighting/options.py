@@ -8,8 +8,6 @@ from hardscape.arguments import integer
 from hardscape.errors import InputError
 from hardscape.maxsat.methods.islands.elites import EXCHANGES, Exchange
 
-__all__ = ["WeightingOptions"]
-
 #: Search weights stay far from the ends of 64-bit integers up to this.
 _MOST_INCREASE = 1000
 

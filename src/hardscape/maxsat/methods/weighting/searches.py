@@ -12,8 +12,6 @@ from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.walk import break_weights
 
-__all__ = ["NEVER", "Search", "Walking", "Weighing"]
-
 #: What a compiled search counts as violated before it has evaluated anything.
 NEVER = 2**64 - 1
 

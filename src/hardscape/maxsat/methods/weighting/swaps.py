@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.weighting.searches import NEVER
 
-__all__ = ["Swapping", "swapping_is_possible"]
-
 #: Literals that the solver assigns for what counts as a flip.
 _WORK = 8
 #: Conflicts, and literals assigned, after which the solver gives up a question: no more than takes some

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MANY_EXPONENT", "break_weights"]
-
 #: Weights are integers, the largest of them this; three of them fit 32 bits.
 _SCALE = 2**27
 #: Base of the exponential weight for clauses of 4, 5, 6, and 7 or more literals.

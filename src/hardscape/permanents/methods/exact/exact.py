@@ -24,8 +24,6 @@ from hardscape.permanents.numbers.integers import (
     primes_above,
 )
 
-__all__ = ["IntegerGlynn", "IntegerGlynnWork", "ResidueWork", "WordWork"]
-
 #: Rows whose signs a block runs through, besides the first row's, which is fixed (see exact.cpp).
 _INNER = 5
 #: Sides that the kernels take: at least one block, and block numbers of 57 bits.

@@ -37,8 +37,6 @@ from hardscape.permanents.methods.sums import BlockSum, ShardSizes
 from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber
 from hardscape.permanents.structure.scaling import GRID_BITS, equilibrated, padded
 
-__all__ = ["CpuExtendedWork", "CudaExtendedWork", "Extended", "ExtendedWork"]
-
 #: Signs of a block of the CPU's kernel, and those in registers and of a thread on GPUs.
 _INNER = 5
 _CUDA_INNER, _CUDA_THREAD_BITS = {1: 4, 2: 3}, {1: 7, 2: 6}

@@ -40,8 +40,6 @@ from hardscape.permanents.numbers.integers import (
     residues_of,
 )
 
-__all__ = ["Frontier", "FrontierExactly", "FrontierSumWork", "FrontierWork"]
-
 #: Bytes of the states of a frontier, at most.
 _MAX_BYTES = 2**32
 #: Seconds for a product where the states fit in a cache, and where they do not.

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from hardscape.permanents.numbers.integers import bits
 
-__all__ = ["FrontierOrder", "best_order"]
-
 #: Columns of a frontier: bits of a state.
 MAX_WIDTH = 62
 #: Rows to start from, for each orientation.

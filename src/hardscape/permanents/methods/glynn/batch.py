@@ -19,8 +19,6 @@ from hardscape.permanents.methods.glynn.cuda import LEAST_SIDE, NOT_FINITE, glyn
 from hardscape.permanents.methods.sums import OneShard, Stated, digest
 from hardscape.permanents.numbers.bounded import UNIT
 
-__all__ = ["BATCHES", "BatchWork", "CpuBatchWork", "CudaBatchWork", "GlynnBatch", "OneWork"]
-
 #: Terms of a matrix that take no longer than setting up its sum, as a power of two.
 _SET_UP_BITS = 9
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from hardscape.engine import Kernel, cuda_device, kernel
 from hardscape.permanents.methods.launch import Flight, collected
 
-__all__ = ["LEAST_SIDE", "NOT_FINITE", "GlynnKernels", "glynn_kernels"]
-
 #: In place of an exponent.
 NOT_FINITE = -(2**31) + 1
 

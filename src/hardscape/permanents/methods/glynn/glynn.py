@@ -70,8 +70,6 @@ from hardscape.permanents.methods.sums import BlockSum, ShardSizes
 from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber
 from hardscape.permanents.structure.scaling import ScaledMatrix, rounding_effect, typical_excess
 
-__all__ = ["CpuGlynnWork", "CudaGlynnWork", "Glynn", "GlynnWork"]
-
 #: Smallest side of the CPU's kernel; smaller matrices are padded with an identity.
 _LEAST_SIDE = 6
 #: Blocks of a CPU's shard: at most, and up to which it takes milliseconds.

@@ -57,8 +57,6 @@ from hardscape.permanents.numbers.integers import (
 from hardscape.permanents.structure.multiplicity import Repeated
 from hardscape.permanents.structure.scaling import ScaledMatrix, typical_excess
 
-__all__ = ["RepeatedResidueWork", "RepeatedWork", "Repeats", "RepeatsExactly"]
-
 #: Lanes of inner rows, at least, where there are as many, and what they are padded to.
 _LANES = 32
 #: Shards, at most, and steps of a shard, at least.

@@ -33,8 +33,6 @@ from hardscape.permanents.numbers.bounded import UNIT, BoundedNumber
 from hardscape.permanents.structure.elimination import Elimination, Operand, eliminate
 from hardscape.permanents.structure.scaling import GRID_BITS, equilibrated
 
-__all__ = ["Sparse", "SparseWork"]
-
 #: Fast signs, for real and complex matrices, and signs of a thread.
 _FAST = {1: 5, 2: 4}
 _THREAD_BITS = 8

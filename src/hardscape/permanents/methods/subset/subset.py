@@ -31,15 +31,6 @@ from hardscape.permanents.methods.sums import OneShard
 from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber, shifted
 from hardscape.permanents.numbers.integers import Rows
 
-__all__ = [
-    "IntegerSubsetWork",
-    "IntegerSubsets",
-    "RectangleWork",
-    "Rectangles",
-    "SubsetWork",
-    "Subsets",
-]
-
 #: Largest square, rows of the smallest one, to which smaller ones are completed, and those of one
 #: that takes milliseconds.
 MAX_SUBSET_SIDE, _LEAST_SIDE, _BRIEF_SIDE = 30, 5, 18

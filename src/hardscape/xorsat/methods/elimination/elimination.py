@@ -13,8 +13,6 @@ from hardscape import native
 from hardscape.errors import BudgetError
 from hardscape.xorsat.system import XorSystem, checked_system
 
-__all__ = ["MAX_BASIS_BYTES", "Elimination", "eliminate"]
-
 #: Largest basis that is made, one byte an entry.
 MAX_BASIS_BYTES = 2**31
 #: Clause entries that the search for a small contradiction goes through, and its most attempts.

@@ -7,8 +7,6 @@ from hardscape.xorsat.methods.elimination.elimination import eliminate
 from hardscape.xorsat.methods.method import Method, Question
 from hardscape.xorsat.result import XorsatResult
 
-__all__ = ["EliminationMethod"]
-
 
 class EliminationMethod(Method):
     """Solves the linear system, and proves where there is no solution."""

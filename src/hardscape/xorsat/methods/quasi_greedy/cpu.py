@@ -8,8 +8,6 @@ from hardscape.engine import Context, Device
 from hardscape.xorsat.methods.quasi_greedy.plan import Plan
 from hardscape.xorsat.methods.quasi_greedy.rounds import LOOK, Best, Round, Rounds, Side, Tell
 
-__all__ = ["CpuSide"]
-
 #: Sweeps between looks for a solution only, which stays once it is found.
 _LOOK_EXACT = 32
 #: Spin updates of a round that is over in milliseconds.

@@ -23,8 +23,6 @@ from hardscape.xorsat.methods.quasi_greedy.rounds import (
 )
 from hardscape.xorsat.methods.quasi_greedy.unrolled import Unrolled
 
-__all__ = ["CudaClones", "CudaRound", "CudaSide"]
-
 #: Spin updates of a launch, so that a stop is noticed within a fraction of a second.
 _LAUNCH_UPDATES = 4e12
 #: Sweeps between looks for a solution that stays; solutions that a launch lists.

@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Improvement", "Watch"]
-
 
 @dataclass(frozen=True)
 class Improvement:

@@ -15,8 +15,6 @@ from hardscape import native
 from hardscape.errors import InputError
 from hardscape.xorsat.system import XorSystem
 
-__all__ = ["MAX_DEGREE", "RUN_W1", "Plan", "default_w1", "flip_table", "metropolis_table"]
-
 #: Best flip probability of a variable in one violated clause of three for 256 variables
 #: (arXiv:2102.09510, Fig. 1).
 RUN_W1 = 0.055

@@ -16,18 +16,6 @@ from hardscape.engine import Context, Device
 from hardscape.xorsat.methods.quasi_greedy.plan import Plan, flip_table
 from hardscape.xorsat.system import XorSystem
 
-__all__ = [
-    "GROUP",
-    "LOOK",
-    "MAX_CLONES",
-    "MAX_SWEEPS",
-    "Best",
-    "Round",
-    "Rounds",
-    "Schedule",
-    "Side",
-]
-
 #: Clones that share their coins, and are started together.
 GROUP = 1024
 #: Sweeps between two looks at the number of violated clauses.

@@ -10,8 +10,6 @@ from hardscape.xorsat.methods.method import Method, Question
 from hardscape.xorsat.methods.quasi_greedy.search import search, suits_gpu
 from hardscape.xorsat.result import QuasiGreedyResult, XorsatResult
 
-__all__ = ["QuasiGreedyMethod"]
-
 #: Seconds that "auto" searches for few violated clauses where no limit is given.
 _SEARCH_SECONDS = 10.0
 

@@ -17,8 +17,6 @@ from hardscape.xorsat.methods.quasi_greedy.work import SIDES, QuasiGreedyWork
 from hardscape.xorsat.result import QuasiGreedyResult
 from hardscape.xorsat.system import XorSystem, checked_system
 
-__all__ = ["quasi_greedy", "search", "suits_gpu"]
-
 #: From this many variables on "auto" takes a GPU: smaller systems are solved before it has started.
 _GPU_VARIABLES = 160
 #: Above this many clauses half of a GPU's registers lie idle.

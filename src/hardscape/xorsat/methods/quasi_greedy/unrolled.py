@@ -10,8 +10,6 @@ import numpy as np
 
 from hardscape.xorsat.methods.quasi_greedy.plan import Plan
 
-__all__ = ["Unrolled", "member"]
-
 #: Registers of a multiprocessor in 32-bit words, and the most that a thread may have.
 _REGISTERS, _MOST_REGISTERS = 65536, 255
 #: Registers of a thread besides clause words: coins, addresses, words on their way.

@@ -16,8 +16,6 @@ from hardscape.xorsat.methods.quasi_greedy.improvements import Watch
 from hardscape.xorsat.methods.quasi_greedy.rounds import GROUP, Best, Rounds, Side, Tell
 from hardscape.xorsat.result import QuasiGreedyResult
 
-__all__ = ["SIDES", "QuasiGreedyWork"]
-
 #: What runs rounds, by type of device.
 SIDES: Mapping[type[Device], Side] = {Cpu: CpuSide(), Cuda: CudaSide()}
 
