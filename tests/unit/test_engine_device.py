@@ -238,7 +238,7 @@ def test_probe_is_plain_json() -> None:
     assert found.memory > 2**28
     assert found.simd in found.simd_levels
     assert found.cuda.usable is (found.cuda.reason == "")
-    told = json.loads(json.dumps(found.to_json()))
+    told = json.loads(found.to_json())
     assert told["cpu"] == found.cpu
     assert told["cuda"]["usable"] is found.cuda.usable
 

@@ -12,7 +12,7 @@ from hardscape.engine import Machine, probe
 def devices(*, json: Json = False) -> None:
     """Show what this machine offers: processor, memory, GPUs, and why CUDA cannot be used."""
     machine = probe()
-    plain = {**machine.to_json(), "install": _install(machine)}
+    plain = {**machine.to_dict(), "install": _install(machine)}
     show(json, "devices", lambda: plain, _facts(machine))
 
 

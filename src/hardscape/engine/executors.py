@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Cuda, Device
 from hardscape.engine.lanes import Lanes
 from hardscape.engine.work import Context, Partial, Shard, ShardResult, Work
@@ -43,14 +44,9 @@ class Report:
 
 
 class Pool(ABC):
-    """Slots in which shards run; each has its own stop flag.
+    """Slots in which shards run; each has its own stop flag, of `stops`.
 
-    Parameters
-    ----------
-    work : Work
-    stops : uint8 array, shape (slots,)
-    reports : queue
-        Gets a `Report` whenever a shard leaves the pool.
+    `reports` gets a `Report` whenever a shard leaves the pool.
     """
 
     def __init__(
@@ -132,17 +128,11 @@ class StopFile:
     """Stop flags that processes of one host share through a mapped file, one byte a slot.
 
     A worker on another host finds no file; it goes by the deadline alone.
-
-    Attributes
-    ----------
-    path : str
-    slot : int
-    deadline : float or None
-        Unix time at which to stop.
     """
 
     path: str
     slot: int
+    #: Unix time at which to stop.
     deadline: float | None
 
     @contextmanager
@@ -152,24 +142,11 @@ class StopFile:
             with open(self.path, "r+b") as file:
                 flags = np.frombuffer(mmap.mmap(file.fileno(), 0), dtype=np.uint8)
         except OSError:
-            with self._clock() as flag:
+            left = None if self.deadline is None else max(0.0, self.deadline - time.time())
+            with Deadline(left).watched() as flag:
                 yield flag
         else:
             yield flags[self.slot : self.slot + 1]
-
-    @contextmanager
-    def _clock(self) -> Iterator[NDArray[np.uint8]]:
-        flag = np.zeros(1, dtype=np.uint8)
-        if self.deadline is None:
-            yield flag
-            return
-        timer = threading.Timer(max(0.0, self.deadline - time.time()), flag.fill, (1,))
-        timer.daemon = True
-        timer.start()
-        try:
-            yield flag
-        finally:
-            timer.cancel()
 
 
 def run_shard(
@@ -214,17 +191,9 @@ def _ctrl_c_sets(flag: NDArray[np.uint8]) -> Iterator[None]:
 
 
 class ExecutorPool(Pool):
-    """Shards sent to an executor: a process pool, a Dask client, an MPI pool.
+    """Shards sent to an executor: a process pool, a Dask client, an MPI pool. It stays open.
 
-    Parameters
-    ----------
-    executor : object with ``submit``
-        A ``concurrent.futures.Executor``, an ``mpi4py.futures.MPIPoolExecutor`` or a
-        ``distributed.Client``. It stays open.
-    workers : int, optional
-        Number of its workers, where it does not tell.
-    deadline : float, optional
-        Unix time at which shards stop that cannot see the stop flags.
+    `deadline` is the Unix time at which shards stop that cannot see the stop flags.
     """
 
     def __init__(

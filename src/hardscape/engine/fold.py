@@ -14,19 +14,8 @@ class Fold:
     Merging strictly from left to right makes the answer independent of who finished first, also
     where `Work.merge` rounds (floating sums) and is associative only in exact arithmetic.
 
-    Parameters
-    ----------
-    work : Work
-    total : int
-        Number of shards.
-
-    Attributes
-    ----------
-    limit : int
-        Shards from here on are not needed: `total`, or less once the answer is settled.
-    prefix : Partial or None
-        Merge of shards 0 to ``length - 1``.
-    length : int
+    `prefix` is the merge of shards 0 to ``length - 1``; shards from `limit` on are not needed: `total`,
+    or fewer once the answer is settled.
     """
 
     def __init__(self, work: Work[Any], total: int) -> None:

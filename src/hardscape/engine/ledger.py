@@ -17,9 +17,9 @@ import sqlite3
 import threading
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -113,13 +113,13 @@ class Ledger:
             "digest": identity.digest,
             "shards": str(identity.shards),
         }
-        with self._reported("open"):
+        with _reported(self._path, "open"):
             # Autocommit: every statement outside BEGIN is a transaction of its own.
             self._database = sqlite3.connect(
                 self._path, timeout=0, isolation_level=None, check_same_thread=False
             )
         try:
-            with self._reported("open"):
+            with _reported(self._path, "open"):
                 self._lock()
                 if not self._database.execute("PRAGMA schema_version").fetchone()[0]:
                     self._create(expected)
@@ -173,7 +173,7 @@ class Ledger:
         CheckpointError
             If a partial cannot be decoded.
         """
-        with self._reported("read"):
+        with _reported(self._path, "read"):
             for index, data in self._database.execute("SELECT idx, data FROM shards ORDER BY idx"):
                 if self._total and not 0 <= index < self._total:
                     raise CheckpointError(
@@ -197,7 +197,7 @@ class Ledger:
         CheckpointError
             If the file cannot be written, for example because the disk is full.
         """
-        with self._reported("write"):
+        with _reported(self._path, "write"):
             self._database.execute("INSERT INTO shards VALUES (?, ?)", (index, pack(partial)))
 
     def replace(self, index: int, partial: Partial) -> None:
@@ -206,13 +206,10 @@ class Ledger:
         Raises what :meth:`commit` raises.
         """
         data = pack(partial)
-        with self._reported("write"), self._database:
+        with _reported(self._path, "write"), self._database:
             self._database.execute("BEGIN")
             self._database.execute("DELETE FROM shards")
             self._database.execute("INSERT INTO shards VALUES (?, ?)", (index, data))
-
-    def _reported(self, verb: str) -> _Reported:
-        return _Reported(self._path, verb)
 
     def __enter__(self) -> Self:
         return self
@@ -234,34 +231,20 @@ _MEANING = {
 }
 
 
-class _Reported:
-    """Turns an error of SQLite into a `CheckpointError` that names the file."""
-
-    def __init__(self, path: Path, verb: str) -> None:
-        self._path = path
-        self._verb = verb
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if not isinstance(error, sqlite3.Error):
-            return
-        code: Any = getattr(error, "sqlite_errorcode", None)
-        if code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+@contextmanager
+def _reported(path: Path, verb: str) -> Iterator[None]:
+    """Turn an error of SQLite into a `CheckpointError` that names the file."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             reason = _IN_USE
-        elif code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             reason = f"it is damaged ({error}); delete it to start afresh"
         else:
             reason = f"{error}; name a file on a disk with room that you may write"
-        raise CheckpointError(
-            f"checkpoint {self._path}: cannot {self._verb} it: {reason}"
-        ) from error
+        raise CheckpointError(f"checkpoint {path}: cannot {verb} it: {reason}") from error
 
 
 def _identity(path: Path) -> tuple[int, int]:

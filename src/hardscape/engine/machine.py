@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import platform
 from dataclasses import asdict, dataclass, replace
@@ -14,6 +15,7 @@ from hardscape import native
 from hardscape.engine.cuda import driver, jit
 from hardscape.engine.cuda.driver import DriverReport, Gpu
 from hardscape.errors import MissingDependencyError, SimdError
+from hardscape.plain import Plain
 from hardscape.version import __version__
 
 _PIP = "pip install 'hardscape[cuda]'"
@@ -49,7 +51,7 @@ class CudaStatus:
 
 
 @dataclass(frozen=True)
-class Machine:
+class Machine(Plain):
     """What :func:`probe` found.
 
     Attributes
@@ -77,17 +79,9 @@ class Machine:
     memory: int
     cuda: CudaStatus
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the same as plain dictionaries, lists, strings and numbers."""
-        return _plain(asdict(self))  # type: ignore[no-any-return]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return json.loads(json.dumps(asdict(self)))  # type: ignore[no-any-return]
 
 
 def probe() -> Machine:

@@ -61,7 +61,7 @@ class NullProgress:
         pass
 
 
-class CallbackProgress:
+class CallbackProgress(NullProgress):
     """Calls a function with each event; what the function raises ends the run."""
 
     def __init__(self, function: Callable[[ProgressEvent], object]) -> None:
@@ -70,12 +70,6 @@ class CallbackProgress:
     def update(self, event: ProgressEvent) -> None:
         """Call the function."""
         self._function(event)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        pass
 
 
 class RichProgress:
@@ -169,19 +163,11 @@ def resolve_progress(
 
 def is_silent(progress: Progress) -> bool:
     """Whether nobody is told anything."""
-    return isinstance(progress, NullProgress)
+    return type(progress) is NullProgress
 
 
 class Meter:
-    """Turns counts of work units into events, a few times a second.
-
-    Parameters
-    ----------
-    progress : Progress
-    total : int
-        All work units.
-    unit : str
-    """
+    """Turns counts of work units into events, a few times a second."""
 
     def __init__(self, progress: Progress, total: int, unit: str) -> None:
         self._progress = progress

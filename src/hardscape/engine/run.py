@@ -197,21 +197,41 @@ def _solve_here(
             if not result.complete or (time.monotonic() >= until and done < fold.limit):
                 stopped = "time_limit"
             stopped = signals.caught or stopped
+    seconds = time.monotonic() - began
+    return _outcome(work, fold, shards, stopped, done, units, seconds)
+
+
+def _outcome(
+    work: Work[Answer],
+    fold: Fold,
+    shards: Sequence[Shard],
+    stopped: Stopped,
+    done: int,
+    units: int,
+    seconds: float,
+    resumed: int = 0,
+    checkpoint: Path | None = None,
+) -> Outcome[Answer]:
     if fold.complete:
         stopped = "finished" if fold.limit < len(shards) else ""
-    total = shards[-1].stop - shards[0].start if shards else 0
     return Outcome(
         partial=fold.best_so_far(),
         complete=fold.complete,
-        stopped=stopped,
+        # A worker that goes by its own clock may stop a moment before this process would.
+        stopped=stopped if fold.complete or stopped else "time_limit",
         shards_done=done,
         shards_total=len(shards),
         units_done=units,
-        units_total=total,
-        resumed_shards=0,
-        seconds=time.monotonic() - began,
+        units_total=_units(shards),
+        resumed_shards=resumed,
+        seconds=seconds,
         read=work.result,
+        checkpoint=checkpoint,
     )
+
+
+def _units(shards: Sequence[Shard]) -> int:
+    return shards[-1].stop - shards[0].start if shards else 0
 
 
 class _Run(Generic[Answer]):
@@ -235,14 +255,13 @@ class _Run(Generic[Answer]):
         self._signals = signals
         self._time_limit = time_limit
         self._shards = work.shards()
-        self._units_total = self._shards[-1].stop - self._shards[0].start if self._shards else 0
         self._fold = Fold(work, len(self._shards))
         self._hint: Partial | None = None
         self._done: set[int] = set()
         self._units_done = 0
         self._stopped: Stopped = ""
         self._error: BaseException | None = None
-        self._meter = Meter(progress, self._units_total, work.unit)
+        self._meter = Meter(progress, _units(self._shards), work.unit)
 
     def outcome(self, checkpoint: Path | None) -> Outcome[Answer]:
         for index, partial in self._ledger.load():
@@ -260,25 +279,17 @@ class _Run(Generic[Answer]):
         if self._error is not None:
             raise self._error
         self._meter.end(self._units_done)
-        return Outcome(
-            partial=self._fold.best_so_far(),
-            complete=self._fold.complete,
-            stopped=self._reason(),
-            shards_done=len(self._done),
-            shards_total=len(self._shards),
-            units_done=self._units_done,
-            units_total=self._units_total,
-            resumed_shards=resumed,
-            seconds=time.monotonic() - self._began,
-            read=self._work.result,
-            checkpoint=checkpoint,
+        return _outcome(
+            self._work,
+            self._fold,
+            self._shards,
+            self._stopped,
+            len(self._done),
+            self._units_done,
+            time.monotonic() - self._began,
+            resumed,
+            checkpoint,
         )
-
-    def _reason(self) -> Stopped:
-        if self._fold.complete:
-            return "finished" if self._fold.limit < len(self._shards) else ""
-        # A worker that goes by its own clock may stop a moment before this process would.
-        return self._stopped or "time_limit"
 
     def _loop(self) -> None:
         waiting = self._not_done()
