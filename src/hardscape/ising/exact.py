@@ -70,27 +70,16 @@ def from_limbs(words: NDArray[np.uint64]) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class ExactTerms:
-    """Integers `fields`, `couplings`, `offset`; the coefficients are these times ``2**exponent``.
-
-    Attributes
-    ----------
-    num_spins : int
-    fields : tuple of int, length N
-    row, col : int64 arrays
-        Pairs with a coupling that is not zero, ``row < col``, sorted by (row, col).
-    couplings : tuple of int
-    offset : int
-    exponent : int
-        As large as possible, so that integer models have ``exponent >= 0``.
-    """
+    """Integers `fields`, `couplings`, `offset`; the coefficients are these times ``2**exponent``."""
 
     num_spins: int
-    fields: tuple[int, ...]
+    fields: tuple[int, ...]  #: length N
+    #: Pairs with a coupling that is not zero, ``row < col``, sorted by (row, col).
     row: NDArray[np.int64]
     col: NDArray[np.int64]
     couplings: tuple[int, ...]
     offset: int
-    exponent: int
+    exponent: int  #: as large as possible, so that integer models have ``exponent >= 0``
 
     def __post_init__(self) -> None:
         for array in (self.row, self.col):

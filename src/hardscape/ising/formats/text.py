@@ -86,20 +86,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Text:
-    """The lines of a text file, blank ones left out.
-
-    Attributes
-    ----------
-    source : Source
-    comments : list of (int, str)
-        Lines that start with ``#``, ``%`` or ``c``, spaces aside.
-    rows : list of Row
-        The other lines.
-    """
+    """The lines of a text file, blank ones left out."""
 
     source: Source
-    comments: list[tuple[int, str]]
-    rows: list[Row]
+    comments: list[tuple[int, str]]  #: lines that start with ``#``, ``%`` or ``c``, spaces aside
+    rows: list[Row]  #: the other lines
 
     @classmethod
     def of(cls, source: Source) -> Text:

@@ -28,30 +28,16 @@ class LevelTerms:
     A state's exact energy is ``base + step * level``, in units of the model's power of two, and
     `step` is as large as possible. Each connected component without fields has one spin fixed to -1
     and left out: its states come in pairs that flips turn into one another.
-
-    Attributes
-    ----------
-    num_bits : int
-        Free spins n; bit 1 is spin +1.
-    linear : tuple of int
-        :math:`a_i`.
-    pairs : tuple of (int, int, int)
-        ``(i, j, b_ij)`` with i < j.
-    base, step : int
-    lowest, highest : int
-        Bounds of all levels.
-    doublings : int
-        Spins left out: each count stands for ``2**doublings`` times as many states.
     """
 
-    num_bits: int
-    linear: tuple[int, ...]
-    pairs: tuple[tuple[int, int, int], ...]
+    num_bits: int  #: free spins n; bit 1 is spin +1
+    linear: tuple[int, ...]  #: :math:`a_i`
+    pairs: tuple[tuple[int, int, int], ...]  #: ``(i, j, b_ij)`` with i < j
     base: int
     step: int
-    lowest: int
-    highest: int
-    doublings: int
+    lowest: int  #: lower bound of all levels
+    highest: int  #: upper bound of all levels
+    doublings: int  #: spins left out: each count stands for ``2**doublings`` times as many states
 
     @classmethod
     def of(cls, terms: ExactTerms) -> LevelTerms:

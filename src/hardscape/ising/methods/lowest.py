@@ -60,18 +60,8 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Found:
-    """The states that a method found, in spectral order.
+    """The states that a method found, in spectral order."""
 
-    Attributes
-    ----------
-    states : uint64, shape (n,)
-        Bit i set: spin i is +1.
-    energies : uint64, shape (n, limbs)
-        Exact energies in two's complement words.
-    counters : mapping
-        What the method did, for people.
-    """
-
-    states: NDArray[np.uint64]
-    energies: NDArray[np.uint64]
-    counters: Mapping[str, int]
+    states: NDArray[np.uint64]  #: bit i set: spin i is +1
+    energies: NDArray[np.uint64]  #: exact, in two's complement words, shape (n, limbs)
+    counters: Mapping[str, int]  #: what the method did, for people

@@ -36,47 +36,27 @@ COUNTERS = ("blocks", "pruned", "opened", "candidates")
 
 @dataclass(frozen=True)
 class Walk:
-    """How a method walks the blocks.
+    """How a method walks the blocks."""
 
-    Attributes
-    ----------
-    prune : bool
-        Skip blocks, and branches of the tree above them, by a lower bound on their energy.
-    mid : int
-        Spins walked by Gray code below a leaf of the tree: few where it cuts branches, more where it
-        only costs.
-    most_chunks : int or None
-        Logarithm of the most chunks: few where most of them are excluded by a bound.
-    """
-
+    #: Skip blocks, and branches of the tree above them, by a lower bound on their energy.
     prune: bool
+    #: Spins walked by Gray code below a leaf of the tree: few where it cuts branches, else more.
     mid: int
+    #: Logarithm of the most chunks: few where most of them are excluded by a bound.
     most_chunks: int | None
 
 
 @dataclass(frozen=True)
 class BlockSearch:
-    """A search for what is `wanted`. Models without fields are searched with one spin fixed.
-
-    Attributes
-    ----------
-    wanted : Wanted
-    gauge : int
-        State around which the search starts.
-    walk : Walk
-    most_bits : int
-        A chunk should have ``2**most_bits`` states at most.
-    floors : tuple of int
-        Lower bounds on the pair energy of the spins below each position; a hint, or empty.
-    in_order : bool
-        Walk the tree by position, which meets low codes first, instead of by the fields.
-    """
+    """A search for what is `wanted`. Models without fields are searched with one spin fixed."""
 
     wanted: Wanted
-    gauge: int
+    gauge: int  #: state around which the search starts
     walk: Walk
-    most_bits: int
+    most_bits: int  #: a chunk should have ``2**most_bits`` states at most
+    #: Lower bounds on the pair energy of the spins below each position; a hint, or empty.
     floors: tuple[int, ...] = ()
+    #: Walk the tree by position, which meets low codes first, instead of by the fields.
     in_order: bool = False
 
     @cached_property
@@ -187,19 +167,11 @@ def partial(
 
 
 class Side(ABC):
-    """The search of one model's chunks on one type of device.
+    """The search of one model's chunks on one type of device."""
 
-    Attributes
-    ----------
-    low : int
-        Spins of a block.
-    least_bits, most_bits : int
-        Logarithms of the smallest chunk that runs here, and of the largest that should.
-    """
-
-    low: ClassVar[int]
-    least_bits: ClassVar[int]
-    most_bits: ClassVar[int]
+    low: ClassVar[int]  #: spins of a block
+    least_bits: ClassVar[int]  #: logarithm of the smallest chunk that runs here
+    most_bits: ClassVar[int]  #: logarithm of the largest that should
 
     def __init__(self, search: BlockSearch) -> None:
         self.search = search

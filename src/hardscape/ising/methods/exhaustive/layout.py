@@ -33,22 +33,13 @@ def rounded(x: int, shift: int) -> int:
 
 @dataclass(frozen=True)
 class Geometry:
-    """An Ising model of `terms` in positions, turned so that a given state is all +1.
-
-    Attributes
-    ----------
-    order : tuple of int
-        ``order[p]`` is the spin at position p: weakest coupled first.
-    gauge : int
-        The state (bit i set: spin i is +1) that is all +1 by position; searches start around it.
-    fields, couplings
-        Exact integers by position.
-    """
+    """An Ising model of `terms` in positions, turned so that a given state is all +1."""
 
     terms: ExactTerms
-    order: tuple[int, ...]
+    order: tuple[int, ...]  #: ``order[p]`` is the spin at position p: weakest coupled first
+    #: The state (bit i set: spin i is +1) that is all +1 by position; searches start around it.
     gauge: int
-    fields: tuple[int, ...]
+    fields: tuple[int, ...]  #: exact integers by position, as the couplings
     couplings: tuple[tuple[int, ...], ...]
 
     @classmethod
@@ -112,28 +103,16 @@ class Prefix:
 
 @dataclass(frozen=True)
 class Layout:
-    """Widths and scales of one kernel for one geometry.
-
-    Attributes
-    ----------
-    geometry : Geometry
-    low, mid, walked : int
-    fine_shift, filter_shift : int
-        A fine unit is ``2**fine_shift`` exact units, a filter step ``2**filter_shift`` fine ones.
-    slack : int
-        Bound on all roundings together, in fine units.
-    in_order : bool
-        Walk the tree above the roots by position instead of by the fields.
-    """
+    """Widths and scales of one kernel for one geometry."""
 
     geometry: Geometry
     low: int
     mid: int
     walked: int
-    fine_shift: int
-    filter_shift: int
-    slack: int
-    in_order: bool = False
+    fine_shift: int  #: a fine unit is ``2**fine_shift`` exact units
+    filter_shift: int  #: a filter step is ``2**filter_shift`` fine units
+    slack: int  #: bound on all roundings together, in fine units
+    in_order: bool = False  #: walk the tree above the roots by position instead of by the fields
 
     @classmethod
     def build(

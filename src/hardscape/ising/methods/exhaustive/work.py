@@ -49,12 +49,6 @@ class BlockWork(Work[Found]):
     """The chunks of a `BlockSearch`. Models without fields give one of each two partners.
 
     A partial holds ``states`` and ``energies``, as `Found`, and ``counters``.
-
-    Attributes
-    ----------
-    search : BlockSearch
-    threshold : int or None
-        Exact energy that no wanted state lies above; a hint.
     """
 
     name: ClassVar[str] = "ising.spectrum"
@@ -63,7 +57,7 @@ class BlockWork(Work[Found]):
     wants_incumbent: ClassVar[bool] = True
 
     search: BlockSearch
-    threshold: int | None = None
+    threshold: int | None = None  #: exact energy that no wanted state lies above; a hint
 
     @classmethod
     def around_low_state(cls, wanted: Wanted, walk: Walk, options: RunOptions) -> BlockWork:

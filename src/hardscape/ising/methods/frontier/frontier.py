@@ -121,18 +121,10 @@ def _orders(neighbours: Neighbours) -> Iterator[list[int]]:
 
 @dataclass(frozen=True)
 class FrontierWork(CountingWork):
-    """Count all states by level with a frontier. A unit is one slice.
+    """Count all states by level with a frontier. A unit is one slice."""
 
-    Attributes
-    ----------
-    order : tuple of int
-        Bits in the order in which they enter.
-    sliced : tuple of int
-        Bits fixed by the number of the slice.
-    """
-
-    order: tuple[int, ...]
-    sliced: tuple[int, ...] = ()
+    order: tuple[int, ...]  #: bits in the order in which they enter
+    sliced: tuple[int, ...] = ()  #: bits fixed by the number of the slice
 
     name: ClassVar[str] = "ising.density.frontier"
     revision: ClassVar[int] = 1

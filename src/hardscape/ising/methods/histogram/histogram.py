@@ -78,28 +78,16 @@ def lattice_coordinates(basis: Sequence[Sequence[int]], vector: Sequence[int]) -
 
 @dataclass(frozen=True)
 class SpinTable:
-    """Table of the states of all bits but the eliminated ones: rows are fields, columns levels.
+    """Table of the states of all bits but the eliminated ones: rows are fields, columns levels."""
 
-    Attributes
-    ----------
-    linear : int64, shape (m,)
-    pairs : int64, shape (m, m)
-    base : int
-        A state's cell, ``row * columns + column``, is this form of the m bits counted.
-    rows, columns : int
-    shifts : int64, shape (rows, 2**k)
-        Position on the level axis of column 0, for each pattern of the bits left out.
-    stride : int
-        Levels from one column to the next.
-    """
-
-    linear: NDArray[np.int64]
-    pairs: NDArray[np.int64]
-    base: int
+    linear: NDArray[np.int64]  #: shape (m,); m bits are counted
+    pairs: NDArray[np.int64]  #: shape (m, m)
+    base: int  #: a state's cell, ``row * columns + column``, is this form of the m bits
     rows: int
     columns: int
+    #: Position on the level axis of column 0, for each pattern of the k bits left out: (rows, 2**k).
     shifts: NDArray[np.int64]
-    stride: int
+    stride: int  #: levels from one column to the next
 
     @property
     def cells(self) -> int:

@@ -45,23 +45,12 @@ def schedule(model: Ising, beta: float, dbeta: float) -> tuple[int, float]:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """The spins of a model along a chain. Without fields the first one is held at +1.
+    """The spins of a model along a chain. Without fields the first one is held at +1."""
 
-    Attributes
-    ----------
-    order : int64, shape (N,)
-        The model's spin at each place.
-    symmetric : bool
-    fields : float64, shape (n,)
-        Of the places that are free.
-    couplings : float64, shape (n, n)
-        Upper triangle.
-    """
-
-    order: NDArray[np.intp]
+    order: NDArray[np.intp]  #: the model's spin at each of N places
     symmetric: bool
-    fields: NDArray[np.float64]
-    couplings: NDArray[np.float64]
+    fields: NDArray[np.float64]  #: of the n places that are free
+    couplings: NDArray[np.float64]  #: upper triangle, shape (n, n)
 
     @classmethod
     def of(cls, model: Ising, *, spectral: bool) -> Line:

@@ -35,19 +35,12 @@ class Gates:
     As one operator on the sites `first` to `last`. Right of its own site a carrier is a channel: a
     copy of its value that travels along the bonds, for later sites to be weighted by. Each carrier
     doubles the bonds that it crosses.
-
-    Attributes
-    ----------
-    first, last : int
-    fields : float64, shape (carriers,)
-    couplings : float64, shape (carriers, N)
-        Rows of the upper triangle.
     """
 
     first: int
     last: int
-    fields: NDArray[np.float64]
-    couplings: NDArray[np.float64]
+    fields: NDArray[np.float64]  #: shape (carriers,)
+    couplings: NDArray[np.float64]  #: rows of the upper triangle, shape (carriers, N)
 
     @property
     def carriers(self) -> int:
