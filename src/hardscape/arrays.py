@@ -36,17 +36,10 @@ def array_namespace(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Home:
-    """Where an array lives, so that what is made of it can be brought there.
-
-    Attributes
-    ----------
-    package : {"numpy", "cupy", "torch"}
-    device : int or torch.device, optional
-        Number of the GPU of a CuPy array, device of a torch tensor.
-    """
+    """Where an array lives, so that what is made of it can be brought there."""
 
     package: Literal["numpy", "cupy", "torch"] = "numpy"
-    device: Any = None
+    device: Any = None  # number of the GPU of a CuPy array, device of a torch tensor
 
     def bring(self, array: NDArray[Any]) -> Any:
         """An array of the same numbers as `array` in this package, on this device.

@@ -230,9 +230,6 @@ class _Elsewhere(Work[Partial]):
     def merge(self, left: Partial, right: Partial) -> Partial:
         return right
 
-    def result(self, partial: Partial) -> Partial:
-        return partial
-
 
 def _send(chain: Chain[Any], options: RunOptions, done: int) -> tuple[int, Stopped]:
     if done >= chain.total or chain.finished():

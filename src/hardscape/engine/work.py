@@ -15,7 +15,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, overload
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,8 +205,14 @@ class Work(ABC, Generic[Answer]):
 
     name: ClassVar[str]
     revision: ClassVar[int]
+    #: Fields and cached properties that belong to this process: another one has the class's default.
+    here: ClassVar[tuple[str, ...]] = ()
     unit: ClassVar[str] = "units"
     wants_incumbent: ClassVar[bool] = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what belongs to this process."""
+        return {name: value for name, value in vars(self).items() if name not in self.here}
 
     @abstractmethod
     def digest(self) -> str:
@@ -231,9 +237,12 @@ class Work(ABC, Generic[Answer]):
     def merge(self, left: Partial, right: Partial) -> Partial:
         """Combine two partial answers, `left` from lower shards. Must not modify either."""
 
-    @abstractmethod
     def result(self, partial: Partial) -> Answer:
-        """The answer from the fold of all shards, or the best so far from that of some."""
+        """The answer from the fold of all shards, or the best so far from that of some.
+
+        By default the fold itself, for a ``Work[Partial]``.
+        """
+        return cast(Answer, partial)
 
     def brief(self, device: Device) -> bool:
         """Whether a shard on `device` is over in milliseconds, or asks `Context.stopped` itself.

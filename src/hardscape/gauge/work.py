@@ -48,29 +48,15 @@ class GaugeFixWork(Work[GaugeFixResult]):
     A partial holds ``functional``, ``theta``, ``sweeps`` and ``converged`` of each copy, and of the
     best one ``g``, ``slices`` (functional, theta as mean and as maximum of each timeslice),
     ``history`` and ``omega``; ``spent`` are the site updates and the seconds in sweeps.
-
-    Attributes
-    ----------
-    links : complex128 array of NumPy or CuPy, shape (T, Z, Y, X, 4, Nc, Nc)
-    options : FixOptions
-    copies : int
-        1 starts from g = 1, more from random transformations.
-    seed : int
-    together : int
-        Most copies of a shard.
-    threads : int
-        Of a shard on the CPU; the answer does not depend on it.
-    keep : bool
-        Whether ``g`` stays an array of the GPU, for a run in this process without a checkpoint.
     """
 
-    links: Any
+    links: Any  # complex128 of NumPy or CuPy, shape (T, Z, Y, X, 4, Nc, Nc)
     options: FixOptions
-    copies: int
+    copies: int  # 1 starts from g = 1, more from random transformations
     seed: int
-    together: int = 1
-    threads: int = 1
-    keep: bool = False
+    together: int = 1  # most copies of a shard
+    threads: int = 1  # of a shard on the CPU; the answer does not depend on it
+    keep: bool = False  # whether g stays on the GPU, for a run in this process without a checkpoint
 
     name: ClassVar[str] = "gauge.fix"
     revision: ClassVar[int] = 1

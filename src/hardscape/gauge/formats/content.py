@@ -62,17 +62,10 @@ class Checksum:
 
 @dataclass(frozen=True)
 class Content:
-    """What a reader takes from a file.
+    """What a reader takes from a file."""
 
-    Attributes
-    ----------
-    links : complex64 or complex128, shape (T, Z, Y, X, 4, Nc, Nc)
-    header : mapping
-        What else the file says, as text, in its order.
-    """
-
-    links: NDArray[Any]
-    header: Mapping[str, str] = field(default_factory=dict)
+    links: NDArray[Any]  # complex64 or complex128, shape (T, Z, Y, X, 4, Nc, Nc)
+    header: Mapping[str, str] = field(default_factory=dict)  # what else it says, in its order
     checksum: Checksum | None = None
     plaquette: Claim | None = None
     link_trace: Claim | None = None

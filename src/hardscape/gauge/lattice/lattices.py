@@ -34,17 +34,11 @@ MICROCANONICAL = Sweep(0, omega=2.0, second=1.0)
 
 
 class Measurement(NamedTuple):
-    """Gauge functional and gauge violation of each copy and timeslice, arrays of shape (copies, T).
+    """Gauge functional and gauge violation of each copy and timeslice, arrays of shape (copies, T)."""
 
-    Attributes
-    ----------
-    functional : float64
-        Mean over the links of the slice's sites; a link in t counts half for the site at each end.
-    theta_mean, theta_max : float64
-        Mean and maximum of tr(Delta Delta^dagger) / Nc over the slice's sites.
-    """
-
+    #: Mean over the links of the slice's sites; a link in t counts half for the site at each end.
     functional: NDArray[np.float64]
+    #: Mean and maximum of tr(Delta Delta^dagger) / Nc over the slice's sites.
     theta_mean: NDArray[np.float64]
     theta_max: NDArray[np.float64]
 

@@ -18,31 +18,18 @@ _SLAB = 2048
 
 @dataclass(frozen=True)
 class Schedule:
-    """How sweep.cu cuts the lattice into tasks.
+    """How sweep.cu cuts the lattice into tasks."""
 
-    Attributes
-    ----------
-    threads, blocks : int
-        Of a block, and blocks on a multiprocessor.
-    parts : int
-        Slabs of a timeslice, a divisor of Z.
-    lag : int
-        Slabs by which colour 1 follows colour 0; 0 for one colour after the other.
-    groups : int
-        Groups of copies; a task moves the copies of a group one after the other.
-    staged : int
-        Links of a site that shared memory holds.
-    tile : (int, int)
-        Extent in y and z of the sites that a block moves, divisors of Y and Z / parts.
-    """
-
-    threads: int = _THREADS
-    blocks: int = 1
-    parts: int = 1
-    lag: int = 0
-    groups: int = 1
-    staged: int = 0
-    tile: tuple[int, int] = (1, 1)
+    threads: int = _THREADS  # of a block
+    blocks: int = 1  # on a multiprocessor
+    parts: int = 1  # slabs of a timeslice, a divisor of Z
+    lag: int = 0  # slabs by which colour 1 follows colour 0; 0 for one colour after the other
+    groups: int = 1  # of copies; a task moves the copies of a group one after the other
+    staged: int = 0  # links of a site that shared memory holds
+    tile: tuple[int, int] = (
+        1,
+        1,
+    )  # extent in y and z of a block's sites, divisors of Y and Z / parts
 
     @classmethod
     def of(
@@ -84,16 +71,9 @@ class Schedule:
 
     def constants(self) -> dict[str, int]:
         """The same for the kernel."""
-        return {
-            "kThreads": self.threads,
-            "kBlocks": self.blocks,
-            "kParts": self.parts,
-            "kLag": self.lag,
-            "kGroups": self.groups,
-            "kStaged": self.staged,
-            "kTileY": self.tile[0],
-            "kTileZ": self.tile[1],
-        }
+        numbers = {f"k{name.title()}": value for name, value in vars(self).items()}
+        y, z = numbers.pop("kTile")
+        return numbers | {"kTileY": y, "kTileZ": z}
 
     def tasks(self, shape: tuple[int, int, int, int], count: int) -> int:
         """Tasks of `count` sweeps."""

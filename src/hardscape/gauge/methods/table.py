@@ -14,27 +14,18 @@ from hardscape.gauge.options import FixOptions
 
 @dataclass(frozen=True)
 class Method:
-    """How a gauge is fixed.
+    """How a gauge is fixed."""
 
-    Attributes
-    ----------
-    sweep : callable
-        What a sweep does, given the options and the overrelaxation of the moment.
-    omega : float or None
-        Overrelaxation where none is asked for; None: tuned on the way.
-    anneals : {"never", "copies", "always"}
-        Whether heatbath sweeps come first; "copies": where there are several to choose from.
-    accelerates : {"never", "slow", "always"}
-        Whether the conjugate gradient takes over; "slow": where sweeps gain less.
-    linear : bool
-        Whether it needs a functional that is linear in the links, as that of "mag" is not.
-    """
-
+    #: What a sweep does, given the options and the overrelaxation of the moment.
     sweep: Callable[[FixOptions, float], Sweep]
-    omega: float | None = None
+    omega: float | None = None  # overrelaxation where none is asked for; None: tuned on the way
+    #: Whether heatbath sweeps come first; "copies": where there are several to choose from.
     anneals: Literal["never", "copies", "always"] = "never"
+    #: Whether the conjugate gradient takes over; "slow": where sweeps gain less.
     accelerates: Literal["never", "slow", "always"] = "never"
-    linear: bool = False
+    linear: bool = (
+        False  # whether it needs a functional linear in the links, as that of "mag" is not
+    )
 
 
 METHODS = {

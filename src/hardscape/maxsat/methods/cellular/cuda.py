@@ -31,35 +31,20 @@ _WARPS = (1, 4)
 
 @dataclass(frozen=True, eq=False)
 class FormulaTables:
-    """Clauses and occurrences as the kernel reads them; literal 2 v is variable v, 2 v + 1 its negation.
-
-    Attributes
-    ----------
-    variables : int
-    literal, start, weight
-        Literals of all clauses, uint32; where each begins, uint32, shape (m + 1,); weights, int64,
-        shape (m, 2).
-    first, others, others_from, gain
-        Where each literal's occurrences begin, uint32, shape (2 n + 1,); other literals of each
-        occurrence, uint32, packed in pairs where no clause has more than 3 literals; else where each
-        occurrence's begin; weight of each occurrence's clause.
-    base : tuple of int
-        Cost of empty clauses.
-    three, weighted : bool
-        Whether pairs are packed; whether weights differ.
-    """
+    """Clauses and occurrences as the kernel reads them; literal 2 v is variable v, 2 v + 1 its negation."""
 
     variables: int
-    literal: NDArray[np.uint32]
-    start: NDArray[np.uint32]
-    weight: NDArray[np.int64]
-    first: NDArray[np.uint32]
+    literal: NDArray[np.uint32]  # of all clauses
+    start: NDArray[np.uint32]  # where each clause begins, shape (m + 1,)
+    weight: NDArray[np.int64]  # shape (m, 2)
+    first: NDArray[np.uint32]  # where each literal's occurrences begin, shape (2 n + 1,)
+    #: Other literals of each occurrence, packed in pairs where no clause has more than 3 literals.
     others: NDArray[np.uint32]
-    others_from: NDArray[np.uint32]
-    gain: NDArray[np.int64]
-    base: tuple[int, int]
-    three: bool
-    weighted: bool
+    others_from: NDArray[np.uint32]  # where each occurrence's begin, if they are not packed
+    gain: NDArray[np.int64]  # weight of each occurrence's clause
+    base: tuple[int, int]  # cost of empty clauses
+    three: bool  # whether pairs are packed
+    weighted: bool  # whether weights differ
 
     @classmethod
     def of(cls, search: Any, variables: int) -> FormulaTables:

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -43,6 +42,7 @@ class CellularRuns(Work[Partial]):
 
     name = "maxsat.cellular"
     revision = 1
+    here = ("cuda", "offer")
     unit = "runs"
 
     kernel: CellularKernel
@@ -53,11 +53,6 @@ class CellularRuns(Work[Partial]):
     together: int  # runs of a shard
     #: Told of what runs find meanwhile, in this process.
     offer: Offer | None = field(default=None, repr=False)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what belongs to this process."""
-        state = {key: value for key, value in self.__dict__.items() if key != "cuda"}
-        return {**state, "offer": None}
 
     def digest(self) -> str:
         """Hash of the formula, the options, the seed and the target."""
@@ -107,10 +102,6 @@ class CellularRuns(Work[Partial]):
     def merge(self, left: Partial, right: Partial) -> Partial:
         """Runs of both, in order."""
         return {key: np.concatenate([left[key], right[key]]) for key in left}
-
-    def result(self, partial: Partial) -> Partial:
-        """All runs."""
-        return partial
 
     def finished(self, partial: Partial) -> bool:
         """Whether a run reached the target, if that is enough."""

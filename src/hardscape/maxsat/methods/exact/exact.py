@@ -70,10 +70,6 @@ class ExactSearch(Work[Partial]):
         first = max(left, right, key=lambda partial: int(partial["rank"][0]))
         return {**first, "flips": left["flips"] + right["flips"]}
 
-    def result(self, partial: Partial) -> Partial:
-        """What is known."""
-        return partial
-
     def finished(self, partial: Partial) -> bool:
         """Whether RC2 has ended."""
         return bool(partial["proven"][0] or partial["unsatisfiable"][0])

@@ -21,16 +21,10 @@ STATUS = np.dtype(
 
 
 class WalkBatch(ABC):
-    """Walks of consecutive streams, in synchronous steps of up to four flips: those of synchronous.hpp.
-
-    Attributes
-    ----------
-    walks : int
-    status : array with fields ``steps``, ``flips``, ``violated`` and ``best``, shape (walks,)
-        Of each walk, after the last `run`; ``best`` since the last `adopt`.
-    """
+    """Walks of consecutive streams, in synchronous steps of up to four flips: those of synchronous.hpp."""
 
     walks: int
+    #: Of each walk, a `STATUS` after the last `run`; its ``best`` since the last `adopt`.
     status: NDArray[Any]
     #: Violated clauses of the best assignment that was given.
     _given = 2**32 - 1

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +67,7 @@ class WalkIslands(Work[Partial]):
 
     name = "maxsat.walks"
     revision = 1
+    here = ("tables", "offer", "halt")
     unit = "devices"
 
     formula: Formula  # one that `tables.fits`
@@ -83,11 +83,6 @@ class WalkIslands(Work[Partial]):
     offer: Callable[[NDArray[np.uint8]], object] | None = field(default=None, repr=False)
     #: Becomes 1 when another search has found what is wanted.
     halt: NDArray[np.uint8] | None = field(default=None, repr=False)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what belongs to this process."""
-        state = {key: value for key, value in self.__dict__.items() if key != "tables"}
-        return {**state, "offer": None, "halt": None}
 
     def digest(self) -> str:
         """Hash of the formula and of everything that shapes a walk."""
@@ -174,10 +169,6 @@ class WalkIslands(Work[Partial]):
         """The better one, `left` where they are equal."""
         better = right if right["violated"][0] < left["violated"][0] else left
         return {**better, "flips": left["flips"] + right["flips"]}
-
-    def result(self, partial: Partial) -> Partial:
-        """The best walk, and the flips of all."""
-        return partial
 
     def finished(self, partial: Partial) -> bool:
         """Whether the target is reached."""

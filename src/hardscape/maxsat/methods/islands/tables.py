@@ -40,28 +40,16 @@ def _codes(formula: Formula) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class WalkTables:
-    """Literal 2 v is variable v, 2 v + 1 its negation; literal 2 n, which is never true, fills up.
+    """Literal 2 v is variable v, 2 v + 1 its negation; literal 2 n, which is never true, fills up."""
 
-    Attributes
-    ----------
-    clause : uint16, shape (m, 4)
-        Three literals of each clause.
-    rows : uint32, shape (2 n + 2,)
-        Of each literal: where the occurrences of its negation begin, and from bit 18 on how many there are.
-    others : uint32, shape (nnz + 1,)
-        The two other literals of each occurrence, in the cyclic order of the clause, in bits 0 to 14 and 16
-        to 30; bit 15 or bit 31 says that its place in the clause is 1 or 2, not 0.
-    weights : uint32, shape (256,)
-        By break count.
-    uniform : bool
-        Whether every clause has three literals.
-    """
-
-    clause: NDArray[np.uint16]
+    clause: NDArray[np.uint16]  # three literals of each clause, shape (m, 4)
+    #: Of each literal: where the occurrences of its negation begin, and from bit 18 on how many there are.
     rows: NDArray[np.uint32]
+    #: The two other literals of each occurrence, in the cyclic order of the clause, in bits 0 to 14 and 16
+    #: to 30; bit 15 or bit 31 says that its place in the clause is 1 or 2, not 0. Shape (nnz + 1,).
     others: NDArray[np.uint32]
-    weights: NDArray[np.uint32]
-    uniform: bool
+    weights: NDArray[np.uint32]  # by break count, shape (256,)
+    uniform: bool  # whether every clause has three literals
 
     @classmethod
     def of(cls, formula: Formula, weights: NDArray[np.uint32] | None = None) -> WalkTables:
@@ -126,16 +114,8 @@ def walk_kernels(
 ) -> dict[str, Kernel]:
     """The kernels that set up walks, run them, and let them take over assignments, as data.
 
-    Parameters
-    ----------
-    threads : int
-        Threads of a block, a warp of 32 for each walk.
-    cached : bool
-        Whether shared memory holds the formula.
-    uniform : bool
-        Whether every clause has three literals.
-    synchronous : bool
-        Whether a step flips several variables at once, as synchronous.hpp has it, or one.
+    `threads` are those of a block, a warp of 32 for each walk; `cached` if shared memory holds the formula;
+    `uniform` if every clause has three literals. A step flips several variables if `synchronous`, else one.
     """
     constants = {
         "kThreads": threads,

@@ -6,7 +6,6 @@ import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +55,7 @@ class LocalSearch(Work[Partial]):
 
     name = "maxsat.local"
     revision = 1
+    here = ("incumbent",)
     unit = "walkers"
 
     formula: Formula  # without tautologies, repeated literals and empty clauses
@@ -69,10 +69,6 @@ class LocalSearch(Work[Partial]):
     options: WeightingOptions = field(default_factory=WeightingOptions)
     #: Where improvements go at once, in this process.
     incumbent: Incumbent | None = field(default=None, repr=False)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the incumbent, which belongs to this process."""
-        return {**self.__dict__, "incumbent": None}
 
     def digest(self) -> str:
         """Hash of the formula and of everything that shapes a walker."""
@@ -99,10 +95,6 @@ class LocalSearch(Work[Partial]):
         """The better one, `left` where they are equal."""
         better = min(left, right, key=_order)
         return {**better, "flips": left["flips"] + right["flips"]}
-
-    def result(self, partial: Partial) -> Partial:
-        """The best walker, and the flips of all."""
-        return partial
 
     def finished(self, partial: Partial) -> bool:
         """Whether the target is reached."""

@@ -33,7 +33,21 @@ class Search(Protocol):
         """Falls with each improvement; begins with `NEVER` before anything was evaluated."""
 
 
-class Walking:
+class _Compiled(Search):
+    """A compiled search on its way to a target, which it takes as some words."""
+
+    def __init__(self, search: Any, *target: int) -> None:
+        self._search = search
+        self._target = target
+
+    def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
+        return self._search.run(flips, *self._target, stop)  # type: ignore[no-any-return]
+
+    def best(self) -> NDArray[np.uint8]:
+        return self._search.best()  # type: ignore[no-any-return]
+
+
+class Walking(_Compiled):
     """The focused random walk; quality is the number of violated clauses."""
 
     def __init__(
@@ -43,33 +57,25 @@ class Walking:
         # Clauses that presolve merged weigh more than others.
         self._alike = formula.uniform
         mean = len(formula.literals) / max(1, formula.num_clauses)
-        self._walk = native.core.maxsat.Walk(
-            formula, break_weights(mean), seed, stream, initial, stop
-        )
-
-    def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
-        """Search on; returns the flips done."""
-        return self._walk.run(flips, 0, stop)
-
-    def best(self) -> NDArray[np.uint8]:
-        """The best assignment."""
-        return self._walk.best()
+        weights = break_weights(mean)
+        walk = native.core.maxsat.Walk(formula, weights, seed, stream, initial, stop)
+        super().__init__(walk, 0)
 
     def cost(self) -> tuple[int, int]:
-        """Of the best one: violated hard clauses and weight of the soft ones."""
+        """See `Search.cost`."""
         if self._alike:
-            violated, weight = self._walk.best_cost, int(self._formula.weights[0])
+            violated, weight = self._search.best_cost, int(self._formula.weights[0])
             return (0, violated * weight) if weight else (violated, 0)
         return self._formula.evaluate(self.best())[:2]
 
     @property
     def quality(self) -> tuple[int, ...]:
         """Violated clauses."""
-        return (self._walk.best_cost,)
+        return (self._search.best_cost,)
 
 
-class Weighing:
-    """The clause-weighting search."""
+class Weighing(_Compiled):
+    """The clause-weighting search; quality are violated hard clauses and the cost, high word first."""
 
     def __init__(
         self,
@@ -81,23 +87,15 @@ class Weighing:
         initial: Any,
         stop: NDArray[np.uint8],
     ) -> None:
-        self._target = divmod(max(target, 0), 2**64)
-        self._search = native.core.maxsat.Weighting(formula, options, seed, stream, initial, stop)
-
-    def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
-        """Search on; returns the flips done."""
-        return self._search.run(flips, *self._target, stop)
-
-    def best(self) -> NDArray[np.uint8]:
-        """The best assignment."""
-        return self._search.best()
+        search = native.core.maxsat.Weighting(formula, options, seed, stream, initial, stop)
+        super().__init__(search, *divmod(max(target, 0), 2**64))
 
     def cost(self) -> tuple[int, int]:
-        """Of the best one: violated hard clauses and weight of the soft ones."""
+        """See `Search.cost`."""
         hard, high, low = self._search.best_cost
         return hard, (high << 64) + low
 
     @property
     def quality(self) -> tuple[int, ...]:
-        """Violated hard clauses and the cost, high word first."""
-        return self._search.best_cost
+        """See `Search.quality`."""
+        return self._search.best_cost  # type: ignore[no-any-return]

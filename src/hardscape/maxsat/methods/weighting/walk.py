@@ -18,24 +18,11 @@ _COUNTS = 256
 
 
 def break_weights(longest: float, exponent: float = _EXPONENT) -> NDArray[np.uint32]:
-    r"""How likely a variable is to be flipped, by the number of clauses that the flip would violate.
+    r"""How likely a variable is to be flipped, by the number b of clauses that the flip would violate.
 
-    Parameters
-    ----------
-    longest : float
-        Typical number of literals of a clause.
-    exponent : float
-        2.06 where there is one walk; matters up to 3 literals.
-
-    Returns
-    -------
-    uint32, shape (256,)
-        Proportional to :math:`(0.9 + b)^{-e}` up to 3 literals, where e is the exponent, and to
-        :math:`c_k^{-b}` above, at least 1; the last is for all larger b.
-
-    Notes
-    -----
-    The functions and constants of probSAT (A. Balint and U. Schoening, SAT 2012, LNCS 7317, 16).
+    Proportional to :math:`(0.9 + b)^{-e}` where a clause has typically up to 3 literals, e the exponent, and
+    to :math:`c_k^{-b}` above, at least 1; the last is for all larger b. These are the functions and constants
+    of probSAT (A. Balint and U. Schoening, SAT 2012, LNCS 7317, 16).
     """
     b = np.arange(_COUNTS, dtype=np.float64)
     if longest <= 3.5:

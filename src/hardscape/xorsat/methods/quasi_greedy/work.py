@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -31,14 +30,11 @@ class QuasiGreedyWork(Work[QuasiGreedyResult]):
 
     name = "xorsat.quasi_greedy"
     revision = 1
+    here = ("watch",)
     unit = "rounds"
 
     rounds: Rounds
     watch: Watch | None = field(default=None, repr=False, compare=False)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the watch, which belongs to this process."""
-        return {"rounds": self.rounds, "watch": None}
 
     def digest(self) -> str:
         """Hash of the dynamics, the seed and the schedule."""
