@@ -29,14 +29,7 @@ MIN_EXPONENT = -1076
 
 
 def dyadic(value: Any, name: str) -> Fraction:
-    """Turn one real number into the exact rational that float64 holds.
-
-    Raises
-    ------
-    InputError
-        If it is not a real number, not finite, or an integer, fraction or long double that float64
-        cannot hold.
-    """
+    """The exact rational of a finite real number that float64 holds; others are an `InputError`."""
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()  # NumPy would compare its own integers to float64 with rounding
     try:
@@ -100,10 +93,7 @@ class ExactTerms:
     ) -> ExactTerms:
         """Sum repeated entries exactly and bring everything to one power of two.
 
-        Raises
-        ------
-        InputError
-            If the sum of absolute values overflows float64, so that energies would.
+        An `InputError` if the sum of absolute values overflows float64, so that energies would.
         """
         fields: defaultdict[int, Fraction] = defaultdict(Fraction)
         for i, x in linear:
@@ -172,13 +162,7 @@ class ExactTerms:
         return ExactTerms._lowest(fields, self.row, self.col, couplings, offset, self.exponent - 2)
 
     def to_binary(self) -> ExactTerms:
-        """Return the terms of the QUBO with the same energies, with s = 2 q - 1.
-
-        Raises
-        ------
-        InputError
-            If they overflow float64; they can be 4 times larger.
-        """
+        """The terms of the QUBO with the same energies, s = 2 q - 1; they can be 4 times larger."""
         fields = [2 * x for x in self.fields]
         for i, j, x in zip(self.row.tolist(), self.col.tolist(), self.couplings, strict=True):
             fields[i] -= 2 * x

@@ -20,12 +20,8 @@ from hardscape.plain import Plain
 def spectral_order(words: NDArray[np.uint64], codes: tuple[NDArray[Any], ...]) -> NDArray[np.intp]:
     """Order of states by exact energy, then by code.
 
-    Parameters
-    ----------
-    words : uint64, shape (n, limbs)
-        Exact energies in two's complement, least significant word first.
-    codes : tuple of arrays of shape (n,)
-        Keys of the state, least significant first.
+    Energies are `words` in two's complement, shape (n, limbs), and a state's key is `codes`: the least
+    significant come first in both.
     """
     limbs = words.shape[1]
     energy = [words[:, i] for i in range(limbs - 1)] + [words[:, limbs - 1].view(np.int64)]

@@ -125,12 +125,8 @@ def _type(kind: Kind) -> type:
 def prepare(matrix: Matrix, choice: Choice) -> Program:
     """Take the permanent of one matrix apart and choose ways; runs nothing.
 
-    Raises
-    ------
-    InputError
-        If arithmetic or method do not fit the matrix.
-    BudgetError
-        If a block is too large for every method.
+    An `InputError` if arithmetic or method do not fit the matrix, a `BudgetError` if a block is too
+    large for every method.
     """
     matrix = rational(matrix) if choice.exact else _floating(matrix)
     if 0 < matrix.shape[0] < matrix.shape[1]:

@@ -356,13 +356,7 @@ class XorSystem:
 
 
 def checked_system(value: Any) -> XorSystem:
-    """The argument of a function that takes a system.
-
-    Raises
-    ------
-    InputError
-        If it is anything else.
-    """
+    """The argument of a function that takes a system; an `InputError` if it is anything else."""
     if not isinstance(value, XorSystem):
         raise InputError(
             f"system is a {type(value).__name__}; XorSystem.from_arrays and from_file make one"

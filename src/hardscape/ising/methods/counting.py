@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import ClassVar
@@ -41,13 +41,7 @@ class LevelTerms:
 
     @classmethod
     def of(cls, terms: ExactTerms) -> LevelTerms:
-        """Levels of a model.
-
-        Raises
-        ------
-        InputError
-            If there may be more than `MAX_LEVELS` levels.
-        """
+        """Levels of a model; an `InputError` if there may be more than `MAX_LEVELS`."""
         couplings = list(zip(terms.row.tolist(), terms.col.tolist(), terms.couplings, strict=True))
         fixed = _flip_representatives(terms.fields, couplings)
         linear = [2 * h for h in terms.fields]
@@ -117,24 +111,30 @@ def _flip_representatives(
     fields: tuple[int, ...], couplings: list[tuple[int, int, int]]
 ) -> set[int]:
     """One spin, of highest degree, in each connected component without fields."""
-    neighbours: defaultdict[int, list[int]] = defaultdict(list)
+    neighbours: list[list[int]] = [[] for _ in fields]
     for i, j, _ in couplings:
         neighbours[i].append(j)
         neighbours[j].append(i)
+    return {
+        max(component, key=lambda i: (len(neighbours[i]), i))
+        for component in components(neighbours)
+        if not any(fields[i] for i in component)
+    }
+
+
+def components(neighbours: Sequence[Collection[int]], start: int = 0) -> Iterator[list[int]]:
+    """Connected components, that of `start` first, each in the order of Cuthill and McKee (1969)."""
     seen: set[int] = set()
-    chosen = set()
-    for start in range(len(fields)):
-        if start in seen:
+    for seed in sorted(range(len(neighbours)), key=lambda i: (i != start, len(neighbours[i]))):
+        if seed in seen:
             continue
-        component, queue = {start}, [start]
-        while queue:
-            new = set(neighbours[queue.pop()]) - component
-            component |= new
-            queue.extend(new)
-        seen |= component
-        if not any(fields[i] for i in component):
-            chosen.add(max(component, key=lambda i: (len(neighbours[i]), i)))
-    return chosen
+        seen.add(seed)
+        queue = [seed]
+        for spin in queue:
+            new = [j for j in neighbours[spin] if j not in seen]
+            seen.update(new)
+            queue.extend(sorted(new, key=lambda j: len(neighbours[j])))
+        yield queue
 
 
 def add_counts(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.uint64]:

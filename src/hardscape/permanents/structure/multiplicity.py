@@ -56,14 +56,7 @@ def _steps(multiplicities: Sequence[int]) -> int:
 
 
 def expanded(matrix: Matrix, rows: Any, cols: Any) -> Matrix:
-    """The square matrix that multiplicities of the given rows and columns, None for 1, stand for.
-
-    Raises
-    ------
-    InputError
-        If a multiplicity is negative, no integer or missing, or if rows and columns add up to
-        different numbers or to more than `MAX_SIDE`.
-    """
+    """The square matrix that multiplicities of the given rows and columns, None for 1, stand for."""
     if matrix.is_batch:
         raise InputError("rows and cols are for one matrix, and a is a batch; pass its matrices")
     shape = matrix.shape[::-1] if matrix.transposed else matrix.shape

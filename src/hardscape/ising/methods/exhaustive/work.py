@@ -211,13 +211,7 @@ class LowestMethod(ABC):
         return ()
 
     def work(self, wanted: Wanted, options: RunOptions) -> BlockWork:
-        """The work that answers, with all hints that its shards profit from.
-
-        Raises
-        ------
-        Interrupted
-            On Ctrl-C or SIGTERM meanwhile.
-        """
+        """The work that answers, with all hints that its shards profit from."""
         work = BlockWork.around_low_state(wanted, self.walk, options)
         if work.search.tiny:
             return work

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +21,13 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import Context, Device, Shard, ShardResult, split
-from hardscape.ising.methods.counting import CountingMethod, CountingWork, LevelTerms, add_counts
+from hardscape.ising.methods.counting import (
+    CountingMethod,
+    CountingWork,
+    LevelTerms,
+    add_counts,
+    components,
+)
 
 #: Bytes of one table at most, or so many for each level if that is more; a lane holds two tables.
 _TABLE_BYTES, _LEVEL_BYTES = 2**28, 32
@@ -92,19 +99,7 @@ def greedy_order(neighbours: Neighbours, start: int) -> list[int]:
 
 def breadth_first_order(neighbours: Neighbours, start: int) -> list[int]:
     """Order of Cuthill and McKee (1969) from `start`; other components follow."""
-    order: list[int] = []
-    seen: set[int] = set()
-    for seed in sorted(range(len(neighbours)), key=lambda i: (i != start, len(neighbours[i]))):
-        if seed in seen:
-            continue
-        seen.add(seed)
-        queue = [seed]
-        for spin in queue:
-            new = [j for j in neighbours[spin] if j not in seen]
-            seen.update(new)
-            queue.extend(sorted(new, key=lambda j: len(neighbours[j])))
-        order += queue
-    return order
+    return list(chain.from_iterable(components(neighbours, start)))
 
 
 def _orders(neighbours: Neighbours) -> Iterator[list[int]]:

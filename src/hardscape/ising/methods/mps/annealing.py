@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hardscape.arrays import to_numpy
 from hardscape.engine import Chain, Cuda, Device, Partial, Team, cuda_device
+from hardscape.ising.methods.counting import components
 from hardscape.ising.methods.mps.product_state import Gates, MatrixProductState
 from hardscape.ising.model import Ising
 
@@ -89,20 +90,7 @@ def _arrays(device: Device) -> Iterator[Any]:
 class Annealing(Chain[MatrixProductState]):
     r"""The way of a matrix product state to :math:`e^{-\beta H / 2}`; a step applies some gates.
 
-    Parameters
-    ----------
-    spins : Line
-    bond_dimension : int
-    step : float
-        Of :math:`\beta`.
-    sweeps : int
-        Steps of :math:`\beta`.
-    device : Device
-
-    Attributes
-    ----------
-    parts : int
-        Steps of the chain that make one of :math:`\beta`.
+    There are `sweeps` steps of :math:`\beta`, each of size `step` and of `parts` steps of the chain.
     """
 
     name: ClassVar[str] = "ising.mps"
@@ -221,19 +209,11 @@ def spectral_order(couplings: NDArray[np.float64]) -> NDArray[np.intp]:
     """Spins along the Fiedler vector of the graph of ``|J|``, one component after the other."""
     weights = np.abs(couplings + couplings.T)
     weights /= weights.max(initial=1e-300)
-    waiting = np.ones(len(weights), dtype=bool)
+    near = [np.flatnonzero(row).tolist() for row in weights]
     order: list[NDArray[np.intp]] = []
-    while waiting.any():
-        members = np.zeros(len(weights), dtype=bool)
-        members[np.argmax(waiting)] = True
-        size = 0
-        while size != members.sum():
-            size = int(members.sum())
-            members |= (weights[members] > 0).any(axis=0)
-        waiting &= ~members
-        component = np.flatnonzero(members)
+    for component in map(np.array, sorted(map(sorted, components(near)))):
         inside = weights[np.ix_(component, component)]
-        if size > 2:
+        if len(component) > 2:
             laplacian = np.diag(inside.sum(axis=1)) - inside
             component = component[np.argsort(np.linalg.eigh(laplacian)[1][:, 1], kind="stable")]
         order.append(component)

@@ -161,28 +161,16 @@ def _total(left: int, right: int) -> int:
 class MatrixProductState:
     """A state of norm 1, at first all configurations alike, orthonormal around `centre`.
 
-    Parameters
-    ----------
-    couplings : float64, shape (N, N)
-        Upper triangle; its entries that are not zero bound the ranks that gates can produce.
-    bond_dimension : int
-    xp : module
-        NumPy or CuPy.
-
-    Attributes
-    ----------
-    tensors : list of N arrays, shape (left, 2, right)
-        Matrices of s = -1 and +1. Left of `centre` their columns are orthonormal, right of it their
-        rows.
-    discarded : float
-        Largest fraction of the squared norm lost in one truncation.
+    The entries of `couplings`, an upper triangle, that are not zero bound the ranks that gates produce.
     """
 
     def __init__(self, couplings: NDArray[np.float64], bond_dimension: int, xp: Any = np) -> None:
-        self.xp = xp
+        self.xp = xp  # NumPy or CuPy
+        # Matrices of s = -1 and +1, shape (left, 2, right). Left of `centre` their columns are
+        # orthonormal, right of it their rows.
         self.tensors = [xp.full((1, 2, 1), 0.5**0.5) for _ in couplings]
         self.centre = 0
-        self.discarded = 0.0
+        self.discarded = 0.0  # largest fraction of the squared norm lost in one truncation
         self._ranks = _rank_bounds(couplings, bond_dimension)
 
     def move_centre(self, first: int, last: int) -> None:

@@ -25,17 +25,12 @@ _SET_UP_BITS = 9
 
 @dataclass(frozen=True, eq=False)
 class GlynnBatch:
-    """Permanents of a batch."""
+    """Permanents of a batch: arrays of shape (batch,)."""
 
-    #: float64 or complex128, shape (batch,); beyond float64 they are infinite, with the right
-    #: sign.
-    values: NDArray[Any]
-    #: float64, shape (batch,); estimates of the errors that are hardly ever exceeded, not proven.
-    error_bounds: NDArray[np.float64]
-    #: float64, shape (batch,); what the errors probably stay below, as
-    #: `BoundedNumber.likely_error`.
-    likely_errors: NDArray[np.float64]
-    finite: NDArray[np.bool_]  #: bool, shape (batch,); whether all entries are
+    values: NDArray[Any]  #: beyond float64 they are infinite, with the right sign
+    error_bounds: NDArray[np.float64]  #: estimates that are hardly ever exceeded, not proven
+    likely_errors: NDArray[np.float64]  #: as `BoundedNumber.likely_error`
+    finite: NDArray[np.bool_]  #: whether all entries are
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +42,7 @@ class BatchWork(Stated[GlynnBatch]):
     and ``finite`` (bool), whether all their entries are.
     """
 
-    #: float64 or complex128, shape (batch, n, n); finite, n from 1 to 63; a CuPy array if it is on
-    #: a GPU.
-    matrices: NDArray[Any]
+    matrices: NDArray[Any]  #: shape (batch, n, n), n from 1 to 63; of CuPy if it is on a GPU
 
     unit: ClassVar[str] = "matrices"
     #: Smallest side that the kernel takes.

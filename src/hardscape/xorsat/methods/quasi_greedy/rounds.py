@@ -109,13 +109,7 @@ class Side(ABC):
 
 @dataclass(frozen=True)
 class Schedule:
-    """What a user says about the rounds; arguments of :func:`hardscape.xorsat.quasi_greedy`.
-
-    Raises
-    ------
-    InputError
-        For a value that is out of range or of another type.
-    """
+    """What a user says about the rounds; arguments of :func:`hardscape.xorsat.quasi_greedy`."""
 
     w: ArrayLike | None = None
     clones: int | None = None
