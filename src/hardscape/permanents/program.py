@@ -8,17 +8,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from hardscape.engine import Device
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
-from hardscape.permanents.matrix import Kind, Matrix, Number
+from hardscape.permanents.matrix import Kind, Matrix
 from hardscape.permanents.methods.method import MAX_SIGNS, Block, Choice, Way, core_seconds, started
 from hardscape.permanents.methods.table import METHODS
 from hardscape.permanents.numbers.bounded import BoundedNumber, product, total
+from hardscape.permanents.numbers.rounding import Rounded
 from hardscape.permanents.structure.expansion import Expansion, expansion
 from hardscape.permanents.structure.reduce import Reduced, Reductions, reduce
 
@@ -192,7 +193,7 @@ def _programmed(
     )
     factors: tuple[Any, ...] = reduced.factors
     if not choice.exact:
-        factors = tuple(map(_bounded, reduced.factors, reduced.factor_errors))
+        factors = tuple(map(_bounded, reduced.factors))
     lines = sum(way.lines for way in ways if isinstance(way, Sum))
     return Program(
         choice,
@@ -204,21 +205,16 @@ def _programmed(
     )
 
 
-def _bounded(number: Number, error: float) -> BoundedNumber:
-    value = cast("float | complex", number)
-    return BoundedNumber(value, error, magnitude=abs(value))
+def _bounded(number: Any) -> BoundedNumber:
+    found = number if isinstance(number, Rounded) else Rounded(number)
+    return BoundedNumber(found.value, found.error, magnitude=abs(found.value))
 
 
 def _expanded(found: Expansion, choice: Choice) -> Sum:
     """The sum that an expansion stands for, with the cheapest ways for its own blocks."""
     programs = []
     for term in found.terms:
-        reduced = term.reduced
-        factored = replace(
-            reduced,
-            factors=(term.factor, *reduced.factors),
-            factor_errors=(term.factor_error, *reduced.factor_errors),
-        )
+        factored = replace(term.reduced, factors=(term.factor, *term.reduced.factors))
         power = Fraction(2) ** found.exponent
         programs.append(_programmed(factored, power, choice, term.expansions))
     return Sum(tuple(programs), found.lines)

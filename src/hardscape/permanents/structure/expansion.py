@@ -30,8 +30,7 @@ _LEAST_SIDE, _WORTH = 18, 0.7
 class Term:
     """factor * per(what is left of one of the smaller matrices)."""
 
-    factor: Number
-    factor_error: float  #: bound of its error
+    factor: Number | Rounded
     reduced: Reduced
     expansions: tuple[Expansion | None, ...]  #: for each of its blocks
 
@@ -84,9 +83,7 @@ class _Search:
             for part, deeper in zip(reduced.blocks, below, strict=True):
                 cost += _cost(len(part)) if deeper is None else deeper.cost
                 lines += 0 if deeper is None else deeper.lines
-            value = factor.value if isinstance(factor, Rounded) else factor
-            off_by = factor.error if isinstance(factor, Rounded) else 0.0
-            terms.append(Term(value, off_by, reduced, below))
+            terms.append(Term(factor, reduced, below))
         if cost > _WORTH * _cost(n):
             return None
         return Expansion(exponent, tuple(terms), cost, lines)

@@ -72,8 +72,7 @@ class Reduced:
     kind: Kind
     #: Entries of the matrix or of a merged one. A single 0 if the permanent is 0 by structure. Not
     #: multiplied, so that floating factors neither round nor overflow here.
-    factors: tuple[Number, ...]
-    factor_errors: tuple[float, ...]  #: bounds of their errors
+    factors: tuple[Number | Rounded, ...]
     #: Square, of size 2 or more, with the entries' type of `Matrix`. Each is fully indecomposable,
     #: and for exact kinds has three nonzero entries or more in each row and column.
     blocks: tuple[NDArray[Any], ...]
@@ -99,8 +98,7 @@ def reduce(matrix: Matrix, *, merge: bool = True) -> Reduced:
 def reduce_entries(entries: NDArray[Any], kind: Kind, *, merge: bool = True) -> Reduced:
     """The same for square entries of a kind; floating ones may be `Rounded`."""
     counts: dict[str, int] = {}
-    factors: list[Number] = []
-    factor_errors: list[float] = []
+    factors: list[Number | Rounded] = []
     blocks: list[NDArray[Any]] = []
     errors: list[NDArray[np.float64] | None] = []
     exact = kind in ("integer", "rational")
@@ -111,13 +109,11 @@ def reduce_entries(entries: NDArray[Any], kind: Kind, *, merge: bool = True) -> 
         part = pending.pop()
         components = _components(part, counts)
         if components is None:
-            return Reduced(kind, (zero(kind),), (0.0,), (), (), 0, Reductions(**counts))
+            return Reduced(kind, (zero(kind),), (), (), 0, Reductions(**counts))
         for block in components:
             if len(block) == 1:
                 _add(counts, "single_entries", 1)
-                entry = block.item()
-                factors.append(entry.value if isinstance(entry, Rounded) else entry)
-                factor_errors.append(entry.error if isinstance(entry, Rounded) else 0.0)
+                factors.append(block.item())
                 continue
             smaller = block
             if exact:
@@ -132,15 +128,8 @@ def reduce_entries(entries: NDArray[Any], kind: Kind, *, merge: bool = True) -> 
                 plain, error = parts_of(block, dtype)
                 blocks.append(plain)
                 errors.append(error)
-    return Reduced(
-        kind,
-        tuple(factors),
-        tuple(factor_errors),
-        tuple(blocks),
-        tuple(errors),
-        exponent,
-        Reductions(**counts),
-    )
+    found = tuple(factors), tuple(blocks), tuple(errors)
+    return Reduced(kind, *found, exponent, Reductions(**counts))
 
 
 def _add(counts: dict[str, int], name: str, number: int) -> None:
