@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -117,13 +117,9 @@ def _unmerged(found: Answers, matrix: Matrix, settings: Settings, options: RunOp
         log.debug("a sum in extended precision of the whole matrix would take too long")
         return found
     again = _carried_out(program, replace(options, checkpoint=None))
-    old, new = found.total, again.total
-    side, first, second = len(matrix.entries), found.program, again.program
-    if new.is_better_than(old):
-        retry = _retry(side, first, old, sum(found.seconds), _why_again(old, settings), options)
-        return replace(again, retries=(*found.retries, retry))
-    retry = _retry(side, second, new, sum(again.seconds), _why_not(old), options)
-    return replace(found, retries=(*found.retries, retry))
+    both = [(one.program, one.total, sum(one.seconds)) for one in (found, again)]
+    keeps, retry = _compared(len(matrix.entries), both, settings, options)
+    return replace(again if keeps else found, retries=(*found.retries, retry))
 
 
 def _improved(found: Answers, i: int, settings: Settings, options: RunOptions) -> Answers:
@@ -143,16 +139,12 @@ def _improved(found: Answers, i: int, settings: Settings, options: RunOptions) -
     if isinstance(better, Fraction):
         better = rounded(better)
     better = replace(better, terms=way.terms + value.terms)
-    if not better.is_better_than(value):
-        alone = replace(program, ways=(way,))
-        retry = _retry(block.side, alone, better, seconds, _why_not(value), options)
-        return replace(found, retries=(*found.retries, retry))
-    alone = replace(program, ways=(first,))
-    why = _why_again(value, settings)
-    retry = _retry(block.side, alone, value, found.seconds[i], why, options)
-    chosen: list[Way | Sum] = list(program.ways)
-    values, spent = list(found.values), list(found.seconds)
-    chosen[i], values[i], spent[i] = way, better, seconds
+    alone, other = (replace(program, ways=(one,)) for one in (first, way))
+    both = [(alone, value, found.seconds[i]), (other, better, seconds)]
+    keeps, retry = _compared(block.side, both, settings, options)
+    chosen, values, spent = list(program.ways), list(found.values), list(found.seconds)
+    if keeps:
+        chosen[i], values[i], spent[i] = way, better, seconds
     return Answers(replace(program, ways=tuple(chosen)), values, spent, (*found.retries, retry))
 
 
@@ -173,28 +165,24 @@ def _limit(seconds: float) -> float:
     return max(_AGAIN, _AGAIN_TIMES * seconds)
 
 
-def _why_again(value: BoundedNumber, settings: Settings) -> str:
-    size = abs(value.mantissa)
-    error = f"{value.likely_error / size:.1e} of the value" if size else "all of the value"
-    return f"its error is probably up to {error}, above rtol={settings.rtol:g}"
-
-
-def _why_not(kept: BoundedNumber) -> str:
-    return f"its bound is not below that of the answer kept, {kept.error_bound:.1e}"
-
-
-def _retry(
+def _compared(
     side: int,
-    program: Program,
-    value: BoundedNumber,
-    seconds: float,
-    reason: str,
+    both: Sequence[tuple[Program, BoundedNumber, float]],
+    settings: Settings,
     options: RunOptions,
-) -> Retry:
-    used = devices_of(program.leaves, options.devices)
+) -> tuple[bool, Retry]:
+    """Whether the second answer, with its seconds, is the better one; and the one not kept."""
+    (_, old, _), (_, new, _) = both
+    better = new.is_better_than(old)
+    reason = f"its bound is not below that of the answer kept, {old.error_bound:.1e}"
+    if better:
+        size = abs(old.mantissa)
+        error = f"{old.likely_error / size:.1e} of the value" if size else "all of the value"
+        reason = f"its error is probably up to {error}, above rtol={settings.rtol:g}"
+    program, value, seconds = both[not better]
     retry = Retry(
-        side, program.method, program.precision, used,
+        side, program.method, program.precision, devices_of(program.leaves, options.devices),
         value.error_bound, value.rigorous, seconds, reason,
     )  # fmt: skip
     log.debug("not kept: %s", retry)
-    return retry
+    return better, retry
