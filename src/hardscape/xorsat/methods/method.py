@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Device, RunOptions
+from hardscape.engine import RunOptions
 from hardscape.xorsat.methods.elimination.elimination import Elimination, eliminate
 from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement
 from hardscape.xorsat.methods.quasi_greedy.rounds import Schedule
@@ -65,7 +65,6 @@ class Method(ABC):
     """A method: a row of the table."""
 
     name: ClassVar[str]
-    devices: ClassVar[tuple[type[Device], ...]]
     cost: ClassVar[str]  # for people
 
     @abstractmethod

@@ -12,7 +12,6 @@ class EliminationMethod(Method):
     """Solves the linear system, and proves where there is no solution."""
 
     name = "elimination"
-    devices = (Cpu,)
     cost = "nnz d/64 + d^3/512 word operations, d near 0.2 N where random"
 
     def passed_over(self, question: Question) -> str:

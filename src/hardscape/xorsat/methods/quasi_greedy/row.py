@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hardscape.engine import Cpu, Cuda, resolve
+from hardscape.engine import resolve
 from hardscape.errors import Interrupted
 from hardscape.xorsat.methods.method import Method, Question
 from hardscape.xorsat.methods.quasi_greedy.search import search, suits_gpu
@@ -18,7 +18,6 @@ class QuasiGreedyMethod(Method):
     """Searches by local moves of many clones."""
 
     name = "quasi-greedy"
-    devices = (Cpu, Cuda)
     cost = "N updates a sweep and clone; sweeps to a solution grow as exp(0.08 N) where 3-regular"
 
     def passed_over(self, question: Question) -> str:
