@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hardscape.engine.cuda import jit
-from hardscape.ising.methods.exhaustive.blocks import BlockSearch, Walk
+from hardscape.ising.methods.exhaustive.blocks import BlockSearch, Walk, Wanted
 from hardscape.ising.methods.exhaustive.cuda import CudaSide
-from hardscape.ising.methods.lowest import Wanted
 from helpers.instances import dense_gaussian, dense_integer, wide_range
 
 

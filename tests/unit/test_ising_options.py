@@ -23,8 +23,8 @@ from hardscape.engine import Cpu, ProgressEvent, RunOptions, team
 from hardscape.errors import CheckpointError, InputError, Interrupted
 from hardscape.ising import ExactSampler, Ising, Spectrum, density_of_states, mps_spectrum
 from hardscape.ising.exact import from_limbs
+from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.exhaustive.work import BlockWork
-from hardscape.ising.methods.lowest import Wanted
 from hardscape.ising.methods.mps.annealing import Annealing, Line
 from hardscape.ising.methods.tree.tree import Tree
 from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice

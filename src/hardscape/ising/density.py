@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -221,8 +221,7 @@ def density_of_states(
     """
     ising = Ising.from_any(model)
     options = RunOptions.checked(**run)
-    asked = _asked(method, options.devices)
-    work, name = _cheapest(LevelTerms.of(ising.exact), asked, method)
+    work, name = _cheapest(ising, method, options.devices)
     seconds = work.core_seconds / len(options.devices)
     if seconds > _LONG_RUN and not options.asked_for:
         raise BudgetError(
@@ -249,8 +248,8 @@ def density_of_states(
     return DensityOfStates(energies, found.counts, ising.num_spins, MappingProxyType(info))
 
 
-def _asked(method: str, devices: tuple[Device, ...]) -> list[CountingMethod]:
-    """The methods that may answer, and run on these devices."""
+def _cheapest(ising: Ising, method: str, devices: tuple[Device, ...]) -> tuple[CountingWork, str]:
+    """The quickest way to count of those asked for that run on these devices, and its name."""
     accepted = ("auto", *(row.name for row in METHODS))
     if method not in accepted:
         raise InputError(f"method={method!r}; {', '.join(map(repr, accepted))} are accepted")
@@ -258,16 +257,10 @@ def _asked(method: str, devices: tuple[Device, ...]) -> list[CountingMethod]:
     able = [row for row in rows if all(isinstance(device, row.devices) for device in devices)]
     if not able:
         raise DeviceError(f"the density of states does not run on {devices[0]}; use device='cpu'")
-    return able
-
-
-def _cheapest(
-    terms: LevelTerms, rows: Sequence[CountingMethod], method: str
-) -> tuple[CountingWork, str]:
-    """The quickest way to count, and its name."""
     plans: list[tuple[CountingWork, str]] = []
     refused = []
-    for row in rows:
+    terms = LevelTerms.of(ising.exact)
+    for row in able:
         plan = row.work(terms)
         if isinstance(plan, str):
             _log.debug("density of states: %s", plan)
@@ -276,6 +269,7 @@ def _cheapest(
             _log.debug("density of states: %s, %.3g s", plan.explanation, plan.core_seconds)
             plans.append((plan, row.name))
     if not plans:
-        spins = terms.num_bits + terms.doublings
-        raise BudgetError(f"{spins} spins are too many for method={method!r}: {'; '.join(refused)}")
+        raise BudgetError(
+            f"{ising.num_spins} spins are too many for method={method!r}: {'; '.join(refused)}"
+        )
     return min(plans, key=lambda plan: plan[0].core_seconds)

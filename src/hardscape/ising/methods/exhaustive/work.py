@@ -32,11 +32,12 @@ from hardscape.ising.methods.exhaustive.blocks import (
     QUICK_BITS,
     BlockSearch,
     CpuSide,
+    Found,
     Side,
     Walk,
+    Wanted,
 )
 from hardscape.ising.methods.exhaustive.cuda import CudaSide
-from hardscape.ising.methods.lowest import Found, Wanted
 from hardscape.ising.result import spectral_order
 
 SIDES: dict[type[Device], type[Side]] = {Cpu: CpuSide, Cuda: CudaSide}
