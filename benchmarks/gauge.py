@@ -22,7 +22,7 @@ from benchmarks.machine import machine
 from hardscape.engine import probe, team
 from hardscape.gauge import GaugeField, fix, generate, write
 from hardscape.gauge.lattice.cpu import CpuLattice
-from hardscape.gauge.lattice.lattices import Lattices, Sweep
+from hardscape.gauge.lattice.lattices import Lattices, Sweep, Turn
 from hardscape.gauge.lattice.schedule import Schedule
 from hardscape.gauge.options import FixOptions
 
@@ -60,7 +60,7 @@ def sweep_rate(lattices: Lattices, sweep: Sweep, count: int, clock: Callable[[],
     rates = []
     for _ in range(REPEATS + 1):
         began = clock()
-        lattices.sweep([sweep] * lattices.copies, seeds, first, count, active, STOP)
+        lattices.sweep(Turn([sweep] * lattices.copies, seeds, first, count, active, STOP))
         rates.append(count * lattices.copies * lattices.volume / (clock() - began))
     return spread(rates[1:])
 

@@ -6,6 +6,7 @@ built-in closest in meaning), so code that knows nothing of hardscape still catc
 
 from __future__ import annotations
 
+import copyreg
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,10 @@ __all__ = [
 
 class HardscapeError(Exception):
     """Base of all errors of hardscape."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is given to a class is not always what `args` holds, the message.
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 class InputError(HardscapeError, ValueError):
@@ -54,9 +59,6 @@ class FormatError(InputError):
         self.path = str(path)
         self.line = line
         self.reason = reason
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.path, self.line, self.reason)
 
 
 class ChecksumError(FormatError):
@@ -98,9 +100,6 @@ class MissingDependencyError(HardscapeError, ImportError):
         self.extra = extra
         self.purpose = purpose
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.package, self.extra, self.purpose)
-
 
 def needed(module: str, package: str, extra: str, purpose: str) -> Any:
     """Import the module of a package that an extra installs, or raise `MissingDependencyError`."""
@@ -122,9 +121,6 @@ class NotConverged(HardscapeError):  # noqa: N818
     def __init__(self, message: str, result: Any = None) -> None:
         super().__init__(message)
         self.result = result
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (str(self), self.result)
 
 
 class Interrupted(HardscapeError, KeyboardInterrupt):  # noqa: N818

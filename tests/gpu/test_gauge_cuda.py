@@ -13,7 +13,7 @@ from hardscape.engine import Team, cuda_device, team
 from hardscape.gauge import GaugeField, fix
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.cuda import CudaLattices
-from hardscape.gauge.lattice.lattices import MICROCANONICAL, Sweep
+from hardscape.gauge.lattice.lattices import MICROCANONICAL, Sweep, Turn
 from hardscape.gauge.lattice.schedule import Schedule
 from hardscape.gauge.options import FixOptions
 from helpers import gauge_oracles
@@ -53,13 +53,13 @@ def test_a_sweep_is_that_of_the_cpu(alone: Team, nc: int, gauge: str) -> None:
         gpu = CudaLattices(device, field.links, chosen, False, 2)
         for sweep in SWEEPS.values():
             gpu.randomize(seeds)
-            assert gpu.sweep([sweep] * 2, seeds, np.array([0, 7]), 3, active, STOP) == 3
+            assert gpu.sweep(Turn([sweep] * 2, seeds, np.array([0, 7]), 3, active, STOP)) == 3
             measured = gpu.measure()
             delta = gpu.gradient()
             for b in range(2):
                 cpu = CpuLattice(field.links, chosen, False, alone)
                 cpu.randomize(seeds[b : b + 1])
-                cpu.sweep([sweep], seeds[b:], np.array([7 * b]), 3, active[b : b + 1], STOP)
+                cpu.sweep(Turn([sweep], seeds[b:], np.array([7 * b]), 3, active[b : b + 1], STOP))
                 expected = cpu.measure()
                 g = gpu.transformation(b).get()
                 np.testing.assert_allclose(g, cpu.transformation(0), atol=1e-9)
@@ -89,11 +89,13 @@ def test_the_order_of_tasks_changes_nothing(alone: Team, schedule: Schedule) -> 
     with cuda_device(0) as device:
         gpu = CudaLattices(device, field.links, chosen, False, 3, schedule)
         gpu.randomize(seeds)
-        assert gpu.sweep([Sweep(1, 1.7)] * 3, seeds, np.zeros(3, int), 25, active, STOP) == 25
+        assert gpu.sweep(Turn([Sweep(1, 1.7)] * 3, seeds, np.zeros(3, int), 25, active, STOP)) == 25
         for b in range(3):
             cpu = CpuLattice(field.links, chosen, False, alone)
             cpu.randomize(seeds[b : b + 1])
-            cpu.sweep([Sweep(1, 1.7)], seeds[b:], np.zeros(1, int), 25, active[b : b + 1], STOP)
+            cpu.sweep(
+                Turn([Sweep(1, 1.7)], seeds[b:], np.zeros(1, int), 25, active[b : b + 1], STOP)
+            )
             np.testing.assert_allclose(
                 gpu.transformation(b).get(), cpu.transformation(0), atol=1e-7
             )

@@ -15,7 +15,7 @@ from hardscape.engine import RunOptions, Team, solve, team
 from hardscape.errors import CheckpointError, InputError, NotConverged
 from hardscape.gauge import GaugeField, fix, read
 from hardscape.gauge.lattice.cpu import CpuLattice
-from hardscape.gauge.lattice.lattices import MICROCANONICAL, Sweep
+from hardscape.gauge.lattice.lattices import MICROCANONICAL, Sweep, Turn
 from hardscape.gauge.methods.table import METHODS as ROWS
 from hardscape.gauge.options import FixOptions, MethodName
 from hardscape.gauge.work import GaugeFixWork
@@ -79,7 +79,7 @@ def test_all_methods_reach_the_same_maximum(
 def swept(lattice: CpuLattice, sweep: Sweep, first: int, active: Any = True) -> None:
     everywhere = np.broadcast_to(active, (1, lattice.slices))
     stop, seeds = np.zeros(1, dtype=np.uint8), np.zeros(1, dtype=np.uint64)
-    assert lattice.sweep([sweep], seeds, np.array([first]), 1, everywhere, stop) == 1
+    assert lattice.sweep(Turn([sweep], seeds, np.array([first]), 1, everywhere, stop)) == 1
 
 
 @pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])

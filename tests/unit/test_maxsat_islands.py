@@ -11,8 +11,7 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.islands import elites, islands
 from hardscape.maxsat.methods.islands.batch import CpuWalks
 from hardscape.maxsat.methods.islands.elites import Cellular, Winners
-from hardscape.maxsat.methods.islands.islands import WalkIslands
-from hardscape.maxsat.methods.islands.method import IslandWalks
+from hardscape.maxsat.methods.islands.islands import IslandWalks, WalkIslands
 from hardscape.maxsat.methods.islands.tables import WalkTables
 from hardscape.maxsat.presolve import NOTHING_LEFT
 from hardscape.maxsat.task import Task

@@ -83,14 +83,8 @@ class GluonPropagator(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes; an unknown error is None."""
-        return {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in {
-                **vars(self),
-                "shape": list(self.shape),
-                "error": [finite_or_none(x) for x in self.error.tolist()],
-            }.items()
-        }
+        names = "gauge shape nc configurations theta beta cylinder momentum value error count"
+        return self.listed(names, error=[finite_or_none(x) for x in self.error.tolist()])
 
     def plot(self, ax: Any = None) -> Any:
         """Draw D on a logarithmic scale and p^2 D beside it, against p.

@@ -160,18 +160,14 @@ class GaugeFixResult(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """All but g and the field, as plain numbers, strings and lists."""
+        of_field = {"shape": list(self.field.shape), "nc": self.field.nc}
         columns = {f"copy_{name}": values for name, values in self.copies.to_dict().items()}
-        return {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in {
-                **vars(self),
-                **columns,
-                "shape": list(self.field.shape),
-                "nc": self.field.nc,
-                "copies": len(self.copies),
-            }.items()
-            if name not in ("g", "field", "history")
-        }
+        names = (
+            "gauge method precision reduction shape nc functional theta_mean theta_max slice_theta_mean "
+            f"slice_theta_max slice_functional converged sweeps copies {' '.join(columns)} "
+            "omega site_updates_per_second seconds device seed"
+        )
+        return self.listed(names, copies=len(self.copies), **of_field, **columns)
 
     def __repr__(self) -> str:
         extents = "x".join(map(str, self.field.shape))

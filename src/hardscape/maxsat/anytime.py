@@ -13,9 +13,9 @@ from hardscape.errors import InputError
 from hardscape.maxsat.formula import LARGE
 from hardscape.maxsat.methods.cellular.method import Cellular
 from hardscape.maxsat.methods.enumeration import Enumeration
-from hardscape.maxsat.methods.exact.method import Exact
-from hardscape.maxsat.methods.islands.method import IslandWalks
-from hardscape.maxsat.methods.weighting.method import LocalWalks
+from hardscape.maxsat.methods.exact.exact import Exact
+from hardscape.maxsat.methods.islands.islands import IslandWalks
+from hardscape.maxsat.methods.weighting.local import LocalWalks
 from hardscape.maxsat.presolve import presolve
 from hardscape.maxsat.result import MaxsatResult, Status, told
 from hardscape.maxsat.task import Method, Task

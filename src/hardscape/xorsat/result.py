@@ -31,12 +31,7 @@ class _Found(Plain):
 
     def _plain(self, names: str) -> dict[str, Any]:
         """Attributes by name; tuples are lists, and the assignment a string."""
-        special = {"assignment": self.bit_string()}
-        return {name: special.get(name, _listed(getattr(self, name))) for name in names.split()}
-
-
-def _listed(value: Any) -> Any:
-    return [_listed(item) for item in value] if isinstance(value, tuple) else value
+        return self.listed(names, assignment=self.bit_string())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import Team
-from hardscape.gauge.lattice.lattices import Lattices, Measurement, Sweep
+from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
 from hardscape.gauge.options import FixOptions
 
 
@@ -26,26 +26,18 @@ class CpuLattice(Lattices):
             links, options.weights, options.directions, options.gauge == "mag", single
         )
 
-    def sweep(
-        self,
-        sweeps: list[Sweep],
-        seeds: NDArray[np.uint64],
-        first: NDArray[np.int64],
-        count: int,
-        active: NDArray[np.bool_],
-        stop: NDArray[np.uint8],
-    ) -> int:
-        """Do `count` sweeps."""
+    def sweep(self, turn: Turn) -> int:
+        """See `Lattices.sweep`."""
         together = native.vector.gauge.Sweeps(
             self._lattice,
-            sweeps[0].method,
-            np.array(sweeps[0].row()),
-            int(seeds[0]),
-            int(first[0]),
-            count,
-            active[0].astype(np.uint8),
+            turn.sweeps[0].method,
+            np.array(turn.sweeps[0].row()),
+            int(turn.seeds[0]),
+            int(turn.first[0]),
+            turn.count,
+            turn.active[0].astype(np.uint8),
             self._team.size,
-            stop,
+            turn.stop,
         )
         self._team.run(together.run)
         return int(together.done)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine import CudaDevice, Kernel, LoadedKernel, kernel
 from hardscape.gauge.groups import project_to_group
-from hardscape.gauge.lattice.lattices import Lattices, Measurement, Sweep
+from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
 from hardscape.gauge.lattice.schedule import Schedule
 from hardscape.gauge.options import FixOptions
 
@@ -182,41 +182,33 @@ class CudaLattices(Lattices):
         keys = self._on_device("seeds", np.asarray(seeds, dtype=np.uint64))
         self._on_sites("start", "gauge_start", keys)
 
-    def sweep(
-        self,
-        sweeps: list[Sweep],
-        seeds: NDArray[np.uint64],
-        first: NDArray[np.int64],
-        count: int,
-        active: NDArray[np.bool_],
-        stop: NDArray[np.uint8],
-    ) -> int:
-        """Do `count` sweeps."""
-        if stop[0]:
+    def sweep(self, turn: Turn) -> int:
+        """See `Lattices.sweep`."""
+        if turn.stop[0]:
             return 0
-        steps = np.array([sweep.row() for sweep in sweeps])
+        steps = np.array([sweep.row() for sweep in turn.sweeps])
         numbers = (
             self._on_device("steps", steps),
-            self._on_device("seeds", np.asarray(seeds, dtype=np.uint64)),
-            self._on_device("firsts", np.asarray(first, dtype=np.int64)),
-            self._on_device("active", active.astype(np.uint8)),
+            self._on_device("seeds", np.asarray(turn.seeds, dtype=np.uint64)),
+            self._on_device("firsts", np.asarray(turn.first, dtype=np.int64)),
+            self._on_device("active", turn.active.astype(np.uint8)),
         )
         self._done.data.memset_async(0, self._done.nbytes)
-        kernel, shared, resident = self._kernel_of(sweeps[0].method)
+        kernel, shared, resident = self._kernel_of(turn.sweeps[0].method)
         kernel(
-            min(resident, self.schedule.tasks(self.instance.shape, count)),
+            min(resident, self.schedule.tasks(self.instance.shape, turn.count)),
             self.schedule.threads,
             self._links,
             self._g,
             *numbers,
             self._done,
             np.int32(self.copies),
-            np.int32(count),
+            np.int32(turn.count),
             shared=shared,
             cooperative=True,  # blocks wait for each other
         )
         self._device.synchronize()
-        return count
+        return turn.count
 
     def _kernel_of(self, method: int) -> tuple[LoadedKernel, int, int]:
         """The kernel of sweeps, its shared memory, and how many of its blocks are resident at once."""

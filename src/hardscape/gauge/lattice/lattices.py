@@ -29,6 +29,18 @@ class Sweep:
         return self.omega, self.second, self.probability, self.temperature
 
 
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """`count` sweeps, `sweeps[i]` on copy i, numbered from `first[i]`, where active (copies, T)."""
+
+    sweeps: list[Sweep]
+    seeds: NDArray[np.uint64]
+    first: NDArray[np.int64]
+    count: int
+    active: NDArray[np.bool_]
+    stop: NDArray[np.uint8]
+
+
 #: r -> r^2 leaves the functional as it is.
 MICROCANONICAL = Sweep(0, omega=2.0, second=1.0)
 
@@ -70,19 +82,8 @@ class Lattices(ABC):
         return FLOORS["single" if self.single else "double"][options.reduction]
 
     @abstractmethod
-    def sweep(
-        self,
-        sweeps: list[Sweep],
-        seeds: NDArray[np.uint64],
-        first: NDArray[np.int64],
-        count: int,
-        active: NDArray[np.bool_],
-        stop: NDArray[np.uint8],
-    ) -> int:
-        """Do `count` sweeps, `sweeps[i]` on copy i, numbered from `first[i]`, where active (copies, T).
-
-        Returns the sweeps done before `stop` became 1.
-        """
+    def sweep(self, turn: Turn) -> int:
+        """Do these sweeps; returns how many were done before `stop` became 1."""
 
     @abstractmethod
     def measure(self) -> Measurement:

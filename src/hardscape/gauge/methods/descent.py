@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Context
-from hardscape.gauge.lattice.lattices import MICROCANONICAL, Lattices, Measurement, Sweep
+from hardscape.gauge.lattice.lattices import MICROCANONICAL, Lattices, Measurement, Sweep, Turn
 from hardscape.gauge.methods.fourier import FourierSteps
 from hardscape.gauge.methods.relaxation import OmegaTuner
 from hardscape.gauge.methods.table import method_of
@@ -188,7 +188,8 @@ class Descent:
         steps = sweep if isinstance(sweep, list) else [sweep] * lattices.copies
         began = time.perf_counter()
         moving = active.any(axis=1)
-        done = lattices.sweep(steps, self.seeds, self.sweeps, count, active, self.context.stop)
+        turn = Turn(steps, self.seeds, self.sweeps, count, active, self.context.stop)
+        done = lattices.sweep(turn)
         self.seconds += time.perf_counter() - began
         self.updates += done * float(active.mean(axis=1).sum()) * lattices.volume
         self.sweeps[moving] += done

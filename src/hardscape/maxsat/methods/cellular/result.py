@@ -89,20 +89,11 @@ class CellularResult(Plain):
 
     def to_dict(self) -> Mapping[str, Any]:
         """Plain data: what ``to_json`` writes."""
-        return {
-            "assignment": "".join("01"[int(x)] for x in self.assignment),
-            "cost": self.cost,
-            "hard_violations": self.hard_violations,
-            "satisfied": self.satisfied,
-            "generations": self.generations,
-            "runs": self.runs,
-            "run_costs": self.run_costs.tolist(),
-            "run_generations": self.run_generations.tolist(),
-            "seed": self.seed,
-            "complete": self.complete,
-            "seconds": self.seconds,
-            "device": self.device,
-        }
+        return self.listed(
+            "assignment cost hard_violations satisfied generations runs run_costs run_generations seed "
+            "complete seconds device",
+            assignment="".join("01"[int(x)] for x in self.assignment),
+        )
 
     def __repr__(self) -> str:
         return (

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from hardscape.engine import Context, Cuda, Partial, Shard, ShardResult, Work, split
 from hardscape.engine.cuda import cuda_device
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.methods.islands.batch import CpuWalks, WalkBatch
+from hardscape.maxsat.methods.islands.batch import MOST_AT_ONCE, CpuWalks, WalkBatch
 from hardscape.maxsat.methods.islands.cuda import CudaWalks
 from hardscape.maxsat.methods.islands.elites import ISLAND, Exchange, elites
-from hardscape.maxsat.methods.islands.tables import WalkTables
+from hardscape.maxsat.methods.islands.tables import WalkTables, fits
+from hardscape.maxsat.methods.weighting.options import WeightingOptions
+from hardscape.maxsat.task import SMALL, Task, Walks
 
 #: Steps of each walk in the first launch, and seconds that the later ones aim at.
 _FIRST_STEPS, _LAUNCH_SECONDS = 128, 0.02
@@ -32,6 +34,10 @@ _PATIENCE = 100
 _MOST_STEPS = 2**31
 #: Streams of a shard: more walks than a GPU holds.
 _STREAMS = 2**32
+#: Clauses, for each variable, that a random assignment violates in formulas that may be satisfiable: random
+#: 3-SAT has so many at a ratio of 4.4. Beyond it, clause weighting on a CPU finds better assignments than
+#: walks on a GPU do.
+_MOST_VIOLATED = 0.55
 
 
 class _Answer:
@@ -173,3 +179,42 @@ class WalkIslands(Work[Partial]):
     def finished(self, partial: Partial) -> bool:
         """Whether the target is reached."""
         return int(partial["violated"][0]) <= self.target
+
+
+class IslandWalks(Walks):
+    """Many random walks at once on GPUs."""
+
+    name = "walks"
+    asked = ("auto", "weighting")
+    devices = (Cuda,)
+
+    def unfit(self, task: Task) -> str:
+        """See `Method.unfit`."""
+        if not task.formula.uniform:
+            return "its clauses do not count alike"
+        if not fits(task.presolved.formula):
+            return "its clauses are too long or too many, or none are left"
+        return ""
+
+    def pays(self, task: Task) -> bool:
+        """See `Method.pays`: where all clauses may be satisfiable."""
+        formula = task.presolved.formula
+        if len(task.formula.literals) <= SMALL or task.method not in self.asked or self.unfit(task):
+            return False
+        violated = float(np.exp2(-np.diff(formula.offsets).astype(np.float64)).sum())
+        return violated <= _MOST_VIOLATED * formula.num_variables
+
+    def work(self, task: Task, *, endless: bool) -> WalkIslands:
+        """See `Walks.work`."""
+        assert isinstance(task.parameters, WeightingOptions)
+        most = task.max_flips
+        return WalkIslands(
+            task.presolved.formula,
+            task.options.seed,
+            devices=len(task.options.devices),
+            exchange=task.parameters.exchange,
+            max_steps=None if most is None else max(1, most // MOST_AT_ONCE),
+            endless=endless,
+            offer=task.incumbent.offer_reduced,
+            halt=task.incumbent.halt,
+        )

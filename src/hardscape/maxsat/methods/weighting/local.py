@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Context, Device, Partial, Shard, ShardResult, Work, split
-from hardscape.maxsat.formula import Formula
+from hardscape.engine import Context, Cpu, Device, Partial, Shard, ShardResult, Work, split
+from hardscape.maxsat.formula import LARGE, Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import NEVER, Search, Walking, Weighing
 from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possible
+from hardscape.maxsat.task import Task, Walks
 
 #: Hard clauses violated by a walker that was stopped before.
 _UNKNOWN = 2**63 - 1
@@ -257,3 +258,35 @@ class _Walker:
             "flips": np.array([self._flips], dtype=np.int64),
             "assignment": self._assignment,
         }
+
+
+class LocalWalks(Walks):
+    """Walkers on CPU threads: clause weighting, the random walk, and the walk over sets of soft clauses."""
+
+    name = "weighting"
+    asked = ("auto", "weighting", "exact")
+    devices = (Cpu,)
+
+    def told(self, task: Task) -> str:
+        """See `Walks.told`."""
+        return f"{self.name} with {len(task.options.devices)} walkers"
+
+    def work(self, task: Task, *, endless: bool) -> LocalSearch:
+        """See `Walks.work`."""
+        assert isinstance(task.parameters, WeightingOptions)
+        presolved, best = task.presolved, task.incumbent.best
+        initial = task.initial
+        if initial is None and best is not None and len(task.formula.literals) > LARGE:
+            initial = best.assignment
+        return LocalSearch(
+            formula=presolved.formula,
+            walk=task.formula.uniform,
+            seed=task.options.seed,
+            walkers=len(task.options.devices),
+            target=0 if task.target is None else max(0, task.target - presolved.constant),
+            max_flips=task.max_flips,
+            endless=endless,
+            initial=None if initial is None else presolved.restrict(initial),
+            options=task.parameters,
+            incumbent=task.incumbent,
+        )
