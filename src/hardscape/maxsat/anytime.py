@@ -63,13 +63,7 @@ def search(task: Task) -> None:
 
 
 def choose(task: Task) -> Method:
-    """The first method that takes a task; its options then say where.
-
-    Raises
-    ------
-    InputError
-        If none does.
-    """
+    """The first method that takes a task, whose options then say where; InputError if none does."""
     if task.anywhere and any(method.pays(task) for method in METHODS):
         devices = resolve("auto", threads=task.options.threads, big_enough=True)
         task.options = task.options.on(devices)

@@ -84,26 +84,21 @@ class FileReport(Plain):
 
 def make_report(path: str, name: str, field: GaugeField, content: Content) -> FileReport:
     """Compare what `content` states with its links."""
-    plaquette, link_trace = field.plaquette(), field.link_trace()
+    averages: dict[str, Any] = {"plaquette": field.plaquette(), "link_trace": field.link_trace()}
+    for key, claim in (("plaquette", content.plaquette), ("link_trace", content.link_trace)):
+        averages[f"{key}_stated"] = None if claim is None else claim.value
+        averages[f"{key}_ok"] = None if claim is None else claim.holds(averages[key])
     stated = content.checksum
-    claims = (content.plaquette, plaquette), (content.link_trace, link_trace)
-    values = [None if claim is None else claim.value for claim, _ in claims]
-    right = [None if claim is None else claim.holds(found) for claim, found in claims]
     return FileReport(
         path=path,
         format=name,
         shape=field.shape,
         nc=field.nc,
         precision="single" if field.dtype.itemsize == 8 else "double",
-        plaquette=plaquette,
-        link_trace=link_trace,
         unitarity=field.unitarity(),
         checksum_ok=None if stated is None else stated.ok,
         checksum_stated=None if stated is None else stated.stated,
         checksum_found=None if stated is None else stated.found,
-        plaquette_stated=values[0],
-        plaquette_ok=right[0],
-        link_trace_stated=values[1],
-        link_trace_ok=right[1],
         header=dict(content.header),
+        **averages,
     )

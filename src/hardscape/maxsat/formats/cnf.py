@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from hardscape.errors import InputError
-from hardscape.files import Source
-from hardscape.maxsat.formats.wcnf import body, has_cnf_header
+from hardscape.maxsat.formats.wcnf import body
+from hardscape.maxsat.formats.wcnf import has_cnf_header as sniff  # noqa: F401 - the module's own
 from hardscape.maxsat.formats.wcnf import read as read
 from hardscape.maxsat.formula import Formula
 
 NAME = "cnf"
 SUFFIXES = (".cnf",)
 DESCRIPTION = "DIMACS CNF: 'p cnf n m', then literals, 0 after each clause (all soft, weight 1)"
-
-
-def sniff(source: Source) -> bool:
-    """Whether there is a header of a CNF file."""
-    return has_cnf_header(source)
 
 
 def write(formula: Formula) -> bytes:

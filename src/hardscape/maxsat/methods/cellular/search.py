@@ -18,7 +18,7 @@ from hardscape.maxsat.intake import MAX_WEIGHT
 from hardscape.maxsat.methods.cellular.generation import CellularKernel
 from hardscape.maxsat.methods.cellular.options import CellularOptions
 from hardscape.maxsat.methods.cellular.result import CellularResult
-from hardscape.maxsat.methods.cellular.run import best_individual, unpack_individual
+from hardscape.maxsat.methods.cellular.run import Offer, best_individual, unpack_individual
 from hardscape.maxsat.methods.cellular.runs import CellularRuns
 from hardscape.maxsat.methods.islands.tables import fits
 from hardscape.maxsat.result import MOST_COST, told
@@ -128,10 +128,7 @@ def evolve(
 ) -> tuple[CellularResult, int]:
     """Do the runs; returns what was found, and the signal that cut them short, or 0.
 
-    Raises
-    ------
-    InputError
-        For walks on a GPU of a formula that GPUs do not walk on.
+    Walks on a GPU of a formula that GPUs do not walk on are an InputError.
     """
     on_gpu = isinstance(options.devices[0], Cuda)
     if parameters.walk_flips and on_gpu and not _walks_fit(formula):
@@ -145,7 +142,7 @@ def evolve(
         before = time.monotonic()
         guess = _first_guess(formula, options.seed)
         deadline.reserve(_RESERVED * (time.monotonic() - before))
-    report = _Report(formula, on_improvement, deadline.began)
+    offer = None if on_improvement is None else _offer(formula, on_improvement, deadline.began)
     work = CellularRuns(
         CellularKernel(formula, parameters),
         options.seed,
@@ -153,7 +150,7 @@ def evolve(
         _goal(formula, target),
         target is not None,
         _together(formula, parameters) if on_gpu else 1,
-        None if on_improvement is None else report.offer,
+        offer,
     )
     outcome: Outcome[Partial]
     if runs == 1 and not on_gpu and not work.brief(options.devices[0]):
@@ -163,9 +160,9 @@ def evolve(
     partial, known = outcome.answer, None
     if partial is None or len(partial["costs"]) == 0:
         partial, known = guess or _first_guess(formula, options.seed)
-    if on_improvement is not None:
+    if offer is not None:
         best = best_individual(partial["costs"])
-        report.offer(tuple(partial["costs"][best].tolist()), partial["bits"][best])
+        offer(tuple(partial["costs"][best].tolist()), partial["bits"][best])
     result = CellularResult.of(
         formula,
         partial,
@@ -213,21 +210,17 @@ def _first_guess(formula: Formula, seed: int) -> tuple[Partial, Evaluation]:
     return partial, found
 
 
-class _Report:
+def _offer(formula: Formula, tell: Tell, began: float) -> Offer:
     """Tells of each new best assignment, whichever thread finds it."""
+    lock = threading.Lock()
+    best: tuple[int, int] | None = None
 
-    def __init__(self, formula: Formula, tell: Tell | None, began: float) -> None:
-        self._formula = formula
-        self._tell = tell
-        self._began = began
-        self._best: tuple[int, int] | None = None
-        self._lock = threading.Lock()
+    def offer(cost: tuple[int, int], words: NDArray[np.uint64]) -> None:
+        nonlocal best
+        with lock:
+            if best is None or cost < best:
+                best = cost
+                found = unpack_individual(words, formula.num_variables)
+                tell(found, time.monotonic() - began)
 
-    def offer(self, cost: tuple[int, int], words: NDArray[np.uint64]) -> None:
-        """Take an individual of some cost."""
-        with self._lock:
-            if self._tell is None or (self._best is not None and self._best <= cost):
-                return
-            self._best = cost
-            assignment = unpack_individual(words, self._formula.num_variables)
-            self._tell(assignment, time.monotonic() - self._began)
+    return offer

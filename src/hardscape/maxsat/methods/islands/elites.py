@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +20,12 @@ ISLAND = SIDE * SIDE
 DIFFUSION = 0.05
 
 
-class Elites(Protocol):
-    """A rule of exchange."""
+def elites(exchange: Exchange, walks: int, seed: int, stream: int) -> Winners | Cellular | None:
+    """The rule of that name; `seed` and `stream` key its random numbers.
 
-    def sources(self, best: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Whose assignment each walk takes over, -1 for none.
-
-        `best` are the fewest violated clauses of each walk since the last exchange.
-        """
-
-
-def elites(exchange: Exchange, walks: int, seed: int, stream: int) -> Elites | None:
-    """The rule of that name; `seed` and `stream` key its random numbers."""
+    From the fewest violated clauses of each walk since the last exchange, the ``sources`` of a rule say whose
+    assignment each walk takes over, -1 for none.
+    """
     if exchange == "cellular":
         return Cellular(walks, seed, stream)
     return Winners() if exchange == "winners" else None
@@ -41,7 +35,7 @@ class Winners:
     """Go with the winners: the best walks go on, and the others from their best assignments, by turns."""
 
     def sources(self, best: NDArray[np.integer]) -> NDArray[np.int32]:
-        """See `Elites`; of walks that are equal the first ones go on."""
+        """Of walks that are equal the first ones go on."""
         order = np.argsort(best, kind="stable").astype(np.int32)
         kept = max(1, int(SHARE * len(order)))
         source = np.full(len(order), -1, dtype=np.int32)
@@ -69,11 +63,7 @@ class Cellular:
         self._last = np.full(walks, np.iinfo(np.int64).max)
 
     def sources(self, best: NDArray[np.integer]) -> NDArray[np.int32]:
-        """See `Elites`.
-
-        A walk that has not done better than before the last exchange takes over the best assignment of
-        its best neighbour, if that is better than its own.
-        """
+        """The best neighbour, where that is better and the walk no better than before the last exchange."""
         own = best.astype(np.int64)
         stays = own < self._last
         self._last = own

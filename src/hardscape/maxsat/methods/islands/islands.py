@@ -40,19 +40,13 @@ _STREAMS = 2**32
 _MOST_VIOLATED = 0.55
 
 
-class _Answer:
-    """The best assignment at exchanges and at the end: moments that no launch depends on."""
-
-    def __init__(self) -> None:
-        self.violated = 2**32
-        self.assignment = np.zeros(0, dtype=np.uint8)
-
-    def look(self, batch: WalkBatch) -> None:
-        """Take the winner's, if it is better."""
-        winner = batch.winner()
-        violated = int(batch.status["best"][winner])
-        if violated < self.violated:
-            self.violated, self.assignment = violated, batch.best_of(winner)
+def _better(
+    known: tuple[NDArray[np.uint8], int], batch: WalkBatch
+) -> tuple[NDArray[np.uint8], int]:
+    """The known assignment and its violated clauses, or the winner's, if that is better."""
+    winner = batch.winner()
+    violated = int(batch.status["best"][winner])
+    return (batch.best_of(winner), violated) if violated < known[1] else known
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,10 +121,11 @@ class WalkIslands(Work[Partial]):
         steps = _FIRST_STEPS
         done = improved_at = 0
         fewest = int(batch.status["best"].min())
-        answer = _Answer()
+        # The best at exchanges and at the end: moments that no launch depends on.
+        answer = best, 2**32
         while not self._over(fewest, done, improved_at):
             if rule is not None and done == exchange:
-                answer.look(batch)
+                answer = _better(answer, batch)
                 batch.adopt(rule.sources(batch.status["best"]))
                 exchange = int(exchange * _EXCHANGE_GROWTH)
             most = int(min(steps, exchange - done, _MOST_STEPS))
@@ -149,8 +144,7 @@ class WalkIslands(Work[Partial]):
                 self._tell(best)
             if fewest > self.target and (stop[0] or (self.halt is not None and self.halt[0])):
                 return ShardResult(self._partial(batch, best, fewest), False)
-        answer.look(batch)
-        return ShardResult(self._partial(batch, answer.assignment, answer.violated), True)
+        return ShardResult(self._partial(batch, *_better(answer, batch)), True)
 
     def _tell(self, assignment: NDArray[np.uint8]) -> None:
         if self.offer is not None:

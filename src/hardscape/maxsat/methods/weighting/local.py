@@ -172,15 +172,8 @@ class _Walker:
 
     def _weighing(self, initial: NDArray[np.uint8] | None) -> Weighing:
         work = self._work
-        return Weighing(
-            work.formula,
-            work.options,
-            work.target,
-            work.seed,
-            self._stream,
-            initial,
-            self._stop,
-        )
+        how = work.options, work.target, work.seed
+        return Weighing(work.formula, *how, self._stream, initial, self._stop)
 
     def _weighted_turns(self) -> Iterator[tuple[Search, int]]:
         work = self._work
