@@ -39,6 +39,8 @@ from hardscape.gauge.result import GaugeFixResult, GribovCopies
 _TOGETHER = 16
 #: Most sites of a lattice of which ten sweeps are over in milliseconds.
 _BRIEF = 2**12
+#: Options that the result repeats.
+_CHOICES = ("gauge", "method", "precision", "reduction")
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,16 +154,13 @@ class GaugeFixWork(Work[GaugeFixResult]):
 
     def result(self, partial: Partial) -> GaugeFixResult:
         """The best copy, in terms of these links: who knows better fills in device and time."""
-        options, copies = self.options, _copies(partial)
+        copies = _copies(partial)
         functional, theta_mean, theta_max = partial["slices"]
         omega = float(partial["omega"][0])
         updates, seconds = partial["spent"].tolist()
         return GaugeFixResult(
             g=partial["g"],
-            gauge=options.gauge,
-            method=options.method,
-            precision=options.precision,
-            reduction=options.reduction,
+            **{name: getattr(self.options, name) for name in _CHOICES},
             functional=float(functional.mean()),
             theta_mean=float(theta_mean.mean()),
             theta_max=float(theta_max.max()),

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, Literal, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardscape.arguments import integer
 from hardscape.arrays import to_numpy
@@ -136,6 +135,9 @@ def solve(
         raise InputError(
             f"options is a {type(options).__name__}; method {method!r} takes {wanted.__name__}"
         )
+    if initial is not None:
+        initial = to_numpy(initial, "initial")
+        formula.evaluate(initial)  # refuses other shapes and values
     task = Task(
         formula=formula,
         method=method,
@@ -143,19 +145,12 @@ def solve(
         anywhere=run.get("device", "auto") == "auto",
         max_flips=None if max_flips is None else integer(max_flips, "max_flips", 1, _MOST_FLIPS),
         target=None if target is None else integer(target, "target", 0, MOST_COST),
-        initial=None if initial is None else _checked_assignment(formula, initial),
+        initial=None if initial is None else initial.astype(np.uint8),
         parameters=options or wanted(),
         incumbent=Incumbent(formula, on_improvement, run_options.deadline.began),
     )
     with open_ledger(run_options.checkpoint, task) as ledger:
         return _run(task, ledger)
-
-
-def _checked_assignment(formula: Formula, initial: Any) -> NDArray[np.uint8]:
-    """An assignment of the formula as uint8; else `InputError`."""
-    array = to_numpy(initial, "initial")
-    formula.evaluate(array)  # refuses other shapes and values
-    return array.astype(np.uint8)
 
 
 def _run(task: Task, ledger: Ledger | NoLedger) -> MaxsatResult:

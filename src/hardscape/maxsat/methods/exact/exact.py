@@ -130,7 +130,7 @@ class ExactSearch(Work[Partial]):
                     return self._ended(message["model"])
                 lower = max(lower, int(message["lower"]))
                 self.incumbent.bound(lower + self.constant)
-            if self._met(lower):
+            if self.incumbent.proven:
                 return ShardResult(_partial(lower, rank=1, proven=True))
             if context.stopped():
                 return ShardResult(_partial(lower, rank=1), complete=False)
@@ -143,26 +143,12 @@ class ExactSearch(Work[Partial]):
         self.incumbent.offer_reduced(values)
         return ShardResult(_partial(self.formula.cost(values), rank=1, proven=True))
 
-    def _met(self, lower: int) -> bool:
-        best = self.incumbent.best
-        return best is not None and best.hard_violations == 0 and best.cost <= lower + self.constant
 
-
-def _partial(
-    lower: int = 0,
-    *,
-    rank: int = 0,
-    proven: bool = False,
-    unsatisfiable: bool = False,
-    flips: int = 0,
-) -> Partial:
-    return {
-        "rank": np.array([rank], dtype=np.uint8),
-        "proven": np.array([proven], dtype=np.uint8),
-        "unsatisfiable": np.array([unsatisfiable], dtype=np.uint8),
-        "lower": np.array(divmod(lower, 2**64), dtype=np.uint64),
-        "flips": np.array([flips], dtype=np.int64),
-    }
+def _partial(lower: int = 0, **known: int) -> Partial:
+    """What is known; the rest is 0."""
+    names = ("rank", "proven", "unsatisfiable", "flips")
+    words = np.array(divmod(lower, 2**64), dtype=np.uint64)
+    return {"lower": words} | {name: np.array([known.get(name, 0)]) for name in names}
 
 
 def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes | bytearray]:

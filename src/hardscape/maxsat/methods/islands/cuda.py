@@ -63,10 +63,7 @@ class WalkArrays:
 
     def start(self, seed: int, first: int) -> None:
         """Begin from random assignments, those of the streams from `first` on."""
-        args = (np.uint64(seed), np.uint64(first))
-        self._kernels["start"](
-            -(-self.walks // 4), 128, self._tables, *args, *self._sizes, *self._state
-        )
+        self._launch("start", np.uint64(seed), np.uint64(first))
 
     def run(self, steps: int, target: int, *, afresh: bool, race: bool = False) -> None:
         """Do so many steps; `afresh` forgets best assignments from before. See `WalkBatch.run`."""
@@ -87,9 +84,11 @@ class WalkArrays:
 
     def adopt(self, sources: Any) -> None:
         """Let each walk with a source, not -1, go on from that walk's best assignment."""
-        self._kernels["adopt"](
-            -(-self.walks // 4), 128, self._tables, sources, *self._sizes, *self._state
-        )
+        self._launch("adopt", sources)
+
+    def _launch(self, name: str, *given: Any) -> None:
+        grid = -(-self.walks // 4), 128
+        self._kernels[name](*grid, self._tables, *given, *self._sizes, *self._state)
 
 
 class CudaWalks(WalkBatch):

@@ -144,12 +144,11 @@ class _Walker:
 
     def _interrupted(self) -> bool:
         """Whether a limit, a signal, or another walker at the target says stop."""
-        return self._context.stopped() or self._halted()
-
-    def _halted(self) -> bool:
         incumbent = self._work.incumbent
         # With a limit on flips every walker's end is its own, so that the answer is always the same.
-        return self._work.max_flips is None and incumbent is not None and bool(incumbent.halt[0])
+        if self._work.max_flips is None and incumbent is not None and incumbent.halt[0]:
+            return True
+        return self._context.stopped()
 
     def _turns(self) -> Iterator[tuple[Search, int]]:
         """Searches in turn, and how many flips each has."""
