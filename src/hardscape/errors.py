@@ -11,22 +11,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "BudgetError",
-    "CheckpointError",
-    "ChecksumError",
-    "CompileError",
-    "DeviceError",
-    "FormatError",
-    "HardscapeError",
-    "InputError",
-    "Interrupted",
-    "MissingDependencyError",
-    "NotConverged",
-    "SimdError",
-    "needed",
-]
-
 
 class HardscapeError(Exception):
     """Base of all errors of hardscape."""

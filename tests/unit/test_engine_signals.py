@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hardscape.engine import resolve
+from hardscape.errors import FormatError, Interrupted, MissingDependencyError, NotConverged
 from helpers.running import run
 from helpers.works import SLOW, harmonic
 
@@ -118,3 +120,17 @@ def test_the_second_signal_ends_it_at_once(name: str) -> None:
     process.send_signal(signal.Signals[name])
     told = process.communicate(timeout=60)[0]
     assert told.splitlines() == ["interrupted", "end of shard"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FormatError("a.cnf", 3, "is wrong"),
+        MissingDependencyError("h5py", "hdf5", "a file"),
+        NotConverged("too slow", [1.5]),
+        Interrupted(signal.SIGTERM, {"best": 2}),
+    ],
+)
+def test_errors_travel_between_processes(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))

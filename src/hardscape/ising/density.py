@@ -143,13 +143,8 @@ class DensityOfStates(Informed):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes."""
-        return {
-            "num_spins": self.num_spins,
-            "num_levels": self.num_levels,
-            "energies": self.energies.tolist(),
-            "counts": list(self.counts),
-            **{key: self.info.get(key) for key in ("method", "explanation", "seconds")},
-        }
+        told = {key: self.info.get(key) for key in ("method", "explanation", "seconds")}
+        return self.listed("num_spins num_levels energies counts") | told
 
     def __repr__(self) -> str:
         return (

@@ -189,18 +189,13 @@ class Spectrum(Informed):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes."""
-        return {
-            "num_spins": self.num_spins,
-            "num_states": self.num_states,
-            "energies": self.energies.tolist(),
-            "states": self.bit_strings(),
-            "degeneracies": [
+        return self.listed(
+            "num_spins num_states energies states degeneracies gap certified",
+            states=self.bit_strings(),
+            degeneracies=[
                 {"energy": x.energy, "count": x.count, "complete": x.complete} for x in self.levels
             ],
-            "gap": self.gap,
-            "certified": self.certified,
-            **{key: self.info.get(key) for key in ("states_per_second", "seconds", "device")},
-        }
+        ) | {key: self.info.get(key) for key in ("states_per_second", "seconds", "device")}
 
     def to_dimod(self) -> Any:
         """Return a ``dimod.SampleSet`` (SPIN), built from one array, with `info` attached."""

@@ -181,13 +181,7 @@ class TimeToSolution(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; times in seconds, None where no run solved."""
-        return {
-            "num_variables": self.num_variables,
-            "clones": self.clones,
-            "w1": self.w1,
-            "method": self.method,
-            "device": self.device,
-            "stopped": self.stopped,
+        return self.listed("num_variables clones w1 method device stopped") | {
             "timeout": finite_or_none(self.timeout),
             "runs": self.runs,
             "solved": self.num_solved,

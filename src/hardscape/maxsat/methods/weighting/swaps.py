@@ -63,7 +63,7 @@ class Swapping:
         self._lost: list[int] = []
         self._granted = 0
         self._began = False
-        self._best: NDArray[np.uint8] | None = None
+        self._best = np.zeros(0, dtype=np.uint8)
         self._cost = (NEVER, 0)
         self.given_up = not self._tell(stop)
         if self.given_up:
@@ -120,8 +120,6 @@ class Swapping:
 
     def best(self) -> NDArray[np.uint8]:
         """The best assignment."""
-        if self._best is None:
-            return np.zeros(0, dtype=np.uint8)
         return self._best
 
     def cost(self) -> tuple[int, int]:
