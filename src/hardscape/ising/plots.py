@@ -9,8 +9,6 @@ import numpy as np
 from hardscape.figures import new_figure
 from hardscape.ising.levels import Level
 
-__all__ = ["draw_levels"]
-
 _INK, _GROUND, _LEVEL, _CUT = "#1f2933", "#c2410c", "#1d4ed8", "#6b7280"
 #: Ratio of degeneracies from which lengths are logarithmic.
 _LOG_FROM = 30

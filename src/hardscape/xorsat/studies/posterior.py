@@ -23,8 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardscape.errors import InputError
 
-__all__ = ["CountPosterior", "TauPosterior"]
-
 #: Where a normal distribution has minus and plus one standard deviation.
 _LOW, _HIGH = 0.15865525393145707, 0.8413447460685429
 

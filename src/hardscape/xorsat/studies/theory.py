@@ -29,16 +29,6 @@ from numpy.typing import ArrayLike, NDArray
 from hardscape.arguments import integer
 from hardscape.errors import InputError
 
-__all__ = [
-    "DYNAMIC_TEMPERATURE",
-    "Barrier",
-    "FreeEnergy",
-    "free_energy",
-    "free_energy_barrier",
-    "run_temperature",
-    "spinodal_temperature",
-]
-
 #: T_d of the 3-spin model on 3-regular graphs, below which ergodicity is broken
 #: (Montanari, Ricci-Tersenghi, Phys. Rev. B 70, 134406, 2004; Krzakala, Zdeborová 2010).
 DYNAMIC_TEMPERATURE = 0.51
