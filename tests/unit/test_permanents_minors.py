@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardscape
-from hardscape.errors import BudgetError, InputError
+from hardscape.errors import BudgetError, DeviceError, InputError
 from hardscape.permanents import minors, value_and_grad
 from helpers.permanent_oracle import exact_complex_permanent, exact_permanent_by_subsets
 
@@ -105,6 +105,21 @@ def test_refusals():
         minors(big)
     with pytest.raises(BudgetError):
         minors(big, time_limit=0.1)
+
+
+def test_value_and_gradient_have_checkpoints_of_their_own(tmp_path):
+    matrix = np.random.default_rng(7).normal(size=(12, 12))
+    path = tmp_path / "run"
+    value, gradient = value_and_grad(matrix, checkpoint=path)
+    assert {file.name for file in tmp_path.iterdir()} >= {"run", "run.minors"}
+    again = value_and_grad(matrix, checkpoint=path)
+    assert again[0] == value
+    assert (again[1] == gradient).all()
+
+
+def test_minors_do_not_run_on_gpus():
+    with pytest.raises(DeviceError):
+        minors(np.ones((3, 3)), device="cuda:0")
 
 
 def test_rows_of_very_different_size_keep_their_digits():

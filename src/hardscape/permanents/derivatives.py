@@ -12,12 +12,13 @@ change: about :math:`13 n 2^{n-1}` operations for all :math:`n^2` minors.
 from __future__ import annotations
 
 import math
+import os
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,10 @@ from hardscape import native
 from hardscape.arrays import home_of
 from hardscape.engine import (
     Context,
+    Cpu,
     Device,
     Partial,
-    Progress,
-    ProgressEvent,
+    RunArguments,
     RunOptions,
     Shard,
     ShardResult,
@@ -37,7 +38,7 @@ from hardscape.engine import (
     split,
 )
 from hardscape.engine.progress import duration
-from hardscape.errors import BudgetError, InputError
+from hardscape.errors import BudgetError, DeviceError, InputError
 from hardscape.permanents.matrix import Matrix, intake
 from hardscape.permanents.methods.method import COMPLEX, started
 from hardscape.permanents.methods.sums import Modular, Stated, added, digest
@@ -67,13 +68,7 @@ _SHARDS, _FEWEST = 256, 2**12
 _MINORS, _MINORS_PRIME, _BRIEF = 4e-10, 1e-8, 5e-3
 
 
-def minors(
-    a: Any,
-    *,
-    threads: int | None = None,
-    time_limit: float | None = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
-) -> Any:
+def minors(a: Any, **run: Unpack[RunArguments]) -> Any:
     r"""All first minors of the permanent of a square matrix.
 
     Entry (i, j) is the permanent without row i and column j, the derivative of per(a) by
@@ -83,12 +78,9 @@ def minors(
     ----------
     a : array-like, shape (n, n)
         As for :func:`hardscape.permanent`; n up to 63.
-    threads : int, optional
-        CPU threads, by default all.
-    time_limit : float, optional
-        Wall-clock seconds.
-    progress
-        As in :func:`hardscape.spectrum`.
+    **run
+        How it is run: see :class:`hardscape.engine.RunArguments`. It runs on CPU threads alone, and
+        `seed` has no effect: nothing is drawn.
 
     Returns
     -------
@@ -101,9 +93,11 @@ def minors(
     ------
     InputError
         If `a` is not a square matrix of numbers.
+    DeviceError
+        If `device` is a GPU.
     BudgetError
-        If the estimate is a day or more and no time limit says to run it anyway, or if the limit
-        comes first.
+        If the estimate is a day or more and none of `time_limit`, `checkpoint` and `executor` says to
+        run it anyway, or if the limit comes first.
     Interrupted
         On Ctrl-C or SIGTERM.
 
@@ -120,9 +114,9 @@ def minors(
     [[93, 78, 67], [42, 30, 22], [27, 18, 13]]
     """
     matrix = _square(a)
-    options = RunOptions.checked(
-        device="cpu", threads=threads, time_limit=time_limit, progress=progress
-    )
+    options = RunOptions.checked(**run)
+    if not all(isinstance(device, Cpu) for device in options.devices):
+        raise DeviceError(f"minors do not run on {options.devices[0]}; use device='cpu'")
     n = matrix.shape[0]
     if n <= 1:
         dtype = {"real": np.float64, "complex": np.complex128}.get(matrix.kind, object)
@@ -138,17 +132,11 @@ def minors(
     return home_of(a).bring(solve(work, options).whole())
 
 
-def value_and_grad(
-    a: Any,
-    *,
-    threads: int | None = None,
-    time_limit: float | None = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
-) -> tuple[Any, Any]:
+def value_and_grad(a: Any, **run: Unpack[RunArguments]) -> tuple[Any, Any]:
     """Permanent of a square matrix and its gradient, without any package for differentiation.
 
-    Takes the arguments of :func:`hardscape.permanents.minors`, and raises what it and
-    :func:`hardscape.permanent` do.
+    Takes the arguments of :func:`hardscape.permanents.minors`, whose checkpoint gets the further
+    suffix ``.minors``, and raises what it and :func:`hardscape.permanent` do.
 
     Returns
     -------
@@ -165,9 +153,11 @@ def value_and_grad(
     (10.0, [[4.0, 3.0], [2.0, 1.0]])
     """
     matrix = _square(a)
-    gradient = minors(a, threads=threads, time_limit=time_limit, progress=progress)
-    value = permanent(matrix.entries, threads=threads, time_limit=time_limit, progress=progress)
-    return value, gradient
+    apart = run.copy()
+    if (path := run.get("checkpoint")) is not None:
+        apart["checkpoint"] = f"{os.fspath(path)}.minors"
+    gradient = minors(a, **apart)
+    return permanent(matrix.entries, **run), gradient
 
 
 def _square(a: Any) -> Matrix:
