@@ -24,12 +24,8 @@ _SAMPLE = 128
 
 _KINDS: tuple[Kind, ...] = ("integer", "rational", "real", "complex")
 _DTYPES = {"real": np.dtype(np.float64), "complex": np.dtype(np.complex128)}
-_ZEROS: dict[Kind, Number] = {"integer": 0, "rational": Fraction(0), "real": 0.0, "complex": 0j}
-
-
-def zero(kind: Kind) -> Number:
-    """The number 0 as permanents of this kind of matrix have it."""
-    return _ZEROS[kind]
+#: The number 0 as permanents of each kind of matrix have it.
+ZEROS: dict[Kind, Number] = {"integer": 0, "rational": Fraction(0), "real": 0.0, "complex": 0j}
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.errors import InputError
-from hardscape.permanents.matrix import Kind, Matrix, Number, zero
+from hardscape.permanents.matrix import ZEROS, Kind, Matrix, Number
 from hardscape.permanents.numbers.integers import bits
 from hardscape.permanents.numbers.rounding import Rounded, parts_of, rounded_entries
 
@@ -109,7 +109,7 @@ def reduce_entries(entries: NDArray[Any], kind: Kind, *, merge: bool = True) -> 
         part = pending.pop()
         components = _components(part, counts)
         if components is None:
-            return Reduced(kind, (zero(kind),), (), (), 0, Reductions(**counts))
+            return Reduced(kind, (ZEROS[kind],), (), (), 0, Reductions(**counts))
         for block in components:
             if len(block) == 1:
                 _add(counts, "single_entries", 1)

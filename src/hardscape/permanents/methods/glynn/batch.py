@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from hardscape.permanents.numbers.bounded import UNIT
 
 #: Terms of a matrix that take no longer than setting up its sum, as a power of two.
 _SET_UP_BITS = 9
+#: High parts, low parts and magnitudes of sums, exponents, and whether all are complete.
+Sums: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int32], bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +79,8 @@ class BatchWork(Stated[GlynnBatch]):
         return len(self.matrices) << max(self.side - 1, _SET_UP_BITS)
 
     @abstractmethod
-    def sums(
-        self, given: Any, context: Context
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32], bool]:
-        """High parts, low parts and magnitudes of some of the matrices, exponents, completeness."""
+    def sums(self, given: Any, context: Context) -> Sums:
+        """Of some of the matrices."""
 
     @property
     def halved(self) -> int:
@@ -149,13 +149,10 @@ class CpuBatchWork(BatchWork):
         """Whether it is over in milliseconds."""
         return not self._terms >> self.moment_bits
 
-    def sums(
-        self, given: Any, context: Context
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32], bool]:
+    def sums(self, given: Any, context: Context) -> Sums:
         """By the compiled kernel."""
         entries = np.ascontiguousarray(given).view(np.float64).reshape(*given.shape, self.parts)
-        found: tuple[NDArray[np.float64], NDArray[np.int32], bool]
-        found = native.vector.permanents.glynn_batch(entries, self.side, context.stop)
+        found: Sums = native.vector.permanents.glynn_batch(entries, self.side, context.stop)
         return found
 
 
@@ -223,9 +220,7 @@ class CudaBatchWork(BatchWork):
         """On GPUs the scaling halves the entries that pad, too."""
         return self.side - int(self.matrices.shape[1])
 
-    def sums(
-        self, given: Any, context: Context
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32], bool]:
+    def sums(self, given: Any, context: Context) -> Sums:
         """By the generated kernels."""
         kernels = glynn_kernels(self.side, self.parts)
         return kernels.batch(context.device.ordinal, given, context.stop)
