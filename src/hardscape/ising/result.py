@@ -111,7 +111,6 @@ class Spectrum(Informed):
             words[order],
             num_states,
             certified=certified,
-            exhausted=certified,
             info=info,
         )
 
@@ -124,13 +123,12 @@ class Spectrum(Informed):
         num_states: int,
         *,
         certified: bool,
-        exhausted: bool,
         info: Mapping[str, Any],
     ) -> Self:
         """Build from states in spectral order with their exact energies.
 
-        `exhausted` says that no state outside the list has an energy at or below its last one, so
-        that the last level is complete unless `num_states` cuts it.
+        If `certified`, no state outside the list has an energy at or below its last one, so that the
+        last level is complete unless `num_states` cuts it.
         """
         exact = model.exact
         kept = words[:num_states]
@@ -139,12 +137,11 @@ class Spectrum(Informed):
         counts = np.diff(np.append(starts, len(kept)))
         cut_short = len(words) > len(kept) and bool((words[len(kept)] == kept[-1]).all())
         energies = exact.round(kept)
-        last_complete = exhausted and not cut_short
         levels = tuple(
             Level(
                 float(energies[start]),
                 int(count),
-                certified and (i + 1 < len(counts) or last_complete),
+                certified and (i + 1 < len(counts) or not cut_short),
             )
             for i, (start, count) in enumerate(zip(starts, counts, strict=True))
         )

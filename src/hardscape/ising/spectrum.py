@@ -122,7 +122,6 @@ def spectrum(
         found.energies,
         limit,
         certified=outcome.complete,
-        exhausted=outcome.complete,
         info=info,
     )
     if outcome.signum:
