@@ -11,13 +11,7 @@ from typing import Annotated, Any
 
 from cyclopts import Group
 
-from hardscape.cli.options import (
-    EstimateOptions,
-    RunOptions,
-    file_help,
-    format_help,
-    option_group,
-)
+from hardscape.cli.options import EstimateOptions, RunOptions, file_help, format_help, option_group
 from hardscape.cli.terminal import seconds_text, show
 from hardscape.errors import InputError
 from hardscape.permanents import formats

@@ -12,12 +12,7 @@ from cyclopts import Parameter
 
 from hardscape.cli.options import PlotOptions, SeededRunOptions
 from hardscape.cli.terminal import fact_table, note, print_json, print_parts, show
-from hardscape.cli.xorsat_options import (
-    SEARCH,
-    FormatOption,
-    SearchOptions,
-    read_system,
-)
+from hardscape.cli.xorsat_options import SEARCH, FormatOption, SearchOptions, read_system
 from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1
 from hardscape.xorsat.studies.time_to_solution import time_to_solution

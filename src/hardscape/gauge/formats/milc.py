@@ -17,13 +17,7 @@ from numpy.typing import NDArray
 
 from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.formats.content import (
-    ByteOrder,
-    Checksum,
-    Content,
-    in_precision,
-    whole_links,
-)
+from hardscape.gauge.formats.content import ByteOrder, Checksum, Content, in_precision, whole_links
 from hardscape.gauge.formats.ildg import rotated_sums
 
 _MAGIC = 20103
