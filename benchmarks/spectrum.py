@@ -176,8 +176,7 @@ def kernel(case: Case) -> dict[str, Any]:
     from hardscape.engine import Cuda, RunOptions
     from hardscape.engine.cuda import cuda_device
     from hardscape.ising.methods.exhaustive.blocks import Wanted
-    from hardscape.ising.methods.exhaustive.exhaustive import Exhaustive
-    from hardscape.ising.methods.exhaustive.work import BlockWork
+    from hardscape.ising.methods.exhaustive.work import BlockWork, Exhaustive
 
     terms = instance(case).exact
     options = RunOptions.checked(device=Cuda(0), seed=0)

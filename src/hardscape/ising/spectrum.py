@@ -14,8 +14,7 @@ from hardscape.engine.device import describe
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.ising.exact import dyadic
 from hardscape.ising.methods.exhaustive.blocks import Wanted
-from hardscape.ising.methods.exhaustive.exhaustive import Exhaustive
-from hardscape.ising.methods.exhaustive.work import LowestMethod
+from hardscape.ising.methods.exhaustive.work import Exhaustive, LowestMethod
 from hardscape.ising.methods.tree.tree import Tree
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum, unpack

@@ -217,3 +217,14 @@ class LowestMethod(ABC):
         if work.search.tiny:
             return work
         return work.with_hints(self.floors(work.search, options))
+
+
+class Exhaustive(LowestMethod):
+    """Every block is filtered: 2**N states at some 1e10 a second and core, 1e13 a second and GPU."""
+
+    name: ClassVar[str] = "exhaustive"
+    walk: ClassVar[Walk] = Walk(prune=False, mid=10, most_chunks=None)
+
+    def refusal(self, prune: bool) -> str:
+        """It is never refused."""
+        return ""
