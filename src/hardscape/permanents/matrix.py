@@ -83,13 +83,8 @@ def intake(a: Any, name: str = "a", *, exactly: bool = False) -> Matrix:
     matrix. A single matrix is copied, a batch only where its type has to change. With `exactly`,
     floats beside integers and fractions count as the rationals that they are.
 
-    Raises
-    ------
-    InputError
-        For NaN and infinities (in a batch that is left to `Matrix.check_finite`), entries that are no
-        numbers, integers or fractions that floating entries beside them force into a float64 which
-        cannot hold them, long doubles beyond float64, ragged sequences, other shapes, and sparse
-        matrices with more than `MAX_SIDE` rows or columns.
+    An `InputError` is raised for all else: NaN and infinities (in a batch that is left to
+    `Matrix.check_finite`), and what a float64 that entries beside it ask for cannot hold.
     """
     batch = _batch_on_gpu(a, name)
     if batch is not None:

@@ -36,12 +36,10 @@ def padded(matrix: NDArray[Any], least: int) -> NDArray[np.float64]:
 class ScaledMatrix:
     """A matrix whose column sums are exact: ``per(A)`` is about ``per(entries) * 2**exponent``."""
 
-    #: float64, shape (parts, m, m); multiples of 2**-52, real and imaginary part apart; each
-    #: column's magnitudes add up to less than 1 + m 2**-53. m is n, or the side that `of`
-    #: completes smaller matrices to.
+    #: Multiples of 2**-52, shape (parts, m, m), real and imaginary part apart, of the n rows or those
+    #: that `of` completes them to; each column's magnitudes add up to less than 1 + m 2**-53.
     entries: NDArray[np.float64]
-    #: float64, shape (m,); upper bound of what rounding to the grid took off each column.
-    slack: NDArray[np.float64]
+    slack: NDArray[np.float64]  #: upper bound of what rounding to the grid took off each column
     exponent: int
 
     @property

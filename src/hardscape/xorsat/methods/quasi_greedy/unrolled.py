@@ -114,7 +114,7 @@ class Unrolled:
         return {
             "kVariables": self.plan.system.num_variables,
             "kThreads": self.threads,
-            "kCoinWords": coin_words(self.plan),
+            "kCoinWords": -(-self.plan.updates // GROUP),
             "kKeptFrom": spins * self.threads,
             "kSpinsShared": self.spins_shared,
             "kCount": self.count,
@@ -289,11 +289,6 @@ class Unrolled:
         for level in reversed(range(len(levels))):
             if levels[level]:
                 yield f"least_bit({levels[level][0]}, {1 << level}, holders, least);"
-
-
-def coin_words(plan: Plan) -> int:
-    """64-bit random numbers that hold the coins of one sweep."""
-    return -(-plan.updates // GROUP)
 
 
 def _stored(clause: int) -> str:
