@@ -33,10 +33,9 @@ class Matrix:
     """A matrix, or a batch of square ones, whose permanent can be asked for."""
 
     kind: Kind
-    #: shape (m, n) with m <= n, or (batch, n, n); read-only and C-contiguous. Objects of type int
-    #: ("integer") or `fractions.Fraction` ("rational"), float64 ("real") or complex128
-    #: ("complex"); the last two are finite, those of a batch once `check_finite` was called. A
-    #: batch that was given on a GPU is a CuPy array, and still there.
+    #: Shape (m, n) with m <= n, or (batch, n, n); read-only and C-contiguous. Objects of type int or
+    #: `fractions.Fraction`, float64 or complex128; the last two are finite, those of a batch once
+    #: `check_finite` was called. A batch that was given on a GPU is a CuPy array, and still there.
     entries: NDArray[Any]
     #: Whether the matrix was given with more rows than columns, and `entries` is its transpose.
     transposed: bool = False

@@ -96,11 +96,9 @@ def _multiplicities(given: Any, name: str, length: int) -> list[int]:
 
 
 def repeated_lines(matrix: NDArray[Any]) -> Repeated:
-    """Find the lines of a square matrix that are equal up to rational factors.
+    """Find the lines of a square matrix that are equal up to rational factors, exactly.
 
-    Lines with equal directions are compared as vectors of integers without common divisor, so the
-    test is exact for integers, fractions, and the rationals that floats are. O(n^2) operations on
-    such integers.
+    They are compared as vectors of integers without common divisor: O(n^2) operations on these.
     """
     entries, rows, row_scale = _distinct(matrix)
     columns, cols, column_scale = _distinct(entries.T)

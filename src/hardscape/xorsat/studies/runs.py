@@ -25,24 +25,16 @@ _MOST_SHARDS = 1024
 
 
 class Runner(Protocol):
-    """A search that is ready to run on one system many times.
-
-    Attributes
-    ----------
-    clones : int
-        Searches side by side; the first to solve ends a run.
-    device : str
-        Where it runs, for people.
-    """
+    """A search that is ready to run on one system many times."""
 
     @property
     def clones(self) -> int:
-        """Number of searches side by side."""
+        """Number of searches side by side; the first to solve ends a run."""
         ...
 
     @property
     def device(self) -> str:
-        """Where it runs."""
+        """Where it runs, for people."""
         ...
 
     def __call__(self, seed: int, timeout: float) -> tuple[bool, int, float]:
