@@ -91,10 +91,7 @@ class ExactTerms:
         pairs: Iterable[tuple[int, int, Fraction]],
         offset: Fraction,
     ) -> ExactTerms:
-        """Sum repeated entries exactly and bring everything to one power of two.
-
-        An `InputError` if the sum of absolute values overflows float64, so that energies would.
-        """
+        """Sum repeated entries exactly in one power of two; an `InputError` if energies may overflow."""
         fields: defaultdict[int, Fraction] = defaultdict(Fraction)
         for i, x in linear:
             fields[i] += x

@@ -124,11 +124,7 @@ def _type(kind: Kind) -> type:
 
 
 def prepare(matrix: Matrix, choice: Choice) -> Program:
-    """Take the permanent of one matrix apart and choose ways; runs nothing.
-
-    An `InputError` if arithmetic or method do not fit the matrix, a `BudgetError` if a block is too
-    large for every method.
-    """
+    """Take the permanent of one matrix apart and choose ways, if there are any; runs nothing."""
     matrix = rational(matrix) if choice.exact else _floating(matrix)
     if 0 < matrix.shape[0] < matrix.shape[1]:
         block = Block(matrix.entries)

@@ -52,21 +52,14 @@ class _Posterior(ABC):
 class TauPosterior(_Posterior):
     """The posterior of tau given n solved runs and the total time: an inverse gamma distribution.
 
-    Attributes
-    ----------
-    solved : int
-        n.
-    total : float
-        Time of all runs, in any unit; tau has the same.
-
     Notes
     -----
     With n = 0 there is no upper limit: `mode` and `high` are infinite, and `low` is the tau whose
     runs would all have failed with the probability that `low` leaves below it otherwise, 16%.
     """
 
-    solved: int
-    total: float
+    solved: int  #: n
+    total: float  #: time of all runs, in any unit; tau has the same
 
     def __post_init__(self) -> None:
         if self.solved < 0 or not 0 <= self.total < math.inf:
@@ -103,11 +96,6 @@ class TauPosterior(_Posterior):
 @dataclass(frozen=True)
 class CountPosterior(_Posterior):
     """The posterior of tau where it is only known how many runs solved before a common timeout.
-
-    Attributes
-    ----------
-    solved, runs : int
-    timeout : float
 
     Notes
     -----

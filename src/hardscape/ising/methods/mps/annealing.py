@@ -88,10 +88,7 @@ def _arrays(device: Device) -> Iterator[Any]:
 
 
 class Annealing(Chain[MatrixProductState]):
-    r"""The way of a matrix product state to :math:`e^{-\beta H / 2}`; a step applies some gates.
-
-    There are `sweeps` steps of :math:`\beta`, each of size `step` and of `parts` steps of the chain.
-    """
+    r"""The way of a matrix product state to :math:`e^{-\beta H / 2}`; a step applies some gates."""
 
     name: ClassVar[str] = "ising.mps"
     revision: ClassVar[int] = 1
@@ -104,6 +101,7 @@ class Annealing(Chain[MatrixProductState]):
         self._fields, self._couplings = step / 2 * spins.fields, step / 2 * spins.couplings
         self._bond_dimension = bond_dimension
         self._device = device
+        # Steps of the chain for each of the `sweeps` steps of beta, whose size is `step`.
         self.parts = -(-len(self._fields) // _CARRIERS)
         self.total = sweeps * self.parts
         self._done = 0
