@@ -18,11 +18,7 @@ from hardscape.plain import Plain
 
 
 def spectral_order(words: NDArray[np.uint64], codes: tuple[NDArray[Any], ...]) -> NDArray[np.intp]:
-    """Order of states by exact energy, then by code.
-
-    Energies are `words` in two's complement, shape (n, limbs), and a state's key is `codes`: the least
-    significant come first in both.
-    """
+    """Order of states by exact energy in two's complement, then by code; least significant words first."""
     limbs = words.shape[1]
     energy = [words[:, i] for i in range(limbs - 1)] + [words[:, limbs - 1].view(np.int64)]
     return np.lexsort((*codes, *energy))
