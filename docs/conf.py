@@ -33,7 +33,10 @@ python_maximum_signature_line_length = 80
 
 # The documents build without a network, so names of other projects are not looked up.
 nitpick_ignore_regex = [
-    (r"py:.*", r"(os|numpy|np|collections|concurrent|pathlib|fractions|types|typing|cupy|dimod)\..*"),
+    (
+        r"py:.*",
+        r"(os|numpy|np|collections|concurrent|pathlib|fractions|types|typing|cupy|dimod)\..*",
+    ),
     (r"py:class", r"NDArray|ArrayLike"),
     # Variables of types, and what only the engine's own signatures name.
     (r"py:class", r"hardscape\..*\.(_Problem|Answer|Lanes|R|Recorded|T)"),
