@@ -105,7 +105,7 @@ def test_devices_json(capsys: Captured) -> None:
     machine = json.loads(told.out)
     assert machine.pop("command") == "devices"
     install = machine.pop("install")
-    expected = probe().to_json()
+    expected = probe().to_dict()
     for found in (machine, expected):
         for gpu in found["cuda"]["gpus"]:
             del gpu["memory_free"]
