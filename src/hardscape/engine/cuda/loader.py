@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from posixpath import dirname, join, normpath
 
@@ -49,12 +49,22 @@ def kernel(
     A header is looked for in `generated`, beside the file that includes it, and from the package's
     root, as the C++ compiler does. ``#include <cstdint>`` is supplied.
     """
-    written = dict(generated or {})
+    lines = "".join(_constant(*item) for item in (constants or {}).items())
+    return _assembled(path, name, lines, tuple((generated or {}).items()), options)
+
+
+@lru_cache(maxsize=64)  # many small launches of the same kernels follow one another
+def _assembled(
+    path: str,
+    name: str,
+    lines: str,
+    generated: tuple[tuple[str, str], ...],
+    options: tuple[str, ...],
+) -> Kernel:
     headers: dict[str, str] = {}
-    source = _linked(_text(path), dirname(path), written, headers)
+    source = _linked(_text(path), dirname(path), dict(generated), headers)
     if "#include <cstdint>" in source + "".join(headers.values()):
         headers[CSTDINT[0]] = CSTDINT[1]
-    lines = "".join(_constant(*item) for item in (constants or {}).items())
     return Kernel(name, lines + source, tuple(sorted(headers.items())), options)
 
 

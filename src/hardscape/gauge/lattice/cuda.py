@@ -131,6 +131,7 @@ class CudaLattices(Lattices):
         slabs = self.slices * self.schedule.parts
         self._done = cupy.zeros((self.schedule.groups, 2, slabs), dtype=np.uint32)
         self._told: dict[str, tuple[Any, NDArray[Any]]] = {}
+        self._kernels: dict[str, LoadedKernel] = {}
         self._sweeping: dict[int, tuple[LoadedKernel, int, int]] = {}
 
     # -- layout: [site / 32][chunk][site % 32][lane], of the rows that determine a matrix --------
@@ -174,8 +175,12 @@ class CudaLattices(Lattices):
     def _on_sites(self, file: str, name: str, *arguments: Any) -> None:
         """Launch a kernel with one thread a site of each copy, on g and more arguments."""
         grid = -(-self.volume // _THREADS), self.copies
-        kernel = self.instance.kernel(file, name)
-        self._device.launch(kernel, grid, _THREADS, self._g, *arguments)
+        self._kernel(file, name)(grid, _THREADS, self._g, *arguments)
+
+    def _kernel(self, file: str, name: str) -> LoadedKernel:
+        if name not in self._kernels:
+            self._kernels[name] = self._device.load(self.instance.kernel(file, name))
+        return self._kernels[name]
 
     def randomize(self, seeds: NDArray[np.uint64]) -> None:
         """Set each copy's g from the Haar measure."""
@@ -233,9 +238,8 @@ class CudaLattices(Lattices):
     def measure(self) -> Measurement:
         """Functional and violation of the moment."""
         sums = self._cupy.empty((self.copies, self.slices, _PARTS, 3))
-        kernel = self.instance.kernel("measure", "gauge_measure")
-        grid = (_PARTS, self.slices, self.copies)
-        self._device.launch(kernel, grid, _THREADS, self._links, self._g, sums)
+        kernel = self._kernel("measure", "gauge_measure")
+        kernel((_PARTS, self.slices, self.copies), _THREADS, self._links, self._g, sums)
         self._device.synchronize()
         parts = sums.get()
         sites = self.volume / self.slices

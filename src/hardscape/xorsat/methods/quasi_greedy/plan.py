@@ -167,7 +167,7 @@ class Plan:
         found = {int(x) for table in self.tables.values() for x in table}
         return tuple(sorted(found - {0, _CERTAIN}))
 
-    @property
+    @cached_property
     def absorbing(self) -> bool:
         """Whether a solution is never left: w_0 = 0."""
         return all(table[0] == 0 for table in self.tables.values())
