@@ -17,7 +17,7 @@ from typing import Generic, Literal
 import numpy as np
 
 from hardscape.engine.deadline import Deadline
-from hardscape.engine.device import Cuda, Device
+from hardscape.engine.device import Device
 from hardscape.engine.executors import ExecutorPool, LocalPool, Pool, Report
 from hardscape.engine.fold import Fold
 from hardscape.engine.ledger import Ledger, NoLedger, open_ledger
@@ -164,6 +164,17 @@ def solve(work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
 _UNWATCHED = 2e-3
 
 
+@dataclass(frozen=True)
+class _Here(Context):
+    """What brief shards are run with in the calling thread."""
+
+    look: Callable[[], None] = field(kw_only=True)
+
+    def stopped(self) -> bool:
+        self.look()
+        return super().stopped()
+
+
 def _solve_here(
     work: Work[Answer], shards: Sequence[Shard], device: Device, deadline: Deadline
 ) -> Outcome[Answer]:
@@ -174,18 +185,23 @@ def _solve_here(
     stop = np.zeros(1, dtype=np.uint8)
     fold = Fold(work, len(shards))
     signals = StopSignals(lambda: stop.fill(1))
-    unwatched = began + (0.0 if isinstance(device, Cuda) else _UNWATCHED)
+    watched = False
     done = units = 0
     stopped: Stopped = ""
     with ExitStack() as stack:
-        while not stopped and done < fold.limit:
-            if unwatched and time.monotonic() >= unwatched:
-                unwatched = 0.0
+
+        def look() -> None:
+            nonlocal watched
+            if not watched and time.monotonic() >= began + _UNWATCHED:
+                watched = True
                 stack.enter_context(signals)
+
+        while not stopped and done < fold.limit:
+            look()
             shard = shards[done]
             incumbent = fold.prefix if work.wants_incumbent else None
             try:
-                result = work.run(shard, Context(device, incumbent, stop, until))
+                result = work.run(shard, _Here(device, incumbent, stop, until, look=look))
             except KeyboardInterrupt as signalled:  # by code of others that heard it first
                 stopped = (
                     "SIGTERM" if getattr(signalled, "signum", 0) == signal.SIGTERM else "SIGINT"

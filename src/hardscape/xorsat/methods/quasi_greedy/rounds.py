@@ -100,7 +100,7 @@ class Side(ABC):
 
     @abstractmethod
     def brief(self, rounds: Rounds) -> bool:
-        """Whether a round is over in milliseconds."""
+        """Whether a round is over in milliseconds, or asks by itself whether to stop."""
 
     @abstractmethod
     def run(self, rounds: Rounds, number: int, context: Context, tell: Tell) -> Round:
