@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "maxsat/best.hpp"
 #include "maxsat/instance.hpp"
+#include "maxsat/methods/weighting/best.hpp"
 #include "maxsat/walker.hpp"
 
 namespace hardscape::maxsat {

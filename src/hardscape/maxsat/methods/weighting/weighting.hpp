@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "maxsat/best.hpp"
 #include "maxsat/instance.hpp"
+#include "maxsat/methods/weighting/best.hpp"
 #include "maxsat/methods/weighting/decimation.hpp"
 #include "maxsat/walker.hpp"
 
