@@ -1,7 +1,8 @@
 """Every error that hardscape raises on purpose, one class a cause.
 
-All of them derive from :class:`HardscapeError`. Classes for bad input are also ``ValueError`` (or the
-built-in closest in meaning), so code that knows nothing of hardscape still catches them.
+All of them derive from :class:`HardscapeError`, but :class:`Interrupted` from ``KeyboardInterrupt`` alone.
+Classes for bad input are also ``ValueError`` (or the built-in closest in meaning), so code that knows
+nothing of hardscape still catches them.
 """
 
 from __future__ import annotations
@@ -107,8 +108,10 @@ class NotConverged(HardscapeError):  # noqa: N818
         self.result = result
 
 
-class Interrupted(HardscapeError, KeyboardInterrupt):  # noqa: N818
+class Interrupted(KeyboardInterrupt):
     """Ctrl-C or SIGTERM stopped a computation.
+
+    No `HardscapeError` and no ``Exception``: a loop that passes over errors ends with it all the same.
 
     Attributes
     ----------
@@ -119,6 +122,9 @@ class Interrupted(HardscapeError, KeyboardInterrupt):  # noqa: N818
     """
 
     def __init__(self, signum: int, result: Any = None) -> None:
-        super().__init__(f"stopped by signal {signum}")
-        self.signum = signum
+        super().__init__(signum, result)
+        self.signum = int(signum)
         self.result = result
+
+    def __str__(self) -> str:
+        return f"stopped by signal {self.signum}"

@@ -7,12 +7,21 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hardscape import gauge, ising, maxsat, permanents, xorsat
 from hardscape.engine import resolve
-from hardscape.errors import FormatError, Interrupted, MissingDependencyError, NotConverged
+from hardscape.errors import (
+    FormatError,
+    HardscapeError,
+    Interrupted,
+    MissingDependencyError,
+    NotConverged,
+)
 from helpers.running import run
 from helpers.works import SLOW, harmonic
 
@@ -134,3 +143,39 @@ def test_the_second_signal_ends_it_at_once(name: str) -> None:
 def test_errors_travel_between_processes(error):
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+class Interrupting:
+    """An argument that Ctrl-C comes upon while it is read, before any run listens."""
+
+    def _interrupt(self, *_: object, **__: object) -> Any:
+        signal.raise_signal(signal.SIGINT)
+
+    __array__ = __getattr__ = __index__ = __iter__ = __len__ = _interrupt
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ising.spectrum,
+        ising.mps_spectrum,
+        ising.density_of_states,
+        permanents.permanent,
+        permanents.minors,
+        permanents.value_and_grad,
+        gauge.gluon_propagator,
+        lambda argument: gauge.fix(argument, "landau"),
+        lambda argument: gauge.generate(argument, 6.0),
+        lambda argument: maxsat.solve(maxsat.Formula.from_clauses([[1]]), initial=argument),
+        lambda argument: xorsat.quasi_greedy(xorsat.random_regular(24, seed=1), w=argument),
+    ],
+)
+def test_ctrl_c_is_interrupted_wherever_it_comes(call: Callable[[Any], Any]) -> None:
+    with pytest.raises(Interrupted) as caught:
+        call(Interrupting())
+    assert (caught.value.signum, caught.value.result) == (signal.SIGINT, None)
+
+
+def test_ctrl_c_is_no_error_that_a_loop_passes_over() -> None:
+    assert issubclass(Interrupted, KeyboardInterrupt)
+    assert not issubclass(Interrupted, Exception | HardscapeError)

@@ -26,7 +26,7 @@ import numpy as np
 
 from hardscape.arguments import integer
 from hardscape.arrays import to_device
-from hardscape.engine import Cuda, RunArguments, RunOptions, cuda_device, solve
+from hardscape.engine import Cuda, RunArguments, RunOptions, cuda_device, interruptible, solve
 from hardscape.errors import BudgetError, Interrupted, NotConverged
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision, Reduction
@@ -37,6 +37,7 @@ from hardscape.gauge.work import GaugeFixWork
 _ROUNDING = 1e-13
 
 
+@interruptible
 def fix(
     field: GaugeField | Any,
     gauge: Gauge = "landau",

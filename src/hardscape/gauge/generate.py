@@ -27,6 +27,7 @@ from hardscape.engine import (
     ProgressEvent,
     RunOptions,
     Team,
+    interruptible,
     steps,
 )
 from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
@@ -104,6 +105,7 @@ class WilsonChain:
         """The field of the moment, a copy, in double."""
         return GaugeField(self._chain.links())
 
+    @interruptible
     def run(
         self,
         sweeps: int,
@@ -223,6 +225,7 @@ class _Sweeps(Chain[NDArray[np.float64]]):
         return np.concatenate(self._plaquettes)
 
 
+@interruptible
 def generate(
     shape: Sequence[int],
     beta: float,

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arrays import array_namespace
+from hardscape.engine import interruptible
 from hardscape.errors import InputError
 from hardscape.figures import new_figure
 from hardscape.gauge.field import GaugeField
@@ -129,6 +130,7 @@ class GluonPropagator(Plain):
         )
 
 
+@interruptible
 def gluon_propagator(
     fields: GaugeField | Iterable[GaugeField],
     gauge: Literal["landau", "coulomb"] = "landau",

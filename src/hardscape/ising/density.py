@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardscape.arrays import as_float64
-from hardscape.engine import Device, RunArguments, RunOptions, solve
+from hardscape.engine import Device, RunArguments, RunOptions, interruptible, solve
 from hardscape.engine.device import describe
 from hardscape.errors import BudgetError, DeviceError, HardscapeError, InputError
 from hardscape.ising.methods.counting import CountingMethod, CountingWork, LevelTerms
@@ -153,6 +153,7 @@ class DensityOfStates(Informed):
         )
 
 
+@interruptible
 def density_of_states(
     model: Any,
     *,

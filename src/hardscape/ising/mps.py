@@ -9,7 +9,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from hardscape.arguments import integer
-from hardscape.engine import RunArguments, RunOptions, steps
+from hardscape.engine import RunArguments, RunOptions, interruptible, steps
 from hardscape.errors import InputError, Interrupted
 from hardscape.ising.methods.mps.annealing import Annealing, Line, schedule
 from hardscape.ising.model import Ising
@@ -26,6 +26,7 @@ _WORTH_A_GPU = 256
 _RATE = 1e10
 
 
+@interruptible
 def mps_spectrum(
     model: Any,
     num_states: int = 100,

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from hardscape.arguments import integer
-from hardscape.engine import RunArguments, RunOptions, solve
+from hardscape.engine import RunArguments, RunOptions, interruptible, solve
 from hardscape.engine.device import describe
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.ising.exact import dyadic
@@ -34,6 +34,7 @@ METHODS: tuple[LowestMethod, ...] = (Tree(), Exhaustive())
 _log = logging.getLogger("hardscape.ising")
 
 
+@interruptible
 def spectrum(
     model: Any,
     num_states: int | None = None,
@@ -156,6 +157,7 @@ class Estimate:
     device: str
 
 
+@interruptible
 def estimate(
     model: Any,
     num_states: int | None = None,

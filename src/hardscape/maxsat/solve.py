@@ -10,7 +10,7 @@ import numpy as np
 
 from hardscape.arguments import integer
 from hardscape.arrays import to_numpy
-from hardscape.engine import Ledger, RunArguments, RunOptions
+from hardscape.engine import Ledger, RunArguments, RunOptions, interruptible
 from hardscape.engine.ledger import NoLedger, open_ledger
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.maxsat.anytime import conclude, search
@@ -32,6 +32,7 @@ _MOST_FLIPS = 2**62
 _MOST_VARIABLES = 100_000_000
 
 
+@interruptible
 def solve(
     formula: Formula,
     *,

@@ -34,6 +34,7 @@ from hardscape.engine import (
     RunOptions,
     Shard,
     ShardResult,
+    interruptible,
     solve,
     split,
 )
@@ -68,6 +69,7 @@ _SHARDS, _FEWEST = 256, 2**12
 _MINORS, _MINORS_PRIME, _BRIEF = 4e-10, 1e-8, 5e-3
 
 
+@interruptible
 def minors(a: Any, **run: Unpack[RunArguments]) -> Any:
     r"""All first minors of the permanent of a square matrix.
 
@@ -132,6 +134,7 @@ def minors(a: Any, **run: Unpack[RunArguments]) -> Any:
     return home_of(a).bring(solve(work, options).whole())
 
 
+@interruptible
 def value_and_grad(a: Any, **run: Unpack[RunArguments]) -> tuple[Any, Any]:
     """Permanent of a square matrix and its gradient, without any package for differentiation.
 

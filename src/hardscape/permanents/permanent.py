@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arrays import home_of, is_recorded
-from hardscape.engine import Cpu, RunArguments, RunOptions
+from hardscape.engine import Cpu, RunArguments, RunOptions, interruptible
 from hardscape.errors import InputError
 from hardscape.permanents.answers import answers
 from hardscape.permanents.batch import at_once, is_plain, together
@@ -22,6 +22,7 @@ from hardscape.permanents.settings import MethodName, Precision, Settings, run_o
 from hardscape.permanents.structure.multiplicity import expanded
 
 
+@interruptible
 def permanent(
     a: Any,
     *,

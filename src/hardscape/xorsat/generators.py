@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arguments import MAX_SEED, integer
+from hardscape.engine import interruptible
 from hardscape.errors import InputError
 from hardscape.xorsat.intake import MAX_VARIABLES
 from hardscape.xorsat.methods.elimination.elimination import eliminate
@@ -17,6 +18,7 @@ _TRIES = 1000
 _ROUNDS = 10_000
 
 
+@interruptible
 def random_regular(
     n: int,
     k: int = 3,
@@ -75,6 +77,7 @@ def random_regular(
     )
 
 
+@interruptible
 def random_system(
     n: int,
     density: float,

@@ -8,7 +8,7 @@ from typing import Literal, Unpack
 
 from numpy.typing import ArrayLike
 
-from hardscape.engine import RunArguments, RunOptions
+from hardscape.engine import RunArguments, RunOptions, interruptible
 from hardscape.errors import InputError
 from hardscape.xorsat.methods.elimination.row import EliminationMethod
 from hardscape.xorsat.methods.method import Method as Row
@@ -27,6 +27,7 @@ TABLE: tuple[Row, ...] = (EliminationMethod(), QuasiGreedyMethod())
 _log = logging.getLogger("hardscape.xorsat")
 
 
+@interruptible
 def solve(
     system: XorSystem,
     *,

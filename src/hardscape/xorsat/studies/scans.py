@@ -11,7 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardscape.engine import RunArguments, RunOptions
+from hardscape.engine import RunArguments, RunOptions, interruptible
 from hardscape.errors import InputError
 from hardscape.plain import finite_or_none
 from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
@@ -99,6 +99,7 @@ class ExponentFit:
         return draw_exponent(self, ax)
 
 
+@interruptible
 def scan_w1(
     system: XorSystem,
     values: ArrayLike = (0.03, 0.04, 0.05, 0.06, 0.07, 0.08),

@@ -8,7 +8,7 @@ from typing import TypeVar, Unpack
 import numpy as np
 
 from hardscape.arguments import integer, seconds
-from hardscape.engine import Cpu, RunArguments, RunOptions, solve
+from hardscape.engine import Cpu, RunArguments, RunOptions, interruptible, solve
 from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat.methods.quasi_greedy.plan import default_w1
 from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
@@ -21,6 +21,7 @@ T = TypeVar("T")
 _MOST_RUNS = 10**9
 
 
+@interruptible
 def time_to_solution(
     system: XorSystem,
     runs: int = 100,
@@ -90,6 +91,7 @@ def time_to_solution(
     return study([trial], [options.seed], runs, timeout, options, _only)
 
 
+@interruptible
 def measure(
     system: XorSystem,
     runner: Runner,

@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arguments import integer
-from hardscape.engine import Cuda, Outcome, Partial, RunArguments, RunOptions, solve, steps
+from hardscape.engine import (
+    Cuda,
+    Outcome,
+    Partial,
+    RunArguments,
+    RunOptions,
+    interruptible,
+    solve,
+    steps,
+)
 from hardscape.errors import InputError, Interrupted
 from hardscape.maxsat.formula import LARGE, Evaluation, Formula
 from hardscape.maxsat.intake import MAX_WEIGHT
@@ -37,6 +46,7 @@ _RESERVED = 3.0
 Tell = Callable[[NDArray[np.bool_], float], object]
 
 
+@interruptible
 def cellular_search(
     formula: Formula,
     *,

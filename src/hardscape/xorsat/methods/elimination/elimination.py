@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
+from hardscape.engine import interruptible
 from hardscape.errors import BudgetError
 from hardscape.xorsat.system import XorSystem, checked_system
 
@@ -111,6 +112,7 @@ class Elimination:
         }
 
 
+@interruptible
 def eliminate(system: XorSystem) -> Elimination:
     """Solve a system over GF(2), exactly.
 

@@ -9,7 +9,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from hardscape.engine import RunArguments, RunOptions, solve
+from hardscape.engine import RunArguments, RunOptions, interruptible, solve
 from hardscape.errors import Interrupted
 from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement, Watch
 from hardscape.xorsat.methods.quasi_greedy.rounds import Schedule
@@ -23,6 +23,7 @@ _GPU_VARIABLES = 160
 _GPU_CLAUSES = 400
 
 
+@interruptible
 def quasi_greedy(
     system: XorSystem,
     *,
