@@ -1,0 +1,80 @@
+"""Memory: what this process can still have, and the refusal of what needs more."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+from hardscape.errors import BudgetError
+
+#: Bytes that are always taken to be there: nobody pays for a look at the machine in a small call.
+_NEGLIGIBLE = 2**26
+_GIGA = 1e9
+#: A control group's limit, what it uses, and where it says what of that can be reclaimed (versions 2, 1).
+_GROUPS = (
+    ("/sys/fs/cgroup", "memory.max", "memory.current"),
+    ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+)
+
+
+def available() -> int:
+    """Bytes that this process can still have.
+
+    The least of what the machine has free, what the limit of the address space (``ulimit -v``) leaves,
+    and what the control group (a container, a job of a batch system) leaves.
+    """
+    left = [_of_machine(), _of_address_space(), *(_of_group(*group) for group in _GROUPS)]
+    return max(0, min(x for x in left if x is not None))
+
+
+def require(needed: int, what: str) -> None:
+    """Refuse what takes more bytes than there are.
+
+    Raises
+    ------
+    BudgetError
+        "`what` needs ... GB of memory; ... GB are available".
+    """
+    if needed > _NEGLIGIBLE and needed > (left := available()):
+        raise BudgetError(
+            f"{what} needs {needed / _GIGA:.3g} GB of memory; {left / _GIGA:.3g} GB are available"
+        )
+
+
+def _of_machine() -> int:
+    found = _entry("/proc/meminfo", "MemAvailable:")
+    if found is not None:
+        return 1024 * found
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _of_address_space() -> int | None:
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    used = _number("/proc/self/statm")
+    if limit == resource.RLIM_INFINITY or used is None:
+        return None
+    return limit - used * os.sysconf("SC_PAGE_SIZE")
+
+
+def _of_group(folder: str, limit: str, usage: str) -> int | None:
+    most, used = _number(f"{folder}/{limit}"), _number(f"{folder}/{usage}")
+    if most is None or used is None:
+        return None
+    return most - used + (_entry(f"{folder}/memory.stat", "inactive_file") or 0)
+
+
+def _number(path: str) -> int | None:
+    """The number that a file of the kernel begins with; None where there is none ("max")."""
+    return _entry(path, None)
+
+
+def _entry(path: str, key: str | None) -> int | None:
+    try:
+        for line in Path(path).read_text().splitlines():
+            words = line.split()
+            if key is None or words[0] == key:
+                return int(words[key is not None])
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
