@@ -17,7 +17,7 @@ import hardscape
 from hardscape.cli import main
 
 KEYS = {"command", "n", "value", "mantissa", "exponent", "error_bound", "rigorous", "condition",
-        "method", "precision", "terms", "reductions", "seconds", "device", "retries"}  # fmt: skip
+        "method", "precision", "terms", "reductions", "seconds", "device", "stopped", "retries"}  # fmt: skip
 
 Captured = pytest.CaptureFixture[str]
 

@@ -23,6 +23,8 @@ EXAMPLES = ROOT / "examples"
 KEYS = {
     "command",
     "method",
+    "seed",
+    "stopped",
     "num_spins",
     "num_states",
     "energies",

@@ -107,6 +107,6 @@ def test_target_and_time_limit():
     assert found.runs < 1000
     patient = CellularOptions(patience=10**6)
     limited = cellular_search(formula, seed=1, options=patient, time_limit=0.5, device="cuda:0")
-    assert not limited.complete
+    assert limited.stopped == "time_limit"
     assert limited.seconds < 3
     assert limited.cost == formula.cost(limited.assignment)

@@ -193,7 +193,7 @@ def test_a_cellular_search_without_time_gives_one_random_individual(kind, thread
     ]
     assert len(told) == 3
     for result, shown in zip(results, told, strict=True):
-        assert not result.complete
+        assert result.stopped
         assert (result.runs, result.generations) == (1, 0)
         assert (shown == result.assignment).all()
         assert (result.hard_violations, result.cost) == formula.evaluate(result.assignment)[:2]

@@ -192,10 +192,12 @@ def _facts(found: GaugeFixResult, places: Sequence[Path | None]) -> Iterator[tup
     yield "functional", f"{found.functional:.12g}"
     yield "theta", f"{found.theta_mean:.3g} mean, {found.theta_max:.3g} at most"
     yield "method", f"{found.method}, {found.precision} precision, {found.sweeps} sweeps"
-    if len(found.copies) > 1:
+    if found.copies_total > 1:
         values = found.copies.functional[found.copies.converged]
         spread = f", functionals {values.min():.9g} to {values.max():.9g}" if len(values) else ""
-        yield "copies", f"{len(values)} of {len(found.copies)} converged{spread}"
+        total = found.copies_total
+        left = "" if len(found.copies) == total else f", {total} were asked for"
+        yield "copies", f"{len(values)} of {len(found.copies)} converged{left}{spread}"
     yield "rate", f"{found.site_updates_per_second:.3g} site updates/s"
     yield "time", seconds_text(found.seconds)
     yield "device", found.device

@@ -104,7 +104,7 @@ def _multiplicities(option: str, text: str | None) -> list[int] | None:
 def _plain(planned: Plan, found: PermanentResult) -> dict[str, Any]:
     plain = found.to_dict()
     keys = ("value", "mantissa", "exponent", "error_bound", "rigorous", "condition", "method",
-            "precision", "terms", "reductions", "seconds", "device", "retries")  # fmt: skip
+            "precision", "terms", "reductions", "seconds", "device", "stopped", "retries")  # fmt: skip
     return {"n": planned.shape[0]} | {key: plain[key] for key in keys}
 
 

@@ -210,7 +210,7 @@ def _report(
     show(
         output.json,
         "spectrum",
-        lambda: {"method": search.method} | found.to_dict(),
+        lambda: found.to_dict() | {"method": search.method},
         _spectrum_facts(ising, found),
         _states(found),
     )

@@ -76,6 +76,11 @@ class Outcome(Generic[Answer]):
         """Number of the signal that stopped the run, for `errors.Interrupted`; 0 if none did."""
         return int(signal.Signals[self.stopped]) if self.stopped.startswith("SIG") else 0
 
+    @property
+    def cut(self) -> Stopped:
+        """What cut the run short, for results: "" where the answer is complete."""
+        return "" if self.complete else self.stopped
+
     @cached_property
     def answer(self) -> Answer | None:
         """What `Work.result` makes of `partial`; None when nothing was done."""

@@ -163,6 +163,7 @@ def fix(
         field=links,
         seconds=time.perf_counter() - began,
         device=",".join(map(str, lanes.devices)),
+        stopped=outcome.cut,
     )
     if outcome.signum:
         raise Interrupted(outcome.signum, found)

@@ -76,7 +76,12 @@ class GaugeFixResult(Plain):
     history : float64, shape (n, 3)
         Sweeps, functional and the theta that was waited for, at each measurement.
     copies : GribovCopies
-        All starts.
+        The starts that were gone through, the ones that were cut short included.
+    copies_total : int
+        Starts that were asked for.
+    stopped : str
+        "" if all starts came to their end, else what cut the call short: "time_limit", "SIGINT" or
+        "SIGTERM".
     omega : float or None
         Overrelaxation at the end.
     site_updates_per_second : float
@@ -104,6 +109,8 @@ class GaugeFixResult(Plain):
     sweeps: int
     history: NDArray[np.float64]
     copies: GribovCopies
+    copies_total: int
+    stopped: str
     omega: float | None
     site_updates_per_second: float
     seconds: float
@@ -164,8 +171,8 @@ class GaugeFixResult(Plain):
         columns = {f"copy_{name}": values for name, values in self.copies.to_dict().items()}
         names = (
             "gauge method precision reduction shape nc functional theta_mean theta_max slice_theta_mean "
-            f"slice_theta_max slice_functional converged sweeps copies {' '.join(columns)} "
-            "omega site_updates_per_second seconds device seed"
+            f"slice_theta_max slice_functional converged sweeps copies copies_total {' '.join(columns)} "
+            "omega site_updates_per_second seconds device seed stopped"
         )
         return self.listed(names, copies=len(self.copies), **of_field, **columns)
 
@@ -174,5 +181,6 @@ class GaugeFixResult(Plain):
         return (
             f"<GaugeFixResult: {self.gauge} of SU({self.field.nc}) {extents}, "
             f"F={self.functional:.12g}, theta={self.theta:.3g}, {self.sweeps} sweeps, "
-            f"best of {len(self.copies)}, converged={self.converged}>"
+            f"best of {len(self.copies)}, converged={self.converged}"
+            f"{self.stopped and f', stopped by {self.stopped}'}>"
         )

@@ -153,7 +153,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
         return isinstance(device, Cpu) and sites <= _BRIEF
 
     def result(self, partial: Partial) -> GaugeFixResult:
-        """The best copy, in terms of these links: who knows better fills in device and time."""
+        """The best copy, in terms of these links: who knows better fills in device, time and stop."""
         copies = _copies(partial)
         functional, theta_mean, theta_max = partial["slices"]
         omega = float(partial["omega"][0])
@@ -171,6 +171,8 @@ class GaugeFixWork(Work[GaugeFixResult]):
             sweeps=int(copies.sweeps[copies.best]),
             history=partial["history"],
             copies=copies,
+            copies_total=self.copies,
+            stopped="",
             omega=None if np.isnan(omega) else omega,
             site_updates_per_second=updates / seconds if seconds else 0.0,
             seconds=seconds,

@@ -143,7 +143,10 @@ class DensityOfStates(Informed):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes."""
-        told = {key: self.info.get(key) for key in ("method", "explanation", "seconds")}
+        told = {
+            key: self.info.get(key)
+            for key in ("method", "explanation", "seconds", "device", "stopped")
+        }
         return self.listed("num_spins num_levels energies counts") | told
 
     def __repr__(self) -> str:
@@ -239,6 +242,7 @@ def density_of_states(
         "seconds": outcome.seconds,
         "shards": outcome.shards_total,
         "resumed_shards": outcome.resumed_shards,
+        "stopped": outcome.cut,
     }
     energies = ising.exact.floats(found.energies)
     return DensityOfStates(energies, found.counts, ising.num_spins, MappingProxyType(info))

@@ -148,7 +148,7 @@ def mps_spectrum(
         "width": width,
         "order": order,
         "discarded_weight": chain.result().discarded,
-        "stopped": outcome.stopped,
+        "stopped": outcome.cut,
     }
     found = Spectrum.from_states(model, states, num_states, certified=False, info=info)
     if outcome.signum:

@@ -33,8 +33,39 @@ def unpack(codes: NDArray[np.uint64], num_spins: int) -> NDArray[np.int8]:
     return bits.astype(np.int8) * np.int8(2) - np.int8(1)
 
 
+#: Facts that are part of a spectrum's plain data.
+_TOLD = ("method", "states_per_second", "seconds", "device", "seed", "stopped")
+
+
 class Informed(Plain):
     """A result with facts about its computation in ``info``, which cannot be changed."""
+
+    info: Mapping[str, Any]
+
+    @property
+    def method(self) -> str:
+        """What found it."""
+        return str(self.info["method"])
+
+    @property
+    def device(self) -> str:
+        """Where it was found, in words."""
+        return str(self.info["device"])
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time."""
+        return float(self.info["seconds"])
+
+    @property
+    def stopped(self) -> str:
+        """What cut the call short: "time_limit", "SIGINT" or "SIGTERM"; "" if nothing did."""
+        return str(self.info["stopped"])
+
+    @property
+    def seed(self) -> int | None:
+        """With which the call can be repeated; None where nothing is drawn."""
+        return self.info.get("seed")
 
     def __getstate__(self) -> dict[str, Any]:
         # A mapping proxy does not pickle.
@@ -188,7 +219,7 @@ class Spectrum(Informed):
             degeneracies=[
                 {"energy": x.energy, "count": x.count, "complete": x.complete} for x in self.levels
             ],
-        ) | {key: self.info.get(key) for key in ("states_per_second", "seconds", "device")}
+        ) | {key: self.info.get(key) for key in _TOLD}
 
     def to_dimod(self) -> Any:
         """Return a ``dimod.SampleSet`` (SPIN), built from one array, with `info` attached."""

@@ -114,7 +114,8 @@ def spectrum(
         "states_per_second": searched / max(outcome.seconds, 1e-9),
         **found.counters,
         "resumed_shards": outcome.resumed_shards,
-        "stopped": outcome.stopped,
+        "seed": options.seed,
+        "stopped": outcome.cut,
     }
     result = Spectrum.from_sorted(
         ising,

@@ -125,5 +125,6 @@ def conclude(task: Task) -> MaxsatResult:
         generations=task.generations,
         seconds=time.monotonic() - task.options.deadline.began,
         device=task.device or "cpu",
+        seed=task.options.seed,
         stopped=task.stopped,
     )

@@ -79,6 +79,8 @@ class MaxsatResult(Plain):
     seconds : float
     device : str
         Where the search ran, or its first part.
+    seed : int
+        With which the search can be repeated.
     stopped : str
         "", or "time_limit", "SIGINT" or "SIGTERM" if that ended the search.
     """
@@ -96,6 +98,7 @@ class MaxsatResult(Plain):
     generations: int
     seconds: float
     device: str
+    seed: int
     stopped: str
     improvements: tuple[Improvement, ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from hardscape.engine import Cpu, Cuda, Device, resolve
 from hardscape.permanents.matrix import Number
@@ -86,9 +86,13 @@ class PermanentResult(Plain):
     seconds : float
     device : str
         What found the value.
+    stopped : str
+        "": of a sum that was cut short nothing is told.
     retries : tuple of Retry
         Answers that were not kept, where double precision lost more than it may.
     """
+
+    stopped: ClassVar[str] = ""
 
     value: Number
     mantissa: Number
@@ -110,7 +114,11 @@ class PermanentResult(Plain):
         Numbers beyond float64, which JSON cannot hold, are None.
         """
         plain = asdict(self)
-        plain |= {"value": _plain(self.value), "mantissa": _plain(self.mantissa)}
+        plain |= {
+            "stopped": self.stopped,
+            "value": _plain(self.value),
+            "mantissa": _plain(self.mantissa),
+        }
         for name in ("error_bound", "condition"):
             plain[name] = finite_or_none(plain[name])
         for retry in plain["retries"]:

@@ -144,9 +144,10 @@ def study(
             work.timeout,
             *ended,
             method=trial.method,
-            stopped="" if outcome.complete else outcome.stopped,
+            stopped=outcome.cut,
+            seed=seed,
         )
-        for trial, ended in zip(trials, outcome.answer or (), strict=False)
+        for trial, seed, ended in zip(trials, seeds, outcome.answer or (), strict=False)
     ]
     some = any(x.runs for x in found)
     if outcome.signum:

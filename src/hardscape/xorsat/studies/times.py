@@ -44,6 +44,8 @@ class TimeToSolution(Plain):
         Wall-clock time of each run.
     method : str
         What was run: "quasi-greedy", or the type of a runner.
+    seed : int or None
+        With which the same runs come again, if a search was run with one.
     stopped : str
         "" if all runs ended, else what cut the study short: "time_limit", "SIGINT" or "SIGTERM".
     """
@@ -58,6 +60,7 @@ class TimeToSolution(Plain):
     seconds: NDArray[np.float64]
     method: str = "quasi-greedy"
     stopped: str = ""
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         if not len(self.solved) == len(self.sweeps) == len(self.seconds):
@@ -181,7 +184,7 @@ class TimeToSolution(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; times in seconds, None where no run solved."""
-        return self.listed("num_variables clones w1 method device stopped") | {
+        return self.listed("num_variables clones w1 method device seed stopped") | {
             "timeout": finite_or_none(self.timeout),
             "runs": self.runs,
             "solved": self.num_solved,

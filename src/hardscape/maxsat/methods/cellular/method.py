@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import replace
 
 import numpy as np
@@ -48,8 +47,6 @@ class Cellular(Method):
         found, signum = evolve(task.formula, task.parameters, runs, task.target, options, take)
         task.note(self.name, found.device)
         task.generations += int(found.run_generations.sum())
-        if signum:
-            task.signum, task.stopped = signum, signal.Signals(signum).name
-        elif not (found.complete or incumbent.reached):
-            task.stopped = "time_limit"
-        return found.complete and not incumbent.reached
+        if signum or not incumbent.reached:
+            task.signum, task.stopped = signum, found.stopped
+        return not found.stopped and not incumbent.reached

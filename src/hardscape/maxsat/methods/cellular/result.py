@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +37,15 @@ class CellularResult(Plain):
         soft ones of the best individual, and passes of hill climbing.
     seed : int
         With which the same runs come again.
-    complete : bool
-        False if a time limit or a signal came before the last run ended.
+    stopped : str
+        "" if all runs came to their end, else what cut the call short: "time_limit", "SIGINT" or
+        "SIGTERM".
     seconds : float
         Wall-clock time.
     device : str
     """
+
+    method: ClassVar[str] = "cellular"
 
     assignment: NDArray[np.bool_]
     cost: int
@@ -52,7 +55,7 @@ class CellularResult(Plain):
     run_generations: NDArray[np.int64]
     history: NDArray[np.int64]
     seed: int
-    complete: bool
+    stopped: str
     seconds: float
     device: str
 
@@ -91,7 +94,7 @@ class CellularResult(Plain):
         """Plain data: what ``to_json`` writes."""
         return self.listed(
             "assignment cost hard_violations satisfied generations runs run_costs run_generations seed "
-            "complete seconds device",
+            "stopped method seconds device",
             assignment="".join("01"[int(x)] for x in self.assignment),
         )
 

@@ -178,7 +178,7 @@ def evolve(
         partial,
         known,
         seed=options.seed,
-        complete=outcome.complete,
+        stopped=outcome.cut,
         seconds=time.monotonic() - deadline.began,
         device=told(options),
     )
