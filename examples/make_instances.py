@@ -4,12 +4,13 @@ Only hardscape and NumPy are needed. All coefficients are integers or halves of 
 that this script does not write, cover.wcnf, was written by hand.
 """
 
+from collections.abc import Hashable
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
-from hardscape import xorsat
+from hardscape import gauge, xorsat
 from hardscape.ising import Ising, formats
 
 HERE = Path(__file__).resolve().parent
@@ -34,7 +35,9 @@ def toroidal_cut(width: int, height: int, seed: int) -> Ising:
             here = x * height + y
             weights[here, (x + 1) % width * height + y] = int(rng.choice([-1, 1]))
             weights[here, x * height + (y + 1) % height] = int(rng.choice([-1, 1]))
-    halves = {pair: weight / 2 for pair, weight in weights.items()}
+    halves: dict[tuple[Hashable, Hashable], float] = {
+        pair: weight / 2 for pair, weight in weights.items()
+    }
     return Ising.from_dict(halves, offset=-sum(halves.values()))
 
 
@@ -70,6 +73,8 @@ def main(folder: Path = HERE) -> None:
     formats.write(number_partitioning(20, 999_999, seed=20), folder / "partition20.json")
     (folder / "dodecahedron.mtx").write_text(dodecahedron(), encoding="ascii")
     xorsat.random_regular(64, seed=64).to_file(folder / "regular64.cnf")
+    links = gauge.generate((4, 4, 4, 4), 6.0, sweeps=100, seed=4)
+    gauge.formats.write(links, folder / "hot4.nersc", precision="single", rows=2)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,9 @@ from hardscape.engine import probe
 
 ROOT = Path(__file__).resolve().parents[2]
 SK24 = str(ROOT / "examples" / "sk24.txt")
-HEAVY = {"cuda", "cupy", "dimod", "matplotlib", "networkx", "scipy", "torch", "dask"}
+COMMANDS = ("devices", "examples", "gauge", "maxsat", "permanent", "spectrum", "xorsat")
+HEAVY = {"argparse", "cyclopts", "numpy", "rich", "cuda", "cupy", "dimod", "matplotlib"}
+HEAVY |= {"networkx", "scipy", "torch", "dask"}
 
 Captured = pytest.CaptureFixture[str]
 
@@ -46,13 +49,77 @@ def test_nothing_heavy_is_imported(code: str) -> None:
     assert not loaded & HEAVY
 
 
-def test_no_command_shows_help(capsys: Captured) -> None:
+def test_help_lists_the_commands(capsys: Captured) -> None:
+    for words in (["--help"], ["-h"], ["help"]):
+        assert main(words) == 0
+        told = capsys.readouterr()
+        assert [x for x in COMMANDS if f"\n  {x} " not in told.out] == []
+        assert told.err == ""
+
+
+@pytest.mark.parametrize("command", [["spectrum"], ["gauge"], ["xorsat", "tts"]])
+def test_help_of_a_command(command: list[str], capsys: Captured) -> None:
+    assert main(["help", *command]) == 0
+    told = capsys.readouterr().out
+    assert main([*command, "--help"]) == 0
+    assert capsys.readouterr().out == told
+    assert " ".join(command) in told
+
+
+def test_what_hardscape_alone_prints_runs(
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     assert main([]) == 0
-    told = capsys.readouterr()
-    assert "spectrum" in told.out
-    assert "permanent" in told.out
-    assert "devices" in told.out
-    assert told.err == ""
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert len(lines) == 5
+    for program, *words in lines:
+        assert program == "hardscape"
+        assert words[:1] == ["demo"] or main(words) in (0, 30)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_commands_and_options(
+    shell: str, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("SHELL", f"/bin/{shell}")
+    assert main(["--install-completion"]) == 0
+    script = Path(capsys.readouterr().out.splitlines()[0]).read_text()
+    assert [x for x in (*COMMANDS, "overrelaxation", "--copies") if x not in script] == []
+    assert main(["--install-completion", "tcsh"]) == 2
+
+
+BASH = shutil.which("bash")
+
+
+@pytest.mark.skipif(BASH is None, reason="there is no bash here")
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("hardscape sp", "spectrum"),
+        ("hardscape gauge f", "fix"),
+        ("hardscape gauge fix some.file --precision s", "single"),
+        ("hardscape gauge fix --copies 3 --cop", "--copies"),
+        ("hardscape help xor", "xorsat"),
+        ("hardscape spectrum a-fi", "a-file"),
+    ],
+)
+def test_completion_in_bash(
+    line: str, expected: str, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a-file").touch()
+    assert main(["--install-completion", "bash"]) == 0
+    script = Path(capsys.readouterr().out.splitlines()[0])
+    words = f"COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1))"
+    code = f'source {script}; {words}; _hardscape; echo "${{COMPREPLY[*]}}"'
+    done = subprocess.run(
+        [str(BASH), "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == [expected]
 
 
 OPTIONS = """--format --base --convention --states --window --method --device --threads --seed

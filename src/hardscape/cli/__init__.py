@@ -34,12 +34,38 @@ from hardscape.errors import HardscapeError, InputError, Interrupted
 from hardscape.version import __version__
 
 if TYPE_CHECKING:
-    from cyclopts import App
+    from hardscape.cli.program import Command, Program
 
 __all__ = ["main"]
 
 #: Commands: each a function, or a program of its own, in the module here of the same name.
-_COMMANDS = ("devices", "gauge", "maxsat", "permanent", "spectrum", "xorsat")
+_COMMANDS = {
+    "devices": "what this machine offers: processor, memory, GPUs, and why CUDA cannot be used",
+    "examples": "copy small instances of every family into a folder",
+    "gauge": "lattice gauge configurations: check, convert, generate, fix, measure",
+    "maxsat": "the best assignment of a CNF or WCNF formula",
+    "permanent": "the permanent of a matrix",
+    "spectrum": "the states of lowest energy of an Ising model or QUBO, with a certificate",
+    "xorsat": "XORSAT and p-spin models: solve, measure the time to solution, generate, theory",
+}
+_OVERVIEW = (
+    "hardscape COMMAND [OPTIONS]",
+    "Computations over hard energy landscapes, each close to what the hardware allows.",
+    {
+        **_COMMANDS,
+        "help COMMAND": "the options of a command",
+        "--version": "the version",
+        "--install-completion": "let the shell (bash, zsh or fish) complete what is typed",
+    },
+)
+#: What hardscape alone prints: lines that run as they stand, one after another.
+_WELCOME = """\
+hardscape examples examples
+hardscape spectrum examples/sk24.txt
+hardscape maxsat examples/cover.wcnf
+hardscape devices
+hardscape help
+"""
 #: Levels of the log that HARDSCAPE_LOG may name.
 _LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -97,35 +123,29 @@ def _log_as_asked() -> None:
 
 
 def _run(words: list[str]) -> int:
-    if words == ["--version"]:  # nobody waits for the imports of a program for that
+    if words == ["--version"]:  # nobody waits for imports for that
         print(__version__)
         return 0
-    from cyclopts import CycloptsError
+    from hardscape.cli.program import HELP, invoke, overview, picked
 
-    # cyclopts takes a lone "-" for an option; as paths the two are the same.
-    named = ["./-" if word == "-" else word for word in words]
-    try:
-        program = _program(words[0] if words else "")
-        command, bound, *_ = program.parse_args(named, exit_on_error=False, print_error=False)
-    except CycloptsError as error:
-        note(f"error: {error}")
-        return 2
-    return command(*bound.args, **bound.kwargs) or 0
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
+    if not words or words[0] in HELP:
+        print(overview(*_OVERVIEW) if words else _WELCOME, end="")
+        return 0
+    if words[0] == "--install-completion":
+        from hardscape.cli.completion import install
+
+        install(words[1:], {name: command(name) for name in _COMMANDS})
+        return 0
+    name = picked(words[0], _COMMANDS)
+    return invoke(command(name), name, words[1:])
 
 
-def _program(command: str) -> App:
-    """All commands, or the one that `command` names: nobody waits for the other families' imports."""
-    from cyclopts import App
-
-    program = App(
-        name="hardscape",
-        version=__version__,
-        help="Computations over hard energy landscapes, each close to what the hardware allows.",
-        help_format="plaintext",
-    )
-    for name in [command] if command in _COMMANDS else _COMMANDS:
-        program.command(getattr(import_module(f"hardscape.cli.{name}"), name))
-    return program
+def command(name: str) -> Command | Program:
+    """One command; nobody waits for the other families' imports."""
+    found: Command | Program = getattr(import_module(f"hardscape.cli.{name}"), name)
+    return found
 
 
 def _drop_output() -> None:

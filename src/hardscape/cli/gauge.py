@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from cyclopts import App, Group
 
 from hardscape.cli.gauge_files import (
     FileArgument,
@@ -28,9 +27,9 @@ from hardscape.cli.options import (
     PlotOptions,
     Seed,
     SeededRunOptions,
-    option_group,
 )
-from hardscape.cli.terminal import aside, note, print_json, print_parts, show
+from hardscape.cli.program import Group, Program, option_group
+from hardscape.cli.terminal import Table, aside, note, print_json, print_parts, show
 from hardscape.errors import ChecksumError, InputError, Interrupted
 from hardscape.gauge import formats
 from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
@@ -42,10 +41,9 @@ _CHAIN = Group("Markov chain", sort_key=1)
 #: Momenta that the table lists.
 _ROWS = 40
 
-gauge = App(
+gauge = Program(
     name="gauge",
     help="Lattice gauge configurations: check, convert, generate, fix, measure.",
-    help_format="plaintext",
 )
 gauge.command(fix)
 
@@ -300,22 +298,20 @@ def _propagator_facts(found: GluonPropagator) -> Iterator[tuple[str, str]]:
     yield "units", "lattice spacing" if found.beta is not None else "lattice spacing, times g0^2"
 
 
-def _momenta(found: GluonPropagator) -> Iterator[Any]:
-    from rich.table import Table
-
-    table = Table()
-    for name in ("p", "D(p^2)", "error", "p^2 D(p^2)", "momenta"):
-        table.add_column(name, justify="right", no_wrap=True)
+def _momenta(found: GluonPropagator) -> Iterator[Table | str]:
     chosen = np.unique(np.linspace(0, len(found.momentum) - 1, _ROWS).astype(int))
-    for i in chosen.tolist():
-        table.add_row(
+    rows = [
+        (
             f"{found.momentum[i]:.5f}",
             f"{found.value[i]:.5g}",
             "" if np.isnan(found.error[i]) else f"{found.error[i]:.2g}",
             f"{found.dressing[i]:.5g}",
             str(found.count[i]),
         )
-    if len(chosen) < len(found.momentum):
-        table.caption = f"{len(chosen)} of {len(found.momentum)} momenta; --json prints all of them"
+        for i in chosen.tolist()
+    ]
+    cut = len(chosen) < len(found.momentum)
+    caption = f"{len(chosen)} of {len(found.momentum)} momenta; --json prints all of them"
     yield ""
-    yield table
+    head = ("p", "D(p^2)", "error", "p^2 D(p^2)", "momenta")
+    yield Table(">>>>>", rows, head, caption if cut else "")

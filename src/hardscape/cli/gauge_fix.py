@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cyclopts import Group
 
 from hardscape.arrays import to_device
 from hardscape.cli.gauge_files import FileArgument, FormatOption, check_folder, read_checked
@@ -19,8 +18,8 @@ from hardscape.cli.options import (
     Output,
     PlotOptions,
     SeededRunOptions,
-    option_group,
 )
+from hardscape.cli.program import Group, option_group
 from hardscape.cli.terminal import aside, note, seconds_text, show
 from hardscape.errors import InputError, Interrupted
 from hardscape.files import store

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from cyclopts import Group
+from typing import Annotated, Any, Literal
 
 from hardscape.cli.options import (
     OUTPUT,
@@ -16,18 +14,15 @@ from hardscape.cli.options import (
     SeededRunOptions,
     file_help,
     format_help,
-    option_group,
 )
-from hardscape.cli.terminal import note, seconds_text, show
+from hardscape.cli.program import Group, option_group
+from hardscape.cli.terminal import Table, note, seconds_text, show
 from hardscape.errors import InputError, Interrupted
 from hardscape.ising import spectrum as find_spectrum
 from hardscape.ising.formats import FORMATS
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum
 from hardscape.ising.spectrum import MAX_SPINS, Estimate, estimate
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 #: From this many spins on, a search may take long enough to be worth estimating first.
 _ESTIMATED_FROM = 36
@@ -262,20 +257,13 @@ def _shortfall(found: Spectrum) -> str:
     )
 
 
-def _states(found: Spectrum) -> Iterator[RenderableType]:
+def _states(found: Spectrum) -> Iterator[Table | str]:
     """The first states; character i of a state is spin i, 1 for +1."""
-    from rich.table import Table
-
     yield ""
     if not found.num_states:
         yield "no states were found"
         return
-    table = Table(
-        caption="state: character i is spin i, 1 for +1, 0 for -1", caption_justify="left"
-    )
-    for name in ("rank", "energy", "level", "degeneracy"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("state", overflow="fold")
+    rows: list[Sequence[str]] = []
     level, first = 0, 0
     shown = dataclasses.replace(found, states=found.states[:_ROWS]).bit_strings()
     energies = found.energies[:_ROWS].tolist()
@@ -284,8 +272,10 @@ def _states(found: Spectrum) -> Iterator[RenderableType]:
             first, level = rank, level + 1
         here = found.levels[level]
         count = f"{here.count}" if here.complete else f"{here.count} or more"
-        table.add_row(str(rank + 1), repr(energy), str(level), count if rank == first else "", bits)
-    yield table
+        more = count if rank == first else ""
+        rows.append((str(rank + 1), repr(energy), str(level), more, bits))
+    head = ("rank", "energy", "level", "degeneracy", "state")
+    yield Table(">>>><", rows, head, "state: character i is spin i, 1 for +1, 0 for -1")
     if found.num_states > _ROWS:
         yield f"and {found.num_states - _ROWS} more; --json prints all states"
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from cyclopts import App, Parameter
-
 from hardscape.cli.options import (
     OUTPUT,
     JsonOptions,
@@ -14,8 +12,8 @@ from hardscape.cli.options import (
     Seed,
     SeededRunOptions,
     format_help,
-    option_group,
 )
+from hardscape.cli.program import Parameter, Program, option_group
 from hardscape.cli.terminal import aside, note, seconds_text, show
 from hardscape.cli.xorsat_options import (
     SEARCH,
@@ -61,16 +59,14 @@ _DEFAULT_SEARCH, _DEFAULT_LIMIT = SearchOptions(), LimitOptions()
 _DEFAULT_RUN, _DEFAULT_OUTPUT = SeededRunOptions(), JsonOptions()
 
 
-xorsat = App(
+xorsat = Program(
     name="xorsat",
     help="XORSAT and p-spin models: solve, measure the time to solution, generate, theory.",
-    help_format="plaintext",
 )
 xorsat.command(tts)
 xorsat.command(theory)
 
 
-@xorsat.command(name="solve")
 def solve_file(
     file: FileArgument,
     /,
@@ -100,6 +96,9 @@ def solve_file(
             _report(system, stop.result, output)
         raise
     _report(system, found, output)
+
+
+xorsat.command(solve_file, "solve")
 
 
 def _tell(found: Improvement) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Group, Parameter
-
-from hardscape.cli.options import file_help, format_help, option_group
+from hardscape.cli.options import file_help, format_help
+from hardscape.cli.program import Group, Parameter, option_group
 from hardscape.cli.terminal import note
 from hardscape.xorsat.formats import FORMATS
 from hardscape.xorsat.system import XorSystem

@@ -6,20 +6,16 @@ import math
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from cyclopts import Parameter
+from typing import Annotated, Any
 
 from hardscape.cli.options import PlotOptions, SeededRunOptions
-from hardscape.cli.terminal import fact_table, note, print_json, print_parts, show
+from hardscape.cli.program import Parameter
+from hardscape.cli.terminal import Table, fact_table, note, print_json, print_parts, show
 from hardscape.cli.xorsat_options import SEARCH, FormatOption, SearchOptions, read_system
 from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1
 from hardscape.xorsat.studies.time_to_solution import time_to_solution
 from hardscape.xorsat.studies.times import TimeToSolution, median_tts
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = SearchOptions(), SeededRunOptions(), PlotOptions()
 
@@ -101,16 +97,9 @@ def _tts_json(files: tuple[Path, ...], results: list[TimeToSolution]) -> dict[st
     return {"command": "xorsat tts", "instances": rows} | dict(zip(names, middle, strict=True))
 
 
-def _tts_table(files: tuple[Path, ...], results: list[TimeToSolution]) -> RenderableType:
-    from rich.table import Table
-
-    table = Table(
-        caption="tau: mean time to solution, with its 68% interval", caption_justify="left"
-    )
-    for name in ("file", "N", "solved", "tau (s)", "interval (s)", "TTS99 (s)", "tau (sweeps)"):
-        table.add_column(name, justify="left" if name == "file" else "right", overflow="fold")
-    for file, x in zip(files, results, strict=False):
-        table.add_row(
+def _tts_table(files: tuple[Path, ...], results: list[TimeToSolution]) -> Table:
+    rows = [
+        (
             file.name,
             str(x.num_variables),
             f"{x.num_solved}/{x.runs}",
@@ -119,10 +108,13 @@ def _tts_table(files: tuple[Path, ...], results: list[TimeToSolution]) -> Render
             f"{x.tts(99):.4g}",
             f"{x.tau_sweeps:.4g}",
         )
-    return table
+        for file, x in zip(files, results, strict=False)
+    ]
+    head = ("file", "N", "solved", "tau (s)", "interval (s)", "TTS99 (s)", "tau (sweeps)")
+    return Table("<>>>>>>", rows, head, "tau: mean time to solution, with its 68% interval")
 
 
-def _tts_summary(results: list[TimeToSolution]) -> Iterator[RenderableType]:
+def _tts_summary(results: list[TimeToSolution]) -> Iterator[Table]:
     rate = results[0].spin_updates_per_second
     w1 = ", ".join(f"{x:.4g}" for x in sorted({result.w1 for result in results}))
     facts = [
