@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 from hardscape.version import __version__
 
 if TYPE_CHECKING:
-    from hardscape import errors, gauge, ising, maxsat, permanents, xorsat
+    from hardscape import engine, errors, gauge, ising, maxsat, permanents, xorsat
     from hardscape.ising import spectrum
     from hardscape.permanents import permanent
 
 __all__ = [
     "__version__",
+    "engine",
     "errors",
     "gauge",
     "ising",
@@ -27,7 +28,7 @@ _FUNCTIONS = {"permanent": "hardscape.permanents", "spectrum": "hardscape.ising"
 
 
 def __getattr__(name: str) -> Any:
-    """Import a family when it is first used, so that nobody waits for the others."""
+    """Import a part when it is first used, so that nobody waits for the others."""
     if name in _FUNCTIONS:
         found = getattr(import_module(_FUNCTIONS[name]), name)
     elif name in __all__:

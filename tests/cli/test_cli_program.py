@@ -49,6 +49,24 @@ def test_nothing_heavy_is_imported(code: str) -> None:
     assert not loaded & HEAVY
 
 
+def test_every_part_is_there_at_once() -> None:
+    code = "import hardscape; print(*(getattr(hardscape, x).__name__ for x in {!r}))"
+    parts = ["engine", "errors", "gauge", "ising", "maxsat", "permanents", "xorsat"]
+    for part in parts:
+        script = code.format([part])
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        assert done.stdout.split() == [f"hardscape.{part}"]
+
+
+@pytest.mark.parametrize("word", ["1.5", "2.0", "1e1", ".5"])
+def test_an_integer_has_no_point(word: str, capsys: Captured) -> None:
+    assert main(["spectrum", SK24, "--threads", word]) == 2
+    assert main(["spectrum", SK24, f"--states={word}"]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "Traceback" not in told.err
+
+
 def test_help_lists_the_commands(capsys: Captured) -> None:
     for words in (["--help"], ["-h"], ["help"]):
         assert main(words) == 0

@@ -123,6 +123,13 @@ def test_of_a_fixed_field(tmp_path: Path) -> None:
         assert "SU(3)" in repr(found)
 
 
+def test_results_can_be_compared() -> None:
+    links = GaugeField.random((4, 4, 4, 4), 2, 1)
+    one, other = (gluon_propagator(links, theta=None) for _ in range(2))
+    assert one == one
+    assert one != other
+
+
 def test_plot() -> None:
     pytest.importorskip("matplotlib")
     found = gluon_propagator(GaugeField.random((4, 4, 4, 4), 2, 1), theta=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 
 import numpy as np
@@ -86,9 +87,12 @@ def test_nothing_at_all() -> None:
 
 
 def test_three_spin_model() -> None:
-    system = XorSystem.from_ising3({(0, 1, 2): 1.5, (1, 2, 3): -1.5})
+    system = XorSystem.from_ising3({(0, 1, 2): 1.0, (1, 2, 3): -1})
     assert system.parity.tolist() == [0, 1]
     assert system == XorSystem.from_ising3([[0, 1, 2], [1, 2, 3]], [1, -1])
+    for bits in itertools.product((0, 1), repeat=4):
+        s = 1 - 2 * np.array(bits)
+        assert system.energy(bits) == -s[0] * s[1] * s[2] + s[1] * s[2] * s[3]
     assert XorSystem.from_ising3(np.array([[0, 1, 2]]), num_spins=5).num_variables == 5
 
 
@@ -130,7 +134,8 @@ def test_refused_offsets(offsets, variables) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [[1, 2], [1, 0], [0, 0], [1, float("nan")], [1], {"a": 1}, [[1, 1]]]
+    "values",
+    [[1, 2], [2, 2], [1.5, -1.5], [1, 0], [0, 0], [1, float("nan")], [1], {"a": 1}, [[1, 1]]],
 )
 def test_refused_couplings(values) -> None:
     with pytest.raises(InputError):

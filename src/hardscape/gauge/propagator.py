@@ -37,7 +37,7 @@ _DIRECTIONS = {"landau": 4, "coulomb": 3}
 _VALUE, _DRESSING = "#1d4ed8", "#c2410c"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GluonPropagator(Plain):
     """The gluon propagator, binned by momentum.
 

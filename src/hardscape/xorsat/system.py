@@ -143,21 +143,21 @@ class XorSystem:
     def from_ising3(
         cls, couplings: Any, values: ArrayLike | None = None, *, num_spins: int | None = None
     ) -> Self:
-        r"""Build from the 3-spin (or p-spin) model :math:`H = -\sum J_{ijk} s_i s_j s_k`.
+        r"""Build from the 3-spin (or p-spin) model :math:`H = -\sum J_{ijk} s_i s_j s_k`, J = 1 or -1.
 
         Parameters
         ----------
         couplings : mapping ``{(i, j, k): J}``, or array-like of int, shape (M, p)
             The spins of each coupling, counted from 0.
         values : array-like, shape (M,), optional
-            With arrays: J, all of one size, either sign; by default +1.
+            With arrays: J, each 1 or -1; by default 1.
         num_spins : int, optional
             By default one more than the largest spin.
 
         Raises
         ------
         InputError
-            Also where couplings differ in size: XORSAT has no weights.
+            Also for other couplings: XORSAT has no weights. Those of one size are to be divided by it.
 
         Examples
         --------
@@ -177,13 +177,11 @@ class XorSystem:
             raise InputError(
                 f"values have shape {sizes.shape}; ({system.num_clauses},) is accepted"
             )
-        uneven = np.flatnonzero(
-            ~(np.isfinite(sizes) & (sizes != 0)) | (abs(sizes) != abs(sizes[:1]))
-        )
-        if len(uneven):
+        other = np.flatnonzero(abs(sizes) != 1)
+        if len(other):
             raise InputError(
-                f"values[{int(uneven[0])}] is {sizes[uneven[0]]}; couplings other than 0 of one size "
-                f"({abs(sizes[0])}, as values[0]) are accepted: a XOR clause has no weight"
+                f"values[{int(other[0])}] is {sizes[other[0]]}; couplings 1 and -1 are accepted, as a XOR "
+                "clause has no weight: divide couplings of one size by it, and multiply energies"
             )
         return cls(
             system.num_variables, system.offsets, system.variables, (sizes < 0).astype(np.uint8)
