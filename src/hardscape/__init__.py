@@ -7,8 +7,8 @@ from hardscape.version import __version__
 
 if TYPE_CHECKING:
     from hardscape import engine, errors, gauge, ising, maxsat, permanents, xorsat
-    from hardscape.ising import spectrum
-    from hardscape.permanents import permanent
+    from hardscape.ising.spectrum import spectrum  # mypy takes the module from the package
+    from hardscape.permanents.permanent import permanent
 
 __all__ = [
     "__version__",

@@ -1,6 +1,6 @@
 """Ising and QUBO models: the exact low-energy spectrum, its matrix-product-state companion, and more."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hardscape.ising.density import DensityOfStates, density_of_states
 from hardscape.ising.levels import Level
@@ -8,6 +8,9 @@ from hardscape.ising.model import Ising
 from hardscape.ising.mps import mps_spectrum
 from hardscape.ising.result import Spectrum
 from hardscape.ising.spectrum import Estimate, estimate, spectrum
+
+if TYPE_CHECKING:
+    from hardscape.ising.sampler import ExactSampler
 
 __all__ = [
     "DensityOfStates",
