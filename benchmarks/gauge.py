@@ -20,7 +20,7 @@ from cyclopts import App
 
 from benchmarks.machine import machine
 from hardscape.engine import probe, team
-from hardscape.gauge import GaugeField, fix, generate, write
+from hardscape.gauge import GaugeField, fix, generate
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.lattices import Lattices, Sweep, Turn
 from hardscape.gauge.lattice.schedule import Schedule
@@ -83,7 +83,7 @@ def cpu_tables(extent: int) -> None:
     small = thermalised(8, 6.0)
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "links.nersc"
-        write(small, source)
+        small.to_file(source)
         row("whole command, 8^4 beta 6.0, s", spread(command_times(source)), "1.5")
 
 

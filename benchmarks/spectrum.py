@@ -206,7 +206,7 @@ def command(case: Case) -> dict[str, Any]:
         path = Path(folder) / "model.txt"
         formats.write(instance(case), path, format="coo")
         line = [sys.executable, "-m", "hardscape", "spectrum", str(path), "--json", "--yes"]
-        line += ["--states", str(case.states), "--device", case.device]
+        line += ["--num-states", str(case.states), "--device", case.device]
         line += [] if case.prune else ["--no-prune"]
         seconds = []
         for run in range(case.repeats):

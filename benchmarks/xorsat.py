@@ -215,7 +215,7 @@ def scan(
     for file in files:
         system = XorSystem.from_file(file)
         for value in values:
-            found = time_to_solution(system, runs, timeout, w=value / 256, device="cuda:0", seed=1)
+            found = time_to_solution(system, runs, timeout, w1=value / 256, device="cuda:0", seed=1)
             each = system.num_variables * found.clones
             low, high = (
                 each * x for x in (found.posterior_sweeps.low, found.posterior_sweeps.high)
@@ -242,7 +242,7 @@ def challenge(*files: Path, runs: int = 5, timeout: float = 2.0, w1: int | None 
     results: list[TimeToSolution] = []
     for file in files:
         found = time_to_solution(
-            XorSystem.from_file(file), runs, timeout, w=share, device="cuda:0", seed=len(results)
+            XorSystem.from_file(file), runs, timeout, w1=share, device="cuda:0", seed=len(results)
         )
         results.append(found)
         print(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import secrets
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ def integer(value: Any, name: str, least: int, most: int) -> int:
     if not whole or not least <= value <= most:
         raise InputError(f"{name}={value!r}; an integer from {least} to {_power(most)} is accepted")
     return int(value)
+
+
+def checked_seed(value: Any) -> int:
+    """A seed; where there is none, one is drawn."""
+    return secrets.randbits(64) if value is None else integer(value, "seed", 0, MAX_SEED)
 
 
 def seconds(value: Any, name: str) -> float:

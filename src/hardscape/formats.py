@@ -78,7 +78,7 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
         """All suffixes."""
         return tuple(suffix for module in self.values() for suffix in module.SUFFIXES)
 
-    def read(self, path: str | Path, format: str | None = None, **options: Any) -> _Problem:
+    def read(self, path: str | Path, *, format: str | None = None, **options: Any) -> _Problem:
         """Read a problem.
 
         Parameters
@@ -97,10 +97,10 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
         InputError
             If format or an option is not accepted.
         """
-        return self.parse(path, format, **options)[1]
+        return self.parse(path, format=format, **options)[1]
 
     def parse(
-        self, path: str | Path, format: str | None = None, **options: Any
+        self, path: str | Path, *, format: str | None = None, **options: Any
     ) -> tuple[str, _Problem]:
         """Read a problem as :meth:`read` does, and tell the format."""
         likely = self._by_name(path_of(path)) if format is None else format
@@ -117,7 +117,7 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
             raise source.error(None, str(error)) from None
 
     def write(
-        self, problem: _Problem, path: str | Path, format: str | None = None, **options: Any
+        self, problem: _Problem, path: str | Path, *, format: str | None = None, **options: Any
     ) -> None:
         """Write a problem; a file that is there is replaced as a whole, or stays.
 

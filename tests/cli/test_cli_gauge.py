@@ -22,7 +22,9 @@ Captured = pytest.CaptureFixture[str]
 @pytest.fixture
 def links(tmp_path: Path) -> Path:
     path = tmp_path / "u.nersc"
-    formats.write(GaugeField.random((2, 4, 2, 6), 3, 1), path, header={"ENSEMBLE_ID": "random"})
+    formats.write(
+        GaugeField.random((2, 4, 2, 6), 3, seed=1), path, header={"ENSEMBLE_ID": "random"}
+    )
     return path
 
 
@@ -75,7 +77,7 @@ def test_info_of_a_damaged_file(links: Path, capsys: Captured) -> None:
 
 def test_info_of_links_out_of_the_group(tmp_path: Path, capsys: Captured) -> None:
     path = tmp_path / "u.ildg"
-    field = GaugeField.random((2, 2, 2, 2), 2, 1)
+    field = GaugeField.random((2, 2, 2, 2), 2, seed=1)
     formats.write(GaugeField(1.01 * field.links), path)
     assert answer(capsys, "info", path, code=2)["checksum_ok"] is True
     refusal(capsys, "convert", path, tmp_path / "v.npz")
@@ -136,7 +138,7 @@ def test_generate_interrupted(
 def test_propagator(tmp_path: Path, capsys: Captured) -> None:
     paths = []
     for seed in range(2):
-        field = GaugeField.random((4, 4, 4, 4), 2, seed)
+        field = GaugeField.random((4, 4, 4, 4), 2, seed=seed)
         paths.append(tmp_path / f"{seed}.npz")
         formats.write(fix(field, theta=1e-12, device="cpu").fixed(), paths[-1])
     found = answer(capsys, "propagator", *paths, "--beta", 2.3, "--no-cut")

@@ -12,14 +12,14 @@ import pytest
 
 from hardscape.cli import gauge_fix, main
 from hardscape.errors import Interrupted
-from hardscape.gauge import GaugeField, fix, read, write
+from hardscape.gauge import GaugeField, fix
 from helpers import gauge_oracles
 
 
 @pytest.fixture
 def links(tmp_path: Path) -> Path:
     path = tmp_path / "links.nersc"
-    write(GaugeField.random((4, 4, 4, 4), 2, 3), path)
+    GaugeField.random((4, 4, 4, 4), 2, seed=3).to_file(path)
     return path
 
 
@@ -31,11 +31,13 @@ def test_fixed_links_are_written(
     words = ["gauge", "fix", str(links), "--gauge", gauge, "-o", str(target), "--json"]
     assert main([*words, "--transformation", str(turn), "--device", "cpu", "--seed", "1"]) == 0
     found = json.loads(capsys.readouterr().out)
-    fixed = read(target)
+    fixed = GaugeField.from_file(target)
     assert gauge_oracles.theta(fixed.links, gauge) < 1.01e-12
     assert gauge_oracles.functional(fixed.links, gauge) == pytest.approx(found["functional"])
     with np.load(turn) as data:
-        np.testing.assert_allclose(read(links).transform(data["g"]).links, fixed.links, atol=1e-14)
+        np.testing.assert_allclose(
+            GaugeField.from_file(links).transform(data["g"]).links, fixed.links, atol=1e-14
+        )
     keys = {"command", "gauge", "method", "shape", "nc", "functional", "theta_mean", "theta_max"}
     keys |= {"sweeps", "copies", "site_updates_per_second", "seconds", "device"}
     assert keys <= set(found)
@@ -57,11 +59,13 @@ def test_not_converging_writes_nothing_unless_asked(links: Path) -> None:
     assert main(words) == 2
     assert not target.exists()
     assert main([*words, "--no-strict"]) == 0
-    assert read(target).plaquette() == pytest.approx(read(links).plaquette())
+    assert GaugeField.from_file(target).plaquette() == pytest.approx(
+        GaugeField.from_file(links).plaquette()
+    )
 
 
 def test_a_time_limit_ends_the_search(links: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(GaugeField.random((8, 8, 8, 8), 3, 3), links)
+    GaugeField.random((8, 8, 8, 8), 3, seed=3).to_file(links)
     target = links.with_name("fixed.nersc")
     words = ["gauge", "fix", str(links), "--theta", "1e-27", "--method", "relaxation", "--json"]
     words += ["--time-limit", "0.2", "--device", "cpu"]
@@ -73,7 +77,9 @@ def test_a_time_limit_ends_the_search(links: Path, capsys: pytest.CaptureFixture
     found = json.loads(told.out)
     assert not found["converged"]
     assert "not converged" in told.err
-    assert gauge_oracles.theta(read(target).links, "landau") == pytest.approx(found["theta_mean"])
+    assert gauge_oracles.theta(GaugeField.from_file(target).links, "landau") == pytest.approx(
+        found["theta_mean"]
+    )
 
 
 @pytest.mark.parametrize("converged", [True, False])

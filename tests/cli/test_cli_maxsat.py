@@ -86,9 +86,9 @@ def test_json(cover, capsys):
     assert main(["maxsat", str(cover), "--json", "--threads", "1"]) == 30
     answer = json.loads(capsys.readouterr().out)
     assert answer["command"] == "maxsat"
-    assert (answer["variables"], answer["hard"], answer["soft"]) == (3, 2, 3)
+    assert (answer["num_variables"], answer["num_hard"], answer["num_soft"]) == (3, 2, 3)
     assert (answer["cost"], answer["assignment"], answer["status"]) == (5, "010", "OPTIMUM FOUND")
-    assert (answer["satisfied"], answer["total"], answer["hard_satisfied"]) == (4, 5, 2)
+    assert (answer["num_satisfied"], answer["num_clauses"], answer["hard_violations"]) == (4, 5, 0)
     assert {"method", "flips", "generations", "seconds", "device"} <= set(answer)
 
 

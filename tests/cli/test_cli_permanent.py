@@ -16,7 +16,7 @@ import pytest
 import hardscape
 from hardscape.cli import main
 
-KEYS = {"command", "n", "value", "mantissa", "exponent", "error_bound", "rigorous", "condition",
+KEYS = {"command", "shape", "value", "mantissa", "exponent", "error_bound", "rigorous", "condition",
         "method", "precision", "terms", "reductions", "seconds", "device", "stopped", "retries"}  # fmt: skip
 
 Captured = pytest.CaptureFixture[str]
@@ -55,7 +55,7 @@ def test_json_of_integers(whole: Path, capsys: Captured) -> None:
     found = answer(capsys, whole)
     assert set(found) == KEYS
     assert found["value"] == "463"
-    assert (found["command"], found["n"]) == ("permanent", 3)
+    assert (found["command"], found["shape"]) == ("permanent", [3, 3])
     assert (found["error_bound"], found["precision"]) == (0.0, "exact")
 
 

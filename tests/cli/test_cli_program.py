@@ -61,7 +61,7 @@ def test_every_part_is_there_at_once() -> None:
 @pytest.mark.parametrize("word", ["1.5", "2.0", "1e1", ".5"])
 def test_an_integer_has_no_point(word: str, capsys: Captured) -> None:
     assert main(["spectrum", SK24, "--threads", word]) == 2
-    assert main(["spectrum", SK24, f"--states={word}"]) == 2
+    assert main(["spectrum", SK24, f"--num-states={word}"]) == 2
     told = capsys.readouterr()
     assert told.out == ""
     assert "Traceback" not in told.err
@@ -140,7 +140,7 @@ def test_completion_in_bash(
     assert done.stdout.split() == [expected]
 
 
-OPTIONS = """--format --base --convention --states --window --method --device --threads --seed
+OPTIONS = """--format --base --convention --num-states --window --method --device --threads --seed
 --time-limit --checkpoint --no-prune --bond-dimension --beta --dbeta --estimate --yes --json
 --plot"""
 
@@ -156,9 +156,9 @@ def test_help_lists_the_options(command: str, options: str, capsys: Captured) ->
     ("words", "hint"),
     [
         (["spektrum", SK24], "spectrum"),
-        (["spectrum", SK24, "--statez", "3"], "--states"),
-        (["spectrum", SK24, "--states", "many"], "many"),
-        (["spectrum", SK24, "--states"], "--states"),
+        (["spectrum", SK24, "--num-statez", "3"], "--num-states"),
+        (["spectrum", SK24, "--num-states", "many"], "many"),
+        (["spectrum", SK24, "--num-states"], "--num-states"),
         (["spectrum", SK24, "--method", "magic"], "exhaustive"),
         (["spectrum", SK24, "another"], "another"),
         (["spectrum"], "FILE"),
@@ -219,7 +219,7 @@ def test_output_that_cannot_be_written(more: list[str]) -> None:
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("more", [[], ["--json", "--states", "100000"], ["--help"]])
+@pytest.mark.parametrize("more", [[], ["--json", "--num-states", "100000"], ["--help"]])
 def test_a_reader_that_has_gone(more: list[str]) -> None:
     command = [sys.executable, "-m", "hardscape", "spectrum", SK24, *more]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -233,7 +233,7 @@ def test_a_reader_that_has_gone(more: list[str]) -> None:
 
 def test_output_in_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
-    done = run("spectrum", SK24, "--states", "2")
+    done = run("spectrum", SK24, "--num-states", "2")
     assert done.returncode == 0
     assert done.stdout.isascii()
     assert "-80.0" in done.stdout

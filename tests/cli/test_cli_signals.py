@@ -24,7 +24,7 @@ COMMAND = [sys.executable, "-m", "hardscape", "spectrum"]
 def words(tmp_path: Path) -> list[str]:
     """A search of a second or more, on one thread, with a checkpoint."""
     formats.write(dense_integer(37, seed=8), tmp_path / "model.npz")
-    options = ["--no-prune", "--device", "cpu", "--threads", "1", "--states", "20", "--yes"]
+    options = ["--no-prune", "--device", "cpu", "--threads", "1", "--num-states", "20", "--yes"]
     checkpoint = ["--checkpoint", str(tmp_path / "ledger")]
     return [str(tmp_path / "model.npz"), *options, *checkpoint]
 
@@ -67,7 +67,7 @@ def test_sigterm_then_the_same_command_goes_on(words: list[str]) -> None:
     assert "Traceback" not in err
     resumed = finished(words)
     fresh = finished([x for x in words[:-2] if x != "--no-prune"])
-    for key in ("energies", "states", "degeneracies", "gap", "certified"):
+    for key in ("energies", "states", "levels", "gap", "certified"):
         assert resumed[key] == fresh[key]
     assert resumed["certified"] is True
 

@@ -29,7 +29,7 @@ KEYS = {
     "num_states",
     "energies",
     "states",
-    "degeneracies",
+    "levels",
     "gap",
     "certified",
     "states_per_second",
@@ -67,7 +67,7 @@ def refusal(capsys: Captured, *words: object) -> str:
 
 
 def test_json_is_the_spectrum(instance: Path, capsys: Captured) -> None:
-    found = answer(capsys, instance, "--states", 30)
+    found = answer(capsys, instance, "--num-states", 30)
     model = Ising.from_file(instance)
     energies, states = lowest_states(model, 30)
     assert set(found) == KEYS
@@ -77,7 +77,7 @@ def test_json_is_the_spectrum(instance: Path, capsys: Captured) -> None:
     assert found["energies"] == energies.tolist()
     assert found["states"] == ["".join("01"[x > 0] for x in row) for row in states.tolist()]
     expected = hardscape.spectrum(model, 30)
-    assert found["degeneracies"] == [
+    assert found["levels"] == [
         {"energy": x.energy, "count": x.count, "complete": x.complete} for x in expected.levels
     ]
     assert found["gap"] == expected.gap
@@ -97,7 +97,7 @@ def test_the_same_from_a_process() -> None:
 
 
 def test_table_for_people(instance: Path, capsys: Captured) -> None:
-    assert main(["spectrum", str(instance), "--states", "50"]) == 0
+    assert main(["spectrum", str(instance), "--num-states", "50"]) == 0
     told = capsys.readouterr()
     found = hardscape.spectrum(instance, 50)
     assert told.err == ""
@@ -111,7 +111,7 @@ def test_table_for_people(instance: Path, capsys: Captured) -> None:
 
 def test_energies_are_printed_exactly(tmp_path: Path, capsys: Captured) -> None:
     formats.write(dense_gaussian(6, seed=1), tmp_path / "model.npz")
-    assert main(["spectrum", str(tmp_path / "model.npz"), "--states", "3"]) == 0
+    assert main(["spectrum", str(tmp_path / "model.npz"), "--num-states", "3"]) == 0
     told = capsys.readouterr().out
     for energy in hardscape.spectrum(tmp_path / "model.npz", 3).energies.tolist():
         assert repr(energy) in told
@@ -121,7 +121,7 @@ def test_window_and_states(instance: Path, capsys: Captured) -> None:
     everything = hardscape.spectrum(instance, 4096).energies
     near = everything[everything <= everything[0] + 4].tolist()
     assert answer(capsys, instance, "--window", 4)["energies"] == near
-    assert answer(capsys, instance, "--window", 4, "--states", 2)["energies"] == near[:2]
+    assert answer(capsys, instance, "--window", 4, "--num-states", 2)["energies"] == near[:2]
 
 
 def test_options_of_the_file(tmp_path: Path, capsys: Captured) -> None:
@@ -146,12 +146,12 @@ def test_options_that_keep_the_answer(options: list[str], instance: Path, capsys
 
 
 def test_matrix_product_states(instance: Path, capsys: Captured) -> None:
-    found = answer(capsys, instance, "--method", "mps", "--states", 4, "--bond-dimension", 64)
+    found = answer(capsys, instance, "--method", "mps", "--num-states", 4, "--bond-dimension", 64)
     assert set(found) == KEYS
     assert found["method"] == "mps"
     assert found["certified"] is False
     assert found["energies"] == hardscape.spectrum(instance, 4).energies.tolist()
-    words = ["--method", "mps", "--states", "4", "--beta", "0.5", "--dbeta", "0.5"]
+    words = ["--method", "mps", "--num-states", "4", "--beta", "0.5", "--dbeta", "0.5"]
     assert main(["spectrum", str(instance), *words]) == 0
     assert "certificate" in capsys.readouterr().out
 
@@ -177,8 +177,8 @@ def test_options_of_the_other_method(words: list[str], instance: Path, capsys: C
 @pytest.mark.parametrize(
     ("words", "value"),
     [
-        (["--states", "0"], "0"),
-        (["--states", str(2**24 + 1)], str(2**24 + 1)),
+        (["--num-states", "0"], "0"),
+        (["--num-states", str(2**24 + 1)], str(2**24 + 1)),
         (["--window", "-1"], "-1"),
         (["--window", "nan"], "nan"),
         (["--threads", "0"], "0"),
@@ -234,7 +234,7 @@ def test_estimate(instance: Path, capsys: Captured) -> None:
     cost = answer(capsys, instance, "--estimate")
     assert cost["command"] == "spectrum"
     assert cost["num_spins"] == 12
-    assert cost["states"] == 2**12
+    assert cost["total_states"] == 2**12
     assert cost["seconds"] > 0
     assert cost["memory_bytes"] > 0
     assert "energies" not in cost
@@ -282,7 +282,7 @@ def test_time_limit(tmp_path: Path, capsys: Captured) -> None:
     told = capsys.readouterr()
     found = json.loads(told.out)
     assert found["certified"] is False
-    assert not any(x["complete"] for x in found["degeneracies"])
+    assert not any(x["complete"] for x in found["levels"])
     assert "not certified" in told.err
     assert str(ledger) in told.err
     model = Ising.from_file(tmp_path / "large.npz")

@@ -16,10 +16,10 @@ from hardscape.cli import main
 from hardscape.xorsat import XorSystem, random_regular, random_system
 
 SOLVE_KEYS = {
-    "command", "n", "clauses", "satisfied", "violated", "assignment", "method", "clones", "sweeps",
-    "spin_updates_per_second", "seconds", "device",
+    "command", "num_variables", "num_clauses", "satisfied", "violated", "assignment", "method", "clones",
+    "sweeps", "spin_updates_per_second", "seconds", "device",
 }  # fmt: skip
-TTS_KEYS = {"tau", "tau_low", "tau_high", "tts99", "solved", "runs", "sweeps_tau"}
+TTS_KEYS = {"tau", "tau_low", "tau_high", "tts99", "num_solved", "runs", "tau_sweeps"}
 CPU = ("--device", "cpu", "--threads", "1", "--seed", "1")
 
 Captured = pytest.CaptureFixture[str]
@@ -50,7 +50,7 @@ def regular(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def inconsistent(tmp_path: Path) -> Path:
-    random_system(30, 2.0, seed=1).to_file(tmp_path / "inconsistent.cnf")
+    random_system(30, 2.0, planted=False, seed=1).to_file(tmp_path / "inconsistent.cnf")
     return tmp_path / "inconsistent.cnf"
 
 
@@ -108,12 +108,12 @@ def test_tts(regular: Path, tmp_path: Path, capsys: Captured) -> None:
     found = answer(capsys, "tts", regular, *words, "--plot", tmp_path / "x.png")
     assert set(found) >= TTS_KEYS | {"command", "file"}
     assert found["command"] == "xorsat tts"
-    assert found["solved"] == found["runs"] == 6
+    assert found["num_solved"] == found["runs"] == 6
     assert found["tau_low"] < found["tau"] < found["tau_high"]
     assert (tmp_path / "x.png").stat().st_size > 1000
-    assert answer(capsys, "tts", regular, *words)["sweeps_tau"] == found["sweeps_tau"]
+    assert answer(capsys, "tts", regular, *words)["tau_sweeps"] == found["tau_sweeps"]
     both = answer(capsys, "tts", regular, regular, *words)
-    assert [x["sweeps_tau"] for x in both["instances"]] == [found["sweeps_tau"]] * 2
+    assert [x["tau_sweeps"] for x in both["instances"]] == [found["tau_sweeps"]] * 2
     assert both["median_tts99_low"] < both["median_tts99"] < both["median_tts99_high"]
     assert main(["xorsat", "tts", str(regular), str(regular), *map(str, words)]) == 0
     told = capsys.readouterr().out
@@ -123,19 +123,22 @@ def test_tts(regular: Path, tmp_path: Path, capsys: Captured) -> None:
 
 def test_generate(tmp_path: Path, capsys: Captured) -> None:
     path = tmp_path / "x.cnf"
-    found = answer(capsys, "generate", "--n", 24, "--seed", 3, "-o", path)
+    found = answer(capsys, "generate", "--num-variables", 24, "--seed", 3, "-o", path)
     assert found == {
         "command": "xorsat generate",
         "file": str(path),
-        "n": 24,
-        "clauses": 24,
+        "seed": 3,
+        "num_variables": 24,
+        "num_clauses": 24,
         "rank": 24,
     }
     assert XorSystem.from_file(path) == random_regular(24, seed=3)
-    words = ("--n", 20, "--density", 0.5, "--k", 4, "--seed", 3, "--no-planted")
+    words = ("--num-variables", 20, "--density", 0.5, "--k", 4, "--seed", 3, "--no-planted")
     answer(capsys, "generate", *words, "-o", tmp_path / "y.npz")
-    assert XorSystem.from_file(tmp_path / "y.npz") == random_system(20, 0.5, 4, seed=3)
-    assert main(["xorsat", "generate", "--n", "9", "--degree", "2", "--no-full-rank", "-o",
+    assert XorSystem.from_file(tmp_path / "y.npz") == random_system(
+        20, 0.5, 4, planted=False, seed=3
+    )
+    assert main(["xorsat", "generate", "--num-variables", "9", "--degree", "2", "--no-full-rank", "-o",
                  str(tmp_path / "z.qh")]) == 0  # fmt: skip
     assert str(tmp_path / "z.qh") in capsys.readouterr().out
 
@@ -164,10 +167,10 @@ def test_theory(tmp_path: Path, capsys: Captured) -> None:
         ["tts", "{file}", "--runs", "0"],
         ["tts", "{file}", "--timeout", "0"],
         ["tts", "{file}", "--plot", "x.gif"],
-        ["generate", "--n", "10", "--k", "3", "--degree", "4", "-o", "x.cnf"],
-        ["generate", "--n", "10", "--density", "1", "--degree", "4", "-o", "x.cnf"],
-        ["generate", "--n", "9", "-o", "x.txt"],
-        ["generate", "--n", "9"],
+        ["generate", "--num-variables", "10", "--k", "3", "--degree", "4", "-o", "x.cnf"],
+        ["generate", "--num-variables", "10", "--density", "1", "--degree", "4", "-o", "x.cnf"],
+        ["generate", "--num-variables", "9", "-o", "x.txt"],
+        ["generate", "--num-variables", "9"],
         ["theory", "--w1", "0"],
         ["theory", "--w1", "0.5"],
         ["theory", "--k", "2"],
@@ -182,7 +185,7 @@ def test_refused(
 
 def test_ctrl_c_prints_the_best_so_far(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
-    random_system(300, 1.5, seed=1).to_file(path)
+    random_system(300, 1.5, planted=False, seed=1).to_file(path)
     words = ["xorsat", "solve", str(path), "--time-limit", "60", "--json", *CPU]
     with subprocess.Popen(
         [sys.executable, "-m", "hardscape", *words],
@@ -215,4 +218,4 @@ def test_ctrl_c_keeps_the_runs_that_had_ended(tmp_path: Path) -> None:
     assert process.returncode == 130
     (found,) = json.loads(told)["instances"]
     assert 0 < found["runs"] < 1000000
-    assert found["solved"] == found["runs"]
+    assert found["num_solved"] == found["runs"]

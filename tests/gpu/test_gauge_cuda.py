@@ -44,7 +44,7 @@ def options(gauge: Any, **more: Any) -> FixOptions:
 @pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
 @pytest.mark.parametrize("nc", [2, 3])
 def test_a_sweep_is_that_of_the_cpu(alone: Team, nc: int, gauge: str) -> None:
-    field = GaugeField.random((4, 6, 4, 8), nc, 3)
+    field = GaugeField.random((4, 6, 4, 8), nc, seed=3)
     chosen = options(gauge)
     seeds = np.array([5, 6], dtype=np.uint64)
     active = np.ones((2, 8), dtype=bool)
@@ -81,7 +81,7 @@ def test_a_sweep_is_that_of_the_cpu(alone: Team, nc: int, gauge: str) -> None:
     ids=str,
 )
 def test_the_order_of_tasks_changes_nothing(alone: Team, schedule: Schedule) -> None:
-    field = GaugeField.random((4, 8, 8, 14), 3, 3)
+    field = GaugeField.random((4, 8, 8, 14), 3, seed=3)
     chosen = options("landau")
     seeds = np.array([5, 6, 7], dtype=np.uint64)
     active = np.ones((3, 14), dtype=bool)
@@ -103,7 +103,7 @@ def test_the_order_of_tasks_changes_nothing(alone: Team, schedule: Schedule) -> 
 
 @pytest.mark.parametrize("nc", [2, 3])
 def test_a_step_along_a_direction_is_that_of_the_cpu(alone: Team, nc: int) -> None:
-    field = GaugeField.random((4, 4, 4, 6), nc, 3)
+    field = GaugeField.random((4, 4, 4, 6), nc, seed=3)
     seeds, step = np.array([5], dtype=np.uint64), np.linspace(-0.2, 0.3, 6)[None]
     with cuda_device(0) as device:
         gpu = CudaLattices(device, field.links, options("landau"), False, 1)
@@ -120,9 +120,9 @@ def test_a_step_along_a_direction_is_that_of_the_cpu(alone: Team, nc: int) -> No
 @pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
 @pytest.mark.parametrize("nc", [2, 3])
 def test_the_same_maximum(nc: int, gauge: Any, method: Any, precision: Any) -> None:
-    noise = GaugeField.random((4, 4, 8, 8), nc, 11)
+    noise = GaugeField.random((4, 4, 8, 8), nc, seed=11)
     near = GaugeField(np.eye(nc) + 0.3 * noise.links).reproject()
-    field = near.transform(GaugeField.random((4, 4, 8, 8), nc, 12).links[..., 0, :, :])
+    field = near.transform(GaugeField.random((4, 4, 8, 8), nc, seed=12).links[..., 0, :, :])
     keywords: dict[str, Any] = {"method": method, "theta": 1e-20, "seed": 1}
     cpu = fix(field, gauge, device="cpu", **keywords)
     gpu = fix(field, gauge, device="cuda:0", precision=precision, **keywords)
@@ -132,7 +132,7 @@ def test_the_same_maximum(nc: int, gauge: Any, method: Any, precision: Any) -> N
 
 
 def test_copies_together_are_the_copies_alone() -> None:
-    field = GaugeField.random((4, 4, 4, 4), 3, 3)
+    field = GaugeField.random((4, 4, 4, 4), 3, seed=3)
     keywords: dict[str, Any] = {"copies": 4, "theta": 1e-16, "annealing_sweeps": 20, "seed": 1}
     gpu = fix(field, device="cuda:0", method="matrix-overrelaxation", **keywords)
     cpu = fix(field, device="cpu", method="matrix-overrelaxation", **keywords)
@@ -144,7 +144,7 @@ def test_copies_together_are_the_copies_alone() -> None:
 
 def test_device_arrays_in_device_arrays_out() -> None:
     cupy = pytest.importorskip("cupy")
-    field = GaugeField.random((4, 4, 4, 4), 2, 3).to("cuda")
+    field = GaugeField.random((4, 4, 4, 4), 2, seed=3).to("cuda")
     found = fix(field, device="cuda:0", seed=1)
     assert isinstance(found.g, cupy.ndarray)
     assert found.fixed().device == "cuda"
@@ -152,7 +152,7 @@ def test_device_arrays_in_device_arrays_out() -> None:
 
 
 def test_anisotropy() -> None:
-    field = GaugeField.random((4, 4, 4, 4), 2, 3)
+    field = GaugeField.random((4, 4, 4, 4), 2, seed=3)
     keywords: dict[str, Any] = {"anisotropy": 2.5, "theta": 1e-20}
     gpu = fix(field, device="cuda:0", method="matrix-overrelaxation", **keywords)
     links = gpu.fixed().links * np.array([1, 1, 1, 2.5])[:, None, None]
@@ -160,7 +160,7 @@ def test_anisotropy() -> None:
 
 
 def test_links_that_were_single_precision() -> None:
-    rounded = GaugeField.random((4, 4, 4, 6), 3, 3).astype(np.complex64)
+    rounded = GaugeField.random((4, 4, 4, 6), 3, seed=3).astype(np.complex64)
     found = fix(rounded, theta=1e-20, device="cuda:0", seed=1)
     whole = rounded.astype(np.complex128).reproject().transform(found.g)
     assert gauge_oracles.theta(whole.links, "landau") <= 1.01e-20

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hardscape.errors import InputError
-from hardscape.gauge import GaugeField, WilsonChain, gluon_propagator, read, write
+from hardscape.gauge import GaugeField, WilsonChain, gluon_propagator
 from hardscape.gauge.groups import random_group_elements
 
 pytestmark = pytest.mark.gpu
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.gpu
 @pytest.fixture(params=[(2, np.complex128), (3, np.complex128), (3, np.complex64)], ids=str)
 def pair(request: pytest.FixtureRequest) -> tuple[GaugeField, GaugeField]:
     nc, dtype = request.param
-    host = GaugeField.random((4, 6, 3, 8), nc, 5, dtype=dtype)
+    host = GaugeField.random((4, 6, 3, 8), nc, seed=5, dtype=dtype)
     return host, host.to("cuda")
 
 
@@ -36,8 +36,8 @@ def test_averages(pair: tuple[GaugeField, GaugeField]) -> None:
 
 
 def test_fields_made_on_the_device() -> None:
-    host = GaugeField.random((2, 4, 2, 2), 3, 9)
-    device = GaugeField.random((2, 4, 2, 2), 3, 9, device="cuda")
+    host = GaugeField.random((2, 4, 2, 2), 3, seed=9)
+    device = GaugeField.random((2, 4, 2, 2), 3, seed=9).to("cuda")
     np.testing.assert_array_equal(device.to("cpu").links, host.links)
     assert GaugeField.identity((2, 2, 2, 2), device="cuda").plaquette() == 1.0
     assert device.to("cuda") is device
@@ -75,9 +75,9 @@ def test_refusals() -> None:
 
 
 def test_files_and_chains(tmp_path: Path) -> None:
-    host = GaugeField.random((4, 4, 4, 4), 3, 2)
-    write(host.to("cuda"), tmp_path / "u.nersc")
-    np.testing.assert_array_equal(read(tmp_path / "u.nersc").links, host.links)
+    host = GaugeField.random((4, 4, 4, 4), 3, seed=2)
+    host.to("cuda").to_file(tmp_path / "u.nersc")
+    np.testing.assert_array_equal(GaugeField.from_file(tmp_path / "u.nersc").links, host.links)
     chains = [WilsonChain(field, 6.0, seed=1) for field in (host, host.to("cuda"))]
     one, other = (chain.run(2) for chain in chains)
     np.testing.assert_array_equal(one, other)

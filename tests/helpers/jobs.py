@@ -95,7 +95,12 @@ def weighting(**options: Any) -> bytes:
 def clones(**options: Any) -> bytes:
     """Rounds of clones on an XORSAT system that nothing satisfies."""
     found = quasi_greedy(
-        random_system(40, 6.0, seed=3), seed=1, restart=64, max_sweeps=640, device="cpu", **options
+        random_system(40, 6.0, planted=False, seed=3),
+        seed=1,
+        restart=64,
+        max_sweeps=640,
+        device="cpu",
+        **options,
     )
     return repr((found.violated, found.sweeps)).encode() + found.assignment.tobytes()
 
@@ -121,7 +126,7 @@ def links(**options: Any) -> bytes:
 
 def gribov(**options: Any) -> bytes:
     """Landau gauge from three random gauges."""
-    links = np.eye(2) + 0.3 * GaugeField.random((4, 4, 4, 4), 2, 11).links
+    links = np.eye(2) + 0.3 * GaugeField.random((4, 4, 4, 4), 2, seed=11).links
     found = fix(
         GaugeField(links).reproject(),
         method="relaxation",

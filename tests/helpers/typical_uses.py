@@ -49,7 +49,7 @@ def systems(path: str) -> None:
     """XORSAT."""
     system = xorsat.random_regular(24, seed=1)
     assert_type(system, xorsat.XorSystem)
-    found = xorsat.solve(system, method="quasi-greedy", w=0.055, time_limit=1.5)
+    found = xorsat.solve(system, method="quasi-greedy", w1=0.055, time_limit=1.5)
     assert_type(found, xorsat.XorsatResult)
     assert_type(found.satisfied, bool)
     assert_type(xorsat.quasi_greedy(system).sweeps, int)

@@ -48,4 +48,4 @@ def systems(
     clause = st.lists(st.integers(0, n - 1), min_size=1, max_size=longest)
     clauses = draw(st.lists(clause, max_size=most_clauses))
     parity = [draw(st.integers(0, 1)) for _ in clauses]
-    return XorSystem.from_arrays(clauses, parity, num_variables=n)
+    return XorSystem.from_clauses(clauses, parity, num_variables=n)

@@ -40,7 +40,7 @@ def test_the_plaquette_does_not_change(
     shape: Any, nc: int, gauge: Any, method: Any, precision: Any, seed: int
 ) -> None:
     assume(gauge != "mag" or method != "fourier-cg")
-    field = GaugeField.random(shape, nc, seed)
+    field = GaugeField.random(shape, nc, seed=seed)
     found = fix(
         field,
         gauge,

@@ -167,7 +167,7 @@ class Interrupting:
         lambda argument: gauge.fix(argument, "landau"),
         lambda argument: gauge.generate(argument, 6.0),
         lambda argument: maxsat.solve(maxsat.Formula.from_clauses([[1]]), initial=argument),
-        lambda argument: xorsat.quasi_greedy(xorsat.random_regular(24, seed=1), w=argument),
+        lambda argument: xorsat.quasi_greedy(xorsat.random_regular(24, seed=1), w1=argument),
     ],
 )
 def test_ctrl_c_is_interrupted_wherever_it_comes(call: Callable[[Any], Any]) -> None:

@@ -63,10 +63,10 @@ def clauses(formula: Formula) -> tuple[Any, ...]:
 
 
 MODEL = Ising([1, 0, -2], {(0, 1): 1, (1, 2): -3})
-SYSTEM = XorSystem.from_arrays([[0, 1, 2], [1, 2, 3]], [0, 1], num_variables=4)
+SYSTEM = XorSystem.from_clauses([[0, 1, 2], [1, 2, 3]], [0, 1], num_variables=4)
 FORMULA = Formula.from_clauses([[1, -2], [2, 3]], [3, 4], hard=[[1, 2]])
-FIELD = GaugeField.random((2, 2, 2, 2), 2, 1, dtype=np.complex64)
-DOUBLE = GaugeField.random((2, 2, 2, 4), 3, 1)
+FIELD = GaugeField.random((2, 2, 2, 2), 2, seed=1, dtype=np.complex64)
+DOUBLE = GaugeField.random((2, 2, 2, 4), 3, seed=1)
 
 CASES = [
     *(Case("ising", name, MODEL) for name in ("coo", "qubo", "bqm-json", "npz")),
@@ -206,7 +206,7 @@ model = Ising.from_file(sys.argv[2])
 formats.write(model, sys.argv[2] + ".npz")
 formats.write(model, sys.argv[2] + ".again.chain.xz")
 assert Ising.from_file(sys.argv[2] + ".again.chain.xz") == model
-main(["spectrum", sys.argv[2], "--states", "1", "--json"])
+main(["spectrum", sys.argv[2], "--num-states", "1", "--json"])
 main(["spectrum", "--help"])
 """
 

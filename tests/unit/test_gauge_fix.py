@@ -13,7 +13,7 @@ import pytest
 
 from hardscape.engine import RunOptions, Team, solve, team
 from hardscape.errors import CheckpointError, InputError, NotConverged
-from hardscape.gauge import GaugeField, fix, read
+from hardscape.gauge import GaugeField, fix
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.lattices import MICROCANONICAL, Sweep, Turn
 from hardscape.gauge.methods.table import METHODS as ROWS
@@ -28,9 +28,9 @@ SHORT: dict[str, Any] = {"annealing_sweeps": 8, "temperatures": (0.5, 0.05)}
 
 def smooth(shape: tuple[int, int, int, int], nc: int, seed: int) -> GaugeField:
     """A field near the vacuum, in a random gauge: its maximum is easily found."""
-    noise = GaugeField.random(shape, nc, seed)
+    noise = GaugeField.random(shape, nc, seed=seed)
     near = GaugeField(np.eye(nc) + 0.3 * noise.links).reproject()
-    return near.transform(GaugeField.random(shape, nc, seed + 1).links[..., 0, :, :])
+    return near.transform(GaugeField.random(shape, nc, seed=seed + 1).links[..., 0, :, :])
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def swept(lattice: CpuLattice, sweep: Sweep, first: int, active: Any = True) -> 
 def test_relaxation_never_lowers_the_functional(
     alone: Team, nc: int, gauge: Any, method: int
 ) -> None:
-    field = GaugeField.random((4, 4, 4, 4), nc, 5)
+    field = GaugeField.random((4, 4, 4, 4), nc, seed=5)
     lattice = CpuLattice(field.links, FixOptions(gauge=gauge), False, alone)
     values = []
     for number in range(12):
@@ -99,7 +99,7 @@ def test_relaxation_never_lowers_the_functional(
 
 
 def test_microcanonical_sweeps_keep_the_functional(alone: Team) -> None:
-    field = GaugeField.random((4, 4, 4, 4), 3, 5)
+    field = GaugeField.random((4, 4, 4, 4), 3, seed=5)
     gauges: tuple[Any, ...] = ("landau", "mag")
     for gauge in gauges:
         lattice = CpuLattice(field.links, FixOptions(gauge=gauge), False, alone)
@@ -122,7 +122,7 @@ def test_precisions(fields: dict[int, GaugeField], precision: Any) -> None:
 
 
 def test_timeslices_rest_one_by_one(alone: Team) -> None:
-    field = GaugeField.random((4, 4, 4, 8), 3, 5)
+    field = GaugeField.random((4, 4, 4, 8), 3, seed=5)
     lattice = CpuLattice(field.links, FixOptions(gauge="coulomb"), False, alone)
     start = lattice.transformation(0)
     active = np.array([1, 0, 1, 1, 0, 0, 1, 0], dtype=bool)
@@ -184,7 +184,7 @@ def test_odd_shapes_are_the_same_for_any_number_of_threads(
     shape: tuple[int, int, int, int], gauge: Any
 ) -> None:
     """Also where vectors do not fit, and loops over sites are the compiler's to cut."""
-    field = GaugeField.random(shape, 3, 5)
+    field = GaugeField.random(shape, 3, seed=5)
     for method in ("matrix-overrelaxation", "overrelaxation", "fourier-cg"):
         if (gauge, method) == ("mag", "fourier-cg"):
             continue
@@ -220,14 +220,14 @@ def test_how_to_run_is_checked(options: dict[str, Any]) -> None:
 
 
 def test_seeds_are_of_any_integer_type() -> None:
-    field = GaugeField.random((4, 4, 4, 4), 2, 3)
+    field = GaugeField.random((4, 4, 4, 4), 2, seed=3)
     keywords: dict[str, Any] = {"copies": 2, "device": "cpu", **SHORT}
     one, same = fix(field, seed=3, **keywords), fix(field, seed=np.int64(3), **keywords)  # type: ignore[arg-type]
     np.testing.assert_array_equal(one.g, same.g)
 
 
 def test_an_older_algorithm_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    field = GaugeField.random((2, 2, 2, 2), 2, 3)
+    field = GaugeField.random((2, 2, 2, 2), 2, seed=3)
     ledger = tmp_path / "ledger"
     keywords: dict[str, Any] = {"device": "cpu", "copies": 2, "seed": 1, "checkpoint": ledger}
     first = fix(field, **keywords)
@@ -239,7 +239,7 @@ def test_an_older_algorithm_is_not_resumed(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_work_answers_without_the_function() -> None:
-    field = GaugeField.random((4, 4, 4, 4), 2, 3)
+    field = GaugeField.random((4, 4, 4, 4), 2, seed=3)
     run = RunOptions.checked(device="cpu", threads=1, seed=1)
     work = GaugeFixWork.build(field, FixOptions(theta=1e-16), 2, run)
     answer = solve(work, run).whole()
@@ -251,7 +251,7 @@ def test_the_work_answers_without_the_function() -> None:
 
 
 def test_copies_keep_every_functional_and_give_the_best() -> None:
-    field = GaugeField.random((4, 4, 4, 6), 2, 3)
+    field = GaugeField.random((4, 4, 4, 6), 2, seed=3)
     found = fix(field, copies=6, method="matrix-overrelaxation", seed=1, device="cpu", theta=1e-14)
     assert len(found.copies) == 6
     assert found.copies.converged.all()
@@ -263,7 +263,7 @@ def test_copies_keep_every_functional_and_give_the_best() -> None:
 
 
 def test_annealing_finds_larger_functionals() -> None:
-    field = GaugeField.random((4, 4, 4, 4), 3, 3)
+    field = GaugeField.random((4, 4, 4, 4), 3, seed=3)
     options: dict[str, Any] = {"copies": 6, "seed": 1, "device": "cpu"}
     plain = fix(field, method="matrix-overrelaxation", **options)
     annealed = fix(field, method="annealing", annealing_sweeps=400, **options)
@@ -278,7 +278,7 @@ def test_a_fixed_field_stops_at_once(fields: dict[int, GaugeField]) -> None:
 
 
 def test_not_converging_is_an_error_that_carries_the_result() -> None:
-    field = GaugeField.random((4, 4, 4, 4), 3, 3)
+    field = GaugeField.random((4, 4, 4, 4), 3, seed=3)
     with pytest.raises(NotConverged) as caught:
         fix(field, max_sweeps=5, device="cpu")
     result = caught.value.result
@@ -341,7 +341,7 @@ def test_bad_links() -> None:
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data in {DATA}")
 def test_a_published_coulomb_configuration_stops_at_once() -> None:
-    field = read(DATA / "lat.sample.l4448.gf")
+    field = GaugeField.from_file(DATA / "lat.sample.l4448.gf")
     found = fix(field, "coulomb", theta=2e-5, device="cpu")
     assert found.sweeps == 0
     assert found.functional == pytest.approx(0.862916102, abs=2e-7)
@@ -362,7 +362,7 @@ def test_links_that_were_single_precision(fields: dict[int, GaugeField], gauge: 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data in {DATA}")
 def test_a_published_configuration() -> None:
-    field = read(DATA / "nersc.l8t4b3360")
+    field = GaugeField.from_file(DATA / "nersc.l8t4b3360")
     found = fix(field, copies=2, theta=1e-16, seed=1, device="cpu", **SHORT)
     assert found.fixed().plaquette() == pytest.approx(0.5038664469, abs=1e-8)
     assert gauge_oracles.theta(found.fixed().links, "landau") < 1.01e-16

@@ -50,10 +50,10 @@ def options_for(options: dict[str, Any], nc: int) -> dict[str, Any]:
 def test_round_trip(name: str, options: dict[str, Any], nc: int, tmp_path: Path) -> None:
     if name == "hdf5":
         pytest.importorskip("h5py")
-    field = GaugeField.random((4, 2, 6, 8), nc, 11)
+    field = GaugeField.random((4, 2, 6, 8), nc, seed=11)
     path, again = tmp_path / "first", tmp_path / "second"
     given = options_for(options, nc)
-    formats.write(field, path, name, **given)
+    formats.write(field, path, format=name, **given)
     assert formats.detect(path) == name
     back, report = formats.inspect(path)
     single = options["precision"] == "single"
@@ -68,7 +68,7 @@ def test_round_trip(name: str, options: dict[str, Any], nc: int, tmp_path: Path)
     assert report.nc == nc
     has_sum = name in ("nersc", "milc", "npz", "hdf5") or options.get("checksum", False)
     assert report.checksum_ok is (True if has_sum else None)
-    formats.write(back, again, name, header=report.header, **given)
+    formats.write(back, again, format=name, header=report.header, **given)
     assert again.read_bytes() == path.read_bytes()
 
 
@@ -88,13 +88,13 @@ def test_the_file_is_in_the_order_that_its_format_has(tmp_path: Path) -> None:
         ("openqcd", 24, "<f8", openqcd),
     ):
         path = tmp_path / name
-        formats.write(field, path, name)
+        formats.write(field, path, format=name)
         numbers = np.frombuffer(path.read_bytes()[header:], dtype)
         assert np.flatnonzero(numbers == -1).tolist() == [place, place + 8]
 
 
 def test_headers_of_two_colours(tmp_path: Path) -> None:
-    field = GaugeField.random((2, 2, 2, 4), 2, 1)
+    field = GaugeField.random((2, 2, 2, 4), 2, seed=1)
     formats.write(field, tmp_path / "a.nersc")
     formats.write(field, tmp_path / "b.nersc", rows=1)
     formats.write(field, tmp_path / "c.ildg")
@@ -108,7 +108,7 @@ def test_headers_of_two_colours(tmp_path: Path) -> None:
 
 
 def test_ildg_states_plaquette_and_trace(tmp_path: Path) -> None:
-    field = GaugeField.random((2, 4, 2, 2), 3, 1)
+    field = GaugeField.random((2, 4, 2, 2), 3, seed=1)
     path, other = tmp_path / "a.ildg", tmp_path / "b.ildg"
     formats.write(field, path)
     _, report = formats.inspect(path)
@@ -132,7 +132,7 @@ def test_ildg_states_plaquette_and_trace(tmp_path: Path) -> None:
 
 def test_suffixes(tmp_path: Path) -> None:
     pytest.importorskip("h5py")
-    field = GaugeField.random((2, 2, 2, 2), 2, 1)
+    field = GaugeField.random((2, 2, 2, 2), 2, seed=1)
     for name, kind in formats.FORMATS.items():
         for suffix in kind.SUFFIXES:
             path = tmp_path / f"u{suffix.upper()}"
@@ -143,12 +143,12 @@ def test_suffixes(tmp_path: Path) -> None:
 
 
 def test_a_header_is_carried_along(tmp_path: Path) -> None:
-    field = GaugeField.random((2, 2, 2, 2), 3, 1)
+    field = GaugeField.random((2, 2, 2, 2), 3, seed=1)
     first, second, third = (tmp_path / f"{i}.nersc" for i in range(3))
     formats.write(field, first, header={"ENSEMBLE_ID": "quenched", "CREATOR": "me"})
     _, report = formats.inspect(first)
     assert report.header["ENSEMBLE_ID"] == "quenched"
-    other = GaugeField.random((2, 2, 2, 4), 3, 2)
+    other = GaugeField.random((2, 2, 2, 4), 3, seed=2)
     formats.write(other, second, header=report.header)
     _, report = formats.inspect(second)
     assert report.ok
@@ -177,7 +177,7 @@ def test_rotated_sums() -> None:
 
 def test_scidac_records_without_ildg_format(tmp_path: Path) -> None:
     path = tmp_path / "u.ildg"
-    formats.write(GaugeField.random((2, 2, 2, 4), 2, 5), path)
+    formats.write(GaugeField.random((2, 2, 2, 4), 2, seed=5), path)
     renamed = path.read_bytes().replace(b"ildg-binary-data\0\0", b"scidac-binary-data")
     path.write_bytes(renamed)
     _, report = formats.inspect(path)
@@ -187,7 +187,7 @@ def test_scidac_records_without_ildg_format(tmp_path: Path) -> None:
 
 
 def test_report(tmp_path: Path) -> None:
-    field = GaugeField.random((2, 2, 2, 4), 3, 5)
+    field = GaugeField.random((2, 2, 2, 4), 3, seed=5)
     links = field.links.copy()
     links[0, 0, 0, 0, 0] *= 1.01
     formats.write(GaugeField(links), tmp_path / "u.nersc")
@@ -230,7 +230,7 @@ def test_public_files(
     assert report.checksum_stated == checksum
     assert report.unitarity < 1e-6
     again = tmp_path / "again"
-    formats.write(field, again, name, header=report.header)
+    formats.write(field, again, format=name, header=report.header)
     if name == "ildg":
         # Which records accompany the links is each program's choice; the links and their sum are not.
         kind = b"scidac-binary-data" if file.endswith("scidac") else b"ildg-binary-data"
@@ -262,7 +262,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
 
 def test_replacing_the_file_that_is_read(tmp_path: Path) -> None:
     path = tmp_path / "u.nersc"
-    field = GaugeField.random((2, 2, 2, 2), 2, 4)
+    field = GaugeField.random((2, 2, 2, 2), 2, seed=4)
     formats.write(field, path)
     formats.write(formats.read(path), path, byteorder="little")
     np.testing.assert_array_equal(formats.read(path).links, field.links)

@@ -22,7 +22,7 @@ from hardscape.errors import (
 from hardscape.gauge import GaugeField, formats
 
 BINARY = ["nersc", "ildg", "milc", "openqcd", "hirep", "npz"]
-FIELD = GaugeField.random((2, 2, 4, 2), 2, 21)
+FIELD = GaugeField.random((2, 2, 4, 2), 2, seed=21)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("files")
     found = {}
     for name in BINARY:
-        formats.write(FIELD, folder / name, name)
+        formats.write(FIELD, folder / name, format=name)
         found[name] = (folder / name).read_bytes()
     return found
 
@@ -43,7 +43,7 @@ def test_truncated(name: str, files: dict[str, bytes], tmp_path: Path) -> None:
         with pytest.raises(FormatError):
             formats.read(path)
         with pytest.raises(FormatError):
-            formats.read(path, name)
+            formats.read(path, format=name)
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -136,7 +136,7 @@ def test_sizes_that_fit_no_group(files: dict[str, bytes], tmp_path: Path) -> Non
     for name in ("milc", "openqcd", "hirep"):
         path.write_bytes(files[name] + bytes(64))
         with pytest.raises(FormatError):
-            formats.read(path, name)
+            formats.read(path, format=name)
 
 
 def test_foreign_files(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_foreign_files(tmp_path: Path) -> None:
         formats.read(path)
     for name in formats.FORMATS:
         with pytest.raises(FormatError):
-            formats.read(path, name)
+            formats.read(path, format=name)
     np.savez(tmp_path / "other.npz", h=np.zeros(3))
     with pytest.raises(FormatError):
         formats.read(tmp_path / "other.npz")
@@ -231,10 +231,10 @@ def test_any_bytes_are_read_or_refused(
 )
 def test_what_cannot_be_written(name: str | None, options: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        formats.write(FIELD, tmp_path / "u.txt", name, **options)
+        formats.write(FIELD, tmp_path / "u.txt", format=name, **options)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_unknown_format_for_reading(tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        formats.read(tmp_path / "u", "docx")
+        formats.read(tmp_path / "u", format="docx")

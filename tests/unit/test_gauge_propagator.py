@@ -35,7 +35,7 @@ def momenta(shape: tuple[int, ...], directions: int) -> Iterator[tuple[tuple[int
 @pytest.mark.parametrize("nc", [2, 3])
 def test_definition(gauge: Any, directions: int, nc: int) -> None:
     shape = (2, 3, 2, 4)
-    field = GaugeField.random(shape, nc, 3)
+    field = GaugeField.random(shape, nc, seed=3)
     found = gluon_propagator(field, gauge, cylinder=None, theta=None)
     by_p: dict[float, list[float]] = {}
     for k, p in momenta(shape, directions):
@@ -74,7 +74,7 @@ def test_a_longitudinal_wave_is_in_no_gauge() -> None:
 
 
 def test_the_cylinder() -> None:
-    field = GaugeField.random((8, 8, 8, 8), 2, 1)
+    field = GaugeField.random((8, 8, 8, 8), 2, seed=1)
     whole = gluon_propagator(field, cylinder=None, theta=None)
     narrow = gluon_propagator(field, cylinder=0.1, theta=None)
     # Along the diagonal there are 0, (1,1,1,1), ..., (4,4,4,4) up to reflections.
@@ -87,7 +87,7 @@ def test_the_cylinder() -> None:
 
 
 def test_bins() -> None:
-    field = GaugeField.random((4, 4, 4, 4), 2, 1)
+    field = GaugeField.random((4, 4, 4, 4), 2, seed=1)
     fine = gluon_propagator(field, cylinder=None, theta=None)
     coarse = gluon_propagator(field, cylinder=None, theta=None, bin_width=0.5)
     assert coarse.momentum[0] == 0
@@ -100,7 +100,7 @@ def test_bins() -> None:
 
 
 def test_ensembles() -> None:
-    fields = [GaugeField.random((4, 4, 4, 4), 2, seed) for seed in range(6)]
+    fields = [GaugeField.random((4, 4, 4, 4), 2, seed=seed) for seed in range(6)]
     singles = [gluon_propagator(field, theta=None) for field in fields]
     found = gluon_propagator(iter(fields), theta=None)
     values = np.array([single.value for single in singles])
@@ -112,7 +112,7 @@ def test_ensembles() -> None:
 
 
 def test_of_a_fixed_field(tmp_path: Path) -> None:
-    field = GaugeField.random((4, 4, 4, 4), 3, 2)
+    field = GaugeField.random((4, 4, 4, 4), 3, seed=2)
     for gauge in ("landau", "coulomb"):
         fixed = fix(field, gauge, device="cpu", theta=1e-12).fixed()  # type: ignore[arg-type]
         found = gluon_propagator(fixed, gauge)  # type: ignore[arg-type]
@@ -132,7 +132,7 @@ def test_results_can_be_compared() -> None:
 
 def test_plot() -> None:
     pytest.importorskip("matplotlib")
-    found = gluon_propagator(GaugeField.random((4, 4, 4, 4), 2, 1), theta=None)
+    found = gluon_propagator(GaugeField.random((4, 4, 4, 4), 2, seed=1), theta=None)
     ax = found.plot()
     drawn = ax.containers[0].lines[0]
     np.testing.assert_array_equal(drawn.get_xdata(), found.momentum)

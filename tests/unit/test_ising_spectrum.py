@@ -222,7 +222,7 @@ def test_input_is_not_modified():
 
 def test_estimate_tells_states_time_and_memory():
     small = estimate(dense_integer(20, 1), 100, device="cpu", threads=1, sample_seconds=0.05)
-    assert small.states == 2**20
+    assert small.total_states == 2**20
     assert 0 < small.seconds < 60
     large = estimate(
         dense_integer(50, 1), 10**6, device="cpu", threads=1, prune=False, sample_seconds=0.1

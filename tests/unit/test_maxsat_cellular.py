@@ -370,7 +370,7 @@ def test_work_pickles():
     kernel = CellularKernel(random_clauses(30, 60, 3, seed=1), SMALL)
     assert kernel.native() is not None
     again = pickle.loads(pickle.dumps(kernel))
-    assert again.formula.digest() == kernel.formula.digest()
+    assert again.formula.digest == kernel.formula.digest
 
 
 def test_result_is_plain_data():

@@ -152,7 +152,7 @@ def test_round_trip_cnf(tmp_path):
     formula = Formula.from_clauses([[1, -3], [], [2]], num_variables=9)
     formula.to_file(tmp_path / "f.cnf")
     again = Formula.from_file(tmp_path / "f.cnf")
-    assert again.digest() == formula.digest()
+    assert again.digest == formula.digest
 
 
 def test_refused_writes(tmp_path):

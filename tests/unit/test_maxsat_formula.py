@@ -85,11 +85,9 @@ def test_the_clauses_stay_as_they_were_given():
 def test_pickle_and_digest():
     formula = Formula.from_clauses([[1, 2], [-1]], [2, 3])
     again = pickle.loads(pickle.dumps(formula))
-    assert again.digest() == formula.digest()
-    assert Formula.from_clauses([[1, 2], [-1]], [2, 4]).digest() != formula.digest()
-    assert (
-        Formula.from_clauses([[1, 2], [-1]], [2, 3], num_variables=3).digest() != formula.digest()
-    )
+    assert again.digest == formula.digest
+    assert Formula.from_clauses([[1, 2], [-1]], [2, 4]).digest != formula.digest
+    assert Formula.from_clauses([[1, 2], [-1]], [2, 3], num_variables=3).digest != formula.digest
 
 
 def test_python_sat():

@@ -224,10 +224,10 @@ def test_something_is_known_whenever_the_limit_falls(method, limit):
     assert time.monotonic() - began < limit + 3  # what a busy machine takes; benchmarks say more
     assert result.stopped == "time_limit"
     assert result.cost == formula.cost(result.assignment)
-    assert result.satisfied == np.count_nonzero(formula.satisfied(result.assignment))
+    assert result.num_satisfied == np.count_nonzero(formula.satisfied(result.assignment))
     first = result.improvements[0]
     assert first.cost == formula.cost(first.assignment)
-    assert first.satisfied == formula.evaluate(first.assignment).satisfied
+    assert first.num_satisfied == formula.evaluate(first.assignment).num_satisfied
 
 
 def test_a_wrong_device_is_refused_also_when_the_time_is_up():

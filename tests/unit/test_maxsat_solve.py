@@ -32,9 +32,9 @@ def check(formula: Formula, result: MaxsatResult) -> None:
     """What a result says is what its assignment does."""
     hard, cost = formula.hard_violations(result.assignment), formula.cost(result.assignment)
     assert result.cost == (None if hard else cost)
-    assert result.hard_satisfied == formula.num_hard - hard
-    assert result.satisfied == np.count_nonzero(formula.satisfied(result.assignment))
-    assert result.total == formula.num_clauses
+    assert result.hard_violations == hard
+    assert result.num_satisfied == np.count_nonzero(formula.satisfied(result.assignment))
+    assert result.num_clauses == formula.num_clauses
     last = result.improvements[-1]
     assert (last.hard_violations, last.cost) == (hard, cost)
     qualities = [(x.hard_violations, x.cost) for x in result.improvements]
@@ -91,7 +91,7 @@ def test_hard_clauses_that_contradict_one_another():
     formula = Formula.from_clauses([[1], [4, 5]], hard=signs)
     assert solve(formula, seed=1, max_flips=1000, method="weighting").status == "UNKNOWN"
     result = solve(formula, seed=1, max_flips=1000, method="exact")
-    assert (result.status, result.cost, result.hard_satisfied) == ("UNSATISFIABLE", None, 7)
+    assert (result.status, result.cost, result.hard_violations) == ("UNSATISFIABLE", None, 1)
     check(formula, result)
     empty = solve(Formula.from_clauses([[1]], hard=[[]]))
     assert (empty.status, empty.cost) == ("UNSATISFIABLE", None)
@@ -100,7 +100,7 @@ def test_hard_clauses_that_contradict_one_another():
 def test_all_hard():
     formula = Formula.from_clauses([], hard=random_clauses(60, 200, [3], 1))
     result = solve(formula, seed=1)
-    assert (result.status, result.cost, result.hard_satisfied) == ("OPTIMUM FOUND", 0, 200)
+    assert (result.status, result.cost, result.hard_violations) == ("OPTIMUM FOUND", 0, 0)
 
 
 def test_nothing_to_do():
@@ -396,4 +396,4 @@ def test_satlib(size):
     for seed in range(5):
         result = solve(formula, seed=seed)
         assert (result.status, result.cost) == ("OPTIMUM FOUND", 0)
-        assert result.satisfied == formula.num_clauses
+        assert result.num_satisfied == formula.num_clauses

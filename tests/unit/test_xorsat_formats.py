@@ -57,7 +57,7 @@ def test_two_body_round_trip(tmp_path: Path, n: int) -> None:
     system = random_regular(n, seed=n, full_rank=False)
     system.to_file(tmp_path / "x.qh")
     assert XorSystem.from_file(tmp_path / "x.qh") == system
-    loose = XorSystem.from_arrays([[0, 2, 5], [2, 3, 4]], [1, 0], num_variables=9)
+    loose = XorSystem.from_clauses([[0, 2, 5], [2, 3, 4]], [1, 0], num_variables=9)
     loose.to_file(tmp_path / "y.qh")
     assert XorSystem.from_file(tmp_path / "y.qh") == loose
 
@@ -161,7 +161,7 @@ def test_refused_two_body(tmp_path: Path) -> None:
         with pytest.raises(FormatError):
             read(tmp_path, "\n".join([f"# hardscape {header}", *lines]), "x.qh")
     with pytest.raises(InputError):
-        XorSystem.from_arrays([[0, 1]]).to_file(tmp_path / "x.qh")
+        XorSystem.from_clauses([[0, 1]]).to_file(tmp_path / "x.qh")
 
 
 def test_refused_archives(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_refused_archives(tmp_path: Path) -> None:
 
 
 def test_names(tmp_path: Path) -> None:
-    system = XorSystem.from_arrays([[0, 1]])
+    system = XorSystem.from_clauses([[0, 1]])
     with pytest.raises(InputError):
         system.to_file(tmp_path / "x.txt")
     with pytest.raises(InputError):

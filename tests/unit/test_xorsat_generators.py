@@ -36,7 +36,7 @@ def test_planted_or_not() -> None:
 
 def test_seeds_are_drawn_where_none_is_given() -> None:
     assert random_regular(30) != random_regular(30)
-    assert random_system(30, 1) != random_system(30, 1)
+    assert random_system(30, 1, planted=False) != random_system(30, 1, planted=False)
 
 
 @pytest.mark.parametrize(("n", "density", "k"), [(50, 0.9, 3), (6, 4, 5), (5, 2, 5), (10, 0, 3)])
@@ -50,10 +50,10 @@ def test_density(n: int, density: float, k: int) -> None:
 
 def test_clauses_are_uniform() -> None:
     for k in (2, 4):
-        counts = random_system(6, 3000, k, seed=0).degrees
+        counts = random_system(6, 3000, k, planted=False, seed=0).degrees
         assert abs(counts / counts.mean() - 1).max() < 0.05
         # A pair of variables is in a clause together k (k-1) / (n (n-1)) of the time.
-        clauses = np.array(random_system(6, 3000, k, seed=0).clauses())
+        clauses = np.array(random_system(6, 3000, k, planted=False, seed=0).clauses())
         both = ((clauses == 0).any(axis=1) & (clauses == 1).any(axis=1)).mean()
         assert abs(both - k * (k - 1) / 30) < 0.02
 
@@ -89,4 +89,4 @@ def test_even_sums_are_refused_only_for_full_rank() -> None:
 )
 def test_refused_density(n, density, k) -> None:
     with pytest.raises(InputError):
-        random_system(n, density, k)
+        random_system(n, density, k, planted=False)

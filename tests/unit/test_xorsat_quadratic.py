@@ -71,11 +71,11 @@ def test_other_models_have_no_system(change: dict) -> None:
     with pytest.raises(InputError):
         dataclasses.replace(model, **change).to_system()
     with pytest.raises(InputError):
-        quadratize(XorSystem.from_arrays([[0, 1, 2, 3]])).to_system()
+        quadratize(XorSystem.from_clauses([[0, 1, 2, 3]])).to_system()
 
 
 def test_plain_data() -> None:
-    model = quadratize(XorSystem.from_arrays([[0, 1], [2]], [0, 1]))
+    model = quadratize(XorSystem.from_clauses([[0, 1], [2]], [0, 1]))
     assert model.to_dict() == {
         "num_variables": 3,
         "h": [0, 0, 1],

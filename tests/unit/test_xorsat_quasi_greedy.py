@@ -99,7 +99,7 @@ def test_same_answer_for_any_number_of_threads(clones):
 
 def test_fewest_violated_clauses_of_an_unsatisfiable_system():
     for seed in range(4):
-        system = random_system(14, 3.0, seed=seed)
+        system = random_system(14, 3.0, planted=False, seed=seed)
         best = int(system.violated(all_assignments(14)).min())
         result = quasi_greedy(system, seed=seed, target=best, max_sweeps=20000, device="cpu")
         assert result.reached
@@ -110,7 +110,7 @@ def test_fewest_violated_clauses_of_an_unsatisfiable_system():
 
 
 def test_without_success_the_best_is_reported():
-    system = random_system(16, 4.0, seed=3)
+    system = random_system(16, 4.0, planted=False, seed=3)
     best = int(system.violated(all_assignments(16)).min())
     assert best > 0
     for anytime in (False, True):
@@ -126,7 +126,7 @@ def test_without_success_the_best_is_reported():
 
 @pytest.mark.parametrize("target", [0, 41])
 def test_improvements_are_those_of_all_clones(target):
-    system = random_system(300, 1.5, seed=1)
+    system = random_system(300, 1.5, planted=False, seed=1)
     options = {"clones": 4096, "restart": 160, "seed": 3, "target": target, "anytime": True}
     result = quasi_greedy(system, max_sweeps=160, device="cpu", **options)
     plan = Plan.build(system)
@@ -147,7 +147,7 @@ def test_improvements_are_those_of_all_clones(target):
 def test_improvements_are_told_as_they_come(threads):
     told = []
     options = {"restart": 4000, "max_sweeps": 12000, "seed": 2, "device": "cpu"}
-    system = random_system(300, 1.5, seed=1)
+    system = random_system(300, 1.5, planted=False, seed=1)
     began = time.perf_counter()
     result = quasi_greedy(system, threads=threads, on_improvement=told.append, **options)
     counts = [step.violated for step in told]
@@ -171,14 +171,19 @@ def test_what_on_improvement_raises_ends_the_search():
         raise KeyError(found.violated)
 
     with pytest.raises(KeyError):
-        quasi_greedy(random_system(40, 2.0, seed=1), seed=1, device="cpu", on_improvement=refuse)
+        quasi_greedy(
+            random_system(40, 2.0, planted=False, seed=1),
+            seed=1,
+            device="cpu",
+            on_improvement=refuse,
+        )
 
 
 def test_a_process_pool_tells_at_the_end():
     told = []
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         result = quasi_greedy(
-            random_system(20, 2.0, seed=1),
+            random_system(20, 2.0, planted=False, seed=1),
             seed=1,
             max_sweeps=100,
             device="cpu",
@@ -189,7 +194,7 @@ def test_a_process_pool_tells_at_the_end():
 
 
 def test_time_limit_holds():
-    system = random_system(40, 6.0, seed=3)
+    system = random_system(40, 6.0, planted=False, seed=3)
     began = time.perf_counter()
     result = quasi_greedy(system, seed=1, time_limit=0.2, device="cpu", threads=1)
     assert time.perf_counter() - began < 2
@@ -198,7 +203,7 @@ def test_time_limit_holds():
 
 
 def test_resumes_from_a_checkpoint(tmp_path):
-    system = random_system(30, 4.0, seed=3)
+    system = random_system(30, 4.0, planted=False, seed=3)
     options = {"seed": 1, "restart": 64, "device": "cpu", "threads": 1}
     ledger = tmp_path / "job.ledger"
     whole = quasi_greedy(system, max_sweeps=640, **options)
@@ -248,7 +253,7 @@ def test_default_w1():
     assert default_w1(random_regular(300, seed=1)) == pytest.approx(RUN_W1)
     assert default_w1(random_regular(128, seed=1)) == 20 / 256
     assert default_w1(random_regular(64, seed=1)) == 30 / 256
-    assert default_w1(random_system(96, 1.0, seed=1)) == RUN_W1
+    assert default_w1(random_system(96, 1.0, planted=False, seed=1)) == RUN_W1
     assert default_w1(random_regular(24, 3, 4, seed=1, full_rank=False)) == RUN_W1
     table = Plan.build(random_regular(64, seed=1)).tables[3]
     assert table.tolist() == [0, 30, 256, 256]
@@ -257,11 +262,11 @@ def test_default_w1():
 @pytest.mark.parametrize(
     "options",
     [
-        {"w": 1.5},
-        {"w": [0, -0.1]},
-        {"w": []},
-        {"w": [[0, 1]]},
-        {"w": float("nan")},
+        {"w1": 1.5},
+        {"w1": [0, -0.1]},
+        {"w1": []},
+        {"w1": [[0, 1]]},
+        {"w1": float("nan")},
         {"clones": 0},
         {"clones": 1 << 27},
         {"target": -1},
@@ -291,7 +296,7 @@ def test_seeds_are_integers_of_any_type():
     ]
     assert {result.sweeps for result in found} == {found[0].sweeps}
     assert quasi_greedy(system, seed=2**64 - 1, device="cpu").seed == 2**64 - 1
-    for draw in (random_regular, lambda n, seed: random_system(n, 1.0, seed=seed)):
+    for draw in (random_regular, lambda n, seed: random_system(n, 1.0, planted=False, seed=seed)):
         for seed in (1.5, True, 2**64):
             with pytest.raises(InputError):
                 draw(12, seed=seed)
@@ -301,10 +306,10 @@ def test_the_result_says_why_the_search_ended():
     system = random_regular(24, seed=1)
     found = quasi_greedy(system, seed=1, device="cpu", threads=1)
     assert (found.stopped, found.method, found.device) == ("", "quasi-greedy", "cpu:0")
-    hopeless = random_system(24, 4.0, seed=1)
+    hopeless = random_system(24, 4.0, planted=False, seed=1)
     assert quasi_greedy(hopeless, seed=1, max_sweeps=9, device="cpu").stopped == "max_sweeps"
 
 
 def test_too_many_clauses_of_a_variable():
     with pytest.raises(InputError):
-        quasi_greedy(XorSystem.from_arrays([[0, i] for i in range(1, 300)]), device="cpu")
+        quasi_greedy(XorSystem.from_clauses([[0, i] for i in range(1, 300)]), device="cpu")

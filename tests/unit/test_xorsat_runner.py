@@ -32,7 +32,9 @@ def test_sweeps_are_those_of_the_search(threads, clones):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_timeout(threads):
-    runner = QuasiGreedyRunner(random_system(40, 3.0, seed=1), device="cpu", threads=threads)
+    runner = QuasiGreedyRunner(
+        random_system(40, 3.0, planted=False, seed=1), device="cpu", threads=threads
+    )
     solved, sweeps, seconds = runner(1, 0.05)
     assert not solved
     assert sweeps > 0
@@ -54,4 +56,4 @@ def test_refused():
     with pytest.raises(InputError):
         QuasiGreedyRunner(random_regular(12, seed=1), clones=0, device="cpu")
     with pytest.raises(InputError):
-        QuasiGreedyRunner(XorSystem.from_arrays([[0, 1]]), w=2.0, device="cpu")
+        QuasiGreedyRunner(XorSystem.from_clauses([[0, 1]]), w1=2.0, device="cpu")

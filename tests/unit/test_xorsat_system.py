@@ -30,7 +30,7 @@ def clause_lists(draw: st.DrawFn) -> tuple[int, list[list[int]], list[int]]:
 @given(clause_lists(), st.randoms(use_true_random=False))
 def test_counts_and_energies(case, random) -> None:
     n, clauses, parity = case
-    system = XorSystem.from_arrays(clauses, parity, num_variables=n)
+    system = XorSystem.from_clauses(clauses, parity, num_variables=n)
     states = [[random.randrange(2) for _ in range(n)] for _ in range(4)]
     wanted = [violated(clauses, parity, x) for x in states]
     assert system.violated(states).tolist() == wanted
@@ -47,14 +47,14 @@ def test_counts_and_energies(case, random) -> None:
 
 
 def test_one_form() -> None:
-    system = XorSystem.from_arrays([[2, 0, 1], [1, 3, 1], [0, 0]], [1, 0, 1])
+    system = XorSystem.from_clauses([[2, 0, 1], [1, 3, 1], [0, 0]], [1, 0, 1])
     assert system.clauses() == [(0, 1, 2), (3,), ()]
     assert system.cancelled_pairs == 2
     assert system.lengths.tolist() == [3, 1, 0]
     assert system.degrees.tolist() == [1, 1, 1, 1]
     assert system.clause_of.tolist() == [0, 0, 0, 1]
-    assert system == XorSystem.from_arrays([[0, 1, 2], [3], [1, 1]], [True, False, True])
-    assert system != XorSystem.from_arrays([[0, 1, 2], [3], [1, 1]], [1, 0, 0])
+    assert system == XorSystem.from_clauses([[0, 1, 2], [3], [1, 1]], [True, False, True])
+    assert system != XorSystem.from_clauses([[0, 1, 2], [3], [1, 1]], [1, 0, 0])
     again = pickle.loads(pickle.dumps(system))
     assert again == system
     assert hash(again) == hash(system)
@@ -67,7 +67,7 @@ def test_one_form() -> None:
 
 def test_nobody_writes_into_a_system() -> None:
     rows, parity = np.array([[0, 1, 2]]), np.array([1], dtype=np.uint8)
-    system = XorSystem.from_arrays(rows, parity)
+    system = XorSystem.from_clauses(rows, parity)
     rows[:], parity[:] = 0, 0
     assert system.clauses() == [(0, 1, 2)]
     assert system.parity.tolist() == [1]
@@ -81,7 +81,7 @@ def test_nothing_at_all() -> None:
     none = XorSystem(0, [0], [], [])
     assert none.violated([]) == 0
     assert none.violated(np.empty((3, 0), dtype=int)).tolist() == [0, 0, 0]
-    assert XorSystem.from_arrays([], num_variables=3).violated([0, 1, 0]) == 0
+    assert XorSystem.from_clauses([], num_variables=3).violated([0, 1, 0]) == 0
     assert XorSystem(1, [0, 0], [], [1]).violated([0]) == 1
     assert "0 variables" in repr(none)
 
@@ -121,7 +121,7 @@ def test_three_spin_model() -> None:
 )
 def test_refused(clauses, parity, options) -> None:
     with pytest.raises(InputError):
-        XorSystem.from_arrays(clauses, parity, **options)
+        XorSystem.from_clauses(clauses, parity, **options)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_refused_couplings(values) -> None:
 
 @pytest.mark.parametrize("assignment", [[0, 1], [0, 1, 2], [0, 1, -1], 1, [0.5, 0, 0], ["0"] * 3])
 def test_refused_assignments(assignment) -> None:
-    system = XorSystem.from_arrays([[0, 1, 2]])
+    system = XorSystem.from_clauses([[0, 1, 2]])
     with pytest.raises(InputError):
         system.violated(assignment)
     with pytest.raises(InputError):

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hardscape.arguments import checked_seed
 from hardscape.cli.gauge_files import (
     FileArgument,
     FileOptions,
@@ -20,12 +21,10 @@ from hardscape.cli.gauge_files import (
 )
 from hardscape.cli.gauge_fix import fix
 from hardscape.cli.options import (
-    RUN,
     Flag,
     Json,
     Output,
     PlotOptions,
-    Seed,
     SeededRunOptions,
 )
 from hardscape.cli.program import Group, Program, option_group
@@ -64,7 +63,7 @@ def info(
     ignore_checksum
         Only warn of what is wrong; else the exit code is 2.
     """
-    _, report = formats.inspect(file, format)
+    _, report = formats.inspect(file, format=format)
     show(json, "gauge info", report.to_dict, _report_facts(report))
     wrong = report.contradictions()
     if not report.unitarity <= UNITARITY_TOLERANCE:
@@ -104,41 +103,41 @@ _DEFAULT_FILE, _DEFAULT_OUTPUT = FileOptions(), PlotOptions()
 
 @gauge.command
 def convert(
-    source: FileArgument,
-    target: Path,
+    file: FileArgument,
+    output: Path,
     /,
     *,
     format: FormatOption = None,
     ignore_checksum: Flag = False,
     reproject: Flag = False,
-    file: FileOptions = _DEFAULT_FILE,
+    written: FileOptions = _DEFAULT_FILE,
     json: Json = False,
 ) -> None:
     """Write a configuration in another format, precision or byte order.
 
     Parameters
     ----------
-    target
+    output
         The suffix tells the format. - is standard output, the report then goes aside.
     ignore_checksum
         Read it all the same if checksum, plaquette or trace are wrong.
     reproject
         Bring every link back to the group.
     """
-    name = file.format_of(target)
-    field, report = read_checked(source, format, ignore_checksum)
+    name = written.format_of(output)
+    field, report = read_checked(file, format, ignore_checksum)
     if reproject:
         field = field.reproject()
     else:
         field.require_unitary()
-    file.write(field, target, report.header if name == report.format else None)
-    facts = {"file": str(target), "format": name, "plaquette": field.plaquette()}
-    with aside(target):
+    written.write(field, output, report.header if name == report.format else None)
+    facts = {"file": str(output), "format": name, "plaquette": field.plaquette()}
+    with aside(output):
         if json:
             shape = {"shape": list(field.shape), "nc": field.nc}
             print_json({"command": "gauge convert", "source_format": report.format} | facts | shape)
         else:
-            print_parts(f"{source} ({report.format}) -> {target} ({name})")
+            print_parts(f"{file} ({report.format}) -> {output} ({name})")
 
 
 @option_group(_CHAIN)
@@ -163,14 +162,7 @@ class ChainOptions:
     start: Literal["hot", "cold"] = "hot"
 
 
-@option_group(RUN)
-class ChainRunOptions(SeededRunOptions):
-    """Where to generate, and for how long."""
-
-    seed: Seed = 0
-
-
-_DEFAULT_CHAIN, _DEFAULT_RUN = ChainOptions(), ChainRunOptions()
+_DEFAULT_CHAIN, _DEFAULT_RUN = ChainOptions(), SeededRunOptions()
 
 
 @gauge.command
@@ -180,7 +172,7 @@ def generate(
     beta: float,
     output: Output,
     chain: ChainOptions = _DEFAULT_CHAIN,
-    run: ChainRunOptions = _DEFAULT_RUN,
+    run: SeededRunOptions = _DEFAULT_RUN,
     file: FileOptions = _DEFAULT_FILE,
     json: Json = False,
 ) -> None:
@@ -197,7 +189,7 @@ def generate(
     """
     name = file.format_of(output)
     check_folder(output)
-    settings: dict[str, Any] = vars(chain) | vars(run)
+    settings: dict[str, Any] = vars(chain) | vars(run) | {"seed": checked_seed(run.seed)}
     began = time.perf_counter()
     try:
         field = make_field(_shape(shape), beta, progress=True, **settings)
@@ -220,6 +212,7 @@ def generate(
     shown = [
         ("lattice", lattice),
         ("plaquette", f"{field.plaquette():.9g}"),
+        ("seed", str(settings["seed"])),
         ("time", f"{seconds:.2f} s"),
         ("file", f"{output} ({name})"),
     ]

@@ -21,7 +21,7 @@ def read_checked(
     path: Path, format: str | None, ignore_checksum: bool
 ) -> tuple[GaugeField, FileReport]:
     """Read a file whose checksum, plaquette and trace are right, or are to be ignored."""
-    field, report = formats.inspect(path, format)
+    field, report = formats.inspect(path, format=format)
     reason = "; ".join(report.contradictions())
     if reason and not ignore_checksum:
         raise ChecksumError(path, None, f"{reason}; --ignore-checksum reads it all the same")
@@ -63,7 +63,7 @@ class FileOptions:
         formats.write(
             field,
             path,
-            self.to,
+            format=self.to,
             precision=self.precision,
             byteorder=self.byteorder,
             rows=self.rows,

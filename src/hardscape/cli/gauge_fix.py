@@ -177,7 +177,7 @@ def _keep(found: GaugeFixResult, output: FixOutput, strict: bool) -> None:
 
 def _write(found: GaugeFixResult, output: FixOutput) -> None:
     if output.output is not None:
-        formats.write(found.fixed(), output.output, output.to)
+        formats.write(found.fixed(), output.output, format=output.to)
     if output.transformation is not None:
         content = io.BytesIO()
         np.savez(content, g=to_device(found.g, "cpu"))

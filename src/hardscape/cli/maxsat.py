@@ -122,16 +122,16 @@ def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None
     if output.json:
         sizes = {
             "command": "maxsat",
-            "variables": formula.num_variables,
-            "hard": formula.num_hard,
-            "soft": formula.num_soft,
+            "num_variables": formula.num_variables,
+            "num_hard": formula.num_hard,
+            "num_soft": formula.num_soft,
         }
         print_json(sizes | result.to_dict())
     else:
         if result.stopped:
             _print(f"c stopped by {result.stopped}")
         _print(
-            f"c {result.satisfied} of {result.total} clauses hold, {result.flips} flips, "
+            f"c {result.num_satisfied} of {result.num_clauses} clauses hold, {result.flips} flips, "
             f"{result.seconds:.3f} s"
         )
         _print(f"s {result.status}")

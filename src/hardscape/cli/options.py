@@ -34,6 +34,11 @@ def format_help(formats: Formats[Any]) -> Parameter:
     return Parameter(help=lambda: f"{', '.join(formats)}, where name and content do not tell.")
 
 
+def target_help(formats: Formats[Any]) -> Parameter:
+    """What help says of the format of a file to write."""
+    return Parameter(help=lambda: f"{', '.join(formats)}, where the suffix does not tell.")
+
+
 Flag = Annotated[bool, Parameter(negated=False)]
 Seed = Annotated[
     int | None, Parameter(help="0 to 2^64 - 1; one seed gives one answer, none draws one.")

@@ -74,8 +74,7 @@ def permanent(
     }
     planned = plan(matrix, **chosen)
     if output.estimate:
-        plain = {"n": planned.shape[0]} | planned.to_dict()
-        show(output.json, "permanent", lambda: plain, _plan_facts(planned))
+        show(output.json, "permanent", planned.to_dict, _plan_facts(planned))
         return
     if run.time_limit is None:
         work = f"this permanent ({planned.method}, {planned.terms} terms, on {planned.device})"
@@ -104,7 +103,7 @@ def _plain(planned: Plan, found: PermanentResult) -> dict[str, Any]:
     plain = found.to_dict()
     keys = ("value", "mantissa", "exponent", "error_bound", "rigorous", "condition", "method",
             "precision", "terms", "reductions", "seconds", "device", "stopped", "retries")  # fmt: skip
-    return {"n": planned.shape[0]} | {key: plain[key] for key in keys}
+    return {"shape": list(planned.shape)} | {key: plain[key] for key in keys}
 
 
 def _facts(planned: Plan, found: PermanentResult) -> Iterator[tuple[str, str]]:

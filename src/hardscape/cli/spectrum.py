@@ -58,7 +58,7 @@ class SearchOptions:
 
     Attributes
     ----------
-    states
+    num_states
         How many states of lowest energy to list, 100 if neither this nor --window is given.
     window
         List only states with energy at most this much above the ground state.
@@ -68,7 +68,7 @@ class SearchOptions:
         Skip blocks of states that a lower bound excludes; --no-prune visits every state.
     """
 
-    states: int | None = None
+    num_states: int | None = None
     window: float | None = None
     method: Literal["exhaustive", "mps"] = "exhaustive"
     prune: bool = True
@@ -164,7 +164,7 @@ def _exhaustive_search(
         output.refuse_unasked(f"a search of {ising.num_spins} spins on {cost.device}", cost.seconds)
     return find_spectrum(
         ising,
-        search.states,
+        search.num_states,
         window=search.window,
         prune=search.prune,
         progress=True,
@@ -175,7 +175,7 @@ def _exhaustive_search(
 def _estimate(ising: Ising, search: SearchOptions, run: SeededRunOptions) -> Estimate:
     return estimate(
         ising,
-        search.states,
+        search.num_states,
         window=search.window,
         device=run.device,
         threads=run.threads,
@@ -190,7 +190,7 @@ def _mps_search(
     from hardscape.ising import mps_spectrum
 
     given: dict[str, Any] = {name: x for name, x in vars(mps).items() if x is not None}
-    states = 100 if search.states is None else search.states
+    states = 100 if search.num_states is None else search.num_states
     return mps_spectrum(ising, states, progress=True, **vars(run), **given)
 
 
@@ -248,9 +248,9 @@ def _certificate(found: Spectrum) -> str:
 
 def _shortfall(found: Spectrum) -> str:
     cause = str(found.info["stopped"]).replace("time_limit", "the time limit")
-    if "states" not in found.info:
+    if "total_states" not in found.info:
         return f"stopped by {cause} before beta was reached; these are the best so far"
-    share = found.info["states_searched"] / found.info["states"]
+    share = found.info["states_searched"] / found.info["total_states"]
     return (
         f"stopped by {cause} with {100 * share:.3g}% of the 2^{found.num_spins} states searched; "
         "these are the best so far"
@@ -282,7 +282,7 @@ def _states(found: Spectrum) -> Iterator[Table | str]:
 
 def _estimate_facts(ising: Ising, cost: Estimate) -> Iterator[tuple[str, str]]:
     yield "model", _describe(ising)
-    yield "states", f"2^{ising.num_spins} = {cost.states}"
+    yield "states", f"2^{ising.num_spins} = {cost.total_states}"
     yield "time", f"about {seconds_text(cost.seconds)}"
     yield "memory", f"about {cost.memory_bytes / 1e6:.2g} MB for lists of states"
     yield "rate", f"{cost.states_per_second:.3g} states/s"

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
+from hardscape.arguments import checked_seed
 from hardscape.cli.options import (
     OUTPUT,
+    Json,
     JsonOptions,
     Output,
     Seed,
     SeededRunOptions,
-    format_help,
+    target_help,
 )
 from hardscape.cli.program import Parameter, Program, option_group
 from hardscape.cli.terminal import aside, note, seconds_text, show
@@ -84,8 +86,7 @@ def solve_file(
     try:
         found = solve(
             system,
-            w=search.w1,
-            clones=search.clones,
+            **vars(search),
             progress=True,
             **vars(limit),
             **vars(run),
@@ -166,8 +167,8 @@ class RandomOptions:
 
     Attributes
     ----------
-    n
-        Number of variables.
+    num_variables
+        N.
     k
         Variables a clause.
     degree
@@ -180,7 +181,7 @@ class RandomOptions:
         Draw until the rank is full, so that there is one solution; --no-full-rank takes any.
     """
 
-    n: int
+    num_variables: int
     k: int = 3
     degree: int | None = None
     density: float | None = None
@@ -193,23 +194,24 @@ class RandomOptions:
 def generate(
     *,
     random: RandomOptions,
-    file: Annotated[Output, Parameter(group=OUTPUT)],
-    format: Annotated[str | None, format_help(FORMATS), Parameter(group=OUTPUT)] = None,
-    output: JsonOptions = _DEFAULT_OUTPUT,
+    output: Annotated[Output, Parameter(group=OUTPUT)],
+    to: Annotated[str | None, target_help(FORMATS), Parameter(group=OUTPUT)] = None,
+    json: Annotated[Json, Parameter(group=OUTPUT)] = False,
 ) -> None:
     """Write a random system: regular, as in the 3-XORSAT challenge, or of a given density.
 
     Parameters
     ----------
-    file
-        Where to; the suffix tells the format. - is standard output, the report then goes aside.
+    output
+        File to write. - is standard output, the report then goes aside.
     """
+    seed = checked_seed(random.seed)
     if random.density is None:
         system = random_regular(
-            random.n,
+            random.num_variables,
             random.k,
             3 if random.degree is None else random.degree,
-            seed=random.seed,
+            seed=seed,
             planted=random.planted,
             full_rank=random.full_rank is not False,
         )
@@ -220,15 +222,16 @@ def generate(
                     f"--{name.replace('_', '-')} is for regular systems, not --density"
                 )
         system = random_system(
-            random.n, random.density, random.k, seed=random.seed, planted=random.planted
+            random.num_variables, random.density, random.k, seed=seed, planted=random.planted
         )
-    system.to_file(file, format=format)
+    system.to_file(output, format=to)
     facts = {
-        "file": str(file),
-        "n": system.num_variables,
-        "clauses": system.num_clauses,
+        "file": str(output),
+        "seed": seed,
+        "num_variables": system.num_variables,
+        "num_clauses": system.num_clauses,
         "rank": system.rank(),
     }
-    with aside(file):
+    with aside(output):
         shown = ((name, str(value)) for name, value in facts.items())
-        show(output.json, "xorsat generate", lambda: facts, shown)
+        show(json, "xorsat generate", lambda: facts, shown)

@@ -53,8 +53,7 @@ def tts(
                     system,
                     runs,
                     timeout,
-                    w=search.w1,
-                    clones=search.clones,
+                    **vars(search),
                     **vars(run),
                 )
             )

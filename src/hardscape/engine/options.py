@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from hardscape.arguments import MAX_SEED, integer, seconds
+from hardscape.arguments import checked_seed, integer, seconds
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Device, among, cpu_lanes
 from hardscape.engine.progress import Progress, ProgressEvent, resolve_progress
@@ -115,12 +114,12 @@ class RunOptions:
                 f"run is told by {', '.join(sorted(_NAMES))}"
             )
         lanes = cpu_lanes(run.get("threads"))
-        seed, limit, checkpoint = run.get("seed"), run.get("time_limit"), run.get("checkpoint")
+        limit, checkpoint = run.get("time_limit"), run.get("checkpoint")
         executor, workers = run.get("executor"), run.get("workers")
         return cls(
             devices=among(lanes, run.get("device", "auto"), big_enough),
             threads=len(lanes),
-            seed=secrets.randbits(64) if seed is None else integer(seed, "seed", 0, MAX_SEED),
+            seed=checked_seed(run.get("seed")),
             deadline=Deadline(None if limit is None else seconds(limit, "time_limit")),
             checkpoint=None if checkpoint is None else _checked_path(checkpoint),
             executor=None if executor is None else _checked_executor(executor),

@@ -2,7 +2,7 @@
 
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.fix import fix
-from hardscape.gauge.formats import FileReport, inspect, read, write
+from hardscape.gauge.formats import FileReport, inspect
 from hardscape.gauge.generate import WilsonChain, generate
 from hardscape.gauge.propagator import GluonPropagator, gluon_propagator
 from hardscape.gauge.result import GaugeFixResult, GribovCopies
@@ -18,6 +18,4 @@ __all__ = [
     "generate",
     "gluon_propagator",
     "inspect",
-    "read",
-    "write",
 ]

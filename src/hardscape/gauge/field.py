@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from hardscape import native
+from hardscape.arguments import checked_seed
 from hardscape.arrays import array_namespace, as_number_array, to_device
 from hardscape.engine import split, team
 from hardscape.engine.machine import cpu_count
@@ -69,9 +72,7 @@ class GaugeField:
         self.links = _intake(links)
 
     @classmethod
-    def identity(
-        cls, shape: Sequence[int], nc: int = 3, *, dtype: Any = np.complex128, device: str = "cpu"
-    ) -> Self:
+    def identity(cls, shape: Sequence[int], nc: int = 3, *, dtype: Any = np.complex128) -> Self:
         """Links that are all the identity: the classical vacuum, "cold".
 
         Parameters
@@ -80,24 +81,21 @@ class GaugeField:
             Extents X, Y, Z, T, each 2 or more.
         nc : {2, 3}
         dtype : complex64 or complex128
-        device : {"cpu", "cuda"}
-            "cuda" makes a CuPy array on CuPy's current device.
         """
         x, y, z, t = check_shape(shape)
         group(nc)
         links = np.zeros((t, z, y, x, 4, nc, nc), dtype=check_dtype(dtype))
         links[...] = np.eye(nc)
-        return cls(links).to(device)
+        return cls(links)
 
     @classmethod
     def random(
         cls,
         shape: Sequence[int],
         nc: int = 3,
-        seed: int = 0,
         *,
+        seed: int | None = None,
         dtype: Any = np.complex128,
-        device: str = "cpu",
     ) -> Self:
         """Independent links from the Haar measure: infinite temperature, "hot".
 
@@ -106,15 +104,68 @@ class GaugeField:
         shape : 4 int
             Extents X, Y, Z, T, each 2 or more.
         nc : {2, 3}
-        seed : int
-            0 or more. One seed gives the same links on every device.
+        seed : int, optional
+            From 0 to 2**64 - 1; drawn where none is given. One seed gives one field.
         dtype : complex64 or complex128
-        device : {"cpu", "cuda"}
         """
         x, y, z, t = check_shape(shape)
         kind = check_dtype(dtype)
-        links = random_group_elements(4 * x * y * z * t, nc, seed).astype(kind, copy=False)
-        return cls(links.reshape(t, z, y, x, 4, nc, nc)).to(device)
+        chosen = checked_seed(seed)
+        links = random_group_elements(4 * x * y * z * t, nc, chosen).astype(kind, copy=False)
+        return cls(links.reshape(t, z, y, x, 4, nc, nc))
+
+    @classmethod
+    def from_file(
+        cls, path: str | Path, *, format: str | None = None, ignore_checksum: bool = False
+    ) -> Self:
+        """Read a configuration, and check its checksum, plaquette and link trace where the file has them.
+
+        Parameters
+        ----------
+        path : str or Path
+            Compressed or not; ``-`` is standard input.
+        format : str, optional
+            Its name, where the content does not tell; see :mod:`hardscape.gauge.formats`.
+        ignore_checksum : bool
+            Only warn where the links contradict checksum or header.
+
+        Returns
+        -------
+        GaugeField
+            In the file's precision, in NumPy.
+
+        Raises
+        ------
+        ChecksumError
+            If the links are not what checksum, plaquette or link trace say.
+        FormatError
+            If the file cannot be read, is truncated, or does not follow its format.
+        InputError
+            If `format` is unknown.
+        """
+        found: Self = _formats().read(path, format=format, ignore_checksum=ignore_checksum)
+        return found
+
+    def to_file(self, path: str | Path, *, format: str | None = None, **choices: Any) -> None:
+        """Write the configuration; a file that is there is replaced as a whole.
+
+        Parameters
+        ----------
+        path : str or Path
+            Its suffix tells the format; ``-`` is standard output.
+        format : str, optional
+            Its name, where the suffix does not tell.
+        **choices
+            What the format leaves open; see :func:`hardscape.gauge.formats.write`.
+
+        Raises
+        ------
+        InputError
+            If the format cannot hold what is asked for, or the file cannot be written.
+        MissingDependencyError
+            If the format needs a package that is not installed.
+        """
+        _formats().write(self, path, format=format, **choices)
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -286,6 +337,11 @@ class GaugeField:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.links,)
+
+
+def _formats() -> Any:
+    """The formats, known by name: they stand on this module."""
+    return import_module("hardscape.gauge.formats")
 
 
 def check_shape(shape: Sequence[int]) -> tuple[int, int, int, int]:

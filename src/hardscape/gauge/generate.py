@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from hardscape.engine import (
     Partial,
     Progress,
     ProgressEvent,
+    RunArguments,
     RunOptions,
     Team,
     interruptible,
@@ -43,13 +44,13 @@ class WilsonChain:
 
     Parameters
     ----------
-    start : GaugeField
+    field : GaugeField
         The field that the chain starts from; it stays as it is. The chain works in double.
     beta : float
         Coupling 2 Nc / g^2, 0 or more.
-    seed : int
-        Of the random numbers, which belong to seed, link and sweep: any number of threads gives the
-        same chain.
+    seed : int, optional
+        From 0 to 2**64 - 1; drawn where none is given. Random numbers belong to seed, link and sweep:
+        any number of threads gives the same chain.
     overrelax : int
         Overrelaxation sweeps after each heatbath sweep.
     threads : int, optional
@@ -63,7 +64,7 @@ class WilsonChain:
     Raises
     ------
     InputError
-        If an argument is out of range, or a link of `start` is not in the group.
+        If an argument is out of range, or a link of `field` is not in the group.
 
     Examples
     --------
@@ -77,10 +78,10 @@ class WilsonChain:
 
     def __init__(
         self,
-        start: GaugeField,
+        field: GaugeField,
         beta: float,
         *,
-        seed: int = 0,
+        seed: int | None = None,
         overrelax: int = 2,
         threads: int | None = None,
         first_sweep: int = 0,
@@ -95,10 +96,10 @@ class WilsonChain:
                 f"device={device!r}; chains run on the CPU: 'auto' and 'cpu' are accepted"
             )
         self.seed = run.seed
-        start.require_unitary()
-        worth = max(1, start.volume // _SITES_A_THREAD)
+        field.require_unitary()
+        worth = max(1, field.volume // _SITES_A_THREAD)
         self.threads = min(run.threads, worth) if threads is None else run.threads
-        self._chain = native.vector.gauge.WilsonChain(start.to("cpu").astype(np.complex128).links)
+        self._chain = native.vector.gauge.WilsonChain(field.to("cpu").astype(np.complex128).links)
 
     @property
     def field(self) -> GaugeField:
@@ -113,6 +114,7 @@ class WilsonChain:
         time_limit: float | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         executor: Any = None,
+        workers: int | None = None,
         progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
     ) -> NDArray[np.float64]:
         """Do more sweeps.
@@ -122,7 +124,7 @@ class WilsonChain:
         sweeps : int
         time_limit : float, optional
             Seconds after which no further sweep is begun.
-        checkpoint, executor, progress
+        checkpoint, executor, workers, progress
             See :class:`hardscape.engine.RunArguments`. A checkpoint holds the field and the
             plaquettes; the same run from the same field goes on from it, and may ask for more sweeps.
 
@@ -151,6 +153,7 @@ class WilsonChain:
             time_limit=time_limit,
             checkpoint=checkpoint,
             executor=executor,
+            workers=workers,
             progress=progress,
         )
         outcome = steps(_Sweeps(self, integer(sweeps, "sweeps", 0, _MOST)), options)
@@ -230,17 +233,11 @@ def generate(
     shape: Sequence[int],
     beta: float,
     nc: int = 3,
-    seed: int = 0,
+    *,
     sweeps: int = 200,
     overrelax: int = 2,
-    *,
     start: Literal["hot", "cold"] = "hot",
-    device: str | Device | Sequence[str | Device] = "auto",
-    threads: int | None = None,
-    time_limit: float | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    executor: Any = None,
-    progress: Progress | Callable[[ProgressEvent], object] | bool | None = None,
+    **run: Unpack[RunArguments],
 ) -> GaugeField:
     """Make one thermalised configuration of the quenched Wilson action.
 
@@ -251,21 +248,17 @@ def generate(
     beta : float
         Coupling 2 Nc / g^2, 0 or more.
     nc : {2, 3}
-    seed : int
-        From 0 to 2**64 - 1. One seed gives one field, for any number of threads.
     sweeps : int
         Heatbath sweeps, each followed by `overrelax` microcanonical ones. 200 are plenty for the
         plaquette at the couplings in use (SU(3), beta about 6); topology takes longer.
     overrelax : int
     start : {"hot", "cold"}
         Random links, or all of them the identity.
-    device : str or Device
-        "auto" and "cpu": chains run on the CPU.
-    threads : int, optional
-        By default what the lattice is worth of the CPUs of this process.
-    time_limit, checkpoint, executor, progress
-        See :class:`hardscape.engine.RunArguments`. The same call goes on from its checkpoint, and
-        may ask for more sweeps; the field is that of a run that was never cut short.
+    **run
+        How it is run: see :class:`hardscape.engine.RunArguments`. Chains run on the CPU, by default on
+        as many threads as the lattice is worth; one seed gives one field, for any number of them.
+        The same call goes on from its checkpoint, and may ask for more sweeps; the field is that of
+        a run that was never cut short.
 
     Returns
     -------
@@ -290,24 +283,20 @@ def generate(
     >>> 0.55 < field.plaquette() < 0.64
     True
     """
+    seed = RunOptions.checked(**run).seed
     starts: dict[str, Callable[[], GaugeField]] = {
-        "hot": lambda: GaugeField.random(shape, nc, seed),
+        "hot": lambda: GaugeField.random(shape, nc, seed=seed),
         "cold": lambda: GaugeField.identity(shape, nc),
     }
     if start not in starts:
         raise InputError(f"start={start!r}; 'hot' and 'cold' are accepted")
-    chain = WilsonChain(
-        starts[start](), beta, seed=seed, overrelax=overrelax, threads=threads, device=device
-    )
-    done = chain.run(
-        sweeps,
-        time_limit=time_limit,
-        checkpoint=checkpoint,
-        executor=executor,
-        progress=progress,
-    )
+    given: dict[str, Any] = {**run, "seed": seed}
+    lanes = {name: given.pop(name) for name in ("device", "threads", "seed") if name in given}
+    chain = WilsonChain(starts[start](), beta, overrelax=overrelax, **lanes)
+    done = chain.run(sweeps, **given)
     if len(done) < sweeps:
-        kept = "pass checkpoint= to keep them" if checkpoint is None else "run again to go on"
+        unkept = run.get("checkpoint") is None
+        kept = "pass checkpoint= to keep them" if unkept else "run again to go on"
         raise BudgetError(f"the time limit came after {len(done)} of {sweeps} sweeps; {kept}")
     return chain.field
 

@@ -279,8 +279,44 @@ class Ising:
             If `format`, `base` or `convention` has a value that is not accepted.
         """
         sign = None if convention == "dimod" else convention
-        model = _FORMATS.read(path, format, base=base, convention=sign)
+        model = _FORMATS.read(path, format=format, base=base, convention=sign)
         return cls.from_exact(model._terms, model._labels)
+
+    def to_file(
+        self,
+        path: str | Path,
+        *,
+        format: str | None = None,
+        base: int | None = None,
+        convention: Convention = "dimod",
+    ) -> None:
+        """Write the model so that :meth:`from_file` gives the same coefficients back, exactly.
+
+        The file appears whole or not at all; one that was there before is replaced.
+
+        Parameters
+        ----------
+        path : str or Path
+            A last suffix .gz, .xz or .bz2 compresses; ``-`` is standard output.
+        format : str, optional
+            Its name; by default what the suffix says. See :mod:`hardscape.ising.formats`.
+        base : {0, 1}, optional
+            First index: 0 or 1 for coordinate lists, the format's own for the others.
+        convention : {"dimod", "ising"}
+            Sign of the entries of a coordinate list.
+
+        Raises
+        ------
+        InputError
+            If the format cannot hold the model exactly, the suffix is unknown, an option is not
+            accepted, or the file cannot be written.
+        """
+        if not isinstance(self, Ising):
+            raise InputError(
+                f"model is a {type(self).__name__}; Ising.from_any makes an Ising of it"
+            )
+        sign = None if convention == "dimod" else convention
+        _FORMATS.write(self, path, format=format, base=base, convention=sign)
 
     @classmethod
     def from_any(cls, model: Any, *, convention: Convention = "dimod") -> Self:

@@ -86,7 +86,7 @@ class Spectrum(Informed):
     states : int8, shape (S, N)
         Spins, -1 or +1.
     levels : tuple of Level
-        Distinct energies with their counts; see `degeneracies`.
+        Distinct energies with their counts.
     gap : float or None
         Energy of the second level above the first, exact and rounded once; None with one level.
     certified : bool
@@ -201,11 +201,6 @@ class Spectrum(Informed):
         """All listed states of the lowest level, shape (g, N)."""
         return self.states[: self.levels[0].count] if self.levels else self.states
 
-    @property
-    def degeneracies(self) -> tuple[Level, ...]:
-        """The levels: energy, number of listed states, and whether the level is complete."""
-        return self.levels
-
     def bit_strings(self) -> list[str]:
         """States as strings of 0 and 1: character i is spin i, 1 for +1."""
         digits = np.where(self.states > 0, ord("1"), ord("0")).astype(np.uint8)
@@ -214,9 +209,9 @@ class Spectrum(Informed):
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes."""
         return self.listed(
-            "num_spins num_states energies states degeneracies gap certified",
+            "num_spins num_states energies states levels gap certified",
             states=self.bit_strings(),
-            degeneracies=[
+            levels=[
                 {"energy": x.energy, "count": x.count, "complete": x.complete} for x in self.levels
             ],
         ) | {key: self.info.get(key) for key in _TOLD}

@@ -109,7 +109,7 @@ def spectrum(
         "device": describe(options.devices),
         "workers": len(options.devices),
         "seconds": time.perf_counter() - began,
-        "states": 1 << ising.num_spins,
+        "total_states": 1 << ising.num_spins,
         "states_searched": searched,
         "states_per_second": searched / max(outcome.seconds, 1e-9),
         **found.counters,
@@ -141,7 +141,7 @@ class Estimate:
 
     Attributes
     ----------
-    states : int
+    total_states : int
         States to account for, 2**N.
     seconds : float
         Wall-clock time, from a sample of the search itself.
@@ -151,7 +151,7 @@ class Estimate:
     device : str
     """
 
-    states: int
+    total_states: int
     seconds: float
     memory_bytes: int
     states_per_second: float

@@ -46,13 +46,13 @@ class Evaluation(NamedTuple):
         Hard clauses that do not hold.
     cost : int
         Weight of the soft clauses that do not hold.
-    satisfied : int
+    num_satisfied : int
         Clauses that hold, of both kinds.
     """
 
     hard_violations: int
     cost: int
-    satisfied: int
+    num_satisfied: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +201,7 @@ class Formula:
         FormatError
             If the file is missing, unreadable or malformed; with path and line.
         """
-        found = _FORMATS.read(path, format)
+        found = _FORMATS.read(path, format=format)
         return cls(found.num_variables, found.literals, found.offsets, found.weights, found.hard)
 
     @classmethod
@@ -254,7 +254,7 @@ class Formula:
             If the format cannot hold the formula, the suffix is unknown, or the file cannot be
             written. A file that was there before is then still there.
         """
-        _FORMATS.write(self, path, format)
+        _FORMATS.write(self, path, format=format)
 
     @property
     def num_clauses(self) -> int:
@@ -285,6 +285,7 @@ class Formula:
         low = int((self.weights & 0xFFFFFFFF).sum(dtype=np.uint64))
         return low + (int((self.weights >> 32).sum(dtype=np.uint64)) << 32)
 
+    @cached_property
     def digest(self) -> str:
         """Hex digest of the clauses in their order."""
         found = hashlib.sha256(str(self.num_variables).encode())

@@ -120,7 +120,7 @@ class Incumbent:
             if best is None or (best.hard_violations, best.cost) != (hard, cost):
                 return
             if (best.assignment != whole).any():
-                self.improvements[-1] = replace(best, satisfied=satisfied, assignment=whole)
+                self.improvements[-1] = replace(best, num_satisfied=satisfied, assignment=whole)
 
     def state(self) -> Partial:
         """The best assignment and the lower bound, for a ledger."""

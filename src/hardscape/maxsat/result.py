@@ -35,7 +35,7 @@ class Improvement:
         Weight of the soft clauses violated, evaluated on the original formula.
     hard_violations : int
         Hard clauses violated; the cost means nothing before this is 0.
-    satisfied : int
+    num_satisfied : int
         Clauses that hold, of both kinds.
     assignment : uint8, shape (n,)
     """
@@ -43,7 +43,7 @@ class Improvement:
     seconds: float
     cost: int
     hard_violations: int
-    satisfied: int
+    num_satisfied: int
     assignment: NDArray[np.uint8]
 
 
@@ -61,10 +61,10 @@ class MaxsatResult(Plain):
         given; None if hard clauses are violated.
     assignment : uint8, shape (n,)
         Value 0 or 1 of variables 1 to n: the best found, also where hard clauses are violated.
-    satisfied, total : int
-        Clauses that hold, and all clauses.
-    hard_satisfied : int
-        Hard clauses that hold.
+    num_clauses, num_satisfied : int
+        All clauses, and those that hold.
+    hard_violations : int
+        Hard clauses that do not hold.
     lower_bound : int
         No assignment costs less.
     improvements : tuple of Improvement
@@ -87,9 +87,9 @@ class MaxsatResult(Plain):
 
     status: Status
     cost: int | None
-    satisfied: int
-    total: int
-    hard_satisfied: int
+    num_clauses: int
+    num_satisfied: int
+    hard_violations: int
     lower_bound: int
     assignment: NDArray[np.uint8]
     method: str
@@ -180,8 +180,8 @@ class MaxsatResult(Plain):
 
     def __repr__(self) -> str:
         return (
-            f"MaxsatResult(status={self.status!r}, cost={self.cost}, satisfied={self.satisfied} of "
-            f"{self.total}, method={self.method!r}, seconds={self.seconds:.3g})"
+            f"MaxsatResult(status={self.status!r}, cost={self.cost}, {self.num_satisfied} of "
+            f"{self.num_clauses} clauses, method={self.method!r}, seconds={self.seconds:.3g})"
         )
 
 

@@ -47,7 +47,7 @@ class Task:
 
     def identity(self) -> Identity:
         """What a ledger knows it by: the formula alone, so that any search of it goes on from the best."""
-        return Identity.of("maxsat.solve", 1, self.formula.digest(), 0)
+        return Identity.of("maxsat.solve", 1, self.formula.digest, 0)
 
     @property
     def endless(self) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Unpack
 
-from hardscape.engine import Device, RunOptions
+from hardscape.engine import Device, RunArguments, RunOptions
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents.matrix import intake
@@ -91,9 +91,8 @@ def plan(
     cols: Sequence[int] | None = None,
     precision: Precision = "auto",
     method: MethodName = "auto",
-    device: str | Device = "auto",
-    threads: int | None = None,
     full_output: bool = False,
+    **run: Unpack[RunArguments],
 ) -> Plan:
     """Say how :func:`hardscape.permanent` would go about a matrix, and what it would cost.
 
@@ -128,7 +127,7 @@ def plan(
         raise InputError("a is a batch; plan takes one matrix")
     if rows is not None or cols is not None:
         matrix = expanded(matrix, rows, cols)
-    devices = run_options(matrix, device=device, threads=threads).devices
+    devices = run_options(matrix, **run).devices
     program = prepare(matrix, settings.choice(matrix.kind, devices))
     return _described(program, matrix.shape, devices)
 

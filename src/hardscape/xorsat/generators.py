@@ -20,7 +20,7 @@ _ROUNDS = 10_000
 
 @interruptible
 def random_regular(
-    n: int,
+    num_variables: int,
     k: int = 3,
     degree: int = 3,
     *,
@@ -32,15 +32,15 @@ def random_regular(
 
     Parameters
     ----------
-    n : int
-        Variables; ``n * degree`` must be a multiple of k. There are ``n * degree / k`` clauses.
+    num_variables : int
+        N; ``N * degree`` must be a multiple of k. There are ``N * degree / k`` clauses.
     k, degree : int
     seed : int, optional
         The same seed gives the same system; by default a new one each time.
     planted : bool
         Draw right-hand sides that a random assignment satisfies, else random ones.
     full_rank : bool
-        Draw until the rank, which elimination finds, is min(n, clauses): for as many clauses as
+        Draw until the rank, which elimination finds, is min(N, clauses): for as many clauses as
         variables there is one solution then, as in the challenge's instances.
 
     Raises
@@ -53,15 +53,15 @@ def random_regular(
     Configuration model: the places of all clauses are filled at random, and clauses with a repeated
     variable exchange it with a random place until none is left.
     """
-    n = integer(n, "n", 0, MAX_VARIABLES)
+    n = integer(num_variables, "num_variables", 0, MAX_VARIABLES)
     k, degree = (integer(x, name, 1, MAX_VARIABLES) for x, name in ((k, "k"), (degree, "degree")))
     if n * degree % k:
         raise InputError(
-            f"n={n} variables of degree {degree} do not fill clauses of k={k}: n * degree must be a "
+            f"num_variables={n} of degree {degree} do not fill clauses of k={k}: their product must be a "
             "multiple of k"
         )
     if n and n < k:
-        raise InputError(f"n={n} is below k={k}: a clause needs k different variables")
+        raise InputError(f"num_variables={n} is below k={k}: a clause needs k different variables")
     m = n * degree // k
     if full_rank:
         _check_full_rank(n, m, k, degree)
@@ -72,25 +72,26 @@ def random_regular(
         if not full_rank or eliminate(system).rank == min(n, m):
             return system
     raise InputError(
-        f"none of {_TRIES} random systems with n={n}, k={k}, degree={degree} had full rank; "
+        f"none of {_TRIES} random systems with num_variables={n}, k={k}, degree={degree} had full rank; "
         "full_rank=False takes any"
     )
 
 
 @interruptible
 def random_system(
-    n: int,
+    num_variables: int,
     density: float,
     k: int = 3,
     *,
     seed: int | None = None,
-    planted: bool = False,
+    planted: bool = True,
 ) -> XorSystem:
-    """Draw round(density * n) clauses of k different variables, each uniform among all such sets.
+    """Draw round(density * N) clauses of k different variables, each uniform among all such sets.
 
     Parameters
     ----------
-    n : int
+    num_variables : int
+        N.
     density : float
         Clauses a variable. For k = 3 random systems are satisfiable below 0.918, and have a core
         without leaves from 0.818 on (Dubois, Mandler 2002; Mézard, Ricci-Tersenghi, Zecchina 2003).
@@ -102,14 +103,15 @@ def random_system(
     Raises
     ------
     InputError
-        If n is below k or `density` is no finite number of 0 or more.
+        If N is below k or `density` is no finite number of 0 or more.
     """
-    n, k = integer(n, "n", 0, MAX_VARIABLES), integer(k, "k", 1, MAX_VARIABLES)
+    n = integer(num_variables, "num_variables", 0, MAX_VARIABLES)
+    k = integer(k, "k", 1, MAX_VARIABLES)
     if not 0 <= density < np.inf:
         raise InputError(f"density={density}; a finite number, 0 or more, is accepted")
     m = round(density * n)
     if m and n < k:
-        raise InputError(f"n={n} is below k={k}: a clause needs k different variables")
+        raise InputError(f"num_variables={n} is below k={k}: a clause needs k different variables")
     random = _generator(seed)
     if k * k > n:  # most tuples repeat a variable: shuffle instead
         clauses = random.permuted(np.tile(np.arange(n), (m, 1)), axis=1)[:, :k]
@@ -156,8 +158,8 @@ def _regular_clauses(n: int, k: int, degree: int, random: np.random.Generator) -
             other = int(random.integers(len(places)))
             places[[mine, other]] = places[[other, mine]]
     raise InputError(
-        f"clauses of k={k} different variables were not found for n={n}, degree={degree}; n well "
-        "above k is accepted"
+        f"clauses of k={k} different variables were not found for num_variables={n}, degree={degree}; "
+        "a number well above k is accepted"
     )
 
 
@@ -166,6 +168,6 @@ def _with_sides(
 ) -> XorSystem:
     if not planted:
         sides = random.integers(0, 2, len(clauses))
-        return XorSystem.from_arrays(clauses, sides, num_variables=n)
+        return XorSystem.from_clauses(clauses, sides, num_variables=n)
     hidden = random.integers(0, 2, n)
-    return XorSystem.from_arrays(clauses, hidden[clauses].sum(axis=1) % 2, num_variables=n)
+    return XorSystem.from_clauses(clauses, hidden[clauses].sum(axis=1) % 2, num_variables=n)

@@ -101,7 +101,7 @@ class QuadraticModel:
         signs = self.value[links][order].reshape(-1, 3)
         # Its ancilla's own sign is free: h_a and J_a may both be turned.
         parity = (self.h[n:] * signs[:, 0] > 0).astype(np.uint8)
-        system = XorSystem.from_arrays(clauses, parity, num_variables=n)
+        system = XorSystem.from_clauses(clauses, parity, num_variables=n)
         wanted = quadratize(system)
         gauge = np.append(np.ones(n, dtype=np.int64), np.sign(signs[:, 0]))
         same = (
@@ -120,7 +120,7 @@ def quadratize(system: XorSystem) -> QuadraticModel:
 
     Examples
     --------
-    >>> model = quadratize(XorSystem.from_arrays([[0, 1, 2]], [1]))
+    >>> model = quadratize(XorSystem.from_clauses([[0, 1, 2]], [1]))
     >>> model.num_spins, model.h.tolist(), model.offset
     (4, [1, 1, 1, 2], 3)
     """

@@ -136,12 +136,13 @@ class XorsatResult(_Found):
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes."""
         rate = self.spin_updates / self.seconds if self.spin_updates else None
-        head = {"n": self.num_variables, "clauses": self.num_clauses}
-        found = "satisfied violated energy assignment method optimal contradiction clones sweeps "
+        found = (
+            "num_variables num_clauses satisfied violated energy assignment method optimal "
+            "contradiction clones sweeps "
+        )
         work = "improvements seed seconds device stopped"
         return (
-            head
-            | self._plain(found + "spin_updates")
+            self._plain(found + "spin_updates")
             | {"spin_updates_per_second": rate}
             | self._plain(work)
         )

@@ -32,7 +32,7 @@ def solve(
     system: XorSystem,
     *,
     method: Method = "auto",
-    w: ArrayLike | None = None,
+    w1: ArrayLike | None = None,
     clones: int | None = None,
     restart: int | None = None,
     anytime: bool | None = None,
@@ -52,7 +52,7 @@ def solve(
         algebra: hardness is the point there (p-spin dynamics, comparisons of hardware, MAX-XORSAT).
         "auto" eliminates, and searches where the system turns out inconsistent or `target` is
         above 0.
-    w, clones, restart, anytime, max_sweeps, on_improvement : optional
+    w1, clones, restart, anytime, max_sweeps, on_improvement : optional
         Of the search; see :func:`hardscape.xorsat.quasi_greedy`.
     target : int
         The search ends when so few clauses are violated. Of an inconsistent system "auto" knows
@@ -83,13 +83,13 @@ def solve(
 
     Examples
     --------
-    >>> solve(XorSystem.from_arrays([[0, 1, 2], [1, 2], [0, 2]], [1, 0, 1])).bit_string()
+    >>> solve(XorSystem.from_clauses([[0, 1, 2], [1, 2], [0, 2]], [1, 0, 1])).bit_string()
     '100'
     """
     if method not in METHODS:
         raise InputError(f"method={method!r}; {', '.join(METHODS)} are accepted")
     options = RunOptions.checked(**run)  # most systems are answered before a GPU is found
-    schedule = Schedule(w, clones, restart, target, anytime, max_sweeps)
+    schedule = Schedule(w1, clones, restart, target, anytime, max_sweeps)
     anywhere = run.get("device", "auto") == "auto"
     question = Question(checked_system(system), schedule, options, anywhere, method, on_improvement)
     for row in TABLE:

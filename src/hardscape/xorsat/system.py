@@ -103,7 +103,7 @@ class XorSystem:
     # -- constructors ------------------------------------------------------------------------
 
     @classmethod
-    def from_arrays(
+    def from_clauses(
         cls,
         clauses: Any,
         parity: ArrayLike | None = None,
@@ -169,7 +169,7 @@ class XorSystem:
                 raise InputError("values were given twice: leave them out beside a mapping")
             values = list(couplings.values())
             couplings = [key if isinstance(key, tuple) else (key,) for key in couplings]
-        system = cls.from_arrays(couplings, num_variables=num_spins)
+        system = cls.from_clauses(couplings, num_variables=num_spins)
         if values is None:
             return system
         sizes = to_numpy(values, "values").astype(np.float64)
@@ -204,7 +204,7 @@ class XorSystem:
         InputError
             If the format is not known.
         """
-        return _FORMATS.read(path, format)
+        return _FORMATS.read(path, format=format)
 
     # -- what it is --------------------------------------------------------------------------
 
@@ -350,13 +350,13 @@ class XorSystem:
         InputError
             If the format cannot hold the system or is not known, or the file cannot be written.
         """
-        _FORMATS.write(checked_system(self), path, format)
+        _FORMATS.write(checked_system(self), path, format=format)
 
 
 def checked_system(value: Any) -> XorSystem:
     """The argument of a function that takes a system; an `InputError` if it is anything else."""
     if not isinstance(value, XorSystem):
         raise InputError(
-            f"system is a {type(value).__name__}; XorSystem.from_arrays and from_file make one"
+            f"system is a {type(value).__name__}; XorSystem.from_clauses and from_file make one"
         )
     return value

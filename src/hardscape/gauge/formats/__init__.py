@@ -25,7 +25,7 @@ FORMATS: Formats[Any] = Formats(__name__, mapped=True)
 detect = FORMATS.detect
 
 
-def inspect(path: str | Path, format: str | None = None) -> tuple[GaugeField, FileReport]:
+def inspect(path: str | Path, *, format: str | None = None) -> tuple[GaugeField, FileReport]:
     """Read a file and check everything that it says about itself; nothing that fails is raised.
 
     Parameters
@@ -47,7 +47,7 @@ def inspect(path: str | Path, format: str | None = None) -> tuple[GaugeField, Fi
     InputError
         If `format` is unknown.
     """
-    name, content = FORMATS.parse(path, format)
+    name, content = FORMATS.parse(path, format=format)
     try:
         field = GaugeField(content.links)
     except InputError as error:
@@ -56,7 +56,7 @@ def inspect(path: str | Path, format: str | None = None) -> tuple[GaugeField, Fi
 
 
 def read(
-    path: str | Path, format: str | None = None, *, ignore_checksum: bool = False
+    path: str | Path, *, format: str | None = None, ignore_checksum: bool = False
 ) -> GaugeField:
     """Read a configuration, and check its checksum, plaquette and link trace where the file has them.
 
@@ -82,7 +82,7 @@ def read(
     InputError
         If `format` is unknown.
     """
-    field, report = inspect(path, format)
+    field, report = inspect(path, format=format)
     reason = "; ".join(report.contradictions())
     if reason and not ignore_checksum:
         raise ChecksumError(path, None, f"{reason}; ignore_checksum=True reads it all the same")
@@ -94,8 +94,8 @@ def read(
 def write(
     field: GaugeField,
     path: str | Path,
-    format: str | None = None,
     *,
+    format: str | None = None,
     precision: Any = None,
     byteorder: Any = None,
     rows: int | None = None,
@@ -131,4 +131,4 @@ def write(
     """
     choices = {"precision": precision, "byteorder": byteorder, "rows": rows}
     kept = {"checksum": None if checksum else False, "header": header or None}
-    FORMATS.write(field.to("cpu"), path, format, **choices, **kept)
+    FORMATS.write(field.to("cpu"), path, format=format, **choices, **kept)

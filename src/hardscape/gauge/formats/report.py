@@ -79,7 +79,9 @@ class FileReport(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes."""
-        return {**vars(self), "shape": list(self.shape), "header": dict(self.header), "ok": self.ok}
+        facts = {name: value for name, value in vars(self).items() if name != "path"}
+        lists = {"shape": list(self.shape), "header": dict(self.header)}
+        return {"file": self.path} | facts | lists | {"ok": self.ok}
 
 
 def make_report(path: str, name: str, field: GaugeField, content: Content) -> FileReport:

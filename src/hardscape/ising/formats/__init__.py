@@ -36,52 +36,13 @@ The text formats number the spins 0 to N-1 and drop labels. Files with more than
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from hardscape.errors import InputError
 from hardscape.formats import Formats
 from hardscape.ising.formats.text import MAX_SPINS
-from hardscape.ising.model import Convention, Ising
+from hardscape.ising.model import Ising
 
 __all__ = ["FORMATS", "MAX_SPINS", "detect", "read", "write"]
 
 #: The modules of formats by name.
 FORMATS: Formats[Ising] = Formats(__name__)
 
-read, detect = Ising.from_file, FORMATS.detect
-
-
-def write(
-    model: Ising,
-    path: str | Path,
-    *,
-    format: str | None = None,
-    base: int | None = None,
-    convention: Convention = "dimod",
-) -> None:
-    """Write a model so that :func:`read` gives the same coefficients back, exactly.
-
-    The file appears whole or not at all; one that was there before is replaced.
-
-    Parameters
-    ----------
-    model : Ising
-    path : str or Path
-        A last suffix .gz, .xz or .bz2 compresses; ``-`` is standard output.
-    format : str, optional
-        A name in `FORMATS`; by default what the suffix says.
-    base : int, optional
-        First index: 0 or 1 for coordinate lists, the format's own for the others.
-    convention : {"dimod", "ising"}
-        Sign of the entries of a coordinate list.
-
-    Raises
-    ------
-    InputError
-        If the format cannot hold the model exactly, the suffix is unknown, an option is not
-        accepted, or the file cannot be written.
-    """
-    if not isinstance(model, Ising):
-        raise InputError(f"model is a {type(model).__name__}; Ising.from_any makes an Ising of it")
-    sign = None if convention == "dimod" else convention
-    FORMATS.write(model, path, format, base=base, convention=sign)
+read, write, detect = Ising.from_file, Ising.to_file, FORMATS.detect

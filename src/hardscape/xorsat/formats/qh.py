@@ -120,7 +120,7 @@ def read(source: Source) -> XorSystem:
         clauses.append([i for i, _ in links])
         parity.append(int(own.value * links[0][1] > 0))
         signs[a] = 1 if links[0][1] > 0 else -1
-    system = XorSystem.from_arrays(clauses, np.array(parity, dtype=np.uint8), num_variables=n)
+    system = XorSystem.from_clauses(clauses, np.array(parity, dtype=np.uint8), num_variables=n)
     _check(lists, system, signs)
     return system
 

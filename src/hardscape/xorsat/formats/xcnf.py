@@ -68,7 +68,7 @@ def read(source: Source) -> XorSystem:
     for group in groups.values():
         xors += [(group.position, list(group.variables), b) for b in _parities(source, group)]
     xors.sort(key=lambda xor: xor[0])
-    return XorSystem.from_arrays(
+    return XorSystem.from_clauses(
         [members for _, members, _ in xors],
         np.array([b for _, _, b in xors], dtype=np.uint8),
         num_variables=num_variables,

@@ -21,7 +21,7 @@ class QuasiGreedyRunner:
 
     Parameters
     ----------
-    system, w, clones, restart, device, threads
+    system, w1, clones, restart, device, threads
         As :func:`hardscape.xorsat.quasi_greedy` takes them.
 
     Attributes
@@ -43,7 +43,7 @@ class QuasiGreedyRunner:
         self,
         system: XorSystem,
         *,
-        w: ArrayLike | None = None,
+        w1: ArrayLike | None = None,
         clones: int | None = None,
         restart: int | None = None,
         device: str | Device | Sequence[str | Device] = "auto",
@@ -51,7 +51,7 @@ class QuasiGreedyRunner:
     ) -> None:
         gains = suits_gpu(checked_system(system))
         self._options = RunOptions.checked(device=device, threads=threads, big_enough=gains)
-        schedule = Schedule(w=w, clones=clones, restart=restart, anytime=False)
+        schedule = Schedule(w1=w1, clones=clones, restart=restart, anytime=False)
         first = self._options.devices[0]
         self._rounds = schedule.rounds(system, 0, SIDES[type(first)], first)
         self.clones = self._rounds.groups * GROUP

@@ -100,14 +100,18 @@ def _foreign(runner: Runner, seed: int, timeout: float, context: Context) -> Run
 def quasi_greedy_trial(
     system: XorSystem,
     devices: Sequence[Device],
-    w: float | Sequence[float] | None,
+    w1: float | Sequence[float] | None,
     clones: int | None,
     restart: int | None,
 ) -> Trial:
     """The quasi-greedy search, each run on one of `devices`."""
-    schedule, kind = Schedule(w=w, clones=clones, restart=restart, anytime=False), type(devices[0])
+    schedule, kind = (
+        Schedule(w1=w1, clones=clones, restart=restart, anytime=False),
+        type(devices[0]),
+    )
     rounds = schedule.rounds(system, 0, SIDES[kind], devices[0])
-    table = [default_w1(system)] if w is None else np.atleast_1d(np.asarray(w, np.float64)).tolist()
+    given = default_w1(system) if w1 is None else w1
+    table = np.atleast_1d(np.asarray(given, np.float64)).tolist()
     return Trial(
         partial(_on_one_device, rounds),
         # Times on different types of device do not mix.

@@ -27,7 +27,7 @@ def time_to_solution(
     runs: int = 100,
     timeout: float = 10.0,
     *,
-    w: float | Sequence[float] | None = None,
+    w1: float | Sequence[float] | None = None,
     clones: int | None = None,
     restart: int | None = None,
     runner: Runner | None = None,
@@ -44,7 +44,7 @@ def time_to_solution(
     timeout : float
         Seconds after which a run is stopped. It may be far below tau: stopped runs count, and a few
         solved ones tell tau as well as long runs would.
-    w, clones, restart
+    w1, clones, restart
         Of :func:`hardscape.xorsat.quasi_greedy`.
     runner : Runner, optional
         Another search to measure: it is called as ``runner(seed, timeout)``, one run after the other.
@@ -83,11 +83,11 @@ def time_to_solution(
     (5, True)
     """
     if runner is not None:
-        if any(value is not None for value in (w, clones, restart)):
-            raise InputError("w, clones and restart are the runner's own; leave them out")
+        if any(value is not None for value in (w1, clones, restart)):
+            raise InputError("w1, clones and restart are the runner's own; leave them out")
         return measure(system, runner, runs, timeout, w1=default_w1(system), **run)
     options = RunOptions.checked(big_enough=suits_gpu(checked_system(system)), **run)
-    trial = quasi_greedy_trial(system, options.devices, w, clones, restart)
+    trial = quasi_greedy_trial(system, options.devices, w1, clones, restart)
     return study([trial], [options.seed], runs, timeout, options, _only)
 
 
@@ -95,8 +95,8 @@ def time_to_solution(
 def measure(
     system: XorSystem,
     runner: Runner,
-    runs: int,
-    timeout: float,
+    runs: int = 100,
+    timeout: float = 10.0,
     *,
     w1: float,
     **run: Unpack[RunArguments],

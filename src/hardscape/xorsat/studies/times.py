@@ -187,13 +187,13 @@ class TimeToSolution(Plain):
         return self.listed("num_variables clones w1 method device seed stopped") | {
             "timeout": finite_or_none(self.timeout),
             "runs": self.runs,
-            "solved": self.num_solved,
+            "num_solved": self.num_solved,
             "tau": finite_or_none(self.tau),
             "tau_low": finite_or_none(self.posterior.low),
             "tau_high": finite_or_none(self.posterior.high),
             "tts99": finite_or_none(self.tts(99)),
-            "sweeps_tau": finite_or_none(self.tau_sweeps),
-            "updates_tau": finite_or_none(self.tau_updates),
+            "tau_sweeps": finite_or_none(self.tau_sweeps),
+            "tau_updates": finite_or_none(self.tau_updates),
             "spin_updates_per_second": finite_or_none(self.spin_updates_per_second),
         }
 

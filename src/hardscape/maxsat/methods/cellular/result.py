@@ -27,7 +27,7 @@ class CellularResult(Plain):
         Weight of the violated soft clauses, recomputed from the formula.
     hard_violations : int
         Violated hard clauses, recomputed from the formula; 0 where the assignment is feasible.
-    satisfied : int
+    num_satisfied : int
         Clauses that hold, of both kinds.
     run_costs : int64, shape (runs, 2)
         Violated hard clauses and weight of violated soft clauses, run by run.
@@ -50,7 +50,7 @@ class CellularResult(Plain):
     assignment: NDArray[np.bool_]
     cost: int
     hard_violations: int
-    satisfied: int
+    num_satisfied: int
     run_costs: NDArray[np.int64]
     run_generations: NDArray[np.int64]
     history: NDArray[np.int64]
@@ -73,7 +73,7 @@ class CellularResult(Plain):
             assignment=assignment,
             cost=found.cost,
             hard_violations=found.hard_violations,
-            satisfied=found.satisfied,
+            num_satisfied=found.num_satisfied,
             run_costs=partial["costs"],
             run_generations=partial["generations"],
             history=partial["history"][begin : int(ends[best])],
@@ -93,7 +93,7 @@ class CellularResult(Plain):
     def to_dict(self) -> Mapping[str, Any]:
         """Plain data: what ``to_json`` writes."""
         return self.listed(
-            "assignment cost hard_violations satisfied generations runs run_costs run_generations seed "
+            "assignment cost hard_violations num_satisfied generations runs run_costs run_generations seed "
             "stopped method seconds device",
             assignment="".join("01"[int(x)] for x in self.assignment),
         )

@@ -61,7 +61,7 @@ class CellularRun(Chain[Partial]):
     def digest(self) -> str:
         """Hash of the formula, the options, the seed and the target."""
         told = (self._kernel.options, self._seed, self._target)
-        return hashlib.sha256((self._kernel.formula.digest() + repr(told)).encode()).hexdigest()
+        return hashlib.sha256((self._kernel.formula.digest + repr(told)).encode()).hexdigest()
 
     @property
     def generations(self) -> int:

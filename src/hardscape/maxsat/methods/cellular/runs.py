@@ -57,7 +57,7 @@ class CellularRuns(Work[Partial]):
     def digest(self) -> str:
         """Hash of the formula, the options, the seed and the target."""
         told = (self.kernel.options, self.seed, self.count, self.target, self.together)
-        return hashlib.sha256((self.kernel.formula.digest() + repr(told)).encode()).hexdigest()
+        return hashlib.sha256((self.kernel.formula.digest + repr(told)).encode()).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
         """Ranges of runs."""

@@ -68,7 +68,7 @@ class ExactSearch(Work[Partial]):
 
     def digest(self) -> str:
         """Digest of the formula."""
-        return self.formula.digest()
+        return self.formula.digest
 
     def shards(self) -> Sequence[Shard]:
         """RC2, then the walkers."""

@@ -87,7 +87,7 @@ class WalkIslands(Work[Partial]):
     def digest(self) -> str:
         """Hash of the formula and of everything that shapes a walk."""
         facts = (self.seed, self.devices, self.walks, self.target, self.exchange, self.max_steps)
-        return hashlib.sha256(f"{self.formula.digest()}{facts}".encode()).hexdigest()
+        return hashlib.sha256(f"{self.formula.digest}{facts}".encode()).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
         """One for each device."""

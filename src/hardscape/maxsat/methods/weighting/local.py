@@ -75,7 +75,7 @@ class LocalSearch(Work[Partial]):
         """Hash of the formula and of everything that shapes a walker."""
         first = b"" if self.initial is None else self.initial.tobytes()
         facts = (self.walk, self.seed, self.walkers, self.target, self.max_flips, self.options)
-        return hashlib.sha256(f"{self.formula.digest()}{facts}".encode() + first).hexdigest()
+        return hashlib.sha256(f"{self.formula.digest}{facts}".encode() + first).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
         """A shard for each walker."""

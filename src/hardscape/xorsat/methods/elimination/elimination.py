@@ -134,7 +134,7 @@ def eliminate(system: XorSystem) -> Elimination:
 
     Examples
     --------
-    >>> found = eliminate(XorSystem.from_arrays([[0, 1, 2], [1, 2]], [1, 0]))
+    >>> found = eliminate(XorSystem.from_clauses([[0, 1, 2], [1, 2]], [1, 0]))
     >>> found.rank, found.num_solutions, found.solution.tolist(), found.basis().tolist()
     (2, 2, [1, 0, 0], [[0, 1, 1]])
     """

@@ -62,7 +62,7 @@ def flip_table(w: ArrayLike, degree: int) -> NDArray[np.uint16]:
     values = np.asarray(w, dtype=np.float64)
     if values.ndim > 1 or not values.size:
         raise InputError(
-            f"w has shape {values.shape}; a number or a sequence w_0, w_1, ... is accepted"
+            f"w1 has shape {values.shape}; a number or a sequence w_0, w_1, ... is accepted"
         )
     for value in values.flat:
         if not 0 <= value <= 1:

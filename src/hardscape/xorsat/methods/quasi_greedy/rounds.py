@@ -111,7 +111,7 @@ class Side(ABC):
 class Schedule:
     """What a user says about the rounds; arguments of :func:`hardscape.xorsat.quasi_greedy`."""
 
-    w: ArrayLike | None = None
+    w1: ArrayLike | None = None
     clones: int | None = None
     restart: int | None = None
     target: int = 0
@@ -125,12 +125,12 @@ class Schedule:
             if value is not None:
                 object.__setattr__(self, name, integer(value, name, 1, most))
         object.__setattr__(self, "target", integer(self.target, "target", 0, MAX_TARGET))
-        if self.w is not None:
-            flip_table(self.w, 1)
+        if self.w1 is not None:
+            flip_table(self.w1, 1)
 
     def rounds(self, system: XorSystem, seed: int, side: Side, device: Device) -> Rounds:
         """Lay the rounds out for a device."""
-        plan = Plan.build(system, self.w)
+        plan = Plan.build(system, self.w1)
         many = system.num_clauses > system.num_variables
         # Long against the few hundred sweeps in which clones settle at the threshold energy.
         longest = int(np.clip(64 * system.num_variables, 1024, 1 << 20))

@@ -27,7 +27,7 @@ _GPU_CLAUSES = 400
 def quasi_greedy(
     system: XorSystem,
     *,
-    w: ArrayLike | None = None,
+    w1: ArrayLike | None = None,
     clones: int | None = None,
     target: int = 0,
     anytime: bool | None = None,
@@ -47,8 +47,8 @@ def quasi_greedy(
     ----------
     system : XorSystem
         Clauses of any length, up to 255 clauses a variable.
-    w : float or sequence of float, optional
-        w1, or w_0, w_1, ...; rounded to 256ths. A number stands for the probabilities of Metropolis
+    w1 : float or sequence of float, optional
+        w_1, or all of w_0, w_1, ...; rounded to 256ths. A number stands for the probabilities of Metropolis
         dynamics at :math:`T = -2/\ln w_1`, except w_0 = 0; for three clauses a variable 0, w1, 1, 1.
         By default 0.055, or more for 3-regular systems of fewer than 256 variables.
     clones : int, optional
@@ -70,7 +70,7 @@ def quasi_greedy(
     **run
         Device, threads, seed, limits and records: see :class:`hardscape.engine.RunArguments`. "auto"
         takes a GPU from 160 variables on and up to 400 clauses; about 500 fit. Each thread, GPU or
-        worker has a round of its own. The same seed, `clones`, `restart` and `w` give the same answer
+        worker has a round of its own. The same seed, `clones`, `restart` and `w1` give the same answer
         on every device and for any number of workers.
 
     Returns
@@ -100,7 +100,7 @@ def quasi_greedy(
     0
     """
     options = RunOptions.checked(big_enough=suits_gpu(checked_system(system)), **run)
-    schedule = Schedule(w, clones, restart, target, anytime, max_sweeps)
+    schedule = Schedule(w1, clones, restart, target, anytime, max_sweeps)
     return search(system, schedule, options, on_improvement)
 
 
