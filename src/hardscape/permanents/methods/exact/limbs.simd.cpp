@@ -76,22 +76,20 @@ struct Columns {
 };
 
 // The terms of the even and of the odd lanes of a vector of Shorts.
-template <int L>
 struct Terms {
-  Longs limb[2][L];
+  Longs limb[2][kMaxLimbs];
 
   void start(Shorts factor) {
     const Longs both = (Longs)factor;
-    for (auto& number : limb) {
-      for (Longs& x : number) x = Longs{};
-    }
     limb[0][0] = (Longs)((Bits)both << 32) >> 32;
     limb[1][0] = both >> 32;
   }
 
-  // Multiplies with the products of columns from `column` on; Used limbs are set.
-  template <int Used>
-  [[gnu::always_inline]] void multiply(const Columns& columns, std::size_t column, std::size_t n) {
+  // Multiplies with the products of columns from `column` on and adds the numbers to `totals`; Used
+  // limbs are set. Each number of limbs has its own loop, which holds them in registers.
+  template <int Used = 1>
+  [[gnu::always_inline]] void multiply(const Columns& columns, std::size_t column, std::size_t n,
+                                       Longs* totals) {
     while (column < n) {
       const Longs even = (Longs)columns.product(column);
       const Longs factor[2] = {even, (Longs)((Bits)even >> 32)};
@@ -112,14 +110,16 @@ struct Terms {
         top[h] = multiply_low(limb[h][Used - 1], factor[h]) + carry[h];
         limb[h][Used - 1] = end == kFits ? top[h] : top[h] & kMask;
       }
-      if constexpr (Used < L) {
+      if constexpr (Used < kMaxLimbs) {
         if (end == kGrows) {
           limb[0][Used] = shifted(top[0]);
           limb[1][Used] = shifted(top[1]);
-          return multiply<Used + 1>(columns, column, n);
+          return multiply<Used + 1>(columns, column, n, totals);
         }
       }
     }
+#pragma GCC unroll 18
+    for (int i = 0; i < Used; ++i) totals[i] += limb[0][i] + limb[1][i];
   }
 };
 
@@ -138,15 +138,14 @@ void add_shifted(std::vector<std::uint64_t>& words, std::int64_t value, int bit)
   }
 }
 
-template <int L>
 bool sum_limbs(const std::int32_t* matrix, std::size_t n, const std::uint8_t* ends,
                std::uint64_t first, std::uint64_t last, const volatile std::uint8_t* stopped,
                std::vector<std::uint64_t>& words) {
   Patterns<std::int32_t> signs;
   for (std::size_t x = 0; x < kPatterns; ++x) signs.value[x] = std::popcount(x) & 1 ? -1 : 0;
-  std::array<Longs, L> totals{};
+  std::array<Longs, kMaxLimbs> totals{};
   const auto flush = [&] {
-    for (int i = 0; i < L; ++i) {
+    for (int i = 0; i < kMaxLimbs; ++i) {
       std::int64_t sum = 0;
       for (std::size_t lane = 0; lane < kVectorBytes / 8; ++lane) sum += totals[i][lane];
       add_shifted(words, sum, kLimbBits * i);
@@ -162,24 +161,15 @@ bool sum_limbs(const std::int32_t* matrix, std::size_t n, const std::uint8_t* en
       const Shorts sign = reinterpret_cast<const Shorts*>(signs.value)[v] ^ negative;
       std::size_t column = 0;
       const Shorts factor = columns.product(column);
-      Terms<L> terms;
+      Terms terms;
       terms.start((factor ^ sign) - sign);
-      terms.template multiply<1>(columns, column, n);
-      for (int i = 0; i < L; ++i) totals[i] += terms.limb[0][i] + terms.limb[1][i];
+      terms.multiply(columns, column, n, totals.data());
     }
     // A lane has grown by less than 2^31 times 16 in each block.
     if ((position - first) % kBlocksBetweenPolls == 0) flush();
   });
   flush();
   return done;
-}
-
-template <int L = 2, class... Arguments>
-bool for_limbs(int count, Arguments&&... arguments) {
-  if constexpr (L < kMaxLimbs) {
-    if (count > L) return for_limbs<L + 2>(count, std::forward<Arguments>(arguments)...);
-  }
-  return sum_limbs<L>(std::forward<Arguments>(arguments)...);
 }
 
 auto exact_glynn_limbs(Matrix<std::int32_t> matrix, Vector<std::uint8_t> ends, int limbs,
@@ -189,8 +179,7 @@ auto exact_glynn_limbs(Matrix<std::int32_t> matrix, Vector<std::uint8_t> ends, i
   }
   const std::size_t size = (kLimbBits * limbs + 63) / 64;
   return unlocked<std::uint64_t>({size}, [&](auto& words) {
-    return for_limbs(limbs, matrix.data(), matrix.shape(0), ends.data(), first, last, stop.data(),
-                     words);
+    return sum_limbs(matrix.data(), matrix.shape(0), ends.data(), first, last, stop.data(), words);
   });
 }
 
