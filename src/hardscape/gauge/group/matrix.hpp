@@ -98,14 +98,18 @@ HS_HD inline void each_number(F&& f, A& a, Others&... others) {
 template <int N, class V>
 inline Matrix<N, V> permuted(const Matrix<N, V>& m, const std::int32_t* lanes) {
   if (lanes == nullptr) return m;
+  constexpr int kCount = Lanes<V>::kCount;
   Matrix<N, V> result = m;
-  for (int i = 0; i < N; ++i) {
-    for (int j = 0; j < N; ++j) {
-      for (int lane = 0; lane < Lanes<V>::kCount; ++lane) {
-        set_lane(result.re[i][j], lane, lane_of(m.re[i][j], lanes[lane]));
-        set_lane(result.im[i][j], lane, lane_of(m.im[i][j], lanes[lane]));
-      }
-    }
+  if constexpr (kCount < 4) {
+    each_number(
+        [&](V& to, const V& x) {
+          for (int lane = 0; lane < kCount; ++lane) set_lane(to, lane, lane_of(x, lanes[lane]));
+        },
+        result, m);
+  } else {
+    Packed<typename Bits<RealOf<V>>::Word, kCount> from;
+    for (int lane = 0; lane < kCount; ++lane) from[lane] = lanes[lane];
+    each_number([&](V& to, const V& x) { to = __builtin_shuffle(x, from); }, result, m);
   }
   return result;
 }

@@ -80,23 +80,9 @@ class WilsonChain final : public AnyWilsonChain {
 
   const M& link(int v, int mu) const { return links_[4 * static_cast<std::size_t>(v) + mu]; }
 
-  // As `permuted`, but all lanes of a number at once where there are many.
-  static M shuffled(const M& m, const std::int32_t* lanes) {
-    if constexpr (W < 4) {
-      return permuted(m, lanes);
-    } else {
-      if (lanes == nullptr) return m;
-      Packed<std::int64_t, W> from;
-      for (int lane = 0; lane < W; ++lane) from[lane] = lanes[lane];
-      M result = m;
-      each_number([&](V& to, const V& x) { to = __builtin_shuffle(x, from); }, result, m);
-      return result;
-    }
-  }
-
   // U_mu at the neighbour ahead in direction nu.
   M link_ahead(int v, int nu, int mu) const {
-    return shuffled(link(layout_.neighbor(v, nu), mu), layout_.lanes_of(v, nu));
+    return permuted(link(layout_.neighbor(v, nu), mu), layout_.lanes_of(v, nu));
   }
 
   // U_nu(x+mu) U_mu(x+nu)^dagger U_nu(x)^dagger
@@ -109,7 +95,7 @@ class WilsonChain final : public AnyWilsonChain {
   M staple_below(int v, int mu, int nu) const {
     const int y = layout_.neighbor(v, 4 + nu);
     const M product = multiply(adjoint(multiply(link(y, mu), link_ahead(y, mu, nu))), link(y, nu));
-    return shuffled(product, layout_.lanes_of(v, 4 + nu));
+    return permuted(product, layout_.lanes_of(v, 4 + nu));
   }
 
   LinearLocal<N, V> gathered(int v, int mu) const {
