@@ -30,15 +30,17 @@ std::unique_ptr<AnyLattice> make_of(const Problem& p) {
                                                    p.weights);
 }
 
-template <int N, class T, template <int, class> class Local>
-std::unique_ptr<AnyLattice> make_in(const Problem& p) {
-  constexpr int W = kVectorBytes / sizeof(T);
-  return Layout::fits(p.extent, W) ? make_of<N, T, W, Local>(p) : make_of<N, T, 1, Local>(p);
+template <int N, template <int, class> class Local>
+std::unique_ptr<AnyLattice> make_in(const Problem& p, bool single) {
+  constexpr int kFloats = kVectorBytes / sizeof(float), kDoubles = kVectorBytes / sizeof(double);
+  if (single && Layout::fits(p.extent, kFloats)) return make_of<N, float, kFloats, Local>(p);
+  if (Layout::fits(p.extent, kDoubles)) return make_of<N, double, kDoubles, Local>(p);
+  return make_of<N, double, 1, Local>(p);  // single numbers are no faster
 }
 
-template <int N, class T>
-std::unique_ptr<AnyLattice> make(const Problem& p, bool abelian) {
-  return abelian ? make_in<N, T, AbelianLocal>(p) : make_in<N, T, LinearLocal>(p);
+template <int N>
+std::unique_ptr<AnyLattice> make(const Problem& p, bool abelian, bool single) {
+  return abelian ? make_in<N, AbelianLocal>(p, single) : make_in<N, LinearLocal>(p, single);
 }
 
 void expect(bool fits) {
@@ -55,7 +57,7 @@ class PyLattice {
     for_group(nc_, [&](auto colors) {
       constexpr int N = colors.value;
       components_ = Algebra<N, double>::kSize;
-      lattice_ = single ? make<N, float>(problem, abelian) : make<N, double>(problem, abelian);
+      lattice_ = make<N>(problem, abelian, single);
     });
   }
 
