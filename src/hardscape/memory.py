@@ -24,7 +24,7 @@ def available() -> int:
     The least of what the machine has free, what the limit of the address space (``ulimit -v``) leaves,
     and what the control group (a container, a job of a batch system) leaves.
     """
-    left = [_of_machine(), _of_address_space(), *(_of_group(*group) for group in _GROUPS)]
+    left = [_of_machine(), address_space(), *(_of_group(*group) for group in _GROUPS)]
     return max(0, min(x for x in left if x is not None))
 
 
@@ -49,7 +49,8 @@ def _of_machine() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _of_address_space() -> int | None:
+def address_space() -> int | None:
+    """Bytes that the limit of the address space (``ulimit -v``) leaves; None without one."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     used = _number("/proc/self/statm")
     if limit == resource.RLIM_INFINITY or used is None:

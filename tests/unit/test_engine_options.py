@@ -1,5 +1,8 @@
 """The one door, the lanes behind it, and the clock."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from fractions import Fraction
@@ -141,3 +144,45 @@ def test_threads_that_cannot_start_are_said(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(threading.Thread, "start", limited)
     with pytest.raises(errors.DeviceError, match="2 of 8"), team(8):
         pass
+
+
+def test_no_rank_begins_that_would_wait_for_a_missing_one() -> None:
+    began: list[int] = []
+    with team(3) as lent:
+        last = lent._lanes._threads[2]
+        assert last is not None
+        last.shutdown()
+        with pytest.raises(errors.DeviceError):
+            lent.run(began.append)
+        with pytest.raises(errors.DeviceError):
+            lent.run(began.append)
+    assert began == []
+
+
+LIMITED = """
+import resource, threading
+from hardscape import memory
+from hardscape.engine import team
+from hardscape.errors import DeviceError
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, used + 2**28))
+try:
+    with team(128):
+        print("all")
+except DeviceError:
+    print(threading.active_count())
+"""
+
+
+def test_threads_without_room_for_their_stacks_are_not_begun() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "1\n"
+
+
+def test_more_threads_than_make_sense_are_refused() -> None:
+    most = max(64, 4 * (os.cpu_count() or 1))
+    assert RunOptions.checked(threads=most).threads == most
+    with pytest.raises(errors.InputError):
+        RunOptions.checked(threads=most + 1)

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.errors import DeviceError
+
 #: Seconds of the shortest part that is begun.
 _LEAST = 1e-3
 #: Most of the time limit that is kept back for the end.
@@ -70,7 +72,10 @@ class Deadline:
             return
         timer = threading.Timer(self.left, flag.fill, (1,))
         timer.daemon = True
-        timer.start()
+        try:
+            timer.start()
+        except RuntimeError as error:
+            raise DeviceError(f"the system starts no thread for the time limit: {error}") from None
         try:
             yield flag
         finally:

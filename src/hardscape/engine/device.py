@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from abc import ABC
 from collections.abc import Sequence
@@ -13,8 +14,8 @@ from hardscape.arguments import integer
 from hardscape.engine.machine import cpu_count, cuda_status
 from hardscape.errors import DeviceError, InputError
 
-#: Most CPU threads of a call.
-MAX_THREADS = 4096
+#: Most CPU threads of a call: so many for each CPU, and on small machines so many in all.
+_THREADS_A_CPU, _THREADS = 4, 64
 
 _ACCEPTED = "'auto', 'cpu', 'cuda' (all GPUs), 'cuda:0' and 'cuda:0,1' are accepted"
 
@@ -113,9 +114,12 @@ def cpu_lanes(threads: int | None) -> tuple[Device, ...]:
     Raises
     ------
     InputError
-        If `threads` is no integer from 1 to `MAX_THREADS`.
+        If `threads` is no integer from 1 to four times the CPUs of this machine (64 on small ones).
     """
-    return _lanes(cpu_count() if threads is None else integer(threads, "threads", 1, MAX_THREADS))
+    if threads is None:
+        return _lanes(cpu_count())
+    most = max(_THREADS, _THREADS_A_CPU * (os.cpu_count() or 1))
+    return _lanes(integer(threads, "threads", 1, most))
 
 
 @lru_cache(maxsize=8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -10,10 +12,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape import memory
 from hardscape.errors import DeviceError
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+#: Bytes of a thread's stack where nothing limits it.
+_STACK = 2**21
 
 
 class Lanes:
@@ -75,10 +81,19 @@ class Team:
     def run(self, function: Callable[[int], object]) -> None:
         """Call ``function(rank)`` for each rank from 0 to ``size - 1`` at once; wait for all.
 
-        All threads exist before any of them begins, so ranks may wait for one another. What a rank
+        No rank begins before every one has its thread, so ranks may wait for one another. What a rank
         raises is raised here, that of the lowest rank first, when all have ended.
         """
-        others = [self._lanes.submit(rank, function, rank) for rank in range(1, self.size)]
+        gate = _Gate()
+        try:
+            others = [
+                self._lanes.submit(rank, gate.passed, function, rank)
+                for rank in range(1, self.size)
+            ]
+        except BaseException:
+            gate.open(False)
+            raise
+        gate.open(True)
         try:
             function(0)
         finally:
@@ -100,6 +115,38 @@ class Team:
         return found
 
 
+class _Gate:
+    """Where ranks wait for all to be there."""
+
+    def __init__(self) -> None:
+        self._opened = threading.Event()
+        self._all_there = False
+
+    def open(self, all_there: bool) -> None:
+        """Let them begin, or go home."""
+        self._all_there = all_there
+        self._opened.set()
+
+    def passed(self, function: Callable[[int], object], rank: int) -> object:
+        """Wait, and call ``function(rank)``."""
+        self._opened.wait()
+        return function(rank) if self._all_there else None
+
+
+def _require_stacks(count: int) -> None:
+    """Refuse threads whose stacks the limit of the address space does not leave room for."""
+    left = memory.address_space()
+    if left is None:
+        return
+    usual, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    stack = threading.stack_size() or (_STACK if usual == resource.RLIM_INFINITY else usual)
+    if count * stack > left:
+        raise DeviceError(
+            f"the stacks of {count} threads need {count * stack / 1e9:.3g} GB of address space; "
+            f"{left / 1e9:.3g} GB are left (ulimit -v): take fewer (threads=), or raise that limit"
+        )
+
+
 @contextmanager
 def team(size: int, stop: NDArray[np.uint8] | None = None) -> Iterator[Team]:
     """Make a team of `size` lanes, the calling thread among them.
@@ -115,6 +162,8 @@ def team(size: int, stop: NDArray[np.uint8] | None = None) -> Iterator[Team]:
     DeviceError
         If the system gives too few threads.
     """
+    if size > 1:
+        _require_stacks(size - 1)
     lanes = Lanes([f"team:{rank}" for rank in range(size)])
     try:
         for started in [lanes.submit(rank, int) for rank in range(1, size)]:

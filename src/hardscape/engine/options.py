@@ -24,7 +24,8 @@ class RunArguments(TypedDict, total=False):
         "cpu", "cuda" (all GPUs), "cuda:0", "cuda:0,1", or "auto", the default: all GPUs where the work
         pays for starting them, else the CPU.
     threads : int
-        CPU threads, 1 to 4096; by default all CPUs that this process may use.
+        CPU threads, by default all CPUs that this process may use; up to 64, or four times the CPUs of
+        the machine if that is more.
     seed : int
         From 0 to 2**64 - 1; drawn where none is given. One seed gives one answer, whatever runs it.
     time_limit : float
