@@ -46,6 +46,10 @@ class FormatError(InputError):
         self.reason = reason
 
 
+class OutputError(InputError):
+    """A file could not be written when its content was there: a full disk, a folder that has gone."""
+
+
 class ChecksumError(FormatError):
     """A file's content is not what its own checksum or header says: it is damaged or mislabelled."""
 

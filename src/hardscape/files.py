@@ -12,7 +12,7 @@ import secrets
 import shutil
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -20,7 +20,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from hardscape.errors import FormatError, InputError
+from hardscape.errors import FormatError, InputError, OutputError
 
 #: Most bytes read from one file, counted after decompression.
 MAX_BYTES = 2**30
@@ -147,6 +147,58 @@ def _content(file: BinaryIO, suffix: str, count: int) -> bytes | mmap:
     return file.read(count)
 
 
+def check_outputs(
+    outputs: Iterable[str | Path], inputs: Iterable[str | Path] = (), *, force: bool = False
+) -> None:
+    """Check, before work begins, that files can be written after it.
+
+    Parameters
+    ----------
+    outputs : iterable of str or Path
+        Files to be written; ``-``, standard output, is always ready.
+    inputs : iterable of str or Path
+        Files that are read, which no output may be.
+    force : bool
+        Whether files that are there may be replaced.
+
+    Raises
+    ------
+    InputError
+        If a folder is missing or cannot be written to, or if a file is there, is a folder or a device, is an
+        input, or is named twice.
+    """
+    known = {os.path.realpath(path_of(x)): f"it is read: {x}" for x in inputs}
+    for place in map(path_of, outputs):
+        if str(place) == _STANDARD:
+            continue
+        target = Path(os.path.realpath(place))
+        reason = known.get(str(target), "") or _obstacle(target, force)
+        if reason:
+            raise InputError(f"{place} cannot be written: {reason}")
+        known[str(target)] = "it is named twice"
+
+
+def _obstacle(target: Path, force: bool) -> str:
+    """Why a file could not be written; "" if it could."""
+    if not target.parent.is_dir():
+        return f"there is no folder {str(target.parent)!r}"
+    if target.exists() and not target.is_file():
+        return "it is not a regular file"
+    if target.exists() and not force:
+        return "it is there; --force replaces it"
+    trial = _beside(target)
+    try:  # permissions do not tell about file systems that only look writable
+        trial.touch()
+        trial.unlink()
+    except OSError as error:
+        return str(error.strerror or error)
+    return ""
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".hardscape-{secrets.token_hex(8)}.part")
+
+
 def store(path: str | Path, data: bytes) -> None:
     """Replace a file by `data`; see :func:`replace`."""
     replace(path, lambda file: file.write(data))
@@ -165,7 +217,7 @@ def replace(path: str | Path, write: Callable[[Any], object]) -> None:
         sys.stdout.buffer.flush()
         return
     target = Path(os.path.realpath(place))
-    temporary = target.with_name(f".hardscape-{secrets.token_hex(8)}.part")
+    temporary = _beside(target)
     compression = _COMPRESSIONS.get(place.suffix.lower())
     try:
         existing = target.exists()
@@ -184,7 +236,7 @@ def replace(path: str | Path, write: Callable[[Any], object]) -> None:
             shutil.copymode(target, temporary)
         temporary.replace(target)
     except OSError as error:
-        raise InputError(f"{place} cannot be written: {error.strerror or error}") from None
+        raise OutputError(f"{place} cannot be written: {error.strerror or error}") from None
     finally:
         # What cannot be removed is in a folder at fault, and the error that says so is on its way.
         with suppress(OSError):

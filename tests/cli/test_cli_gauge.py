@@ -108,7 +108,7 @@ def test_generate(tmp_path: Path, capsys: Captured) -> None:
     assert found["plaquette"] == field.plaquette()
     assert (found["seed"], found["sweeps"], found["overrelax"]) == (4, 3, 2)
     first = path.read_bytes()
-    answer(capsys, *words, "--seed", 4)
+    answer(capsys, *words, "--seed", 4, "--force")
     assert path.read_bytes() == first
 
 

@@ -299,7 +299,7 @@ def test_examples_are_what_their_script_writes(tmp_path: Path) -> None:
     written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     kept = {path.name: path.read_bytes() for path in EXAMPLES.iterdir() if path.suffix != ".py"}
     assert set(written) <= set(kept)
-    assert len(written) == 5
+    assert len(written) == 6
     assert all(kept[name] == content for name, content in written.items())
 
 

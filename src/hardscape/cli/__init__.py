@@ -4,7 +4,7 @@
 exit meaning
 ==== =====================================================================
 0    done; also when a time limit ended the search (the output says so)
-1    the output could not be written
+1    the output could not be written, or the results were and a file could not
 2    the command line or an input is at fault; one line on standard error
 130  stopped by SIGINT (Ctrl-C), the best so far printed
 141  whoever read the output has closed it
@@ -30,7 +30,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from hardscape.cli.terminal import note
-from hardscape.errors import HardscapeError, InputError, Interrupted
+from hardscape.errors import HardscapeError, InputError, Interrupted, OutputError
 from hardscape.version import __version__
 
 if TYPE_CHECKING:
@@ -84,6 +84,9 @@ def main(tokens: Sequence[str] | None = None) -> int:
         The exit code.
     """
     words = sys.argv[1:] if tokens is None else list(tokens)
+    if not _open_streams():
+        note("error: standard output is closed; nothing could be printed")
+        return 1
     try:
         with _sigterm_interrupts():
             _log_as_asked()
@@ -98,7 +101,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGINT
     except HardscapeError as error:
         note(f"error: {error}")
-        return 2
+        return 1 if isinstance(error, OutputError) else 2
     except BrokenPipeError:
         _drop_output()
         return 128 + signal.SIGPIPE
@@ -107,6 +110,20 @@ def main(tokens: Sequence[str] | None = None) -> int:
         note(f"error: {error}")
         return 1
     return code
+
+
+def _open_streams() -> bool:
+    """Whether there is a standard output; the others, where they are closed, are nothing from now on."""
+    ready = sys.stdout is not None
+    if not ready or sys.stdin is None or sys.stderr is None:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        while nowhere < 2:  # else a file of ours would be the stream
+            nowhere = os.dup(nowhere)
+        if sys.stdin is None:
+            sys.stdin = open(os.devnull)  # noqa: SIM115
+        if sys.stderr is None:
+            sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    return ready
 
 
 def _log_as_asked() -> None:

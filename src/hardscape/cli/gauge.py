@@ -16,7 +16,6 @@ from hardscape.cli.gauge_files import (
     FileArgument,
     FileOptions,
     FormatOption,
-    check_folder,
     read_checked,
 )
 from hardscape.cli.gauge_fix import fix
@@ -28,7 +27,16 @@ from hardscape.cli.options import (
     SeededRunOptions,
 )
 from hardscape.cli.program import Group, Program, option_group
-from hardscape.cli.terminal import Table, aside, note, print_json, print_parts, show
+from hardscape.cli.terminal import (
+    Table,
+    aside,
+    cut_short,
+    deliver,
+    note,
+    print_json,
+    print_parts,
+    show,
+)
 from hardscape.errors import ChecksumError, InputError, Interrupted
 from hardscape.gauge import formats
 from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
@@ -124,7 +132,7 @@ def convert(
     reproject
         Bring every link back to the group.
     """
-    name = written.format_of(output)
+    name = written.check(output, [file])
     field, report = read_checked(file, format, ignore_checksum)
     if reproject:
         field = field.reproject()
@@ -187,17 +195,15 @@ def generate(
     output
         File to write; see `hardscape gauge convert`.
     """
-    name = file.format_of(output)
-    check_folder(output)
+    name = file.check(output)
     settings: dict[str, Any] = vars(chain) | vars(run) | {"seed": checked_seed(run.seed)}
     began = time.perf_counter()
     try:
         field = make_field(_shape(shape), beta, progress=True, **settings)
     except Interrupted as stop:
-        note(f"stopped by {signal.Signals(stop.signum).name}: {output} is not written")
+        note(cut_short(signal.Signals(stop.signum).name, f"{output} is not written"))
         raise
     seconds = time.perf_counter() - began
-    file.write(field, output)
     facts = {
         "file": str(output),
         "format": name,
@@ -216,8 +222,12 @@ def generate(
         ("time", f"{seconds:.2f} s"),
         ("file", f"{output} ({name})"),
     ]
-    with aside(output):
-        show(json, "gauge generate", lambda: facts, shown)
+
+    def report() -> None:
+        with aside(output):
+            show(json, "gauge generate", lambda: facts, shown)
+
+    deliver(lambda: file.write(field, output), report)
 
 
 def _shape(text: str) -> tuple[int, ...]:
@@ -262,7 +272,7 @@ def propagator(
     """
     if not files:
         raise InputError("no file is given; at least one configuration is needed")
-    output.check()
+    output.check(files)
     found = gluon_propagator(
         (_links(file, format, ignore_checksum) for file in files),
         gauge,

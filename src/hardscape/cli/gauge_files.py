@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from hardscape.cli.options import OUTPUT, Flag, file_help, format_help
 from hardscape.cli.program import option_group
 from hardscape.cli.terminal import note
-from hardscape.errors import ChecksumError, InputError
+from hardscape.errors import ChecksumError
+from hardscape.files import check_outputs
 from hardscape.gauge import formats
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.report import FileReport
@@ -46,6 +48,8 @@ class FileOptions:
         nersc: rows of each matrix, Nc or Nc - 1.
     no_checksum
         Leave the checksum out, where the format can.
+    force
+        Replace a file that is there.
     """
 
     to: str | None = None
@@ -53,10 +57,13 @@ class FileOptions:
     byteorder: Literal["big", "little"] | None = None
     rows: int | None = None
     no_checksum: Flag = False
+    force: Flag = False
 
-    def format_of(self, path: Path) -> str:
-        """The format that `path` is written in; refuses, before the work, a name that tells none."""
-        return formats.FORMATS.named_by(path) if self.to is None else self.to
+    def check(self, path: Path, inputs: Iterable[Path] = ()) -> str:
+        """The format that `path` is written in; refuses, before the work, what could not be written."""
+        name = formats.FORMATS.named_by(path) if self.to is None else self.to
+        check_outputs([path], inputs, force=self.force)
+        return name
 
     def write(self, field: GaugeField, path: Path, header: Any = None) -> None:
         """Write `field`."""
@@ -70,9 +77,3 @@ class FileOptions:
             checksum=not self.no_checksum,
             header=header,
         )
-
-
-def check_folder(path: Path) -> None:
-    """Refuse, before the work, a file whose folder is missing."""
-    if not path.parent.is_dir():
-        raise InputError(f"{path} cannot be written: there is no folder {str(path.parent)!r}")

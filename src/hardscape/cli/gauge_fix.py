@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hardscape.arrays import to_device
-from hardscape.cli.gauge_files import FileArgument, FormatOption, check_folder, read_checked
+from hardscape.cli.gauge_files import FileArgument, FormatOption, read_checked
 from hardscape.cli.options import (
     OUTPUT,
     RUN,
@@ -20,7 +20,7 @@ from hardscape.cli.options import (
     SeededRunOptions,
 )
 from hardscape.cli.program import Group, option_group
-from hardscape.cli.terminal import aside, note, seconds_text, show
+from hardscape.cli.terminal import aside, cut_short, deliver, note, seconds_text, show
 from hardscape.errors import InputError, Interrupted
 from hardscape.files import store
 from hardscape.gauge import fix as find_gauge
@@ -115,14 +115,11 @@ class FixOutput(PlotOptions):
     to: str | None = None
     transformation: Path | None = None
 
-    def check(self) -> None:
-        """Refuse, before the work, what could not be written after it."""
-        super().check()
+    def check(self, inputs: Iterable[Path] = (), outputs: Iterable[Path | None] = ()) -> None:
+        """Refuse, before work begins, files that could not be written after it."""
+        super().check(inputs, [*outputs, self.output, self.transformation])
         if self.to is None and self.output is not None:
             formats.FORMATS.named_by(self.output)
-        for place in (self.output, self.transformation):
-            if place is not None:
-                check_folder(place)
         if self.transformation is not None and self.transformation.suffix != ".npz":
             raise InputError(f"--transformation {self.transformation}: the suffix .npz is accepted")
 
@@ -149,7 +146,7 @@ def fix(
     ignore_checksum
         Read it all the same if checksum, plaquette or trace are wrong.
     """
-    output.check()
+    output.check([file])
     field, _ = read_checked(file, format, ignore_checksum)
     keywords: dict[str, Any] = vars(gauge) | vars(method) | vars(run)
     try:
@@ -164,15 +161,21 @@ def fix(
 
 
 def _keep(found: GaugeFixResult, output: FixOutput, strict: bool) -> None:
-    """Write and report; files only of links that are in the gauge, or where any will do."""
+    """Report and write; files only of links that are in the gauge, or where any will do."""
     kept = found.converged or not strict
-    if kept:
-        _write(found, output)
     places = (output.output, output.transformation) if kept else ()
-    with aside(output.output):
-        show(output.json, "gauge fix", found.to_dict, _facts(found, places))
+
+    def report() -> None:
+        with aside(output.output):
+            show(output.json, "gauge fix", found.to_dict, _facts(found, places))
+        if found.stopped:
+            note(cut_short(found.stopped, "this is the best copy so far"))
+
     if kept:
+        deliver(lambda: _write(found, output), report)
         output.draw(found.plot)
+    else:
+        report()
 
 
 def _write(found: GaugeFixResult, output: FixOutput) -> None:

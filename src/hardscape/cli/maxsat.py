@@ -15,7 +15,7 @@ from hardscape.cli.options import (
     format_help,
 )
 from hardscape.cli.program import Group, option_group
-from hardscape.cli.terminal import note, print_json
+from hardscape.cli.terminal import cut_short, note, print_json
 from hardscape.errors import Interrupted
 from hardscape.maxsat.formats import FORMATS, FormatWarning
 from hardscape.maxsat.formula import Formula
@@ -66,7 +66,7 @@ def maxsat(
     hard clauses hold, 20 if they cannot, 0 if nothing is known; also after Ctrl-C and SIGTERM, which
     leave the status UNKNOWN where they come before the search.
     """
-    output.check()
+    output.check([file])
     try:
         formula = _read(file, format, output)
         result = solve(
@@ -114,7 +114,7 @@ def _report_nothing(stop: KeyboardInterrupt, output: PlotOptions) -> None:
         nothing = {"cost": None, "assignment": None, "status": "UNKNOWN", "stopped": stopped}
         print_json({"command": "maxsat"} | nothing)
     else:
-        _print(f"c stopped by {stopped}")
+        _print(f"c {cut_short(stopped, 'the search had not begun')}")
         _print("s UNKNOWN")
 
 
@@ -129,7 +129,7 @@ def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None
         print_json(sizes | result.to_dict())
     else:
         if result.stopped:
-            _print(f"c stopped by {result.stopped}")
+            _print(f"c {cut_short(result.stopped, 'this is the best so far')}")
         _print(
             f"c {result.num_satisfied} of {result.num_clauses} clauses hold, {result.flips} flips, "
             f"{result.seconds:.3f} s"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 from hardscape.cli.program import Group, Parameter, option_group
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError
-from hardscape.files import COMPRESSED
+from hardscape.files import COMPRESSED, check_outputs
 from hardscape.formats import Formats
 
 #: Seconds that a computation may take without being asked for.
@@ -114,7 +114,24 @@ class EstimateOptions(JsonOptions):
 
 
 @option_group(OUTPUT)
-class PlotOptions(JsonOptions):
+class FileOptions(JsonOptions):
+    """What to print and to write.
+
+    Attributes
+    ----------
+    force
+        Replace files that are there.
+    """
+
+    force: Flag = False
+
+    def check(self, inputs: Iterable[Path] = (), outputs: Iterable[Path | None] = ()) -> None:
+        """Refuse, before work begins, files that could not be written after it."""
+        check_outputs((x for x in outputs if x is not None), inputs, force=self.force)
+
+
+@option_group(OUTPUT)
+class PlotOptions(FileOptions):
     """What to print and draw.
 
     Attributes
@@ -125,8 +142,9 @@ class PlotOptions(JsonOptions):
 
     plot: Path | None = None
 
-    def check(self) -> None:
-        """Refuse, before work begins, a figure that could not be written."""
+    def check(self, inputs: Iterable[Path] = (), outputs: Iterable[Path | None] = ()) -> None:
+        """Refuse, before work begins, files that could not be written after it."""
+        super().check(inputs, [*outputs, self.plot])
         if self.plot is not None:
             from hardscape.figures import check_plot_path
 

@@ -16,7 +16,7 @@ from hardscape.cli.options import (
     format_help,
 )
 from hardscape.cli.program import Group, option_group
-from hardscape.cli.terminal import Table, note, seconds_text, show
+from hardscape.cli.terminal import Table, cut_short, note, seconds_text, show
 from hardscape.errors import InputError, Interrupted
 from hardscape.ising import spectrum as find_spectrum
 from hardscape.ising.formats import FORMATS
@@ -114,7 +114,7 @@ def spectrum(
 ) -> None:
     """Find the states of lowest energy of an Ising model or QUBO, exactly and with a certificate."""
     _check(search, mps, run, output)
-    output.check()
+    output.check([file])
     ising = Ising.from_file(file, format=model.format, base=model.base, convention=model.convention)
     if output.estimate:
         cost = _estimate(ising, search, run)
@@ -209,7 +209,7 @@ def _report(
         _spectrum_facts(ising, found),
         _states(found),
     )
-    if not found.certified and found.info.get("stopped"):
+    if not found.certified and found.stopped:
         note(f"not certified: {_shortfall(found)}")
         if run.checkpoint is not None:
             note(f"the same command resumes from {run.checkpoint}")
@@ -241,20 +241,17 @@ def _certificate(found: Spectrum) -> str:
     """Whether the states are proven to be the lowest, and why."""
     if found.certified:
         return f"yes: all 2^{found.num_spins} states are accounted for"
-    if found.info.get("stopped"):
+    if found.stopped:
         return f"no: {_shortfall(found)}"
     return "no: matrix product states give no certificate"
 
 
 def _shortfall(found: Spectrum) -> str:
-    cause = str(found.info["stopped"]).replace("time_limit", "the time limit")
-    if "total_states" not in found.info:
-        return f"stopped by {cause} before beta was reached; these are the best so far"
-    share = found.info["states_searched"] / found.info["total_states"]
-    return (
-        f"stopped by {cause} with {100 * share:.3g}% of the 2^{found.num_spins} states searched; "
-        "these are the best so far"
-    )
+    far = "beta was not reached"
+    if "total_states" in found.info:
+        share = found.info["states_searched"] / found.info["total_states"]
+        far = f"{100 * share:.3g}% of the 2^{found.num_spins} states are searched"
+    return cut_short(found.stopped, f"{far}; these are the best so far")
 
 
 def _states(found: Spectrum) -> Iterator[Table | str]:

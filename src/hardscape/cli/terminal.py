@@ -14,6 +14,8 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
 
+from hardscape.errors import OutputError
+
 #: Between the columns of a table.
 _GAP = "  "
 
@@ -91,6 +93,16 @@ def print_parts(*parts: Table | str) -> None:
     sys.stdout.flush()
 
 
+def deliver(write: Callable[[], object], report: Callable[[], None]) -> None:
+    """Write a file and report; where it cannot be written, the error comes after the report."""
+    try:
+        write()
+    except OutputError:
+        report()
+        raise
+    report()
+
+
 def aside(path: Path | None) -> AbstractContextManager[Any]:
     """Where `path` is standard output, what is printed goes to standard error."""
     return redirect_stdout(sys.stderr) if path == Path("-") else nullcontext()
@@ -101,6 +113,12 @@ def seconds_text(seconds: float) -> str:
     from hardscape.engine.progress import duration
 
     return f"{seconds:.2g} s" if seconds < 1 else duration(seconds)
+
+
+def cut_short(stopped: str, left: str) -> str:
+    """The sentence that a run did not come to its end: what stopped it, and what there is all the same."""
+    cause = {"time_limit": "the time limit"}.get(stopped, stopped.replace("_", " "))
+    return f"stopped by {cause}: {left}"
 
 
 def note(text: str) -> None:

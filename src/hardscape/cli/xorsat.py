@@ -8,7 +8,7 @@ from typing import Annotated
 from hardscape.arguments import checked_seed
 from hardscape.cli.options import (
     OUTPUT,
-    Json,
+    FileOptions,
     JsonOptions,
     Output,
     Seed,
@@ -16,7 +16,7 @@ from hardscape.cli.options import (
     target_help,
 )
 from hardscape.cli.program import Parameter, Program, option_group
-from hardscape.cli.terminal import aside, note, seconds_text, show
+from hardscape.cli.terminal import aside, cut_short, deliver, note, seconds_text, show
 from hardscape.cli.xorsat_options import (
     SEARCH,
     SYSTEM,
@@ -59,6 +59,7 @@ class LimitOptions:
 
 _DEFAULT_SEARCH, _DEFAULT_LIMIT = SearchOptions(), LimitOptions()
 _DEFAULT_RUN, _DEFAULT_OUTPUT = SeededRunOptions(), JsonOptions()
+_DEFAULT_FILES = FileOptions()
 
 
 xorsat = Program(
@@ -125,8 +126,7 @@ def _refuse_search_options(
 def _report(system: XorSystem, found: XorsatResult, output: JsonOptions) -> None:
     show(output.json, "xorsat solve", found.to_dict, _solve_facts(system, found))
     if found.stopped:
-        cause = found.stopped.replace("_", " ")
-        note(f"stopped by {cause} with {_clauses(found.violated)}, the fewest so far")
+        note(cut_short(found.stopped, f"{_clauses(found.violated)}, the fewest so far"))
 
 
 def _solve_facts(system: XorSystem, found: XorsatResult) -> Iterator[tuple[str, str]]:
@@ -196,7 +196,7 @@ def generate(
     random: RandomOptions,
     output: Annotated[Output, Parameter(group=OUTPUT)],
     to: Annotated[str | None, target_help(FORMATS), Parameter(group=OUTPUT)] = None,
-    json: Annotated[Json, Parameter(group=OUTPUT)] = False,
+    told: FileOptions = _DEFAULT_FILES,
 ) -> None:
     """Write a random system: regular, as in the 3-XORSAT challenge, or of a given density.
 
@@ -205,6 +205,8 @@ def generate(
     output
         File to write. - is standard output, the report then goes aside.
     """
+    to = FORMATS.named_by(output) if to is None else to
+    told.check(outputs=[output])
     seed = checked_seed(random.seed)
     if random.density is None:
         system = random_regular(
@@ -224,7 +226,6 @@ def generate(
         system = random_system(
             random.num_variables, random.density, random.k, seed=seed, planted=random.planted
         )
-    system.to_file(output, format=to)
     facts = {
         "file": str(output),
         "seed": seed,
@@ -232,6 +233,10 @@ def generate(
         "num_clauses": system.num_clauses,
         "rank": system.rank(),
     }
-    with aside(output):
-        shown = ((name, str(value)) for name, value in facts.items())
-        show(json, "xorsat generate", lambda: facts, shown)
+
+    def report() -> None:
+        with aside(output):
+            shown = ((name, str(value)) for name, value in facts.items())
+            show(told.json, "xorsat generate", lambda: facts, shown)
+
+    deliver(lambda: system.to_file(output, format=to), report)

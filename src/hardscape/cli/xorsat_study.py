@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 from hardscape.cli.options import PlotOptions, SeededRunOptions
 from hardscape.cli.program import Parameter
-from hardscape.cli.terminal import Table, fact_table, note, print_json, print_parts, show
+from hardscape.cli.terminal import Table, cut_short, fact_table, note, print_json, print_parts, show
 from hardscape.cli.xorsat_options import SEARCH, FormatOption, SearchOptions, read_system
-from hardscape.errors import InputError, Interrupted
+from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1
 from hardscape.xorsat.studies.time_to_solution import time_to_solution
 from hardscape.xorsat.studies.times import TimeToSolution, median_tts
@@ -42,34 +43,43 @@ def tts(
     """
     if not files:
         raise InputError("no file was given; one or more are accepted")
-    output.check()
+    output.check(files)
     results: list[TimeToSolution] = []
-    stopped: Interrupted | None = None
-    for file in files:
+    signum = 0
+    keywords: dict[str, Any] = dict(vars(run))
+    began = time.monotonic()
+    for number, file in enumerate(files, start=1):
         system = read_system(file, format)
+        if run.time_limit is not None and results:  # it is the command's, not of each file
+            keywords["time_limit"] = max(run.time_limit - (time.monotonic() - began), 1e-3)
+        if run.checkpoint is not None and len(files) > 1:
+            keywords["checkpoint"] = f"{run.checkpoint}.{number}"
         try:
             results.append(
                 time_to_solution(
                     system,
                     runs,
                     timeout,
+                    progress=True,
                     **vars(search),
-                    **vars(run),
+                    **keywords,
                 )
             )
         except Interrupted as stop:
             results += [stop.result] if stop.result is not None else []
-            stopped = Interrupted(stop.signum, results or None)
+            signum = stop.signum
+        except BudgetError:
+            if not results:
+                raise
+            results[-1] = dataclasses.replace(results[-1], stopped="time_limit")
+        if signum or results[-1].stopped:
             break
     if results:
         _report(files, results, output)
-    if results and results[-1].stopped == "time_limit":
-        note("stopped by the time limit; the runs that had ended are counted")
-    if stopped is not None:
-        if results:
-            name = signal.Signals(stopped.signum).name
-            note(f"stopped by {name}; the runs that had ended are counted")
-        raise stopped
+        if results[-1].stopped:
+            note(cut_short(results[-1].stopped, "the runs that had ended are counted"))
+    if signum:
+        raise Interrupted(signum, results or None)
 
 
 def _report(files: tuple[Path, ...], results: list[TimeToSolution], output: PlotOptions) -> None:
