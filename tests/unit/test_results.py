@@ -14,7 +14,7 @@ from hardscape import gauge, ising, maxsat, permanents, xorsat
 FACTS = ("method", "device", "seconds", "stopped")
 
 MODEL = ising.Ising(np.zeros(40), np.triu(np.random.default_rng(1).normal(size=(40, 40)), 1))
-FIELD = gauge.GaugeField.random((8, 8, 8, 8), 3, 1)
+FIELD = gauge.GaugeField.random((8, 8, 8, 8), 3, seed=1)
 CLAUSES = np.random.default_rng(1).permuted(np.tile(np.arange(1, 401), (4000, 1)), axis=1)[:, :3]
 SIGNS = np.random.default_rng(2).choice([-1, 1], size=CLAUSES.shape)
 FORMULA = maxsat.Formula.from_clauses((CLAUSES * SIGNS).tolist())
