@@ -4,7 +4,7 @@
 exit meaning
 ==== =====================================================================
 0    done; also when a time limit ended the search (the output says so)
-1    the output could not be written, or the results were and a file could not
+1    the output could not be written, or the results were and a file could not; or memory ran out
 2    the command line or an input is at fault; one line on standard error
 130  stopped by SIGINT (Ctrl-C), the best so far printed
 141  whoever read the output has closed it
@@ -108,6 +108,9 @@ def main(tokens: Sequence[str] | None = None) -> int:
     except OSError as error:
         _drop_output()
         note(f"error: {error}")
+        return 1
+    except MemoryError as error:
+        note(f"error: out of memory: {error}".removesuffix(": "))
         return 1
     return code
 

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from hardscape import native
+from hardscape import memory, native
 from hardscape.arguments import checked_seed
 from hardscape.arrays import array_namespace, as_number_array, to_device
 from hardscape.engine import split, team
@@ -84,7 +84,9 @@ class GaugeField:
         """
         x, y, z, t = check_shape(shape)
         group(nc)
-        links = np.zeros((t, z, y, x, 4, nc, nc), dtype=check_dtype(dtype))
+        kind = check_dtype(dtype)
+        require_links(shape, nc, 1, kind)
+        links = np.zeros((t, z, y, x, 4, nc, nc), dtype=kind)
         links[...] = np.eye(nc)
         return cls(links)
 
@@ -110,6 +112,8 @@ class GaugeField:
         """
         x, y, z, t = check_shape(shape)
         kind = check_dtype(dtype)
+        group(nc)
+        require_links(shape, nc, 1)
         chosen = checked_seed(seed)
         links = random_group_elements(4 * x * y * z * t, nc, chosen).astype(kind, copy=False)
         return cls(links.reshape(t, z, y, x, 4, nc, nc))
@@ -361,6 +365,12 @@ def check_shape(shape: Sequence[int]) -> tuple[int, int, int, int]:
             f"at most {_MAX_SITES} sites are accepted"
         )
     return x, y, z, t
+
+
+def require_links(shape: Sequence[int], nc: int, times: float, kind: Any = np.complex128) -> None:
+    """Refuse, with a BudgetError, links that memory does not hold so many times at once."""
+    size = int(times * 4 * nc * nc * np.dtype(kind).itemsize * math.prod(shape))
+    memory.require(size, f"a lattice of {'x'.join(map(str, shape))} with SU({nc})")
 
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:

@@ -26,13 +26,15 @@ import numpy as np
 
 from hardscape.arguments import integer
 from hardscape.arrays import to_device
-from hardscape.engine import Cuda, RunArguments, RunOptions, cuda_device, interruptible, solve
+from hardscape.engine import Cpu, Cuda, RunArguments, RunOptions, cuda_device, interruptible, solve
 from hardscape.errors import BudgetError, Interrupted, NotConverged
-from hardscape.gauge.field import GaugeField
+from hardscape.gauge.field import GaugeField, require_links
 from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision, Reduction
 from hardscape.gauge.result import GaugeFixResult
 from hardscape.gauge.work import GaugeFixWork
 
+#: Memory of a fix on a CPU, in fields of double precision, beside the one that is given.
+_FIELDS = 1.3
 #: Distance from the group that leaves theta where double precision can take it.
 _ROUNDING = 1e-13
 
@@ -151,6 +153,8 @@ def fix(
     )
     many = integer(copies, "copies", 1, 2**31 - 1)
     lanes = RunOptions.checked(big_enough=_pays_for_gpu(links, many), **run)
+    if isinstance(lanes.devices[0], Cpu):
+        require_links(links.shape, links.nc, _FIELDS)
     work = GaugeFixWork.build(_checked(links, lanes), options, many, lanes)
     outcome = solve(work, lanes)
     if outcome.answer is None:

@@ -32,10 +32,13 @@ from hardscape.engine import (
     steps,
 )
 from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
-from hardscape.gauge.field import GaugeField
+from hardscape.gauge.field import GaugeField, check_shape, require_links
+from hardscape.gauge.groups import group
 
 #: Sites from which a further thread is worth starting.
 _SITES_A_THREAD = 4096
+#: Memory of a chain, in fields of double precision: the start and its own.
+_FIELDS = 2
 _MOST = 2**31 - 1
 
 
@@ -284,6 +287,8 @@ def generate(
     True
     """
     seed = RunOptions.checked(**run).seed
+    group(nc)
+    require_links(check_shape(shape), nc, _FIELDS)
     starts: dict[str, Callable[[], GaugeField]] = {
         "hot": lambda: GaugeField.random(shape, nc, seed=seed),
         "cold": lambda: GaugeField.identity(shape, nc),

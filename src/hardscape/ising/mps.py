@@ -8,6 +8,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from hardscape import memory
 from hardscape.arguments import integer
 from hardscape.engine import RunArguments, RunOptions, interruptible, steps
 from hardscape.errors import InputError, Interrupted
@@ -130,6 +131,8 @@ def mps_spectrum(
     options = options.on(options.devices[:1])
     sweeps, step = schedule(model, float(beta), float(dbeta))
     spins = Line.of(model, spectral=order == "spectral")
+    size = 100 * model.num_spins * bond_dimension**2 + 32 * bond_dimension * width
+    memory.require(size, f"a matrix product state of {model.num_spins} spins, D = {bond_dimension}")
     options.deadline.reserve(4 * model.num_spins * bond_dimension**2 * width / _RATE)
     chain = Annealing(spins, bond_dimension, step, sweeps, options.devices[0])
     outcome = steps(chain, options)

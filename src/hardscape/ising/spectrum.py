@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Unpack
 
+from hardscape import memory
 from hardscape.arguments import integer
 from hardscape.engine import RunArguments, RunOptions, interruptible, solve
 from hardscape.engine.device import describe
@@ -99,6 +100,8 @@ def spectrum(
     options = _options(ising, prune, run)
     wanted, method = _asked(ising, num_states, window, prune)
     work = method.work(wanted, options)
+    if num_states is not None:  # those of a window are not known before
+        memory.require(work.memory_bytes(1), f"a list of {wanted.count - 1} states")
     outcome = solve(work, options)
     unlimited = num_states is None and window is not None
     limit = MAX_STATES if unlimited else wanted.count - 1
@@ -179,8 +182,8 @@ def estimate(
     lanes = len(options.devices)
     seconds = work.estimate_seconds(options.devices[0], sample_seconds) / lanes
     states = 1 << ising.num_spins
-    memory = work.memory_bytes(lanes)
-    return Estimate(states, seconds, memory, states / seconds, describe(options.devices))
+    size = work.memory_bytes(lanes)
+    return Estimate(states, seconds, size, states / seconds, describe(options.devices))
 
 
 def _options(ising: Ising, prune: bool, run: RunArguments) -> RunOptions:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from hardscape import memory
 from hardscape.arguments import integer
 from hardscape.arrays import to_numpy
 from hardscape.engine import Ledger, RunArguments, RunOptions, interruptible
@@ -28,7 +29,9 @@ _METHODS = ("auto", "weighting", "cellular", "exact")
 #: Most flips of a walker that may be asked for.
 _MOST_FLIPS = 2**62
 
-#: Most variables: a search needs some 100 bytes for each.
+#: Bytes of a search for each variable, about.
+_BYTES = 100
+#: Most variables.
 _MOST_VARIABLES = 100_000_000
 
 
@@ -127,6 +130,7 @@ def solve(
             f"the formula has {formula.num_variables} variables; up to {_MOST_VARIABLES} are "
             "searched: number those that occur from 1 on without gaps"
         )
+    memory.require(_BYTES * formula.num_variables, f"a search of {formula.num_variables} variables")
     if method not in _METHODS:
         raise InputError(f"method={method!r}; {', '.join(map(repr, _METHODS))} are accepted")
     if method == "exact":

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Unpack
 
+from hardscape import memory
 from hardscape.engine import Device, RunArguments, RunOptions
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
@@ -158,7 +159,9 @@ def _described(program: Program, shape: tuple[int, int], devices: tuple[Device, 
 
 
 def check_budget(program: Program, options: RunOptions) -> None:
-    """Refuse a day's work or more that nobody asked for, with the estimate."""
+    """Refuse what memory does not hold, and a day's work or more that nobody asked for, with the estimate."""
+    most = max((way.memory for way in program.leaves), default=0)
+    memory.require(most, f"a permanent by {program.method}")
     seconds = program.seconds(options.devices)
     if seconds <= LONG_RUN or options.asked_for:
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape import memory
 from hardscape.arguments import MAX_SEED, integer
 from hardscape.engine import interruptible
 from hardscape.errors import InputError
@@ -16,6 +17,8 @@ from hardscape.xorsat.system import XorSystem
 _TRIES = 1000
 #: Rounds of exchanges until no clause repeats a variable; sparse systems take a few.
 _ROUNDS = 10_000
+#: Bytes for each variable of a clause while a system is drawn.
+_BYTES = 64
 
 
 @interruptible
@@ -65,6 +68,7 @@ def random_regular(
     m = n * degree // k
     if full_rank:
         _check_full_rank(n, m, k, degree)
+    _require(m, k)
     random = _generator(seed)
     for _ in range(_TRIES):
         clauses = _regular_clauses(n, k, degree, random)
@@ -112,6 +116,7 @@ def random_system(
     m = round(density * n)
     if m and n < k:
         raise InputError(f"num_variables={n} is below k={k}: a clause needs k different variables")
+    _require(m, k)
     random = _generator(seed)
     if k * k > n:  # most tuples repeat a variable: shuffle instead
         clauses = random.permuted(np.tile(np.arange(n), (m, 1)), axis=1)[:, :k]
@@ -120,6 +125,10 @@ def random_system(
         while len(repeated := _repeated(clauses)):
             clauses[repeated] = random.integers(0, n, (len(repeated), k))
     return _with_sides(clauses, n, planted, random)
+
+
+def _require(clauses: int, k: int) -> None:
+    memory.require(_BYTES * clauses * k, f"a system of {clauses} clauses of {k} variables")
 
 
 def _generator(seed: int | None) -> np.random.Generator:
