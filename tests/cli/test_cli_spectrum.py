@@ -32,6 +32,7 @@ KEYS = {
     "levels",
     "gap",
     "certified",
+    "labels",
     "states_per_second",
     "seconds",
     "device",

@@ -118,7 +118,7 @@ def spectrum(
     ising = Ising.from_file(file, format=model.format, base=model.base, convention=model.convention)
     if output.estimate:
         cost = _estimate(ising, search, run)
-        plain = {"num_spins": ising.num_spins} | dataclasses.asdict(cost)
+        plain = {"num_spins": ising.num_spins} | cost.to_dict()
         show(output.json, "spectrum", lambda: plain, _estimate_facts(ising, cost))
         return
     try:

@@ -130,7 +130,7 @@ def _report(system: XorSystem, found: XorsatResult, output: JsonOptions) -> None
 
 
 def _solve_facts(system: XorSystem, found: XorsatResult) -> Iterator[tuple[str, str]]:
-    yield "system", repr(system).removeprefix("XorSystem(").removesuffix(")")
+    yield "system", repr(system).removeprefix("<XorSystem: ").removesuffix(">")
     if found.satisfied:
         yield "satisfied", "yes: no clause is violated"
     else:

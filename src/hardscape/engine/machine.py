@@ -50,7 +50,7 @@ class CudaStatus:
     gpus: tuple[Gpu, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Machine(Plain):
     """What :func:`probe` found.
 

@@ -335,6 +335,15 @@ class GaugeField:
         """Where the links are: "cpu" or "cuda"."""
         return "cpu" if array_namespace(self.links) is np else "cuda"
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GaugeField):
+            return NotImplemented
+        alike = self.links.shape == other.links.shape and self.device == other.device
+        return alike and bool((self.links == other.links).all())
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.nc))
+
     def __repr__(self) -> str:
         extents = "x".join(map(str, self.shape))
         return f"<GaugeField: SU({self.nc}), {extents} (x, y, z, t), {self.dtype}, {self.device}>"

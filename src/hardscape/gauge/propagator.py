@@ -16,7 +16,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,8 @@ class GluonPropagator(Plain):
     cylinder : float or None
         Radius of the cut, in units of 2 pi / L.
     """
+
+    COLUMNS: ClassVar[str] = "momentum value error count"
 
     gauge: str
     momentum: NDArray[np.float64]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ _TITLES = {
 
 
 @dataclass(frozen=True, eq=False)
-class GribovCopies:
+class GribovCopies(Plain):
     """The end of every start, arrays of shape (copies,).
 
     Attributes
@@ -33,6 +33,8 @@ class GribovCopies:
         Sweeps done; an iteration of the conjugate gradient counts as one.
     converged : bool
     """
+
+    COLUMNS: ClassVar[str] = "functional theta sweeps converged"
 
     functional: NDArray[np.float64]
     theta: NDArray[np.float64]
@@ -50,8 +52,11 @@ class GribovCopies:
         return int(np.argmin(np.where(np.isnan(self.theta), np.inf, self.theta)))
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return plain lists."""
-        return {name: values.tolist() for name, values in vars(self).items()}
+        """Plain data."""
+        return self.listed(self.COLUMNS)
+
+    def __repr__(self) -> str:
+        return f"<GribovCopies: {len(self)}, of which {int(self.converged.sum())} converged>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +98,8 @@ class GaugeFixResult(Plain):
     field : GaugeField
         What was fixed, untouched.
     """
+
+    COLUMNS: ClassVar[str] = "copy_functional copy_theta copy_sweeps copy_converged"
 
     g: Any
     gauge: str

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,6 +49,8 @@ class DensityOfStates(Informed):
     info : mapping
         Facts about the computation: ``method``, ``explanation``, ``device``, ``seconds``, ``shards``.
     """
+
+    COLUMNS: ClassVar[str] = "energies counts"
 
     energies: NDArray[np.float64]
     counts: tuple[int, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,8 @@ class Spectrum(Informed):
         Facts about the computation: ``method``, ``device``, ``seconds``, ``states_per_second``,
         ``candidates`` and more.
     """
+
+    COLUMNS: ClassVar[str] = "energies states"
 
     energies: NDArray[np.float64]
     states: NDArray[np.int8]
@@ -209,8 +211,9 @@ class Spectrum(Informed):
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes."""
         return self.listed(
-            "num_spins num_states energies states levels gap certified",
+            "num_spins num_states energies states levels gap certified labels",
             states=self.bit_strings(),
+            labels=[x if isinstance(x, str | int) else repr(x) for x in self.labels],
             levels=[
                 {"energy": x.energy, "count": x.count, "complete": x.complete} for x in self.levels
             ],

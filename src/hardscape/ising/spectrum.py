@@ -19,6 +19,7 @@ from hardscape.ising.methods.exhaustive.work import Exhaustive, LowestMethod
 from hardscape.ising.methods.tree.tree import Tree
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum, unpack
+from hardscape.plain import Plain
 
 #: States are 64-bit integers.
 MAX_SPINS = 64
@@ -138,8 +139,8 @@ def spectrum(
     return result
 
 
-@dataclass(frozen=True)
-class Estimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(Plain):
     """What an exhaustive search would cost here.
 
     Attributes
@@ -159,6 +160,10 @@ class Estimate:
     memory_bytes: int
     states_per_second: float
     device: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return self.listed("total_states seconds memory_bytes states_per_second device")
 
 
 @interruptible

@@ -362,10 +362,16 @@ class Formula:
         )
         return Evaluation(hard, (high << 64) + low, satisfied)
 
+    def __eq__(self, other: object) -> bool:
+        return self.digest == other.digest if isinstance(other, Formula) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
     def __repr__(self) -> str:
         return (
-            f"Formula(num_variables={self.num_variables}, hard={self.num_hard}, soft={self.num_soft}, "
-            f"total_weight={self.total_weight})"
+            f"<Formula: {self.num_variables} variables, {self.num_hard} hard clauses, {self.num_soft} soft "
+            f"clauses of total weight {self.total_weight}>"
         )
 
     def _over(

@@ -23,8 +23,8 @@ _LOG_FROM = 30
 Status = Literal["OPTIMUM FOUND", "SATISFIABLE", "UNSATISFIABLE", "UNKNOWN"]
 
 
-@dataclass(frozen=True, eq=False)
-class Improvement:
+@dataclass(frozen=True, eq=False, repr=False)
+class Improvement(Plain):
     """A best assignment so far.
 
     Attributes
@@ -45,6 +45,11 @@ class Improvement:
     hard_violations: int
     num_satisfied: int
     assignment: NDArray[np.uint8]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the assignment as a string of 0 and 1."""
+        bits = "".join(map(str, self.assignment.tolist()))
+        return self.listed("seconds cost hard_violations num_satisfied assignment", assignment=bits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +185,8 @@ class MaxsatResult(Plain):
 
     def __repr__(self) -> str:
         return (
-            f"MaxsatResult(status={self.status!r}, cost={self.cost}, {self.num_satisfied} of "
-            f"{self.num_clauses} clauses, method={self.method!r}, seconds={self.seconds:.3g})"
+            f"<MaxsatResult: {self.status}, cost={self.cost}, {self.num_satisfied} of "
+            f"{self.num_clauses} clauses hold, by {self.method} in {self.seconds:.3g} s>"
         )
 
 

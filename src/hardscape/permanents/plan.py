@@ -45,7 +45,7 @@ class PlannedBlock:
     memory_bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan(Plain):
     """What a permanent would take.
 
@@ -83,6 +83,13 @@ class Plan(Plain):
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        return (
+            f"<Plan: {rows} x {columns}, {self.terms} terms by {self.method} ({self.precision}), "
+            f"about {self.seconds:.3g} s on {self.device}>"
+        )
 
 
 def plan(

@@ -11,7 +11,7 @@ from hardscape.engine import Cpu, Cuda, Device, resolve
 from hardscape.permanents.matrix import Number
 from hardscape.permanents.methods.method import Way
 from hardscape.permanents.structure.reduce import Reductions
-from hardscape.plain import Plain, finite_or_none
+from hardscape.plain import Plain, brief, finite_or_none
 
 _WORDS = {Cpu: "CPU thread(s)", Cuda: "GPU(s)"}
 
@@ -55,7 +55,7 @@ class Retry:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PermanentResult(Plain):
     """A permanent and how it was found.
 
@@ -124,6 +124,13 @@ class PermanentResult(Plain):
         for retry in plain["retries"]:
             retry["error_bound"] = finite_or_none(retry["error_bound"])
         return plain
+
+    def __repr__(self) -> str:
+        bound = f", error {'at most' if self.rigorous else 'about'} {self.error_bound:.2g}"
+        return (
+            f"<PermanentResult: {brief(self.value)}{bound if self.error_bound else ''}, by {self.method} "
+            f"({self.precision}) in {self.seconds:.3g} s>"
+        )
 
 
 def _plain(number: Number) -> Any:

@@ -22,12 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardscape.arrays import as_spins
 from hardscape.errors import InputError
+from hardscape.plain import Plain
 from hardscape.xorsat.intake import frozen
 from hardscape.xorsat.system import XorSystem
 
 
 @dataclass(frozen=True, eq=False)
-class QuadraticModel:
+class QuadraticModel(Plain):
     r"""An Ising model :math:`E = \sum_{i<j} J_{ij} s_i s_j + \sum_i h_i s_i + c` of a XOR system.
 
     Its minimum over the spins from `num_variables` on is the energy H = 2V - M of the system.
@@ -55,6 +56,12 @@ class QuadraticModel:
     def num_spins(self) -> int:
         """Number of spins, ancillas included."""
         return len(self.h)
+
+    def __repr__(self) -> str:
+        return (
+            f"<QuadraticModel: {self.num_spins} spins for {self.num_variables} variables, "
+            f"{len(self.value)} couplings>"
+        )
 
     def terms(self) -> dict[tuple[int, int], int]:
         """Fields at (i, i) and couplings at (i, j): what `hardscape.ising.Ising.from_dict` takes."""

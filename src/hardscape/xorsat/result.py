@@ -77,6 +77,12 @@ class QuasiGreedyResult(_Found):
         """Rate over the whole search."""
         return self.spin_updates / max(self.seconds, 1e-9)
 
+    def __repr__(self) -> str:
+        return (
+            f"<QuasiGreedyResult: {self.violated} clauses violated after {self.sweeps} sweeps of "
+            f"{self.clones} clones, {self.seconds:.3g} s>"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data; the assignment is a string of 0 and 1."""
         return self._plain(
@@ -150,6 +156,6 @@ class XorsatResult(_Found):
     def __repr__(self) -> str:
         best = ", proven optimal" if self.optimal and self.violated else ""
         return (
-            f"XorsatResult({self.violated} of {self.num_clauses} clauses violated{best}, by "
-            f"{self.method} in {self.seconds:.3g} s)"
+            f"<XorsatResult: {self.violated} of {self.num_clauses} clauses violated{best}, by "
+            f"{self.method} in {self.seconds:.3g} s>"
         )

@@ -260,8 +260,8 @@ class XorSystem:
             for x in (self.lengths, self.degrees)
         )
         return (
-            f"XorSystem({self.num_variables} variables, {self.num_clauses} clauses, "
-            f"clause length {lengths}, degree {degrees})"
+            f"<XorSystem: {self.num_variables} variables, {self.num_clauses} clauses, "
+            f"clause length {lengths}, degree {degrees}>"
         )
 
     # -- what it says about assignments ------------------------------------------------------

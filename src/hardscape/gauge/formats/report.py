@@ -11,7 +11,7 @@ from hardscape.gauge.formats.content import Content
 from hardscape.plain import Plain
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FileReport(Plain):
     """The check of a file of links.
 
@@ -82,6 +82,13 @@ class FileReport(Plain):
         facts = {name: value for name, value in vars(self).items() if name != "path"}
         lists = {"shape": list(self.shape), "header": dict(self.header)}
         return {"file": self.path} | facts | lists | {"ok": self.ok}
+
+    def __repr__(self) -> str:
+        extents = "x".join(map(str, self.shape))
+        return (
+            f"<FileReport: {self.format}, SU({self.nc}), {extents} (x, y, z, t), {self.precision}, "
+            f"ok={self.ok}>"
+        )
 
 
 def make_report(path: str, name: str, field: GaugeField, content: Content) -> FileReport:

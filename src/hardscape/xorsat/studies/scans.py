@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardscape.engine import RunArguments, RunOptions, interruptible
 from hardscape.errors import InputError
-from hardscape.plain import finite_or_none
+from hardscape.plain import Plain, finite_or_none
 from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
 from hardscape.xorsat.studies.plots import draw_exponent, draw_w1
 from hardscape.xorsat.studies.runs import quasi_greedy_trial
@@ -23,7 +23,7 @@ from hardscape.xorsat.system import XorSystem, checked_system
 
 
 @dataclass(frozen=True, eq=False)
-class W1Scan:
+class W1Scan(Plain):
     r"""Times to solution at several w1, and the parabola through :math:`\ln \tau_{sweeps}`.
 
     Attributes
@@ -54,13 +54,16 @@ class W1Scan:
             "optimum_error": finite_or_none(self.optimum_error),
         }
 
+    def __repr__(self) -> str:
+        return f"<W1Scan: {len(self.w1)} points, optimum={self.optimum:.4g} +- {self.optimum_error:.2g}>"
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the scan; see `hardscape.xorsat.studies.plots.draw_w1`."""
         return draw_w1(self, ax)
 
 
 @dataclass(frozen=True, eq=False)
-class ExponentFit:
+class ExponentFit(Plain):
     r"""The law :math:`TTS = A e^{a N}` fitted to times at several sizes.
 
     Attributes
@@ -75,6 +78,8 @@ class ExponentFit:
         Sum of squares of deviations over errors, for points - 2 degrees of freedom.
     """
 
+    COLUMNS: ClassVar[str] = "sizes times errors"
+
     sizes: NDArray[np.float64]
     times: NDArray[np.float64]
     errors: NDArray[np.float64]
@@ -82,6 +87,12 @@ class ExponentFit:
     exponent_error: float
     log_prefactor: float
     chi_square: float
+
+    def __repr__(self) -> str:
+        return (
+            f"<ExponentFit: {len(self.sizes)} sizes, exponent={self.exponent:.4g} +- "
+            f"{self.exponent_error:.2g}>"
+        )
 
     def predict(self, sizes: ArrayLike) -> NDArray[np.float64]:
         """TTS at other sizes."""

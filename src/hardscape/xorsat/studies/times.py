@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,8 @@ class TimeToSolution(Plain):
     stopped : str
         "" if all runs ended, else what cut the study short: "time_limit", "SIGINT" or "SIGTERM".
     """
+
+    COLUMNS: ClassVar[str] = "solved sweeps seconds"
 
     num_variables: int
     clones: int
@@ -200,9 +202,9 @@ class TimeToSolution(Plain):
     def __repr__(self) -> str:
         p = self.posterior
         return (
-            f"TimeToSolution(tau={self.tau:.4g} s [{p.low:.4g}, {p.high:.4g}], "
+            f"<TimeToSolution: tau={self.tau:.4g} s [{p.low:.4g}, {p.high:.4g}], "
             f"{self.num_solved} of {self.runs} runs solved, {self.tau_sweeps:.4g} sweeps of "
-            f"{self.clones} clones)"
+            f"{self.clones} clones>"
         )
 
     def plot(self, ax: Any = None) -> Any:

@@ -47,6 +47,8 @@ class CellularResult(Plain):
 
     method: ClassVar[str] = "cellular"
 
+    COLUMNS: ClassVar[str] = "run_costs run_generations"
+
     assignment: NDArray[np.bool_]
     cost: int
     hard_violations: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.engine import interruptible
 from hardscape.errors import BudgetError
+from hardscape.plain import Plain
 from hardscape.xorsat.system import XorSystem, checked_system
 
 #: Largest basis that is made, one byte an entry.
@@ -21,7 +22,7 @@ _EVIDENCE_WORK, _EVIDENCE_TRIES = 2_000_000, 32
 
 
 @dataclass(frozen=True, eq=False)
-class Elimination:
+class Elimination(Plain):
     """What elimination finds out about a system.
 
     Attributes
@@ -44,7 +45,7 @@ class Elimination:
     assignment: NDArray[np.uint8]
     free_variables: NDArray[np.int32]
     seconds: float
-    _system: XorSystem = field(repr=False)
+    _system: XorSystem
 
     @property
     def solution(self) -> NDArray[np.uint8] | None:
@@ -55,6 +56,12 @@ class Elimination:
     def num_solutions(self) -> int:
         """Number of solutions, 0 or a power of two."""
         return 2 ** len(self.free_variables) if self.consistent else 0
+
+    def __repr__(self) -> str:
+        return (
+            f"<Elimination: rank {self.rank} of {len(self.assignment)} variables, "
+            f"consistent={self.consistent}>"
+        )
 
     def basis(self) -> NDArray[np.uint8]:
         """Basis of the solution space: XOR any of the rows onto a solution for another solution.

@@ -6,10 +6,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+from hardscape.plain import Plain
 
 
-@dataclass(frozen=True)
-class Improvement:
+@dataclass(frozen=True, eq=False, repr=False)
+class Improvement(Plain):
     """Fewer violated clauses than before.
 
     Attributes
@@ -24,6 +27,10 @@ class Improvement:
     violated: int
     sweeps: int
     seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return self.listed("violated sweeps seconds")
 
 
 class Watch:

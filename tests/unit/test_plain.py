@@ -1,0 +1,145 @@
+"""Results of every family: compared, shown and written down in one way."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import inspect
+import json
+import pickle
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hardscape import engine, gauge, ising, maxsat, permanents, xorsat
+from hardscape.errors import InputError
+from hardscape.plain import Plain, brief
+
+CPU: dict[str, Any] = {"device": "cpu", "threads": 1, "seed": 1}
+FAMILIES = (engine, gauge, ising, maxsat, permanents, xorsat)
+MODEL = {("a", "b"): 1.0, ("b", "c"): 1.0, ("a", "c"): 1.0}
+KINDS: list[type[Plain]] = [
+    kind
+    for family in FAMILIES
+    for kind in (getattr(family, name) for name in family.__all__ if name != "ExactSampler")
+    if inspect.isclass(kind) and issubclass(kind, Plain)
+]
+
+
+@cache
+def results() -> dict[type[Plain], Any]:
+    """One of each kind."""
+    system = xorsat.random_regular(24, seed=1)
+    formula = maxsat.Formula.from_clauses([[1], [-1, 2], [-2]], [3, 2, 1], hard=[[1, 2]])
+    field = gauge.GaugeField.random((2, 2, 2, 4), 2, seed=1)
+    links = Path(__file__).parents[2] / "examples" / "hot4.nersc"
+    times = [xorsat.time_to_solution(system, 4, 5.0, w1=w, **CPU) for w in (0.04, 0.05, 0.06)]
+    fixed = gauge.fix(field, "landau", copies=2, theta=1e-12, **CPU)
+    told: list[Any] = []
+    found: list[Any] = [
+        ising.spectrum(MODEL, 4, **CPU),
+        ising.density_of_states({(i, i + 1): -1 for i in range(6)}, device="cpu"),
+        ising.estimate(MODEL, sample_seconds=0.01, **CPU),
+        permanents.permanent(np.full((3, 3), 10**200, dtype=object), full_output=True),
+        permanents.plan(np.ones((6, 6)), device="cpu"),
+        xorsat.eliminate(system),
+        xorsat.solve(system),
+        xorsat.quasi_greedy(system, on_improvement=told.append, **CPU),
+        xorsat.quadratize(system),
+        times[0],
+        xorsat.fit_w1([0.04, 0.05, 0.06], times),
+        xorsat.fit_exponent([64, 96, 128], [1.0, 2.0, 4.1]),
+        maxsat.solve(formula, on_improvement=told.append, **CPU),
+        maxsat.cellular_search(formula, **CPU),
+        fixed,
+        fixed.copies,
+        gauge.gluon_propagator(fixed.fixed()),
+        gauge.inspect(links)[1],
+        engine.probe(),
+    ]
+    return {type(one): one for one in found + told}
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: f"{kind.__module__.split('.')[1]}.{kind.__name__}")
+def result(request: pytest.FixtureRequest) -> Any:
+    return results()[request.param]
+
+
+def test_equal_where_all_is_equal(result: Any) -> None:
+    again = pickle.loads(pickle.dumps(result))
+    assert again == result
+    assert hash(again) == hash(result)
+    assert result != "another thing"
+    name, value = next(
+        (x, y) for x, y in vars(result).items() if isinstance(y, int | str | np.ndarray)
+    )
+    other = replace(result, **{name: f"{value}x" if isinstance(value, str) else value + 1})
+    assert other != result
+
+
+def test_shown_in_a_line(result: Any) -> None:
+    assert repr(result).startswith(f"<{type(result).__name__}: ")
+    assert repr(result).endswith(">")
+    assert len(repr(result)) < 500
+    assert "\n" not in repr(result)
+    assert len(result._repr_html_()) < 4000
+    assert f"<caption>{type(result).__name__}</caption>" in result._repr_html_()
+
+
+def test_saved_as_it_is_told(result: Any, tmp_path: Path) -> None:
+    result.save(tmp_path / "x.json.gz")
+    told = json.loads(gzip.decompress((tmp_path / "x.json.gz").read_bytes()))
+    assert told == json.loads(result.to_json()) == json.loads(json.dumps(result.to_dict()))
+    result.save(tmp_path / "x.csv")
+    with (tmp_path / "x.csv").open(newline="") as file:
+        names, *rows = csv.reader(file)
+    assert names == (type(result).COLUMNS.split() or list(result.to_dict()))
+    frame = pytest.importorskip("pandas") and result.to_dataframe()
+    assert list(frame.columns) == names
+    assert len(frame) == len(rows) >= 1
+    with pytest.raises(InputError):
+        result.save(tmp_path / "x.docx")
+
+
+def test_a_row_for_each_state() -> None:
+    pytest.importorskip("pandas")
+    found = results()[ising.Spectrum]
+    frame = found.to_dataframe()
+    assert frame["energies"].tolist() == found.energies.tolist()
+    assert frame["states"].tolist() == found.bit_strings()
+
+
+def test_labels_are_told() -> None:
+    assert results()[ising.Spectrum].to_dict()["labels"] == ["a", "b", "c"]
+    odd = ising.spectrum({(("x", 1), None): 1.0}, 1).to_dict()["labels"]
+    assert odd == [repr(("x", 1)), repr(None)]
+
+
+def test_brief() -> None:
+    assert brief(10**10_000) == "10^10000.0"
+    assert brief(-(7**300)) == "-10^253.5"
+    assert brief(np.zeros((3, 4))) == "float64 of shape (3, 4)"
+    assert brief(np.float64(2.5)) == "2.5"
+    assert brief(tuple(range(100))) == "100 entries"
+    assert len(brief("word " * 100)) == 60
+
+
+def test_problems_are_equal_by_what_they_hold() -> None:
+    problems: list[Any] = [
+        ising.Ising.from_any(MODEL),
+        xorsat.random_regular(12, seed=1),
+        maxsat.Formula.from_clauses([[1], [-2]], [2, 1]),
+        gauge.GaugeField.random((2, 2, 2, 2), 2, seed=1),
+    ]
+    for problem in problems:
+        again = pickle.loads(pickle.dumps(problem))
+        assert again == problem
+        assert hash(again) == hash(problem)
+        assert problem != "another thing"
+        assert repr(problem).startswith(f"<{type(problem).__name__}: ")
+    assert maxsat.Formula.from_clauses([[1], [-2]], [2, 2]) != problems[2]
+    assert gauge.GaugeField.random((2, 2, 2, 2), 2, seed=2) != problems[3]
