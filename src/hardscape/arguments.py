@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-import secrets
+import os
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,11 @@ def integer(value: Any, name: str, least: int, most: int) -> int:
 
 def checked_seed(value: Any) -> int:
     """A seed; where there is none, one is drawn."""
-    return secrets.randbits(64) if value is None else integer(value, "seed", 0, MAX_SEED)
+    return (
+        int.from_bytes(os.urandom(8), "little")
+        if value is None
+        else integer(value, "seed", 0, MAX_SEED)
+    )
 
 
 def seconds(value: Any, name: str) -> float:

@@ -131,7 +131,7 @@ def as_number_array(value: Any, name: str = "array") -> NDArray[Any]:
         array = np.asarray(value) if is_array(value) else np.array(value, dtype=object)
     except (ValueError, TypeError, RuntimeError, BufferError) as error:
         raise InputError(f"{name} is not a rectangular array of numbers: {error}") from None
-    if np.ma.is_masked(value):
+    if hasattr(value, "mask") and np.ma.is_masked(value):  # numpy.ma takes long to import
         raise InputError(f"{name} has masked entries; arrays without masked entries are accepted")
     if array.dtype == object:
         for position, member in np.ndenumerate(array):

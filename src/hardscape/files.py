@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import secrets
-import shutil
 import sys
 import zlib
 from collections.abc import Callable, Iterable
@@ -196,7 +194,7 @@ def _obstacle(target: Path, force: bool) -> str:
 
 
 def _beside(target: Path) -> Path:
-    return target.with_name(f".hardscape-{secrets.token_hex(8)}.part")
+    return target.with_name(f".hardscape-{os.urandom(8).hex()}.part")
 
 
 def store(path: str | Path, data: bytes) -> None:
@@ -233,7 +231,7 @@ def replace(path: str | Path, write: Callable[[Any], object]) -> None:
             file.flush()
             os.fsync(file.fileno())
         if existing:
-            shutil.copymode(target, temporary)
+            temporary.chmod(target.stat().st_mode & 0o7777)
         temporary.replace(target)
     except OSError as error:
         raise OutputError(f"{place} cannot be written: {error.strerror or error}") from None

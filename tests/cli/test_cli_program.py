@@ -237,3 +237,24 @@ def test_output_in_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.returncode == 0
     assert done.stdout.isascii()
     assert "-80.0" in done.stdout
+
+
+SLOW = {"cyclopts", "logging.config", "multiprocessing", "numpy.ma", "rich", "sqlite3", "tempfile"}
+
+
+@pytest.mark.parametrize(
+    "words", [["spectrum", SK24], ["maxsat", "cover.wcnf"], ["permanent", "dodecahedron.mtx"]]
+)
+def test_a_small_problem_waits_for_nothing_it_does_not_need(words: list[str]) -> None:
+    code = f"import sys; from hardscape.cli import main; main({words!r}); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        cwd=ROOT / "examples",
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "hardscape.engine" in loaded
+    assert loaded & (SLOW | HEAVY - {"argparse", "numpy"}) == set()

@@ -41,7 +41,7 @@ def test_the_bar_is_drawn_on_a_terminal_only(
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    work = HarmonicSum(units=40, count=20, pause=0.005)
+    work = HarmonicSum(units=40, count=20, pause=0.015)
     run(work, devices=resolve("cpu", threads=1), progress=True)
     assert capsys.readouterr() == ("", "")
     terminal = Terminal()

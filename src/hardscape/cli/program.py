@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -186,6 +185,8 @@ def picked(word: str, known: Iterable[str]) -> str:
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(word, known, 1)
     return f"did you mean {near[0]}?" if near else "--help lists them"
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import Any
 
 from hardscape.errors import OutputError
@@ -86,6 +85,8 @@ def fact_table(facts: Iterable[tuple[str, str]]) -> Table:
 
 def print_parts(*parts: Table | str) -> None:
     """Print tables and text, folded to the terminal's width, and not at all anywhere else."""
+    from shutil import get_terminal_size
+
     columns = get_terminal_size().columns if sys.stdout.isatty() else None
     for part in parts:
         for line in [part] if isinstance(part, str) else part.lines(columns):

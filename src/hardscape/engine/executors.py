@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import mmap
-import multiprocessing
 import os
 import signal
-import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -172,6 +170,8 @@ def _rank_of_worker() -> int:
     for variable in _LOCAL_RANKS:
         if os.environ.get(variable, "").isdigit():
             return int(os.environ[variable])
+    import multiprocessing  # 10 ms, and only workers come here
+
     identity: tuple[int, ...] = getattr(multiprocessing.current_process(), "_identity", ())
     return identity[-1] - 1 if identity else 0
 
@@ -179,6 +179,8 @@ def _rank_of_worker() -> int:
 @contextmanager
 def _ctrl_c_sets(flag: NDArray[np.uint8]) -> Iterator[None]:
     """Turn Ctrl-C, which a terminal sends to workers too, into a stop of the shard in hand."""
+    import multiprocessing
+
     child = multiprocessing.parent_process() is not None
     if not child or threading.current_thread() is not threading.main_thread():
         yield
@@ -208,6 +210,8 @@ class ExecutorPool(Pool):
         self._executor = _as_executor(executor)
         self._is_dask = hasattr(executor, "get_executor")
         slots = _IN_FLIGHT * (_workers_of(executor) if workers is None else workers)
+        import tempfile
+
         descriptor, self._path = tempfile.mkstemp(prefix="hardscape-stop-")
         with os.fdopen(descriptor, "r+b") as file:
             file.write(bytes(slots))

@@ -13,7 +13,6 @@ The file's application id is `APPLICATION_ID`.
 from __future__ import annotations
 
 import io
-import sqlite3
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -113,6 +112,8 @@ class Ledger:
             "digest": identity.digest,
             "shards": str(identity.shards),
         }
+        import sqlite3  # nobody waits for it without a checkpoint
+
         with _reported(self._path, "open"):
             # Autocommit: every statement outside BEGIN is a transaction of its own.
             self._database = sqlite3.connect(
@@ -234,6 +235,8 @@ _MEANING = {
 @contextmanager
 def _reported(path: Path, verb: str) -> Iterator[None]:
     """Turn an error of SQLite into a `CheckpointError` that names the file."""
+    import sqlite3
+
     try:
         yield
     except sqlite3.Error as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import platform
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -116,6 +115,8 @@ def _cpu_model(cpuinfo: str = "/proc/cpuinfo") -> str:
     except OSError:
         lines = []
     models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    import platform
+
     return models[0] if models else platform.processor() or platform.machine()
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 from hardscape.errors import InputError
 
 #: Seconds between two events, so that a run of millions of shards does not spend its time on them.
 _INTERVAL = 0.1
+#: Seconds of a run that a bar is not worth.
+_BRIEF = 0.3
 
 
 @dataclass(frozen=True)
@@ -73,25 +76,11 @@ class CallbackProgress(NullProgress):
 
 
 class RichProgress:
-    """Draws a bar with speed and ETA on standard error; draws nothing if that is not a terminal."""
+    """Draws a bar with speed and ETA on standard error, if that is a terminal, once a run takes a while."""
 
     def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as Bar
-
-        console = Console(stderr=True)
-        self._bar = Bar(
-            BarColumn(),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[speed]}"),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
-            console=console,
-            disable=not console.is_terminal,
-            transient=True,
-        )
-        self._task = self._bar.add_task("", total=None, speed="", left="")
+        self._bar: Any = None
+        self._task: Any = None
         self._first: ProgressEvent | None = None
 
     def update(self, event: ProgressEvent) -> None:
@@ -99,25 +88,47 @@ class RichProgress:
         if self._first is None:
             self._first = event
         seconds = event.seconds - self._first.seconds
-        speed = ""
-        if seconds > 0:
-            speed = f"{(event.done - self._first.done) / seconds:.3g} {event.unit}/s"
+        if self._bar is None:
+            if seconds < _BRIEF or not sys.stderr.isatty():
+                return
+            self._bar, self._task = _started_bar()
         self._bar.update(
             self._task,
             # A fraction: rich's arithmetic would turn 2**64 units into rounded floats anyway.
             completed=event.done / event.total if event.total else 1.0,
             total=1.0,
-            speed=speed,
+            speed=f"{(event.done - self._first.done) / seconds:.3g} {event.unit}/s"
+            if seconds
+            else "",
             left="" if event.eta is None else f"{duration(event.eta)} left",
         )
 
     def __enter__(self) -> Self:
         self._first = None  # one bar may be entered for run after run
-        self._bar.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._bar.stop()
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def _started_bar() -> tuple[Any, Any]:
+    """A bar of rich, which nobody waits for who needs none, and its task."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    bar = Progress(
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[speed]}"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    bar.start()
+    return bar, bar.add_task("", total=None, speed="", left="")
 
 
 def duration(seconds: float) -> str:

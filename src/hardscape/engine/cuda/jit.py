@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tempfile
 import threading
 from collections import OrderedDict
 from contextlib import suppress
@@ -283,6 +282,8 @@ def _write(key: str, cubin: bytes) -> None:
         return
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
+        import tempfile
+
         handle, name = tempfile.mkstemp(prefix=f"{key}.", dir=folder)
         try:
             with os.fdopen(handle, "wb") as file:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 from posixpath import dirname, join, normpath
 
 from hardscape.engine.cuda.jit import CSTDINT, Kernel
 from hardscape.errors import InputError
 
+_PACKAGE = Path(__file__).parents[2]
 #: Lines that include a header of the package.
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 
@@ -88,7 +89,7 @@ def _place(name: str, folder: str) -> str:
     """Path of a header from the package's root."""
     beside = normpath(join(folder, name))
     for path in (beside, name):
-        if files("hardscape").joinpath(path).is_file():
+        if _PACKAGE.joinpath(path).is_file():
             return path
     raise InputError(f'#include "{name}": neither {beside} nor {name} is part of the package')
 
@@ -96,7 +97,7 @@ def _place(name: str, folder: str) -> str:
 @cache
 def _text(path: str) -> str:
     try:
-        return files("hardscape").joinpath(path).read_text(encoding="utf-8")
+        return _PACKAGE.joinpath(path).read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} is not part of the package: {error}") from None
 

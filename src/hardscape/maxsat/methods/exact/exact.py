@@ -8,7 +8,6 @@ import os
 import selectors
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, Any
@@ -108,6 +107,8 @@ class ExactSearch(Work[Partial]):
 
     def _archive(self) -> IO[bytes]:
         """The formula in a file without a name, ready to be read."""
+        import tempfile
+
         archive = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
         np.savez(
             archive,
