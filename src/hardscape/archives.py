@@ -14,8 +14,9 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from hardscape.errors import FormatError
-from hardscape.files import MAX_BYTES, Source
+from hardscape import memory
+from hardscape.errors import BudgetError, FormatError
+from hardscape.files import MAX_BYTES, Source, pieces
 
 MAGIC_NPY, MAGIC_NPZ = b"\x93NUMPY", b"PK\x03\x04"
 
@@ -27,7 +28,7 @@ def reading(source: Source, what: str) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # what NumPy only warns of is a damaged header here
             yield
-    except FormatError:
+    except (FormatError, BudgetError):
         raise
     except Exception as error:
         # zipfile, zlib and NumPy's header parser answer damaged bytes with errors of a dozen types.
@@ -71,11 +72,10 @@ def arrays(
                 continue
             if name in found:
                 raise ValueError(f"array {name!r} is there twice")
+            # Once as bytes, once as an array.
+            memory.require(2 * min(member.file_size, limit), f"{source.path}: array {name!r}")
             with archive.open(member) as file:
-                content = file.read(limit + 1)
-            if len(content) > limit:
-                raise ValueError(f"{name} holds more than {limit} bytes")
-            found[name] = array(content, kinds, name)
+                found[name] = array(pieces(file, limit), kinds, name)
     for name in names or ():
         if name not in found:
             raise ValueError(f"array {name!r} is missing")

@@ -6,11 +6,12 @@ file is read, and by its suffix when it is written.
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,10 +19,15 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from hardscape import memory
 from hardscape.errors import FormatError, InputError, OutputError
 
 #: Most bytes read from one file, counted after decompression.
 MAX_BYTES = 2**30
+#: Things that any file may announce; of more than that there are not more than it has bytes.
+_UNDOUBTED = 10_000_000
+#: Bytes that are read at once: a signal is heard in between.
+_PIECE = 2**24
 _STANDARD = "-"
 
 
@@ -64,6 +70,19 @@ class Source:
             raise self.error(None, f"ends after {len(self.raw)} bytes, inside its header")
         return self.raw[start : start + count]
 
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """The lines of a text file, blanks around them left out, and their 1-based numbers.
+
+        Comments may be of any encoding: bytes that are not UTF-8 are replaced by what no number contains.
+        """
+        for number, line in enumerate(io.BytesIO(self.raw), start=1):
+            yield number, line.decode("utf-8", "replace").strip()
+
+    def believe(self, count: int, what: str, line: int | None = None) -> None:
+        """Refuse a number of things that cannot all be in so few bytes."""
+        if count > max(len(self), _UNDOUBTED):
+            raise self.error(line, f"announces {count} {what} in {len(self)} bytes")
+
     def file(self) -> Path | BinaryIO:
         """The file for packages that read files by themselves."""
         return io.BytesIO(self.raw) if isinstance(self.raw, bytes) else Path(self.path)
@@ -96,39 +115,42 @@ def plain_name(path: Path) -> str:
 def load(path: str | Path, *, mapped: bool = False) -> Source:
     """Read and decompress a file, or standard input; FormatError if there is nothing or more than `MAX_BYTES`.
 
-    Where it is `mapped`, a file that is not compressed is mapped into memory instead, and nothing is too much.
+    Where it is `mapped`, a file that is not compressed is mapped into memory instead, and nothing is too much
+    that memory can hold. A byte order mark before UTF-8 text is left out.
     """
     place = path_of(path)
     shown = "standard input" if str(place) == _STANDARD else str(place)
-    count = -1 if mapped else MAX_BYTES + 1
+    most = None if mapped else MAX_BYTES
     try:
-        with _opened(place, count) as file:
-            raw = _content(file, place.suffix.lower(), count)
+        with _opened(place, most) as file:
+            raw = _content(file, place.suffix.lower(), most)
     except (EOFError, zlib.error, MemoryError) as error:
         raise FormatError(shown, None, f"is damaged or cut off: {error}") from None
     except UnicodeEncodeError as error:
         raise InputError(f"path {path!r} cannot name a file here: {error.reason}") from None
     except OSError as error:
         raise FormatError(shown, None, f"cannot be read: {error.strerror or error}") from None
-    if not mapped and len(raw) > MAX_BYTES:
-        raise FormatError(shown, None, f"holds more than {MAX_BYTES} bytes, the most that is read")
+    except ValueError as error:
+        raise FormatError(shown, None, str(error)) from None
+    if isinstance(raw, bytes):
+        raw = raw.removeprefix(codecs.BOM_UTF8)
     if not len(raw) or (isinstance(raw, bytes) and not raw.strip()):
         raise FormatError(shown, None, "is empty")
     return Source(shown, raw)
 
 
-def _opened(place: Path, count: int) -> BinaryIO:
+def _opened(place: Path, most: int | None) -> BinaryIO:
     """The file at its start, to which it can be wound back."""
     if str(place) == _STANDARD:
-        return io.BytesIO(sys.stdin.buffer.read(count))
+        return io.BytesIO(pieces(sys.stdin.buffer, most))
     file = place.open("rb")
     if file.seekable():
         return file
     with file:
-        return io.BytesIO(file.read(count))
+        return io.BytesIO(pieces(file, most))
 
 
-def _content(file: BinaryIO, suffix: str, count: int) -> bytes | mmap:
+def _content(file: BinaryIO, suffix: str, most: int | None) -> bytes | mmap:
     head = file.read(8)
     file.seek(0)
     for name, compression in _COMPRESSIONS.items():
@@ -136,13 +158,23 @@ def _content(file: BinaryIO, suffix: str, count: int) -> bytes | mmap:
             module = import_module(compression.module)
             try:
                 with module.open(file, "rb") as packed:
-                    data: bytes = packed.read(count)
-                    return data
+                    return pieces(packed, most)
             except getattr(module, "LZMAError", ()) as error:
                 raise EOFError(error) from None
-    if count < 0 and head and not isinstance(file, io.BytesIO):
+    if most is None and head and not isinstance(file, io.BytesIO):
         return mmap(file.fileno(), 0, access=ACCESS_READ)
-    return file.read(count)
+    return pieces(file, most)
+
+
+def pieces(file: Any, most: int | None = None) -> bytes:
+    """Read to the end; a ValueError beyond `most` bytes, by default what memory holds."""
+    found = io.BytesIO()
+    most = memory.available() if most is None else most
+    while piece := file.read(_PIECE):
+        found.write(piece)
+        if found.tell() > most:
+            raise ValueError(f"holds more than {most} bytes, the most that is read")
+    return found.getvalue()
 
 
 def check_outputs(

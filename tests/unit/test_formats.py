@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,12 +21,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardscape.errors import FormatError, InputError
+from hardscape import native
+from hardscape.errors import BudgetError, FormatError, InputError
+from hardscape.files import Source
 from hardscape.gauge import GaugeField
 from hardscape.ising import Ising
 from hardscape.maxsat import Formula
 from hardscape.xorsat import XorSystem
 
+TEXT = ("coo", "qubo", "bqm-json", "xcnf", "wcnf", "cnf")
 FAMILIES = ("gauge", "ising", "maxsat", "permanents", "xorsat")
 PACK = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
 
@@ -121,6 +127,96 @@ def test_standard_output(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     assert written.getvalue() == case.content()
     with pytest.raises(InputError):
         formats_of(case.family).write(case.problem, "-")
+
+
+@pytest.mark.parametrize("case", [x for x in CASES if x.format in TEXT], ids=lambda x: x.format)
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_text_as_other_systems_write_it(
+    case: Case, mark: bytes, end: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "problem"
+    path.write_bytes(mark + case.content().replace(b"\n", end))
+    assert case.read(path) == case.key(case.problem)
+    assert case.read(path, format=case.format) == case.key(case.problem)
+
+
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+@pytest.mark.parametrize("name", MATRICES)
+def test_matrices_as_other_systems_write_them(name: str, mark: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "matrix"
+    path.write_bytes(mark + MATRICES[name].replace(b"\n", b"\r\n"))
+    assert np.array_equal(formats_of("permanents").read(path), MATRIX)
+
+
+@pytest.mark.parametrize(
+    ("family", "content"),
+    [
+        ("ising", b"# caf\xe9\n0 1 1\n"),
+        ("xorsat", b"c caf\xe9\np cnf 2 1\nx1 2 0\n"),
+        ("maxsat", b"c caf\xe9\np cnf 2 1\n1 2 0\n"),
+        ("permanents", b"# caf\xe9\n1,2\n3,4\n"),
+        ("permanents", b"%%MatrixMarket matrix array real general\n% \xe9\n1 1\n2\n"),
+    ],
+)
+def test_comments_of_any_encoding(family: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(content)
+    formats_of(family).read(tmp_path / "old")
+
+
+@pytest.mark.parametrize(
+    ("family", "content"),
+    [
+        ("maxsat", b"p cnf 100000000 1\n1 0\n"),
+        ("maxsat", b"1 2000000000 0\n"),
+        ("xorsat", b"p cnf 100000000 1\nx1 0\n"),
+        ("xorsat", b"# hardscape variables=99999999 clauses=1\n"),
+    ],
+)
+def test_few_bytes_announce_no_memory(family: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "small").write_bytes(content)
+    with pytest.raises(FormatError):
+        formats_of(family).read(tmp_path / "small")
+
+
+def test_a_lattice_larger_than_memory_is_refused(tmp_path: Path) -> None:
+    size = 4 * 4 * 4 * 4 * 4 * 9 * 16
+    formats = formats_of("gauge")
+    formats.write(GaugeField.identity((4, 4, 4, 4)), path := tmp_path / "u.nersc")
+    head = path.read_bytes()[:-size]
+    for axis, extent in enumerate((256, 256, 128, 128), start=1):
+        head = head.replace(b"DIMENSION_%d = 4" % axis, b"DIMENSION_%d = %d" % (axis, extent))
+    path.write_bytes(head)
+    os.truncate(path, len(head) + size // 256 * 2**30)  # holes
+    with pytest.raises(BudgetError):
+        formats.read(path)
+
+
+def refused_document(content: bytes) -> None:
+    with pytest.raises(FormatError):
+        formats_of("ising").FORMATS["bqm-json"].read(Source("large", content))
+
+
+@pytest.mark.parametrize(
+    ("read", "content"),
+    [
+        (native.core.maxsat.parse_wcnf, b"1 2 3 0\n" * 8_000_000),
+        (refused_document, b'{"pad": [' + b"1," * 10**6 + b"1]}"),
+    ],
+    ids=["wcnf", "bqm-json"],
+)
+def test_signals_are_heard_while_a_large_file_is_read(
+    read: Callable[[bytes], object], content: bytes
+) -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
+    try:
+        read(content)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(heard) > 5  # not once, at the end
 
 
 @pytest.mark.parametrize("packed", PACK)

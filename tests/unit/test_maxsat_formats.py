@@ -77,6 +77,7 @@ BAD = {
     "qubo": ("0 0 1.5\n", 1),
     "binary": (bytes(range(1, 256)), None),
     "header word": ("p sat 3 2\n1 0\n", 1),
+    "header byte": (b"p cn\xff 3 2\n1 0\n", 1),
     "header number": ("p cnf x 2\n", 1),
     "header short": ("c\np cnf 3\n", 2),
     "header long": ("p cnf 3 2 7\n", 1),

@@ -15,8 +15,6 @@ from hardscape.errors import InputError
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 #: Most variables of a system, and most entries in all its clauses.
 MAX_VARIABLES = 2**31 - 1
-#: Most variables that a text file's header may announce beyond what its size makes likely.
-UNDOUBTED_VARIABLES = 10_000_000
 
 
 def integers(value: Any, name: str) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape import memory
 from hardscape.errors import InputError
 from hardscape.files import Source
 from hardscape.gauge.field import GaugeField, check_shape
@@ -130,4 +131,6 @@ def numbers(source: Source, start: int, count: int, dtype: np.dtype[Any]) -> NDA
         raise source.error(
             None, f"is truncated: {max(len(source) - start, 0)} of {size} bytes of links are there"
         )
+    # The file stays where it is; its numbers are brought into our order and the machine's.
+    memory.require(size, source.path)
     return np.frombuffer(source.raw, dtype, count, start)

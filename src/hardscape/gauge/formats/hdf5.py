@@ -13,7 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.errors import FormatError, needed
+from hardscape import memory
+from hardscape.errors import BudgetError, FormatError, needed
 from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import Checksum, Claim, Content, Precision, in_precision
@@ -37,18 +38,19 @@ def read(source: Source) -> Content:
                 raise source.error(
                     None, f"has links of shape {dataset.shape}, dtype {dataset.dtype}"
                 )
+            memory.require(dataset.nbytes, source.path)
             links = dataset[...]
             stated = dataset.attrs.get("plaquette")
             # The library has compared it while it read, chunk by chunk.
             checksum = Checksum("fletcher32", "fletcher32") if dataset.fletcher32 else None
-    except FormatError:
+    except (FormatError, BudgetError):
         raise
     except Exception as error:
         # h5py passes on what the C library says, as OSError, RuntimeError, KeyError and more.
         raise source.error(None, f"is no HDF5 file of links: {error}") from None
     itemsize = links.dtype.itemsize // 2
     claim = None if stated is None else Claim.from_double(float(stated), itemsize)
-    links = links.astype(links.dtype.newbyteorder("="))
+    links = links.astype(links.dtype.newbyteorder("="), copy=False)
     return Content(links, checksum=checksum, plaquette=claim)
 
 

@@ -40,7 +40,7 @@ _INDEX_TYPES = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16",
 
 def sniff(source: Source) -> bool:
     """Whether an object begins."""
-    return source.data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+    return source.raw[:4096].lstrip().startswith(b"{")
 
 
 def read(source: Source) -> Ising:
@@ -59,7 +59,9 @@ def read(source: Source) -> Ising:
 
 
 def _document(data: bytes) -> dict[str, Any]:
-    document = json.loads(data.decode("utf-8-sig"), parse_constant=_refused, parse_float=_finite)
+    document = json.loads(
+        data.decode(), parse_constant=_refused, parse_float=_finite, parse_int=_whole
+    )
     if not isinstance(document, dict):
         raise ValueError("holds no JSON object; dimod's BQM.to_serializable() makes one")
     for key in _KEYS:
@@ -73,6 +75,10 @@ def _document(data: bytes) -> dict[str, Any]:
 
 def _refused(constant: str) -> float:
     raise ValueError(f"holds {constant}; finite numbers are accepted")
+
+
+def _whole(digits: str) -> int:
+    return int(digits)  # from Python, which hears a signal here
 
 
 def _finite(digits: str) -> float:

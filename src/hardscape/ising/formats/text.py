@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import re
 from collections.abc import Iterable, Iterator
@@ -94,23 +93,14 @@ class Text:
 
     @classmethod
     def of(cls, source: Source) -> Text:
-        """Decode and split a file of UTF-8 text."""
-        try:
-            content = source.data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = source.data.count(b"\n", 0, error.start) + 1
-            byte = source.data[error.start]
-            raise source.error(line, f"byte 0x{byte:02x} is not UTF-8; this is no text") from None
+        """Split a text file."""
         comments: list[tuple[int, str]] = []
         rows: list[Row] = []
-        for number, content_line in enumerate(content.split("\n"), start=1):
-            fields = content_line.split()
-            if not fields:
-                continue
-            if fields[0].startswith(_COMMENTS):
-                comments.append((number, content_line.strip()))
-            else:
-                rows.append(Row(source, number, fields))
+        for number, line in source.lines():
+            if line.startswith(_COMMENTS):
+                comments.append((number, line))
+            elif line:
+                rows.append(Row(source, number, line.split()))
         return cls(source, comments, rows)
 
     def header(self, names: str) -> Row:
@@ -157,11 +147,8 @@ def counts(source: Source, number: int) -> bool:
 
 def first_fields(source: Source) -> list[str]:
     """The fields of the first line that is neither blank nor a comment; none where there is no such line."""
-    for line in io.BytesIO(source.data):
-        fields = line.decode("latin-1").removeprefix("\xef\xbb\xbf").split()
-        if fields and not fields[0].startswith(_COMMENTS):
-            return fields
-    return []
+    lines = (line for _, line in source.lines() if line and not line.startswith(_COMMENTS))
+    return next(lines, "").split()
 
 
 def exact_float(value: Fraction, name: str, format: str) -> float:

@@ -18,6 +18,9 @@ namespace {
 constexpr std::uint64_t kMaxWeight = (std::uint64_t{1} << 63) - 1;
 constexpr std::uint64_t kMaxVariable = (std::uint64_t{1} << 31) - 1;
 
+// Bytes from one look for signals to the next.
+constexpr std::size_t kHeard = std::size_t{1} << 22;
+
 struct Fault {
   std::size_t line;  // 0: the file as a whole
   std::string reason;
@@ -70,11 +73,19 @@ class Parser {
 
   bool next_line() {
     if (rest_.empty()) return false;
+    if (rest_.size() + kHeard < unheard_) hear();
     const std::size_t end = rest_.find('\n');
     text_ = rest_.substr(0, end);
     rest_ = end == std::string_view::npos ? std::string_view{} : rest_.substr(end + 1);
     ++line_;
     return true;
+  }
+
+  // Lets Python run what it does on a signal; that may be an exception.
+  void hear() {
+    unheard_ = rest_.size();
+    nb::gil_scoped_acquire held;
+    if (PyErr_CheckSignals()) throw nb::python_error();
   }
 
   std::string_view next_token() {
@@ -105,8 +116,8 @@ class Parser {
   void header() {
     const std::string_view kind = next_token();
     if (kind != "cnf" && kind != "wcnf")
-      throw Fault{line_, "header 'p " + std::string(kind.substr(0, 40)) +
-                             "'; 'p cnf' and 'p wcnf' are accepted"};
+      throw Fault{
+          line_, "header 'p' goes on with " + quoted(kind) + "; 'p cnf' and 'p wcnf' are accepted"};
     kind_ = kind == "cnf" ? Kind::kCnf : Kind::kOld;
     header_line_ = line_;
     declared_ = natural(next_token(), "the number of variables");
@@ -178,6 +189,7 @@ class Parser {
   }
 
   std::string_view rest_, text_;
+  std::size_t unheard_ = rest_.size();  // bytes that were left when signals were looked for
   std::size_t line_ = 0, header_line_ = 0, ended_on_ = 0;
   Kind kind_ = Kind::kNew;
   bool open_ = false, has_top_ = false;

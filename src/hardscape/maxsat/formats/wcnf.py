@@ -39,6 +39,7 @@ def read(source: Source) -> Formula:
         line, reason = found
         raise source.error(line or None, reason)
     variables, literals, offsets, weights, hard, doubts = found
+    source.believe(variables, "variables")
     for doubt in doubts:
         warnings.warn(f"{source.path}:{doubt}", FormatWarning, stacklevel=2)
     return Formula(variables, literals, offsets, weights, hard.view(np.bool_))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.files import Source, shown
-from hardscape.permanents.formats.text import integer, real, text_lines
+from hardscape.permanents.formats.text import integer, real
 from hardscape.permanents.matrix import MAX_SIDE, Number
 
 NAME = "mtx"
@@ -29,7 +29,7 @@ _SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 
 def sniff(source: Source) -> bool:
     """Whether it begins with the header, in upper or lower case."""
-    return source.data[: len(_HEADER)].lower() == _HEADER.encode()
+    return source.raw[: len(_HEADER)].lower() == _HEADER.encode()
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class _Market:
 
 def read(source: Source) -> NDArray[Any]:
     """Read a matrix of any layout, field and symmetry."""
-    lines = text_lines(source)
+    lines = source.lines()
     market = _market_header(source, next(lines)[1])
     rows = ((k, text.split()) for k, text in lines if text and not text.startswith("%"))
     line, sizes = next(rows, (None, []))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import math
 import re
-from collections.abc import Iterator
 
 from hardscape.files import Source, shown
 
@@ -13,12 +11,6 @@ WHOLE = r"[+-]?[0-9]{1,4000}"
 DECIMAL = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 INTEGER = re.compile(WHOLE)
 _REAL = re.compile(DECIMAL)
-
-
-def text_lines(source: Source) -> Iterator[tuple[int, str]]:
-    """Lines with their 1-based numbers; latin-1 so that no comment is undecodable."""
-    for number, line in enumerate(io.BytesIO(source.data), start=1):
-        yield number, line.decode("latin-1").strip(" \t\r\n")
 
 
 def real(source: Source, line: int, field: str) -> float:

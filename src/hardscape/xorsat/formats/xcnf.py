@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ import numpy as np
 
 from hardscape.errors import InputError
 from hardscape.files import Source
-from hardscape.xorsat.intake import MAX_VARIABLES, UNDOUBTED_VARIABLES
+from hardscape.xorsat.intake import MAX_VARIABLES
 from hardscape.xorsat.system import XorSystem
 
 NAME = "xcnf"
@@ -142,9 +141,8 @@ def _clauses(source: Source) -> tuple[int, list[_Clause]]:
 
 
 def _lines(source: Source) -> Iterator[tuple[int, str]]:
-    """Lines with content, their 1-based numbers; latin-1 so that no comment is undecodable."""
-    for number, line in enumerate(io.BytesIO(source.data), start=1):
-        text = line.decode("latin-1").strip()
+    """Lines with content up to the end that SATLIB marks, their 1-based numbers."""
+    for number, text in source.lines():
         if text.startswith("%"):
             return
         if text and not text.startswith("c"):
@@ -161,8 +159,7 @@ def _header(source: Source, number: int, text: str) -> tuple[int, int]:
             number,
             f"{variables} variables and {clauses} clauses; 0 to {MAX_VARIABLES} are accepted",
         )
-    if variables > max(len(source.data), UNDOUBTED_VARIABLES):
-        raise source.error(number, f"{variables} variables in a file of {len(source.data)} bytes")
+    source.believe(variables, "variables", number)
     return variables, clauses
 
 
