@@ -79,6 +79,21 @@ def test_csv_of_each_kind(tmp_path, text, expected):
     assert read(written(tmp_path, "a.csv", text)).tolist() == expected
 
 
+@pytest.mark.parametrize("delimiter", [" ", ",", ", ", "\t"])
+@pytest.mark.parametrize("dtype", [float, complex, int])
+def test_what_savetxt_writes(tmp_path, dtype, delimiter):
+    entries = np.array([[1.5 + 2j, -3 - 4.25j], [1e-300j, -2]])
+    entries = (entries if dtype is complex else entries.real).astype(dtype)
+    fmt = {int: "%d"}.get(dtype, "%.18e")
+    np.savetxt(tmp_path / "a.txt", entries, delimiter=delimiter, fmt=fmt, header="a matrix")
+    assert np.array_equal(read(tmp_path / "a.txt"), entries)
+
+
+def test_complex_numbers_of_older_savetxt(tmp_path):
+    path = written(tmp_path, "a.csv", " (1.5e+00+-2.0e+00j) (0e0+1e0j)\n")
+    assert read(path).tolist() == [[1.5 - 2j, 1j]]
+
+
 @pytest.mark.parametrize("dtype", ["?", "i1", ">i8", "u8", ">f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_numpy_files_keep_values_and_dtype(tmp_path, dtype, order):

@@ -1,8 +1,12 @@
-"""CSV files: integers, fractions ``p/q``, decimal and complex numbers ``1-2j``."""
+"""Rows of numbers between commas or blanks: integers, fractions ``p/q``, decimal and complex ``1-2j``.
+
+That is CSV, and what ``numpy.savetxt`` writes: complex numbers may stand in parentheses, as ``(1+-2j)`` too.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -11,36 +15,29 @@ from numpy.typing import NDArray
 
 from hardscape.errors import FormatError
 from hardscape.files import Source, shown
-from hardscape.permanents.formats.text import DECIMAL, INTEGER, WHOLE, real, text_lines
+from hardscape.permanents.formats.text import DECIMAL, INTEGER, WHOLE, real
 from hardscape.permanents.matrix import Number, intake
 
 NAME = "csv"
-SUFFIXES = (".csv",)
-DESCRIPTION = "CSV: integers, fractions 'p/q', decimal and complex numbers '1-2j'"
+SUFFIXES = (".csv", ".txt", ".dat")
+DESCRIPTION = "CSV or blanks between integers, fractions 'p/q', decimal and complex numbers '1-2j'"
 _FRACTION = re.compile(rf"{WHOLE}/[0-9]{{1,4000}}")
 _COMPLEX = re.compile(rf"(?:{DECIMAL}(?=[+-]))?{DECIMAL}j")
+_IN_PARENTHESES = re.compile(rf"\(({DECIMAL})\+?({DECIMAL}j)\)")
 
 
 def sniff(source: Source) -> bool:
-    """Whether the first line with content is numbers between commas."""
-    for line, text in text_lines(source):
-        if text and not text.startswith("#"):
-            try:
-                return all(
-                    _number(source, line, x.strip(" \t")) is not None for x in text.split(",")
-                )
-            except FormatError:
-                return False
-    return False
+    """Whether the first line with content is numbers."""
+    try:
+        return next(_rows(source), None) is not None
+    except FormatError:
+        return False
 
 
 def read(source: Source) -> NDArray[Any]:
-    """Read rows of numbers separated by commas; blank lines and lines that start with # are skipped."""
+    """Read rows of numbers; blank lines and lines that start with # are skipped."""
     rows: list[list[Number]] = []
-    for line, text in text_lines(source):
-        if not text or text.startswith("#"):
-            continue
-        row = [_number(source, line, field.strip(" \t")) for field in text.split(",")]
+    for line, row in _rows(source):
         if rows and len(row) != len(rows[0]):
             raise source.error(line, f"{len(row)} entries; the rows before have {len(rows[0])}")
         rows.append(row)
@@ -48,6 +45,14 @@ def read(source: Source) -> NDArray[Any]:
         raise source.error(None, "holds no entries")
     matrix = intake(rows)
     return np.array(matrix.entries.T if matrix.transposed else matrix.entries)
+
+
+def _rows(source: Source) -> Iterator[tuple[int, list[Number]]]:
+    """The numbers of each line that holds some, and its 1-based number."""
+    for line, text in source.lines():
+        if text and not text.startswith("#"):
+            fields = text.split(",") if "," in text else text.split()
+            yield line, [_number(source, line, field.strip()) for field in fields]
 
 
 def _number(source: Source, line: int, field: str) -> Number:
@@ -58,6 +63,8 @@ def _number(source: Source, line: int, field: str) -> Number:
         if int(denominator) == 0:
             raise source.error(line, f"{shown(field)} divides by 0")
         return Fraction(int(numerator), int(denominator))
+    if found := _IN_PARENTHESES.fullmatch(field):
+        field = found[1] + (found[2] if found[2][0] in "+-" else f"+{found[2]}")
     if _COMPLEX.fullmatch(field) and np.isfinite(complex(field)):
         return complex(field)
     return real(source, line, field)
