@@ -194,9 +194,38 @@ def test_a_damaged_partial_is_reported(half_done: Path, change: str) -> None:
         run(SLOW, devices=ONE, checkpoint=half_done)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE shards SET idx = 39 WHERE idx = (SELECT max(idx) FROM shards WHERE idx < 39)",
+        "UPDATE shards SET data = CAST(data AS TEXT)",
+        "UPDATE meta SET value = CAST(x'ff' AS TEXT) WHERE key = 'digest'",
+        "DELETE FROM meta",
+        "DROP TABLE shards",
+    ],
+)
+def test_rows_that_nobody_wrote_are_reported(half_done: Path, change: str) -> None:
+    database = sqlite3.connect(half_done)
+    database.execute(change)
+    database.commit()
+    database.close()
+    with pytest.raises(errors.CheckpointError, match=half_done.name):
+        run(SLOW, devices=ONE, checkpoint=half_done)
+
+
+def test_a_partial_under_another_name_is_reported(half_done: Path) -> None:
+    database = sqlite3.connect(half_done)
+    ((blob,),) = database.execute("SELECT data FROM shards LIMIT 1")
+    database.execute("UPDATE shards SET data = ?", (blob.replace(b"terms.npy", b"turms.npy"),))
+    database.commit()
+    database.close()
+    with pytest.raises(errors.CheckpointError):
+        run(SLOW, devices=ONE, checkpoint=half_done)
+
+
 def test_a_shard_out_of_range_is_reported(half_done: Path) -> None:
     database = sqlite3.connect(half_done)
-    database.execute("INSERT INTO shards VALUES (40, x'00')")
+    database.execute("INSERT INTO shards VALUES (40, x'00', 0)")
     database.commit()
     database.close()
     with pytest.raises(errors.CheckpointError, match="40"):

@@ -4,9 +4,10 @@ One transaction a shard, partials as npz (never pickle), an exclusive lock for a
 it open. ``kill -9`` at any moment loses the shards in flight and nothing else; a ledger of other
 work, or of another revision of its algorithm, refuses to be resumed.
 
-Schema, format 2: ``meta(key, value)`` with name, revision, digest (which the revision is part of),
-format, shards and hardscape (the version that created it, for information only); ``shards(idx,
-data)``, one npz a complete shard; of a chain the latest state alone, under the number of its steps.
+Schema, format 3: ``meta(key, value)`` with name, revision, digest (which the revision is part of),
+format, shards and hardscape (the version that created it, for information only); ``shards(idx, data,
+crc)``, one npz a complete shard; of a chain the latest state alone, under the number of its steps. The
+CRC-32 is of the index as decimal digits and the npz: SQLite itself does not notice other bytes in its pages.
 The file's application id is `APPLICATION_ID`.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import io
 import threading
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,17 +24,24 @@ from typing import Self
 
 import numpy as np
 
+from hardscape import archives
 from hardscape.engine.work import Partial, Recorded
 from hardscape.errors import CheckpointError
+from hardscape.files import Source
 from hardscape.version import __version__
 
 #: "HSlg" in ASCII; SQLite keeps it at byte 68 of the file.
 APPLICATION_ID = 0x48536C67
 
+#: Kinds of dtypes that partials have.
+_KINDS = "biufcSU"
+
 #: Version of the schema and of the encoding of partials.
-FORMAT = 2
+FORMAT = 3
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
+
+_TABLE = "CREATE TABLE shards (idx INTEGER PRIMARY KEY, data BLOB NOT NULL, crc INTEGER NOT NULL)"
 
 # Files (device, inode) that ledgers of this process have open. POSIX drops a process's locks on a
 # file when it closes any descriptor of it, so a file that is open here must not be looked into.
@@ -52,9 +61,14 @@ def pack(partial: Partial) -> bytes:
 
 
 def unpack(data: bytes) -> Partial:
-    """Decode what :func:`pack` wrote."""
-    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+    """Decode what :func:`pack` wrote; a FormatError for anything else."""
+    source = Source("partial", data)
+    with archives.reading(source, "archive of arrays"):
+        return archives.arrays(source, _KINDS)
+
+
+def _crc(index: int, data: bytes) -> int:
+    return zlib.crc32(data, zlib.crc32(str(index).encode()))
 
 
 class NoLedger:
@@ -146,7 +160,7 @@ class Ledger:
         self._database.execute("BEGIN")
         self._database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         self._database.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
-        self._database.execute("CREATE TABLE shards (idx INTEGER PRIMARY KEY, data BLOB NOT NULL)")
+        self._database.execute(_TABLE)
         self._database.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
         self._database.execute("COMMIT")
 
@@ -172,23 +186,21 @@ class Ledger:
         Raises
         ------
         CheckpointError
-            If a partial cannot be decoded.
+            If a partial is not the one that was written.
         """
         with _reported(self._path, "read"):
-            for index, data in self._database.execute("SELECT idx, data FROM shards ORDER BY idx"):
+            for index, data, crc in self._database.execute("SELECT * FROM shards ORDER BY idx"):
                 if self._total and not 0 <= index < self._total:
                     raise CheckpointError(
                         f"checkpoint {self._path} is damaged: it holds shard {index} of "
                         f"{self._total}; delete it to start afresh"
                     )
-                try:
-                    partial = unpack(data)
-                except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+                if not isinstance(data, bytes) or _crc(index, data) != crc:
                     raise CheckpointError(
-                        f"checkpoint {self._path} is damaged: shard {index} cannot be read "
-                        f"({error}); delete it to start afresh"
-                    ) from error
-                yield index, partial
+                        f"checkpoint {self._path} is damaged: shard {index} is not what was "
+                        "written; delete it to start afresh"
+                    )
+                yield index, unpack(data)
 
     def commit(self, index: int, partial: Partial) -> None:
         """Store a complete shard, in one transaction.
@@ -199,7 +211,7 @@ class Ledger:
             If the file cannot be written, for example because the disk is full.
         """
         with _reported(self._path, "write"):
-            self._database.execute("INSERT INTO shards VALUES (?, ?)", (index, pack(partial)))
+            self._insert(index, pack(partial))
 
     def replace(self, index: int, partial: Partial) -> None:
         """Store the state of a chain after `index` steps instead of all that was stored before.
@@ -210,7 +222,11 @@ class Ledger:
         with _reported(self._path, "write"), self._database:
             self._database.execute("BEGIN")
             self._database.execute("DELETE FROM shards")
-            self._database.execute("INSERT INTO shards VALUES (?, ?)", (index, data))
+            self._insert(index, data)
+
+    def _insert(self, index: int, data: bytes) -> None:
+        row = (index, data, _crc(index, data))
+        self._database.execute("INSERT INTO shards VALUES (?, ?, ?)", row)
 
     def __enter__(self) -> Self:
         return self
@@ -234,11 +250,15 @@ _MEANING = {
 
 @contextmanager
 def _reported(path: Path, verb: str) -> Iterator[None]:
-    """Turn an error of SQLite into a `CheckpointError` that names the file."""
+    """Turn an error of SQLite, or its text that is none, into a `CheckpointError` that names the file."""
     import sqlite3
 
     try:
         yield
+    except UnicodeError:
+        raise CheckpointError(
+            f"checkpoint {path} is damaged: it holds text that is none; delete it to start afresh"
+        ) from None
     except sqlite3.Error as error:
         code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
