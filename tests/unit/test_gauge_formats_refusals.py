@@ -9,13 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from hardscape.errors import (
     ChecksumError,
     FormatError,
-    HardscapeError,
     InputError,
     MissingDependencyError,
 )
@@ -191,25 +188,6 @@ def test_hdf5_without_h5py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
     with pytest.raises(MissingDependencyError):
         formats.read(path)
-
-
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(name=st.sampled_from(BINARY), data=st.data())
-def test_any_bytes_are_read_or_refused(
-    name: str, data: st.DataObject, files: dict[str, bytes], tmp_path: Path
-) -> None:
-    content = bytearray(files[name])
-    head = min(len(content), 1500)
-    for _ in range(data.draw(st.integers(1, 4))):
-        place = data.draw(st.integers(0, head - 1))
-        content[place : place + 1] = data.draw(st.binary(max_size=3))
-    path = tmp_path / "fuzzed"
-    path.write_bytes(bytes(content))
-    try:
-        field = formats.read(path)
-    except HardscapeError:
-        return
-    assert field.nc in (2, 3)
 
 
 @pytest.mark.parametrize(
