@@ -317,7 +317,7 @@ def test_checkpoint_resumes(fields: dict[int, GaugeField], tmp_path: Path) -> No
         {"anisotropy": -1.0},
         {"gauge": "coulomb", "anisotropy": 2.0},
         {"gauge": "mag", "method": "fourier-cg"},
-        {"order": 3},
+        {"omega_order": 3},
         {"probability": 1.5},
         {"temperatures": (0.1, 0.2)},
         {"annealing_sweeps": 0},

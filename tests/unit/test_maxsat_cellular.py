@@ -301,7 +301,7 @@ def test_target_ends_the_search():
         seed=4,
         device="cpu",
         options=SMALL,
-        on_improvement=lambda x, s: reports.append((formula.cost(x), s)),
+        on_improvement=lambda x: reports.append((formula.cost(x.assignment), x.seconds)),
     )
     costs, seconds = zip(*reports, strict=True)
     assert list(costs) == sorted(set(costs), reverse=True)

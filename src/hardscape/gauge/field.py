@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -150,7 +150,17 @@ class GaugeField:
         found: Self = _formats().read(path, format=format, ignore_checksum=ignore_checksum)
         return found
 
-    def to_file(self, path: str | Path, *, format: str | None = None, **choices: Any) -> None:
+    def to_file(
+        self,
+        path: str | Path,
+        *,
+        format: str | None = None,
+        precision: Literal["single", "double"] | None = None,
+        byteorder: Literal["big", "little"] | None = None,
+        rows: int | None = None,
+        checksum: bool = True,
+        header: Mapping[str, str] | None = None,
+    ) -> None:
         """Write the configuration; a file that is there is replaced as a whole.
 
         Parameters
@@ -159,8 +169,16 @@ class GaugeField:
             Its suffix tells the format; ``-`` is standard output.
         format : str, optional
             Its name, where the suffix does not tell.
-        **choices
-            What the format leaves open; see :func:`hardscape.gauge.formats.write`.
+        precision : {"single", "double"}, optional
+            By default the links' own, or the only one that the format has.
+        byteorder : {"big", "little"}, optional
+            By default the format's custom.
+        rows : int, optional
+            Nc, or (nersc) Nc - 1: the reader rebuilds the last row.
+        checksum : bool
+            Whether to write the checksum, where the format leaves the choice.
+        header : mapping, optional
+            Text to carry along, as a `FileReport.header` has it.
 
         Raises
         ------
@@ -169,7 +187,9 @@ class GaugeField:
         MissingDependencyError
             If the format needs a package that is not installed.
         """
-        _formats().write(self, path, format=format, **choices)
+        choices = {"precision": precision, "byteorder": byteorder, "rows": rows}
+        kept = {"checksum": None if checksum else False, "header": header or None}
+        _formats().FORMATS.write(self.to("cpu"), path, format=format, **choices, **kept)
 
     @property
     def shape(self) -> tuple[int, int, int, int]:

@@ -53,7 +53,7 @@ def fix(
     precision: Precision = "double",
     max_sweeps: int = 20000,
     anisotropy: float = 1.0,
-    order: Literal[1, 2] = 1,
+    omega_order: Literal[1, 2] = 1,
     probability: float = 0.5,
     annealing_sweeps: int = 150,
     microcanonical: int = 3,
@@ -93,8 +93,8 @@ def fix(
         Sweeps after which a copy is given up.
     anisotropy : float
         Weight of the links in t for Landau gauge.
-    order : {1, 2}
-        Order of the power in "overrelaxation".
+    omega_order : {1, 2}
+        Order of the power r^omega in "overrelaxation".
     probability : float
         With which "stochastic" squares an update.
     annealing_sweeps, microcanonical : int
@@ -145,7 +145,7 @@ def fix(
         precision=precision,
         max_sweeps=max_sweeps,
         anisotropy=float(anisotropy),
-        order=order,
+        omega_order=omega_order,
         probability=probability,
         annealing_sweeps=annealing_sweeps,
         microcanonical=microcanonical,

@@ -41,7 +41,7 @@ class FixOptions:
     ----------
     gauge, method, theta, reduction, per_slice, omega, precision, max_sweeps, anisotropy
         See :func:`hardscape.gauge.fix`.
-    order : {1, 2}
+    omega_order : {1, 2}
         Order in r - 1 to which "overrelaxation" takes the power r^omega.
     probability : float
         With which "stochastic" squares a site's update.
@@ -60,7 +60,7 @@ class FixOptions:
     precision: Precision = "double"
     max_sweeps: int = 20000
     anisotropy: float = 1.0
-    order: Literal[1, 2] = 1
+    omega_order: Literal[1, 2] = 1
     probability: float = 0.5
     annealing_sweeps: int = 150
     microcanonical: int = 3
@@ -71,7 +71,7 @@ class FixOptions:
         _one_of("method", self.method, get_args(MethodName))
         _one_of("precision", self.precision, get_args(Precision))
         _one_of("reduction", self.reduction, get_args(Reduction))
-        _one_of("order", self.order, (1, 2))
+        _one_of("omega_order", self.omega_order, (1, 2))
         _between("omega", self.omega, 1.0, 2.0)
         _between("probability", self.probability, 0.0, 1.0)
         integer(self.max_sweeps, "max_sweeps", 1, 2**63 - 1)

@@ -30,7 +30,7 @@ _RATE = 1e10
 @interruptible
 def mps_spectrum(
     model: Any,
-    num_states: int = 100,
+    num_states: int | None = None,
     *,
     bond_dimension: int = 128,
     beta: float = 1.0,
@@ -52,7 +52,7 @@ def mps_spectrum(
     ----------
     model : Ising or anything that :meth:`Ising.from_any` accepts
         N spins, up to a few hundred.
-    num_states : int
+    num_states : int, optional
         How many states to return, at most.
     bond_dimension : int
         Largest matrix dimension D. :math:`2^{N/2}` is enough for any state; a model with couplings
@@ -119,7 +119,7 @@ def mps_spectrum(
     """
     started = perf_counter()
     model = Ising.from_any(model)
-    num_states = integer(num_states, "num_states", 1, _MOST)
+    num_states = 100 if num_states is None else integer(num_states, "num_states", 1, _MOST)
     bond_dimension = integer(bond_dimension, "bond_dimension", 1, _MOST)
     width = max(10 * num_states, 1000) if width is None else integer(width, "width", 1, _MOST)
     if width < num_states:

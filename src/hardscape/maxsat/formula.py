@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hardscape import native
 from hardscape.arguments import integer
@@ -293,26 +293,26 @@ class Formula:
             found.update(np.ascontiguousarray(array).data)
         return found.hexdigest()
 
-    def satisfied(self, assignments: Any) -> NDArray[np.bool_]:
+    def satisfied(self, assignment: ArrayLike) -> NDArray[np.bool_]:
         """Tell for each assignment and clause whether the clause holds.
 
         Parameters
         ----------
-        assignments : array-like of 0 and 1, shape (..., num_variables)
+        assignment : array-like of 0 and 1, shape (..., num_variables)
 
         Returns
         -------
         bool, shape (..., m)
         """
         found = np.empty(self.num_clauses, dtype=np.bool_)
-        return self._over(self._as_values(assignments), found, lambda holds: holds)
+        return self._over(self._as_values(assignment), found, lambda holds: holds)
 
-    def cost(self, assignments: Any) -> Any:
+    def cost(self, assignment: ArrayLike) -> Any:
         """Sum of the weights of the soft clauses that do not hold, exact.
 
         Parameters
         ----------
-        assignments : array-like of 0 and 1, shape (..., num_variables)
+        assignment : array-like of 0 and 1, shape (..., num_variables)
 
         Returns
         -------
@@ -329,7 +329,7 @@ class Formula:
         -----
         Hard clauses do not count; see `hard_violations`. Cost O(nnz) an assignment.
         """
-        values = self._as_values(assignments)
+        values = self._as_values(assignment)
         if values.ndim == 1:
             return self.evaluate(values).cost
         if self.total_weight <= MAX_WEIGHT:
@@ -342,15 +342,15 @@ class Formula:
 
         return self._over(values, np.array(0, dtype=object), exact)
 
-    def hard_violations(self, assignments: Any) -> Any:
+    def hard_violations(self, assignment: ArrayLike) -> Any:
         """Number of hard clauses that do not hold; int for one assignment, else int64 of shape (...)."""
-        values = self._as_values(assignments)
+        values = self._as_values(assignment)
         if values.ndim == 1:
             return self.evaluate(values).hard_violations
         firm = self.hard
         return self._over(values, np.int64(), lambda holds: np.sum(~holds[:, firm], axis=1))
 
-    def evaluate(self, assignment: Any) -> Evaluation:
+    def evaluate(self, assignment: ArrayLike) -> Evaluation:
         """Violated hard clauses, cost and satisfied clauses of one assignment, shape (n,)."""
         values = self._as_values(assignment)
         if values.ndim != 1:
@@ -405,16 +405,16 @@ class Formula:
             result[:, self._filled] = np.logical_or.reduceat(true, starts, axis=1)
         return result
 
-    def _as_values(self, assignments: Any) -> NDArray[np.bool_]:
-        array = to_numpy(assignments, "assignments")
+    def _as_values(self, assignment: ArrayLike) -> NDArray[np.bool_]:
+        array = to_numpy(assignment, "assignment")
         if array.ndim == 0 or array.shape[-1] != self.num_variables:
             raise InputError(
-                f"assignments have shape {array.shape}; the last axis must hold the "
+                f"assignment has shape {array.shape}; the last axis must hold the "
                 f"{self.num_variables} variables"
             )
         if array.dtype == np.bool_:
             return array
         wrong = (array != 0) & (array != 1)
         if wrong.any():
-            raise InputError(f"assignments hold {array[wrong].flat[0]}; 0 and 1 are accepted")
+            raise InputError(f"assignment holds {array[wrong].flat[0]}; 0 and 1 are accepted")
         return array.astype(np.bool_)

@@ -317,14 +317,14 @@ class XorSystem:
 
     # -- other systems -----------------------------------------------------------------------
 
-    def gauge_transformed(self, gauge: ArrayLike) -> XorSystem:
-        """The system whose solutions are those of this one XOR `gauge`, shape (N,).
+    def gauge_transformed(self, shift: ArrayLike) -> XorSystem:
+        """The system whose solutions are those of this one XOR `shift`, shape (N,).
 
-        The p-spin energy of ``x ^ gauge`` in it is that of x here: the landscape is the same.
+        The p-spin energy of ``x ^ shift`` in it is that of x here: the landscape is the same.
         """
-        bits = self._bits(gauge)
+        bits = self._bits(shift)
         if bits.ndim != 1:
-            raise InputError(f"gauge has shape {bits.shape}; ({self.num_variables},) is accepted")
+            raise InputError(f"shift has shape {bits.shape}; ({self.num_variables},) is accepted")
         # A violated clause of the homogeneous system is one whose right-hand side turns.
         turned = self.violations(bits) ^ self.parity.astype(bool)
         return XorSystem(self.num_variables, self.offsets, self.variables, self.parity ^ turned)

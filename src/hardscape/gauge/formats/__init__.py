@@ -8,7 +8,6 @@ content, then by suffix, writing by suffix; both by `format` where it is given. 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -91,44 +90,4 @@ def read(
     return field
 
 
-def write(
-    field: GaugeField,
-    path: str | Path,
-    *,
-    format: str | None = None,
-    precision: Any = None,
-    byteorder: Any = None,
-    rows: int | None = None,
-    checksum: bool = True,
-    header: Mapping[str, str] | None = None,
-) -> None:
-    """Write a configuration; a file that is there is replaced as a whole.
-
-    Parameters
-    ----------
-    field : GaugeField
-        From a GPU it is brought to the host.
-    path : str or pathlib.Path
-    format : str, optional
-        One of `FORMATS`; by default the suffix tells.
-    precision : {"single", "double"}, optional
-        By default the links' own, or the only one that the format has.
-    byteorder : {"big", "little"}, optional
-        By default the format's custom.
-    rows : int, optional
-        Nc, or (nersc) Nc - 1: the reader rebuilds the last row.
-    checksum : bool
-        Whether to write the checksum, where the format leaves the choice.
-    header : mapping, optional
-        Text to carry along, as a `FileReport.header` has it.
-
-    Raises
-    ------
-    InputError
-        If the format cannot hold what is asked for, or the file cannot be written.
-    MissingDependencyError
-        If the format needs a package that is not installed.
-    """
-    choices = {"precision": precision, "byteorder": byteorder, "rows": rows}
-    kept = {"checksum": None if checksum else False, "header": header or None}
-    FORMATS.write(field.to("cpu"), path, format=format, **choices, **kept)
+write = GaugeField.to_file

@@ -18,7 +18,7 @@ def relaxed(options: FixOptions, omega: float) -> Sweep:
 
 def subgroups(options: FixOptions, omega: float) -> Sweep:
     """One overrelaxed hit in each subgroup."""
-    second = 0.5 * omega * (omega - 1) if options.order == 2 else 0.0
+    second = 0.5 * omega * (omega - 1) if options.omega_order == 2 else 0.0
     return Sweep(0, omega=omega, second=second)
 
 

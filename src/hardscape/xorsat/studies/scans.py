@@ -113,7 +113,7 @@ class ExponentFit(Plain):
 @interruptible
 def scan_w1(
     system: XorSystem,
-    values: ArrayLike = (0.03, 0.04, 0.05, 0.06, 0.07, 0.08),
+    points: ArrayLike = (0.03, 0.04, 0.05, 0.06, 0.07, 0.08),
     runs: int = 100,
     timeout: float = 10.0,
     *,
@@ -126,7 +126,7 @@ def scan_w1(
     Parameters
     ----------
     system : XorSystem
-    values : array-like, shape (points,)
+    points : array-like, shape (points,)
         w1 of each point, 0 to 1. The search rounds them to 256ths.
     runs, timeout
         Of each point, as for :func:`time_to_solution`.
@@ -146,15 +146,15 @@ def scan_w1(
     Interrupted
         On Ctrl-C or SIGTERM; its `result` is the scan of the runs that had ended, or None.
     """
-    points = np.asarray(values, dtype=np.float64)
-    if points.ndim != 1 or not len(points):
+    given = np.asarray(points, dtype=np.float64)
+    if given.ndim != 1 or not len(given):
         raise InputError(
-            f"values have shape {points.shape}; one axis, one value or more is accepted"
+            f"points have shape {given.shape}; one axis, one value or more is accepted"
         )
     options = RunOptions.checked(big_enough=suits_gpu(checked_system(system)), **run)
-    seeds = np.random.SeedSequence(options.seed).generate_state(len(points), np.uint64)
+    seeds = np.random.SeedSequence(options.seed).generate_state(len(given), np.uint64)
     # What the coins can say: probabilities in 256ths.
-    used = np.round(points * 256) / 256
+    used = np.round(given * 256) / 256
     trials = [
         quasi_greedy_trial(system, options.devices, w1, clones, restart) for w1 in used.tolist()
     ]

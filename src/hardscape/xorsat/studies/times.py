@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.arguments import MAX_SEED, integer, seconds
+from hardscape.arguments import seconds
 from hardscape.errors import InputError
 from hardscape.plain import Plain, finite_or_none
 from hardscape.xorsat.studies.plots import draw_survival
@@ -131,7 +131,7 @@ class TimeToSolution(Plain):
         times = self.seconds if unit == "seconds" else self.sweeps.astype(np.float64)
         return _survival(times, self.solved)
 
-    def empirical_tts(self, percent: float) -> float:
+    def empirical_tts(self, percent: float = 99) -> float:
         """TTS_p read off the curve; infinite where too few runs solved."""
         times, left = self.curve()
         reached = np.flatnonzero(left <= 1 - percent / 100 + 1e-12)
@@ -151,7 +151,7 @@ class TimeToSolution(Plain):
             seconds=np.minimum(self.seconds, timeout),
         )
 
-    def exponential_test(self, seed: int = 0) -> float:
+    def exponential_test(self) -> float:
         """Test whether the time to solution, in sweeps, is exponentially distributed.
 
         Returns
@@ -174,7 +174,7 @@ class TimeToSolution(Plain):
             raise InputError(f"{self.num_solved} runs solved; a test needs two or more")
         stop = float(self.sweeps[~self.solved].mean()) if not self.solved.all() else math.inf
         distance = _distance(self.sweeps.astype(np.float64), self.solved)
-        random = np.random.default_rng(integer(seed, "seed", 0, MAX_SEED))
+        random = np.random.default_rng(0)
         farther = 0
         for _ in range(_REPLICAS):
             times = random.exponential(self.tau_sweeps, self.runs)
@@ -213,7 +213,7 @@ class TimeToSolution(Plain):
 
 
 def median_tts(
-    results: Sequence[TimeToSolution], percent: float = 99, *, seed: int = 0
+    results: Sequence[TimeToSolution], percent: float = 99
 ) -> tuple[float, float, float]:
     """TTS_p of the median instance, in seconds, with its error bars.
 
@@ -222,19 +222,18 @@ def median_tts(
     results : sequence of TimeToSolution
         One an instance.
     percent : float
-    seed : int
-        Of the 10,000 draws from the posteriors that the error bars come from.
 
     Returns
     -------
     tuple of float
-        The median of the estimates, and the 16% and 84% quantiles of the median.
+        The median of the estimates, and the 16% and 84% quantiles of the median,
+        over 10,000 draws from the posteriors.
     """
     if not results:
         raise InputError("results is empty; one result an instance is accepted")
     factor = _log_share(percent)
     value = float(np.median([x.tau for x in results]))
-    random = np.random.default_rng(integer(seed, "seed", 0, MAX_SEED))
+    random = np.random.default_rng(0)
     draws = np.full((10_000, len(results)), np.inf)
     for i, x in enumerate(results):
         if x.num_solved:

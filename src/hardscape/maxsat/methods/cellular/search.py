@@ -30,7 +30,7 @@ from hardscape.maxsat.methods.cellular.result import CellularResult
 from hardscape.maxsat.methods.cellular.run import Offer, best_individual, unpack_individual
 from hardscape.maxsat.methods.cellular.runs import CellularRuns
 from hardscape.maxsat.methods.islands.tables import fits
-from hardscape.maxsat.result import MOST_COST, told
+from hardscape.maxsat.result import MOST_COST, Improvement, told
 
 #: Runs that share the launches of a GPU.
 _TOGETHER = 64
@@ -53,7 +53,7 @@ def cellular_search(
     options: CellularOptions | None = None,
     runs: int = 1,
     target: int | None = None,
-    on_improvement: Callable[[NDArray[np.bool_], float], object] | None = None,
+    on_improvement: Callable[[Improvement], object] | None = None,
     **run: Unpack[RunArguments],
 ) -> CellularResult:
     r"""Search for a good assignment with the cellular genetic algorithm and its hill climbing.
@@ -70,9 +70,8 @@ def cellular_search(
         Cost, without violated hard clauses, at which the search ends. By default all runs are done,
         each up to its own end.
     on_improvement : callable, optional
-        Called with each new best assignment and the seconds since the start, one at a time, from the
-        thread that found it: after a generation, on a GPU after every few. What another process finds
-        comes at the end.
+        Called with each `Improvement`, one at a time, from the thread that found it: after a generation,
+        on a GPU after every few. What another process finds comes at the end.
     **run
         How to search; see :class:`hardscape.engine.RunArguments`. The seed gives the same runs whatever
         the device, and is told in the result. Threads share the sub-populations of a single run, or the
@@ -116,7 +115,8 @@ def cellular_search(
     runs = integer(runs, "runs", 1, _MOST_RUNS)
     target = None if target is None else integer(target, "target", 0, MOST_COST)
     run_options = RunOptions.checked(big_enough=pays_on_gpu(formula, options, runs), **run)
-    result, signum = evolve(formula, options, runs, target, run_options, on_improvement)
+    tell = None if on_improvement is None else _telling(formula, on_improvement)
+    result, signum = evolve(formula, options, runs, target, run_options, tell)
     if signum:
         raise Interrupted(signum, result)
     return result
@@ -183,6 +183,15 @@ def evolve(
         device=told(options),
     )
     return result, outcome.signum
+
+
+def _telling(formula: Formula, on_improvement: Callable[[Improvement], object]) -> Tell:
+    def tell(assignment: NDArray[np.bool_], seconds: float) -> None:
+        found = formula.evaluate(assignment)
+        values = (found.cost, found.hard_violations, found.num_satisfied)
+        on_improvement(Improvement(seconds, *values, assignment.view(np.uint8)))
+
+    return tell
 
 
 def _together(formula: Formula, options: CellularOptions) -> int:

@@ -1,0 +1,164 @@
+"""The same thing has one name everywhere: what docs/reference/vocabulary.md says is so."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardscape.cli import command
+from hardscape.cli.program import Program, options
+from hardscape.engine import RunArguments
+from helpers.results import results
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "vocabulary.md"
+FAMILIES = ("gauge", "ising", "maxsat", "permanents", "xorsat")
+COMMANDS = ("devices", "gauge", "maxsat", "permanent", "spectrum", "xorsat")
+ROW = re.compile(r"^\| (`.+) \| .+ \| (.+) \|$", re.MULTILINE)
+#: Words whose default is each family's own, as the page says.
+OWN = set(re.findall(r"`(\w+)`", PAGE.read_text().partition("(but ")[2].partition(")")[0]))
+#: What only the command line has.
+COMMAND_ONLY = {"no_cut", "transformation"}
+
+
+def words(column: int) -> set[str]:
+    rows = ROW.findall(PAGE.read_text(encoding="utf-8"))
+    return {word for row in rows for word in re.findall(r"`(\w+)`", row[column])}
+
+
+LISTED, NEVER = words(0), words(1)
+
+
+def public(family: str) -> Iterator[tuple[str, Any]]:
+    module = import_module(f"hardscape.{family}")
+    for name in module.__all__:
+        if name != "ExactSampler":
+            yield name, getattr(module, name)
+
+
+def functions(family: str) -> Iterator[Callable[..., Any]]:
+    for _, thing in public(family):
+        if not inspect.isclass(thing):
+            if inspect.isfunction(thing):
+                yield thing
+            continue
+        if not dataclasses.is_dataclass(thing):
+            yield thing.__init__
+        for attribute in vars(thing):
+            found = getattr(thing, attribute)
+            if not attribute.startswith("_") and (
+                inspect.isfunction(found) or inspect.ismethod(found)
+            ):
+                yield found
+
+
+def parameters() -> dict[str, list[tuple[str, inspect.Parameter]]]:
+    """Every argument of everything public, with the family that has it."""
+    found = defaultdict(list)
+    for family in FAMILIES:
+        for function in functions(family):
+            for parameter in inspect.signature(function).parameters.values():
+                variable = (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+                if parameter.name != "self" and parameter.kind not in variable:
+                    found[parameter.name].append((family, parameter))
+    return found
+
+
+def attributes() -> set[str]:
+    """Fields and properties of everything public."""
+    found = set()
+    for family in FAMILIES:
+        for _, thing in public(family):
+            if inspect.isclass(thing):
+                kinds = (property, cached_property)
+                found |= {x for x, y in inspect.getmembers(thing) if isinstance(y, kinds)}
+            if dataclasses.is_dataclass(thing):
+                found |= {field.name for field in dataclasses.fields(thing)}
+    return found
+
+
+def option_names() -> dict[str, set[str]]:
+    """Options and arguments of all commands as Python has them, with the families that have them."""
+    found = defaultdict(set)
+    for name in COMMANDS:
+        known = command(name)
+        for each in known.commands.values() if isinstance(known, Program) else [known]:
+            for option in options(each):
+                found[option.names[0].strip("-").replace("-", "_")].add(name)
+    return found
+
+
+def keys() -> dict[str, set[str]]:
+    """Keys of the plain data of every result, with the families that have them."""
+    found = defaultdict(set)
+    for kind, result in results().items():
+        family = kind.__module__.split(".")[1]
+        for key in result.to_dict() if family in FAMILIES else ():
+            found[key].add(family)
+    return found
+
+
+PARAMETERS, OPTIONS, KEYS = parameters(), option_names(), keys()
+EVERYWHERE = {*PARAMETERS, *OPTIONS, *KEYS, *attributes(), *RunArguments.__annotations__}
+
+
+def test_what_families_share_is_listed() -> None:
+    shared = {name for name, used in PARAMETERS.items() if len({x for x, _ in used}) > 1}
+    shared |= {name for name, used in (OPTIONS | KEYS).items() if len(used) > 1}
+    own = {"field", "fields"}  # of a magnet and of a lattice: what physics calls both
+    assert shared - own - LISTED == set()
+
+
+def test_what_is_listed_is_used() -> None:
+    methods = {function.__name__ for family in FAMILIES for function in functions(family)}
+    assert LISTED - EVERYWHERE - methods == set()
+    assert len(LISTED) > 50
+
+
+def test_what_is_never_said() -> None:
+    assert len(NEVER) > 50
+    assert set() == NEVER & EVERYWHERE
+
+
+def test_options_are_called_as_in_python() -> None:
+    negated = {name.removeprefix("no_") for name in OPTIONS}
+    known = {*PARAMETERS, *LISTED, *attributes(), *RunArguments.__annotations__, *COMMAND_ONLY}
+    methods = {function.__name__ for family in FAMILIES for function in functions(family)}
+    assert negated - known - methods - {x.removeprefix("no_") for x in COMMAND_ONLY} == set()
+
+
+@pytest.mark.parametrize("name", sorted(PARAMETERS))
+def test_one_default(name: str) -> None:
+    used = [parameter for _, parameter in PARAMETERS[name]]
+    defaults = {repr(x.default) for x in used if x.default is not x.empty}
+    assert len(defaults) <= 1 or name in OWN
+    if name in RunArguments.__annotations__:
+        types = {str(x.annotation) for x in used if x.default is not x.empty}
+        assert types <= {str(RunArguments.__annotations__[name].__forward_arg__)}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_who_runs_takes_all_that_running_takes(family: str) -> None:
+    for function in functions(family):
+        taken = inspect.signature(function).parameters
+        if "time_limit" in taken:
+            assert {"checkpoint", "executor", "workers", "progress"} <= taken.keys()
+        if "run" in taken and taken["run"].kind is inspect.Parameter.VAR_KEYWORD:
+            assert not taken.keys() & RunArguments.__annotations__.keys()
+
+
+def test_every_file_has_a_path() -> None:
+    for family in FAMILIES:
+        for function in functions(family):
+            taken = inspect.signature(function).parameters
+            if "format" in taken and "path" in taken:
+                assert taken["format"].kind is inspect.Parameter.KEYWORD_ONLY
+                assert taken["format"].default is None
