@@ -1,5 +1,6 @@
 """What users write, with the types that it has: read by type checkers alone, from outside."""
 
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, assert_type
@@ -26,7 +27,7 @@ def spectra(path: Path) -> None:
     found = hardscape.spectrum(model, 10, time_limit=1, progress=tell, device=DEVICES)
     assert_type(found, ising.Spectrum)
     assert_type(found.stopped, str)
-    assert_type(found.levels, tuple[ising.Level, ...])
+    assert_type(found.levels, Sequence[ising.Level])
     assert_type(ising.spectrum({(0, 1): -1.0}, threads=2, seed=1), ising.Spectrum)
     assert_type(ising.mps_spectrum(np.eye(3), 5), ising.Spectrum)
     assert_type(ising.density_of_states(model).counts, tuple[int, ...])

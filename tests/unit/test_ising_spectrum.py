@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 
 import hardscape
+from hardscape.engine import RunOptions, solve
 from hardscape.errors import InputError
 from hardscape.ising import Ising, Spectrum, estimate
+from hardscape.ising.methods.exhaustive.blocks import Wanted
+from hardscape.ising.methods.exhaustive.work import BlockWork, NearGaugeWork
+from hardscape.ising.methods.tree.tree import Tree
 from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice, wide_range
 from helpers.oracles import all_states, exact_energies, lowest_states
 
@@ -253,3 +257,27 @@ def test_bad_arguments_are_named(options, named):
 def test_more_than_64_spins_are_refused():
     with pytest.raises(InputError, match="65"):
         hardscape.spectrum((np.ones(65), {}), 1)
+
+
+def test_a_first_threshold_is_stopped_by_the_limit_too() -> None:
+    model = dense_gaussian(26, seed=1)
+    options = RunOptions.checked(seed=0, threads=1)
+    search = BlockWork.around_low_state(Wanted(model.exact, 2**21, None), Tree.walk, options).search
+    assert not search.near_gauge(np.ones(1, dtype=np.uint8)).complete
+    outcome = solve(NearGaugeWork(search), options.preparing(1e-3))
+    assert (outcome.stopped, outcome.complete) == ("time_limit", False)
+
+
+@pytest.mark.parametrize("h", [0.0, 1.0])
+def test_long_lists_are_in_order(h: float) -> None:
+    n = 14
+    model = Ising(np.full(n, h), {(i, j): 1.0 for i in range(n) for j in range(i)})
+    found = hardscape.spectrum(model, 2**14 - 10)
+    energies, states = lowest_states(model, 2**14 - 10)
+    assert found.energies.tolist() == energies.tolist()
+    assert (found.states == states).all()
+    assert sum(level.count for level in found.levels) == 2**14 - 10
+    assert [level.complete for level in found.levels][-2:] == [True, False]
+    assert found.levels == pickle.loads(pickle.dumps(found)).levels == tuple(found.levels)
+    assert found.levels[1:3] == tuple(found.levels)[1:3]
+    assert len(repr(found.levels)) < 2000

@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 from hardscape.arguments import checked_seed, integer, seconds
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Device, among, cpu_lanes
-from hardscape.engine.progress import Progress, ProgressEvent, resolve_progress
+from hardscape.engine.progress import NullProgress, Progress, ProgressEvent, resolve_progress
 from hardscape.errors import InputError
 
 
@@ -147,6 +147,16 @@ class RunOptions:
     def with_checkpoint(self, checkpoint: Path | None) -> RunOptions:
         """The same options with another ledger, or none."""
         return replace(self, checkpoint=checkpoint)
+
+    def preparing(self, seconds: float | None) -> RunOptions:
+        """For a part that only prepares: one CPU lane and so much time, nothing recorded or shown."""
+        return replace(
+            self.within(seconds),
+            devices=(Cpu(),),
+            checkpoint=None,
+            executor=None,
+            progress=NullProgress(),
+        )
 
     def within(self, seconds: float | None) -> RunOptions:
         """The same options with a deadline that is over in `seconds` at the latest."""

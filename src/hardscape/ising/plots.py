@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def draw_levels(spectrum: Any, ax: Any = None) -> Any:
     return ax
 
 
-def _draw_levels(ax: Any, levels: tuple[Level, ...], start: float) -> None:
+def _draw_levels(ax: Any, levels: Sequence[Level], start: float) -> None:
     energies = np.array([level.energy for level in levels])
     counts = np.array([level.count for level in levels])
     complete = np.array([level.complete for level in levels], dtype=bool)
@@ -94,7 +95,7 @@ def _draw_levels(ax: Any, levels: tuple[Level, ...], start: float) -> None:
             )
 
 
-def _set_energy_axis(ax: Any, levels: tuple[Level, ...]) -> None:
+def _set_energy_axis(ax: Any, levels: Sequence[Level]) -> None:
     if not levels:
         return
     bottom, top = levels[0].energy, levels[-1].energy
@@ -110,7 +111,7 @@ def _points(ax: Any, energy: float) -> float:
     return float(energy / (high - low) * ax.bbox.height * 72 / ax.figure.dpi)
 
 
-def _write_counts(ax: Any, levels: tuple[Level, ...]) -> None:
+def _write_counts(ax: Any, levels: Sequence[Level]) -> None:
     """Write the number of states at the end of each line that is far enough from its neighbours."""
     if all(level.count == 1 and level.complete for level in levels):
         return

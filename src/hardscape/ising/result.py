@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hardscape.errors import needed
 from hardscape.ising.exact import from_limbs, to_limbs
-from hardscape.ising.levels import Level
+from hardscape.ising.levels import Level, Levels
 from hardscape.ising.model import Ising
 from hardscape.plain import Plain
 
@@ -85,7 +85,7 @@ class Spectrum(Informed):
         Exact energies, rounded once.
     states : int8, shape (S, N)
         Spins, -1 or +1.
-    levels : tuple of Level
+    levels : sequence of Level
         Distinct energies with their counts.
     gap : float or None
         Energy of the second level above the first, exact and rounded once; None with one level.
@@ -102,7 +102,7 @@ class Spectrum(Informed):
 
     energies: NDArray[np.float64]
     states: NDArray[np.int8]
-    levels: tuple[Level, ...]
+    levels: Sequence[Level]
     gap: float | None
     certified: bool
     labels: tuple[Hashable, ...] = ()
@@ -166,14 +166,10 @@ class Spectrum(Informed):
         counts = np.diff(np.append(starts, len(kept)))
         cut_short = len(words) > len(kept) and bool((words[len(kept)] == kept[-1]).all())
         energies = exact.round(kept)
-        levels = tuple(
-            Level(
-                float(energies[start]),
-                int(count),
-                certified and (i + 1 < len(counts) or not cut_short),
-            )
-            for i, (start, count) in enumerate(zip(starts, counts, strict=True))
-        )
+        complete = np.full(len(counts), certified)
+        if cut_short:
+            complete[-1] = False
+        levels = Levels(energies[starts], counts, complete)
         gap = None
         if len(starts) > 1:
             ground, excited = from_limbs(kept[starts[:2]])

@@ -27,6 +27,8 @@ MAX_SPINS = 64
 MAX_STATES = 1 << 24
 #: From this many spins on, "auto" takes a GPU when every state is visited: starting one costs a second.
 _GPU_SPINS = 36
+#: Seconds that the end takes for each state listed: what a time limit keeps back.
+_SECONDS_A_STATE = 5e-7
 #: States listed by default.
 _SOME_STATES = 100
 
@@ -100,8 +102,10 @@ def spectrum(
     ising = Ising.from_any(model)
     options = _options(ising, prune, run)
     wanted, method = _asked(ising, num_states, window, prune)
-    work = method.work(wanted, options)
     if num_states is not None:  # those of a window are not known before
+        options.deadline.reserve(_SECONDS_A_STATE * wanted.count)
+    work = method.work(wanted, options)
+    if num_states is not None:
         memory.require(work.memory_bytes(1), f"a list of {wanted.count - 1} states")
     outcome = solve(work, options)
     unlimited = num_states is None and window is not None

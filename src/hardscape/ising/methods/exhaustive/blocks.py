@@ -188,11 +188,11 @@ class BlockSearch:
         )
         return partial(states, energies, counters)
 
-    def near_gauge(self) -> Partial:
+    def near_gauge(self, stop: NDArray[np.uint8]) -> ShardResult:
         """The lowest of the states near the gauge state."""
         above = self.layout.low + self.layout.mid
         roots = 1 << min(_THRESHOLD_BITS - above, self.free - above)
-        return self.roots(0, roots, None, np.zeros(1, dtype=np.uint8)).partial
+        return self.roots(0, roots, None, stop)
 
     def everything(self) -> Partial:
         """What is wanted of all states of a tiny model."""

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import (
@@ -24,8 +25,10 @@ from hardscape.engine import (
     Shard,
     ShardResult,
     Work,
+    solve,
     split,
 )
+from hardscape.errors import Interrupted
 from hardscape.ising.exact import ExactTerms
 from hardscape.ising.methods.exhaustive.blocks import (
     COUNTERS,
@@ -43,6 +46,41 @@ from hardscape.ising.result import spectral_order
 SIDES: dict[type[Device], type[Side]] = {Cpu: CpuSide, Cuda: CudaSide}
 #: Of the annealing that finds a first state.
 _REPLICAS, _SWEEPS = 16, 100
+#: States up to which sorting them anew is the quickest way to merge them with their partners.
+_FEW_STATES = 4096
+#: Most of a time limit that a first threshold may take.
+_HINT_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class NearGaugeWork(Work[Partial]):
+    """The states near the gauge state, for a first threshold; one shard, on one thread."""
+
+    name: ClassVar[str] = "ising.spectrum.near_gauge"
+    revision: ClassVar[int] = 1
+
+    search: BlockSearch
+
+    def digest(self) -> str:
+        """Hash of the model and its gauge."""
+        terms = self.search.wanted.terms.canonical()
+        return hashlib.sha256(terms + repr(self.search.gauge).encode()).hexdigest()
+
+    def shards(self) -> Sequence[Shard]:
+        """One."""
+        return split(1, 1)
+
+    def brief(self, device: Device) -> bool:
+        """Whether few states are wanted."""
+        return self.search.quick
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Search them; whatever is found is a hint."""
+        return self.search.near_gauge(context.stop)
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """There is one shard."""
+        return right
 
 
 @dataclass(frozen=True)
@@ -69,10 +107,15 @@ class BlockWork(Work[Found]):
             return cls(search)
         return cls(replace(search, gauge=_first_state(wanted.terms, options.seed)))
 
-    def with_hints(self, floors: tuple[int, ...]) -> BlockWork:
+    def with_hints(self, floors: tuple[int, ...], options: RunOptions) -> BlockWork:
         """Take floors that the core has raised, and a threshold from the states near the gauge state."""
         search = self.search.with_raised_floors(floors) if floors else self.search
-        found = search.near_gauge()
+        limit = options.deadline.seconds
+        share = None if limit is None else _HINT_SHARE * limit
+        outcome = solve(NearGaugeWork(search), options.preparing(share))
+        if outcome.signum:
+            raise Interrupted(outcome.signum)
+        found = outcome.answer or search.nothing()
         energies, count = found["energies"], search.wanted.count
         if len(energies) == count and (energies[count // 2] == energies[count - 1]).all():
             # Most wanted states tie. Which of them are listed depends on their codes, so the search
@@ -125,13 +168,28 @@ class BlockWork(Work[Found]):
         """The states found, with their flip partners where the model has no fields."""
         states, energies = partial["states"], partial["energies"]
         if self.wanted.terms.symmetric:
-            partners = states ^ np.uint64((1 << self.wanted.terms.num_spins) - 1)
+            states, energies = self._with_partners(states, energies)
+        counters = dict(zip(COUNTERS, partial["counters"].tolist(), strict=True))
+        return Found(states, energies, counters)
+
+    def _with_partners(
+        self, states: NDArray[np.uint64], energies: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """The lowest of these states and their flip partners."""
+        partners = states ^ np.uint64((1 << self.wanted.terms.num_spins) - 1)
+        if len(states) <= _FEW_STATES:
             states = np.concatenate([states, partners])
             energies = np.concatenate([energies, energies])
             order = spectral_order(energies, (states,))[: self.wanted.count]
-            states, energies = states[order], energies[order]
-        counters = dict(zip(COUNTERS, partial["counters"].tolist(), strict=True))
-        return Found(states, energies, counters)
+            return states[order], energies[order]
+        # The partners of a level's states are in order from the last to the first.
+        changes = np.flatnonzero((energies[1:] != energies[:-1]).any(axis=1)) + 1
+        starts = np.concatenate([[0], changes])
+        sizes = np.diff(np.append(starts, len(states)))
+        mirrored = np.repeat(2 * starts + sizes - 1, sizes) - np.arange(len(states))
+        return native.vector.ising.merge_spectra(
+            states, energies, partners[mirrored], energies, self.wanted.count
+        )
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """The lowest states of both."""
@@ -216,7 +274,7 @@ class LowestMethod(ABC):
         work = BlockWork.around_low_state(wanted, self.walk, options)
         if work.search.tiny:
             return work
-        return work.with_hints(self.floors(work.search, options))
+        return work.with_hints(self.floors(work.search, options), options)
 
 
 class Exhaustive(LowestMethod):

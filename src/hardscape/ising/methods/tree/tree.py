@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from hardscape.engine import (
     Context,
-    Cpu,
     Device,
-    NullProgress,
     Partial,
     RunOptions,
     Shard,
@@ -100,13 +98,7 @@ class Tree(LowestMethod):
             return ()
         limit = options.deadline.seconds
         seconds = _RAISE_SECONDS if limit is None else min(_RAISE_SECONDS, _RAISE_SHARE * limit)
-        here = replace(
-            options.on((Cpu(),)).within(seconds),
-            checkpoint=None,
-            executor=None,
-            progress=NullProgress(),
-        )
-        outcome = solve(work, here)
+        outcome = solve(work, options.preparing(seconds))
         if outcome.signum:
             raise Interrupted(outcome.signum)
         return outcome.answer or ()
