@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from hardscape.files import store
 
 #: File formats that :func:`save_plot` writes, by suffix.
 PLOT_SUFFIXES = (".png", ".pdf", ".svg")
+#: The one palette: text, what is less than proven, and curves in this order.
+INK, GREY = "#1f2933", "#6b7280"
+COLORS = ("#1d4ed8", "#c2410c", "#047857", "#7c3aed", "#0e7490", "#be123c", "#4d7c0f", "#b45309")
 #: Times of day that matplotlib would put into a file, which would make equal plots differ.
 _DATES: dict[str, dict[str, None]] = {
     ".png": {},
@@ -70,3 +74,61 @@ def new_figure(width: float = 6.4, height: float = 4.8) -> Any:
     """Make an empty figure of that size in inches, which pyplot does not know."""
     figure = needed("matplotlib.figure", "matplotlib", "plot", "a plot")
     return figure.Figure(figsize=(width, height), layout="constrained")
+
+
+def finish(
+    ax: Any, title: str, x: str, y: str, *, whole: str = "", seconds: str = "", legend: bool = False
+) -> Any:
+    """Give axes the style that all families have, when everything is drawn.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    title, x, y : str
+        Above, below and beside.
+    whole : str
+        Axes, "x", "y" or "xy", of integers: ticks stand at no others.
+    seconds : str
+        Axes of seconds: ticks say ms and what is shorter by name.
+    legend : bool
+        Whether what is labelled has a legend; it covers nothing that is drawn.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    from matplotlib.ticker import EngFormatter, MaxNLocator
+
+    for name, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
+        if axis.get_scale() == "log":
+            _set_log_ticks(axis)
+        elif name in whole:
+            axis.set_major_locator(
+                MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10], min_n_ticks=1)
+            )
+        if name in seconds:
+            axis.set_major_formatter(EngFormatter(unit="s"))
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.set_title(title, fontsize=11, color=INK)
+    ax.spines[["top", "right"]].set_visible(False)
+    if legend:
+        labels = ax.get_legend_handles_labels()[1]
+        short = all(len(label) <= 28 for label in labels)
+        columns = min(len(labels), 3 - (len(labels) == 4)) if short else 1
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13)}
+        ax.legend(fontsize=8, frameon=False, ncols=columns, **place)
+    return ax
+
+
+def _set_log_ticks(axis: Any) -> None:
+    """Ticks as numbers that people read, also where the axis is shorter than a decade."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = sorted(axis.get_view_interval())
+    decades = math.log10(high / low) if low > 0 else 9.0
+    if decades <= 4:
+        few = range(1, 10) if decades <= 0.7 else (1, 2, 5) if decades <= 2 else (1,)
+        axis.set_major_locator(LogLocator(subs=few, numticks=20))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
+    axis.set_minor_formatter(NullFormatter())

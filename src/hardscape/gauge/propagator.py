@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from hardscape.arrays import array_namespace
 from hardscape.engine import interruptible
 from hardscape.errors import InputError
-from hardscape.figures import new_figure
+from hardscape.figures import COLORS, finish, new_figure
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.groups import dagger
 from hardscape.plain import Plain, finite_or_none
@@ -34,7 +34,7 @@ DEFAULT_THETA = 1e-8
 #: Directions that the gauge condition sums over.
 _DIRECTIONS = {"landau": 4, "coulomb": 3}
 #: Colours of D and p^2 D.
-_VALUE, _DRESSING = "#1d4ed8", "#c2410c"
+_VALUE, _DRESSING, *_ = COLORS
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,20 +108,20 @@ class GluonPropagator(Plain):
         style = {"fmt": "o", "markersize": 4, "capsize": 2, "linewidth": 0.8}
         ax.errorbar(p, self.value, error, color=_VALUE, **style)
         ax.set_yscale("log")
-        ax.set_xlabel("momentum $p$ (lattice units)")
-        ax.set_ylabel(f"${unit}D(p^2)$", color=_VALUE)
         right = ax.twinx()
         style["fmt"] = "s"
         right.errorbar(p, self.dressing, p**2 * error, color=_DRESSING, **style)
-        right.set_ylabel(f"${unit}p^2 D(p^2)$", color=_DRESSING)
+        right.set_ylabel(f"${unit}p^2 D(p^2)$ (squares)", color=_DRESSING)
         right.set_ylim(bottom=0)
+        right.spines["top"].set_visible(False)
         extents = r"$\times$".join(map(str, self.shape))
         many = self.configurations
-        ax.set_title(
+        title = (
             f"SU({self.nc}) gluon propagator, {self.gauge.capitalize()} gauge\n"
-            f"{extents}, {many} configuration{'s' * (many > 1)}",
-            fontsize=11,
+            f"{extents}, {many} configuration{'s' * (many > 1)}"
         )
+        finish(ax, title, "momentum $p$ (lattice units)", f"${unit}D(p^2)$ (circles)")
+        ax.yaxis.label.set_color(_VALUE)
         return ax
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.figures import new_figure
+from hardscape.figures import COLORS, GREY, finish, new_figure
 from hardscape.gauge.field import GaugeField
 from hardscape.plain import Plain
 
@@ -149,28 +149,36 @@ class GaugeFixResult(Plain):
         return self._draw_history(ax) if len(self.copies) == 1 else self._draw_copies(ax)
 
     def _draw_copies(self, ax: Any) -> Any:
-        """Histogram of the functional over the converged copies, the best one marked."""
-        values = self.copies.functional[self.copies.converged]
+        """Histogram of how far the copies' functionals are below the best one."""
+        below = self.functional - self.copies.functional
         # Copies that are the same differ by rounding, which is no width for a bar.
-        low, high = (values.min(), values.max()) if len(values) else (0.0, 0.0)
-        margin = max(0.02 * (high - low), 1e-9)
-        bins = max(5, min(40, len(values) // 2))
-        ax.hist(values, bins, range=(low - margin, high + margin), color="tab:blue", alpha=0.7)
-        ax.axvline(self.functional, color="tab:red", label="best")
-        ax.set_xlabel("gauge functional F")
-        ax.set_ylabel("Gribov copies")
-        ax.yaxis.get_major_locator().set_params(integer=True)
-        ax.set_title(f"{_TITLES[self.gauge]}, {len(values)} of {len(self.copies)} converged")
-        ax.legend()
-        return ax
+        width = max(float(below.max()), 1e-9)
+        bins = max(5, min(40, len(below) // 2))
+        done = self.copies.converged
+        parts = {"converged": (done, COLORS[0]), "not converged": (~done, GREY)}
+        kept = {
+            f"{name}: {x.sum()}": (below[x], color) for name, (x, color) in parts.items() if x.any()
+        }
+        ax.hist(
+            [values for values, _ in kept.values()],
+            bins,
+            range=(-0.02 * width, width),
+            color=[color for _, color in kept.values()],
+            label=list(kept),
+            stacked=True,
+        )
+        best = f"the best of {len(below)}"
+        ax.axvline(0, color=COLORS[1], linewidth=1, label=best)
+        title = f"{_TITLES[self.gauge]}, best functional F = {self.functional:.9g}"
+        return finish(ax, title, "F of the best, less F", "Gribov copies", whole="y", legend=True)
 
     def _draw_history(self, ax: Any) -> Any:
         """Theta against sweeps on a logarithmic scale."""
-        ax.semilogy(self.history[:, 0], self.history[:, 2], marker=".")
-        ax.set_xlabel("sweeps")
-        ax.set_ylabel(f"theta ({self.reduction})")
-        ax.set_title(f"{_TITLES[self.gauge]}, {self.method}, F = {self.functional:.9g}")
-        return ax
+        color = COLORS[0] if self.converged else GREY
+        reached = "reached" if self.converged else "NOT reached"
+        ax.semilogy(self.history[:, 0], self.history[:, 2], marker=".", color=color)
+        title = f"{_TITLES[self.gauge]} {reached}, {self.method}, F = {self.functional:.9g}"
+        return finish(ax, title, "sweeps", f"theta ({self.reduction})", whole="x")
 
     def to_dict(self) -> dict[str, Any]:
         """All but g and the field, as plain numbers, strings and lists."""

@@ -21,6 +21,7 @@ from hardscape.ising.methods.counting import CountingMethod, CountingWork, Level
 from hardscape.ising.methods.frontier.frontier import Frontier
 from hardscape.ising.methods.histogram.histogram import Histogram
 from hardscape.ising.model import Ising
+from hardscape.ising.plots import draw_density
 from hardscape.ising.result import Informed
 
 #: The methods; the cheapest answers.
@@ -150,6 +151,10 @@ class DensityOfStates(Informed):
             for key in ("method", "explanation", "seconds", "device", "stopped")
         }
         return self.listed("num_spins num_levels energies counts") | told
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the number of states of each energy; see `hardscape.ising.plots.draw_density`."""
+        return draw_density(self, ax)
 
     def __repr__(self) -> str:
         return (

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from hardscape.figures import new_figure
+from hardscape.figures import COLORS, GREY, INK, finish, new_figure
 from hardscape.ising.levels import Level
 
-_INK, _GROUND, _LEVEL, _CUT = "#1f2933", "#c2410c", "#1d4ed8", "#6b7280"
+_LEVEL, _GROUND, *_ = COLORS
 #: Ratio of degeneracies from which lengths are logarithmic.
 _LOG_FROM = 30
 #: Levels above which lines and marks are thin, and most levels drawn: more would fill the paper.
@@ -55,15 +55,50 @@ def draw_levels(spectrum: Any, ax: Any = None) -> Any:
         ax.set_xlim(start, largest * (largest / start) ** 0.22)
     else:
         ax.set_xlim(start, largest * 1.3)
-        ax.xaxis.get_major_locator().set_params(integer=True)
     _set_energy_axis(ax, levels)
     _write_counts(ax, levels)
     _write_gap(ax, spectrum)
-    ax.set_title(_title(spectrum), fontsize=11, color=_INK)
-    ax.set_xlabel("states at this energy (degeneracy)")
-    ax.set_ylabel("energy $E$ (units of the couplings)")
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    integers = all(float(level.energy).is_integer() for level in levels)
+    x, y = "states at this energy (degeneracy)", "energy $E$ (units of the couplings)"
+    return finish(ax, _title(spectrum), x, y, whole="xy" if integers else "x")
+
+
+def draw_density(density: Any, ax: Any = None) -> Any:
+    """Draw the number of states of each energy, on a logarithmic scale.
+
+    Parameters
+    ----------
+    density : DensityOfStates
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default the axes of a new figure that pyplot does not know.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The energy, in the units of the couplings, is horizontal; the decimal logarithm of the number
+        of states is vertical.
+
+    Raises
+    ------
+    MissingDependencyError
+        If matplotlib is not installed.
+    """
+    if ax is None:
+        ax = new_figure().add_subplot()
+    heights = density.log_counts / np.log(10)
+    few = density.num_levels <= _MOST_LEVELS
+    ax.vlines(density.energies, 0, heights, colors=_LEVEL, linewidths=1.2 if few else 0.3)
+    if few:
+        ax.scatter(density.energies, heights, 9.0, color=_LEVEL, zorder=3)
+    ax.scatter(density.energies[:1], heights[:1], 22.0, color=_GROUND, zorder=4)
+    ax.set_ylim(bottom=0)
+    title = (
+        f"All 2^{density.num_spins} states of {density.num_spins} spins in {density.num_levels} levels\n"
+        f"ground energy {density.ground_energy!r}, degeneracy {density.ground_degeneracy}"
+    )
+    integers = bool((density.energies == np.round(density.energies)).all())
+    x, y = "energy $E$ (units of the couplings)", r"$\log_{10}$ of the number of states"
+    return finish(ax, title, x, y, whole="x" if integers else "")
 
 
 def _draw_levels(ax: Any, levels: Sequence[Level], start: float) -> None:
@@ -75,7 +110,7 @@ def _draw_levels(ax: Any, levels: Sequence[Level], start: float) -> None:
     for part, color in ((~ground, _LEVEL), (ground, _GROUND)):
         for proven in (False, True):
             chosen = part & (complete == proven)
-            ink = color if proven or part is ground else _CUT
+            ink = color if proven or part is ground else GREY
             ax.hlines(
                 energies[chosen],
                 start,
@@ -127,7 +162,7 @@ def _write_counts(ax: Any, levels: Sequence[Level]) -> None:
             textcoords="offset points",
             va="center",
             fontsize=8,
-            color=_INK if level.complete else _CUT,
+            color=INK if level.complete else GREY,
         )
 
 
@@ -137,7 +172,7 @@ def _write_gap(ax: Any, spectrum: Any) -> None:
         return
     ground, first = spectrum.levels[0].energy, spectrum.levels[1].energy
     edge = ax.get_yaxis_transform()
-    ax.hlines([ground, first], 0.96, 1.0, transform=edge, colors=_INK, linewidths=0.6)
+    ax.hlines([ground, first], 0.96, 1.0, transform=edge, colors=INK, linewidths=0.6)
     heads = "<->" if _points(ax, first - ground) > 2 * _SPACING else "-"
     ax.annotate(
         "",
@@ -145,7 +180,7 @@ def _write_gap(ax: Any, spectrum: Any) -> None:
         xytext=(0.98, first),
         xycoords=edge,
         textcoords=edge,
-        arrowprops={"arrowstyle": heads, "color": _INK, "lw": 0.8, "shrinkA": 0, "shrinkB": 0},
+        arrowprops={"arrowstyle": heads, "color": INK, "lw": 0.8, "shrinkA": 0, "shrinkB": 0},
     )
     ax.annotate(
         f"gap {spectrum.gap:.6g}",
@@ -156,7 +191,7 @@ def _write_gap(ax: Any, spectrum: Any) -> None:
         ha="right",
         va="bottom",
         fontsize=9,
-        color=_INK,
+        color=INK,
     )
 
 

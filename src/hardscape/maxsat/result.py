@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Cpu, RunOptions
-from hardscape.figures import new_figure
+from hardscape.figures import COLORS, INK, finish, new_figure
 from hardscape.plain import Plain
 
 #: Largest cost that may be asked for.
 MOST_COST = 2**128 - 1
 
-_INK, _LINE, _BOUND = "#1f2933", "#1d4ed8", "#c2410c"
 #: Ratio of costs from which the axis is logarithmic.
 _LOG_FROM = 30
 
@@ -129,8 +128,8 @@ class MaxsatResult(Plain):
         Returns
         -------
         matplotlib.axes.Axes
-            Seconds, logarithmic, are horizontal; the cost is vertical, logarithmic where it falls by a
-            factor of 30 or more and stays above 0. Assignments that violate hard clauses are not drawn.
+            Time is horizontal, the cost vertical; each is logarithmic where it spans a factor of 30 or more
+            and stays above 0. Assignments that violate hard clauses are not drawn.
 
         Raises
         ------
@@ -140,48 +139,30 @@ class MaxsatResult(Plain):
         if ax is None:
             ax = new_figure().add_subplot()
         points = [(x.seconds, float(x.cost)) for x in self.improvements if not x.hard_violations]
-        ax.set_xscale("log")
-        ax.set_xlabel("seconds")
-        ax.set_ylabel("cost: weight of violated soft clauses")
-        ax.set_title(f"{self.status.lower()}, {self.method}, {self.seconds:.3g} s", fontsize=10)
+        title = f"{self.status.lower()}, {self.method}, {self.seconds:.3g} s"
         if not points:
-            ax.text(
-                0.5,
-                0.5,
-                "no assignment satisfies\nall hard clauses",
-                ha="center",
-                color=_INK,
-                transform=ax.transAxes,
-            )
-            return ax
+            told = "no assignment satisfies\nall hard clauses"
+            ax.text(0.5, 0.5, told, ha="center", va="center", color=INK, transform=ax.transAxes)
+            ax.set_axis_off()
+            return finish(ax, title, "", "")
         seconds, costs = zip(*points, strict=True)
         end = max(self.seconds, seconds[-1])
-        ax.step([*seconds, end], [*costs, costs[-1]], where="post", color=_LINE, linewidth=1.5)
-        ax.plot(seconds, costs, "o", color=_LINE, markersize=4)
-        logarithmic = costs[-1] > 0 and costs[0] >= _LOG_FROM * costs[-1]
-        if logarithmic:
+        style = {"color": COLORS[0], "linewidth": 1.5, "label": f"best assignment: {self.cost}"}
+        ax.step([*seconds, end], [*costs, costs[-1]], where="post", **style)
+        ax.plot(seconds, costs, "o", color=COLORS[0], markersize=4)
+        if end >= _LOG_FROM * seconds[0]:
+            ax.set_xscale("log")
+        else:
+            ax.set_xlim(0, end * 1.02)
+        if costs[-1] > 0 and costs[0] >= _LOG_FROM * costs[-1]:
             ax.set_yscale("log")
+        proven = "optimum, proven" if self.lower_bound == self.cost else "lower bound, proven"
         if self.lower_bound > 0:  # 0 is known anyway, and would press the curve to the top
-            ax.axhline(float(self.lower_bound), color=_BOUND, linestyle="--", linewidth=1)
-            ax.annotate(
-                "lower bound",
-                (1, float(self.lower_bound)),
-                xycoords=("axes fraction", "data"),
-                xytext=(-4, 4),
-                textcoords="offset points",
-                ha="right",
-                color=_BOUND,
-                fontsize=9,
-            )
-        ax.annotate(
-            f"{self.cost}",
-            (end, costs[-1]),
-            xytext=(0, 6),
-            textcoords="offset points",
-            ha="right",
-            color=_INK,
-        )
-        return ax
+            style = {"color": COLORS[1], "linestyle": "--", "linewidth": 1}
+            ax.axhline(float(self.lower_bound), label=f"{proven}: {self.lower_bound}", **style)
+        ax.margins(y=0.1)
+        x, y = "wall-clock time", "cost: weight of violated soft clauses"
+        return finish(ax, title, x, y, whole="y", seconds="x", legend=True)
 
     def __repr__(self) -> str:
         return (

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hardscape.errors import InputError
-from hardscape.figures import new_figure
+from hardscape.figures import COLORS, GREY, INK, finish, new_figure
 from hardscape.xorsat.studies.posterior import TauPosterior
 from hardscape.xorsat.studies.theory import (
     DYNAMIC_TEMPERATURE,
@@ -39,10 +39,6 @@ TimeToSolution = Any
 W1Scan = Any
 ExponentFit = Any
 
-_INK, _GREY = "#1f2933", "#6b7280"
-_COLORS = ("#1d4ed8", "#c2410c", "#047857", "#7c3aed", "#0e7490", "#be123c", "#4d7c0f", "#b45309")
-#: Labels of the axes where instances stand side by side.
-_RANKED = (r"instance, in order of $\tau$", r"mean time to solution $\tau$ (s)")
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "<")
 
 
@@ -64,7 +60,7 @@ def draw_survival(
     lowest = 0.3
     short = "s" if unit == "seconds" else "sweeps"
     for i, result in enumerate(results):
-        color = _COLORS[i % len(_COLORS)]
+        color = COLORS[i % len(COLORS)]
         times, left = result.curve(unit)
         if not len(times):
             continue
@@ -84,23 +80,26 @@ def draw_survival(
         if labels is not None:
             label = f"{labels[i]}: {label}"
         ax.plot(grid, np.exp(-grid / tau), "--", color=color, linewidth=0.8, label=label)
-    ax.axhline(0.01, color=_GREY, linestyle=":", linewidth=1)
+    ax.axhline(0.01, color=GREY, linestyle=":", linewidth=1)
     ax.set_ylim(min(lowest * 0.7, 0.007), 1.1)
     ax.set_xlim(left=0)
     title = "Time to solution: steps measured, dashed the exponential law"
+    ax.set_yscale("log")
     few = 0 < len(results) <= 8
-    return _finish(ax, title, f"time $t$ ({short})", "$P$[TTS > $t$]", legend=few)
+    clock = "x" if unit == "seconds" else ""
+    x = "time $t$" if clock else "time $t$ (sweeps)"
+    return finish(ax, title, x, "$P$[TTS > $t$]", seconds=clock, legend=few)
 
 
 def draw_estimates(results: Sequence[TimeToSolution], ax: Any = None) -> Any:
     """Draw tau of each instance beside the estimates from its percentiles 50, 90 and 99 (Fig. 3)."""
     ax, order, ranks = _ranked(results, ax, markersize=10, label=r"$\tau$, the mean")
-    for percent, mark, color in zip((50, 90, 99), _MARKS, _COLORS, strict=False):
+    for percent, mark, color in zip((50, 90, 99), _MARKS, COLORS, strict=False):
         scale = -math.log1p(-percent / 100)
         estimates = [x.empirical_tts(percent) / scale for x in order]
         label = f"TTS$_{{{percent}}}$ / {scale:.3g}"
         ax.plot(ranks, estimates, mark, color=color, markersize=4, fillstyle="none", label=label)
-    return _finish(ax, r"Estimates of $\tau$ from percentiles", *_RANKED, legend=True)
+    return _finish_ranked(ax, r"Estimates of $\tau$ from percentiles")
 
 
 def draw_timeouts(
@@ -113,7 +112,7 @@ def draw_timeouts(
     ax, order, ranks = _ranked(results, ax, markersize=12, label="all of each run")
     for i, timeout in enumerate(timeouts):
         cut = [x.stopped_at(timeout).posterior for x in order]
-        color, mark = _COLORS[i % len(_COLORS)], _MARKS[i % len(_MARKS)]
+        color, mark = COLORS[i % len(COLORS)], _MARKS[i % len(_MARKS)]
         x = ranks + 0.12 * (i - (len(timeouts) - 1) / 2)
         seen = np.array([p.solved > 0 for p in cut], dtype=bool)
         if seen.any():
@@ -123,7 +122,7 @@ def draw_timeouts(
         for where, p in zip(x[~seen], (p for p in cut if not p.solved), strict=True):
             ax.plot(where, p.low, "^", color=color, markersize=6, fillstyle="none")
     title = r"$\tau$ from runs with a timeout (open triangle: lower limit)"
-    return _finish(ax, title, *_RANKED, legend=True)
+    return _finish_ranked(ax, title)
 
 
 def draw_w1(scan: W1Scan, ax: Any = None) -> Any:
@@ -133,17 +132,21 @@ def draw_w1(scan: W1Scan, ax: Any = None) -> Any:
     shown = [(x, p) for x, p in shown if p.solved]
     if shown:
         w1 = np.array([x for x, _ in shown])
-        _bars(ax, w1, [p for _, p in shown], fmt="o", color=_COLORS[0], linewidth=1)
+        _bars(
+            ax, w1, [p for _, p in shown], fmt="o", color=COLORS[0], linewidth=1, label="measured"
+        )
         if scan.coefficients is not None:
             grid = np.linspace(w1.min(), w1.max(), 200)
             c = scan.coefficients
-            ax.plot(grid, np.exp(c[0] + c[1] * grid + c[2] * grid**2), color=_INK, linewidth=1)
+            fitted = np.exp(c[0] + c[1] * grid + c[2] * grid**2)
+            ax.plot(grid, fitted, color=INK, linewidth=1, label=r"parabola in $\ln \tau$")
     title = "Sweeps to solution"
     if math.isfinite(scan.optimum):
-        ax.axvline(scan.optimum, color=_GREY, linestyle=":", linewidth=1)
+        ax.axvline(scan.optimum, color=GREY, linestyle=":", linewidth=1)
         title += rf", least at $w_1$ = {scan.optimum:.4f} $\pm$ {scan.optimum_error:.4f}"
     x = "$w_1$, probability of flipping a variable of one violated clause"
-    return _finish(ax, title, x, r"$\tau$ (sweeps)")
+    ax.set_yscale("log")
+    return finish(ax, title, x, r"$\tau$ (sweeps)", legend=bool(shown))
 
 
 def draw_exponent(fit: ExponentFit, ax: Any = None) -> Any:
@@ -151,13 +154,15 @@ def draw_exponent(fit: ExponentFit, ax: Any = None) -> Any:
     ax = _axes(ax)
     known = not (fit.errors == 1).all()
     bars = np.minimum(fit.errors, 0.999 * fit.times) if known else None
-    ax.errorbar(fit.sizes, fit.times, bars, fmt="o", color=_COLORS[0], markersize=5, linewidth=1)
+    style = {"fmt": "o", "color": COLORS[0], "markersize": 5, "linewidth": 1}
+    ax.errorbar(fit.sizes, fit.times, bars, label="measured", **style)
     margin = 0.06 * (np.ptp(fit.sizes) or 1)
     grid = np.linspace(fit.sizes.min() - margin, fit.sizes.max() + margin, 100)
-    ax.plot(grid, fit.predict(grid), color=_INK, linewidth=1)
+    ax.plot(grid, fit.predict(grid), color=INK, linewidth=1, label="exponential fit")
     error = f" $\\pm$ {fit.exponent_error:.2g}" if math.isfinite(fit.exponent_error) else ""
     title = rf"TTS $\propto \exp(a N)$ with $a$ = {fit.exponent:.5g}{error}"
-    return _finish(ax, title, "variables $N$", "time to solution (s)")
+    ax.set_yscale("log")
+    return finish(ax, title, "variables $N$", "time to solution (s)", whole="x", legend=True)
 
 
 def draw_free_energy(
@@ -171,17 +176,17 @@ def draw_free_energy(
     highest = spinodal_temperature(k)
     chosen = [share * highest for share in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)]
     for i, t in enumerate(chosen if temperatures is None else temperatures):
-        curve, color = free_energy(t, k), _COLORS[i % len(_COLORS)]
+        curve, color = free_energy(t, k), COLORS[i % len(COLORS)]
         label = f"$T$ = {t:.4g}" + (r" = $T_{sp}$" if abs(t - highest) < 1e-9 else "")
         ax.plot(curve.magnetization, curve.excess, color=color, linewidth=1.4, label=label)
         if t < highest * (1 - 1e-9):
             top = free_energy_barrier(t, k)
             ax.plot(top.magnetization, top.height, "o", color=color, markersize=4)
-    ax.axhline(0, color=_GREY, linewidth=0.6)
+    ax.axhline(0, color=GREY, linewidth=0.6)
     ax.set_xlim(0, 1)
     title = f"Free energy above the paramagnet's, {k}-spin model of degree {k}"
     y = r"$\beta \Delta f$ a variable"
-    return _finish(ax, title, "magnetisation $m$", y, scale="linear", legend=True)
+    return finish(ax, title, "magnetisation $m$", y, legend=True)
 
 
 def draw_barrier(w1: float = 0.055, k: int = 3, ax: Any = None) -> Any:
@@ -199,27 +204,27 @@ def draw_barrier(w1: float = 0.055, k: int = 3, ax: Any = None) -> Any:
             f"{highest:.4f}, w1 = {math.exp(-2 / highest):.4f}, there is a barrier"
         )
     ax = _axes(ax)
-    grid = np.linspace(0.35 * highest, highest * (1 - 1e-6), 200)
+    grid = np.linspace(min(0.35 * highest, 0.7 * running), highest * (1 - 1e-6), 200)
     heights = [free_energy_barrier(t, k).height for t in grid]
-    ax.plot(grid, heights, color=_COLORS[0], linewidth=1.6)
+    ax.plot(grid, heights, color=COLORS[0], linewidth=1.6)
     point = free_energy_barrier(running, k)
-    ax.plot(running, point.height, "o", color=_COLORS[1], zorder=3)
+    ax.plot(running, point.height, "o", color=COLORS[1], zorder=3)
     marks = [(running, r"$T_{run}$"), (highest, r"$T_{sp}$")]
     if k == 3:
         marks.append((DYNAMIC_TEMPERATURE, "$T_d$"))
-    for where, name in marks:
-        ax.axvline(where, color=_GREY, linestyle=":", linewidth=1)
+    for i, (where, name) in enumerate(sorted(marks)):
+        ax.axvline(where, color=GREY, linestyle=":", linewidth=1)
         ax.annotate(
             f"{name} = {where:.3g}",
             (where, 0),
             xycoords=("data", "axes fraction"),
-            xytext=(-3, 6),
+            xytext=(-3, 6 + 72 * (i % 3)),  # neighbours at different heights
             textcoords="offset points",
             rotation=90,
             ha="right",
             va="bottom",
             fontsize=9,
-            color=_INK,
+            color=INK,
         )
     ax.set_xlim(grid[0], highest * 1.02)
     ax.set_ylim(0, max(heights) * 1.02)
@@ -227,7 +232,7 @@ def draw_barrier(w1: float = 0.055, k: int = 3, ax: Any = None) -> Any:
         rf"Barrier {point.height:.6f} at $w_1$ = {w1:g}, at magnetisation {point.magnetization:.3f}"
     )
     y = r"barrier $\beta \max_m \Delta f$ a variable"
-    return _finish(ax, title, "temperature $T$ (units of the coupling)", y, scale="linear")
+    return finish(ax, title, "temperature $T$ (units of the coupling)", y)
 
 
 def _axes(ax: Any) -> Any:
@@ -239,25 +244,18 @@ def _ranked(results: Sequence[TimeToSolution], ax: Any, **style: Any) -> Any:
     ax = _axes(ax)
     order = sorted(results, key=lambda x: x.tau)
     ranks = np.arange(1, len(order) + 1)
-    ax.plot(ranks, [x.tau for x in order], "_", color=_INK, **style)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.plot(ranks, [x.tau for x in order], "_", color=INK, **style)
     return ax, order, ranks
+
+
+def _finish_ranked(ax: Any, title: str) -> Any:
+    """Where instances stand side by side."""
+    ax.set_yscale("log")
+    x, y = r"instance, in order of $\tau$", r"mean time to solution $\tau$"
+    return finish(ax, title, x, y, whole="x", seconds="y", legend=True)
 
 
 def _bars(ax: Any, x: Any, posteriors: Sequence[TauPosterior], **style: Any) -> None:
     """Draw tau with its error bars."""
     mode, low, high = np.array([(p.mode, p.low, p.high) for p in posteriors]).T
     ax.errorbar(x, mode, [mode - low, high - mode], markersize=4, **style)
-
-
-def _finish(
-    ax: Any, title: str, x: str, y: str, *, scale: str = "log", legend: bool = False
-) -> Any:
-    ax.set_yscale(scale)
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
-    if legend:
-        ax.legend(fontsize=8, frameon=False)
-    ax.set_title(title, fontsize=11, color=_INK)
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
