@@ -1,12 +1,12 @@
-"""Files of matrices: MatrixMarket, NumPy and CSV.
+"""Files of matrices: MatrixMarket, NumPy, CSV and what ``numpy.savetxt`` writes.
 
 Each format is a module here, which `hardscape.formats` finds; `FORMATS` lists them. A further suffix
 .gz, .xz or .bz2 stands for compression, and the path ``-`` for standard input.
 
 Text gives an array of shape (m, n) of float64, complex128, or objects of type int or `fractions.Fraction`;
 pattern matrices hold the integer 1. NumPy files give their array as it is, of any shape that
-`hardscape.permanents.matrix.intake` accepts. No bytes lead to another error than a `FormatError` or
-`InputError`, and nothing is unpickled.
+`hardscape.permanents.matrix.intake` accepts. No bytes lead to another error than a `FormatError`, or a
+`BudgetError` where memory is too small, and nothing is unpickled.
 """
 
 from __future__ import annotations
