@@ -9,6 +9,7 @@ a module states     what it is
 ``MAGIC``           first bytes that are its own, one ``bytes`` or more (optional)
 ``sniff(source)``   whether content without magic bytes looks like it (optional)
 ``FILE_NAME``       pattern of further names of files, lower case (optional)
+``MEMORY``          bytes of memory that `read` takes at least, for each byte of a large file (optional)
 ``read``            from a `hardscape.files.Source` to the problem; `FormatError` where it is wrong
 ``write``           from the problem to bytes, or to an iterator of chunks (optional); an `InputError`
                     where the format cannot hold it exactly
@@ -31,6 +32,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from hardscape import memory
 from hardscape.errors import FormatError, InputError
 from hardscape.files import COMPRESSED, Source, load, path_of, plain_name, replace
 
@@ -94,6 +96,8 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
         ------
         FormatError
             If the file is missing, unreadable or does not follow its format; with path and line.
+        BudgetError
+            If memory cannot hold what it says.
         InputError
             If format or an option is not accepted.
         """
@@ -109,6 +113,7 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
         source = load(path, mapped=self._mapped)
         name = self._named_by(source) if format is None else format
         read = self[name].read
+        memory.require(getattr(self[name], "MEMORY", 0) * len(source), source.path)
         try:
             return name, read(source, **_choices(self[name], read, options))
         except FormatError:

@@ -192,6 +192,26 @@ def test_a_lattice_larger_than_memory_is_refused(tmp_path: Path) -> None:
         formats.read(path)
 
 
+LIMITED = """
+import resource, sys
+from hardscape.errors import BudgetError
+from hardscape.ising import Ising
+resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
+try:
+    Ising.from_file(sys.argv[1])
+except BudgetError as error:
+    print(error)
+"""
+
+
+def test_a_text_larger_than_memory_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "large.coo"
+    path.write_bytes(b"1 2 3\n" * 10**7)
+    command = [sys.executable, "-c", LIMITED, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert str(path) in done.stdout
+
+
 def refused_document(content: bytes) -> None:
     with pytest.raises(FormatError):
         formats_of("ising").FORMATS["bqm-json"].read(Source("large", content))

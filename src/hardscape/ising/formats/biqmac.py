@@ -14,6 +14,7 @@ from hardscape.ising.model import Ising
 NAME = "biqmac"
 SUFFIXES = (".sparse",)
 DESCRIPTION = "a QUBO of the Biq Mac library: 'n m', then 'i j q' of a symmetric matrix"
+MEMORY = 45
 
 
 def sniff(source: Source) -> bool:

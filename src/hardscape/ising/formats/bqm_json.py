@@ -23,6 +23,7 @@ from hardscape.ising.model import Ising
 NAME = "bqm-json"
 SUFFIXES = (".json",)
 DESCRIPTION = "dimod's binary quadratic model as JSON, labels included"
+MEMORY = 25
 
 _KEYS = (
     "type",

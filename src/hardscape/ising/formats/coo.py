@@ -24,6 +24,7 @@ from hardscape.ising.model import Convention, Ising
 NAME = "coo"
 SUFFIXES = (".coo", ".qh")
 DESCRIPTION = "a coordinate list: lines 'i j value', fields on the diagonal"
+MEMORY = 45
 
 _HEADER = re.compile(r"#\s*hardscape\s(.*)")
 _VARTYPE = re.compile(r"#.*\bvartype\s*[:=]\s*(SPIN|BINARY)\b")

@@ -21,6 +21,7 @@ from hardscape.ising.model import Ising
 NAME = "qubo"
 SUFFIXES = (".qubo",)
 DESCRIPTION = "a QUBO of qbsolv: 'p qubo ...', then 'i j value'"
+MEMORY = 45
 
 _PROBLEM = "p qubo topology maxNodes nNodes nCouplers"
 _OFFSET = re.compile(r"c\s+hardscape\s+offset=(\S*)")

@@ -17,6 +17,7 @@ SUFFIXES = (".rud", ".rudy", ".mc", ".gset")
 #: The G-set: G1, G2, ...
 FILE_NAME = re.compile(r"g[0-9]+")
 DESCRIPTION = "a max-cut graph (G-set): 'n m', then 'i j weight'"
+MEMORY = 45
 
 
 def sniff(source: Source) -> bool:

@@ -11,6 +11,7 @@ from hardscape.maxsat.formula import Formula
 NAME = "cnf"
 SUFFIXES = (".cnf",)
 DESCRIPTION = "DIMACS CNF: 'p cnf n m', then literals, 0 after each clause (all soft, weight 1)"
+MEMORY = 4
 
 
 def write(formula: Formula) -> bytes:

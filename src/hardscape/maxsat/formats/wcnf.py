@@ -13,6 +13,7 @@ from hardscape.maxsat.formula import Formula
 NAME = "wcnf"
 SUFFIXES = (".wcnf",)
 DESCRIPTION = "WCNF: lines 'h' or a weight, literals, 0, also under a header 'p wcnf n m top'"
+MEMORY = 4
 
 
 class FormatWarning(UserWarning):

@@ -21,6 +21,7 @@ from hardscape.permanents.matrix import Number, intake
 NAME = "csv"
 SUFFIXES = (".csv", ".txt", ".dat")
 DESCRIPTION = "CSV or blanks between integers, fractions 'p/q', decimal and complex numbers '1-2j'"
+MEMORY = 15
 _FRACTION = re.compile(rf"{WHOLE}/[0-9]{{1,4000}}")
 _COMPLEX = re.compile(rf"(?:{DECIMAL}(?=[+-]))?{DECIMAL}j")
 _IN_PARENTHESES = re.compile(rf"\(({DECIMAL})\+?({DECIMAL}j)\)")

@@ -21,6 +21,7 @@ from hardscape.permanents.matrix import MAX_SIDE, Number
 NAME = "mtx"
 SUFFIXES = (".mtx",)
 DESCRIPTION = "MatrixMarket: coordinates or array, of any field and symmetry"
+MEMORY = 3
 _HEADER = "%%matrixmarket"
 #: Values on a line of each field.
 _WIDTH = {"real": 1, "integer": 1, "complex": 2, "pattern": 0}

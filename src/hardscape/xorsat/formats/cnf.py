@@ -11,6 +11,7 @@ from hardscape.xorsat.system import XorSystem
 NAME = "cnf"
 SUFFIXES: tuple[str, ...] = ()
 DESCRIPTION = "the same, written as groups of ordinary clauses, for any SAT solver"
+MEMORY = 40
 #: Longest XOR that is written as ordinary clauses, 2^(k-1) of them.
 _LONGEST = 12
 

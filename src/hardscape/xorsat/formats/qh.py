@@ -17,6 +17,7 @@ from hardscape.xorsat.system import XorSystem
 NAME = "qh"
 SUFFIXES = (".qh",)
 DESCRIPTION = "the 3-XORSAT challenge's 2-body Ising models: lines 'i j value'"
+MEMORY = 40
 
 _INTEGER = re.compile(r"[0-9]{1,10}")
 _HEADER = re.compile(r"#\s*hardscape variables=([0-9]{1,10}) clauses=([0-9]{1,10})\s*")

@@ -17,6 +17,7 @@ from hardscape.xorsat.system import XorSystem
 NAME = "xcnf"
 SUFFIXES = (".cnf", ".xcnf")
 DESCRIPTION = "DIMACS CNF with lines 'x1 2 -3 0', and groups of clauses that are a XOR"
+MEMORY = 40
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,12}")
 
