@@ -98,3 +98,25 @@ def test_problems_are_equal_by_what_they_hold() -> None:
         assert repr(problem).startswith(f"<{type(problem).__name__}: ")
     assert maxsat.Formula.from_clauses([[1], [-2]], [2, 2]) != problems[2]
     assert gauge.GaugeField.random((2, 2, 2, 2), 2, seed=2) != problems[3]
+
+
+def test_a_random_problem_tells_its_seed() -> None:
+    systems = [xorsat.random_regular(12), xorsat.random_system(12, 0.5)]
+    for system, again in zip(
+        systems,
+        (
+            xorsat.random_regular(12, seed=systems[0].seed),
+            xorsat.random_system(12, 0.5, seed=systems[1].seed),
+        ),
+        strict=True,
+    ):
+        assert again == system
+        assert pickle.loads(pickle.dumps(system)).seed == system.seed
+    shape = (2, 2, 2, 2)
+    hot = gauge.GaugeField.random(shape)
+    assert gauge.GaugeField.random(shape, seed=hot.seed) == hot == pickle.loads(pickle.dumps(hot))
+    made = gauge.generate(shape, 6.0, sweeps=1)
+    assert gauge.generate(shape, 6.0, sweeps=1, seed=made.seed) == made
+    assert gauge.generate(shape, 6.0, sweeps=1) != made
+    assert pickle.loads(pickle.dumps(made)).seed == made.seed
+    assert gauge.GaugeField(made.links).seed is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,25 @@ def test_what_made_it_is_told(call: Callable[..., Any]) -> None:
     plain = json.loads(found.to_json())
     assert plain["stopped"] == ""
     assert {"method", "device"} <= plain.keys()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **run: ising.spectrum(MODEL, 5, time_limit=0.3, prune=False, **run).seed,
+        lambda **run: xorsat.quasi_greedy(xorsat.random_regular(24, seed=1), **run).seed,
+        lambda **run: maxsat.cellular_search(FORMULA, runs=2, time_limit=0.3, **run).seed,
+        lambda **run: gauge.fix(FIELD, copies=2, max_sweeps=3, strict=False, **run).seed,
+        lambda **run: xorsat.time_to_solution(xorsat.random_regular(24, seed=1), 3, **run).seed,
+        lambda **run: gauge.generate((4, 4, 4, 4), 6.0, sweeps=2, **run).links.tobytes(),
+    ],
+)
+def test_without_a_seed_a_call_goes_on_with_that_of_its_checkpoint(
+    call: Callable[..., Any], tmp_path: Path
+) -> None:
+    first, again = (call(checkpoint=tmp_path / "job", device="cpu") for _ in range(2))
+    assert first == again
+    assert call(checkpoint=tmp_path / "other", device="cpu") != first
 
 
 def test_starts_that_were_left_out_are_told() -> None:

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hardscape.arguments import checked_seed
 from hardscape.cli.gauge_files import (
     FileArgument,
     FileOptions,
@@ -196,7 +195,7 @@ def generate(
         File to write; see `hardscape gauge convert`.
     """
     name = file.check(output)
-    settings: dict[str, Any] = vars(chain) | vars(run) | {"seed": checked_seed(run.seed)}
+    settings: dict[str, Any] = vars(chain) | vars(run)
     began = time.perf_counter()
     try:
         field = make_field(_shape(shape), beta, progress=True, **settings)
@@ -209,7 +208,8 @@ def generate(
         "format": name,
         "shape": list(field.shape),
         "beta": beta,
-        **{key: settings[key] for key in ("nc", "sweeps", "overrelax", "seed", "start")},
+        **{key: settings[key] for key in ("nc", "sweeps", "overrelax", "start")},
+        "seed": field.seed,
         "plaquette": field.plaquette(),
         "link_trace": field.link_trace(),
         "seconds": seconds,
@@ -218,7 +218,7 @@ def generate(
     shown = [
         ("lattice", lattice),
         ("plaquette", f"{field.plaquette():.9g}"),
-        ("seed", str(settings["seed"])),
+        ("seed", str(field.seed)),
         ("time", f"{seconds:.2f} s"),
         ("file", f"{output} ({name})"),
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from hardscape.arguments import checked_seed
 from hardscape.cli.options import (
     OUTPUT,
     FileOptions,
@@ -207,13 +206,12 @@ def generate(
     """
     to = FORMATS.named_by(output) if to is None else to
     told.check(outputs=[output])
-    seed = checked_seed(random.seed)
     if random.density is None:
         system = random_regular(
             random.num_variables,
             random.k,
             3 if random.degree is None else random.degree,
-            seed=seed,
+            seed=random.seed,
             planted=random.planted,
             full_rank=random.full_rank is not False,
         )
@@ -224,11 +222,11 @@ def generate(
                     f"--{name.replace('_', '-')} is for regular systems, not --density"
                 )
         system = random_system(
-            random.num_variables, random.density, random.k, seed=seed, planted=random.planted
+            random.num_variables, random.density, random.k, seed=random.seed, planted=random.planted
         )
     facts = {
         "file": str(output),
-        "seed": seed,
+        "seed": system.seed,
         "num_variables": system.num_variables,
         "num_clauses": system.num_clauses,
         "rank": system.rank(),

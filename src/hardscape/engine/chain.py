@@ -108,7 +108,7 @@ def steps(chain: Chain[Answer], options: RunOptions) -> Outcome[Answer]:
         As :func:`hardscape.engine.solve`.
     """
     began = time.monotonic()
-    ledger = open_ledger(options.checkpoint, chain)
+    ledger = open_ledger(options.checkpoint, chain, options.seed)
     with ledger:
         done = resumed = _resume(chain, ledger)
         if options.executor is None:

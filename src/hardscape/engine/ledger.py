@@ -5,7 +5,8 @@ it open. ``kill -9`` at any moment loses the shards in flight and nothing else; 
 work, or of another revision of its algorithm, refuses to be resumed.
 
 Schema, format 3: ``meta(key, value)`` with name, revision, digest (which the revision is part of),
-format, shards and hardscape (the version that created it, for information only); ``shards(idx, data,
+format, shards, seed (of the call that began it, which a call without one goes on with) and hardscape (the
+version that created it, for information only); ``shards(idx, data,
 crc)``, one npz a complete shard; of a chain the latest state alone, under the number of its steps. The
 CRC-32 is of the index as decimal digits and the npz: SQLite itself does not notice other bytes in its pages.
 The file's application id is `APPLICATION_ID`.
@@ -14,17 +15,19 @@ The file's application id is `APPLICATION_ID`.
 from __future__ import annotations
 
 import io
+import re
 import threading
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 
 from hardscape import archives
+from hardscape.arguments import MAX_SEED
 from hardscape.engine.work import Partial, Recorded
 from hardscape.errors import CheckpointError
 from hardscape.files import Source
@@ -100,6 +103,8 @@ class Ledger:
         Created if it does not exist or is empty; its folder must exist.
     work : Work or Chain
         Whose shards, or whose state, it holds.
+    seed : int, optional
+        Kept for calls that go on without one; see :func:`kept_seed`.
 
     Raises
     ------
@@ -108,16 +113,16 @@ class Ledger:
         written. The file is then left as it was.
     """
 
-    def __init__(self, path: str | Path, work: Recorded) -> None:
+    def __init__(self, path: str | Path, work: Recorded, seed: int | None = None) -> None:
         self._path = Path(path)
         self._total = work.identity().shards
         with _opening:
             _check_place(self._path)
-            self._open(work)
+            self._open(work, seed)
             self._identity = _identity(self._path)
             _open_here.add(self._identity)
 
-    def _open(self, work: Recorded) -> None:
+    def _open(self, work: Recorded, seed: int | None) -> None:
         identity = work.identity()
         expected = {
             "format": str(FORMAT),
@@ -137,7 +142,7 @@ class Ledger:
             with _reported(self._path, "open"):
                 self._lock()
                 if not self._database.execute("PRAGMA schema_version").fetchone()[0]:
-                    self._create(expected)
+                    self._create(expected | ({} if seed is None else {"seed": str(seed)}))
                 self._check(expected)
                 # In WAL a commit appends to a log; NORMAL leaves out the fsync, so it costs
                 # microseconds. What the kernel has taken survives the death of the process; a power
@@ -298,6 +303,22 @@ def _check_place(path: Path) -> None:
         )
 
 
-def open_ledger(checkpoint: str | Path | None, work: Recorded) -> Ledger | NoLedger:
+def open_ledger(
+    checkpoint: str | Path | None, work: Recorded, seed: int | None = None
+) -> Ledger | NoLedger:
     """Open the ledger that a user named, if any; raises what `Ledger` raises."""
-    return NoLedger() if checkpoint is None else Ledger(checkpoint, work)
+    return NoLedger() if checkpoint is None else Ledger(checkpoint, work, seed)
+
+
+def kept_seed(path: Path) -> int | None:
+    """The seed of the call that began a ledger; None where none can be read: to open it tells why."""
+    import sqlite3
+
+    with _opening, suppress(CheckpointError, OSError, UnicodeError, sqlite3.Error):
+        _check_place(path)
+        if path.exists():
+            with closing(sqlite3.connect(path, timeout=0)) as database:
+                kept = database.execute("SELECT value FROM meta WHERE key = 'seed'").fetchone()
+            if kept and re.fullmatch("[0-9]{1,20}", str(kept[0])) and int(kept[0]) <= MAX_SEED:
+                return int(kept[0])
+    return None

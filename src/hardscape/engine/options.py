@@ -11,6 +11,7 @@ from typing import Any, TypedDict, Unpack
 from hardscape.arguments import checked_seed, integer, seconds
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Device, among, cpu_lanes
+from hardscape.engine.ledger import kept_seed
 from hardscape.engine.progress import NullProgress, Progress, ProgressEvent, resolve_progress
 from hardscape.errors import InputError
 
@@ -27,7 +28,8 @@ class RunArguments(TypedDict, total=False):
         CPU threads, by default all CPUs that this process may use; up to 64, or four times the CPUs of
         the machine if that is more.
     seed : int
-        From 0 to 2**64 - 1; drawn where none is given. One seed gives one answer, whatever runs it.
+        From 0 to 2**64 - 1. Where none is given it is that of the checkpoint, or drawn. One seed gives
+        one answer, whatever runs it.
     time_limit : float
         Wall-clock seconds, above 0, after which there is the best so far, or an error where a part
         tells nothing.
@@ -115,14 +117,17 @@ class RunOptions:
                 f"run is told by {', '.join(sorted(_NAMES))}"
             )
         lanes = cpu_lanes(run.get("threads"))
-        limit, checkpoint = run.get("time_limit"), run.get("checkpoint")
+        limit, seed = run.get("time_limit"), run.get("seed")
+        checkpoint = _checked_path(run.get("checkpoint"))
+        if seed is None and checkpoint is not None:
+            seed = kept_seed(checkpoint)
         executor, workers = run.get("executor"), run.get("workers")
         return cls(
             devices=among(lanes, run.get("device", "auto"), big_enough),
             threads=len(lanes),
-            seed=checked_seed(run.get("seed")),
+            seed=checked_seed(seed),
             deadline=Deadline(None if limit is None else seconds(limit, "time_limit")),
-            checkpoint=None if checkpoint is None else _checked_path(checkpoint),
+            checkpoint=checkpoint,
             executor=None if executor is None else _checked_executor(executor),
             workers=None if workers is None else integer(workers, "workers", 1, 2**31 - 1),
             progress=resolve_progress(run.get("progress")),
@@ -163,7 +168,9 @@ class RunOptions:
         return replace(self, deadline=self.deadline.within(seconds))
 
 
-def _checked_path(checkpoint: Any) -> Path:
+def _checked_path(checkpoint: Any) -> Path | None:
+    if checkpoint is None:
+        return None
     if not isinstance(checkpoint, str | os.PathLike) or not os.fspath(checkpoint):
         raise InputError(f"checkpoint={checkpoint!r}; the name of a file is accepted")
     if "\0" in os.fspath(checkpoint):

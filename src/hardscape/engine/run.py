@@ -148,7 +148,7 @@ def solve(work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
     limit = math.inf if left is None else left
     reports: SimpleQueue[Report | None] = SimpleQueue()
     with ExitStack() as stack:
-        ledger = open_ledger(options.checkpoint, work)
+        ledger = open_ledger(options.checkpoint, work, options.seed)
         stack.enter_context(ledger)
         signals = stack.enter_context(StopSignals(lambda: reports.put(None)))
         shown = stack.enter_context(options.progress)

@@ -66,10 +66,14 @@ class GaugeField:
     ((4, 4, 4, 8), 1.0, 1.0)
     """
 
-    __slots__ = ("links",)
+    __slots__ = ("links", "seed")
+
+    #: With which the field was drawn; None for others. No part of what is compared or written.
+    seed: int | None
 
     def __init__(self, links: Any) -> None:
         self.links = _intake(links)
+        self.seed = None
 
     @classmethod
     def identity(cls, shape: Sequence[int], nc: int = 3, *, dtype: Any = np.complex128) -> Self:
@@ -116,7 +120,9 @@ class GaugeField:
         require_links(shape, nc, 1)
         chosen = checked_seed(seed)
         links = random_group_elements(4 * x * y * z * t, nc, chosen).astype(kind, copy=False)
-        return cls(links.reshape(t, z, y, x, 4, nc, nc))
+        field = cls(links.reshape(t, z, y, x, 4, nc, nc))
+        field.seed = chosen
+        return field
 
     @classmethod
     def from_file(
@@ -369,7 +375,7 @@ class GaugeField:
         return f"<GaugeField: SU({self.nc}), {extents} (x, y, z, t), {self.dtype}, {self.device}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.links,)
+        return type(self), (self.links,), (None, {"seed": self.seed})
 
 
 def _formats() -> Any:

@@ -267,7 +267,7 @@ def generate(
     -------
     GaugeField
         In double precision, in NumPy. :class:`WilsonChain` gives the plaquette of every sweep, and
-        further configurations of the same chain.
+        further configurations of the same chain. Its `seed` is that of the chain.
 
     Raises
     ------
@@ -303,7 +303,9 @@ def generate(
         unkept = run.get("checkpoint") is None
         kept = "pass checkpoint= to keep them" if unkept else "run again to go on"
         raise BudgetError(f"the time limit came after {len(done)} of {sweeps} sweeps; {kept}")
-    return chain.field
+    field = chain.field
+    field.seed = seed
+    return field
 
 
 def _check_beta(beta: float) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import memory
-from hardscape.arguments import MAX_SEED, integer
+from hardscape.arguments import checked_seed, integer
 from hardscape.engine import interruptible
 from hardscape.errors import InputError
 from hardscape.xorsat.intake import MAX_VARIABLES
@@ -39,7 +39,7 @@ def random_regular(
         N; ``N * degree`` must be a multiple of k. There are ``N * degree / k`` clauses.
     k, degree : int
     seed : int, optional
-        The same seed gives the same system; by default a new one each time.
+        The same seed gives the same system; drawn where none is given, and told by ``XorSystem.seed``.
     planted : bool
         Draw right-hand sides that a random assignment satisfies, else random ones.
     full_rank : bool
@@ -69,12 +69,13 @@ def random_regular(
     if full_rank:
         _check_full_rank(n, m, k, degree)
     _require(m, k)
-    random = _generator(seed)
+    seed = checked_seed(seed)
+    random = np.random.default_rng(seed)
     for _ in range(_TRIES):
         clauses = _regular_clauses(n, k, degree, random)
         system = _with_sides(clauses, n, planted, random)
         if not full_rank or eliminate(system).rank == min(n, m):
-            return system
+            return _drawn(system, seed)
     raise InputError(
         f"none of {_TRIES} random systems with num_variables={n}, k={k}, degree={degree} had full rank; "
         "full_rank=False takes any"
@@ -117,22 +118,24 @@ def random_system(
     if m and n < k:
         raise InputError(f"num_variables={n} is below k={k}: a clause needs k different variables")
     _require(m, k)
-    random = _generator(seed)
+    seed = checked_seed(seed)
+    random = np.random.default_rng(seed)
     if k * k > n:  # most tuples repeat a variable: shuffle instead
         clauses = random.permuted(np.tile(np.arange(n), (m, 1)), axis=1)[:, :k]
     else:
         clauses = random.integers(0, n, (m, k))
         while len(repeated := _repeated(clauses)):
             clauses[repeated] = random.integers(0, n, (len(repeated), k))
-    return _with_sides(clauses, n, planted, random)
+    return _drawn(_with_sides(clauses, n, planted, random), seed)
 
 
 def _require(clauses: int, k: int) -> None:
     memory.require(_BYTES * clauses * k, f"a system of {clauses} clauses of {k} variables")
 
 
-def _generator(seed: int | None) -> np.random.Generator:
-    return np.random.default_rng(None if seed is None else integer(seed, "seed", 0, MAX_SEED))
+def _drawn(system: XorSystem, seed: int) -> XorSystem:
+    object.__setattr__(system, "seed", seed)
+    return system
 
 
 def _check_full_rank(n: int, m: int, k: int, degree: int) -> None:

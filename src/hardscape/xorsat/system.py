@@ -59,6 +59,8 @@ class XorSystem:
     parity : uint8, shape (M,), read-only
     cancelled_pairs : int
         A variable given twice in a clause cancels, x + x = 0: how many such pairs were taken out.
+    seed : int or None
+        With which the system was drawn; None for others. No part of what is compared or written.
 
     Raises
     ------
@@ -71,6 +73,7 @@ class XorSystem:
     variables: NDArray[np.int32]
     parity: NDArray[np.uint8]
     cancelled_pairs: int
+    seed: int | None
 
     def __init__(
         self, num_variables: int, offsets: ArrayLike, variables: ArrayLike, parity: ArrayLike
@@ -93,12 +96,14 @@ class XorSystem:
         names = ("num_variables", "offsets", "variables", "parity")
         for name, value in (*zip(names, values, strict=True), ("cancelled_pairs", cancelled)):
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "seed", None)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a XorSystem is immutable; {name} cannot be set")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.num_variables, self.offsets, self.variables, self.parity)
+        arrays = (self.offsets, self.variables, self.parity)
+        return type(self), (self.num_variables, *arrays), {"seed": self.seed}
 
     # -- constructors ------------------------------------------------------------------------
 
