@@ -164,9 +164,6 @@ def test_matrix_product_states(instance: Path, capsys: Captured) -> None:
         ["--bond-dimension", "8"],
         ["--dbeta", "0.1"],
         ["--method", "mps", "--window", "1"],
-        ["--method", "mps", "--threads", "1"],
-        ["--method", "mps", "--seed", "1"],
-        ["--method", "mps", "--no-prune"],
         ["--method", "mps", "--estimate"],
     ],
 )
@@ -311,3 +308,8 @@ def test_examples_are_what_their_script_writes(tmp_path: Path) -> None:
 def test_examples(name: str, ground: float, degeneracy: int, capsys: Captured) -> None:
     found = answer(capsys, EXAMPLES / name, "--window", 0)
     assert found["energies"] == [ground] * degeneracy
+
+
+def test_what_only_says_how_to_run_ends_no_command(instance: Path, capsys: Captured) -> None:
+    words = ["--method", "mps", "--threads", "1", "--seed", "1", "--no-prune"]
+    assert answer(capsys, instance, *words)["num_states"] == 100

@@ -159,7 +159,8 @@ def test_theory(tmp_path: Path, capsys: Captured) -> None:
         ["solve", "missing.cnf"],
         ["solve", "{file}", "--method", "other"],
         ["solve", "{file}", "--format", "other"],
-        ["solve", "{file}", "--method", "elimination", "--seed", "1"],
+        ["solve", "{file}", "--method", "elimination", "--time-limit", "0"],
+        ["solve", "{file}", "--method", "elimination", "--clones", "10"],
         ["solve", "{file}", "--method", "elimination", "--target", "1"],
         ["solve", "{file}", "--method", "quasi-greedy", "--w1", "2"],
         ["solve", "{file}", "--target", "-1"],
@@ -219,3 +220,8 @@ def test_ctrl_c_keeps_the_runs_that_had_ended(tmp_path: Path) -> None:
     (found,) = json.loads(told)["instances"]
     assert 0 < found["runs"] < 1000000
     assert found["num_solved"] == found["runs"]
+
+
+def test_what_only_says_how_to_run_ends_no_command(regular: Path, capsys: Captured) -> None:
+    words = ["--method", "elimination", "--time-limit", "40", "--seed", "1", "--threads", "1"]
+    assert answer(capsys, "solve", regular, *words)["violated"] == 0

@@ -95,3 +95,19 @@ def test_an_object_of_the_users_own() -> None:
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_a_time_that_nobody_waits_for_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with RichProgress() as bar:
+        bar.update(ProgressEvent(0, 2**70, "rounds", 0.0, None))
+        bar.update(ProgressEvent(1, 2**70, "rounds", 1.0, 2.0**70))
+    assert "left" not in terminal.getvalue()
+
+
+def test_what_is_left_ends_with_the_time_limit() -> None:
+    events: list[ProgressEvent] = []
+    work = HarmonicSum(units=40, count=20, pause=0.015)
+    run(work, devices=resolve("cpu", threads=1), progress=events.append, time_limit=1e-2)
+    assert all(event.eta is not None and event.eta <= 1e-2 for event in events)

@@ -397,3 +397,10 @@ def test_satlib(size):
         result = solve(formula, seed=seed)
         assert (result.status, result.cost) == ("OPTIMUM FOUND", 0)
         assert result.num_satisfied == formula.num_clauses
+
+
+def test_the_result_says_why_a_search_ended_that_settled_nothing():
+    formula = random_formula(60, 500, 8)
+    assert solve(formula, method="weighting", seed=1).stopped == "stagnation"
+    assert solve(formula, method="weighting", seed=1, max_flips=1000).stopped == "max_flips"
+    assert solve(random_formula(8, 20, 1), seed=1).stopped == ""

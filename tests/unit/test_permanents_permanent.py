@@ -12,7 +12,8 @@ import pytest
 import scipy.sparse
 
 import hardscape
-from hardscape.errors import BudgetError, InputError
+from hardscape.engine import Cuda
+from hardscape.errors import BudgetError, DeviceError, InputError
 
 
 def by_definition(matrix):
@@ -205,3 +206,10 @@ def test_small_matrices_that_cancel_take_the_long_way():
         hardscape.permanent(-np.ones((3, 3)), precision="single")
     with pytest.raises(InputError):
         hardscape.permanent(-np.ones((3, 3)), method="ryser")
+
+
+@pytest.mark.parametrize("options", [{}, {"precision": "exact"}, {"full_output": True}])
+def test_exact_sums_on_a_gpu_are_refused(options) -> None:
+    for call in (hardscape.permanent, hardscape.permanents.plan):
+        with pytest.raises(DeviceError):
+            call([[1, 2], [3, 4]], device=Cuda(0), **options)

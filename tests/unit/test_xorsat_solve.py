@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hardscape.errors import BudgetError, CheckpointError, InputError
+from hardscape.engine import Cuda
+from hardscape.errors import BudgetError, CheckpointError, DeviceError, InputError
 from hardscape.xorsat import (
     XorSystem,
     eliminate,
@@ -21,6 +22,7 @@ from hardscape.xorsat import (
     solve,
     time_to_solution,
 )
+from hardscape.xorsat.methods.quasi_greedy import row
 from helpers.xorsat_oracle import all_assignments, systems
 
 CPU = {"device": "cpu", "threads": 1, "seed": 1}
@@ -286,3 +288,19 @@ def test_another_search() -> None:
     assert np.array_equal(
         found.sweeps, time_to_solution(system, 4, 1.0, seed=1, runner=Fixed()).sweeps
     )
+
+
+@pytest.mark.parametrize("method", ["auto", "elimination"])
+def test_a_gpu_that_was_asked_for_is_never_passed_over_in_silence(method) -> None:
+    with pytest.raises(DeviceError):
+        solve(random_regular(24, seed=1), method=method, device=Cuda(0))
+
+
+def test_the_result_says_what_time_the_search_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row, "_SEARCH_SECONDS", 0.2)
+    system = XorSystem.from_clauses([[0, 1], [1, 2], [0, 2], [0, 1], [1, 2], [0, 2]], [1, 0, 0] * 2)
+    found = solve(system, **CPU)
+    assert (found.stopped, found.time_limit) == ("time_limit", 0.2)
+    assert json.loads(found.to_json())["time_limit"] == 0.2
+    assert solve(system, time_limit=0.1, **CPU).time_limit == 0.1
+    assert solve(random_regular(24, seed=1), **CPU).time_limit is None

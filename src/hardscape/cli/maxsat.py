@@ -36,6 +36,7 @@ class SearchOptions:
     ----------
     method
         auto, weighting (local search), cellular (genetic algorithm) or exact (RC2 of python-sat).
+        Without a limit a search ends when it stagnates, and auto tries a proof for 10 s more.
     target
         Cost at which to stop.
     max_flips

@@ -144,9 +144,6 @@ def _check(
     else:
         foreign = {
             "--window": search.window is not None,
-            "--threads": run.threads is not None,
-            "--seed": run.seed is not None,
-            "--no-prune": not search.prune,
             "--estimate": output.estimate,
         }
     for flag, given in foreign.items():

@@ -44,7 +44,8 @@ class LimitOptions:
     Attributes
     ----------
     method
-        auto (elimination, and search where that finds no solution), elimination or quasi-greedy.
+        auto (elimination, and search where that finds no solution, for 10 s if no other limit is
+        given), elimination or quasi-greedy.
     target
         Stop when so few clauses are violated; above 0 searches at once.
     max_sweeps
@@ -81,7 +82,7 @@ def solve_file(
 ) -> None:
     """Find an assignment that satisfies all clauses, or one that violates few."""
     if limit.method == "elimination":
-        _refuse_search_options(search, limit, run)
+        _refuse_search_options(search, limit)
     system = read_system(file, format)
     try:
         found = solve(
@@ -111,12 +112,10 @@ def _clauses(violated: int) -> str:
     return f"{violated} clause{'' if violated == 1 else 's'} violated"
 
 
-def _refuse_search_options(
-    search: SearchOptions, limit: LimitOptions, run: SeededRunOptions
-) -> None:
-    """Refuse what elimination would ignore."""
-    defaults = vars(_DEFAULT_SEARCH) | vars(_DEFAULT_LIMIT) | vars(_DEFAULT_RUN)
-    for name, value in (vars(search) | vars(limit) | vars(run)).items():
+def _refuse_search_options(search: SearchOptions, limit: LimitOptions) -> None:
+    """Refuse what says how to search; where and for how long to run is for every method."""
+    defaults = vars(_DEFAULT_SEARCH) | vars(_DEFAULT_LIMIT)
+    for name, value in (vars(search) | vars(limit)).items():
         if name != "method" and value != defaults[name]:
             flag = f"--{name.replace('_', '-')}"
             raise InputError(f"{flag} is for a search; leave it out, or give another --method")
@@ -125,7 +124,10 @@ def _refuse_search_options(
 def _report(system: XorSystem, found: XorsatResult, output: JsonOptions) -> None:
     show(output.json, "xorsat solve", found.to_dict, _solve_facts(system, found))
     if found.stopped:
-        note(cut_short(found.stopped, f"{_clauses(found.violated)}, the fewest so far"))
+        left = f"{_clauses(found.violated)}, the fewest so far"
+        if found.stopped == "time_limit" and found.time_limit is not None:
+            left += f"; {seconds_text(found.time_limit)} were given"
+        note(cut_short(found.stopped, left))
 
 
 def _solve_facts(system: XorSystem, found: XorsatResult) -> Iterator[tuple[str, str]]:

@@ -157,7 +157,7 @@ def _advance(
         deadline.watched(stop),
         team(lanes, stop) as lent,
     ):
-        meter = Meter(shown, chain.total, chain.unit)
+        meter = Meter(shown, chain.total, chain.unit, deadline.left)
         meter.begin(done)
         pace = _Pace()
         while done < chain.total and not (chain.finished() or deadline.up or signals.caught):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 from hardscape.errors import InputError
 
+#: Seconds to the end that nobody waits for: searches without one are not said to have it.
+_ABSURD = 100 * 365 * 86400.0
 #: Seconds between two events, so that a run of millions of shards does not spend its time on them.
 _INTERVAL = 0.1
 #: Seconds of a run that a bar is not worth.
@@ -29,7 +32,8 @@ class ProgressEvent:
     seconds : float
         Wall-clock time since this run began, in seconds.
     eta : float or None
-        Expected seconds to the end, at the speed of this run alone; None before it did anything.
+        Expected seconds to the end, at the speed of this run alone, or to the time limit if that comes
+        first; None before it did anything.
     """
 
     done: int
@@ -100,7 +104,7 @@ class RichProgress:
             speed=f"{(event.done - self._first.done) / seconds:.3g} {event.unit}/s"
             if seconds
             else "",
-            left="" if event.eta is None else f"{duration(event.eta)} left",
+            left="" if event.eta is None or event.eta > _ABSURD else f"{duration(event.eta)} left",
         )
 
     def __enter__(self) -> Self:
@@ -178,9 +182,12 @@ def is_silent(progress: Progress) -> bool:
 
 
 class Meter:
-    """Turns counts of work units into events, a few times a second."""
+    """Turns counts of work units into events, a few times a second; `limit` bounds what is left."""
 
-    def __init__(self, progress: Progress, total: int, unit: str) -> None:
+    def __init__(
+        self, progress: Progress, total: int, unit: str, limit: float | None = None
+    ) -> None:
+        self._until = math.inf if limit is None else time.monotonic() + limit
         self._progress = progress
         self._total = total
         self._unit = unit
@@ -208,4 +215,7 @@ class Meter:
         self._last = seconds
         fresh = done - self._resumed
         eta = seconds * ((self._total - done) / fresh) if fresh > 0 else None
+        left = max(0.0, self._until - time.monotonic())
+        if left < (math.inf if eta is None else eta):
+            eta = left
         self._progress.update(ProgressEvent(done, self._total, self._unit, seconds, eta))

@@ -282,7 +282,7 @@ class _Run(Generic[Answer]):
         self._units_done = 0
         self._stopped: Stopped = ""
         self._error: BaseException | None = None
-        self._meter = Meter(progress, _units(self._shards), work.unit)
+        self._meter = Meter(progress, _units(self._shards), work.unit, time_limit)
 
     def outcome(self, checkpoint: Path | None) -> Outcome[Answer]:
         for index, partial in self._ledger.load():

@@ -97,6 +97,14 @@ def _offer_first(task: Task) -> None:
         deadline.reserve(_RESERVED * (time.monotonic() - began))
 
 
+def _gave_up(task: Task, status: Status) -> str:
+    """What ended a search that nobody stopped, and that settled nothing."""
+    settled = status in ("OPTIMUM FOUND", "UNSATISFIABLE") or task.incumbent.reached
+    if settled or task.endless:
+        return ""
+    return "stagnation" if task.max_flips is None else "max_flips"
+
+
 def conclude(task: Task) -> MaxsatResult:
     """What is known now."""
     formula, incumbent = task.formula, task.incumbent
@@ -126,5 +134,5 @@ def conclude(task: Task) -> MaxsatResult:
         seconds=time.monotonic() - task.options.deadline.began,
         device=task.device or "cpu",
         seed=task.options.seed,
-        stopped=task.stopped,
+        stopped=task.stopped or _gave_up(task, status),
     )

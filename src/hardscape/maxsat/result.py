@@ -86,7 +86,8 @@ class MaxsatResult(Plain):
     seed : int
         With which the search can be repeated.
     stopped : str
-        "", or "time_limit", "SIGINT" or "SIGTERM" if that ended the search.
+        What ended the search before it proved or reached anything: "time_limit", "max_flips",
+        "stagnation" (where no limit was given), "SIGINT" or "SIGTERM"; else "".
     """
 
     status: Status

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
 from hardscape.engine import Cuda, Device, NullProgress, RunArguments, RunOptions, resolve
-from hardscape.errors import InputError
+from hardscape.errors import DeviceError, InputError
 from hardscape.permanents.matrix import Kind, Matrix
 from hardscape.permanents.methods.method import Arithmetic, Choice
 from hardscape.permanents.methods.table import NAMES
@@ -46,8 +46,14 @@ class Settings:
         return "exact" if kind in ("integer", "rational") else "double"
 
     def choice(self, kind: Kind, devices: tuple[Device, ...]) -> Choice:
-        """What methods are chosen by."""
-        return Choice(kind, self.arithmetic(kind), self.full_output, self.method, devices)
+        """What methods are chosen by; DeviceError where GPUs are asked for that nothing would run on."""
+        arithmetic = self.arithmetic(kind)
+        if arithmetic == "exact" and all(isinstance(device, Cuda) for device in devices):
+            raise DeviceError(
+                f"exact sums do not run on {devices[0]}; device='auto' and 'cpu' take them, and "
+                "precision='double' or 'extended' sums on GPUs"
+            )
+        return Choice(kind, arithmetic, self.full_output, self.method, devices)
 
     def wants_value_only(self, options: RunOptions) -> bool:
         """Whether any way to the value will do, as long as it is precise enough."""

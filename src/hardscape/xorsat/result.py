@@ -120,6 +120,8 @@ class XorsatResult(_Found):
     stopped : str
         What ended a search before its target: "time_limit", "max_sweeps", "SIGINT" or "SIGTERM",
         else "".
+    time_limit : float or None
+        Seconds that a search was given: as asked, or 10 where "auto" was to do without any limit.
     """
 
     num_variables: int
@@ -128,6 +130,7 @@ class XorsatResult(_Found):
     optimal: bool
     contradiction: tuple[int, ...]
     seed: int | None = None
+    time_limit: float | None = None
 
     @property
     def satisfied(self) -> bool:
@@ -146,7 +149,7 @@ class XorsatResult(_Found):
             "num_variables num_clauses satisfied violated energy assignment method optimal "
             "contradiction clones sweeps "
         )
-        work = "improvements seed seconds device stopped"
+        work = "improvements seed seconds device stopped time_limit"
         return (
             self._plain(found + "spin_updates")
             | {"spin_updates_per_second": rate}

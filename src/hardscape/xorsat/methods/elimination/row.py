@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hardscape.engine import Cpu
+from hardscape.errors import DeviceError
 from hardscape.xorsat.methods.elimination.elimination import eliminate
 from hardscape.xorsat.methods.method import Method, Question
 from hardscape.xorsat.result import XorsatResult
@@ -24,5 +25,11 @@ class EliminationMethod(Method):
 
     def answer(self, question: Question) -> XorsatResult:
         """The assignment that it found on the way."""
+        devices = question.options.devices
+        if not all(isinstance(device, Cpu) for device in devices):
+            raise DeviceError(
+                f"elimination, which answers this, does not run on {devices[0]}; device='auto' and 'cpu' "
+                "take it, and method='quasi-greedy' searches on GPUs"
+            )
         found = question.elimination or eliminate(question.system)
         return question.result(found.assignment, method=self.name, device=str(Cpu().kind))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hardscape.engine import resolve
+from hardscape.engine import RunOptions, resolve
 from hardscape.errors import Interrupted
 from hardscape.xorsat.methods.method import Method, Question
 from hardscape.xorsat.methods.quasi_greedy.search import search, suits_gpu
@@ -38,11 +38,13 @@ class QuasiGreedyMethod(Method):
         try:
             best = search(question.system, schedule, options, question.on_improvement)
         except Interrupted as stop:
-            known = stop.result and self._result(question, stop.result)
+            known = stop.result and self._result(question, stop.result, options)
             raise Interrupted(stop.signum, known) from None
-        return self._result(question, best)
+        return self._result(question, best, options)
 
-    def _result(self, question: Question, best: QuasiGreedyResult) -> XorsatResult:
+    def _result(
+        self, question: Question, best: QuasiGreedyResult, options: RunOptions
+    ) -> XorsatResult:
         return question.result(
             best.assignment,
             method=self.name,
@@ -53,4 +55,5 @@ class QuasiGreedyMethod(Method):
             improvements=best.improvements,
             seed=best.seed,
             stopped=best.stopped,
+            time_limit=options.deadline.seconds,
         )
