@@ -18,6 +18,8 @@ from hardscape.gauge.groups import group
 
 ByteOrder = Literal["big", "little"]
 Precision = Literal["single", "double"]
+#: Numbers that are converted at once.
+PIECE = 2**22
 #: Rounding that separates an average from the same one computed elsewhere.
 _ROUNDING = {4: 2e-6, 8: 1e-9}
 
@@ -122,6 +124,15 @@ def whole_links(
         raise source.error(None, f"says Nc = {nc}, which {found} bytes of links are not")
     stored = numbers(source, start, found // dtype.itemsize, dtype)
     return stored.reshape(volume, 4, sizes[found], sizes[found])
+
+
+def native(stored: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers in the machine's byte order, in pieces: a signal is heard between them."""
+    found = np.empty(stored.shape, stored.dtype.newbyteorder("="))
+    given, taken = stored.reshape(-1), found.reshape(-1)
+    for start in range(0, len(given), PIECE):
+        taken[start : start + PIECE] = given[start : start + PIECE]
+    return found
 
 
 def numbers(source: Source, start: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -29,6 +29,7 @@ from hardscape.gauge.formats.content import (
     Content,
     Precision,
     in_precision,
+    native,
     whole_links,
 )
 
@@ -68,8 +69,7 @@ def read(source: Source) -> Content:
     checksum = None
     if "scidac-checksum" in texts:
         checksum = Checksum(_stated_checksum(source, texts["scidac-checksum"]), _sums(stored))
-    links = stored.astype(stored.dtype.newbyteorder("="))
-    links = links.reshape(*extents[::-1], *stored.shape[1:])
+    links = native(stored).reshape(*extents[::-1], *stored.shape[1:])
     claims = _claims(texts.get("scidac-record-xml", ""), itemsize)
     return Content(links, texts, checksum, **{_CLAIMS[tag]: claims[tag] for tag in claims})
 

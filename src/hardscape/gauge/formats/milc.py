@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.formats.content import ByteOrder, Checksum, Content, in_precision, whole_links
+from hardscape.gauge.formats.content import (
+    ByteOrder,
+    Checksum,
+    Content,
+    in_precision,
+    native,
+    whole_links,
+)
 from hardscape.gauge.formats.ildg import rotated_sums
 
 _MAGIC = 20103
@@ -47,7 +54,7 @@ def read(source: Source) -> Content:
         raise source.error(None, f"has its sites in order {order}; natural order (0) is accepted")
     stored = whole_links(source, _SIZE, extents, np.dtype(np.complex64).newbyteorder(byteorder))
     checksum = Checksum(f"{sum29:08x} {sum31:08x}", _sums(stored))
-    links = stored.astype(np.complex64).reshape(*extents[::-1], *stored.shape[1:])
+    links = native(stored).reshape(*extents[::-1], *stored.shape[1:])
     header = {
         "byteorder": byteorder,
         "date": date.split(b"\0")[0].decode("latin-1"),

@@ -20,6 +20,7 @@ from hardscape.errors import InputError
 from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
+    PIECE,
     ByteOrder,
     Checksum,
     Claim,
@@ -28,6 +29,7 @@ from hardscape.gauge.formats.content import (
     complete_rows,
     in_precision,
     lattice_shape,
+    native,
     numbers,
 )
 
@@ -57,7 +59,6 @@ def read(source: Source) -> Content:
         raise source.error(
             None, f"has {len(source) - start} bytes of links; its header says {stored.nbytes}"
         )
-    native = stored.astype(stored.dtype.newbyteorder("="))
     claims = {
         name: _number(source, header, key, lambda text: Claim.from_text(text, itemsize))
         for name, key in (("plaquette", "PLAQUETTE"), ("link_trace", "LINK_TRACE"))
@@ -67,7 +68,7 @@ def read(source: Source) -> Content:
     if "CHECKSUM" in header:
         stated = _number(source, header, "CHECKSUM", lambda text: int(text, 16))
         checksum = Checksum(f"{stated:08x}", _checksum(stored))
-    links = complete_rows(native.reshape(t, z, y, x, 4, rows, nc))
+    links = complete_rows(native(stored).reshape(t, z, y, x, 4, rows, nc))
     return Content(links, header, checksum, **claims)
 
 
@@ -127,7 +128,8 @@ def _floating_point(source: Source, text: str) -> tuple[int, ByteOrder]:
 
 def _checksum(stored: NDArray[Any]) -> str:
     words = stored.view(stored.dtype.byteorder.replace("=", "<").replace("|", "<") + "u4")
-    return f"{int(np.sum(words, dtype=np.uint64)) & 0xFFFFFFFF:08x}"
+    sums = (np.sum(words[i : i + PIECE], dtype=np.uint64) for i in range(0, len(words), PIECE))
+    return f"{sum(map(int, sums)) & 0xFFFFFFFF:08x}"
 
 
 def write(
