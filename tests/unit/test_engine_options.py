@@ -162,21 +162,34 @@ def test_no_rank_begins_that_would_wait_for_a_missing_one() -> None:
 LIMITED = """
 import resource, threading
 from hardscape import memory
-from hardscape.engine import team
+from hardscape.engine import resolve, team
 from hardscape.errors import DeviceError
+from helpers.running import run
+from helpers.works import HarmonicSum
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, used + 2**28))
 try:
-    with team(128):
-        print("all")
+    {}
 except DeviceError:
     print(threading.active_count())
 """
 
 
-def test_threads_without_room_for_their_stacks_are_not_begun() -> None:
+@pytest.mark.parametrize(
+    "call",
+    [
+        "team(60).__enter__()",
+        "run(HarmonicSum(units=400, count=100, pause=0.1), devices=resolve('cpu', threads=60))",
+    ],
+)
+def test_threads_without_room_are_not_begun(call: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LIMITED], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", LIMITED.format(call)],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     assert done.stdout == "1\n"
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Cuda, Device
-from hardscape.engine.lanes import Lanes
+from hardscape.engine.lanes import Lanes, require_room
 from hardscape.engine.work import Context, Partial, Shard, ShardResult, Work
 
 #: Shards in flight for each worker of an executor: one that runs and one that waits, so that no
@@ -105,6 +105,7 @@ class LocalPool(Pool):
         self, work: Work[Any], devices: Sequence[Device], reports: SimpleQueue[Report | None]
     ) -> None:
         super().__init__(work, np.zeros(len(devices), dtype=np.uint8), reports)
+        require_room(min(len(devices), len(work.shards())))
         self._devices = devices
         self._lanes = Lanes([str(device) for device in devices])
 

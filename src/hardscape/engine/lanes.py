@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,8 @@ R = TypeVar("R")
 
 #: Bytes of a thread's stack where nothing limits it.
 _STACK = 2**21
+#: Bytes that the C library reserves for a heap of a thread, and the most heaps for each CPU.
+_HEAP, _HEAPS_A_CPU = 2**26, 8
 
 
 class Lanes:
@@ -133,17 +136,24 @@ class _Gate:
         return function(rank) if self._all_there else None
 
 
-def _require_stacks(count: int) -> None:
-    """Refuse threads whose stacks the limit of the address space does not leave room for."""
+def require_room(count: int) -> None:
+    """Refuse threads that the limit of the address space leaves no room for: one that starts may abort.
+
+    Raises
+    ------
+    DeviceError
+    """
     left = memory.address_space()
     if left is None:
         return
     usual, _ = resource.getrlimit(resource.RLIMIT_STACK)
     stack = threading.stack_size() or (_STACK if usual == resource.RLIM_INFINITY else usual)
-    if count * stack > left:
+    heaps = min(count, _HEAPS_A_CPU * (os.cpu_count() or 1))
+    needed = count * stack + heaps * _HEAP
+    if needed > left:
         raise DeviceError(
-            f"the stacks of {count} threads need {count * stack / 1e9:.3g} GB of address space; "
-            f"{left / 1e9:.3g} GB are left (ulimit -v): take fewer (threads=), or raise that limit"
+            f"{count} threads need {needed / 1e9:.3g} GB of address space; {left / 1e9:.3g} GB are left "
+            "(ulimit -v): take fewer (threads=), or raise that limit"
         )
 
 
@@ -163,7 +173,7 @@ def team(size: int, stop: NDArray[np.uint8] | None = None) -> Iterator[Team]:
         If the system gives too few threads.
     """
     if size > 1:
-        _require_stacks(size - 1)
+        require_room(size - 1)
     lanes = Lanes([f"team:{rank}" for rank in range(size)])
     try:
         for started in [lanes.submit(rank, int) for rank in range(1, size)]:
