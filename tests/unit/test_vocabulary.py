@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 
+from hardscape import gauge, ising, maxsat, permanents, xorsat
 from hardscape.cli import command
 from hardscape.cli.program import Program, options
 from hardscape.engine import RunArguments
+from hardscape.errors import FormatError
 from helpers.results import results
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "vocabulary.md"
@@ -162,3 +164,41 @@ def test_every_file_has_a_path() -> None:
             if "format" in taken and "path" in taken:
                 assert taken["format"].kind is inspect.Parameter.KEYWORD_ONLY
                 assert taken["format"].default is None
+
+
+FOLDER = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+@pytest.mark.parametrize(
+    ("call", "file"),
+    [
+        (ising.spectrum, "sk24.txt"),
+        (ising.density_of_states, "torus30.rudy"),
+        (lambda path: ising.estimate(path, sample_seconds=0.01), "sk24.txt"),
+        (lambda path: ising.mps_spectrum(path, bond_dimension=2, dbeta=1.0), "sk24.txt"),
+        (permanents.permanent, "dodecahedron.mtx"),
+        (permanents.plan, "dodecahedron.mtx"),
+        (permanents.minors, "dodecahedron.mtx"),
+        (xorsat.solve, "regular64.cnf"),
+        (xorsat.eliminate, "regular64.cnf"),
+        (xorsat.quadratize, "regular64.cnf"),
+        (lambda path: xorsat.quasi_greedy(path, max_sweeps=16), "regular64.cnf"),
+        (lambda path: xorsat.time_to_solution(path, 1, 0.1), "regular64.cnf"),
+        (lambda path: xorsat.scan_w1(path, [0.05], 1, 0.1), "regular64.cnf"),
+        (xorsat.QuasiGreedyRunner, "regular64.cnf"),
+        (maxsat.solve, "cover.wcnf"),
+        (maxsat.cellular_search, "cover.wcnf"),
+        (gauge.fix, "hot4.nersc"),
+        (lambda path: gauge.gluon_propagator(path, theta=None), "hot4.nersc"),
+        (lambda path: gauge.gluon_propagator([path, path], theta=None), "hot4.nersc"),
+        (lambda path: gauge.WilsonChain(path, 6.0).run(1), "hot4.nersc"),
+        (gauge.inspect, "hot4.nersc"),
+    ],
+)
+def test_who_takes_a_problem_takes_its_file(
+    call: Callable[[Any], Any], file: str, kind: type[Any]
+) -> None:
+    assert call(kind(FOLDER / file)) is not None
+    with pytest.raises(FormatError):
+        call(kind(FOLDER / "nowhere" / file))

@@ -378,6 +378,13 @@ class GaugeField:
         return type(self), (self.links,), (None, {"seed": self.seed})
 
 
+def checked_field(value: Any) -> GaugeField:
+    """The argument of a function that takes a field: one, the path of a file of one, or an array of links."""
+    if isinstance(value, str | Path):
+        return GaugeField.from_file(value)
+    return value if isinstance(value, GaugeField) else GaugeField(value)
+
+
 def _formats() -> Any:
     """The formats, known by name: they stand on this module."""
     return import_module("hardscape.gauge.formats")

@@ -28,7 +28,7 @@ from hardscape.arguments import integer
 from hardscape.arrays import to_device
 from hardscape.engine import Cpu, Cuda, RunArguments, RunOptions, cuda_device, interruptible, solve
 from hardscape.errors import BudgetError, Interrupted, NotConverged
-from hardscape.gauge.field import GaugeField, require_links
+from hardscape.gauge.field import GaugeField, checked_field, require_links
 from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision, Reduction
 from hardscape.gauge.result import GaugeFixResult
 from hardscape.gauge.work import GaugeFixWork
@@ -65,7 +65,7 @@ def fix(
 
     Parameters
     ----------
-    field : GaugeField, or links of shape (T, Z, Y, X, 4, Nc, Nc)
+    field : GaugeField, path of a file of one, or links of shape (T, Z, Y, X, 4, Nc, Nc)
         Nc = 2 or 3, complex64 or complex128, on the CPU or a GPU. Links that left the group by
         rounding are brought back for the computation; the result's theta is that of those.
     gauge : {"landau", "coulomb", "mag"}
@@ -134,7 +134,7 @@ def fix(
     (True, True)
     """
     began = time.perf_counter()
-    links = field if isinstance(field, GaugeField) else GaugeField(field)
+    links = checked_field(field)
     options = FixOptions(
         gauge=gauge,
         method=method,

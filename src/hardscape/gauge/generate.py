@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
@@ -32,7 +33,7 @@ from hardscape.engine import (
     steps,
 )
 from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
-from hardscape.gauge.field import GaugeField, check_shape, require_links
+from hardscape.gauge.field import GaugeField, check_shape, checked_field, require_links
 from hardscape.gauge.groups import group
 
 #: Sites from which a further thread is worth starting.
@@ -47,7 +48,7 @@ class WilsonChain:
 
     Parameters
     ----------
-    field : GaugeField
+    field : GaugeField, or the path of a file of one
         The field that the chain starts from; it stays as it is. The chain works in double.
     beta : float
         Coupling 2 Nc / g^2, 0 or more.
@@ -81,7 +82,7 @@ class WilsonChain:
 
     def __init__(
         self,
-        field: GaugeField,
+        field: GaugeField | str | Path,
         beta: float,
         *,
         seed: int | None = None,
@@ -99,6 +100,7 @@ class WilsonChain:
                 f"device={device!r}; chains run on the CPU: 'auto' and 'cpu' are accepted"
             )
         self.seed = run.seed
+        field = checked_field(field)
         field.require_unitary()
         worth = max(1, field.volume // _SITES_A_THREAD)
         self.threads = min(run.threads, worth) if threads is None else run.threads

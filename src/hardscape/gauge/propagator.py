@@ -16,7 +16,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, ClassVar, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from hardscape.arrays import array_namespace
 from hardscape.engine import interruptible
 from hardscape.errors import InputError
 from hardscape.figures import COLORS, finish, new_figure
-from hardscape.gauge.field import GaugeField
+from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.groups import dagger
 from hardscape.plain import Plain, finite_or_none
 
@@ -134,7 +135,7 @@ class GluonPropagator(Plain):
 
 @interruptible
 def gluon_propagator(
-    fields: GaugeField | Iterable[GaugeField],
+    fields: GaugeField | str | Path | Iterable[GaugeField | str | Path],
     gauge: Literal["landau", "coulomb"] = "landau",
     *,
     beta: float | None = None,
@@ -146,8 +147,8 @@ def gluon_propagator(
 
     Parameters
     ----------
-    fields : GaugeField or iterable of GaugeField
-        One configuration or several of one size, taken one at a time; NumPy or CuPy.
+    fields : GaugeField, path, or iterable of them
+        One configuration or several of one size, taken one at a time, or files of them; NumPy or CuPy.
     gauge : {"landau", "coulomb"}
         The gauge that they are in; Coulomb gives the equal-time propagator.
     beta : float, optional
@@ -181,7 +182,8 @@ def gluon_propagator(
     for name, value in (("beta", beta), ("cylinder", cylinder), ("bin_width", bin_width)):
         if value is not None and not 0 < value < math.inf:
             raise InputError(f"{name}={value!r}; a number above 0 is accepted")
-    every = iter([fields] if isinstance(fields, GaugeField) else fields)
+    one = isinstance(fields, GaugeField | str | Path)
+    every = map(checked_field, cast("Iterable[Any]", [fields] if one else fields))
     first = next(every, None)
     if first is None:
         raise InputError("fields is empty; at least one configuration is needed")

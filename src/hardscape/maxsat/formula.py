@@ -418,3 +418,15 @@ class Formula:
         if wrong.any():
             raise InputError(f"assignment holds {array[wrong].flat[0]}; 0 and 1 are accepted")
         return array.astype(np.bool_)
+
+
+def checked_formula(value: Formula | str | Path) -> Formula:
+    """The argument of a function that takes a formula, or a file of one; an `InputError` for anything else."""
+    if isinstance(value, str | Path):
+        return Formula.from_file(value)
+    if not isinstance(value, Formula):
+        raise InputError(
+            f"formula is a {type(value).__name__}; Formula.from_clauses makes one, and the path of a "
+            "file is accepted"
+        )
+    return value

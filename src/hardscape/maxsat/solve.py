@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -15,7 +16,7 @@ from hardscape.engine import Ledger, RunArguments, RunOptions, interruptible
 from hardscape.engine.ledger import NoLedger, open_ledger
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.maxsat.anytime import conclude, search
-from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.formula import Formula, checked_formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.cellular.options import CellularOptions
 from hardscape.maxsat.methods.exact.exact import require_rc2
@@ -37,7 +38,7 @@ _MOST_VARIABLES = 100_000_000
 
 @interruptible
 def solve(
-    formula: Formula,
+    formula: Formula | str | Path,
     *,
     method: Method = "auto",
     max_flips: int | None = None,
@@ -54,7 +55,7 @@ def solve(
 
     Parameters
     ----------
-    formula : Formula
+    formula : Formula, or the path of a file of one
     method : {"auto", "weighting", "cellular", "exact"}
         "weighting" is local search: clause weighting, where some clauses are hard and python-sat is
         installed also a walk over sets of soft clauses that hold together, and where all clauses count
@@ -118,10 +119,7 @@ def solve(
     >>> maxsat.solve(formula, seed=1).cost
     4
     """
-    if not isinstance(formula, Formula):
-        raise InputError(
-            f"formula is a {type(formula).__name__}; Formula.from_clauses and from_file make one"
-        )
+    formula = checked_formula(formula)
     if run.get("threads") is None and len(formula.literals) <= SMALL:
         run["threads"] = 1
     run_options = RunOptions.checked(**run)

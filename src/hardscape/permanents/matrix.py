@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Rational
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from hardscape.arrays import array_namespace, as_number_array, gpu_array, is_sparse, to_device
 from hardscape.errors import InputError
+from hardscape.formats import Formats
 
 Kind = Literal["integer", "rational", "real", "complex"]
 Number = int | Fraction | float | complex
@@ -22,6 +24,8 @@ MAX_SIDE = 4096
 #: Matrices of a batch that are looked at for zeros.
 _SAMPLE = 128
 
+#: Known by name: the formats stand on this module.
+_FORMATS: Formats[NDArray[Any]] = Formats("hardscape.permanents.formats")
 _KINDS: tuple[Kind, ...] = ("integer", "rational", "real", "complex")
 _DTYPES = {"real": np.dtype(np.float64), "complex": np.dtype(np.complex128)}
 #: The number 0 as permanents of each kind of matrix have it.
@@ -75,9 +79,9 @@ class Matrix:
 def intake(a: Any, name: str = "a", *, exactly: bool = False) -> Matrix:
     """Check a matrix at the door: of the smallest kind that holds all entries, narrow dtypes widened.
 
-    Taken are dense NumPy, CuPy or torch arrays of any bool, integer, floating or complex dtype, nested
-    sequences and object arrays of Python or NumPy numbers and fractions, and scipy.sparse matrices,
-    whose repeated entries are added. A matrix with m > n is transposed: the permanent of a rectangle
+    Taken are paths of files, dense NumPy, CuPy or torch arrays of any bool, integer, floating or complex
+    dtype, nested sequences and object arrays of Python or NumPy numbers and fractions, and scipy.sparse
+    matrices, whose repeated entries are added. A matrix with m > n is transposed: the permanent of a rectangle
     sums over the injective maps from its smaller side to its larger. An empty sequence is the 0x0
     matrix. A single matrix is copied, a batch only where its type has to change. With `exactly`,
     floats beside integers and fractions count as the rationals that they are.
@@ -85,6 +89,8 @@ def intake(a: Any, name: str = "a", *, exactly: bool = False) -> Matrix:
     An `InputError` is raised for all else: NaN and infinities (in a batch that is left to
     `Matrix.check_finite`), and what a float64 that entries beside it ask for cannot hold.
     """
+    if isinstance(a, str | Path):
+        a = _FORMATS.read(a)
     batch = _batch_on_gpu(a, name)
     if batch is not None:
         return batch

@@ -40,9 +40,9 @@ def permanent(
     ----------
     a : array-like, shape (m, n) or (batch, n, n)
         Integers of any size (bools count as 0 and 1), fractions, real or complex numbers; NumPy, CuPy,
-        torch, whatever speaks DLPack, scipy.sparse or nested sequences. A rectangular matrix sums over the
-        injective maps from its smaller side to its larger. A torch tensor whose gradient is being recorded
-        is refused: see :func:`hardscape.permanents.value_and_grad`.
+        torch, whatever speaks DLPack, scipy.sparse, nested sequences, or the path of a file. A rectangular
+        matrix sums over the injective maps from its smaller side to its larger. A torch tensor whose gradient
+        is being recorded is refused: see :func:`hardscape.permanents.value_and_grad`.
     rows, cols : sequence of int, optional
         How often each row and column counts, 0 or more, with equal sums: boson sampling's photons in
         each output and input mode. Not for batches.

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from hardscape.arrays import as_spins
 from hardscape.errors import InputError
 from hardscape.plain import Plain
 from hardscape.xorsat.intake import frozen
-from hardscape.xorsat.system import XorSystem
+from hardscape.xorsat.system import XorSystem, checked_system
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +123,7 @@ class QuadraticModel(Plain):
         return system
 
 
-def quadratize(system: XorSystem) -> QuadraticModel:
+def quadratize(system: XorSystem | str | Path) -> QuadraticModel:
     """Write a system as an Ising model; :meth:`QuadraticModel.to_system` undoes it exactly.
 
     Examples
@@ -131,6 +132,7 @@ def quadratize(system: XorSystem) -> QuadraticModel:
     >>> model.num_spins, model.h.tolist(), model.offset
     (4, [1, 1, 1, 2], 3)
     """
+    system = checked_system(system)
     terms: Counter[tuple[int, ...]] = Counter()  # by spins, ascending; () is the constant
     triples: list[tuple[int, ...]] = []
     signs: list[int] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal, Unpack
 
 from numpy.typing import ArrayLike
@@ -29,7 +30,7 @@ _log = logging.getLogger("hardscape.xorsat")
 
 @interruptible
 def solve(
-    system: XorSystem,
+    system: XorSystem | str | Path,
     *,
     method: Method = "auto",
     w1: ArrayLike | None = None,
@@ -45,7 +46,7 @@ def solve(
 
     Parameters
     ----------
-    system : XorSystem
+    system : XorSystem, or the path of a file of one
     method : {"auto", "elimination", "quasi-greedy"}
         "elimination" solves the linear system: milliseconds for thousands of variables, and a proof
         where there is no solution. "quasi-greedy" searches by local moves of many clones, without

@@ -355,13 +355,16 @@ class XorSystem:
         InputError
             If the format cannot hold the system or is not known, or the file cannot be written.
         """
-        _FORMATS.write(checked_system(self), path, format=format)
+        _FORMATS.write(self, path, format=format)
 
 
-def checked_system(value: Any) -> XorSystem:
-    """The argument of a function that takes a system; an `InputError` if it is anything else."""
+def checked_system(value: XorSystem | str | Path) -> XorSystem:
+    """The argument of a function that takes a system, or a file of one; an `InputError` for anything else."""
+    if isinstance(value, str | Path):
+        return XorSystem.from_file(value)
     if not isinstance(value, XorSystem):
         raise InputError(
-            f"system is a {type(value).__name__}; XorSystem.from_clauses and from_file make one"
+            f"system is a {type(value).__name__}; XorSystem.from_clauses makes one, and the path of a "
+            "file is accepted"
         )
     return value

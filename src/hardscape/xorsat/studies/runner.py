@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from numpy.typing import ArrayLike
 
@@ -41,7 +42,7 @@ class QuasiGreedyRunner:
 
     def __init__(
         self,
-        system: XorSystem,
+        system: XorSystem | str | Path,
         *,
         w1: ArrayLike | None = None,
         clones: int | None = None,
@@ -49,7 +50,8 @@ class QuasiGreedyRunner:
         device: str | Device | Sequence[str | Device] = "auto",
         threads: int | None = None,
     ) -> None:
-        gains = suits_gpu(checked_system(system))
+        system = checked_system(system)
+        gains = suits_gpu(system)
         self._options = RunOptions.checked(device=device, threads=threads, big_enough=gains)
         schedule = Schedule(w1=w1, clones=clones, restart=restart, anytime=False)
         first = self._options.devices[0]

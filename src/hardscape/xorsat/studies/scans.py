@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -112,7 +113,7 @@ class ExponentFit(Plain):
 
 @interruptible
 def scan_w1(
-    system: XorSystem,
+    system: XorSystem | str | Path,
     points: ArrayLike = (0.03, 0.04, 0.05, 0.06, 0.07, 0.08),
     runs: int = 100,
     timeout: float = 10.0,
@@ -125,7 +126,7 @@ def scan_w1(
 
     Parameters
     ----------
-    system : XorSystem
+    system : XorSystem, or the path of a file of one
     points : array-like, shape (points,)
         w1 of each point, 0 to 1. The search rounds them to 256ths.
     runs, timeout
@@ -151,7 +152,8 @@ def scan_w1(
         raise InputError(
             f"points have shape {given.shape}; one axis, one value or more is accepted"
         )
-    options = RunOptions.checked(big_enough=suits_gpu(checked_system(system)), **run)
+    system = checked_system(system)
+    options = RunOptions.checked(big_enough=suits_gpu(system), **run)
     seeds = np.random.SeedSequence(options.seed).generate_state(len(given), np.uint64)
     # What the coins can say: probabilities in 256ths.
     used = np.round(given * 256) / 256

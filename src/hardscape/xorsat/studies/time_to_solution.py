@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypeVar, Unpack
 
 import numpy as np
@@ -23,7 +24,7 @@ _MOST_RUNS = 10**9
 
 @interruptible
 def time_to_solution(
-    system: XorSystem,
+    system: XorSystem | str | Path,
     runs: int = 100,
     timeout: float = 10.0,
     *,
@@ -37,7 +38,7 @@ def time_to_solution(
 
     Parameters
     ----------
-    system : XorSystem
+    system : XorSystem, or the path of a file of one
         A satisfiable one, else no run ends before its timeout.
     runs : int
         Runs, each from new random spins.
@@ -82,18 +83,19 @@ def time_to_solution(
     >>> found.num_solved, found.tau > 0
     (5, True)
     """
+    system = checked_system(system)
     if runner is not None:
         if any(value is not None for value in (w1, clones, restart)):
             raise InputError("w1, clones and restart are the runner's own; leave them out")
         return measure(system, runner, runs, timeout, w1=default_w1(system), **run)
-    options = RunOptions.checked(big_enough=suits_gpu(checked_system(system)), **run)
+    options = RunOptions.checked(big_enough=suits_gpu(system), **run)
     trial = quasi_greedy_trial(system, options.devices, w1, clones, restart)
     return study([trial], [options.seed], runs, timeout, options, _only)
 
 
 @interruptible
 def measure(
-    system: XorSystem,
+    system: XorSystem | str | Path,
     runner: Runner,
     runs: int = 100,
     timeout: float = 10.0,
@@ -105,7 +107,7 @@ def measure(
 
     Parameters
     ----------
-    system : XorSystem
+    system : XorSystem, or the path of a file of one
     runner : Runner
         Called as ``runner(seed, timeout)``; for an `executor` it must pickle.
     w1 : float

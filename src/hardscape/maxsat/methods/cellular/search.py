@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Unpack
 
 import numpy as np
@@ -22,7 +23,7 @@ from hardscape.engine import (
     steps,
 )
 from hardscape.errors import InputError, Interrupted
-from hardscape.maxsat.formula import LARGE, Evaluation, Formula
+from hardscape.maxsat.formula import LARGE, Evaluation, Formula, checked_formula
 from hardscape.maxsat.intake import MAX_WEIGHT
 from hardscape.maxsat.methods.cellular.generation import CellularKernel
 from hardscape.maxsat.methods.cellular.options import CellularOptions
@@ -48,7 +49,7 @@ Tell = Callable[[NDArray[np.bool_], float], object]
 
 @interruptible
 def cellular_search(
-    formula: Formula,
+    formula: Formula | str | Path,
     *,
     options: CellularOptions | None = None,
     runs: int = 1,
@@ -60,7 +61,7 @@ def cellular_search(
 
     Parameters
     ----------
-    formula : Formula
+    formula : Formula, or the path of a file of one
         Fewer violated hard clauses are always better; then less weight of violated soft ones.
     options : CellularOptions, optional
         By default the paper's parameters: 30 sub-populations of 10 x 10.
@@ -102,10 +103,7 @@ def cellular_search(
     >>> cellular_search(formula, seed=1).cost
     1
     """
-    if not isinstance(formula, Formula):
-        raise InputError(
-            f"formula is a {type(formula).__name__}; Formula.from_clauses and from_file make one"
-        )
+    formula = checked_formula(formula)
     if formula.total_weight > MAX_WEIGHT:
         raise InputError(
             f"the soft weights add up to {formula.total_weight}; the cellular algorithm accepts "

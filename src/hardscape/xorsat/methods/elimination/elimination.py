@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -120,12 +121,12 @@ class Elimination(Plain):
 
 
 @interruptible
-def eliminate(system: XorSystem) -> Elimination:
+def eliminate(system: XorSystem | str | Path) -> Elimination:
     """Solve a system over GF(2), exactly.
 
     Parameters
     ----------
-    system : XorSystem
+    system : XorSystem, or the path of a file of one
 
     Returns
     -------
@@ -146,7 +147,7 @@ def eliminate(system: XorSystem) -> Elimination:
     (2, 2, [1, 0, 0], [[0, 1, 1]])
     """
     began = perf_counter()
-    checked_system(system)
+    system = checked_system(system)
     rank, consistent, assignment, free, _ = _native(system, -1)
     free.setflags(write=False)
     assignment.setflags(write=False)

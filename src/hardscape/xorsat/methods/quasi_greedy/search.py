@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from time import monotonic
 from typing import Unpack
 
@@ -25,7 +26,7 @@ _GPU_CLAUSES = 400
 
 @interruptible
 def quasi_greedy(
-    system: XorSystem,
+    system: XorSystem | str | Path,
     *,
     w1: ArrayLike | None = None,
     clones: int | None = None,
@@ -45,7 +46,7 @@ def quasi_greedy(
 
     Parameters
     ----------
-    system : XorSystem
+    system : XorSystem, or the path of a file of one
         Clauses of any length, up to 255 clauses a variable.
     w1 : float or sequence of float, optional
         w_1, or all of w_0, w_1, ...; rounded to 256ths. A number stands for the probabilities of Metropolis
@@ -99,7 +100,8 @@ def quasi_greedy(
     >>> quasi_greedy(random_regular(24, seed=1), seed=1, device="cpu").violated
     0
     """
-    options = RunOptions.checked(big_enough=suits_gpu(checked_system(system)), **run)
+    system = checked_system(system)
+    options = RunOptions.checked(big_enough=suits_gpu(system), **run)
     schedule = Schedule(w1, clones, restart, target, anytime, max_sweeps)
     return search(system, schedule, options, on_improvement)
 
