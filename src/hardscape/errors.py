@@ -54,6 +54,10 @@ class ChecksumError(FormatError):
     """A file's content is not what its own checksum or header says: it is damaged or mislabelled."""
 
 
+class OverflowWarning(RuntimeWarning):
+    """A permanent is beyond float64, and its value infinite; its mantissa and exponent are not."""
+
+
 class BudgetError(HardscapeError):
     """The work asked for exceeds a limit of time, memory or number of states.
 

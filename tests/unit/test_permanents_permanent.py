@@ -13,7 +13,8 @@ import scipy.sparse
 
 import hardscape
 from hardscape.engine import Cuda
-from hardscape.errors import BudgetError, DeviceError, InputError
+from hardscape.errors import BudgetError, DeviceError, InputError, OverflowWarning
+from hardscape.permanents import minors
 
 
 def by_definition(matrix):
@@ -109,6 +110,23 @@ def test_structural_zero_and_sparse_input():
     ring = scipy.sparse.diags_array([1, 1], offsets=[0, 1], shape=(40, 40), dtype=int).tolil()
     ring[39, 0] = 1
     assert hardscape.permanent(ring.tocsr()) == 2
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize("side", [3, 16])
+def test_what_is_beyond_float64_is_warned_of(side: int, kind: type) -> None:
+    large = np.random.default_rng(side).uniform(1, 2, (side, side)).astype(kind) * 2.0**500
+    batch = np.stack([large, np.eye(side, dtype=kind)])
+    with pytest.warns(OverflowWarning):
+        assert not np.isfinite(hardscape.permanent(large))
+    with pytest.warns(OverflowWarning):
+        assert np.isfinite(hardscape.permanent(batch)).tolist() == [False, True]
+    with pytest.warns(OverflowWarning):
+        assert not np.isfinite(minors(large * 2.0**400)).all()
+    told = hardscape.permanent(large, full_output=True)  # says all, and warns of nothing
+    assert not np.isfinite(told.value)
+    assert np.isfinite(told.mantissa)
+    assert np.isfinite(hardscape.permanent(batch[1]))
 
 
 def test_products_of_factors_do_not_overflow_on_the_way():

@@ -54,6 +54,7 @@ from hardscape.permanents.numbers.integers import (
 )
 from hardscape.permanents.permanent import permanent
 from hardscape.permanents.plan import LONG_RUN
+from hardscape.permanents.result import warn_of_overflow
 from hardscape.permanents.structure.scaling import (
     GRID_BITS,
     column_exponents,
@@ -131,7 +132,10 @@ def minors(a: Any, **run: Unpack[RunArguments]) -> Any:
             f"the minors of a matrix of side {n} take about {duration(seconds)} on "
             f"{options.threads} CPU threads; pass time_limit= to run them anyway"
         )
-    return home_of(a).bring(solve(work, options).whole())
+    found = solve(work, options).whole()
+    if not exact and not np.isfinite(found).all():
+        warn_of_overflow()
+    return home_of(a).bring(found)
 
 
 @interruptible

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import time
 from collections.abc import Sequence
 from typing import Any, Unpack
@@ -17,7 +18,7 @@ from hardscape.permanents.batch import at_once, is_plain, together
 from hardscape.permanents.matrix import Matrix, intake
 from hardscape.permanents.plan import check_budget
 from hardscape.permanents.program import prepare
-from hardscape.permanents.result import PermanentResult, devices_of
+from hardscape.permanents.result import PermanentResult, devices_of, warn_of_overflow
 from hardscape.permanents.settings import MethodName, Precision, Settings, run_options
 from hardscape.permanents.structure.multiplicity import expanded
 
@@ -75,9 +76,9 @@ def permanent(
     Returns
     -------
     int, Fraction, float, complex, or array of shape (batch,)
-        A Python int for integers, whatever its size. Floats beyond float64 are infinite; with
-        `full_output` a mantissa and a power of two tell them all the same. A batch gives float64 or
-        complex128 in the package of `a`, on its device; exact values come in a NumPy array of Python
+        A Python int for integers, whatever its size. Floats beyond float64 are infinite, and an
+        `OverflowWarning` says so; with `full_output` a mantissa and a power of two tell them all the
+        same. A batch gives float64 or complex128 in the package of `a`, on its device; exact values come in a NumPy array of Python
         numbers, which no other package holds.
 
     Raises
@@ -127,10 +128,14 @@ def permanent(
     options = run_options(matrix, **run)
     if not matrix.is_batch:
         value = at_once(matrix, settings, options)
-        if value is not None:
-            return value
-        result = _one(matrix, settings, options)
-        return result if full_output else result.value
+        if value is None:
+            result = _one(matrix, settings, options)
+            if full_output:
+                return result
+            value = result.value
+        if isinstance(value, float | complex) and not cmath.isfinite(value):
+            warn_of_overflow()
+        return value
     return _batch(a, matrix, settings, options)
 
 
@@ -140,6 +145,8 @@ def _batch(a: Any, matrix: Matrix, settings: Settings, options: RunOptions) -> A
         matrix.check_finite()
     if plain:
         found = together(matrix, settings, options, lambda one: _one(one, settings, options).value)
+        if matrix.gpu is None and not np.isfinite(found).all():
+            warn_of_overflow()
         return home_of(a).bring(found)
     results = [
         _one(Matrix(matrix.kind, entries), settings, options)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from hardscape.engine import Cpu, Cuda, Device, resolve
+from hardscape.errors import OverflowWarning
 from hardscape.permanents.matrix import Number
 from hardscape.permanents.methods.method import Way
 from hardscape.permanents.structure.reduce import Reductions
@@ -131,6 +133,16 @@ class PermanentResult(Plain):
             f"<PermanentResult: {brief(self.value)}{bound if self.error_bound else ''}, by {self.method} "
             f"({self.precision}) in {self.seconds:.3g} s>"
         )
+
+
+def warn_of_overflow() -> None:
+    """Tell the caller of a public function that a value is infinite."""
+    warnings.warn(
+        "a permanent is beyond float64, and its value infinite; full_output=True gives its mantissa "
+        "and exponent",
+        OverflowWarning,
+        stacklevel=4,
+    )
 
 
 def _plain(number: Number) -> Any:
