@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hardscape.cli import gauge_fix, main
+from hardscape.cli import main
+from hardscape.cli.gauge import fixing
 from hardscape.errors import Interrupted
 from hardscape.gauge import GaugeField, fix
 from helpers import gauge_oracles
@@ -94,7 +95,7 @@ def test_interrupted(
         assert found.converged is converged
         raise Interrupted(signal.SIGINT, found)
 
-    monkeypatch.setattr(gauge_fix, "find_gauge", stop)
+    monkeypatch.setattr(fixing, "find_gauge", stop)
     target = links.with_name("fixed.nersc")
     assert main(["gauge", "fix", str(links), "-o", str(target)]) == 130
     assert target.exists() is converged

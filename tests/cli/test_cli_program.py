@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,17 @@ from hardscape.engine import probe
 
 ROOT = Path(__file__).resolve().parents[2]
 SK24 = str(ROOT / "examples" / "sk24.txt")
-COMMANDS = ("devices", "examples", "gauge", "maxsat", "permanent", "spectrum", "xorsat")
+COMMANDS = (
+    "demo",
+    "density",
+    "devices",
+    "examples",
+    "gauge",
+    "maxsat",
+    "permanent",
+    "spectrum",
+    "xorsat",
+)
 HEAVY = {"argparse", "cyclopts", "numpy", "rich", "cuda", "cupy", "dimod", "matplotlib"}
 HEAVY |= {"networkx", "scipy", "torch", "dask"}
 
@@ -258,3 +269,30 @@ def test_a_small_problem_waits_for_nothing_it_does_not_need(words: list[str]) ->
     loaded = set(done.stdout.splitlines()[-1].split())
     assert "hardscape.engine" in loaded
     assert loaded & (SLOW | HEAVY - {"argparse", "numpy"}) == set()
+
+
+def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo"]) == 0
+    page = tmp_path / capsys.readouterr().out.strip()
+    text = page.read_text()
+    for family in ("spectrum", "density", "permanent", "maxsat", "xorsat", "gauge"):
+        assert f"$ hardscape {family} " in text
+    pictures = re.findall(r'<img src="([^"]+)"', text)
+    assert len(pictures) > 5
+    assert all((page.parent / x).read_bytes().startswith(b"\x89PNG") for x in pictures)
+    assert main(["demo"]) == 2  # what is there is not replaced unasked
+    assert page.read_text() == text
+
+
+def test_examples_are_copied_and_left_alone(tmp_path: Path, capsys: Captured) -> None:
+    folder = tmp_path / "new" / "folder"
+    folder.mkdir(parents=True)
+    (folder / "sk24.txt").write_text("mine")
+    assert main(["examples", str(folder), "--json"]) == 0
+    files = json.loads(capsys.readouterr().out)["files"]
+    kept = {path.name: path.read_bytes() for path in (ROOT / "examples").iterdir()}
+    assert set(files) == kept.keys()
+    found = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert found == kept | {"sk24.txt": b"mine"}

@@ -313,3 +313,17 @@ def test_examples(name: str, ground: float, degeneracy: int, capsys: Captured) -
 def test_what_only_says_how_to_run_ends_no_command(instance: Path, capsys: Captured) -> None:
     words = ["--method", "mps", "--threads", "1", "--seed", "1", "--no-prune"]
     assert answer(capsys, instance, *words)["num_states"] == 100
+
+
+def test_density(tmp_path: Path, capsys: Captured) -> None:
+    torus = str(ROOT / "examples" / "torus30.rudy")
+    ledger = ["--checkpoint", str(tmp_path / "parts")]
+    for more in ([], ["--method", "frontier", "--threads", "1"], ledger, ledger):
+        assert main(["density", torus, "--json", *more]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["command"], found["num_spins"]) == ("density", 30)
+        assert sum(found["counts"]) == 2**30
+    assert main(["spectrum", torus, "--json", "--num-states", "5000"]) == 0
+    levels = json.loads(capsys.readouterr().out)["levels"]
+    assert [x["count"] for x in levels if x["complete"]] == found["counts"][:2]
+    assert main(["density", torus, "--time-limit", "0"]) == 2

@@ -225,3 +225,12 @@ def test_ctrl_c_keeps_the_runs_that_had_ended(tmp_path: Path) -> None:
 def test_what_only_says_how_to_run_ends_no_command(regular: Path, capsys: Captured) -> None:
     words = ["--method", "elimination", "--time-limit", "40", "--seed", "1", "--threads", "1"]
     assert answer(capsys, "solve", regular, *words)["violated"] == 0
+
+
+def test_scan(regular: Path, tmp_path: Path, capsys: Captured) -> None:
+    words = ["scan", regular, "--values", "0.04,0.05,0.07", "--runs", 4, "--seed", 1, *CPU]
+    found = answer(capsys, *words, "--checkpoint", tmp_path / "runs")
+    assert len(found["w1"]) == len(found["results"]) == 3
+    assert all(x["num_solved"] for x in found["results"])
+    assert answer(capsys, *words, "--checkpoint", tmp_path / "runs") == found
+    refusal(capsys, "scan", regular, "--values", "many")

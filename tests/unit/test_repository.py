@@ -70,6 +70,8 @@ def test_links_lead_to_files(page: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
+        "demo",
+        "density",
         "spectrum",
         "permanent",
         "maxsat",
@@ -80,6 +82,7 @@ def test_links_lead_to_files(page: str) -> None:
         "gauge propagator",
         "xorsat solve",
         "xorsat tts",
+        "xorsat scan",
         "xorsat generate",
         "xorsat theory",
     ],

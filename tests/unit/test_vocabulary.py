@@ -23,7 +23,17 @@ from helpers.results import results
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "vocabulary.md"
 FAMILIES = ("gauge", "ising", "maxsat", "permanents", "xorsat")
-COMMANDS = ("devices", "gauge", "maxsat", "permanent", "spectrum", "xorsat")
+COMMANDS = (
+    "demo",
+    "density",
+    "devices",
+    "examples",
+    "gauge",
+    "maxsat",
+    "permanent",
+    "spectrum",
+    "xorsat",
+)
 ROW = re.compile(r"^\| (`.+) \| .+ \| (.+) \|$", re.MULTILINE)
 #: Words whose default is each family's own, as the page says.
 OWN = set(re.findall(r"`(\w+)`", PAGE.read_text().partition("(but ")[2].partition(")")[0]))

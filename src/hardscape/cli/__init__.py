@@ -40,6 +40,8 @@ __all__ = ["main"]
 
 #: Commands: each a function, or a program of its own, in the module here of the same name.
 _COMMANDS = {
+    "demo": "one of each family in less than a minute, with pictures and a page about it",
+    "density": "the states of every energy of an Ising model or QUBO, counted",
     "devices": "what this machine offers: processor, memory, GPUs, and why CUDA cannot be used",
     "examples": "copy small instances of every family into a folder",
     "gauge": "lattice gauge configurations: check, convert, generate, fix, measure",
@@ -63,7 +65,7 @@ _WELCOME = """\
 hardscape examples examples
 hardscape spectrum examples/sk24.txt
 hardscape maxsat examples/cover.wcnf
-hardscape devices
+hardscape demo
 hardscape help
 """
 #: Levels of the log that HARDSCAPE_LOG may name.

@@ -32,6 +32,8 @@ _Options = TypeVar("_Options")
 _AnyCommand = TypeVar("_AnyCommand", bound=Command)
 #: What a value that is not one of its type should have been.
 _ACCEPTED = {int: "an integer", float: "a number"}
+#: How usage shows an argument, by whether it takes many values and is required.
+_ARGUMENTS = {(True, False): " [{}...]", (False, True): " {}", (False, False): " [{}]"}
 #: What asks for help.
 HELP = frozenset(("-h", "--help"))
 _SECTION = re.compile(r"^(?:Parameters|Attributes)\n-+\n", re.MULTILINE)
@@ -200,14 +202,19 @@ def _call(command: Command, name: str, words: Sequence[str]) -> int:
     given, unknown = parser.parse_known_intermixed_args(_joined(words, known))
     if unknown:
         _refuse(unknown, known)
-    values: dict[str, Any] = vars(given)
+    # argparse forgets, between arguments and options, that what is left out has no value.
+    values = {
+        place: value for place, value in vars(given).items() if str(value) != argparse.SUPPRESS
+    }
     arguments: list[Any] = []
     keywords: dict[str, Any] = {}
     held: dict[str, dict[str, Any]] = {}
     for option in known:
         place = option.place
         if option.argument:
-            arguments += values.get(place, []) if option.many else [values[place]]
+            arguments += (
+                values.get(place, []) if option.many else [values.get(place, option.default)]
+            )
         elif option.holder:
             fields = held.setdefault(option.holder, {})
             if place in values:
@@ -318,9 +325,7 @@ class _Formatter(argparse.HelpFormatter):
 
 def _parser(command: Command, name: str, known: Sequence[Option], *, told: bool) -> _Parser:
     arguments = "".join(
-        f" [{x.names[0].upper()}...]" if x.many else f" {x.names[0].upper()}"
-        for x in known
-        if x.argument
+        _ARGUMENTS[x.many, x.required].format(x.names[0].upper()) for x in known if x.argument
     )
     parser = _Parser(
         prog=f"hardscape {name}",
@@ -363,7 +368,7 @@ def _add(group: Any, option: Option, told: str) -> None:
     if option.default not in (inspect.Parameter.empty, None):
         told += f" [default: {option.default}]"
     if option.argument:
-        more = {"nargs": "*"} if option.many else {}
+        more = {"nargs": "*"} if option.many else {} if option.required else {"nargs": "?"}
         shown = option.names[0].upper()
         group.add_argument(place, metavar=shown, type=_value(option.type), help=told, **more)
         return

@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hardscape.cli.gauge_files import (
+from hardscape.cli.gauge.files import (
     FileArgument,
     FileOptions,
     FormatOption,
     read_checked,
 )
-from hardscape.cli.gauge_fix import fix
+from hardscape.cli.gauge.fixing import fix
 from hardscape.cli.options import (
     Flag,
     Json,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hardscape.arrays import to_device
-from hardscape.cli.gauge_files import FileArgument, FormatOption, read_checked
+from hardscape.cli.gauge.files import FileArgument, FormatOption, read_checked
 from hardscape.cli.options import (
     OUTPUT,
     RUN,

@@ -1,4 +1,4 @@
-"""The commands that study the search: ``hardscape xorsat tts`` and ``theory``."""
+"""The commands that study the search: ``hardscape xorsat tts``, ``scan`` and ``theory``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ from typing import Annotated, Any
 from hardscape.cli.options import PlotOptions, SeededRunOptions
 from hardscape.cli.program import Parameter
 from hardscape.cli.terminal import Table, cut_short, fact_table, note, print_json, print_parts, show
-from hardscape.cli.xorsat_options import SEARCH, FormatOption, SearchOptions, read_system
+from hardscape.cli.xorsat.options import (
+    SEARCH,
+    FileArgument,
+    FormatOption,
+    SearchOptions,
+    read_system,
+)
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1
+from hardscape.xorsat.studies.scans import W1Scan, scan_w1
 from hardscape.xorsat.studies.time_to_solution import time_to_solution
 from hardscape.xorsat.studies.times import TimeToSolution, median_tts
 
@@ -134,6 +141,69 @@ def _tts_summary(results: list[TimeToSolution]) -> Iterator[Table]:
         value, low, high = median_tts(results)
         facts.insert(0, ("median TTS99", f"{value:.4g} s, {low:.4g} to {high:.4g}"))
     yield fact_table(facts)
+
+
+def scan(
+    file: FileArgument,
+    /,
+    *,
+    values: Annotated[str, Parameter(group=SEARCH)] = "0.03,0.04,0.05,0.06,0.07,0.08",
+    runs: Annotated[int, Parameter(group=SEARCH)] = 100,
+    timeout: Annotated[float, Parameter(group=SEARCH)] = 10.0,
+    clones: Annotated[int | None, Parameter(group=SEARCH)] = None,
+    format: FormatOption = None,
+    run: SeededRunOptions = _DEFAULT_RUN,
+    output: PlotOptions = _DEFAULT_OUTPUT,
+) -> None:
+    """Measure the time to solution at several w1, and find the w1 of least sweeps.
+
+    Parameters
+    ----------
+    values
+        The w1, separated by commas.
+    runs
+        Runs at each.
+    timeout
+        Seconds after which a run is stopped; stopped runs count too.
+    clones
+        Searches side by side.
+    """
+    output.check([file])
+    w1 = _numbers("--values", values)
+    system = read_system(file, format)
+    keywords: dict[str, Any] = {"clones": clones, "progress": True, **vars(run)}
+    try:
+        found = scan_w1(system, w1, runs, timeout, **keywords)
+    except Interrupted as stop:
+        if stop.result is not None:
+            _report_scan(stop.result, output)
+        raise
+    _report_scan(found, output)
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    try:
+        return [float(field) for field in text.split(",")]
+    except ValueError:
+        raise InputError(f"{option} {text!r}; numbers separated by commas are accepted") from None
+
+
+def _report_scan(found: W1Scan, output: PlotOptions) -> None:
+    rows = [
+        (f"{w1:.4g}", f"{x.num_solved}/{x.runs}", f"{x.tau:.4g}", f"{x.tau_sweeps:.4g}")
+        for w1, x in zip(found.w1, found.results, strict=True)
+    ]
+    best = f"{found.optimum:.4f} +- {found.optimum_error:.4f}"
+    facts = [
+        ("w1 of least sweeps", best if math.isfinite(found.optimum) else "none among these w1"),
+        ("device", found.results[0].device),
+    ]
+    table = Table(">>>>", rows, ("w1", "solved", "tau (s)", "tau (sweeps)"))
+    show(output.json, "xorsat scan", found.to_dict, facts, ["", table])
+    stopped = found.results[0].stopped
+    if stopped:
+        note(cut_short(stopped, "the runs that had ended are counted"))
+    output.draw(found.plot)
 
 
 def theory(

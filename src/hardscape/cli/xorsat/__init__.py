@@ -16,7 +16,7 @@ from hardscape.cli.options import (
 )
 from hardscape.cli.program import Parameter, Program, option_group
 from hardscape.cli.terminal import aside, cut_short, deliver, note, seconds_text, show
-from hardscape.cli.xorsat_options import (
+from hardscape.cli.xorsat.options import (
     SEARCH,
     SYSTEM,
     FileArgument,
@@ -24,7 +24,7 @@ from hardscape.cli.xorsat_options import (
     SearchOptions,
     read_system,
 )
-from hardscape.cli.xorsat_study import theory, tts
+from hardscape.cli.xorsat.study import scan, theory, tts
 from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat.formats import FORMATS
 from hardscape.xorsat.generators import random_regular, random_system
@@ -67,6 +67,7 @@ xorsat = Program(
     help="XORSAT and p-spin models: solve, measure the time to solution, generate, theory.",
 )
 xorsat.command(tts)
+xorsat.command(scan)
 xorsat.command(theory)
 
 

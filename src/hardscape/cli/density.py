@@ -1,0 +1,64 @@
+"""The command ``hardscape density``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from hardscape.cli.options import PlotOptions, RunOptions, file_help
+from hardscape.cli.program import Group, Parameter
+from hardscape.cli.spectrum import ModelOptions
+from hardscape.cli.terminal import Table, seconds_text, show
+from hardscape.ising.density import DensityOfStates, Method, density_of_states
+from hardscape.ising.formats import FORMATS
+from hardscape.ising.model import Ising
+
+#: Levels that the table lists.
+_ROWS = 40
+_COUNT = Group("Count", sort_key=1)
+_DEFAULT_MODEL, _DEFAULT_RUN, _DEFAULT_OUTPUT = ModelOptions(), RunOptions(), PlotOptions()
+
+
+def density(
+    file: Annotated[Path, file_help("The model", FORMATS)],
+    /,
+    *,
+    model: ModelOptions = _DEFAULT_MODEL,
+    method: Annotated[Method, Parameter(group=_COUNT)] = "auto",
+    run: RunOptions = _DEFAULT_RUN,
+    output: PlotOptions = _DEFAULT_OUTPUT,
+) -> None:
+    """Count the states of every energy of an Ising model or QUBO, exactly.
+
+    Parameters
+    ----------
+    method
+        auto (the cheaper), frontier (sparse or narrow models) or exhaustive (dense ones).
+    """
+    output.check([file])
+    ising = Ising.from_file(file, format=model.format, base=model.base, convention=model.convention)
+    keywords: dict[str, Any] = vars(run)
+    found = density_of_states(ising, method=method, progress=True, **keywords)
+    show(output.json, "density", found.to_dict, _facts(found), _levels(found))
+    output.draw(found.plot)
+
+
+def _facts(found: DensityOfStates) -> Iterator[tuple[str, str]]:
+    yield "states", f"2^{found.num_spins}, all of them counted"
+    yield "levels", str(found.num_levels)
+    yield "ground energy", f"{found.ground_energy!r} (degeneracy {found.ground_degeneracy})"
+    yield "highest energy", f"{float(found.energies[-1])!r} (degeneracy {found.counts[-1]})"
+    yield "method", f"{found.method}: {found.info['explanation']}"
+    yield "time", seconds_text(found.seconds)
+    yield "device", found.device
+
+
+def _levels(found: DensityOfStates) -> Iterator[Table | str]:
+    pairs = zip(found.energies[:_ROWS].tolist(), found.counts, strict=False)
+    rows = [(repr(energy), str(count)) for energy, count in pairs]
+    left = found.num_levels - len(rows)
+    yield ""
+    yield Table(">>", rows, ("energy", "states"))
+    if left:
+        yield f"and {left} more; --json prints all levels"
