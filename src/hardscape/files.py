@@ -124,8 +124,10 @@ def load(path: str | Path, *, mapped: bool = False) -> Source:
     try:
         with _opened(place, most) as file:
             raw = _content(file, place.suffix.lower(), most)
-    except (EOFError, zlib.error, MemoryError) as error:
+    except (EOFError, zlib.error) as error:
         raise FormatError(shown, None, f"is damaged or cut off: {error}") from None
+    except MemoryError:
+        raise FormatError(shown, None, "is damaged, or larger than memory") from None
     except UnicodeEncodeError as error:
         raise InputError(f"path {path!r} cannot name a file here: {error.reason}") from None
     except OSError as error:
@@ -134,7 +136,7 @@ def load(path: str | Path, *, mapped: bool = False) -> Source:
         raise FormatError(shown, None, str(error)) from None
     if isinstance(raw, bytes):
         raw = raw.removeprefix(codecs.BOM_UTF8)
-    if not len(raw) or (isinstance(raw, bytes) and not raw.strip()):
+    if not len(raw) or (isinstance(raw, bytes) and raw.isspace()):
         raise FormatError(shown, None, "is empty")
     return Source(shown, raw)
 
