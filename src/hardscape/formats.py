@@ -35,6 +35,7 @@ from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_typ
 from hardscape import memory
 from hardscape.errors import FormatError, InputError
 from hardscape.files import COMPRESSED, Source, load, path_of, plain_name, replace
+from hardscape.interrupts import interruptible
 
 _Problem = TypeVar("_Problem")
 #: First bytes that an error shows.
@@ -103,6 +104,7 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
         """
         return self.parse(path, format=format, **options)[1]
 
+    @interruptible
     def parse(
         self, path: str | Path, *, format: str | None = None, **options: Any
     ) -> tuple[str, _Problem]:

@@ -22,6 +22,7 @@ from hardscape.errors import (
     MissingDependencyError,
     NotConverged,
 )
+from hardscape.permanents import formats
 from helpers.running import run
 from helpers.works import SLOW, harmonic
 
@@ -174,6 +175,31 @@ def test_ctrl_c_is_interrupted_wherever_it_comes(call: Callable[[Any], Any]) -> 
     with pytest.raises(Interrupted) as caught:
         call(Interrupting())
     assert (caught.value.signum, caught.value.result) == (signal.SIGINT, None)
+
+
+class InterruptingPath(str):
+    """The name of a file that Ctrl-C comes upon while it is read."""
+
+    def __str__(self) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return "never"
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        ising.Ising.from_file,
+        maxsat.Formula.from_file,
+        xorsat.XorSystem.from_file,
+        formats.read,
+        gauge.GaugeField.from_file,
+        gauge.inspect,
+    ],
+)
+def test_ctrl_c_is_interrupted_while_a_file_is_read(read: Callable[[Any], Any]) -> None:
+    with pytest.raises(Interrupted) as caught:
+        read(InterruptingPath("model.txt"))
+    assert caught.value.signum == signal.SIGINT
 
 
 def test_ctrl_c_is_no_error_that_a_loop_passes_over() -> None:

@@ -21,7 +21,6 @@ from hardscape.engine.progress import (
     resolve_progress,
 )
 from hardscape.engine.run import Outcome, Stopped, solve
-from hardscape.engine.signals import interruptible
 from hardscape.engine.work import Context, Identity, Partial, Shard, ShardResult, Work, split
 
 __all__ = [
@@ -54,7 +53,6 @@ __all__ = [
     "Work",
     "cuda_device",
     "cuda_status",
-    "interruptible",
     "kernel",
     "probe",
     "resolve",

@@ -6,14 +6,11 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from functools import wraps
 from types import FrameType
-from typing import Any, Literal, ParamSpec, Self, TypeVar
+from typing import Any, Literal, Self
 
 from hardscape.errors import Interrupted
 
-P = ParamSpec("P")
-R = TypeVar("R")
 SignalName = Literal["SIGINT", "SIGTERM"]
 _NAMES: dict[int, SignalName] = {signal.SIGINT: "SIGINT", signal.SIGTERM: "SIGTERM"}
 
@@ -64,18 +61,3 @@ class StopSignals:
             self.caught = _NAMES[number]
             self._caught_at = time.monotonic()
             self._wake()
-
-
-def interruptible(function: Callable[P, R]) -> Callable[P, R]:
-    """Let Ctrl-C raise `Interrupted` also where no run hears it: between runs, or before the first."""
-
-    @wraps(function)
-    def heard(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except Interrupted:
-            raise
-        except KeyboardInterrupt as stop:
-            raise Interrupted(signal.SIGINT) from stop
-
-    return heard

@@ -26,12 +26,13 @@ import numpy as np
 
 from hardscape.arguments import integer
 from hardscape.arrays import to_device
-from hardscape.engine import Cpu, Cuda, RunArguments, RunOptions, cuda_device, interruptible, solve
+from hardscape.engine import Cpu, Cuda, RunArguments, RunOptions, cuda_device, solve
 from hardscape.errors import BudgetError, Interrupted, NotConverged
 from hardscape.gauge.field import GaugeField, checked_field, require_links
 from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision, Reduction
 from hardscape.gauge.result import GaugeFixResult
 from hardscape.gauge.work import GaugeFixWork
+from hardscape.interrupts import interruptible
 
 #: Memory of a fix on a CPU, in fields of double precision, beside the one that is given.
 _FIELDS = 1.3

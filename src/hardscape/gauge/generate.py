@@ -29,12 +29,12 @@ from hardscape.engine import (
     RunArguments,
     RunOptions,
     Team,
-    interruptible,
     steps,
 )
 from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
 from hardscape.gauge.field import GaugeField, check_shape, checked_field, require_links
 from hardscape.gauge.groups import group
+from hardscape.interrupts import interruptible
 
 #: Sites from which a further thread is worth starting.
 _SITES_A_THREAD = 4096

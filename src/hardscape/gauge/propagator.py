@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arrays import array_namespace
-from hardscape.engine import interruptible
 from hardscape.errors import InputError
 from hardscape.figures import COLORS, finish, new_figure
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.groups import dagger
+from hardscape.interrupts import interruptible
 from hardscape.plain import Plain, finite_or_none
 
 #: Violation of the gauge condition up to which a field counts as fixed.

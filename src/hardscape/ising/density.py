@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardscape.arrays import as_float64
-from hardscape.engine import Device, RunArguments, RunOptions, interruptible, solve
+from hardscape.engine import Device, RunArguments, RunOptions, solve
 from hardscape.engine.device import describe
 from hardscape.errors import BudgetError, DeviceError, HardscapeError, InputError
+from hardscape.interrupts import interruptible
 from hardscape.ising.methods.counting import CountingMethod, CountingWork, LevelTerms
 from hardscape.ising.methods.frontier.frontier import Frontier
 from hardscape.ising.methods.histogram.histogram import Histogram

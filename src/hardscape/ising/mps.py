@@ -10,8 +10,9 @@ import numpy as np
 
 from hardscape import memory
 from hardscape.arguments import integer
-from hardscape.engine import RunArguments, RunOptions, interruptible, steps
+from hardscape.engine import RunArguments, RunOptions, steps
 from hardscape.errors import InputError, Interrupted
+from hardscape.interrupts import interruptible
 from hardscape.ising.methods.mps.annealing import Annealing, Line, schedule
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum

@@ -10,9 +10,10 @@ from typing import Any, Unpack
 
 from hardscape import memory
 from hardscape.arguments import integer
-from hardscape.engine import RunArguments, RunOptions, interruptible, solve
+from hardscape.engine import RunArguments, RunOptions, solve
 from hardscape.engine.device import describe
 from hardscape.errors import BudgetError, InputError, Interrupted
+from hardscape.interrupts import interruptible
 from hardscape.ising.exact import dyadic
 from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.exhaustive.work import Exhaustive, LowestMethod

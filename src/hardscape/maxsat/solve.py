@@ -12,9 +12,10 @@ import numpy as np
 from hardscape import memory
 from hardscape.arguments import integer
 from hardscape.arrays import to_numpy
-from hardscape.engine import Ledger, RunArguments, RunOptions, interruptible
+from hardscape.engine import Ledger, RunArguments, RunOptions
 from hardscape.engine.ledger import NoLedger, open_ledger
 from hardscape.errors import BudgetError, InputError, Interrupted
+from hardscape.interrupts import interruptible
 from hardscape.maxsat.anytime import conclude, search
 from hardscape.maxsat.formula import Formula, checked_formula
 from hardscape.maxsat.incumbent import Incumbent

@@ -34,12 +34,12 @@ from hardscape.engine import (
     RunOptions,
     Shard,
     ShardResult,
-    interruptible,
     solve,
     split,
 )
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, DeviceError, InputError
+from hardscape.interrupts import interruptible
 from hardscape.permanents.matrix import Matrix, intake
 from hardscape.permanents.methods.method import COMPLEX, started
 from hardscape.permanents.methods.sums import Modular, Stated, added, digest

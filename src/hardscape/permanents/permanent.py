@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arrays import home_of, is_recorded
-from hardscape.engine import Cpu, RunArguments, RunOptions, interruptible
+from hardscape.engine import Cpu, RunArguments, RunOptions
 from hardscape.errors import InputError
+from hardscape.interrupts import interruptible
 from hardscape.permanents.answers import answers
 from hardscape.permanents.batch import at_once, is_plain, together
 from hardscape.permanents.matrix import Matrix, intake

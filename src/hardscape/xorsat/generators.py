@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from hardscape import memory
 from hardscape.arguments import checked_seed, integer
-from hardscape.engine import interruptible
 from hardscape.errors import InputError
+from hardscape.interrupts import interruptible
 from hardscape.xorsat.intake import MAX_VARIABLES
 from hardscape.xorsat.methods.elimination.elimination import eliminate
 from hardscape.xorsat.system import XorSystem

@@ -9,8 +9,9 @@ from typing import Literal, Unpack
 
 from numpy.typing import ArrayLike
 
-from hardscape.engine import RunArguments, RunOptions, interruptible
+from hardscape.engine import RunArguments, RunOptions
 from hardscape.errors import InputError
+from hardscape.interrupts import interruptible
 from hardscape.xorsat.methods.elimination.row import EliminationMethod
 from hardscape.xorsat.methods.method import Method as Row
 from hardscape.xorsat.methods.method import Question

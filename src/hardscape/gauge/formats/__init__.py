@@ -15,6 +15,7 @@ from hardscape.errors import ChecksumError, FormatError, InputError
 from hardscape.formats import Formats
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.report import FileReport, make_report
+from hardscape.interrupts import interruptible
 
 __all__ = ["FORMATS", "FileReport", "detect", "inspect", "read", "write"]
 
@@ -24,6 +25,7 @@ FORMATS: Formats[Any] = Formats(__name__, mapped=True)
 detect = FORMATS.detect
 
 
+@interruptible
 def inspect(path: str | Path, *, format: str | None = None) -> tuple[GaugeField, FileReport]:
     """Read a file and check everything that it says about itself; nothing that fails is raised.
 

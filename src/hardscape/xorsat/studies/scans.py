@@ -12,8 +12,9 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardscape.engine import RunArguments, RunOptions, interruptible
+from hardscape.engine import RunArguments, RunOptions
 from hardscape.errors import InputError
+from hardscape.interrupts import interruptible
 from hardscape.plain import Plain, finite_or_none
 from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
 from hardscape.xorsat.studies.plots import draw_exponent, draw_w1

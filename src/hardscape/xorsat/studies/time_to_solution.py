@@ -9,8 +9,9 @@ from typing import TypeVar, Unpack
 import numpy as np
 
 from hardscape.arguments import integer, seconds
-from hardscape.engine import Cpu, RunArguments, RunOptions, interruptible, solve
+from hardscape.engine import Cpu, RunArguments, RunOptions, solve
 from hardscape.errors import InputError, Interrupted
+from hardscape.interrupts import interruptible
 from hardscape.xorsat.methods.quasi_greedy.plan import default_w1
 from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
 from hardscape.xorsat.studies.runs import Runner, RunsWork, Trial, foreign_trial, quasi_greedy_trial

@@ -18,11 +18,11 @@ from hardscape.engine import (
     Partial,
     RunArguments,
     RunOptions,
-    interruptible,
     solve,
     steps,
 )
 from hardscape.errors import InputError, Interrupted
+from hardscape.interrupts import interruptible
 from hardscape.maxsat.formula import LARGE, Evaluation, Formula, checked_formula
 from hardscape.maxsat.intake import MAX_WEIGHT
 from hardscape.maxsat.methods.cellular.generation import CellularKernel

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import interruptible
 from hardscape.errors import BudgetError
+from hardscape.interrupts import interruptible
 from hardscape.plain import Plain
 from hardscape.xorsat.system import XorSystem, checked_system
 

@@ -10,8 +10,9 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from hardscape.engine import RunArguments, RunOptions, interruptible, solve
+from hardscape.engine import RunArguments, RunOptions, solve
 from hardscape.errors import Interrupted
+from hardscape.interrupts import interruptible
 from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement, Watch
 from hardscape.xorsat.methods.quasi_greedy.rounds import Schedule
 from hardscape.xorsat.methods.quasi_greedy.work import SIDES, QuasiGreedyWork
