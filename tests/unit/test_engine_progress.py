@@ -2,6 +2,7 @@
 
 import io
 import sys
+import time
 
 import pytest
 
@@ -50,6 +51,20 @@ def test_the_bar_is_drawn_on_a_terminal_only(
     assert "terms/s" in terminal.getvalue()
     assert "100%" in terminal.getvalue()
     assert capsys.readouterr().out == ""
+
+
+def test_the_bar_is_there_before_the_first_shard_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with RichProgress() as bar:
+        bar.update(ProgressEvent(0, 1, "copies", 0.0, None))
+        time.sleep(1.0)
+        assert "0%" in terminal.getvalue()
+    with RichProgress() as bar:  # too brief for one
+        before = terminal.getvalue()
+        bar.update(ProgressEvent(1, 1, "copies", 0.0, None))
+    assert terminal.getvalue() == before
 
 
 def test_the_bar_takes_numbers_beyond_64_bits() -> None:

@@ -74,6 +74,7 @@ def maxsat(
             formula,
             **vars(search),
             **vars(run),
+            progress=output.json,  # else the costs tell how far it is
             on_improvement=None if output.json else _print_cost,
         )
     except KeyboardInterrupt as stop:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Lock, Timer
 from typing import Any, Protocol, Self, runtime_checkable
 
 from hardscape.errors import InputError
@@ -85,36 +86,53 @@ class RichProgress:
     def __init__(self) -> None:
         self._bar: Any = None
         self._task: Any = None
+        self._timer: Timer | None = None
         self._first: ProgressEvent | None = None
+        self._last: ProgressEvent | None = None
+        self._lock = Lock()
 
     def update(self, event: ProgressEvent) -> None:
         """Move the bar."""
-        if self._first is None:
-            self._first = event
+        with self._lock:
+            self._first, self._last = self._first or event, event
+            self._move()
+
+    def _move(self) -> None:
+        if self._bar is None or self._first is None or self._last is None:
+            return
+        event = self._last
         seconds = event.seconds - self._first.seconds
-        if self._bar is None:
-            if seconds < _BRIEF or not sys.stderr.isatty():
-                return
-            self._bar, self._task = _started_bar()
+        rate = (event.done - self._first.done) / seconds if seconds > 0 else 0.0
         self._bar.update(
             self._task,
             # A fraction: rich's arithmetic would turn 2**64 units into rounded floats anyway.
             completed=event.done / event.total if event.total else 1.0,
             total=1.0,
-            speed=f"{(event.done - self._first.done) / seconds:.3g} {event.unit}/s"
-            if seconds
-            else "",
+            speed=f"{rate:.3g} {event.unit}/s" if rate else "",
             left="" if event.eta is None or event.eta > _ABSURD else f"{duration(event.eta)} left",
         )
 
+    def _start(self) -> None:
+        with self._lock:
+            if self._timer is not None:
+                self._bar, self._task = _started_bar()
+                self._move()
+
     def __enter__(self) -> Self:
-        self._first = None  # one bar may be entered for run after run
+        self._first = self._last = None  # one bar may be entered for run after run
+        if sys.stderr.isatty():
+            self._timer = Timer(_BRIEF, self._start)
+            self._timer.daemon = True
+            self._timer.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._bar is not None:
+                self._bar.stop()
+            self._timer = self._bar = None
 
 
 def _started_bar() -> tuple[Any, Any]:

@@ -150,7 +150,7 @@ def fix(
     field, _ = read_checked(file, format, ignore_checksum)
     keywords: dict[str, Any] = vars(gauge) | vars(method) | vars(run)
     try:
-        found = find_gauge(field, progress=method.copies > 1, **keywords)
+        found = find_gauge(field, progress=True, **keywords)
     except Interrupted as stop:
         if stop.result is not None:
             _keep(stop.result, output, run.strict)
