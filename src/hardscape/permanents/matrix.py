@@ -89,7 +89,7 @@ def intake(a: Any, name: str = "a", *, exactly: bool = False) -> Matrix:
     An `InputError` is raised for all else: NaN and infinities (in a batch that is left to
     `Matrix.check_finite`), and what a float64 that entries beside it ask for cannot hold.
     """
-    if isinstance(a, str | Path):
+    if isinstance(a, (str, Path)):
         a = _FORMATS.read(a)
     batch = _batch_on_gpu(a, name)
     if batch is not None:

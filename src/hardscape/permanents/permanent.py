@@ -79,8 +79,8 @@ def permanent(
     int, Fraction, float, complex, or array of shape (batch,)
         A Python int for integers, whatever its size. Floats beyond float64 are infinite, and an
         `OverflowWarning` says so; with `full_output` a mantissa and a power of two tell them all the
-        same. A batch gives float64 or complex128 in the package of `a`, on its device; exact values come in a NumPy array of Python
-        numbers, which no other package holds.
+        same. A batch gives float64 or complex128 in the package of `a`, on its device; exact values come
+        in a NumPy array of Python numbers, which no other package holds.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def permanent(
             if full_output:
                 return result
             value = result.value
-        if isinstance(value, float | complex) and not cmath.isfinite(value):
+        if isinstance(value, (float, complex)) and not cmath.isfinite(value):
             warn_of_overflow()
         return value
     return _batch(a, matrix, settings, options)
