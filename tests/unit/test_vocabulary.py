@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hardscape import gauge, ising, maxsat, permanents, xorsat
-from hardscape.cli import command
+from hardscape.cli import _COMMANDS, command
 from hardscape.cli.program import Program, options
 from hardscape.engine import RunArguments
 from hardscape.errors import FormatError
@@ -100,7 +100,7 @@ def attributes() -> set[str]:
 def option_names() -> dict[str, set[str]]:
     """Options and arguments of all commands as Python has them, with the families that have them."""
     found = defaultdict(set)
-    for name in COMMANDS:
+    for name in _COMMANDS:
         known = command(name)
         for each in known.commands.values() if isinstance(known, Program) else [known]:
             for option in options(each):

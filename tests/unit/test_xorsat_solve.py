@@ -157,6 +157,7 @@ def test_scan() -> None:
     assert scan.w1 == pytest.approx([8 / 256, 15 / 256, 23 / 256])
     assert [x.w1 for x in scan.results] == scan.w1.tolist()
     assert scan.coefficients is not None
+    assert scan.seed == 4
     with pytest.raises(InputError):
         scan_w1(random_regular(12, seed=0), [[0.1]])
     with pytest.raises(InputError):

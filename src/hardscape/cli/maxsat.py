@@ -134,7 +134,7 @@ def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None
             _print(f"c {cut_short(result.stopped, 'this is the best so far')}")
         _print(
             f"c {result.num_satisfied} of {result.num_clauses} clauses hold, {result.flips} flips, "
-            f"{result.seconds:.3f} s"
+            f"{result.seconds:.3f} s, seed {result.seed}"
         )
         _print(f"s {result.status}")
         if result.cost is not None:

@@ -227,6 +227,8 @@ def _spectrum_facts(ising: Ising, found: Spectrum) -> Iterator[tuple[str, str]]:
         yield "rate", f"{found.info['states_per_second']:.3g} states/s"
     yield "time", seconds_text(found.info["seconds"])
     yield "device", str(found.info["device"])
+    if found.seed is not None:
+        yield "seed", str(found.seed)
 
 
 def _describe(ising: Ising) -> str:

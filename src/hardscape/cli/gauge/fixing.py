@@ -203,6 +203,7 @@ def _facts(found: GaugeFixResult, places: Sequence[Path | None]) -> Iterator[tup
     yield "rate", f"{found.site_updates_per_second:.3g} site updates/s"
     yield "time", seconds_text(found.seconds)
     yield "device", found.device
+    yield "seed", str(found.seed)
     for place in places:
         if place is not None:
             yield "file", str(place)

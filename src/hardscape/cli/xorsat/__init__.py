@@ -157,6 +157,8 @@ def _solve_facts(system: XorSystem, found: XorsatResult) -> Iterator[tuple[str, 
         yield "rate", f"{found.spin_updates / max(found.seconds, 1e-9):.3g} spin updates/s"
     yield "time", seconds_text(found.seconds)
     yield "device", found.device
+    if found.seed is not None:
+        yield "seed", str(found.seed)
 
 
 def _cut(bits: str) -> str:

@@ -136,6 +136,7 @@ def _tts_summary(results: list[TimeToSolution]) -> Iterator[Table]:
     facts = [
         ("search", f"{results[0].clones} clones, w1 = {w1}, {rate:.3g} spin updates/s"),
         ("device", results[0].device),
+        ("seed", ", ".join(dict.fromkeys(str(result.seed) for result in results))),
     ]
     if len(results) > 1:
         value, low, high = median_tts(results)
@@ -197,6 +198,7 @@ def _report_scan(found: W1Scan, output: PlotOptions) -> None:
     facts = [
         ("w1 of least sweeps", best if math.isfinite(found.optimum) else "none among these w1"),
         ("device", found.results[0].device),
+        ("seed", str(found.seed)),
     ]
     table = Table(">>>>", rows, ("w1", "solved", "tau (s)", "tau (sweeps)"))
     show(output.json, "xorsat scan", found.to_dict, facts, ["", table])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
@@ -38,6 +37,8 @@ class W1Scan(Plain):
     optimum, optimum_error : float
         The w1 at its minimum, with its standard error; NaN where there is no minimum among the
         points, only beyond them or none.
+    seed : int or None
+        With which the scan can be repeated, if it was one.
     """
 
     w1: NDArray[np.float64]
@@ -45,6 +46,7 @@ class W1Scan(Plain):
     coefficients: NDArray[np.float64] | None
     optimum: float
     optimum_error: float
+    seed: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -54,6 +56,7 @@ class W1Scan(Plain):
             "coefficients": None if self.coefficients is None else self.coefficients.tolist(),
             "optimum": finite_or_none(self.optimum),
             "optimum_error": finite_or_none(self.optimum_error),
+            "seed": self.seed,
         }
 
     def __repr__(self) -> str:
@@ -161,7 +164,11 @@ def scan_w1(
     trials = [
         quasi_greedy_trial(system, options.devices, w1, clones, restart) for w1 in used.tolist()
     ]
-    return study(trials, seeds.tolist(), runs, timeout, options, partial(fit_w1, used))
+
+    def read(results: Sequence[TimeToSolution]) -> W1Scan:
+        return replace(fit_w1(used, results), seed=options.seed)
+
+    return study(trials, seeds.tolist(), runs, timeout, options, read)
 
 
 def fit_w1(w1: ArrayLike, results: Sequence[TimeToSolution]) -> W1Scan:
