@@ -20,6 +20,8 @@ CALLS = {
     "generate": "gauge.generate((48, 48, 48, 48), 6.0, sweeps=1)",
     "spectrum": "ising.spectrum({(i, i + 1): 1.0 for i in range(40)}, 2**24)",
     "mps": "ising.mps_spectrum({(i, i + 1): 1.0 for i in range(99)}, bond_dimension=4096)",
+    "density": "ising.density_of_states({(i, j): float(1 + (7919 * i + 104729 * j) % 99991) "
+    "for i in range(36) for j in range(i)}, method='exhaustive', threads=16)",
     "system": "xorsat.random_system(10**8, 1.0)",
     "regular": "xorsat.random_regular(10**8, full_rank=False)",
 }

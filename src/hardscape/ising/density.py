@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hardscape import memory
 from hardscape.arrays import as_float64
 from hardscape.engine import Device, RunArguments, RunOptions, solve
 from hardscape.engine.device import describe
@@ -236,6 +237,8 @@ def density_of_states(
             f"{seconds / 3600:.3g} hours on {len(options.devices)} threads; pass time_limit=, "
             "checkpoint= or executor= to run it anyway"
         )
+    lanes = min(len(options.devices), len(work.shards()))
+    memory.require(lanes * work.memory_bytes, f"counting up to {work.terms.num_levels} levels")
     outcome = solve(work, options)
     found = outcome.whole()
     if sum(found.counts) != 1 << ising.num_spins:

@@ -175,6 +175,11 @@ class CountingWork(Work[Counts]):
     def explanation(self) -> str:
         """What will be done, for people."""
 
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that a lane needs at least: those of its counts."""
+        return 8 * self.terms.num_levels
+
     def digest(self) -> str:
         """Digest of all fields."""
         shape = (self.name, *(getattr(self, x.name) for x in fields(self)))

@@ -180,6 +180,11 @@ class FrontierWork(CountingWork):
         return float((self._assignments * self.profile[:, 1]).max(initial=1)) * 8
 
     @property
+    def memory_bytes(self) -> int:
+        """Bytes that a lane needs at least: those of its largest table."""
+        return int(self.table_bytes)
+
+    @property
     def fits(self) -> bool:
         """Whether the tables are as small as they should be."""
         return self.table_bytes <= max(_TABLE_BYTES, _LEVEL_BYTES * self.terms.num_levels)
