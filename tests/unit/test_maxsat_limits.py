@@ -187,7 +187,7 @@ def test_a_cellular_search_without_time_gives_one_random_individual(kind, thread
             threads=threads,
             device="cpu",
             time_limit=1e-9,
-            on_improvement=lambda assignment, seconds: told.append(assignment),
+            on_improvement=lambda improvement: told.append(improvement.assignment),
         )
         for seed, runs in ((1, 1), (1, 3), (2, 1))
     ]
