@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -82,6 +79,9 @@ class Plain(ABC):
         return {x: plain[x] if x in plain else _lists(getattr(self, x)) for x in names}
 
     def _csv(self) -> str:
+        import csv
+        import io
+
         table = self._table()
         written = io.StringIO()
         rows = csv.writer(written, lineterminator="\n")
@@ -109,6 +109,8 @@ class Plain(ABC):
         return f"<{type(self).__name__}: {facts}>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         rows = "".join(
             f"<tr><th>{name}</th><td>{escape(brief(value))}</td></tr>"
             for name, value in self._facts()
