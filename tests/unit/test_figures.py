@@ -104,6 +104,7 @@ def test_the_legend_says_what_was_proven(axes: dict[str, Any]) -> None:
         return " ".join(x.get_text() for x in axes[name].get_legend().get_texts())
 
     assert "proven" in labels("cost")
+    assert "(certified)" in axes["levels"].get_title()
     assert "4" in labels("copies")
     assert "not converged: 2" in labels("copies that did not converge")
 

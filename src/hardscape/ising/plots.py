@@ -204,7 +204,6 @@ def _title(spectrum: Any) -> str:
     parts.append(f"of {spectrum.num_spins} spins")
     if len(spectrum.levels) > _MOST_LEVELS:
         parts.append(f"(levels 1 to {_MOST_LEVELS} of {len(spectrum.levels)})")
-    if not spectrum.certified:
-        parts.append("(not certified)")
+    parts.append("(certified)" if spectrum.certified else "(not certified)")
     more = "" if ground.complete else " or more"
     return f"{' '.join(parts)}\nground energy {ground.energy!r}, degeneracy {ground.count}{more}"
