@@ -39,7 +39,7 @@ def test_fields_made_on_the_device() -> None:
     host = GaugeField.random((2, 4, 2, 2), 3, seed=9)
     device = GaugeField.random((2, 4, 2, 2), 3, seed=9).to("cuda")
     np.testing.assert_array_equal(device.to("cpu").links, host.links)
-    assert GaugeField.identity((2, 2, 2, 2), device="cuda").plaquette() == 1.0
+    assert GaugeField.identity((2, 2, 2, 2)).to("cuda").plaquette() == 1.0
     assert device.to("cuda") is device
 
 
