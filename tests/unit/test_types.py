@@ -15,7 +15,7 @@ import hardscape
 USES = Path(__file__).resolve().parents[1] / "helpers" / "typical_uses.py"
 CHECKERS = {
     "mypy": ["--strict", "--python-executable", sys.executable],
-    "pyright": ["--pythonpath", sys.executable],
+    "basedpyright": ["--pythonpath", sys.executable],
 }
 
 
