@@ -49,7 +49,7 @@ def _facts(found: DensityOfStates) -> Iterator[tuple[str, str]]:
     yield "levels", str(found.num_levels)
     yield "ground energy", f"{found.ground_energy!r} (degeneracy {found.ground_degeneracy})"
     yield "highest energy", f"{float(found.energies[-1])!r} (degeneracy {found.counts[-1]})"
-    yield "method", f"{found.method}: {found.info['explanation']}"
+    yield "method", found.info["explanation"]
     yield "time", seconds_text(found.seconds)
     yield "device", found.device
 
