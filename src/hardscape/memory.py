@@ -52,8 +52,10 @@ def _of_machine() -> int:
 def address_space() -> int | None:
     """Bytes that the limit of the address space (``ulimit -v``) leaves; None without one."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return None
     used = _number("/proc/self/statm")
-    if limit == resource.RLIM_INFINITY or used is None:
+    if used is None:
         return None
     return limit - used * os.sysconf("SC_PAGE_SIZE")
 
