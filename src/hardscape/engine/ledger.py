@@ -104,7 +104,7 @@ class Ledger:
     work : Work or Chain
         Whose shards, or whose state, it holds.
     seed : int, optional
-        Kept for calls that go on without one; see :func:`kept_seed`.
+        Kept for calls that go on without one; see `kept_seed`.
 
     Raises
     ------

@@ -290,7 +290,7 @@ class Ising:
         base: int | None = None,
         convention: Convention = "dimod",
     ) -> None:
-        """Write the model so that :meth:`from_file` gives the same coefficients back, exactly.
+        """Write the model so that `from_file` gives the same coefficients back, exactly.
 
         The file appears whole or not at all; one that was there before is replaced.
 
