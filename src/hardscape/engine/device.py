@@ -7,7 +7,7 @@ import re
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import ClassVar, Literal
 
 from hardscape.arguments import integer
@@ -118,8 +118,12 @@ def cpu_lanes(threads: int | None) -> tuple[Device, ...]:
     """
     if threads is None:
         return _lanes(cpu_count())
-    most = max(_THREADS, _THREADS_A_CPU * (os.cpu_count() or 1))
-    return _lanes(integer(threads, "threads", 1, most))
+    return _lanes(integer(threads, "threads", 1, _most_threads()))
+
+
+@cache
+def _most_threads() -> int:
+    return max(_THREADS, _THREADS_A_CPU * (os.cpu_count() or 1))
 
 
 @lru_cache(maxsize=8)
