@@ -228,7 +228,7 @@ def test_what_only_says_how_to_run_ends_no_command(regular: Path, capsys: Captur
 
 
 def test_scan(regular: Path, tmp_path: Path, capsys: Captured) -> None:
-    words = ["scan", regular, "--values", "0.04,0.05,0.07", "--runs", 4, "--seed", 1, *CPU]
+    words = ["scan", regular, "--values", "0.04,0.05,0.07", "--runs", 4, *CPU]
     found = answer(capsys, *words, "--checkpoint", tmp_path / "runs")
     assert len(found["w1"]) == len(found["results"]) == 3
     assert all(x["num_solved"] for x in found["results"])

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from hardscape import gauge, ising, maxsat, permanents, xorsat
-from hardscape.cli import _COMMANDS, command
-from hardscape.cli.program import Program, options
+from hardscape.cli import program
 from hardscape.engine import RunArguments
 from hardscape.errors import FormatError
 from helpers.results import results
@@ -100,11 +99,13 @@ def attributes() -> set[str]:
 def option_names() -> dict[str, set[str]]:
     """Options and arguments of all commands as Python has them, with the families that have them."""
     found = defaultdict(set)
-    for name in _COMMANDS:
-        known = command(name)
-        for each in known.commands.values() if isinstance(known, Program) else [known]:
-            for option in options(each):
-                found[option.names[0].strip("-").replace("-", "_")].add(name)
+    made = program()
+    for name in COMMANDS:
+        whole = made[name]
+        for part in (whole, *(whole[x] for x in whole if not x.startswith("-"))):
+            for argument in part.assemble_argument_collection() if part.default_command else ():
+                if argument.name != "*":
+                    found[argument.name.strip("-").lower().replace("-", "_")].add(name)
     return found
 
 

@@ -25,41 +25,30 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 from hardscape.cli.terminal import note
 from hardscape.errors import HardscapeError, InputError, Interrupted, OutputError
 from hardscape.version import __version__
 
 if TYPE_CHECKING:
-    from hardscape.cli.program import Command, Program
+    from cyclopts import App, Token
 
 __all__ = ["main"]
 
 #: Commands: each a function, or a program of its own, in the module here of the same name.
 _COMMANDS = {
-    "demo": "one of each family in less than a minute, with pictures and a page about it",
-    "density": "the states of every energy of an Ising model or QUBO, counted",
-    "devices": "what this machine offers: processor, memory, GPUs, and why CUDA cannot be used",
-    "examples": "copy small instances of every family into a folder",
-    "gauge": "lattice gauge configurations: check, convert, generate, fix, measure",
-    "maxsat": "the best assignment of a CNF or WCNF formula",
-    "permanent": "the permanent of a matrix",
-    "spectrum": "the states of lowest energy of an Ising model or QUBO, with a certificate",
+    "demo": "One of each family in less than a minute, with pictures and a page about it",
+    "density": "The states of every energy of an Ising model or QUBO, counted",
+    "devices": "What this machine offers: processor, memory, GPUs, and why CUDA cannot be used",
+    "examples": "Copy small instances of every family into a folder",
+    "gauge": "Lattice gauge configurations: check, convert, generate, fix, measure",
+    "maxsat": "The best assignment of a CNF or WCNF formula",
+    "permanent": "The permanent of a matrix",
+    "spectrum": "The states of lowest energy of an Ising model or QUBO, with a certificate",
     "xorsat": "XORSAT and p-spin models: solve, measure the time to solution, generate, theory",
 }
-_OVERVIEW = (
-    "hardscape COMMAND [OPTIONS]",
-    "Computations over hard energy landscapes, each close to what the hardware allows.",
-    {
-        **_COMMANDS,
-        "help COMMAND": "the options of a command",
-        "--version": "the version",
-        "--install-completion": "let the shell (bash, zsh or fish) complete what is typed",
-    },
-)
 #: What hardscape alone prints: lines that run as they stand, one after another.
 _WELCOME = """\
 hardscape examples examples
@@ -148,26 +137,60 @@ def _run(words: list[str]) -> int:
     if words == ["--version"]:  # nobody waits for imports for that
         print(__version__)
         return 0
-    from hardscape.cli.program import HELP, invoke, overview, picked
+    if not words:
+        print(_WELCOME, end="")
+        return 0
+    from cyclopts import CycloptsError
 
-    if words[:1] == ["help"]:
+    if words[0] == "help":
         words = [*words[1:], "--help"]
-    if not words or words[0] in HELP:
-        print(overview(*_OVERVIEW) if words else _WELCOME, end="")
-        return 0
-    if words[0] == "--install-completion":
-        from hardscape.cli.completion import install
+    # cyclopts takes a lone "-" for an option; as paths the two are the same.
+    named = ["./-" if word == "-" else word for word in words]
+    try:
+        command, bound, *_ = program().parse_args(named, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        note(f"error: {error}")
+        return 2
+    console = bound.arguments.get("console")
+    if console is None:
+        return command(*bound.args, **bound.kwargs) or 0
+    # Help, on rich's console, which would end the process by itself if nobody reads.
+    with console.capture() as captured:
+        command(*bound.args, **bound.kwargs)
+    sys.stdout.write(captured.get())
+    return 0
 
-        install(words[1:], {name: command(name) for name in _COMMANDS})
-        return 0
-    name = picked(words[0], _COMMANDS)
-    return invoke(command(name), name, words[1:])
+
+def program() -> App:
+    """All commands; those that are not used are not imported."""
+    from cyclopts import App, Parameter
+
+    made = App(
+        name="hardscape",
+        version=__version__,
+        help="Computations over hard energy landscapes, each close to what the hardware allows.",
+        help_format="plaintext",
+        default_parameter=Parameter(converter=_converted, show_default=_default),
+    )
+    for name, told in _COMMANDS.items():
+        made.command(f"hardscape.cli.{name}:{name}", name=name, help=told)
+    made.register_install_completion_command(add_to_startup=False)
+    return made
 
 
-def command(name: str) -> Command | Program:
-    """One command; nobody waits for the other families' imports."""
-    found: Command | Program = getattr(import_module(f"hardscape.cli.{name}"), name)
-    return found
+def _converted(hint: Any, tokens: Sequence[Token]) -> Any:
+    """What cyclopts makes of words, but that 1.5 is not rounded where an integer is wanted."""
+    from cyclopts import convert
+
+    for token in tokens:
+        if int in (hint, *get_args(hint)) and "." in token.value:
+            raise ValueError(f"{token.value!r}; an integer is accepted")
+    return convert(hint, tokens)
+
+
+def _default(value: object) -> str | None:
+    """How help tells a default; of a flag, and of what may be left out, nothing."""
+    return None if value is None or value is False else str(value)
 
 
 def _drop_output() -> None:

@@ -9,10 +9,9 @@ from contextlib import chdir, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
 
-from hardscape.cli import command
+from hardscape.cli import program
 from hardscape.cli.examples import examples
 from hardscape.cli.options import Flag
-from hardscape.cli.program import invoke
 from hardscape.cli.terminal import note, print_parts
 from hardscape.errors import InputError
 from hardscape.files import store
@@ -73,7 +72,8 @@ def _sections(drawing: bool) -> Iterator[str]:
         printed = io.StringIO()
         with redirect_stdout(printed):
             again = ["--force"] if drawn or "-o" in words else []
-            invoke(command(words[0]), words[0], [*words[1:], *again])
+            command, bound, *_ = program().parse_args([*words, *again])
+            command(*bound.args, **bound.kwargs)
         yield f"<h2>{html.escape(title)}</h2>\n<pre><b>$ hardscape {html.escape(asked)}</b>\n"
         yield f"{html.escape(printed.getvalue())}</pre>\n"
         if drawn:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group, Parameter
 
 from hardscape.cli.options import PlotOptions, RunOptions, file_help
-from hardscape.cli.program import Group, Parameter
 from hardscape.cli.spectrum import ModelOptions
-from hardscape.cli.terminal import Table, seconds_text, show
+from hardscape.cli.terminal import seconds_text, show, table
 from hardscape.ising.density import DensityOfStates, Method, density_of_states
 from hardscape.ising.formats import FORMATS
 from hardscape.ising.model import Ising
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 #: Levels that the table lists.
 _ROWS = 40
@@ -59,6 +63,6 @@ def _levels(found: DensityOfStates) -> Iterator[Table | str]:
     rows = [(repr(energy), str(count)) for energy, count in pairs]
     left = found.num_levels - len(rows)
     yield ""
-    yield Table(">>", rows, ("energy", "states"))
+    yield table(">>", rows, ("energy", "states"))
     if left:
         yield f"and {left} more; --json prints all levels"

@@ -8,13 +8,15 @@ import warnings
 from pathlib import Path
 from typing import Annotated
 
+from cyclopts import Group
+
 from hardscape.cli.options import (
     PlotOptions,
     SeededRunOptions,
     file_help,
     format_help,
+    option_group,
 )
-from hardscape.cli.program import Group, option_group
 from hardscape.cli.terminal import cut_short, note, print_json
 from hardscape.errors import Interrupted
 from hardscape.maxsat.formats import FORMATS, FormatWarning

@@ -1,12 +1,15 @@
-"""Options that several commands have, each declared once."""
+"""Options that several commands have, each declared once.
 
-from __future__ import annotations
+Annotations are evaluated here: classes elsewhere inherit the fields, and cyclopts reads them there.
+"""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar, dataclass_transform
 
-from hardscape.cli.program import Group, Parameter, option_group
+from cyclopts import Group, Parameter
+
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError
 from hardscape.files import COMPRESSED, check_outputs
@@ -16,41 +19,49 @@ from hardscape.formats import Formats
 _UNASKED_SECONDS = 600.0
 
 RUN, OUTPUT = Group("Run", sort_key=8), Group("Output", sort_key=9)
+_Options = TypeVar("_Options")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def option_group(group: Group) -> Callable[[type[_Options]], type[_Options]]:
+    """Make a frozen dataclass of a class; help shows its fields as options under `group`."""
+
+    def made(fields: type[_Options]) -> type[_Options]:
+        return Parameter(name="*", group=group)(dataclass(frozen=True, kw_only=True)(fields))
+
+    return made
 
 
 def file_help(what: str, formats: Formats[Any]) -> Parameter:
     """What help says of a file to read: `what` it holds, and the formats in their own words."""
-
-    def told() -> str:
-        known = "; ".join(module.DESCRIPTION for module in formats.values() if module.SUFFIXES)
-        packed = ", ".join(COMPRESSED)
-        return f"{what}, also {packed}, or - for standard input. Formats: {known}."
-
-    return Parameter(help=told)
+    known = "; ".join(module.DESCRIPTION for module in formats.values() if module.SUFFIXES)
+    packed = ", ".join(COMPRESSED)
+    return Parameter(help=f"{what}, also {packed}, or - for standard input. Formats: {known}.")
 
 
 def format_help(formats: Formats[Any]) -> Parameter:
     """What help says of the format of a file to read."""
-    return Parameter(help=lambda: f"{', '.join(formats)}, where name and content do not tell.")
+    return Parameter(help=f"{', '.join(formats)}, where name and content do not tell.")
 
 
 def target_help(formats: Formats[Any]) -> Parameter:
     """What help says of the format of a file to write."""
-    return Parameter(help=lambda: f"{', '.join(formats)}, where the suffix does not tell.")
+    return Parameter(help=f"{', '.join(formats)}, where the suffix does not tell.")
 
 
-Flag = Annotated[bool, Parameter(negated=False)]
+Flag = Annotated[bool, Parameter(negative="")]
 Seed = Annotated[
     int | None, Parameter(help="0 to 2^64 - 1; one seed gives one answer, none draws one.")
 ]
 Json = Annotated[
     bool,
     Parameter(
-        negated=False,
+        name="--json",
+        negative="",
         help="Print one JSON object on standard output, and nothing else there.",
     ),
 ]
-Output = Annotated[Path, Parameter(names=("--output", "-o"))]
+Output = Annotated[Path, Parameter(name=["--output", "-o"])]
 
 
 @option_group(RUN)

@@ -9,8 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
-from hardscape.cli.options import EstimateOptions, RunOptions, file_help, format_help
-from hardscape.cli.program import Group, option_group
+from cyclopts import Group
+
+from hardscape.cli.options import EstimateOptions, RunOptions, file_help, format_help, option_group
 from hardscape.cli.terminal import seconds_text, show
 from hardscape.errors import InputError
 from hardscape.permanents import formats

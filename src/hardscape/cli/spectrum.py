@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Group
 
 from hardscape.cli.options import (
     OUTPUT,
@@ -14,15 +16,18 @@ from hardscape.cli.options import (
     SeededRunOptions,
     file_help,
     format_help,
+    option_group,
 )
-from hardscape.cli.program import Group, option_group
-from hardscape.cli.terminal import Table, cut_short, note, seconds_text, show
+from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
 from hardscape.errors import InputError, Interrupted
 from hardscape.ising import spectrum as find_spectrum
 from hardscape.ising.formats import FORMATS
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum
 from hardscape.ising.spectrum import MAX_SPINS, Estimate, estimate
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 #: From this many spins on, a search may take long enough to be worth estimating first.
 _ESTIMATED_FROM = 36
@@ -271,7 +276,7 @@ def _states(found: Spectrum) -> Iterator[Table | str]:
         more = count if rank == first else ""
         rows.append((str(rank + 1), repr(energy), str(level), more, bits))
     head = ("rank", "energy", "level", "degeneracy", "state")
-    yield Table(">>>><", rows, head, "state: character i is spin i, 1 for +1, 0 for -1")
+    yield table(">>>><", rows, head, "state: character i is spin i, 1 for +1, 0 for -1")
     if found.num_states > _ROWS:
         yield f"and {found.num_states - _ROWS} more; --json prints all states"
 

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from hardscape.errors import OutputError
 
-#: Between the columns of a table.
-_GAP = "  "
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+#: Columns of output that is not a terminal: wide enough to wrap nothing.
+_WIDE = 500
 
 
 def show(
@@ -24,7 +27,7 @@ def show(
     command: str,
     plain: Callable[[], Mapping[str, Any]],
     facts: Iterable[tuple[str, str]],
-    more: Iterable[Table | str] = (),
+    more: Iterable[RenderableType] = (),
 ) -> None:
     """Print the answer of `command`: one JSON object, or a table of facts and what follows it."""
     if as_json:
@@ -39,58 +42,47 @@ def print_json(content: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
-@dataclass(frozen=True)
-class Table:
-    """Cells in columns.
+def table(
+    align: str, rows: Iterable[Sequence[str]], head: Sequence[str], caption: str = ""
+) -> Table:
+    """A table of cells; `align` has < or > for each column, and the last column folds."""
+    from rich import box
+    from rich.table import Table
 
-    Attributes
-    ----------
-    align
-        A character a column: < or >.
-    rows
-        Their cells.
-    head
-        What stands over them.
-    caption
-        A line below.
-    """
-
-    align: str
-    rows: Sequence[Sequence[str]]
-    head: Sequence[str] = ()
-    caption: str = ""
-
-    def lines(self, columns: int | None) -> Iterator[str]:
-        """The table in so many columns of text: the last column's cells fold; None folds nothing."""
-        head = [self.head, ["-" * len(cell) for cell in self.head]] if self.head else []
-        rows = [*head[:1], *self.rows]
-        wide = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-        if head:
-            head[1] = ["-" * width for width in wide]
-        indent = sum(wide[:-1]) + len(_GAP) * (len(wide) - 1)
-        room = max(wide[-1] if columns is None else columns - indent, 10)
-        for row in [*head, *self.rows]:
-            first, *more = [row[-1][i : i + room] for i in range(0, len(row[-1]), room)] or [""]
-            cells = zip(self.align, [*row[:-1], first], wide, strict=True)
-            yield _GAP.join(f"{cell:{side}{width}}" for side, cell, width in cells)
-            yield from (" " * indent + part for part in more)
-        if self.caption:
-            yield self.caption
+    made = Table(box=box.SIMPLE_HEAD, caption=caption or None, caption_justify="left")
+    for side, name in zip(align, head, strict=True):
+        last = len(made.columns) == len(head) - 1
+        justify: Literal["left", "right"] = "left" if side == "<" else "right"
+        made.add_column(name, justify=justify, no_wrap=not last, overflow="fold")
+    for row in rows:
+        made.add_row(*row)
+    return made
 
 
 def fact_table(facts: Iterable[tuple[str, str]]) -> Table:
-    """Names beside their values."""
-    return Table("<<", list(facts))
+    """Names in bold beside their values."""
+    from rich.table import Table
+
+    made = Table.grid(padding=(0, 2))
+    made.add_column(style="bold", no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, value in facts:
+        made.add_row(name, value)
+    return made
 
 
-def print_parts(*parts: Table | str) -> None:
-    """Print tables and text, folded to the terminal's width, and not at all anywhere else."""
-    from shutil import get_terminal_size
+def print_parts(*parts: RenderableType) -> None:
+    """Print tables and text, wrapped to the terminal's width, and not at all anywhere else."""
+    from rich.console import Console
 
-    columns = get_terminal_size().columns if sys.stdout.isatty() else None
-    for part in parts:
-        for line in [part] if isinstance(part, str) else part.lines(columns):
-            sys.stdout.write(f"{line.rstrip()}\n")
+    width = None if sys.stdout.isatty() else _WIDE
+    console = Console(width=width, markup=False, highlight=False, emoji=False)
+    # rich would end the process by itself if nobody reads; written from here, that is an exception.
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part)
+    lines = captured.get().splitlines()
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in lines))
     sys.stdout.flush()
 
 

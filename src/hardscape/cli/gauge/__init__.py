@@ -7,9 +7,10 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from cyclopts import App, Group
 
 from hardscape.cli.gauge.files import (
     FileArgument,
@@ -24,10 +25,9 @@ from hardscape.cli.options import (
     Output,
     PlotOptions,
     SeededRunOptions,
+    option_group,
 )
-from hardscape.cli.program import Group, Program, option_group
 from hardscape.cli.terminal import (
-    Table,
     aside,
     cut_short,
     deliver,
@@ -35,6 +35,7 @@ from hardscape.cli.terminal import (
     print_json,
     print_parts,
     show,
+    table,
 )
 from hardscape.errors import ChecksumError, InputError, Interrupted
 from hardscape.gauge import formats
@@ -43,13 +44,17 @@ from hardscape.gauge.formats.report import FileReport
 from hardscape.gauge.generate import generate as make_field
 from hardscape.gauge.propagator import DEFAULT_THETA, GluonPropagator, gluon_propagator
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 _CHAIN = Group("Markov chain", sort_key=1)
 #: Momenta that the table lists.
 _ROWS = 40
 
-gauge = Program(
+gauge = App(
     name="gauge",
     help="Lattice gauge configurations: check, convert, generate, fix, measure.",
+    help_format="plaintext",
 )
 gauge.command(fix)
 
@@ -317,4 +322,4 @@ def _momenta(found: GluonPropagator) -> Iterator[Table | str]:
     caption = f"{len(chosen)} of {len(found.momentum)} momenta; --json prints all of them"
     yield ""
     head = ("p", "D(p^2)", "error", "p^2 D(p^2)", "momenta")
-    yield Table(">>>>>", rows, head, caption if cut else "")
+    yield table(">>>>>", rows, head, caption if cut else "")

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from hardscape.cli.options import OUTPUT, Flag, file_help, format_help
-from hardscape.cli.program import option_group
+from hardscape.cli.options import OUTPUT, Flag, file_help, format_help, option_group
 from hardscape.cli.terminal import note
 from hardscape.errors import ChecksumError
 from hardscape.files import check_outputs

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cyclopts import Group
 
 from hardscape.arrays import to_device
 from hardscape.cli.gauge.files import FileArgument, FormatOption, read_checked
@@ -18,8 +19,8 @@ from hardscape.cli.options import (
     Output,
     PlotOptions,
     SeededRunOptions,
+    option_group,
 )
-from hardscape.cli.program import Group, option_group
 from hardscape.cli.terminal import aside, cut_short, deliver, note, seconds_text, show
 from hardscape.errors import InputError, Interrupted
 from hardscape.files import store

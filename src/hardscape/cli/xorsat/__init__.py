@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
+from cyclopts import App, Parameter
+
 from hardscape.cli.options import (
     OUTPUT,
     FileOptions,
@@ -12,9 +14,9 @@ from hardscape.cli.options import (
     Output,
     Seed,
     SeededRunOptions,
+    option_group,
     target_help,
 )
-from hardscape.cli.program import Parameter, Program, option_group
 from hardscape.cli.terminal import aside, cut_short, deliver, note, seconds_text, show
 from hardscape.cli.xorsat.options import (
     SEARCH,
@@ -62,9 +64,10 @@ _DEFAULT_RUN, _DEFAULT_OUTPUT = SeededRunOptions(), JsonOptions()
 _DEFAULT_FILES = FileOptions()
 
 
-xorsat = Program(
+xorsat = App(
     name="xorsat",
     help="XORSAT and p-spin models: solve, measure the time to solution, generate, theory.",
+    help_format="plaintext",
 )
 xorsat.command(tts)
 xorsat.command(scan)
@@ -101,7 +104,7 @@ def solve_file(
     _report(system, found, output)
 
 
-xorsat.command(solve_file, "solve")
+xorsat.command(solve_file, name="solve")
 
 
 def _tell(found: Improvement) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from hardscape.cli.options import file_help, format_help
-from hardscape.cli.program import Group, Parameter, option_group
+from cyclopts import Group, Parameter
+
+from hardscape.cli.options import file_help, format_help, option_group
 from hardscape.cli.terminal import note
 from hardscape.xorsat.formats import FORMATS
 from hardscape.xorsat.system import XorSystem

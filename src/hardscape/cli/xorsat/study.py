@@ -7,11 +7,12 @@ import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from hardscape.cli.options import PlotOptions, SeededRunOptions
-from hardscape.cli.program import Parameter
-from hardscape.cli.terminal import Table, cut_short, fact_table, note, print_json, print_parts, show
+from hardscape.cli.terminal import cut_short, fact_table, note, print_json, print_parts, show, table
 from hardscape.cli.xorsat.options import (
     SEARCH,
     FileArgument,
@@ -24,6 +25,9 @@ from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1
 from hardscape.xorsat.studies.scans import W1Scan, scan_w1
 from hardscape.xorsat.studies.time_to_solution import time_to_solution
 from hardscape.xorsat.studies.times import TimeToSolution, median_tts
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = SearchOptions(), SeededRunOptions(), PlotOptions()
 
@@ -127,7 +131,7 @@ def _tts_table(files: tuple[Path, ...], results: list[TimeToSolution]) -> Table:
         for file, x in zip(files, results, strict=False)
     ]
     head = ("file", "N", "solved", "tau (s)", "interval (s)", "TTS99 (s)", "tau (sweeps)")
-    return Table("<>>>>>>", rows, head, "tau: mean time to solution, with its 68% interval")
+    return table("<>>>>>>", rows, head, "tau: mean time to solution, with its 68% interval")
 
 
 def _tts_summary(results: list[TimeToSolution]) -> Iterator[Table]:
@@ -200,8 +204,8 @@ def _report_scan(found: W1Scan, output: PlotOptions) -> None:
         ("device", found.results[0].device),
         ("seed", str(found.seed)),
     ]
-    table = Table(">>>>", rows, ("w1", "solved", "tau (s)", "tau (sweeps)"))
-    show(output.json, "xorsat scan", found.to_dict, facts, ["", table])
+    rows_of = table(">>>>", rows, ("w1", "solved", "tau (s)", "tau (sweeps)"))
+    show(output.json, "xorsat scan", found.to_dict, facts, ["", rows_of])
     stopped = found.results[0].stopped
     if stopped:
         note(cut_short(stopped, "the runs that had ended are counted"))
