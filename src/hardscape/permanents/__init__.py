@@ -4,6 +4,7 @@ from hardscape.permanents.derivatives import minors, value_and_grad
 from hardscape.permanents.permanent import permanent
 from hardscape.permanents.plan import Plan, PlannedBlock, plan
 from hardscape.permanents.result import PermanentResult, Retry
+from hardscape.permanents.sampling.sample import Samples, sample
 from hardscape.permanents.structure.reduce import Reductions
 
 __all__ = [
@@ -12,8 +13,10 @@ __all__ = [
     "PlannedBlock",
     "Reductions",
     "Retry",
+    "Samples",
     "minors",
     "permanent",
     "plan",
+    "sample",
     "value_and_grad",
 ]

@@ -60,8 +60,8 @@ def expanded(matrix: Matrix, rows: Any, cols: Any) -> Matrix:
     if matrix.is_batch:
         raise InputError("rows and cols are for one matrix, and a is a batch; pass its matrices")
     shape = matrix.shape[::-1] if matrix.transposed else matrix.shape
-    r = _multiplicities(rows, "rows", shape[0])
-    c = _multiplicities(cols, "cols", shape[1])
+    r = multiplicities(rows, "rows", shape[0])
+    c = multiplicities(cols, "cols", shape[1])
     if sum(r) != sum(c):
         raise InputError(
             f"rows add up to {sum(r)} and cols to {sum(c)}; equal sums are accepted (a permanent "
@@ -75,7 +75,8 @@ def expanded(matrix: Matrix, rows: Any, cols: Any) -> Matrix:
     return Matrix(matrix.kind, entries, matrix.transposed)
 
 
-def _multiplicities(given: Any, name: str, length: int) -> list[int]:
+def multiplicities(given: Any, name: str, length: int) -> list[int]:
+    """Integers of 0 or more, one for each of so many lines; None for 1."""
     if given is None:
         return [1] * length
     try:

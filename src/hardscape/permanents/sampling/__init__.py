@@ -1,0 +1,1 @@
+"""Boson sampling: outputs drawn from permanents that are never all found."""
