@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from hardscape import gauge, ising, maxsat, permanents, xorsat
-from hardscape.cli import program
+from hardscape.cli import main, program
 from hardscape.engine import RunArguments
 from hardscape.errors import FormatError
 from helpers.results import results
@@ -37,7 +38,8 @@ ROW = re.compile(r"^\| (`.+) \| .+ \| (.+) \|$", re.MULTILINE)
 #: Words whose default is each family's own, as the page says.
 OWN = set(re.findall(r"`(\w+)`", PAGE.read_text().partition("(but ")[2].partition(")")[0]))
 #: What only the command line has.
-COMMAND_ONLY = {"no_cut", "transformation"}
+COMMAND_ONLY = {"no_cut", "transformation", "source_format"}
+COMMAND_ONLY |= {"temperature", "spinodal_temperature", "magnetization"}  # of xorsat theory
 
 
 def words(column: int) -> set[str]:
@@ -213,3 +215,48 @@ def test_who_takes_a_problem_takes_its_file(
     assert call(kind(FOLDER / file)) is not None
     with pytest.raises(FormatError):
         call(kind(FOLDER / "nowhere" / file))
+
+
+#: A run of every command whose answer is JSON; {folder} is for what they write.
+RUNS = (
+    "density torus30.rudy",
+    "examples {folder}/examples",
+    "gauge info hot4.nersc",
+    "gauge convert hot4.nersc {folder}/hot4.ildg",
+    "gauge fix hot4.nersc -o {folder}/fixed.nersc --theta 1",
+    "gauge generate --shape 2,2,2,2 --beta 6 --sweeps 1 -o {folder}/new.nersc",
+    "gauge propagator hot4.nersc --theta 1e9",
+    "maxsat cover.wcnf --method weighting --max-flips 100",
+    "permanent dodecahedron.mtx",
+    "permanent dodecahedron.mtx --estimate",
+    "spectrum sk24.txt",
+    "spectrum sk24.txt --estimate",
+    "xorsat solve regular64.cnf",
+    "xorsat generate --num-variables 12 -o {folder}/new.cnf",
+    "xorsat tts regular64.cnf --runs 2 --timeout 1",
+    "xorsat scan regular64.cnf --values 0.05,0.06,0.07 --runs 1 --timeout 1",
+    "xorsat theory",
+)
+
+
+def nested(content: Any) -> Iterator[str]:
+    """Keys of JSON, those of objects inside too."""
+    if isinstance(content, dict):
+        yield from content
+    for value in content.values() if isinstance(content, dict) else content:
+        if isinstance(value, (dict, list)):
+            yield from nested(value)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_keys_of_json(
+    run: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(FOLDER)
+    main([*run.format(folder=tmp_path).split(), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert run.startswith(found.pop("command"))
+    told = {key for key in nested(found) if key.isidentifier() and key.islower()}
+    assert told
+    assert told & NEVER == set()
+    assert told - EVERYWHERE - LISTED - COMMAND_ONLY == set()
