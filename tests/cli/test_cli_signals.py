@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,23 @@ def test_a_signal_before_anything_was_found(
     formats.write(dense_integer(4, seed=1), tmp_path / "model.npz")
     assert main(["spectrum", str(tmp_path / "model.npz")]) == 130
     assert "SIGINT" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_an_import_swallows(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import hardscape.cli
+
+    made = hardscape.cli.program
+
+    def swallowing() -> object:
+        with suppress(BaseException):
+            signal.raise_signal(number)
+        return made()
+
+    monkeypatch.setattr(hardscape.cli, "program", swallowing)
+    assert hardscape.cli.main(["devices"]) == 128 + number
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == f"hardscape: stopped by {number.name}\n"

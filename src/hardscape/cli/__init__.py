@@ -147,7 +147,8 @@ def _run(words: list[str]) -> int:
     # cyclopts takes a lone "-" for an option; as paths the two are the same.
     named = ["./-" if word == "-" else word for word in words]
     try:
-        command, bound, *_ = program().parse_args(named, exit_on_error=False, print_error=False)
+        with _signals_wait():
+            command, bound, *_ = program().parse_args(named, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         note(f"error: {error}")
         return 2
@@ -212,6 +213,16 @@ def _sigterm_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Hear signals afterwards: a module that is being imported may swallow the exception of one."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
