@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hardscape import memory
 from hardscape.errors import BudgetError
-from hardscape.xorsat import XorSystem, eliminate, random_regular, random_system
+from hardscape.xorsat import XorSystem, eliminate, random_regular, random_system, solve
 from helpers.xorsat_oracle import all_assignments, gf2_rank, matrix, systems
 
 
@@ -133,3 +134,25 @@ def test_plain_data() -> None:
     }
     with pytest.raises(ValueError, match="read-only"):
         found.solution[0] = 1
+
+
+def test_what_memory_cannot_hold_is_refused_before_it_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small, large = random_regular(64, seed=1), random_regular(2048, seed=1)
+    asked = []
+
+    def little(needed: int, what: str) -> None:
+        asked.append(needed)
+        if needed > 10_000:
+            raise BudgetError(f"{what} needs {needed} bytes")
+
+    monkeypatch.setattr(memory, "require", little)
+    eliminate(small)
+    assert 0 < max(asked) <= 10_000
+    with pytest.raises(BudgetError):
+        eliminate(large)
+    # The bytes are those of the dense part: near 0.2 N columns for (N + M) rows, less the leaves.
+    assert 0.1 * 2048 * 2048 / 8 < max(asked) < 0.6 * 2048 * 2048 / 8
+    with pytest.raises(BudgetError):
+        solve(large, method="quasi-greedy", max_sweeps=1)

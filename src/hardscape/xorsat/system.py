@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardscape import native
+from hardscape import memory, native
 from hardscape.arguments import integer
 from hardscape.arrays import to_numpy
 from hardscape.errors import InputError
@@ -337,7 +337,7 @@ class XorSystem:
     def rank(self) -> int:
         """Rank over GF(2) of the left-hand sides; see :func:`hardscape.xorsat.eliminate`."""
         arrays = (self.offsets, self.variables, self.parity)
-        return native.vector.xorsat.eliminate(self.num_variables, *arrays, -1)[0]
+        return native.vector.xorsat.eliminate(self.num_variables, *arrays, -1, room)[0]
 
     def to_file(self, path: str | Path, *, format: str | None = None) -> None:
         """Write the system so that an equal one is read back; see :mod:`hardscape.xorsat.formats`.
@@ -356,6 +356,11 @@ class XorSystem:
             If the format cannot hold the system or is not known, or the file cannot be written.
         """
         _FORMATS.write(self, path, format=format)
+
+
+def room(needed: int) -> None:
+    """Refuse an elimination that takes more bytes than there are."""
+    memory.require(needed, "elimination")
 
 
 def checked_system(value: XorSystem | str | Path) -> XorSystem:

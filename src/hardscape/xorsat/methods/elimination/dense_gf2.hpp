@@ -22,10 +22,11 @@ inline void add_row(Word* __restrict__ to, const Word* __restrict__ from, std::s
 class BitMatrix {
  public:
   BitMatrix(std::size_t rows, std::size_t columns)
-      : rows_(rows),
-        columns_(columns),
-        stride_(std::max<std::size_t>(words_for(columns), 1)),
-        bits_(rows * stride_) {}
+      : rows_(rows), columns_(columns), stride_(stride_of(columns)), bits_(rows * stride_) {}
+
+  static std::size_t bytes(std::size_t rows, std::size_t columns) {
+    return rows * stride_of(columns) * sizeof(Word);
+  }
 
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
@@ -36,6 +37,10 @@ class BitMatrix {
   void flip(std::size_t r, std::size_t c) { row(r)[c / 64] ^= Word{1} << (c % 64); }
 
  private:
+  static std::size_t stride_of(std::size_t columns) {
+    return std::max<std::size_t>(words_for(columns), 1);
+  }
+
   std::size_t rows_, columns_, stride_;
   std::vector<Word> bits_;
 };

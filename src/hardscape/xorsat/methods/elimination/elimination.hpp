@@ -28,11 +28,16 @@ struct SparseSystem {
 
 class Elimination {
  public:
-  template <class Poll>
-  Elimination(const SparseSystem& system, Poll&& poll) : s_(system) {
+  // `poll` is called now and then, `room` with the bytes that are about to be taken; both may
+  // throw.
+  template <class Poll, class Room>
+  Elimination(const SparseSystem& system, Poll&& poll, Room&& room) : s_(system) {
     transpose();
     remove_leaves();
     inactivate();
+    const std::size_t dense = BitMatrix::bytes(peeled_.size(), inactive_.size() + 1) +
+                              BitMatrix::bytes(residual_.size(), inactive_.size() + 1);
+    room(dense);
     solve_dense(poll);
   }
 

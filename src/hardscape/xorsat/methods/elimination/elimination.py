@@ -14,7 +14,7 @@ from hardscape import native
 from hardscape.errors import BudgetError
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain
-from hardscape.xorsat.system import XorSystem, checked_system
+from hardscape.xorsat.system import XorSystem, checked_system, room
 
 #: Largest basis that is made, one byte an entry.
 MAX_BASIS_BYTES = 2**31
@@ -132,6 +132,11 @@ def eliminate(system: XorSystem | str | Path) -> Elimination:
     -------
     Elimination
 
+    Raises
+    ------
+    BudgetError
+        If memory does not hold the dense part.
+
     Notes
     -----
     Clauses with a variable of their own are set aside; then clauses with one active variable define
@@ -158,7 +163,7 @@ def _native(
     system: XorSystem, max_free: int
 ) -> tuple[int, bool, NDArray[np.uint8], NDArray[np.int32], NDArray[np.uint64]]:
     return native.vector.xorsat.eliminate(
-        system.num_variables, system.offsets, system.variables, system.parity, max_free
+        system.num_variables, system.offsets, system.variables, system.parity, max_free, room
     )
 
 

@@ -11,7 +11,8 @@ namespace hardscape::xorsat {
 namespace {
 
 auto eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
-               Vector<std::int32_t> variables, Vector<std::uint8_t> parity, std::int64_t max_free) {
+               Vector<std::int32_t> variables, Vector<std::uint8_t> parity, std::int64_t max_free,
+               const nb::callable& room) {
   const SparseSystem system{static_cast<std::size_t>(num_variables), parity.shape(0),
                             offsets.data(), variables.data(), parity.data()};
   bool consistent;
@@ -21,19 +22,27 @@ auto eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
   std::vector<std::uint64_t> dependence;
   {
     nb::gil_scoped_release release;
-    auto looked = std::chrono::steady_clock::now();
-    const Elimination done(system, [&] {  // lets Ctrl-C through, a few times a second
-      const auto now = std::chrono::steady_clock::now();
-      if (now < looked + std::chrono::milliseconds(100)) return;
-      looked = now;
+    const auto ask = [&](std::size_t bytes) {
       nb::gil_scoped_acquire hold;
-      if (PyErr_CheckSignals()) throw nb::python_error();
-    });
+      room(bytes);
+    };
+    auto looked = std::chrono::steady_clock::now();
+    const Elimination done(
+        system,
+        [&] {  // lets Ctrl-C through, a few times a second
+          const auto now = std::chrono::steady_clock::now();
+          if (now < looked + std::chrono::milliseconds(100)) return;
+          looked = now;
+          nb::gil_scoped_acquire hold;
+          if (PyErr_CheckSignals()) throw nb::python_error();
+        },
+        ask);
     consistent = done.consistent();
     rank = done.rank();
     free = done.free_variables();
     assignment = done.assignment();
     if (max_free >= 0 && free.size() <= static_cast<std::size_t>(max_free)) {
+      ask(2 * BitMatrix::bytes(system.num_variables, free.size()));
       const BitMatrix bits = done.dependence();
       stride = bits.stride();
       dependence.assign(bits.row(0), bits.row(0) + bits.rows() * stride);
@@ -50,9 +59,10 @@ auto eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
 
 void bind_elimination(nb::module_& module) {
   module.def("eliminate", &eliminate, nb::arg("num_variables"), nb::arg("offsets"),
-             nb::arg("variables"), nb::arg("parity"), nb::arg("max_free"),
+             nb::arg("variables"), nb::arg("parity"), nb::arg("max_free"), nb::arg("room"),
              "Rank, consistency, one assignment, free variables, and the packed "
-             "dependence (N, words) of each variable on them if these are max_free or fewer.");
+             "dependence (N, words) of each variable on them if these are max_free or fewer. "
+             "Before much memory is taken, room is called with its bytes.");
 }
 
 }  // namespace hardscape::xorsat

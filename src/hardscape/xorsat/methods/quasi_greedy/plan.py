@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardscape import native
+from hardscape import memory, native
 from hardscape.errors import InputError
 from hardscape.xorsat.system import XorSystem
 
@@ -23,6 +23,8 @@ RUN_W1 = 0.055
 _BEST_W1 = ((64, 30), (96, 25), (128, 20), (160, 18), (256, 14.08))
 #: Most clauses of one variable.
 MAX_DEGREE = 255
+#: Bytes for each variable and for each variable of a clause while updates are ordered, about.
+_BYTES = 1100
 #: Coins are bytes: a probability is a number of 256ths.
 _CERTAIN = 256
 #: Variables compared where the walk begins anew; all of them would take time N^2.
@@ -93,6 +95,8 @@ class Plan:
     @classmethod
     def build(cls, system: XorSystem, w: ArrayLike | None = None) -> Plan:
         """Order the updates and look up their probabilities."""
+        entries = system.num_variables + len(system.variables)
+        memory.require(_BYTES * entries, f"a search of {system.num_variables} variables")
         clauses = _clauses_of_variables(system)
         degrees = sorted({len(found) for found in clauses if found})
         if degrees and degrees[-1] > MAX_DEGREE:
