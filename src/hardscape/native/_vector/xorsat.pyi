@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from typing import Annotated
 
 import numpy
@@ -15,4 +14,4 @@ class QuasiGreedy:
 
     def states(self, seed: int, group: int, sweeps: int) -> NDArray[numpy.uint32]: ...
 
-def eliminate(num_variables: int, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], variables: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], parity: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], max_free: int, room: Callable) -> tuple[int, bool, NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.uint64]]: ...
+def eliminate(num_variables: int, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], variables: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], parity: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], max_free: int, room: object) -> tuple[int, bool, NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.uint64]]: ...

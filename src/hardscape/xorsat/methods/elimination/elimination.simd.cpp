@@ -12,7 +12,7 @@ namespace {
 
 auto eliminate(std::int64_t num_variables, Vector<std::int64_t> offsets,
                Vector<std::int32_t> variables, Vector<std::uint8_t> parity, std::int64_t max_free,
-               const nb::callable& room) {
+               nb::object room) {
   const SparseSystem system{static_cast<std::size_t>(num_variables), parity.shape(0),
                             offsets.data(), variables.data(), parity.data()};
   bool consistent;
