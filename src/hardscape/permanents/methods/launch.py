@@ -60,6 +60,7 @@ def sum_ranges(
             rows.append(cupy.empty((1, ranges, 2 * parts + 1)))
             places = np.uint64(step), np.uint64(until)
             loaded(ranges, threads, given, *places, rows[-1], shared=shared)
+        device.synchronize()  # lets the threads of other GPUs run meanwhile, as a copy would not
         return collected(rows, 1, parts)[0], flight.complete
 
 

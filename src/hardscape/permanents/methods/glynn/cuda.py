@@ -129,6 +129,7 @@ class GlynnKernels:
                     places = np.uint64(first), np.uint64(until)
                     kernel(grid, threads, entries, *places, rows[-1], shared=self.shared)
                 launched.append((exponents, rows))
+            device.synchronize()  # lets the threads of other GPUs run meanwhile, as a copy would not
             found = [
                 (collected(rows, len(exponents), self.parts), exponents.get())
                 for exponents, rows in launched
