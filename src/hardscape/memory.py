@@ -28,6 +28,11 @@ def available() -> int:
     return max(0, min(x for x in left if x is not None))
 
 
+def holds(needed: int, most: int | None = None) -> bool:
+    """Whether there are so many bytes: of `most` that may be used, or of those that are available."""
+    return needed <= _NEGLIGIBLE or needed <= (available() if most is None else most)
+
+
 def require(needed: int, what: str) -> None:
     """Refuse what takes more bytes than there are.
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import hardscape
 from hardscape.engine import Context, Cpu
+from hardscape.errors import InputError
+from hardscape.permanents import plan
 from hardscape.permanents.methods.frontier.frontier import FrontierSumWork, FrontierWork
 from hardscape.permanents.methods.frontier.order import best_order
 from hardscape.permanents.numbers.integers import primes_above
@@ -70,6 +72,70 @@ def test_double_is_within_its_bound(complex_, scale):
     )
     assert off <= Fraction(found.bound) * unit
     assert found.bound <= 1e-13 * found.magnitude
+
+
+@pytest.mark.parametrize("words", [1, 2, 4, 8, 0])
+def test_numbered_states_in_every_arithmetic(words):
+    rng = np.random.default_rng(words)
+    matrix = rng.integers(-9, 10, (13, 13)) * (rng.random((13, 13)) < 0.8)
+    order, turned = best_order(matrix)
+    assert order.numbered
+    rows = tuple(map(tuple, (matrix.T if turned else matrix).tolist()))
+    primes = primes_above(2**90) if words == 0 else ()
+    expected = exact_permanent_by_subsets(matrix)
+    found = value(FrontierWork(rows, order, words, primes))
+    assert found == ((expected + 2**63) % 2**64 - 2**63 if words == 1 else expected)
+
+
+@pytest.mark.parametrize("kind", ["nonnegative", "signed", "complex"])
+@pytest.mark.parametrize("wrong", [False, True])
+def test_numbered_states_in_double(kind, wrong):
+    rng = np.random.default_rng(4)
+    n = 12
+    matrix = rng.random((n, n)) * (rng.random((n, n)) < 0.4) + np.eye(n)
+    if kind != "nonnegative":
+        matrix *= rng.choice([-1, 1], (n, n))
+    if kind == "complex":
+        matrix = matrix * np.exp(1j * rng.normal(size=(n, n)))
+    error = 1e-9 * rng.random((n, n)) if wrong else None
+    order, _ = best_order(np.ones((n, n)))
+    assert order.numbered
+    found = value(FrontierSumWork(matrix, error, order))
+    moved = matrix if error is None else matrix + error * rng.choice([-1, 1], (n, n))
+    re, im = exact_complex_permanent(moved)
+    unit = Fraction(2) ** found.exponent
+    off = max(
+        abs(Fraction(complex(found.mantissa).real) * unit - re),
+        abs(Fraction(complex(found.mantissa).imag) * unit - im),
+    )
+    assert off <= Fraction(found.bound) * unit
+    assert found.bound <= (1e-7 if wrong else 1e-13) * found.magnitude
+
+
+def test_annealing_narrows_a_frontier():
+    rng = np.random.default_rng(1)
+    matrix = sum(np.eye(60, dtype=int)[rng.permutation(60)] for _ in range(3))
+    plain, _ = best_order(matrix)
+    better, turned = best_order(matrix, 1e-6)
+    assert better.transitions < plain.transitions
+    again, _ = best_order(matrix, 1e-6)
+    assert again == better
+    rows = tuple(map(tuple, (matrix.T if turned else matrix).tolist()))
+    plain_rows = tuple(map(tuple, matrix.tolist()))
+    order, other = best_order(matrix)
+    rows_of = tuple(zip(*plain_rows, strict=True)) if other else plain_rows
+    assert value(FrontierWork(rows, better, 2)) == value(FrontierWork(rows_of, order, 2)) > 0
+
+
+def test_memory_is_an_option():
+    matrix = np.random.default_rng(3).random((26, 26))
+    planned = plan(matrix, method="frontier", memory=8)
+    need = planned.blocks[0].memory_bytes
+    assert 2**26 < need < 8e9
+    with pytest.raises(InputError):
+        plan(matrix, method="frontier", memory=need / 2e9)
+    with pytest.raises(InputError):
+        plan(matrix, memory=0)
 
 
 def test_errors_of_entries_are_carried_along():

@@ -40,6 +40,8 @@ class ProblemOptions:
         auto (exact for integers, double for the rest), double, extended or exact.
     method
         auto takes the cheapest.
+    memory
+        Gigabytes that the tables of "frontier" may take; what the machine has left.
     """
 
     format: Annotated[str | None, format_help(formats.FORMATS)] = None
@@ -47,6 +49,7 @@ class ProblemOptions:
     cols: str | None = None
     precision: Precision = "auto"
     method: MethodName = "auto"
+    memory: float | None = None
 
 
 _DEFAULT_PROBLEM, _DEFAULT_RUN, _DEFAULT_OUTPUT = ProblemOptions(), RunOptions(), EstimateOptions()
@@ -69,6 +72,7 @@ def permanent(
         "cols": _multiplicities("--cols", problem.cols),
         "precision": problem.precision,
         "method": problem.method,
+        "memory": problem.memory,
         "device": run.device,
         "threads": run.threads,
         "full_output": True,

@@ -34,6 +34,7 @@ def permanent(
     method: MethodName = "auto",
     rtol: float = 1e-10,
     full_output: bool = False,
+    memory: float | None = None,
     **run: Unpack[RunArguments],
 ) -> Any:
     r"""Permanent of a matrix, :math:`\mathrm{per}(a) = \sum_\sigma \prod_i a_{i\sigma(i)}`.
@@ -66,6 +67,8 @@ def permanent(
     full_output : bool
         Return a `PermanentResult` (for a batch, a list of them). Its error bound is proven, which takes
         "double" up to 2.9 times the time; on GPUs that of "double" is an estimate, and says so.
+    memory : float, optional
+        Gigabytes that the tables of "frontier" may take, by default what the machine has left.
     **run
         How it is run: `device`, `threads`, `seed` (nothing is random), `time_limit`, `checkpoint`,
         `executor`, `workers`, `progress`; see :class:`hardscape.engine.RunArguments`. `device` "auto"
@@ -120,7 +123,7 @@ def permanent(
             "a requires a gradient, which is not recorded through permanents; a.detach() is accepted, "
             "and hardscape.permanents.value_and_grad gives the gradient"
         )
-    settings = Settings(precision, method, rtol, full_output)
+    settings = Settings(precision, method, rtol, full_output, memory)
     matrix = intake(a, exactly=precision == "exact")
     if rows is not None or cols is not None:
         matrix = expanded(matrix, rows, cols)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Unpack
 
-from hardscape import memory
 from hardscape.engine import Device, RunArguments, RunOptions
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
+from hardscape.memory import require
 from hardscape.permanents.matrix import intake
 from hardscape.permanents.program import Program, prepare
 from hardscape.permanents.result import devices_of
@@ -100,6 +100,7 @@ def plan(
     precision: Precision = "auto",
     method: MethodName = "auto",
     full_output: bool = False,
+    memory: float | None = None,
     **run: Unpack[RunArguments],
 ) -> Plan:
     """Say how :func:`hardscape.permanent` would go about a matrix, and what it would cost.
@@ -129,7 +130,7 @@ def plan(
     >>> round(record.seconds_elsewhere["192 H200s"] / 86400)  # days
     1
     """
-    settings = Settings(precision, method, 0.0, full_output)
+    settings = Settings(precision, method, 0.0, full_output, memory)
     matrix = intake(a, exactly=precision == "exact")
     if matrix.is_batch:
         raise InputError("a is a batch; plan takes one matrix")
@@ -168,7 +169,7 @@ def _described(program: Program, shape: tuple[int, int], devices: tuple[Device, 
 def check_budget(program: Program, options: RunOptions) -> None:
     """Refuse what memory does not hold, and a day's work or more that nobody asked for, with the estimate."""
     most = max((way.memory for way in program.leaves), default=0)
-    memory.require(most, f"a permanent by {program.method}")
+    require(most, f"a permanent by {program.method}")
     seconds = program.seconds(options.devices)
     if seconds <= LONG_RUN or options.asked_for:
         return

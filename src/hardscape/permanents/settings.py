@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 else:
     MethodName = Literal[NAMES]  # for the command line, which lists them
 
+#: More gigabytes than machines have.
+_MOST_GIGABYTES = 1e9
 #: Factors of all terms above which a GPU is worth starting.
 _GPU_TERMS = 2.0**33
 
@@ -30,6 +32,7 @@ class Settings:
     method: MethodName
     rtol: float
     full_output: bool
+    memory: float | None = None
 
     def __post_init__(self) -> None:
         for name, accepted in (("precision", get_args(Precision)), ("method", NAMES)):
@@ -38,6 +41,8 @@ class Settings:
                 raise InputError(f"{name}={value!r}; {', '.join(map(repr, accepted))} are accepted")
         if not self.rtol >= 0:
             raise InputError(f"rtol={self.rtol}; 0 or more is accepted")
+        if self.memory is not None and not self.memory > 0:
+            raise InputError(f"memory={self.memory}; gigabytes above 0 are accepted")
 
     def arithmetic(self, kind: Kind) -> Arithmetic:
         """That of matrices of a kind."""
@@ -53,7 +58,8 @@ class Settings:
                 f"exact sums do not run on {devices[0]}; device='auto' and 'cpu' take them, and "
                 "precision='double' or 'extended' sums on GPUs"
             )
-        return Choice(kind, arithmetic, self.full_output, self.method, devices)
+        most = None if self.memory is None else int(min(self.memory, _MOST_GIGABYTES) * 1e9)
+        return Choice(kind, arithmetic, self.full_output, self.method, devices, most)
 
     def wants_value_only(self, options: RunOptions) -> bool:
         """Whether any way to the value will do, as long as it is precise enough."""

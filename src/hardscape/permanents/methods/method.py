@@ -56,6 +56,7 @@ class Choice:
     guard: bool  #: whether error bounds are to be proven
     method: str  #: a name of the table, or "auto"
     devices: tuple[Device, ...]
+    memory: int | None = None  #: bytes that tables may take; what the machine has left by default
 
     @property
     def exact(self) -> bool:

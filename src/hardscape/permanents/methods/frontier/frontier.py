@@ -9,7 +9,9 @@ may have used, the sum of their products,
 and only columns that both rows behind and rows ahead touch, the *frontier*, need a bit in S: others
 are unused, or used for certain. With w columns in the frontier and u of them used there are at most
 :math:`\binom{w}{u}` states; u follows from the number of rows. So the cost is exponential in the
-width of the matrix, not in its side: 60 x 60 matrices of degree 3 have widths near 20.
+width of the matrix, not in its side: 60 x 60 matrices of degree 3 have widths near 20, and 120 x 120
+ones near 33, in an order found by annealing (:mod:`hardscape.permanents.methods.frontier.order`). Many
+states are numbered rather than looked up, so that they take no more memory than their values.
 
 Nothing is subtracted but what the entries' signs say. In double precision the error of the
 permanent is therefore at most :math:`\gamma_k \mathrm{per}(|A|)` for k rounded operations along a
@@ -28,6 +30,7 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult
+from hardscape.memory import holds
 from hardscape.permanents.methods.frontier.order import FrontierOrder, best_order
 from hardscape.permanents.methods.method import Block, Choice, Method, Way, started
 from hardscape.permanents.methods.sums import OneShard, Value
@@ -40,10 +43,11 @@ from hardscape.permanents.numbers.integers import (
     residues_of,
 )
 
-#: Bytes of the states of a frontier, at most.
-_MAX_BYTES = 2**32
-#: Seconds for a product where the states fit in a cache, and where they do not.
-_NEAR, _FAR, _NEAR_STATES = 1e-8, 4e-8, 2**17
+#: Seconds for a product in 64 bits where states are looked up, where they are numbered and fit in a
+#: cache, and where they do not.
+_LOOKED_UP, _NEAR, _FAR, _NEAR_STATES = 1e-8, 7e-10, 1.3e-9, 2**17
+#: The same, as a factor, in double precision for each part of a value; and modulo a prime.
+_FLOATING, _PRIME = 2.0, 3.0
 #: Seconds from which it is worth looking for a narrow frontier, and density of the entries up to which.
 _WORTH_FROM, _WORTH_DENSITY = 3e-3, 0.7
 #: Products that take milliseconds.
@@ -176,16 +180,17 @@ class Frontier(Method):
             return why
         entries, error = block.entries, block.error
         pattern = entries if error is None else (entries != 0) | (error > 0)
-        ordered = _narrow(pattern, 24 + 8 * (2 if block.is_complex else 1))
-        if ordered is None:
-            return []
-        order, turned, memory = ordered
+        cancels = bool(block.is_complex or (block.entries < 0).any())
+        # The value, that of magnitudes if it is another, and what errors may change.
+        parts = 1 + block.is_complex + (cancels or error is not None) + (error is not None)
+        found = _narrow(pattern, 8 * parts, _FLOATING * parts, choice, least)
+        if isinstance(found, str):
+            return found
+        order, turned, memory, seconds = found
         if turned:
             entries = entries.T
             error = None if error is None else np.ascontiguousarray(error.T)
         work = FrontierSumWork(np.ascontiguousarray(entries), error, order)
-        cancels = bool(block.is_complex or (block.entries < 0).any())
-        seconds = _seconds(order)
         return [Way(self, work, order.transitions, seconds, memory=memory, cancels=cancels)]
 
 
@@ -204,14 +209,15 @@ class FrontierExactly(Method):
         words = next((w for w in (1, 2, 4, 8) if bits <= 64 * w), 0)
         if max(abs(x) for row in integers for x in row) >= 2**63:
             words = 0
-        ordered = _narrow(block.entries, 16 + 8 * max(1, words))
-        if ordered is None:
-            return []
-        order, turned, memory = ordered
-        rows: Rows = tuple(zip(*integers, strict=True)) if turned else integers
         primes = () if words else primes_above(2**bits)
+        found = _narrow(
+            block.entries, 8 * max(1, words), words or _PRIME * len(primes), choice, least
+        )
+        if isinstance(found, str):
+            return found
+        order, turned, memory, seconds = found
+        rows: Rows = tuple(zip(*integers, strict=True)) if turned else integers
         work = FrontierWork(rows, order, words, primes)
-        seconds = _seconds(order) * max(1, words / 2, 2 * len(primes))
         return [Way(self, work, order.transitions, seconds, memory=memory, scale=scale)]
 
 
@@ -225,16 +231,17 @@ def _not_worth(block: Block, choice: Choice, least: float) -> str:
     return ""
 
 
-def _narrow(block: NDArray[Any], state_bytes: int) -> tuple[FrontierOrder, bool, int] | None:
-    """An order with few enough states for the memory, whether it is of columns, and the memory."""
-    found = best_order(block)
+def _narrow(
+    block: NDArray[Any], state_bytes: int, times: float, choice: Choice, least: float
+) -> tuple[FrontierOrder, bool, int, float] | str:
+    """An order, whether it is one of columns, memory and seconds; or why there is none."""
+    found = best_order(block, _NEAR * times, least)
     if found is None:
-        return None
-    # Two sets of states, each with an index of up to four places a state.
-    memory = 2 * found[0].peak * (state_bytes + 16)
-    return (*found, memory) if memory <= _MAX_BYTES else None
-
-
-def _seconds(order: FrontierOrder) -> float:
-    """Seconds on one core, for integers of one word or floats."""
-    return started((_NEAR if order.peak <= _NEAR_STATES else _FAR) * float(order.transitions))
+        return "no frontier is narrow"
+    order, turned = found
+    # Two sets of states, with an index if they are looked up.
+    memory = 2 * order.peak * (state_bytes + (0 if order.numbered else 16))
+    if not holds(memory, choice.memory):
+        return f"its states take {memory / 1e9:.3g} GB"
+    rate = _LOOKED_UP if not order.numbered else _NEAR if order.peak <= _NEAR_STATES else _FAR
+    return order, turned, memory, started(rate * times * order.transitions)

@@ -2,6 +2,7 @@
 //
 // A state is the set of used columns among those that rows behind and rows ahead share. A row gives
 // each state as many successors as it has entries in unused columns; equal successors are added up.
+// States are numbered where there are many (layers.hpp), else looked up.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -13,6 +14,7 @@
 
 #include "native/wide.hpp"
 #include "permanents/kernel.hpp"
+#include "permanents/methods/frontier/layers.hpp"
 #include "permanents/numbers/residues.hpp"
 
 namespace hardscape::permanents {
@@ -73,20 +75,10 @@ class States {
   int shift_ = 0;
 };
 
-// Rows in their order: entries starts[k] to starts[k + 1] - 1 are those of row k.
-struct Program {
-  const std::int64_t* starts;
-  const std::uint8_t* bits;
-  const std::uint64_t* closed;
-  std::size_t rows;
-};
-
-// Runs the program. `add(value, entry, source)` adds source times an entry to a value; `after`
-// looks at the states of each row. Gives the value of the empty frontier, or stops early and tells
-// so.
+// The program with states that are looked up; see run_program.
 template <class Value, class Add, class After>
-bool run_program(const Program& p, const Value& one, const volatile std::uint8_t* stopped,
-                 Add&& add, After&& after, Value& result) {
+bool run_hashed(const Program& p, const Value& one, const volatile std::uint8_t* stopped, Add&& add,
+                After&& after, Value& result) {
   States<Value> now, next;
   now[0] = one;
   for (std::size_t k = 0; k < p.rows; ++k) {
@@ -104,18 +96,54 @@ bool run_program(const Program& p, const Value& one, const volatile std::uint8_t
         add(next[(set | bit) & ~closed], static_cast<std::size_t>(e), now.values[s]);
       }
     }
-    after(next, p.starts[k + 1] - p.starts[k]);
+    after(next.values.data(), next.values.size(), p.starts[k + 1] - p.starts[k]);
     std::swap(now, next);
   }
   result = now.sets.empty() ? Value{} : now.values[0];
   return true;
 }
 
+// The program with states that are numbered; see run_program.
+template <class Value, class Add, class After>
+bool run_numbered(const Program& p, const Layers& layers, const Value& one,
+                  const volatile std::uint8_t* stopped, Add&& add, After&& after, Value& result) {
+  auto values = std::make_unique_for_overwrite<Value[]>(layers.peak);
+  auto grown = std::make_unique_for_overwrite<Value[]>(layers.peak);
+  values[0] = one;
+  Layer now = layers.layer(0);
+  for (std::size_t k = 0; k < p.rows; ++k) {
+    Layer next = layers.layer(k + 1);
+    if (next.size() == 0) {
+      result = Value{};
+      return true;
+    }
+    if (!take_row(p, k, layers.split, now, next, values.get(), grown.get(), add, stopped)) {
+      return false;
+    }
+    after(grown.get(), next.size(), p.starts[k + 1] - p.starts[k]);
+    std::swap(values, grown);
+    now = std::move(next);
+  }
+  result = values[0];
+  return true;
+}
+
+// Runs the program. `add(value, entry, source)` adds source times an entry to a value; `after`
+// looks at the values of each row. Gives the value of the empty frontier, or stops early and tells
+// so.
+template <class Value, class Add, class After>
+bool run_program(const Program& p, const Value& one, const volatile std::uint8_t* stopped,
+                 Add&& add, After&& after, Value& result) {
+  const Layers layers(p);
+  if (!layers.numbered()) return run_hashed(p, one, stopped, add, after, result);
+  return run_numbered(p, layers, one, stopped, add, after, result);
+}
+
 using Starts = Vector<std::int64_t>;
 using Bits = Vector<std::uint8_t>;
 using Closed = Vector<std::uint64_t>;
 
-constexpr auto kNothing = [](auto&, std::int64_t) {};
+constexpr auto kNothing = [](auto*, std::size_t, std::int64_t) {};
 
 template <int W>
 bool words_program(const Program& p, const std::int64_t* entries, const volatile std::uint8_t* stop,
@@ -179,18 +207,24 @@ auto frontier_residues(Starts starts, Bits bits, Closed closed, Matrix<std::uint
   });
 }
 
-// A value, the same sum of magnitudes, and what errors of the entries may change.
-template <std::size_t Parts>
+// A value; the same sum of magnitudes, if that is another; and what errors of the entries may
+// change, if there are any.
+template <std::size_t Parts, bool Signed, bool Errors>
 struct Sum {
-  double part[Parts], magnitude, excess;
+  double part[Parts + Signed + Errors];
+
+  double magnitude() const { return part[Signed ? Parts : 0]; }
+  double excess() const { return Errors ? part[Parts + Signed] : 0; }
 };
 
-template <std::size_t Parts>
+template <std::size_t Parts, bool Signed, bool Errors>
 bool sums_program(const Program& p, const double* entries, const double* errors, std::size_t count,
                   const volatile std::uint8_t* stop, std::vector<double>& sums) {
-  Sum<Parts> one{}, result{};
-  one.part[0] = one.magnitude = 1;
-  const auto add = [=](Sum<Parts>& value, std::size_t e, const Sum<Parts>& source) {
+  using Value = Sum<Parts, Signed, Errors>;
+  Value one{}, result{};
+  one.part[0] = 1;
+  if constexpr (Signed) one.part[Parts] = 1;
+  const auto add = [=](Value& value, std::size_t e, const Value& source) {
     const double re = entries[e];
     double size = std::abs(re);
     if constexpr (Parts == 1) {
@@ -201,38 +235,46 @@ bool sums_program(const Program& p, const double* entries, const double* errors,
       value.part[1] += re * source.part[1] + im * source.part[0];
       size = std::sqrt(re * re + im * im);
     }
-    value.magnitude += size * source.magnitude;
-    value.excess += (size + errors[e]) * source.excess + errors[e] * source.magnitude;
+    if constexpr (Signed) value.part[Parts] += size * source.magnitude();
+    if constexpr (Errors) {
+      value.part[Parts + Signed] +=
+          (size + errors[e]) * source.excess() + errors[e] * source.magnitude();
+    }
   };
   // Values shrink by a row's sum at each step. What underflows is counted, and grows with the rest.
   double lost = 0;
   int power = 0;
-  const auto after = [&](States<Sum<Parts>>& states, std::int64_t entries_of_row) {
+  const auto after = [&](Value* values, std::size_t states, std::int64_t entries_of_row) {
     constexpr double kTiny = 0x1p-1074;
     constexpr int kShift = 256;
-    lost +=
-        16 * kTiny * static_cast<double>(states.sets.size()) * static_cast<double>(entries_of_row);
+    lost += 16 * kTiny * static_cast<double>(states) * static_cast<double>(entries_of_row);
     double largest = 0;
-    for (const auto& value : states.values) largest = std::max(largest, value.magnitude);
+    for (std::size_t i = 0; i < states; ++i) largest = std::max(largest, values[i].magnitude());
     if (largest == 0 || largest > 0x1p-256) return;
-    for (auto& value : states.values) {
-      for (double& part : value.part) part *= 0x1p256;
-      value.magnitude *= 0x1p256;
-      value.excess *= 0x1p256;
+    for (std::size_t i = 0; i < states; ++i) {
+      for (double& part : values[i].part) part *= 0x1p256;
     }
     lost *= 0x1p256;
     power -= kShift;
   };
   const bool done = run_program(p, one, stop, add, after, result);
   sums.assign(result.part, result.part + Parts);
-  sums.insert(sums.end(), {result.magnitude, result.excess, lost, static_cast<double>(power)});
+  sums.insert(sums.end(), {result.magnitude(), result.excess(), lost, static_cast<double>(power)});
   return done;
 }
 
 auto frontier_sums(Starts starts, Bits bits, Closed closed, Matrix<double> entries,
                    Vector<double> errors, Stop stop) {
   const Program program = program_of(starts, bits, closed);
-  const auto run = entries.shape(0) == 2 ? &sums_program<2> : &sums_program<1>;
+  const auto positive = [](double x) { return x > 0; };
+  const bool rounded = std::any_of(errors.data(), errors.data() + errors.size(), positive);
+  const bool plain =
+      std::all_of(entries.data(), entries.data() + entries.size(), [](double x) { return x >= 0; });
+  const auto run = entries.shape(0) == 2
+                       ? (rounded ? &sums_program<2, true, true> : &sums_program<2, true, false>)
+                   : rounded ? &sums_program<1, true, true>
+                   : plain   ? &sums_program<1, false, false>
+                             : &sums_program<1, true, false>;
   return unlocked<double>({entries.shape(0) + 4}, [&](auto& sums) {
     return run(program, entries.data(), errors.data(), errors.size(), stop.data(), sums);
   });

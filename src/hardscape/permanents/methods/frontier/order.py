@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape import native
 from hardscape.permanents.numbers.integers import bits
 
 #: Columns of a frontier: bits of a state.
 MAX_WIDTH = 62
-#: Rows to start from, for each orientation.
-_STARTS = 8
+#: States from which they are numbered, as in layers.hpp.
+_NUMBERED = 512
+#: Rows of all greedy orders, about.
+_STARTED_ROWS = 2000
+#: Seconds of a step of annealing for each row, and rows that an entry of a row counts as.
+_STEP, _DEGREE = 1e-8, 6
+#: Steps of the first round, the part of the products' time that a round may take, and the most.
+_FIRST_STEPS, _LOOKING, _LONGEST = 4096, 20, 1.0
+#: How much better annealing may make an order: what is worse than that by more is given up.
+_HOPELESS = 200.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +40,11 @@ class FrontierOrder:
     peak: int  #: bound of the number of states
     transitions: int  #: bound of the number of products of all steps
 
+    @property
+    def numbered(self) -> bool:
+        """Whether the kernel numbers the states, all that there could be."""
+        return self.peak >= _NUMBERED and 1 << (self.width + 1) // 2 <= 4 * self.peak
+
     def program(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint64]]:
         """What the kernel reads: where each row's entries begin, their bits, bits closed."""
         starts = np.cumsum([0, *map(len, self.slots)], dtype=np.int64)
@@ -42,69 +57,39 @@ class FrontierOrder:
         return [(i, j) for i, slots in pairs for j, _ in slots]
 
 
-def best_order(matrix: NDArray[Any]) -> tuple[FrontierOrder, bool] | None:
+def best_order(
+    matrix: NDArray[Any], each: float = 0.0, most: float = math.inf
+) -> tuple[FrontierOrder, bool] | None:
     """A good order for a square matrix, and whether it is one of the columns.
 
     None if every order that was tried has a frontier of more than `MAX_WIDTH` columns. Greedy from
-    a few rows of low degree, for rows and for columns: O(n^2) operations on bit sets each.
+    a few rows, for rows and for columns, milliseconds in all; then annealed, as long as that takes a
+    small part of what the products would, of `each` seconds, if they take not much longer than `most`
+    seconds in all.
     """
     support = np.asarray(matrix != 0, dtype=bool)
-    ways = [(support, False)]
-    if not np.array_equal(support, support.T):
-        ways.append((support.T, True))
-    found: list[tuple[int, FrontierOrder, bool]] = []
-    for pattern, turned in ways:
-        masks = [sum(1 << int(j) for j in np.flatnonzero(line)) for line in pattern]
-        for rows in _greedy_orders(masks):
-            order = _described(masks, rows)
-            if order is not None:
-                found.append((order.transitions, order, turned))
-    if not found:
-        return None
-    _, order, turned = min(found, key=lambda item: item[0])
-    return order, turned
-
-
-def _greedy_orders(masks: Sequence[int]) -> Iterator[list[int]]:
-    """Orders that widen the frontier as little as possible at each step."""
-    n = len(masks)
-    touching: dict[int, list[int]] = {}
-    for i, mask in enumerate(masks):
-        for j in bits(mask):
-            touching.setdefault(j, []).append(i)
-    by_degree = sorted(range(n), key=lambda i: masks[i].bit_count())
-    for start in by_degree[:: max(1, n // _STARTS)][:_STARTS]:
-        yield _greedy(masks, touching, start)
-
-
-def _greedy(masks: Sequence[int], touching: dict[int, list[int]], start: int) -> list[int]:
-    remaining = {j: len(rows) for j, rows in touching.items()}
-    age: dict[int, int] = {}
-    taken, rows = [False] * len(masks), []
-    behind = 0
-    following = start
-    for step in range(len(masks)):
-        taken[following] = True
-        rows.append(following)
-        behind |= masks[following]
-        for j in bits(masks[following]):
-            remaining[j] -= 1
-            age.setdefault(j, step)
-        near = {i for j in age if remaining[j] for i in touching[j] if not taken[i]}
-        ahead = near or {i for i, done in enumerate(taken) if not done}
-        if ahead:
-            following = min(ahead, key=lambda i: (*_widening(masks[i], behind, remaining, age), i))
-    return rows
-
-
-def _widening(
-    mask: int, behind: int, remaining: dict[int, int], age: dict[int, int]
-) -> tuple[int, int]:
-    """By how much a row widens the frontier, and since when its oldest column has been there."""
-    columns = bits(mask)
-    closing = sum(remaining[j] == 1 for j in columns)
-    oldest = min(age.get(j, len(remaining)) for j in columns)
-    return (mask & ~behind).bit_count() - closing, oldest
+    ways = [support] if np.array_equal(support, support.T) else [support, support.T]
+    n = len(support)
+    firsts = np.arange(0, n, max(1, n * n // _STARTED_ROWS), dtype=np.int32)
+    found = []
+    for pattern in ways:
+        starts = np.concatenate([[0], np.cumsum(pattern.sum(axis=1))]).astype(np.int64)
+        lines = starts, np.nonzero(pattern)[1].astype(np.int32)
+        found.append((*lines, *native.vector.permanents.frontier_greedy(*lines, firsts)))
+    turned = min(range(len(found)), key=lambda k: found[k][3])
+    starts, columns, order, products = found[turned]
+    step = _STEP * (n + _DEGREE * len(columns) / max(1, n))
+    steps = _FIRST_STEPS
+    while each * products < _HOPELESS * most and steps * step < min(
+        each * products / _LOOKING, _LONGEST, most
+    ):
+        order, products = native.vector.permanents.frontier_annealed(
+            starts, columns, order, steps, steps, np.zeros(1, dtype=np.uint8)
+        )
+        steps *= 2
+    masks = [sum(1 << int(j) for j in columns[a:b]) for a, b in pairwise(starts.tolist())]
+    described = _described(masks, order.tolist())
+    return None if described is None else (described, bool(turned))
 
 
 def _described(masks: Sequence[int], rows: Sequence[int]) -> FrontierOrder | None:
