@@ -76,7 +76,7 @@ def test_floats_are_within_their_bound(scale):
 @pytest.mark.usefixtures("eager")
 def test_complex():
     rng = np.random.default_rng(5)
-    matrix = mixed(20, rng, integers=False) * np.exp(1j * rng.uniform(0, 6, (20, 20)))
+    matrix = mixed(21, rng, integers=False) * np.exp(1j * rng.uniform(0, 6, (21, 21)))
     result = hardscape.permanent(matrix, full_output=True, precision="double")
     other = hardscape.permanent(matrix, method="glynn", full_output=True)
     assert result.reductions.expanded_lines > 0

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Cpu, RunOptions, solve
+from hardscape import native
+from hardscape.engine import Cpu, RunOptions, Work, solve
 from hardscape.permanents.matrix import Matrix, Number
-from hardscape.permanents.methods.glynn.batch import BATCHES, OneWork
-from hardscape.permanents.methods.subset.subset import IntegerSubsetWork
+from hardscape.permanents.methods.glynn.batch import BATCHES
+from hardscape.permanents.methods.subset.batch import SubsetBatchWork
 from hardscape.permanents.numbers.integers import integers_of
 from hardscape.permanents.settings import Settings
 
 #: Sides of matrices of a batch that are summed at once, and of those where zeros hardly help.
-_LARGEST, _SMALL = 30, 10
-#: Sides of a single matrix whose sum takes no time, in double precision and exactly.
-_AT_ONCE, _EXACT_AT_ONCE = 14, 4
+_LARGEST, _SMALL = 30, 16
+#: Side of a single matrix whose sum takes no time.
+_AT_ONCE = 20
 
 
 def is_plain(matrix: Matrix, settings: Settings) -> bool:
@@ -43,10 +45,16 @@ def together(
     if kind is Cpu or options.executor is not None:
         matrix = matrix.on_host()
     lanes = [device for device in options.devices if type(device) is kind]
-    found = solve(BATCHES[kind](matrix.entries), options.on(lanes)).whole()
+    work: Work[Any] = BATCHES[kind](matrix.entries)
+    if kind is Cpu:
+        if matrix.shape[0] <= SubsetBatchWork.most:
+            work = SubsetBatchWork(matrix.entries)
+        else:
+            matrix.check_finite()
+    found = solve(work, options.on(lanes)).whole()
     if not found.finite.all():
         matrix.check_finite()
-    values = found.values
+    values: NDArray[Any] = found.values
     if settings.precision == "auto":
         for i in np.flatnonzero(found.likely_errors > settings.rtol * np.abs(values)).tolist():
             lost = Matrix(matrix.kind, matrix.entries[i : i + 1]).on_host()
@@ -54,29 +62,30 @@ def together(
     return values
 
 
-def at_once(matrix: Matrix, settings: Settings, options: RunOptions) -> Number | None:
-    """The permanent of a small matrix, or None if it is better to look closer.
+def small(a: NDArray[Any], rtol: float) -> Number | None:
+    """The permanent of a small array, by compiled sums that neither plan nor copy anything.
 
-    That is so for larger ones, where more than the value is asked for, where double precision lost too
-    much, and for floating ones with zeros. To look closer takes a hundred times as long as this.
+    None for arrays that are larger, no square or of other numbers, and where the error of a floating
+    value is probably above `rtol` of it.
     """
-    (side, columns), entries = matrix.shape, matrix.entries
-    plain = 1 <= side == columns <= _AT_ONCE and settings.wants_value_only(options)
-    if not plain or not isinstance(options.devices[0], Cpu):
+    kernels = native.vector.permanents
+    value = kernels.small_permanent(a, rtol)
+    return kernels.glynn_permanent(a, rtol) if value is None else value
+
+
+def at_once(matrix: Matrix, settings: Settings, options: RunOptions) -> Number | None:
+    """The permanent of a small matrix by `small`, or None if it is better to look closer."""
+    arithmetic, entries = settings.arithmetic(matrix.kind), matrix.entries
+    quick = matrix.shape[0] <= _AT_ONCE and settings.takes_any_way(options)
+    if not quick or not isinstance(options.devices[0], Cpu):
         return None
-    arithmetic = settings.arithmetic(matrix.kind)
-    if arithmetic == "exact" and side <= _EXACT_AT_ONCE and entries.dtype == object:
-        integers, scale = integers_of(entries)
-        exact = solve(IntegerSubsetWork(integers), options).whole() * scale
-        return int(exact) if matrix.kind == "integer" else exact
-    if (
-        arithmetic != "double"
-        or entries.dtype == object
-        or np.count_nonzero(entries) < entries.size
-        # Where nothing cancels there are sums that lose no digits.
-        or (matrix.kind == "real" and entries.min() >= 0)
-    ):
+    if arithmetic == "double" and entries.dtype != object:
+        return small(entries, settings.rtol if settings.precision == "auto" else math.inf)
+    if arithmetic != "exact" or entries.dtype != object or settings.full_output:
         return None
-    value, error = solve(OneWork(entries), options).whole()
-    lost = settings.precision == "auto" and error > settings.rtol * abs(value)
-    return None if lost else value
+    integers, scale = integers_of(entries) if matrix.kind == "rational" else (entries, 1)
+    try:
+        value = small(np.array(integers, dtype=np.int64), 0.0)
+    except OverflowError:
+        return None
+    return value * scale if isinstance(value, int) else None

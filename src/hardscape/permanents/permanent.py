@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import cmath
+import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arrays import home_of, is_recorded
-from hardscape.engine import Cpu, RunArguments, RunOptions
+from hardscape.engine import RunArguments, RunOptions
 from hardscape.errors import InputError
 from hardscape.interrupts import interruptible
 from hardscape.permanents.answers import answers
-from hardscape.permanents.batch import at_once, is_plain, together
-from hardscape.permanents.matrix import Matrix, intake
+from hardscape.permanents.batch import at_once, is_plain, small, together
+from hardscape.permanents.matrix import Matrix, Number, intake
 from hardscape.permanents.plan import check_budget
 from hardscape.permanents.program import prepare
 from hardscape.permanents.result import PermanentResult, devices_of, warn_of_overflow
@@ -118,6 +121,11 @@ def permanent(
     >>> hardscape.permanent([[1, 2], [3, 4]], rows=[2, 1], cols=[1, 2])  # of [1 2 2; 1 2 2; 3 4 4]
     56
     """
+    plain = rows is None and cols is None and precision == "auto" and method == "auto"
+    if plain and type(a) is np.ndarray and not (full_output or run) and rtol >= 0:
+        value = small(a, rtol)
+        if value is not None:
+            return value
     if is_recorded(a):
         raise InputError(
             "a requires a gradient, which is not recorded through permanents; a.detach() is accepted, "
@@ -130,39 +138,63 @@ def permanent(
     if matrix.is_batch and run.get("checkpoint") is not None:
         raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
     options = run_options(matrix, **run)
-    if not matrix.is_batch:
-        value = at_once(matrix, settings, options)
-        if value is None:
-            result = _one(matrix, settings, options)
-            if full_output:
-                return result
-            value = result.value
-        if isinstance(value, (float, complex)) and not cmath.isfinite(value):
-            warn_of_overflow()
-        return value
-    return _batch(a, matrix, settings, options)
+    if matrix.is_batch:
+        return _batch(a, matrix, settings, options)
+    found = _found(matrix, settings, options)
+    if not full_output and isinstance(found, (float, complex)) and not cmath.isfinite(found):
+        warn_of_overflow()
+    return found
+
+
+def _found(matrix: Matrix, settings: Settings, options: RunOptions) -> Any:
+    """The permanent of one matrix, or its result."""
+    value = at_once(matrix, settings, options)
+    if value is None:
+        result = _one(matrix, settings, options)
+        return result if settings.full_output else result.value
+    return _proven(value, matrix, settings, options) if settings.full_output else value
+
+
+def _proven(
+    value: Number, matrix: Matrix, settings: Settings, options: RunOptions
+) -> PermanentResult:
+    """What a value that was found at once came out as: a sum in extended precision bounds its error."""
+    found = _one(matrix, replace(settings, precision="extended"), options)
+    both = [complex(value), complex(found.value)]
+    off = sum(abs(Fraction(x) - Fraction(y)) for x, y in zip(*map(_parts, both), strict=True))
+    bound = float(off + Fraction(found.error_bound))
+    return replace(
+        found,
+        value=value,
+        mantissa=value,
+        exponent=0,
+        error_bound=math.nextafter(bound, math.inf) if bound else 0.0,
+        precision="double",
+    )
+
+
+def _parts(number: complex) -> tuple[float, float]:
+    return number.real, number.imag
 
 
 def _batch(a: Any, matrix: Matrix, settings: Settings, options: RunOptions) -> Any:
-    plain = is_plain(matrix, settings)
-    if not plain or isinstance(options.devices[0], Cpu):
-        matrix.check_finite()
-    if plain:
-        found = together(matrix, settings, options, lambda one: _one(one, settings, options).value)
-        if matrix.gpu is None and not np.isfinite(found).all():
+    if is_plain(matrix, settings):
+        values = together(matrix, settings, options, lambda one: _one(one, settings, options).value)
+        if matrix.gpu is None and not np.isfinite(values).all():
             warn_of_overflow()
-        return home_of(a).bring(found)
-    results = [
-        _one(Matrix(matrix.kind, entries), settings, options)
+        return home_of(a).bring(values)
+    matrix.check_finite()
+    found = [
+        _found(Matrix(matrix.kind, entries), settings, options)
         for entries in matrix.on_host().entries
     ]
-    return results if settings.full_output else home_of(a).bring(_values(results, matrix, settings))
+    return found if settings.full_output else home_of(a).bring(_values(found, matrix, settings))
 
 
-def _values(results: Sequence[PermanentResult], matrix: Matrix, settings: Settings) -> NDArray[Any]:
+def _values(found: Sequence[Number], matrix: Matrix, settings: Settings) -> NDArray[Any]:
     """The permanents of a batch in an array: of Python's numbers where they are exact."""
-    values = np.empty(len(results), dtype=object)
-    values[:] = [result.value for result in results]
+    values = np.empty(len(found), dtype=object)
+    values[:] = found
     if settings.arithmetic(matrix.kind) == "exact":
         return values
     return values.astype(np.complex128 if matrix.kind == "complex" else np.float64)

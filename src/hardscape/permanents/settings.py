@@ -61,10 +61,10 @@ class Settings:
         most = None if self.memory is None else int(min(self.memory, _MOST_GIGABYTES) * 1e9)
         return Choice(kind, arithmetic, self.full_output, self.method, devices, most)
 
-    def wants_value_only(self, options: RunOptions) -> bool:
+    def takes_any_way(self, options: RunOptions) -> bool:
         """Whether any way to the value will do, as long as it is precise enough."""
         silent = isinstance(options.progress, NullProgress)
-        return self.method == "auto" and silent and not (self.full_output or options.asked_for)
+        return self.method == "auto" and silent and not options.asked_for
 
 
 def run_options(matrix: Matrix, **run: Unpack[RunArguments]) -> RunOptions:

@@ -16,7 +16,7 @@ from hardscape import native
 from hardscape.arrays import to_device
 from hardscape.engine import Context, Cpu, Cuda, Device, Partial, Shard, ShardResult, split
 from hardscape.permanents.methods.glynn.cuda import LEAST_SIDE, NOT_FINITE, glynn_kernels
-from hardscape.permanents.methods.sums import OneShard, Stated, digest
+from hardscape.permanents.methods.sums import Stated, digest
 from hardscape.permanents.numbers.bounded import UNIT
 
 #: Terms of a matrix that take no longer than setting up its sum, as a power of two.
@@ -154,54 +154,6 @@ class CpuBatchWork(BatchWork):
         entries = np.ascontiguousarray(given).view(np.float64).reshape(*given.shape, self.parts)
         found: Sums = native.vector.permanents.glynn_batch(entries, self.side, context.stop)
         return found
-
-
-@dataclass(frozen=True, eq=False)
-class OneWork(OneShard[tuple[float | complex, float]]):
-    """The sum of one small matrix on a CPU: a value, and what its error probably stays below.
-
-    The same numbers as from a batch of one, without its arrays, which take longer than the sum.
-    """
-
-    matrix: NDArray[Any]  #: float64 or complex128, shape (n, n)
-
-    name: ClassVar[str] = "permanents.one"
-    revision: ClassVar[int] = 1
-    steps: ClassVar[int] = 1
-
-    def brief(self, device: Device) -> bool:
-        """It is over in microseconds."""
-        return True
-
-    def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Sum the formula."""
-        n = len(self.matrix)
-        entries = self.matrix.view(np.float64).reshape(1, n, n, -1)
-        sums, exponents, complete = native.vector.permanents.glynn_batch(
-            entries, max(CpuBatchWork.least, n), context.stop
-        )
-        return ShardResult({"sums": sums, "exponents": exponents}, complete)
-
-    def result(self, partial: Partial) -> tuple[float | complex, float]:
-        """The permanent and what its error probably stays below, infinite where it is."""
-        n = len(self.matrix)
-        side = max(CpuBatchWork.least, n)
-        *sums, magnitude = partial["sums"][0].tolist()
-        exponent = int(partial["exponents"][0]) + 1 - side
-        half = len(sums) // 2
-        value = [_shifted(sums[i] + sums[half + i], exponent) for i in range(half)]
-        relative, off, spread = _errors(n, side, half, 0)
-        bound = _shifted(relative * magnitude, exponent) + _shifted(4 * off, exponent)
-        likely = min(_shifted(spread * magnitude + off, exponent), bound)
-        found = value[0] if half == 1 else complex(*value)
-        return found, likely if all(map(math.isfinite, value)) else math.inf
-
-
-def _shifted(number: float, exponent: int) -> float:
-    try:
-        return math.ldexp(number, exponent)
-    except OverflowError:
-        return math.copysign(math.inf, number)
 
 
 @dataclass(frozen=True, eq=False)

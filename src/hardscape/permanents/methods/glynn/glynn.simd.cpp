@@ -6,19 +6,26 @@
 // multiplication waits for another. The others walk a Gray code. The caller gives entries on a grid
 // on which every sum s_j is exact (see glynn.py), so only products and the final sum round.
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "permanents/given.hpp"
 #include "permanents/kernel.hpp"
 #include "permanents/methods/glynn/scaling.hpp"
 #include "permanents/methods/glynn/walk.hpp"
+#include "permanents/structure/matching.hpp"
 
 namespace hardscape::permanents {
 namespace {
 
 constexpr std::uint64_t kBlocksBetweenPolls = 1024;
+// Power of two of a permanent that is 0, and of its error.
+constexpr std::int32_t kZero = -(1 << 30);
 // Where 32 patterns are too few vectors to hide the latency of products, two blocks go together.
 template <std::size_t Parts>
 constexpr bool kTwoBlocks = Parts == 1 && kLanes == 8;
@@ -151,7 +158,8 @@ auto glynn_sum(Cube entries, std::optional<Vector<double>> slack, std::uint64_t 
 using Batch = nb::ndarray<const double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 
 // High and low parts and magnitude of each matrix given[matrix][sign][factor][part], one behind the
-// other; `exponents` are to be taken times. Stops early if asked to, and says so.
+// other; `exponents` are to be taken times. Zeros that make a permanent 0 are found before. Stops
+// early if asked to, and says so.
 template <std::size_t Parts>
 bool sum_batch(const Batch& given, std::size_t side, const volatile std::uint8_t* stopped,
                std::vector<double>& sums, std::vector<std::int32_t>& exponents) {
@@ -160,7 +168,13 @@ bool sum_batch(const Batch& given, std::size_t side, const volatile std::uint8_t
   Scaling<Parts> scaling(n, side);
   std::vector<double> entries(Parts * side * side);
   for (std::size_t i = 0; i < count; ++i) {
-    exponents.push_back(scaling.scale(given.data() + i * n * n * Parts, entries.data()));
+    const double* matrix = given.data() + i * n * n * Parts;
+    if (!has_matching<Parts>(matrix, n)) {
+      exponents.push_back(kZero);
+      sums.resize(sums.size() + 2 * Parts + 1);
+      continue;
+    }
+    exponents.push_back(scaling.scale(matrix, entries.data()));
     std::uint64_t done = 0;
     const auto found =
         sum_blocks<Parts, false>(entries.data(), side, nullptr, 0, blocks, stopped, done);
@@ -188,6 +202,47 @@ auto glynn_batch(Batch given, std::size_t side, Stop stop) {
                          to_numpy(std::move(exponents), {count}), complete);
 }
 
+// The permanent of a matrix of up to `kMostGiven` rows; None for others, and where its error is
+// probably above rtol of it. The estimate is that of batch.py.
+template <std::size_t Parts>
+nb::object permanent_of(const double (*given)[2], std::size_t n, double rtol) {
+  std::array<double, Parts * kMostGiven * kMostGiven> plain, entries;
+  for (std::size_t at = 0; at < n * n; ++at) {
+    for (std::size_t p = 0; p < Parts; ++p) plain[at * Parts + p] = given[at][p];
+  }
+  if (!has_matching<Parts>(plain.data(), n)) return shifted(0, 0, Parts == 2);
+  const int exponent = Scaling<Parts>(n, n).scale(plain.data(), entries.data());
+  const volatile std::uint8_t stop = 0;
+  std::uint64_t done = 0;
+  std::vector<double> sums;
+  {
+    const nb::gil_scoped_release release;
+    const std::uint64_t blocks = std::uint64_t{1} << (n - 1 - kInner);
+    sums = sum_blocks<Parts, false>(entries.data(), n, nullptr, 0, blocks, &stop, done);
+  }
+  const auto terms = static_cast<double>(std::uint64_t{1} << (n - 1));
+  double typical = static_cast<double>(Parts * n * n * n) / 3;
+  for (std::size_t i = 1; i <= n; ++i) {
+    typical *= static_cast<double>(i) / static_cast<double>(n * n);
+  }
+  const double off = terms * 0x1p-53 * std::sqrt(typical);
+  const double likely = 0x1p-46 / std::sqrt(terms) * sums[2 * Parts] + off;
+  const std::complex<double> value{sums[0] + sums[Parts],
+                                   Parts == 2 ? sums[1] + sums[Parts + 1] : 0};
+  if (!(likely <= rtol * std::abs(value))) return nb::none();
+  return shifted(value, exponent + 1 - static_cast<int>(n), Parts == 2);
+}
+
+nb::object glynn_permanent(nb::handle array, double rtol) {
+  const Given given(array);
+  double entries[kMostGiven * kMostGiven][2];
+  if (given.side <= kInner || given.side > kMostGiven || !given.read(entries)) return nb::none();
+  const auto is_finite = [](const auto& x) { return std::isfinite(x[0]) && std::isfinite(x[1]); };
+  if (!std::all_of(entries, entries + given.side * given.side, is_finite)) return nb::none();
+  return given.is_complex() ? permanent_of<2>(entries, given.side, rtol)
+                            : permanent_of<1>(entries, given.side, rtol);
+}
+
 const native::Family family("permanents", [](nb::module_& module) {
   module.def("glynn_sum", &glynn_sum, nb::arg("entries"), nb::arg("slack").none(), nb::arg("first"),
              nb::arg("last"), nb::arg("stop"),
@@ -198,6 +253,10 @@ const native::Family family("permanents", [](nb::module_& module) {
              "Scale each matrix of given[matrix][sign][factor][part], completed to a side, and sum "
              "its terms: high and low parts and magnitude, powers of two to take them times; also "
              "tells whether all were done.");
+  module.def("glynn_permanent", &glynn_permanent, nb::arg("array"), nb::arg("rtol"),
+             nb::sig("def glynn_permanent(array: object, rtol: float) -> float | complex | None"),
+             "Permanent of a square floating array of 6 to 20 rows; None for others, and where its "
+             "error is probably above rtol of it.");
 });
 
 }  // namespace

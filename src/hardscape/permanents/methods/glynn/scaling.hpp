@@ -39,7 +39,7 @@ template <std::size_t Parts>
 class Scaling {
  public:
   Scaling(std::size_t n, std::size_t side)
-      : n_(n), side_(side), row_(n), column_(n), size_(n * n) {}
+      : n_(n), side_(side), row_(n), column_(n), sum_(n), size_(n * n), scaled_(n * n) {}
 
   // From given[sign][factor][part] to entries[part][sign][factor]. The permanent of `given` is that
   // of `entries` times 2 to the power that is returned.
@@ -51,6 +51,11 @@ class Scaling {
       }
     }
     bring_into_range();
+    for (std::size_t i = 0; i < n_; ++i) {
+      for (std::size_t j = 0; j < n_; ++j) {
+        scaled_[i * n_ + j] = times_power(size_[i * n_ + j], -row_[i] - column_[j]);
+      }
+    }
     for (int sweep = 0; sweep < kSweeps && balance(); ++sweep) {
     }
     shorten_columns(given);
@@ -90,44 +95,49 @@ class Scaling {
   // Brings the sums of rows, then those of columns, between 1/2 and 1. Says whether rows changed.
   bool balance() {
     bool changed = false;
+    std::fill(sum_.begin(), sum_.end(), 0.0);
     for (std::size_t i = 0; i < n_; ++i) {
+      double* line = &scaled_[i * n_];
       double sum = 0;
-      for (std::size_t j = 0; j < n_; ++j) sum += scaled_size(i, j);
+      for (std::size_t j = 0; j < n_; ++j) sum += line[j];
       const int more = of_nonzero(exponent_above(sum));
       row_[i] += more;
       changed = changed || more != 0;
+      const double factor = times_power(1, -more);
+      for (std::size_t j = 0; j < n_; ++j) sum_[j] += line[j] *= factor;
     }
     for (std::size_t j = 0; j < n_; ++j) {
-      double sum = 0;
-      for (std::size_t i = 0; i < n_; ++i) sum += scaled_size(i, j);
-      column_[j] += of_nonzero(exponent_above(sum));
+      const int more = of_nonzero(exponent_above(sum_[j]));
+      column_[j] += more;
+      sum_[j] = times_power(1, -more);
+    }
+    for (std::size_t i = 0; i < n_; ++i) {
+      for (std::size_t j = 0; j < n_; ++j) scaled_[i * n_ + j] *= sum_[j];
     }
     return changed;
   }
 
-  double scaled_size(std::size_t i, std::size_t j) const {
-    return times_power(size_[i * n_ + j], -row_[i] - column_[j]);
-  }
-
   // The parts' sums of columns come below 1.
   void shorten_columns(const double* given) {
-    for (std::size_t j = 0; j < n_; ++j) {
-      double longest = 0;
-      for (std::size_t p = 0; p < Parts; ++p) {
-        double sum = 0;
-        for (std::size_t i = 0; i < n_; ++i) {
+    std::vector<double> longest(n_);
+    for (std::size_t p = 0; p < Parts; ++p) {
+      std::fill(sum_.begin(), sum_.end(), 0.0);
+      for (std::size_t i = 0; i < n_; ++i) {
+        for (std::size_t j = 0; j < n_; ++j) {
           const double x = std::abs(given[(i * n_ + j) * Parts + p]);
-          sum += times_power(x, -row_[i] - column_[j]);
+          sum_[j] += times_power(x, -row_[i] - column_[j]);
         }
-        longest = std::max(longest, sum);
       }
-      column_[j] += std::max(0, exponent_above(longest));
+      for (std::size_t j = 0; j < n_; ++j) longest[j] = std::max(longest[j], sum_[j]);
     }
+    for (std::size_t j = 0; j < n_; ++j) column_[j] += std::max(0, exponent_above(longest[j]));
   }
 
   std::size_t n_, side_;
   std::vector<int> row_, column_;  // powers of two that are taken off
+  std::vector<double> sum_;        // of columns, then factors
   std::vector<double> size_;       // of the entries' larger parts
+  std::vector<double> scaled_;     // the same less these powers
 };
 
 }  // namespace

@@ -16,6 +16,21 @@ constexpr std::size_t kInner = 5;
 constexpr std::size_t kPatterns = std::size_t{1} << (kInner - 1);
 constexpr std::size_t kVectors = kPatterns / kLanes;
 
+// Signs of the patterns: -1 where bit i - 1 is set.
+struct Signs {
+  Vec of[kInner][kVectors];
+
+  Signs() {
+    for (std::size_t i = 0; i < kInner; ++i) {
+      for (std::size_t x = 0; x < kPatterns; ++x) {
+        of[i][x / kLanes][x % kLanes] = 2 * x >> i & 1 ? -1.0 : 1.0;
+      }
+    }
+  }
+};
+
+const Signs kSigns;
+
 // The matrix as kernels read it, and the place on the Gray code.
 template <std::size_t Components>
 class GrayWalk {
@@ -36,12 +51,10 @@ class GrayWalk {
           flip_[(i * n + j) * Components + c] = 2 * entry(i);
         }
         outer_[j * Components + c] = sum;
-        for (std::size_t x = 0; x < kPatterns; ++x) {
-          double inner = entry(kInner);
-          for (std::size_t i = 1; i < kInner; ++i) {
-            inner += x >> (i - 1) & 1 ? -entry(i) : entry(i);
-          }
-          inner_[(j * Components + c) * kVectors + x / kLanes][x % kLanes] = inner;
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          Vec inner = Vec{} + entry(kInner);
+          for (std::size_t i = 1; i < kInner; ++i) inner += kSigns.of[i][v] * entry(i);
+          inner_[(j * Components + c) * kVectors + v] = inner;
         }
       }
     }
