@@ -12,6 +12,7 @@ from hardscape.permanents import program
 from hardscape.permanents.methods import method
 from hardscape.permanents.methods.frontier import frontier
 from hardscape.permanents.numbers.bounded import BoundedNumber, total
+from hardscape.permanents.structure import expansion as expansions
 from hardscape.permanents.structure.expansion import expansion
 from helpers.permanent_oracle import exact_permanent_by_subsets
 
@@ -31,6 +32,7 @@ def eager(monkeypatch):
     """Expand whatever spares terms, however small."""
     monkeypatch.setattr(method, "START", 0.0)
     monkeypatch.setattr(program, "_EXPANDED_FROM", 0.0)
+    monkeypatch.setattr(expansions, "_TRIAL", 1e-9)
     monkeypatch.setattr(frontier, "_WORTH_FROM", 1e9)
 
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from hardscape.engine import RunOptions, solve
 from hardscape.errors import BudgetError
-from hardscape.permanents.matrix import Matrix
 from hardscape.permanents.methods.method import Block, Choice, Way
-from hardscape.permanents.numbers.bounded import BoundedNumber, rounded
-from hardscape.permanents.program import Program, Sum, prepare, rational, ways_of
+from hardscape.permanents.numbers.bounded import UNIT, BoundedNumber, rounded
+from hardscape.permanents.program import Program, Sum, more_precise
 from hardscape.permanents.result import Retry, devices_of
 from hardscape.permanents.settings import Settings
 
@@ -36,6 +33,7 @@ class Answers:
     values: list[Any]  #: of the blocks: `BoundedNumber`, or Fraction where the program is exact
     seconds: list[float]
     retries: tuple[Retry, ...] = ()  #: what was found besides, and not kept
+    lost: int = 0  #: terms of that
 
     @property
     def total(self) -> Any:
@@ -43,18 +41,20 @@ class Answers:
         return self.program.total(self.values)
 
 
-def answers(program: Program, matrix: Matrix, settings: Settings, options: RunOptions) -> Answers:
-    """Carry a program out, and look again where it lost more than `settings` allow.
+def answers(program: Program, settings: Settings, options: RunOptions) -> Answers:
+    """Carry a program out, look again where it lost more than `settings` allow, and prove the bounds.
 
-    Of all answers the one with the smallest bound is kept, proven or estimated.
+    Of all answers the one with the smallest bound is kept. Which one that is does not depend on whether
+    bounds are asked for: those that are only estimated are compared as such.
     """
     found = _carried_out(program, options)
-    if program.choice.arithmetic != "double" or settings.precision != "auto":
+    if program.choice.exact:
         return found
-    found = _unmerged(found, matrix, settings, options)
-    for i, block in enumerate(found.program.blocks):
-        if block.error is None and block.shape == "square":
+    if program.choice.arithmetic == "double" and settings.precision == "auto":
+        for i in range(len(program.blocks)):
             found = _improved(found, i, settings, options)
+    for i in range(len(program.proofs)):
+        found = _proven(found, i, options)
     return found
 
 
@@ -74,7 +74,10 @@ def _value(way: Way | Sum, options: RunOptions) -> Any:
     if isinstance(way, Sum):
         found = []
         for i, program in enumerate(way.programs, start=1):
-            part = replace(options, checkpoint=_beside(options.checkpoint, f".part{i}"))
+            path = options.checkpoint
+            if len(way.programs) > 1:
+                path = _beside(path, f".part{i}")
+            part = replace(options, checkpoint=path)
             found.append(_carried_out(program, part).total)
         return way.total(found)
     lanes = [device for device in options.devices if isinstance(device, way.device)]
@@ -103,86 +106,107 @@ def _lost(value: BoundedNumber, settings: Settings) -> bool:
     return value.likely_error > settings.rtol * abs(value.mantissa)
 
 
-def _unmerged(found: Answers, matrix: Matrix, settings: Settings, options: RunOptions) -> Answers:
-    """The same, or a better answer for all where entries were rounded and that lost too much."""
-    pairs = zip(found.values, found.program.blocks, strict=True)
-    if not any(block.error is not None and _lost(value, settings) for value, block in pairs):
-        return found
-    choice = replace(found.program.choice, arithmetic="extended", guard=True, method="auto")
-    try:
-        program = prepare(matrix, choice)
-    except BudgetError:
-        return found  # what is not merged is too large
-    if program.seconds(options.devices) > _limit(found.program.seconds(options.devices)):
-        log.debug("a sum in extended precision of the whole matrix would take too long")
-        return found
-    again = _carried_out(program, replace(options, checkpoint=None))
-    both = [(one.program, one.total, sum(one.seconds)) for one in (found, again)]
-    keeps, retry = _compared(len(matrix.entries), both, settings, options)
-    return replace(again if keeps else found, retries=(*found.retries, retry))
-
-
 def _improved(found: Answers, i: int, settings: Settings, options: RunOptions) -> Answers:
-    """The same, or a better value of block i where double precision lost more than it may."""
-    program, value = found.program, found.values[i]
-    if program.choice.arithmetic != "double" or not _lost(value, settings):
+    """The same, or a better value of block i where double precision lost more than it may.
+
+    What is cheap is tried, the cheapest first that promises to lose little enough, until it is.
+    """
+    program, block = found.program, found.program.blocks[i]
+    if not _lost(found.values[i], settings):
         return found
-    block, first = program.blocks[i], program.ways[i]
-    ways = list(_more_precise(block, program.choice))
-    way = min(ways, key=lambda way: way.seconds(options.devices), default=None)
-    if way is None or way.seconds(options.devices) > _limit(first.seconds(options.devices)):
-        log.debug("a more precise sum of a block of side %d would take too long", block.side)
-        return found
-    began = time.perf_counter()
-    better = _value(way, replace(options, checkpoint=None))
-    seconds = time.perf_counter() - began
-    if isinstance(better, Fraction):
-        better = rounded(better)
-    better = replace(better, terms=way.terms + value.terms)
-    alone, other = (replace(program, ways=(one,)) for one in (first, way))
-    both = [(alone, value, found.seconds[i]), (other, better, seconds)]
-    keeps, retry = _compared(block.side, both, settings, options)
-    chosen, values, spent = list(program.ways), list(found.values), list(found.seconds)
-    if keeps:
-        chosen[i], values[i], spent[i] = way, better, seconds
-    return Answers(replace(program, ways=tuple(chosen)), values, spent, (*found.retries, retry))
+    untried = _others(block, program.ways[i], program.choice, options)
+    while untried and _lost(found.values[i], settings):
+        way = min(untried, key=lambda way: _merit(way, found.values[i], settings, options))
+        untried.remove(way)
+        if not _promised(way, found.values[i]) < found.values[i].compared:
+            log.debug("%s promises no smaller bound", way.method)
+            continue
+        began = time.perf_counter()
+        value = _bounded_value(way, options)
+        if value is None:
+            break
+        found = _kept(found, i, way, value, time.perf_counter() - began, settings, options)
+    return found
 
 
-def _more_precise(block: Block, choice: Choice) -> Iterator[Way]:
-    """Exact ways, and ways in extended precision if none of those is quick."""
-    again = replace(choice, method="auto", guard=True)
-    quick = False
-    if not block.is_complex:
-        entries = rational(Matrix("real", block.entries)).entries
-        for way in ways_of(Block(entries), replace(again, arithmetic="exact"), searching=False):
-            quick = quick or way.seconds(choice.devices) <= _AGAIN
-            yield way
-    if not quick:
-        yield from ways_of(block, replace(again, arithmetic="extended"))
+def _others(block: Block, first: Way | Sum, choice: Choice, options: RunOptions) -> list[Way | Sum]:
+    """Ways for a block besides the first that are exact, or promise a smaller bound, and are cheap."""
+    limit = max(_AGAIN, _AGAIN_TIMES * first.seconds(options.devices))
+    left = options.deadline.left
+    limit = limit if left is None else min(limit, left)
+    ways = (way for way in more_precise(block, choice) if not _same(way, first))
+    return [way for way in ways if way.seconds(options.devices) <= limit]
 
 
-def _limit(seconds: float) -> float:
-    return max(_AGAIN, _AGAIN_TIMES * seconds)
+def _same(one: Way | Sum, other: Way | Sum) -> bool:
+    """Whether two ways for a block are by the same row of the table."""
+    return isinstance(one, Way) and isinstance(other, Way) and one.by is other.by
 
 
-def _compared(
-    side: int,
-    both: Sequence[tuple[Program, BoundedNumber, float]],
+def _promised(way: Way | Sum, value: BoundedNumber) -> float:
+    """The bound that a way promises, in units of the value's."""
+    relative, of_terms = way.promise
+    return relative * abs(value.mantissa) + of_terms * value.magnitude
+
+
+def _merit(
+    way: Way | Sum, value: BoundedNumber, settings: Settings, options: RunOptions
+) -> tuple[float, float]:
+    """By which ways are ordered: those that promise enough by their time, the others by their promise."""
+    promised = _promised(way, value)
+    enough = promised <= settings.rtol * abs(value.mantissa)
+    return 0.0 if enough else promised, way.seconds(options.devices)
+
+
+def _bounded_value(way: Way | Sum, options: RunOptions) -> BoundedNumber | None:
+    """The permanent of a block once more; None if that takes longer than there is."""
+    try:
+        value = _value(way, replace(options, checkpoint=None))
+    except BudgetError:
+        log.debug("the time limit came before a second sum")
+        return None
+    return value if isinstance(value, BoundedNumber) else rounded(value)
+
+
+def _kept(
+    found: Answers,
+    i: int,
+    way: Way | Sum,
+    value: BoundedNumber,
+    seconds: float,
     settings: Settings,
     options: RunOptions,
-) -> tuple[bool, Retry]:
-    """Whether the second answer, with its seconds, is the better one; and the one not kept."""
-    (_, old, _), (_, new, _) = both
-    better = new.is_better_than(old)
-    reason = f"its bound is not below that of the answer kept, {old.error_bound:.1e}"
-    if better:
-        size = abs(old.mantissa)
-        error = f"{old.likely_error / size:.1e} of the value" if size else "all of the value"
-        reason = f"its error is probably up to {error}, above rtol={settings.rtol:g}"
-    program, value, seconds = both[not better]
+) -> Answers:
+    """Answers with the better one of two values of block i."""
+    program, first, block = found.program, found.values[i], found.program.blocks[i]
+    size = abs(first.mantissa)
+    error = f"{first.likely_error / size:.1e} of the value" if size else "all of the value"
+    both = [(way, value, seconds), (program.ways[i], first, found.seconds[i])]
+    reason = f"its error is probably up to {error}, above rtol={settings.rtol:g}"
+    if not value.is_better_than(first):
+        both.reverse()
+        reason = "its bound is not below that of the answer kept"
+    ways, values, spent = list(program.ways), list(found.values), list(found.seconds)
+    ways[i], values[i], spent[i] = both[0]
+    other, lost, time_lost = both[1]
+    bound = replace(lost, exponent=lost.exponent + block.power).error_bound
+    devices = devices_of(other.leaves, options.devices)
     retry = Retry(
-        side, program.method, program.precision, devices_of(program.leaves, options.devices),
-        value.error_bound, value.rigorous, seconds, reason,
-    )  # fmt: skip
+        block.side, other.method, other.precision, devices, bound, lost.rigorous, time_lost, reason
+    )
     log.debug("not kept: %s", retry)
-    return better, retry
+    retries, terms = (*found.retries, retry), found.lost + other.terms
+    return Answers(replace(program, ways=tuple(ways)), values, spent, retries, terms)
+
+
+def _proven(found: Answers, i: int, options: RunOptions) -> Answers:
+    """The same values, that of block i with the smaller bound that a sharper sum gives it, if one is cheap."""
+    value, way = found.values[i], found.program.proofs[i]
+    if way is None or (value.rigorous and value.bound <= 2 * UNIT * abs(value.mantissa)):
+        return found
+    other = _bounded_value(way, options)
+    if other is None:
+        return found
+    values = list(found.values)
+    values[i] = value.beside(other)
+    return replace(found, values=values)

@@ -136,9 +136,10 @@ def plan(
         raise InputError("a is a batch; plan takes one matrix")
     if rows is not None or cols is not None:
         matrix = expanded(matrix, rows, cols)
-    devices = run_options(matrix, **run).devices
-    program = prepare(matrix, settings.choice(matrix.kind, devices))
-    return _described(program, matrix.shape, devices)
+    options = run_options(matrix, **run)
+    devices = options.devices
+    program = prepare(matrix, settings.choice(matrix.kind, devices, options.deadline))
+    return _described(program.proving if full_output else program, matrix.shape, devices)
 
 
 def _described(program: Program, shape: tuple[int, int], devices: tuple[Device, ...]) -> Plan:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,35 @@ from hardscape.engine import Device
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents.matrix import Kind, Matrix
-from hardscape.permanents.methods.method import MAX_SIGNS, Block, Choice, Way, core_seconds, started
+from hardscape.permanents.methods.method import (
+    MAX_SIGNS,
+    THOUGHT,
+    Block,
+    Choice,
+    Way,
+    core_seconds,
+    started,
+)
 from hardscape.permanents.methods.table import METHODS
-from hardscape.permanents.numbers.bounded import BoundedNumber, product, total
+from hardscape.permanents.numbers.bounded import UNIT, BoundedNumber, product, total
+from hardscape.permanents.numbers.integers import integers_of
 from hardscape.permanents.numbers.rounding import Rounded
 from hardscape.permanents.structure.expansion import Expansion, expansion
-from hardscape.permanents.structure.reduce import Reduced, Reductions, reduce
+from hardscape.permanents.structure.reduce import (
+    Reduced,
+    Reductions,
+    can_merge,
+    reduce,
+    reduce_entries,
+)
+from hardscape.permanents.structure.scaling import balanced
 
 log = logging.getLogger("hardscape.permanents")
 
 #: Seconds, or times the least, that a sum in which nothing cancels may take.
 _SAFE, _SAFE_TIMES = 1.0, 4.0
+#: Seconds, or times those of a sum, that a proof of its error may take.
+_PROOF, _PROOF_TIMES = 1.0, 3.0
 #: Seconds from which it is worth trying expansions along lines of three and four entries.
 _EXPANDED_FROM = 2.0
 
@@ -50,6 +69,16 @@ class _Joint(ABC):
         return _joined(way.by.name for way in self.leaves) or "structure"
 
     @property
+    def precisions(self) -> set[str]:
+        """Arithmetic of all parts."""
+        return {name for part in self.parts for name in part.precisions}
+
+    @property
+    def precision(self) -> str:
+        """Arithmetic of all parts: "double", "extended", "exact", or several joined by "+"."""
+        return _joined(self.precisions)
+
+    @property
     def terms(self) -> int:
         """Terms or states of all parts."""
         return sum(part.terms for part in self.parts)
@@ -69,6 +98,8 @@ class Program(_Joint):
     blocks: tuple[Block, ...]
     ways: tuple[Way | Sum, ...]  #: one for each block
     reductions: Reductions
+    #: Sums that prove how wrong those of the blocks are, where bounds are asked for and one is cheap.
+    proofs: tuple[Way | Sum | None, ...] = ()
 
     @property
     def parts(self) -> Sequence[Way | Sum]:
@@ -76,9 +107,22 @@ class Program(_Joint):
         return self.ways
 
     @property
-    def precision(self) -> str:
-        """Arithmetic of the blocks: "double", "extended", "exact", or several joined by "+"."""
-        return _joined(way.by.arithmetic for way in self.leaves) or self.choice.arithmetic
+    def precisions(self) -> set[str]:
+        """Arithmetic of the blocks, or what was asked for if there are none."""
+        return super().precisions or {self.choice.arithmetic}
+
+    @property
+    def proving(self) -> Program:
+        """The same with proven bounds: each from a sharper sum, if one is cheap, or from its own."""
+        if self.choice.exact:
+            return self
+        pairs = zip(self.blocks, self.ways, strict=True)
+        proofs = tuple(_proof(block, way, self.choice) for block, way in pairs)
+        ways = tuple(
+            way.proving if proof is None else way
+            for way, proof in zip(self.ways, proofs, strict=True)
+        )
+        return replace(self, ways=ways, proofs=proofs)
 
     def total(self, values: Sequence[Any]) -> Any:
         """The permanent from those of the blocks: a Python number if exact, else a `BoundedNumber`."""
@@ -90,14 +134,15 @@ class Program(_Joint):
 
 @dataclass(frozen=True, eq=False)
 class Sum(_Joint):
-    """A block as a sum of permanents, along lines of three or four entries."""
+    """A block as a sum of permanents: of one whose lines were merged, or along longer lines."""
 
     programs: tuple[Program, ...]
-    lines: int  #: lines that were expanded
+    reductions: Reductions  #: what made them
 
     memory = 0
     gpu_seconds = math.inf
     cancels = True
+    promise = UNIT, 0.0
 
     @property
     def parts(self) -> Sequence[Program]:
@@ -109,10 +154,15 @@ class Sum(_Joint):
         """Estimated time on one core."""
         return sum(way.core_seconds for program in self.programs for way in program.ways)
 
+    @property
+    def proving(self) -> Sum:
+        """The same with proven bounds, where they can be had."""
+        return replace(self, programs=tuple(program.proving for program in self.programs))
+
     def total(self, found: Sequence[Any]) -> Any:
         """The permanent of the block from those that it is a sum of."""
         choice = self.programs[0].choice
-        return Fraction(sum(found)) if choice.exact else total(found, _type(choice.kind))
+        return sum(found) if choice.exact else total(found, _type(choice.kind))
 
 
 def _joined(names: Any) -> str:
@@ -125,16 +175,14 @@ def _type(kind: Kind) -> type:
 
 def prepare(matrix: Matrix, choice: Choice) -> Program:
     """Take the permanent of one matrix apart and choose ways, if there are any; runs nothing."""
-    matrix = rational(matrix) if choice.exact else _floating(matrix)
+    matrix, scale = _exactly(matrix) if choice.exact else (_floating(matrix), Fraction(1))
     if 0 < matrix.shape[0] < matrix.shape[1]:
         block = Block(matrix.entries)
         for way in ways_of(block, choice):
             if choice.method in ("auto", way.method):
-                return Program(choice, Fraction(1), (), (block,), (way,), Reductions())
-    square, scale = _squared(matrix)
-    # Double-double numbers are for those whose entries are not to be rounded before.
-    reduced = reduce(square, merge=choice.arithmetic != "extended")
-    return _programmed(reduced, scale, choice)
+                return Program(choice, scale, (), (block,), (way,), Reductions())
+    square, share = _squared(matrix)
+    return _programmed(reduce(square, merge=False), scale * share, choice)
 
 
 def _squared(matrix: Matrix) -> tuple[Matrix, Fraction]:
@@ -146,15 +194,18 @@ def _squared(matrix: Matrix) -> tuple[Matrix, Fraction]:
     return square, Fraction(1, math.factorial(n - m))
 
 
-def rational(matrix: Matrix) -> Matrix:
-    """The same matrix in rational numbers, where it is real."""
+def _exactly(matrix: Matrix) -> tuple[Matrix, Fraction]:
+    """A matrix of integers, and what its permanent is to be multiplied with; floats as what they are."""
     if matrix.kind == "complex":
         raise InputError(
             "precision='exact' takes integers, rationals and real floats, not complex ones"
         )
-    if matrix.kind != "real":
-        return matrix
-    return Matrix("rational", np.frompyfunc(Fraction, 1, 1)(matrix.entries), matrix.transposed)
+    if matrix.kind == "integer":
+        return matrix, Fraction(1)
+    rows, scale = integers_of(matrix.entries)
+    entries = np.empty(matrix.shape, dtype=object)
+    entries[:] = rows
+    return Matrix("integer", entries, matrix.transposed), scale
 
 
 def _floating(matrix: Matrix) -> Matrix:
@@ -181,24 +232,34 @@ def _programmed(
     expansions: Sequence[Expansion | None] = (),
 ) -> Program:
     """Choose ways for what is left of a matrix, where no expansion is chosen already."""
-    blocks = tuple(map(Block, reduced.blocks, reduced.errors))
+    pairs = zip(reduced.blocks, reduced.errors, strict=True)
+    blocks = tuple(Block(entries, error=error) for entries, error in pairs)
+    if not choice.exact:
+        blocks = tuple(map(_balanced, blocks))
+    exponent = reduced.exponent + sum(block.power for block in blocks)
     above = expansions or (None,) * len(blocks)
+    apart = replace(choice, thought=choice.thought / max(1, len(blocks)))
     ways = tuple(
-        _way(block, choice) if found is None else _expanded(found, choice)
+        _way(block, apart) if found is None else _expanded(found, apart)
         for block, found in zip(blocks, above, strict=True)
     )
     factors: tuple[Any, ...] = reduced.factors
     if not choice.exact:
         factors = tuple(map(_bounded, reduced.factors))
-    lines = sum(way.lines for way in ways if isinstance(way, Sum))
+    done = (way.reductions for way in ways if isinstance(way, Sum))
     return Program(
         choice,
-        scale * Fraction(2) ** reduced.exponent,
+        scale * Fraction(2) ** exponent,
         factors,
         blocks,
         ways,
-        replace(reduced.reductions, expanded_lines=lines),
+        sum(done, start=reduced.reductions),
     )
+
+
+def _balanced(block: Block) -> Block:
+    """A floating block without powers of two on its lines, if it was not rounded."""
+    return block if block.error is not None else Block(*balanced(block.entries))
 
 
 def _bounded(number: Any) -> BoundedNumber:
@@ -213,17 +274,31 @@ def _expanded(found: Expansion, choice: Choice) -> Sum:
         factored = replace(term.reduced, factors=(term.factor, *term.reduced.factors))
         power = Fraction(2) ** found.exponent
         programs.append(_programmed(factored, power, choice, term.expansions))
-    return Sum(tuple(programs), found.lines)
+    return Sum(tuple(programs), Reductions(expanded_lines=found.lines))
+
+
+def _merged(block: Block, choice: Choice) -> Sum | None:
+    """The program of a floating block whose lines of two entries are merged, if there are any.
+
+    Double-double numbers are for those whose entries are not to be rounded before.
+    """
+    rounded = block.error is not None
+    if choice.arithmetic != "double" or rounded or not can_merge(block.entries):
+        return None
+    reduced = reduce_entries(block.entries, "complex" if block.is_complex else "real")
+    return Sum((_programmed(reduced, Fraction(1), choice),), reduced.reductions)
 
 
 def _way(block: Block, choice: Choice) -> Way | Sum:
     """The cheapest way to find the permanent of a block."""
+    if (merged := _merged(block, choice)) is not None:
+        return merged
     found: list[Way | Sum] = [*ways_of(block, choice)]
     usable = [way for way in found if choice.method in ("auto", way.method)]
     least = min((way.seconds(choice.devices) for way in found), default=math.inf)
     if choice.method == "auto" and choice.arithmetic != "extended" and least > _EXPANDED_FROM:
-        kind: Kind = "rational" if choice.exact else "complex" if block.is_complex else "real"
-        expanded = expansion(block.entries, block.error, kind)
+        kind: Kind = "integer" if choice.exact else "complex" if block.is_complex else "real"
+        expanded = expansion(block.entries, block.error, kind, choice.thinking(least))
         if expanded is not None:
             usable.append(_expanded(expanded, choice))
     if not usable:
@@ -239,8 +314,49 @@ def _way(block: Block, choice: Choice) -> Way | Sum:
     return best
 
 
-def ways_of(block: Block, choice: Choice, *, searching: bool = True) -> list[Way]:
-    """The ways of all rows of the table; without `searching`, of those that find theirs at once."""
+def more_precise(block: Block, choice: Choice) -> Iterator[Way | Sum]:
+    """Ways for a floating block that may lose fewer digits than those in which terms cancel."""
+    quick = False
+    for exact in _exact(block, choice):
+        quick = exact.seconds(choice.devices) <= THOUGHT
+        yield exact
+    if not quick:
+        yield from ways_of(block, replace(choice, method="auto", arithmetic="extended"))
+        for way in ways_of(block, replace(choice, method="auto")):
+            if not way.promise[1]:
+                yield way
+
+
+def _exact(block: Block, choice: Choice) -> Iterator[Sum]:
+    """The way for a floating block as a matrix of integers, if there is one."""
+    if block.is_complex:
+        return
+    exactly = replace(choice, kind="rational", arithmetic="exact", method="auto")
+    try:
+        program = prepare(Matrix("real", block.entries), exactly)
+    except BudgetError:
+        return
+    yield Sum((program,), Reductions())
+
+
+def _proof(block: Block, way: Way | Sum, choice: Choice) -> Way | Sum | None:
+    """The quickest sum that proves how wrong that of a block is, if it is cheap."""
+    limit = max(_PROOF, _PROOF_TIMES * way.seconds(choice.devices))
+    least = math.inf
+    best: Way | Sum | None = None
+    extended = ways_of(block, replace(choice, method="auto", arithmetic="extended"))
+    both: Iterator[Way | Sum] = chain(extended, _exact(block, choice))
+    for sharper in both:
+        seconds = sharper.seconds(choice.devices)
+        if seconds <= THOUGHT:
+            return sharper
+        if seconds < min(least, limit):
+            least, best = seconds, sharper
+    return best
+
+
+def ways_of(block: Block, choice: Choice) -> list[Way]:
+    """The ways of all rows of the table."""
     found: list[Way] = []
     for row in METHODS:
         if row.arithmetic != choice.arithmetic:
@@ -248,7 +364,7 @@ def ways_of(block: Block, choice: Choice, *, searching: bool = True) -> list[Way
         least = min((way.seconds(choice.devices) for way in found), default=math.inf)
         ways: list[Way] | str = f"it is for blocks that are {row.shape}"
         if row.shape in ("any", block.shape):
-            ways = row.ways(block, choice, least if searching else 0.0)
+            ways = row.ways(block, choice, least)
         if isinstance(ways, list) and ways:
             found += ways
             continue

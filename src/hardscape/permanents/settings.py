@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
-from hardscape.engine import Cuda, Device, NullProgress, RunArguments, RunOptions, resolve
+from hardscape.engine import Cuda, Deadline, Device, NullProgress, RunArguments, RunOptions, resolve
 from hardscape.errors import DeviceError, InputError
 from hardscape.permanents.matrix import Kind, Matrix
 from hardscape.permanents.methods.method import Arithmetic, Choice
@@ -50,7 +50,9 @@ class Settings:
             return self.precision
         return "exact" if kind in ("integer", "rational") else "double"
 
-    def choice(self, kind: Kind, devices: tuple[Device, ...]) -> Choice:
+    def choice(
+        self, kind: Kind, devices: tuple[Device, ...], deadline: Deadline | None = None
+    ) -> Choice:
         """What methods are chosen by; DeviceError where GPUs are asked for that nothing would run on."""
         arithmetic = self.arithmetic(kind)
         if arithmetic == "exact" and all(isinstance(device, Cuda) for device in devices):
@@ -59,7 +61,7 @@ class Settings:
                 "precision='double' or 'extended' sums on GPUs"
             )
         most = None if self.memory is None else int(min(self.memory, _MOST_GIGABYTES) * 1e9)
-        return Choice(kind, arithmetic, self.full_output, self.method, devices, most)
+        return Choice(kind, arithmetic, self.method, devices, most, deadline or Deadline(None))
 
     def takes_any_way(self, options: RunOptions) -> bool:
         """Whether any way to the value will do, as long as it is precise enough."""

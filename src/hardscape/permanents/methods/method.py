@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Cpu, Cuda, Device, Work
+from hardscape.engine import Cpu, Cuda, Deadline, Device, Work
 from hardscape.permanents.matrix import Kind
-from hardscape.permanents.numbers.bounded import BoundedNumber, product
+from hardscape.permanents.numbers.bounded import UNIT, BoundedNumber, product
 from hardscape.permanents.numbers.integers import Rows, integers_of
 from hardscape.permanents.structure.multiplicity import Repeated, repeated_lines
 
@@ -26,6 +26,8 @@ MAX_SIGNS, MAX_TERMS = 63, 2**62
 #: Seconds for each n 2^(n-1) on one core of an AVX-512 server by level, and on an NVIDIA H200.
 _CORE = {"v4": 5.2e-11, "v3": 5.5e-11, "v2": 1.1e-10, "generic": 1.1e-10}
 _H200 = 1.14e-13
+#: Seconds that planning a permanent may always take, and its share of what is then chosen.
+THOUGHT, _THOUGHT_SHARE = 0.02, 0.1
 #: How much more complex entries and a proven bound of their rounding cost in double precision.
 COMPLEX, GUARD = 3.0, 2.7
 #: Seconds to set up a sum, and to start a device.
@@ -53,15 +55,22 @@ class Choice:
 
     kind: Kind  #: of the value
     arithmetic: Arithmetic
-    guard: bool  #: whether error bounds are to be proven
     method: str  #: a name of the table, or "auto"
     devices: tuple[Device, ...]
     memory: int | None = None  #: bytes that tables may take; what the machine has left by default
+    deadline: Deadline = field(default_factory=lambda: Deadline(None))  #: of plan and sums
+    thought: float = THOUGHT  #: seconds that planning a block may always take
 
     @property
     def exact(self) -> bool:
         """Whether values are Fractions; else they are `BoundedNumber`."""
         return self.arithmetic == "exact"
+
+    def thinking(self, seconds: float) -> float:
+        """Seconds that a search for something quicker may take where the best so far takes `seconds`."""
+        allowed = max(self.thought, _THOUGHT_SHARE * seconds)
+        left = self.deadline.left
+        return allowed if left is None else min(allowed, _THOUGHT_SHARE * left)
 
     def has(self, device: type[Device]) -> bool:
         """Whether there is a device of this type."""
@@ -75,6 +84,7 @@ class Block:
     #: shape (n, n), or (m, n) with m < n; of the type of `Matrix.entries`; exact ones are ints or
     #: Fractions.
     entries: NDArray[Any]
+    power: int = 0  #: of two, that was taken off the lines
     #: Bounds of the errors of the entries' parts, where they were rounded.
     error: NDArray[np.float64] | None = None
 
@@ -130,7 +140,7 @@ class Method(ABC):
         """The ways to sum a block, or why it is not for this method.
 
         The arithmetic of `choice` is that of the method, and `least` are the seconds of the cheapest
-        way of the rows above: looking for one may take longer.
+        way of the rows above: looking for a quicker one may take `choice.thinking(least)`.
         """
 
 
@@ -147,11 +157,26 @@ class Way:
     memory: int = 0  #: bytes beyond those of the matrix
     cancels: bool = True  #: whether terms cancel, so that digits are lost
     scale: Fraction = Fraction(1)  #: the permanent is what `work` gives times this
+    guarded: Work[Any] | None = (
+        None  #: the same sum with a proven bound, if that of `work` is an estimate
+    )
+    #: What the bound promises to be: this times the magnitude of the value, and times that of the terms.
+    promise: tuple[float, float] = (UNIT, 0.0)
 
     @property
     def method(self) -> str:
         """Its name."""
         return self.by.name
+
+    @property
+    def precision(self) -> str:
+        """Its arithmetic."""
+        return self.by.arithmetic
+
+    @property
+    def precisions(self) -> set[str]:
+        """The same: sums of permanents have several."""
+        return {self.precision}
 
     @property
     def leaves(self) -> list[Way]:
@@ -164,6 +189,15 @@ class Way:
         lanes = min(usable, len(self.work.shards()))
         one = self.gpu_seconds if self.device is Cuda else self.core_seconds
         return _START_DEVICE[self.device] + one / lanes
+
+    @property
+    def proving(self) -> Way:
+        """The same with a proven bound, where one can be had."""
+        if self.guarded is None:
+            return self
+        return replace(
+            self, work=self.guarded, core_seconds=GUARD * self.core_seconds, guarded=None
+        )
 
     def value(self, answer: Any) -> Any:
         """The permanent, Fraction or `BoundedNumber`, from what `work` gives."""

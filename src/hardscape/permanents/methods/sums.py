@@ -94,8 +94,17 @@ class SignSum(Stated[BoundedNumber]):
     def read(partial: Partial) -> tuple[list[float], float | complex, float]:
         """Parts of the sum, the sum, and the magnitude of its terms."""
         sums = [math.fsum(pair) for pair in zip(partial["high"], partial["low"], strict=True)]
-        value = sums[0] if len(sums) == 1 else complex(*sums)
-        return sums, value, float(partial["magnitude"][0])
+        return sums, _number(sums), float(partial["magnitude"][0])
+
+    @staticmethod
+    def rest(partial: Partial, sums: Sequence[float]) -> float | complex:
+        """What rounding took off the sum."""
+        triples = zip(partial["high"], partial["low"], sums, strict=True)
+        return _number([math.fsum((high, low, -total)) for high, low, total in triples])
+
+
+def _number(parts: Sequence[float]) -> float | complex:
+    return parts[0] if len(parts) == 1 else complex(*parts)
 
 
 class BlockSum(SignSum):

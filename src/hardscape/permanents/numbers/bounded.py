@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +29,12 @@ class BoundedNumber:
     different: int | None = None
     #: What rounding entries before the sum probably changes, in units of ``2**exponent``.
     offset: float = 0.0
+    #: What is taken for the bound where answers are compared, whether one is proven or not; by default
+    #: `bound`. Which answer is kept does not depend on how much of its error was proven.
+    estimate: float | None = None
+    #: What rounding to the mantissa took off, as far as that is known: ``mantissa + rest`` is closer,
+    #: by `bound` less its size.
+    rest: float | complex = 0.0
 
     @property
     def value(self) -> float | complex:
@@ -48,10 +54,31 @@ class BoundedNumber:
         normal = abs(bound) >= 2.0**-960 or self.bound == 0
         return bound if normal else bound + 4 * TINY
 
+    @property
+    def compared(self) -> float:
+        """The bound that answers are compared by, in units of ``2**exponent``."""
+        return self.bound if self.estimate is None else self.estimate
+
     def is_better_than(self, other: BoundedNumber) -> bool:
         """Whether the bound, proven or estimated, is smaller; of equal ones a proven one is better."""
         mine, others = _split_bound(self), _split_bound(other)
         return mine < others or (mine == others and self.rigorous and not other.rigorous)
+
+    def beside(self, other: BoundedNumber) -> BoundedNumber:
+        r"""The same number with the bound that another one, of a proven bound, gives it, if that is smaller.
+
+        With :math:`|w - p| \le b` for the other number w, :math:`|v - p| \le |v - w| + b`.
+        """
+        if not other.rigorous or not math.isfinite(other.bound):
+            return self
+        unit = Fraction(2) ** (other.exponent - self.exponent)
+        here, there, rest = map(_parts, (self.mantissa, other.mantissa, other.rest))
+        away = (x - (y + z) * unit for x, y, z in zip(here, there, rest, strict=True))
+        room = max(Fraction(0), Fraction(other.bound) - _modulus(*rest))
+        bound = _above(_modulus(*away) + room * unit)
+        if self.rigorous and self.bound <= bound:
+            return self
+        return replace(self, bound=bound, rigorous=True, estimate=self.compared)
 
     @property
     def condition(self) -> float:
@@ -67,15 +94,15 @@ class BoundedNumber:
         about :math:`\sqrt{n / N}` of the bound; with a factor of 16 to spare. Equal terms round equally.
         """
         if not self.terms:
-            return self.bound
+            return self.compared
         independent = self.terms if self.different is None else self.different
         spread = 128 * UNIT * self.magnitude / math.sqrt(independent)
-        return min(self.bound, spread + self.offset + 4 * UNIT * abs(self.mantissa))
+        return min(self.compared, spread + self.offset + 4 * UNIT * abs(self.mantissa))
 
 
 def _split_bound(number: BoundedNumber) -> tuple[float, float]:
     """The bound as a power of two and a mantissa, which compare as it does."""
-    mantissa, exponent = math.frexp(number.bound)
+    mantissa, exponent = math.frexp(number.compared)
     if not mantissa or math.isinf(mantissa):
         return math.copysign(math.inf, mantissa - 0.5), 0.0
     return float(exponent + number.exponent), mantissa
@@ -102,42 +129,82 @@ def product(numbers: Sequence[BoundedNumber], scale: Fraction, kind: type) -> Bo
     r"""Product of numbers and a rational, with a bound of its error.
 
     With :math:`|x_i - v_i| \le e_i`, :math:`|\prod x_i - \prod v_i| \le \prod(|v_i| + e_i) - \prod|v_i|`.
-    The k numbers are multiplied with their powers of two apart, so nothing overflows on the way;
-    rounding adds :math:`\gamma_{4k+8}\prod|v_i|`, which covers complex products and the rational. The
-    bound is evaluated in rational arithmetic and rounded up.
+    The product of the :math:`v_i` is exact, so only the last rounding adds to that; the bound is
+    evaluated in rational arithmetic and rounded up.
     """
-    if len(numbers) == 1 and scale == 1:
-        return numbers[0]
-    first, exponent = _mantissa(scale)
-    share = kind(first)
-    # In units of 2**exponent: bounds of the product of the moduli, with and without the errors.
-    top = middle = Fraction(first)
-    # The modulus of a complex number is rounded, hence a little room on both sides.
-    room = Fraction(4, 2**53) if kind is complex else Fraction(0)
+    if len(numbers) == 1 and _is_power(scale):
+        shift = scale.numerator.bit_length() - scale.denominator.bit_length()
+        return replace(numbers[0], exponent=numbers[0].exponent + shift)
+    product = scale, Fraction(0)
+    exponent = sum(number.exponent for number in numbers)
+    # Bounds of the product of the moduli, with and without the errors.
+    top = middle = abs(scale)
+    # The modulus of a complex number is rounded up.
+    room = Fraction(1, 2**60) if kind is complex else Fraction(0)
     condition = 1.0
     for number in numbers:
-        mantissa, power = _split(kind(number.mantissa))
-        share, carry = _split(share * mantissa)
-        exponent += power + carry + number.exponent
-        size, unit = Fraction(abs(number.mantissa)), Fraction(2) ** -(power + carry)
-        top *= (size * (1 + room) + Fraction(number.bound)) * unit
-        middle *= size * (1 - room) * unit
+        (a, b), (x, y) = product, _parts(number.mantissa)
+        product = a * x - b * y, a * y + b * x
+        size = _modulus(x, y)
+        top *= size + Fraction(number.bound)
+        middle *= size * (1 - room)
         condition *= number.condition
-    top, middle = abs(top), abs(middle)
-    rounding = Fraction(4 * len(numbers) + 8, 2**53)
-    error = top - middle + rounding / (1 - rounding) * top
+    share, power = _nearest(*product, kind)
+    unit = Fraction(2) ** -power
+    lost = _modulus(*(x * unit - y for x, y in zip(product, _parts(share), strict=True)))
     return BoundedNumber(
         share,
-        math.nextafter(float(error), math.inf) if error else 0.0,
-        exponent,
+        _above((top - middle) * unit + lost),
+        exponent + power,
         all(number.rigorous for number in numbers),
         sum(number.terms for number in numbers),
         abs(share) * condition if share else 0.0,
     )
 
 
+def _is_power(number: Fraction) -> bool:
+    """Whether a number is a power of two."""
+    above, below = number.as_integer_ratio()
+    return above > 0 and not above & (above - 1) and not below & (below - 1)
+
+
+def _parts(number: float | complex) -> tuple[Fraction, Fraction]:
+    """Real and imaginary part."""
+    return Fraction(number.real), Fraction(number.imag)
+
+
+def _modulus(real: Fraction, imag: Fraction) -> Fraction:
+    """The modulus, rounded up by less than 2^-60 of it if the number is complex."""
+    if not real or not imag:
+        return abs(real) + abs(imag)
+    square = real * real + imag * imag
+    shift = max(0, 65 + (square.denominator.bit_length() - square.numerator.bit_length()) // 2)
+    return Fraction(
+        math.isqrt((square.numerator << 2 * shift) // square.denominator) + 1, 1 << shift
+    )
+
+
+def _above(number: Fraction) -> float:
+    """A float that is not below a number."""
+    try:
+        found = float(number)
+    except OverflowError:
+        return math.inf
+    return math.nextafter(found, math.inf) if found < number else found
+
+
+def _nearest(real: Fraction, imag: Fraction, kind: type) -> tuple[Any, int]:
+    """The number of a kind whose parts are nearest, of modulus 1/2 to 3 or 0, and a power of two."""
+    power = max((_mantissa(part)[1] for part in (real, imag) if part), default=0)
+    unit = Fraction(2) ** -power
+    parts = float(real * unit), float(imag * unit)
+    return (complex(*parts) if kind is complex else parts[0]), power
+
+
 def total(numbers: Sequence[BoundedNumber], kind: type) -> BoundedNumber:
     """Sum of a few numbers, with a bound of its error."""
+    if len(numbers) == 1:
+        return numbers[0]
     exponent = max(number.exponent + _split(kind(number.mantissa))[1] for number in numbers)
     share, bound, magnitude = kind(0), 0.0, 0.0
     for number in numbers:
@@ -175,5 +242,7 @@ def _split(number: Any) -> tuple[Any, int]:
 def rounded(number: Fraction) -> BoundedNumber:
     """The nearest number with 53 bits to a rational."""
     mantissa, power = _mantissa(number)
-    bound = UNIT * abs(mantissa) if Fraction(mantissa) * Fraction(2) ** power != number else 0.0
-    return BoundedNumber(mantissa, bound, power, magnitude=abs(mantissa))
+    lost = number / Fraction(2) ** power - Fraction(mantissa)
+    rest = float(lost)
+    bound = math.nextafter(abs(rest), math.inf) if lost else 0.0
+    return BoundedNumber(mantissa, bound, power, magnitude=abs(mantissa), rest=rest)

@@ -17,7 +17,7 @@ _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 
 
 def integers_of(matrix: NDArray[Any]) -> tuple[Rows, Fraction]:
-    """Integers, and what their permanent is to be multiplied with, of a matrix of ints and Fractions.
+    """Integers, and what their permanent is to be multiplied with, of ints, Fractions or floats.
 
     Rows and, of square matrices, columns come out without common factors. The shape is (m, n), m <= n.
     """
@@ -25,18 +25,21 @@ def integers_of(matrix: NDArray[Any]) -> tuple[Rows, Fraction]:
     scale = Fraction(1)
     lines: list[list[int]] = []
     for row in matrix.tolist():
-        ratios = [x.as_integer_ratio() for x in row]
-        denominator = math.lcm(*(below for _, below in ratios))
-        line = [above * (denominator // below) for above, below in ratios]
+        ratios = [(j, *x.as_integer_ratio()) for j, x in enumerate(row) if x]
+        denominator = math.lcm(*(below for *_, below in ratios))
+        line = [0] * n
+        for j, above, below in ratios:
+            line[j] = above * (denominator // below)
         common = math.gcd(*line) or 1
         scale *= Fraction(common, denominator)
         lines.append([x // common for x in line])
     if m == n:
         for j in range(n):
             common = math.gcd(*(line[j] for line in lines)) or 1
-            scale *= common
-            for line in lines:
-                line[j] //= common
+            if common > 1:
+                scale *= common
+                for line in lines:
+                    line[j] //= common
     return tuple(map(tuple, lines)), scale
 
 

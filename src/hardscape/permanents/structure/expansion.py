@@ -9,6 +9,7 @@ Commun. 150, 267 (2003)). Whether this pays is tried out, a few lines deep.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,8 @@ from hardscape.permanents.structure.reduce import Reduced, reduce_entries
 _DEPTH, _TRIED = 8, 120
 #: Sides below which no one cares, and how much of the terms an expansion must spare.
 _LEAST_SIDE, _WORTH = 18, 0.7
+#: Seconds of a trial for each place of the matrix.
+_TRIAL = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +49,22 @@ class Expansion:
 
 
 def expansion(
-    block: NDArray[Any], error: NDArray[np.float64] | None, kind: Kind
+    block: NDArray[Any], error: NDArray[np.float64] | None, kind: Kind, seconds: float = math.inf
 ) -> Expansion | None:
-    """Expand a square block along lines of three or four entries, or None if that spares too little."""
-    return _Search(kind).best(block, error, _DEPTH)
+    """Expand a square block along lines of three or four entries, or None if that spares too little.
+
+    As many expansions are tried as `seconds` last for.
+    """
+    tried = min(_TRIED, seconds / (_TRIAL * block.size))
+    return _Search(kind, int(tried)).best(block, error, _DEPTH)
 
 
 class _Search:
     """Counts what has been tried."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Kind, tried: int) -> None:
         self._kind = kind
-        self._left = _TRIED
+        self._left = tried
 
     def best(
         self, block: NDArray[Any], error: NDArray[np.float64] | None, depth: int

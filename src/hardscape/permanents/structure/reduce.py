@@ -17,7 +17,8 @@ where it saves time, and keep a bound of each entry's error.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import operator
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,9 @@ class Reductions:
     merged_columns: int = 0
     expanded_lines: int = 0
 
+    def __add__(self, other: Reductions) -> Reductions:
+        return Reductions(*map(operator.add, astuple(self), astuple(other)))
+
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
@@ -85,9 +89,9 @@ class Reduced:
 def reduce(matrix: Matrix, *, merge: bool = True) -> Reduced:
     """Split a square matrix into scalar factors and irreducible blocks.
 
-    Floating lines of two entries are merged if `merge`, exact ones always. Matching takes O(n) row
-    visits for each of n rows at worst, of n/64 words each; the components take O(n) such visits; a
-    merge costs the entries of the two columns. It is repeated until nothing changes. Merged entries
+    Floating lines of two entries are merged in large blocks and if `merge`, exact ones always. Matching
+    takes O(n) row visits for each of n rows at worst, of n/64 words each; the components take O(n) such
+    visits; a merge costs the entries of the two columns. It is repeated until nothing changes. Merged entries
     of exact kinds grow as the permanent does.
     """
     if matrix.is_batch or matrix.shape[0] != matrix.shape[1]:
@@ -118,7 +122,7 @@ def reduce_entries(entries: NDArray[Any], kind: Kind, *, merge: bool = True) -> 
             smaller = block
             if exact:
                 smaller = _merged(block, counts, len(block))
-            elif merge and len(block) >= _MERGED_FROM and _has_pairs(block):
+            elif merge and can_merge(block):
                 block, power = rounded_entries(block, dtype)
                 exponent += power
                 smaller = _merged(block, counts, _MERGES_IN_RANGE)
@@ -224,8 +228,10 @@ def _strong(forward: list[int], backward: list[int]) -> list[list[int]]:
     return groups
 
 
-def _has_pairs(block: NDArray[Any]) -> bool:
-    """Whether a row or a column has two nonzero entries."""
+def can_merge(block: NDArray[Any]) -> bool:
+    """Whether a floating block is large enough, and has a row or a column of two nonzero entries."""
+    if len(block) < _MERGED_FROM:
+        return False
     support = np.asarray(block != 0, dtype=bool)
     return bool((support.sum(axis=0) == 2).any() or (support.sum(axis=1) == 2).any())
 

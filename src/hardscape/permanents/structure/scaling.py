@@ -12,12 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.permanents.numbers.bounded import TINY, UNIT
+from hardscape.permanents.numbers.bounded import TINY, UNIT, shifted
 
 #: Entries become multiples of this power of 1/2.
 GRID_BITS = 52
 #: Sweeps that balance rows and columns, at most; random matrices take one or two.
 _SWEEPS = 8
+#: The same for matrices that are looked at before anything is summed.
+_BALANCINGS = 100
+#: Exponents between which entries need no balance, and a change of powers that is none.
+_LEVEL, _BALANCED = 32, 0.1
 
 
 def padded(matrix: NDArray[Any], least: int) -> NDArray[np.float64]:
@@ -152,6 +156,37 @@ def equilibrated(matrix: NDArray[Any]) -> tuple[NDArray[Any], int]:
     scaled = _shift(parts, -(rows[:, None] + columns))
     whole = scaled[0] + 1j * scaled[1] if np.iscomplexobj(matrix) else scaled[0]
     return whole, int(rows.sum() + columns.sum())
+
+
+def balanced(matrix: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """A square matrix without powers of two on rows and columns, and what these add up to.
+
+    Sums of rows and of columns are about equal then (R. Sinkhorn and P. Knopp, Pacific J. Math. 21, 343
+    (1967)), wherever every entry is in a perfect matching. Nothing is rounded: a matrix whose entries are
+    near one another, or too far apart to be shifted, is given back.
+    """
+    size, power = np.frexp(np.maximum(np.abs(matrix.real), np.abs(matrix.imag)))
+    if np.ptp(power[size > 0]) <= _LEVEL:
+        return matrix, 0
+    logs = np.where(size > 0, power + np.log2(np.where(size > 0, size, 1.0)), -np.inf)
+    columns = np.zeros(len(logs))
+    for _ in range(_BALANCINGS):
+        before, rows = columns, _log_sums(logs - columns)
+        columns = _log_sums(logs.T - rows)
+        if np.abs(columns - before).max() < _BALANCED:
+            break
+    off = np.rint(rows).astype(np.int64)[:, None] + np.rint(columns).astype(np.int64)
+    scaled = shifted(matrix, -off)
+    if not (shifted(scaled, off) == matrix).all():
+        return matrix, 0
+    return scaled, int(np.trace(off))
+
+
+def _log_sums(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithms of the sums of rows, from those of the entries."""
+    most = logs.max(axis=1, keepdims=True)
+    sums: NDArray[np.float64] = np.log2(np.exp2(logs - most).sum(axis=1)) + most[:, 0]
+    return sums
 
 
 def rounding_effect(scaled: ScaledMatrix, n: int) -> float:

@@ -85,21 +85,27 @@ class ExtendedWork(BlockSum):
         """Rows of the matrix that is summed."""
         return int(self.scaled[0].shape[1])
 
-    def result(self, partial: Partial) -> BoundedNumber:
-        """The permanent, rounded to float64, and its error bound from the merge of all shards."""
-        (_, exponent, whole), m = self.scaled, self.side
-        sums, mantissa, magnitude = self.read(partial)
-        chain = self.shards()
+    @property
+    def relative(self) -> float:
+        """The error of the sum before its last rounding, by the magnitude of the terms."""
+        m, chain = self.side, self.shards()
         # Up to 16 additions for a block of the CPU or a step of a GPU's thread.
         additions = 16.0 * min(len(chain[0]), _MOST) + 2.0**10
         steps = additions**2 + (4.0 * len(chain)) ** 2
         relative = (m * (8 if self.parts == 1 else 24) + 16 + 2 * steps) * UNIT**2
-        underflow = 2.0**m * m * 2.0 ** (m / 2) * 64 * TINY
         # The last bit that was kept, in each of the entries that are summed.
-        cut = 0.0 if whole else m**2 * 2.0**-_LOW_BITS
-        bound = 1.01 * ((relative + cut) * magnitude + UNIT * sum(map(abs, sums))) + underflow
-        terms = 32 * self.blocks
-        return BoundedNumber(mantissa, bound, exponent + 1 - m, whole, terms, magnitude)
+        cut = 0.0 if self.scaled[2] else m**2 * 2.0**-_LOW_BITS
+        return relative + cut
+
+    def result(self, partial: Partial) -> BoundedNumber:
+        """The permanent, rounded to float64, and its error bound from the merge of all shards."""
+        (_, exponent, whole), m = self.scaled, self.side
+        sums, mantissa, magnitude = self.read(partial)
+        underflow = 2.0**m * m * 2.0 ** (m / 2) * 64 * TINY
+        rest = self.rest(partial, sums)
+        bound = 1.01 * self.relative * magnitude + abs(rest) * (1 + 4 * UNIT) + underflow
+        terms, power = 32 * self.blocks, exponent + 1 - m
+        return BoundedNumber(mantissa, bound, power, whole, terms, magnitude, rest=rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,4 +181,7 @@ class Extended(Method):
         works = {
             device: side(block.entries) for device, side in sides.items() if choice.has(device)
         }
-        return [Way(self, work, 32 * work.blocks, core, gpu, on) for on, work in works.items()]
+        return [
+            Way(self, work, 32 * work.blocks, core, gpu, on, promise=(UNIT, work.relative))
+            for on, work in works.items()
+        ]

@@ -141,6 +141,11 @@ class FrontierSumWork(_RowByRow[BoundedNumber]):
         off = np.where(shifted(entries, total) != self.matrix, TINY, 0.0)
         return entries, shifted(error, -total) + off, int(np.trace(total))
 
+    @property
+    def roundings(self) -> int:
+        """Those on the way of a product: itself, and sums of as many terms as a row has entries."""
+        return sum(len(slots) + 3 for slots in self.order.slots)
+
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Take all rows."""
         entries, error, _ = self.scaled
@@ -158,14 +163,11 @@ class FrontierSumWork(_RowByRow[BoundedNumber]):
     def result(self, partial: Partial) -> BoundedNumber:
         """The permanent and its error bound."""
         *parts, magnitude, excess, lost, power = partial["sums"].tolist()
-        # A product, and as many sums as a row has entries; magnitudes of complex numbers, too.
-        steps = sum(len(slots) + 3 for slots in self.order.slots)
-        bound = 1.02 * (steps * UNIT * magnitude + excess) + lost
+        bound = 1.02 * (self.roundings * UNIT * magnitude + excess) + lost
         mantissa = parts[0] if len(parts) == 1 else complex(*parts)
         exponent = self.scaled[2] + int(power)
-        return BoundedNumber(
-            mantissa, bound, exponent, True, self.order.transitions, float(magnitude)
-        )
+        terms = self.order.transitions
+        return BoundedNumber(mantissa, bound, exponent, True, terms, float(magnitude), different=1)
 
 
 class Frontier(Method):
@@ -191,7 +193,13 @@ class Frontier(Method):
             entries = entries.T
             error = None if error is None else np.ascontiguousarray(error.T)
         work = FrontierSumWork(np.ascontiguousarray(entries), error, order)
-        return [Way(self, work, order.transitions, seconds, memory=memory, cancels=cancels)]
+        promise = work.roundings * UNIT, 0.0
+        return [
+            Way(
+                self, work, order.transitions, seconds, memory=memory, cancels=cancels,
+                promise=promise,
+            )
+        ]  # fmt: skip
 
 
 class FrontierExactly(Method):

@@ -43,7 +43,7 @@ Journal on Scientific Computing 26, 1955 (2005).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -56,7 +56,6 @@ from hardscape.permanents.methods.glynn.cuda import LEAST_SIDE, glynn_kernels
 from hardscape.permanents.methods.launch import sum_ranges
 from hardscape.permanents.methods.method import (
     COMPLEX,
-    GUARD,
     MAX_SIGNS,
     Block,
     Choice,
@@ -95,6 +94,12 @@ class GlynnWork(BlockSum):
         return ScaledMatrix.of(self.matrix, self.least, self.error)
 
     @property
+    def promise(self) -> tuple[float, float]:
+        """What its bound is made of at least."""
+        times = 1 if len(self.scaled.entries) == 1 else 3
+        return UNIT, (self.side * self.factor * times + 10) * UNIT
+
+    @property
     def side(self) -> int:
         """Rows of the matrix that is summed."""
         return len(self.scaled.slack)
@@ -102,21 +107,20 @@ class GlynnWork(BlockSum):
     def result(self, partial: Partial) -> BoundedNumber:
         """The permanent and its error bound from the merge of all shards."""
         scaled = self.scaled
-        parts, m = scaled.entries.shape[:2]
+        m = self.side
         sums, mantissa, magnitude = self.read(partial)
         chain = self.shards()
         # No thread of a GPU adds more in a row than a shard of the CPU.
         steps = float(min(len(chain[0]), _MOST)) ** 2 + (4.0 * len(chain)) ** 2
-        factor = self.factor * (1 if parts == 1 else 3)
-        relative = (m * factor + 10) * UNIT + 2 * steps * UNIT**2
+        relative = self.promise[1] + 2 * steps * UNIT**2
         offset = 2.0 ** (m - 1) * rounding_effect(scaled, len(self.matrix))
-        excess = float(partial["excess"][0])
-        if not self.guard:
-            excess = typical_excess(scaled) * magnitude + 4 * offset
+        typical = 1.01 * (typical_excess(scaled) * magnitude + 4 * offset)
+        proven = 1.01 * float(partial["excess"][0])
         underflow = 2.0**m * m * 2.0 ** (m / 2) * 8 * TINY
-        bound = 1.01 * (relative * magnitude + excess + UNIT * sum(map(abs, sums))) + underflow
+        rounding = 1.01 * (relative * magnitude + UNIT * sum(map(abs, sums))) + underflow
+        bound, estimate = rounding + (proven if self.guard else typical), rounding + typical
         if not scaled.entries.any(axis=(0, 1)).all() and scaled.exact:
-            bound = 0.0  # a column of zeros
+            bound = estimate = 0.0  # a column of zeros
         return BoundedNumber(
             mantissa,
             bound,
@@ -126,6 +130,7 @@ class GlynnWork(BlockSum):
             magnitude,
             min(32 * self.blocks, scaled.different_terms),
             offset,
+            estimate,
         )
 
 
@@ -188,10 +193,13 @@ class Glynn(Method):
         if choice.has(Cuda):
             cuda = CudaGlynnWork(block.entries, block.error)
             core = started(core_seconds(n, times))
-            ways.append(Way(self, cuda, 32 * cuda.blocks, core, gpu, Cuda))
+            ways.append(Way(self, cuda, 32 * cuda.blocks, core, gpu, Cuda, promise=cuda.promise))
         if choice.has(Cpu):
-            work = CpuGlynnWork(block.entries, block.error, choice.guard)
-            guard = GUARD if choice.guard and not work.scaled.exact else 1
-            core = started(core_seconds(n, times, guard))
-            ways.append(Way(self, work, 32 * work.blocks, core, gpu))
+            work = CpuGlynnWork(block.entries, block.error, guard=False)
+            guarded = None if work.scaled.exact else replace(work, guard=True)
+            core = started(core_seconds(n, times))
+            promise = work.promise
+            ways.append(
+                Way(self, work, 32 * work.blocks, core, gpu, guarded=guarded, promise=promise)
+            )
         return ways

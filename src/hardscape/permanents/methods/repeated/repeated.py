@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -36,7 +36,6 @@ from hardscape import native
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult, split
 from hardscape.permanents.methods.method import (
     COMPLEX,
-    GUARD,
     MAX_TERMS,
     Block,
     Choice,
@@ -169,13 +168,19 @@ class RepeatedWork(SignSum):
         # Factors, weights of two roundings each, and the sum over lanes.
         roundings = n * (1 if parts == 1 else 3) + 2 * len(self.rows) + len(lanes)
         relative = (roundings + 10) * UNIT + 2 * steps * UNIT**2
-        excess = float(partial["excess"][0])
-        if not self.guard:
-            excess = typical_excess(scaled) * magnitude
+        typical = 1.01 * typical_excess(scaled) * magnitude
+        proven = 1.01 * float(partial["excess"][0])
         underflow = n * 2.0 ** min(n, 900) * 8 * TINY
-        bound = 1.01 * (relative * magnitude + excess + UNIT * sum(map(abs, sums))) + underflow
-        rigorous = self.guard or scaled.exact
-        return BoundedNumber(mantissa, bound, scaled.exponent, rigorous, self.terms, magnitude)
+        rounding = 1.01 * (relative * magnitude + UNIT * sum(map(abs, sums))) + underflow
+        return BoundedNumber(
+            mantissa,
+            rounding + (proven if self.guard else typical),
+            scaled.exponent,
+            self.guard or scaled.exact,
+            self.terms,
+            magnitude,
+            estimate=rounding + typical,
+        )
 
 
 def _weights(copies: int) -> NDArray[np.float64]:
@@ -280,11 +285,13 @@ class Repeats(_Lines):
 
     def way(self, block: Block, lines: Repeated, choice: Choice) -> Way:
         """Over the rows of `lines`."""
-        times = (COMPLEX if block.is_complex else 1) * (GUARD if choice.guard else 1)
+        times = COMPLEX if block.is_complex else 1
         terms, columns = lines.steps[0], len(lines.cols)
-        work = RepeatedWork(lines.entries, lines.rows, lines.cols, choice.guard)
+        work = RepeatedWork(lines.entries, lines.rows, lines.cols, guard=False)
         seconds = started(_TERM * times * float(terms) * columns, sums=2)
-        return Way(self, work, terms, seconds, scale=lines.scale)
+        guarded = replace(work, guard=True)
+        promise = UNIT, UNIT * sum(lines.rows)
+        return Way(self, work, terms, seconds, scale=lines.scale, guarded=guarded, promise=promise)
 
 
 class RepeatsExactly(_Lines):

@@ -242,4 +242,6 @@ class Sparse(Method):
         work = SparseWork(block.entries)
         terms = work.steps << (work.thread_bits + len(work.plan.fast))
         core = started(core_seconds(block.side, times))
-        return [Way(self, work, terms, core, _START + work.operations / _H200, Cuda)]
+        promise = UNIT, 10 * block.side * UNIT
+        gpu = _START + work.operations / _H200
+        return [Way(self, work, terms, core, gpu, Cuda, promise=promise)]

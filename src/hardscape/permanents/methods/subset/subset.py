@@ -44,6 +44,11 @@ _TOO_MANY = f"up to {_MAX_ROWS} rows are summed this way"
 _SLOW = "completed to a square it may take less"
 
 
+def _roundings(n: int) -> float:
+    """Those on the way of a product, and a little more."""
+    return 1.01 * n * (n + 3) / 2
+
+
 def subset_memory(n: int) -> int | None:
     """Bytes of the subset sums of n columns, or None if this machine has less than twice as many."""
     need = 8 << (n - 1)
@@ -97,7 +102,7 @@ class SubsetWork(OneShard[BoundedNumber]):
         value = float(partial["value"][0])
         entries, exponent = self.scaled
         n = len(entries)
-        relative = 1.01 * n * (n + 3) / 2 * UNIT
+        relative = _roundings(n) * UNIT
         if self.error is not None:
             worst = np.divide(
                 self.error, self.matrix, where=self.matrix > 0, out=np.zeros_like(self.error)
@@ -218,7 +223,8 @@ class Subsets(Method):
             return f"2^{n - 1} sums do not fit in memory"
         seconds = started(_SUBSET * n * 2.0 ** (n - 1))
         work = SubsetWork(block.entries, block.error)
-        return [Way(self, work, 2**n, seconds, memory=memory, cancels=False)]
+        promise = _roundings(n) * UNIT, 0.0
+        return [Way(self, work, 2**n, seconds, memory=memory, cancels=False, promise=promise)]
 
 
 class Rectangles(Method):
