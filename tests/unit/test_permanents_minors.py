@@ -10,9 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardscape
+from hardscape.engine import RunOptions, solve
 from hardscape.errors import BudgetError, DeviceError, InputError
 from hardscape.permanents import minors, value_and_grad
-from helpers.permanent_oracle import exact_complex_permanent, exact_permanent_by_subsets
+from hardscape.permanents.derivatives.frontier import (
+    FrontierMinorResidueWork,
+    FrontierMinorWork,
+    narrow_order,
+)
+from hardscape.permanents.matrix import Matrix
+from helpers.permanent_oracle import (
+    exact_complex_permanent,
+    exact_permanent_by_subsets,
+    grid_biadjacency,
+    repeat,
+)
 
 
 def one_by_one(matrix, permanent=exact_permanent_by_subsets):
@@ -96,10 +108,140 @@ def test_gradient_by_differences():
     assert moved - value == pytest.approx(0.5 * gradient[2, 3], rel=1e-11)
 
 
+@pytest.mark.parametrize("n", [1, 2, 4, 7])
+@pytest.mark.parametrize("density", [0.2, 0.4, 0.7])
+def test_the_frontier_program_gives_all_minors(n, density):
+    """Those of zeros, too, and where no permutation is without a 0."""
+    options = RunOptions.checked(threads=2)
+    for seed in range(4):
+        rng = np.random.default_rng((n, seed))
+        entries = rng.normal(size=(n, n)) * 10.0 ** rng.integers(-9, 9, (n, 1))
+        entries *= rng.random((n, n)) < density
+        order = narrow_order(entries)
+        found = solve(FrontierMinorWork(entries, *order), options).whole()
+        expected = np.array(one_by_one(entries), dtype=float).reshape(n, n)
+        sizes = np.array(one_by_one(np.abs(entries)), dtype=float).reshape(n, n)
+        assert (np.abs(found - expected) <= 1e-14 * n * sizes).all()
+        whole = Matrix("integer", rng.integers(-5, 6, (n, n)).astype(object) * (entries != 0))
+        order = narrow_order(whole.entries)
+        assert (
+            solve(FrontierMinorResidueWork.of(whole, *order), options).whole().tolist()
+            == one_by_one(whole.entries)
+        )  # fmt: skip
+
+
+def test_complex_minors_by_the_frontier_program():
+    rng = np.random.default_rng(8)
+    a = (rng.normal(size=(6, 6)) + 1j * rng.normal(size=(6, 6))) * (rng.random((6, 6)) < 0.6)
+    found = solve(FrontierMinorWork(a, *narrow_order(a)), RunOptions.checked(threads=1)).whole()
+    expected = one_by_one(a, lambda x: complex(*map(float, exact_complex_permanent(x))))
+    assert np.allclose(found, expected, rtol=1e-12)
+    assert np.abs(expected).max() > 0.1
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_sparse_matrices_of_any_side(kind):
+    squares = grid_biadjacency(10, 14).astype(kind)  # of side 70
+    value, gradient = value_and_grad(squares)
+    assert value == hardscape.permanent(squares)
+    same = (lambda x, y: x == y) if kind is int else np.isclose
+    assert same((squares * gradient).sum(axis=0), value).all()
+    assert same((squares * gradient).sum(axis=1), value).all()
+    i, j = np.argwhere(squares == 0)[1000]
+    without = hardscape.permanent(np.delete(np.delete(squares, i, 0), j, 1))
+    assert same(gradient[i, j], without)
+
+
+def test_a_long_band_neither_over_nor_underflows():
+    n = 400
+    a = 1e-3 * (np.eye(n) + np.eye(n, k=1) + np.eye(n, k=-1))
+    found = minors(1e3 * a)
+    fibonacci = [1, 1]
+    while len(fibonacci) <= n:
+        fibonacci.append(fibonacci[-1] + fibonacci[-2])
+    expected = [fibonacci[i] * fibonacci[n - 1 - i] for i in range(n)]
+    assert np.allclose(np.diag(found), np.array(expected, dtype=float), rtol=1e-12)
+
+
+def by_permanents(a, rows, cols):
+    found = np.zeros(a.shape, dtype=object)
+    for i, j in np.ndindex(a.shape):
+        if rows[i] and cols[j]:
+            r = [x - (k == i) for k, x in enumerate(rows)]
+            c = [x - (k == j) for k, x in enumerate(cols)]
+            re, im = exact_complex_permanent(repeat(a, r, c))
+            found[i, j] = rows[i] * cols[j] * (re if im == 0 else complex(re, im))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols"),
+    [
+        ([2, 1, 0, 3], [1, 1, 2, 1, 1]),
+        ([2, 2, 2, 2], [1, 3, 2, 1, 1]),
+        ([1, 1, 1, 0], [1, 0, 1, 0, 1]),
+        ([0, 0, 6, 0], [1, 1, 2, 1, 1]),
+        ([0, 1, 0, 0], [0, 0, 0, 1, 0]),
+        ([0, 0, 0, 0], [0, 0, 0, 0, 0]),
+        ([3, 3, 1, 1], [8, 0, 0, 0, 0]),
+    ],
+)
+def test_repeated_lines(rows, cols):
+    rng = np.random.default_rng(9)
+    real = rng.normal(size=(4, 5))
+    for a in (real, real + 1j * rng.normal(size=(4, 5)), rng.integers(-3, 4, (4, 5))):
+        value, gradient = value_and_grad(a, rows=rows, cols=cols)
+        expected = by_permanents(a, rows, cols)
+        if a.dtype.kind == "i":
+            assert gradient.tolist() == expected.tolist()
+        else:
+            assert np.allclose(gradient, expected.astype(a.dtype), rtol=1e-11, atol=1e-11)
+        assert value == hardscape.permanent(a, rows=rows, cols=cols)
+        turned = value_and_grad(a.T, rows=cols, cols=rows)[1]
+        assert np.allclose(turned.T.astype(complex), gradient.astype(complex), rtol=1e-11)
+
+
+def test_many_photons():
+    """The chain rule for a matrix that is homogeneous in each line."""
+    a = np.random.default_rng(10).normal(size=(5, 5))
+    rows, cols = [9, 7, 8, 5, 6], [7, 7, 7, 7, 7]
+    value, gradient = value_and_grad(a, rows=rows, cols=cols)
+    assert np.allclose((a * gradient).sum(axis=1), np.array(rows) * value, rtol=1e-8)
+    assert np.allclose((a * gradient).sum(axis=0), np.array(cols) * value, rtol=1e-8)
+    assert (gradient == value_and_grad(a, rows=rows, cols=cols, threads=1)[1]).all()
+
+
+def test_powers_of_two_in_repeated_lines():
+    a = np.random.default_rng(11).normal(size=(3, 3))
+    scale = 2.0 ** np.array([-90, 40, 10])[:, None]
+    rows, cols = [2, 3, 1], [1, 2, 3]
+    whole = 2.0 ** float((np.array(rows) * [-90, 40, 10]).sum())
+    found = value_and_grad(a * scale, rows=rows, cols=cols)[1] * scale / whole
+    assert np.allclose(found, value_and_grad(a, rows=rows, cols=cols)[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [int, float, complex])
+def test_batches(kind):
+    batch = (10 * np.random.default_rng(12).normal(size=(7, 5, 5))).astype(kind)
+    values, gradients = value_and_grad(batch)
+    assert gradients.shape == batch.shape
+    for matrix, value, gradient in zip(batch, values, gradients, strict=True):
+        alone = value_and_grad(matrix)
+        assert np.isclose(complex(value), complex(alone[0]), rtol=1e-9)
+        assert (gradient == alone[1]).all()
+    assert value_and_grad(batch[:0])[1].shape == (0, 5, 5)
+    assert (minors(batch, threads=1) == gradients).all()
+
+
 def test_refusals():
-    for wrong in (np.ones((2, 3)), np.ones((2, 2, 2)), [["a"]], np.ones((64, 64))):
+    for wrong in (np.ones((2, 3)), [["a"]], np.ones((64, 64)), np.full((2, 2, 2), np.nan)):
         with pytest.raises(InputError):
             minors(wrong)
+    for rows, cols in (([1, 1], [1, 2]), ([1], [1, 1]), ([-1, 2], [1, 0])):
+        with pytest.raises(InputError):
+            value_and_grad(np.ones((2, 2)), rows=rows, cols=cols)
+    with pytest.raises(InputError):
+        value_and_grad(np.ones((2, 2, 2)), rows=[1, 1], cols=[1, 1])
     big = np.random.default_rng(5).normal(size=(55, 55))
     with pytest.raises(BudgetError):
         minors(big)

@@ -1,6 +1,6 @@
 """Matrix permanents: real and complex in double precision, integers and rationals exactly."""
 
-from hardscape.permanents.derivatives import minors, value_and_grad
+from hardscape.permanents.derivatives.gradient import minors, value_and_grad
 from hardscape.permanents.permanent import permanent
 from hardscape.permanents.plan import Plan, PlannedBlock, plan
 from hardscape.permanents.result import PermanentResult, Retry

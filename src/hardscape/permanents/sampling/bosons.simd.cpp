@@ -88,7 +88,8 @@ class BosonSampler {
       for (std::size_t j = 0; j < k; ++j)
         size = std::max(size, std::abs(entry(order_[j], drawn_[i])));
       for (std::size_t j = 0; j < k; ++j) {
-        chosen_.entries.push_back(entry(order_[j], drawn_[i]) / size);
+        const Complex x = entry(order_[j], drawn_[i]) / size;
+        chosen_.entries.insert(chosen_.entries.end(), {x.real(), x.imag()});
       }
     }
     const bool by_rows = RowMinors::cost(chosen_) < SignMinors::cost(k);
@@ -166,7 +167,8 @@ auto laplace_minors(Cube entries, Vector<std::int32_t> counts, bool by_rows, Sto
   const std::size_t columns = entries.shape(2);
   ChosenRows rows{columns, {}, {counts.data(), counts.data() + counts.size()}};
   for (std::size_t at = 0; at < counts.size() * columns; ++at) {
-    rows.entries.emplace_back(entries.data()[at], entries.data()[counts.size() * columns + at]);
+    rows.entries.push_back(entries.data()[at]);
+    rows.entries.push_back(entries.data()[counts.size() * columns + at]);
   }
   std::vector<Complex> minors;
   const bool done = by_rows ? RowMinors().find(rows, stop.data(), minors)

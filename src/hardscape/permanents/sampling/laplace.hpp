@@ -7,10 +7,8 @@
 // Gray code a column adds what the sum has grown by since its sign changed, and all minors cost no
 // more than one permanent.
 //
-// RowMinors sums over multiplicities v_i = 0..t_i of equal rows,
-//   minor_j ~ sum over v of prod_i (-1)^(v_i) C(t_i, v_i) prod_(l != j) s_l,
-//   s_l = sum_i (t_i - 2 v_i) a_il,
-// with products of all columns but one from prefixes and suffixes: about prod (t_i + 1) / 2 terms.
+// RowMinors sums over multiplicities of equal rows (methods/repeated/terms.hpp), with products of
+// all columns but one from prefixes and suffixes: about prod (t_i + 1) / 2 terms.
 #pragma once
 
 #include <algorithm>
@@ -20,21 +18,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "permanents/numbers/lanes.hpp"
+#include "permanents/methods/repeated/terms.hpp"
 
 namespace hardscape::permanents {
 namespace {
 
 using Complex = std::complex<double>;
 
-// Rows of different outputs, `columns` entries each, and how often each occurs.
-struct ChosenRows {
-  std::size_t columns;
-  std::vector<Complex> entries;
-  std::vector<int> counts;
-
-  const Complex* row(std::size_t i) const { return &entries[i * columns]; }
-};
+// Rows of different outputs.
+using ChosenRows = CountedRows<2>;
 
 inline Complex lane_sum(const Number<2>& x) {
   Complex sum = 0;
@@ -95,7 +87,9 @@ class SignMinors {
     std::size_t k = 0;
     for (std::size_t i = 0; i < rows.counts.size(); ++i) {
       for (int copy = 0; copy < rows.counts[i]; ++copy, ++k) {
-        for (std::size_t j = 0; j < rows.columns; ++j) matrix_[j * rows_ + k] = rows.row(i)[j];
+        for (std::size_t j = 0; j < rows.columns; ++j) {
+          matrix_[j * rows_ + k] = {rows.row(i)[2 * j], rows.row(i)[2 * j + 1]};
+        }
       }
     }
     for (; k < rows_; ++k) matrix_[(k + 1) * rows_ + k] = 1;
@@ -219,23 +213,19 @@ class RowMinors {
  public:
   // As that of SignMinors: three products for each term, where that sums one.
   static double cost(const ChosenRows& rows) {
-    double terms = 0.5;
-    for (const int count : rows.counts) terms *= count + 1;
-    return 12.0 * terms * static_cast<double>(rows.columns);
+    return 6.0 * rows.terms() * static_cast<double>(rows.columns);
   }
 
   bool find(const ChosenRows& rows, const volatile std::uint8_t* stopped,
             std::vector<Complex>& minors) {
-    load(rows);
-    std::fill(total_.begin(), total_.end(), Number<2>{});
-    digits_.assign(outer_.size(), 0);
-    for (std::uint64_t step = 0;; ++step) {
+    RepeatedTerms<2> terms(rows);
+    const std::uint64_t steps = terms.steps();
+    total_.assign(rows.columns, {});
+    prefix_.resize(rows.columns);
+    for (std::uint64_t step = 0; step < steps; ++step) {
       if (step % kBetweenPolls == 0 && *stopped) return false;
-      add_terms(rows);
-      std::size_t k = 0;
-      while (k < outer_.size() && digits_[k] == last_[k]) digits_[k++] = 0;
-      if (k == outer_.size()) break;
-      ++digits_[k];
+      if (step) terms.advance();
+      for (std::size_t v = 0; v < terms.vectors(); ++v) add(terms, v);
     }
     minors.resize(rows.columns);
     for (std::size_t j = 0; j < rows.columns; ++j) minors[j] = lane_sum(total_[j]);
@@ -244,95 +234,23 @@ class RowMinors {
 
  private:
   static constexpr std::uint64_t kBetweenPolls = 1024;
-  static constexpr std::size_t kVectors = 4;  // of inner terms, at least
 
-  // Terms v and t - v are equal: where some t is odd, half of its v will do.
-  void load(const ChosenRows& rows) {
-    std::vector<std::size_t> order(rows.counts.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    const auto odd =
-        std::find_if(order.begin(), order.end(), [&](std::size_t i) { return rows.counts[i] % 2; });
-    const bool halved = odd != order.end();
-    if (halved) std::rotate(odd, odd + 1, order.end());
-    const std::size_t free = order.size() - halved;
-    std::size_t inner = 0, terms = 1;
-    while (inner < free && terms < kVectors * kLanes) terms *= rows.counts[order[inner++]] + 1;
-    outer_.assign(order.begin() + static_cast<std::ptrdiff_t>(inner), order.end());
-    last_.clear();
-    for (const std::size_t i : outer_) last_.push_back(rows.counts[i]);
-    if (halved) last_.back() /= 2;
-    binomials_.clear();
-    for (const int count : rows.counts) binomials_.push_back(signed_binomials(count));
-
-    vectors_ = (terms + kLanes - 1) / kLanes;
-    weights_.assign(vectors_, Vec{});
-    sums_.assign(vectors_ * rows.columns, {});
-    for (std::size_t term = 0; term < terms; ++term) {
-      double weight = 1;
-      std::size_t left = term;
-      for (std::size_t k = 0; k < inner; ++k) {
-        const std::size_t i = order[k], v = left % (rows.counts[i] + 1);
-        left /= rows.counts[i] + 1;
-        weight *= binomials_[i][v];
-        const double times = rows.counts[i] - 2.0 * static_cast<double>(v);
-        for (std::size_t j = 0; j < rows.columns; ++j) {
-          Number<2>& sum = sums_[term / kLanes * rows.columns + j];
-          sum.part[0][term % kLanes] += times * rows.row(i)[j].real();
-          sum.part[1][term % kLanes] += times * rows.row(i)[j].imag();
-        }
-      }
-      weights_[term / kLanes][term % kLanes] = weight;
+  void add(const RepeatedTerms<2>& terms, std::size_t vector) {
+    Number<2> product = {};
+    product.part[0] = terms.weight(vector);
+    for (std::size_t j = 0; j < total_.size(); ++j) {
+      prefix_[j] = product;
+      product *= terms.sum(vector, j);
     }
-    total_.resize(rows.columns);
-    prefix_.resize(rows.columns);
-    shift_.resize(rows.columns);
-  }
-
-  static std::vector<double> signed_binomials(int count) {
-    std::vector<double> found{1};
-    for (int v = 1; v <= count; ++v) found.push_back(-found.back() * (count + 1 - v) / v);
-    return found;
-  }
-
-  void add_terms(const ChosenRows& rows) {
-    double weight = 1;
-    std::fill(shift_.begin(), shift_.end(), 0);
-    for (std::size_t k = 0; k < outer_.size(); ++k) {
-      const std::size_t i = outer_[k];
-      weight *= binomials_[i][digits_[k]];
-      const double times = rows.counts[i] - 2.0 * digits_[k];
-      for (std::size_t j = 0; j < rows.columns; ++j) shift_[j] += times * rows.row(i)[j];
-    }
-    for (std::size_t v = 0; v < vectors_; ++v) {
-      const Number<2>* sums = &sums_[v * rows.columns];
-      const auto sum = [&](std::size_t j) {
-        Number<2> shifted = sums[j];
-        shifted.part[0] += shift_[j].real();
-        shifted.part[1] += shift_[j].imag();
-        return shifted;
-      };
-      Number<2> product = {};
-      product.part[0] = weights_[v] * weight;
-      for (std::size_t j = 0; j < rows.columns; ++j) {
-        prefix_[j] = product;
-        product *= sum(j);
-      }
-      product = Number<2>::one();
-      for (std::size_t j = rows.columns; j-- > 0;) {
-        prefix_[j] *= product;
-        for (std::size_t p = 0; p < 2; ++p) total_[j].part[p] += prefix_[j].part[p];
-        product *= sum(j);
-      }
+    product = Number<2>::one();
+    for (std::size_t j = total_.size(); j-- > 0;) {
+      prefix_[j] *= product;
+      for (std::size_t p = 0; p < 2; ++p) total_[j].part[p] += prefix_[j].part[p];
+      product *= terms.sum(vector, j);
     }
   }
 
-  std::vector<std::size_t> outer_;
-  std::vector<int> digits_, last_;
-  std::vector<std::vector<double>> binomials_;
-  std::size_t vectors_ = 0;
-  std::vector<Vec> weights_;
-  std::vector<Number<2>> sums_, total_, prefix_;
-  std::vector<Complex> shift_;
+  std::vector<Number<2>> total_, prefix_;
 };
 
 }  // namespace

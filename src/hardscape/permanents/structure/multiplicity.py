@@ -57,6 +57,13 @@ def _steps(multiplicities: Sequence[int]) -> int:
 
 def expanded(matrix: Matrix, rows: Any, cols: Any) -> Matrix:
     """The square matrix that multiplicities of the given rows and columns, None for 1, stand for."""
+    r, c = counts(matrix, rows, cols)
+    entries = np.repeat(np.repeat(matrix.entries, r, axis=0), c, axis=1)
+    return Matrix(matrix.kind, entries, matrix.transposed)
+
+
+def counts(matrix: Matrix, rows: Any, cols: Any) -> tuple[list[int], list[int]]:
+    """How often the rows and columns of `entries` count, by what is said of those that were given."""
     if matrix.is_batch:
         raise InputError("rows and cols are for one matrix, and a is a batch; pass its matrices")
     shape = matrix.shape[::-1] if matrix.transposed else matrix.shape
@@ -69,10 +76,7 @@ def expanded(matrix: Matrix, rows: Any, cols: Any) -> Matrix:
         )
     if sum(r) > MAX_SIDE:
         raise InputError(f"rows add up to {sum(r)}; up to {MAX_SIDE} are accepted")
-    if matrix.transposed:
-        r, c = c, r
-    entries = np.repeat(np.repeat(matrix.entries, r, axis=0), c, axis=1)
-    return Matrix(matrix.kind, entries, matrix.transposed)
+    return (c, r) if matrix.transposed else (r, c)
 
 
 def multiplicities(given: Any, name: str, length: int) -> list[int]:

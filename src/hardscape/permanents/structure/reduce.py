@@ -148,7 +148,7 @@ def _components(part: NDArray[Any], counts: dict[str, int]) -> list[NDArray[Any]
     if zero_lines:
         return None
     rows = [_mask(line) for line in support]
-    column_of = _matching(rows)
+    column_of = matching(rows)
     unmatched = column_of.count(-1)
     _add(counts, "unmatched_rows", unmatched)
     if unmatched:
@@ -169,7 +169,7 @@ def _mask(line: NDArray[np.bool_]) -> int:
     return int.from_bytes(np.packbits(line, bitorder="little").tobytes(), "little")
 
 
-def _matching(rows: list[int]) -> list[int]:
+def matching(rows: list[int]) -> list[int]:
     """A largest matching by breadth-first augmenting paths: the column of each row, or -1.
 
     A row from which no augmenting path starts stays unmatched for good, so one pass is enough.

@@ -1,0 +1,1 @@
+"""Derivatives of permanents by all entries."""
