@@ -1,6 +1,7 @@
 """Matrix permanents: real and complex in double precision, integers and rationals exactly."""
 
 from hardscape.permanents.derivatives.gradient import minors, value_and_grad
+from hardscape.permanents.factors import permanent_of_product
 from hardscape.permanents.permanent import permanent
 from hardscape.permanents.plan import Plan, PlannedBlock, plan
 from hardscape.permanents.result import PermanentResult, Retry
@@ -16,6 +17,7 @@ __all__ = [
     "Samples",
     "minors",
     "permanent",
+    "permanent_of_product",
     "plan",
     "sample",
     "value_and_grad",

@@ -60,10 +60,11 @@ def permanent(
         probably above `rtol` of the value, sums that promise to lose less are taken, an exact one, one in
         extended precision or one in which less cancels, if they are cheap (a second, or 30 times the
         first sum), and of all answers the one with the smallest bound is kept.
-    method : {"auto", "glynn", "repeated", "sparse", "frontier", "subset"}
+    method : {"auto", "glynn", "repeated", "sparse", "rank", "frontier", "subset"}
         How blocks are summed, once zeros are used: "glynn" over signs of rows, "repeated" over
         multiplicities of repeated lines, "sparse" over signs of some rows, in a kernel generated for the
-        matrix (GPUs only), "frontier" by a dynamic program over rows of a sparse matrix,
+        matrix (GPUs only), "rank" by products of linear forms for a matrix of low rank, or one of low rank
+        plus a diagonal, "frontier" by a dynamic program over rows of a sparse matrix,
         "subset" over subsets of the lines of a nonnegative matrix, a rectangle of few rows or a small
         exact one. "auto" takes the cheapest, or one that loses no digits if it takes not much longer;
         :func:`hardscape.permanents.plan` tells which.

@@ -7,6 +7,7 @@ from hardscape.permanents.methods.extended.extended import Extended
 from hardscape.permanents.methods.frontier.frontier import Frontier, FrontierExactly
 from hardscape.permanents.methods.glynn.glynn import Glynn
 from hardscape.permanents.methods.method import Method
+from hardscape.permanents.methods.rank.rank import Rank, RankExactly
 from hardscape.permanents.methods.repeated.repeated import Repeats, RepeatsExactly
 from hardscape.permanents.methods.sparse.sparse import Sparse
 from hardscape.permanents.methods.subset.subset import IntegerSubsets, Rectangles, Subsets
@@ -23,6 +24,8 @@ METHODS: tuple[Method, ...] = (
     Subsets(),
     Repeats(),
     RepeatsExactly(),
+    Rank(),
+    RankExactly(),
     Frontier(),
     FrontierExactly(),
 )

@@ -1,0 +1,107 @@
+"""The permanent of a matrix that is given as a product of two narrow ones."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine import RunArguments, RunOptions, solve
+from hardscape.errors import InputError
+from hardscape.interrupts import interruptible
+from hardscape.permanents.matrix import Matrix, intake
+from hardscape.permanents.methods.rank.rank import LowRankWork
+from hardscape.permanents.numbers.bounded import rounded
+from hardscape.permanents.structure.rank import LowRank
+
+
+@interruptible
+def permanent_of_product(
+    u: Any, v: Any, *, diagonal: Any = None, **run: Unpack[RunArguments]
+) -> int | Fraction | float:
+    r"""Permanent of a matrix of low rank, :math:`\mathrm{per}(U V + D)`.
+
+    Parameters
+    ----------
+    u : array-like, shape (n, r)
+        Real numbers of the types that :func:`hardscape.permanent` takes.
+    v : array-like, shape (r, n)
+    diagonal : array-like, shape (n,), optional
+        The diagonal of D, by default zeros.
+    **run
+        How it is run; see :class:`hardscape.engine.RunArguments`.
+
+    Returns
+    -------
+    int, Fraction or float
+        An int or a Fraction where all is integer or rational. Floats count as the rationals that they are,
+        and the exact permanent of U V + D, of which no entry is rounded, is rounded once.
+
+    Raises
+    ------
+    InputError
+        For shapes that do not fit, and for complex numbers.
+    BudgetError
+        If the time limit comes first.
+
+    Notes
+    -----
+    Found from products of n linear forms in r variables (A. Barvinok, Math. Oper. Res. 21, 65 (1996)): about
+    :math:`2 n^r` operations on integers, or :math:`r n^{2r} / 2` with a diagonal; see
+    :mod:`hardscape.permanents.methods.rank.rank`. A matrix that is of low rank without rounding is found to be
+    so by :func:`hardscape.permanent` itself.
+
+    Examples
+    --------
+    >>> from hardscape.permanents import permanent_of_product
+    >>> permanent_of_product([[1], [1], [1]], [[1, 1, 1]], diagonal=[-1, -1, -1])  # derangements
+    2
+    """
+    left, right = _matrix(u, "u"), _matrix(v, "v")
+    shape = _shape(left), _shape(right)
+    if shape[0] != shape[1][::-1]:
+        raise InputError(f"u has shape {shape[0]} and v {shape[1]}; (n, r) and (r, n) are accepted")
+    n = shape[0][0]
+    beside = None if diagonal is None else _matrix([diagonal], "diagonal")
+    if beside is not None and _shape(beside) != (1, n):
+        raise InputError(f"diagonal has {_shape(beside)[1]} entries; {n} are accepted")
+    options = RunOptions.checked(**run).on_cpu()
+    given = [left, right, *([] if beside is None else [beside])]
+    (a, first), (b, second) = _integers(left), _integers(right)
+    times, diagonals = first * second, None
+    if beside is not None:
+        entries, third = _integers(beside)
+        a, times = a * third, times * third
+        diagonals = tuple(int(x) * first * second for x in entries.ravel())
+    factors = LowRank(
+        tuple(map(tuple, a.tolist())), tuple(map(tuple, b.tolist())), diagonals, times
+    )
+    value = solve(LowRankWork(factors), options).whole()
+    if any(matrix.kind == "real" for matrix in given):
+        return float(rounded(value).value.real)
+    return int(value) if all(matrix.kind == "integer" for matrix in given) else value
+
+
+def _matrix(given: Any, name: str) -> Matrix:
+    matrix = intake(given, name)
+    if matrix.is_batch or matrix.kind == "complex":
+        raise InputError(f"{name} is {matrix.kind}, {_shape(matrix)}; one real matrix is accepted")
+    return matrix
+
+
+def _shape(matrix: Matrix) -> tuple[int, ...]:
+    shape: tuple[int, ...] = matrix.entries.shape
+    return shape[::-1] if matrix.transposed else shape
+
+
+def _integers(matrix: Matrix) -> tuple[NDArray[Any], int]:
+    """The entries times an integer, and that."""
+    entries = matrix.entries.T if matrix.transposed else matrix.entries
+    rationals = [Fraction(x) for x in entries.ravel().tolist()]
+    times = math.lcm(*(x.denominator for x in rationals))
+    whole = np.empty(len(rationals), dtype=object)
+    whole[:] = [int(x * times) for x in rationals]
+    return whole.reshape(entries.shape), times

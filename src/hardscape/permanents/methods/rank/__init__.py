@@ -1,0 +1,1 @@
+"""Matrices of low rank, plus a diagonal."""
