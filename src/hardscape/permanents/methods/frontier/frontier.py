@@ -243,7 +243,7 @@ def _narrow(
     block: NDArray[Any], state_bytes: int, times: float, choice: Choice, least: float
 ) -> tuple[FrontierOrder, bool, int, float] | str:
     """An order, whether it is one of columns, memory and seconds; or why there is none."""
-    found = best_order(block, _NEAR * times, least)
+    found = best_order(block, _NEAR * times, least, choice.thinking(least))
     if found is None:
         return "no frontier is narrow"
     order, turned = found

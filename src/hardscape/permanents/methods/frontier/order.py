@@ -58,14 +58,14 @@ class FrontierOrder:
 
 
 def best_order(
-    matrix: NDArray[Any], each: float = 0.0, most: float = math.inf
+    matrix: NDArray[Any], each: float = 0.0, least: float = math.inf, most: float = math.inf
 ) -> tuple[FrontierOrder, bool] | None:
     """A good order for a square matrix, and whether it is one of the columns.
 
     None if every order that was tried has a frontier of more than `MAX_WIDTH` columns. Greedy from
     a few rows, for rows and for columns, milliseconds in all; then annealed, as long as that takes a
-    small part of what the products would, of `each` seconds, if they take not much longer than `most`
-    seconds in all.
+    small part of what the products would, of `each` seconds, and not much above `most` seconds; not at
+    all where the products would take far longer than `least` seconds.
     """
     support = np.asarray(matrix != 0, dtype=bool)
     ways = [support] if np.array_equal(support, support.T) else [support, support.T]
@@ -80,7 +80,7 @@ def best_order(
     starts, columns, order, products = found[turned]
     step = _STEP * (n + _DEGREE * len(columns) / max(1, n))
     steps = _FIRST_STEPS
-    while each * products < _HOPELESS * most and steps * step < min(
+    while each * products < _HOPELESS * least and steps * step < min(
         each * products / _LOOKING, _LONGEST, most
     ):
         order, products = native.vector.permanents.frontier_annealed(
