@@ -1,5 +1,6 @@
 """Checkpoints: resume, refusal, damage, and sudden death."""
 
+import os
 import shutil
 import signal
 import sqlite3
@@ -13,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardscape import errors
-from hardscape.engine import Ledger, Outcome, resolve
+from hardscape.engine import Context, Ledger, Outcome, Shard, ShardResult, resolve
+from hardscape.engine import ledger as ledger_module
 from hardscape.engine.ledger import pack, unpack
 from helpers.running import run
 from helpers.works import SLOW, HarmonicSum, Lowest, harmonic
@@ -298,3 +300,44 @@ def spawn(script: str, *arguments: object) -> subprocess.Popen[str]:
         text=True,
         env={"PYTHONPATH": str(TESTS)},
     )
+
+
+def test_a_copy_of_the_file_alone_holds_what_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_module, "_BETWEEN_FOLDS", 0.0)
+    monkeypatch.setattr(ledger_module, "_FOLDING", 0.0)
+    copies = []
+
+    class Copying(HarmonicSum):
+        def run(self, shard: Shard, context: Context) -> ShardResult:
+            if shard.index == 20:
+                copies.append(shutil.copy(tmp_path / "job", tmp_path / "copy"))
+            return super().run(shard, context)
+
+    run(Copying(), devices=ONE, checkpoint=tmp_path / "job")
+    assert len(copies) == 1
+    outcome = run(HarmonicSum(), devices=ONE, checkpoint=tmp_path / "copy")
+    assert 18 <= outcome.resumed_shards <= 20
+    assert raw(outcome) == exact(HarmonicSum())
+
+
+def test_a_finished_ledger_that_nobody_may_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run(HarmonicSum(), devices=ONE, checkpoint=tmp_path / "job")
+    half = run(SLOW, devices=TWO, checkpoint=tmp_path / "half", time_limit=0.4)
+    assert half.shards_done < 40
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    for path in tmp_path.iterdir():
+        path.chmod(0o444)
+    tmp_path.chmod(0o555)
+    try:
+        again = run(HarmonicSum(pause=60.0), devices=ONE, checkpoint=tmp_path / "job")
+        assert raw(again) == raw(first)
+        with pytest.raises(errors.CheckpointError):
+            run(SLOW, devices=TWO, checkpoint=tmp_path / "half")
+    finally:
+        tmp_path.chmod(0o755)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

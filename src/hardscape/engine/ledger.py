@@ -15,8 +15,10 @@ The file's application id is `APPLICATION_ID`.
 from __future__ import annotations
 
 import io
+import os
 import re
 import threading
+import time
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -41,6 +43,9 @@ _KINDS = "biufcSU"
 
 #: Version of the schema and of the encoding of partials.
 FORMAT = 3
+
+#: Seconds between two folds of the log into the file, and how many times longer than a fold takes at least.
+_BETWEEN_FOLDS, _FOLDING = 1.0, 20.0
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
@@ -116,6 +121,11 @@ class Ledger:
     def __init__(self, path: str | Path, work: Recorded, seed: int | None = None) -> None:
         self._path = Path(path)
         self._total = work.identity().shards
+        # What nobody may write can still be read, and tells a finished answer.
+        self._writable = not self._path.exists() or all(
+            os.access(place, os.W_OK) for place in (self._path, self._path.parent)
+        )
+        self._fold_at = 0.0
         with _opening:
             _check_place(self._path)
             self._open(work, seed)
@@ -135,11 +145,21 @@ class Ledger:
 
         with _reported(self._path, "open"):
             # Autocommit: every statement outside BEGIN is a transaction of its own.
+            place = (
+                self._path if self._writable else f"{self._path.absolute().as_uri()}?immutable=1"
+            )
             self._database = sqlite3.connect(
-                self._path, timeout=0, isolation_level=None, check_same_thread=False
+                place,
+                timeout=0,
+                isolation_level=None,
+                check_same_thread=False,
+                uri=not self._writable,
             )
         try:
             with _reported(self._path, "open"):
+                if not self._writable:
+                    self._check(expected)
+                    return
                 self._lock()
                 if not self._database.execute("PRAGMA schema_version").fetchone()[0]:
                     self._create(expected | ({} if seed is None else {"seed": str(seed)}))
@@ -217,6 +237,7 @@ class Ledger:
         """
         with _reported(self._path, "write"):
             self._insert(index, pack(partial))
+            self._fold()
 
     def replace(self, index: int, partial: Partial) -> None:
         """Store the state of a chain after `index` steps instead of all that was stored before.
@@ -228,6 +249,15 @@ class Ledger:
             self._database.execute("BEGIN")
             self._database.execute("DELETE FROM shards")
             self._insert(index, data)
+        self._fold()
+
+    def _fold(self) -> None:
+        """Now and then, move the log into the file: a copy of the file alone then lacks a second's work."""
+        began = time.monotonic()
+        if began >= self._fold_at:
+            self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            ended = time.monotonic()
+            self._fold_at = ended + max(_BETWEEN_FOLDS, _FOLDING * (ended - began))
 
     def _insert(self, index: int, data: bytes) -> None:
         row = (index, data, _crc(index, data))
