@@ -69,6 +69,10 @@ class DeviceError(HardscapeError):
     """The device asked for does not exist or cannot be used; the message gives the reason and the cure."""
 
 
+class WorkerError(HardscapeError):
+    """A part of the work was lost again and again, by workers that died or had no memory."""
+
+
 class SimdError(DeviceError, ImportError):
     """``HARDSCAPE_SIMD`` names a level that is unknown, not built, or not supported by this processor."""
 

@@ -9,8 +9,13 @@ from hashlib import sha256
 from typing import Any
 
 import hardscape
+from hardscape import native
+from hardscape.engine import Cpu, Shard
+from hardscape.engine.executors import channel_of
+from hardscape.engine.worker import StopSign, run_shard
 from helpers.instances import dense_gaussian
 from helpers.jobs import JOBS
+from helpers.works import HarmonicSum
 from mpi4py import MPI
 from mpi4py.futures import MPIPoolExecutor
 
@@ -25,6 +30,19 @@ def long_spectrum(**options: Any) -> bytes:
     """A spectrum that two processes need seconds for."""
     found = hardscape.spectrum(dense_gaussian(36, 5), 500, device="cpu", prune=False, **options)
     return found.energies.tobytes() + found.states.tobytes()
+
+
+def stopped_by_message(executor: MPIPoolExecutor) -> dict[str, Any]:
+    """A shard that sees no flags, as on another host, and is told to stop after a second."""
+    channel, work = channel_of(executor), HarmonicSum(units=8000, count=1, pause=0.01)
+    assert channel is not None
+    stop = StopSign("/nowhere/on/this/host", 0, None, channel)
+    arguments = (work, Shard(0, 0, work.units), (Cpu(),), None, stop, native.level())
+    future = executor.submit(run_shard, *arguments)
+    time.sleep(1.0)
+    began = time.monotonic()
+    channel.tell(executor, 0)
+    return {"complete": future.result().complete, "seconds": time.monotonic() - began}
 
 
 def main() -> None:
@@ -43,6 +61,8 @@ def main() -> None:
                 dense_gaussian(40, 5), 500, device="cpu", prune=False, executor=executor, time_limit=0.5
             )
             told = {"certified": found.certified, "seconds": time.monotonic() - began}
+        elif sys.argv[1] == "channel":
+            told = stopped_by_message(executor)
         else:
             long_spectrum(executor=executor, checkpoint=sys.argv[2])
             told = "done"

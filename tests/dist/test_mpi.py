@@ -54,6 +54,12 @@ def test_a_time_limit_reaches_the_ranks():
     assert found["seconds"] < 10  # all of it would take minutes
 
 
+def test_a_stop_travels_by_message() -> None:
+    found = told("channel")
+    assert not found["complete"]
+    assert found["seconds"] < 10  # all of it takes 80 s
+
+
 def test_a_job_of_ranks_is_killed_and_gone_on_with(tmp_path):
     path = tmp_path / "job.hardscape"
     with start("checkpoint", path) as process:

@@ -14,8 +14,6 @@ import pytest
 from hardscape import errors
 from hardscape.engine import (
     Context,
-    Cpu,
-    Cuda,
     Device,
     Outcome,
     ProgressEvent,
@@ -25,7 +23,6 @@ from hardscape.engine import (
     resolve,
     solve,
 )
-from hardscape.engine.executors import StopFile, run_shard
 from helpers.running import run as run_work
 from helpers.works import Failing, FirstHit, HarmonicSum, Lowest, harmonic, scrambled
 
@@ -142,32 +139,6 @@ def test_shards_in_flight_are_twice_the_workers() -> None:
         pool.most = 0
         run_work(HarmonicSum(units=200, count=100), devices=cpus(1), executor=pool, workers=3)
         assert pool.most <= 6
-
-
-def test_worker_on_another_host_goes_by_the_clock(tmp_path: Path) -> None:
-    work = HarmonicSum(units=4000, count=1, pause=0.01)
-    stop = StopFile(str(tmp_path / "absent"), 0, time.time() + 0.2)
-    began = time.monotonic()
-    result = run_shard(work, work.shards()[0], cpus(1), None, stop)
-    assert not result.complete
-    assert time.monotonic() - began < 10
-
-
-def test_worker_takes_the_gpu_of_its_rank(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    taken = []
-
-    class Where(HarmonicSum):
-        def run(self, shard: Shard, context: Context) -> ShardResult:
-            taken.append(context.device)
-            return super().run(shard, context)
-
-    gpus = (Cuda(1), Cuda(3))
-    stop = StopFile(str(tmp_path / "absent"), 0, None)
-    for rank in ("0", "1", "2"):
-        monkeypatch.setenv("OMPI_COMM_WORLD_LOCAL_RANK", rank)
-        run_shard(Where(), Shard(0, 0, 1), gpus, None, stop)
-    run_shard(Where(), Shard(0, 0, 1), cpus(4), None, stop)
-    assert taken == [gpus[0], gpus[1], gpus[0], Cpu()]
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import ExitStack
@@ -18,14 +20,21 @@ import numpy as np
 
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Device
-from hardscape.engine.executors import ExecutorPool, LocalPool, Pool, Report
 from hardscape.engine.fold import Fold
 from hardscape.engine.ledger import Ledger, NoLedger, open_ledger
 from hardscape.engine.options import RunOptions
+from hardscape.engine.pool import LocalPool, Pool, Report
 from hardscape.engine.progress import Meter, Progress, is_silent
 from hardscape.engine.signals import StopSignals
 from hardscape.engine.work import Answer, Context, Partial, Shard, ShardResult, Work
-from hardscape.errors import BudgetError, Interrupted
+from hardscape.errors import BudgetError, Interrupted, WorkerError
+
+log = logging.getLogger("hardscape.engine")
+
+#: Errors that are a worker's, not a shard's: it runs again, so many times in all.
+_OF_WORKERS = (MemoryError, OSError, EOFError, BrokenExecutor, CancelledError)
+_OF_DASK = ("KilledWorker", "CommClosedError", "FutureCancelledError")
+_ATTEMPTS = 3
 
 #: Why a run ended before its last shard; empty when it did not.
 Stopped = Literal["", "finished", "time_limit", "SIGINT", "SIGTERM"]
@@ -156,13 +165,14 @@ def solve(work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
         if options.executor is None:
             pool = LocalPool(work, options.devices, reports)
         else:
-            until = None if left is None else time.time() + left
+            from hardscape.engine.executors import ExecutorPool
+
             pool = ExecutorPool(
-                work, options.devices, reports, options.executor, options.workers, until
+                work, options.devices, reports, options.executor, options.workers, left
             )
         stack.callback(pool.close)
-        running = _Run(work, pool, reports, ledger, signals, shown, limit)
-        return running.outcome(options.checkpoint)
+        running = _Run(work, pool, reports, ledger, signals, shown, limit, options.checkpoint)
+        return running.outcome()
 
 
 #: Seconds for which nobody looks after signals in the calling thread: to begin takes some microseconds.
@@ -267,6 +277,7 @@ class _Run(Generic[Answer]):
         signals: StopSignals,
         progress: Progress,
         time_limit: float,
+        checkpoint: Path | None,
     ) -> None:
         self._began = time.monotonic()
         self._work = work
@@ -282,9 +293,13 @@ class _Run(Generic[Answer]):
         self._units_done = 0
         self._stopped: Stopped = ""
         self._error: BaseException | None = None
+        self._ended = math.inf  # when shards in flight were first told to stop
+        self._again: list[Shard] = []
+        self._failures: Counter[int] = Counter()
+        self._checkpoint = checkpoint
         self._meter = Meter(progress, _units(self._shards), work.unit, time_limit)
 
-    def outcome(self, checkpoint: Path | None) -> Outcome[Answer]:
+    def outcome(self) -> Outcome[Answer]:
         for index, partial in self._ledger.load():
             self._take(self._shards[index], ShardResult(partial))
         resumed = len(self._done)
@@ -309,20 +324,26 @@ class _Run(Generic[Answer]):
             self._units_done,
             time.monotonic() - self._began,
             resumed,
-            checkpoint,
+            self._checkpoint,
         )
 
     def _loop(self) -> None:
         waiting = self._not_done()
         while True:
             while not self._stopping and self._pool.has_room:
-                shard = next(waiting, None)
+                shard = self._again.pop() if self._again else next(waiting, None)
                 if shard is None:
                     break
-                self._pool.submit(shard, self._hint)
+                self._submit(shard)
             if not self._pool.busy:
                 return
             self._wait()
+
+    def _submit(self, shard: Shard) -> None:
+        try:
+            self._pool.submit(shard, self._hint)
+        except BrokenExecutor as error:
+            self._failed(shard, error, final=True)
 
     def _not_done(self) -> Iterator[Shard]:
         index = 0
@@ -332,13 +353,19 @@ class _Run(Generic[Answer]):
             index += 1
 
     def _wait(self) -> None:
-        """Sleep until a shard is reported, a signal comes, or the time is up."""
-        left = self._time_limit - (time.monotonic() - self._began)
+        """Sleep until a shard is reported, a signal comes, the time is up, or patience is."""
+        now = time.monotonic()
+        left = self._time_limit - (now - self._began)
         if left <= 0:
             self._stop("time_limit")
-        forever = self._stopping or math.isinf(left)
+        if self._stopping or self._fold.complete:
+            self._ended = min(self._ended, now)
+            left = self._ended + self._pool.patience - now
+            if left <= 0:
+                self._pool.abandon()
+                return
         try:
-            report = self._reports.get(timeout=None if forever else left)
+            report = self._reports.get(timeout=None if math.isinf(left) else left)
         except Empty:
             return
         if self._signals.caught:
@@ -360,19 +387,12 @@ class _Run(Generic[Answer]):
     def _absorb(self, report: Report) -> None:
         try:
             result = report.future.result()
-        except CancelledError:
-            return
         except KeyboardInterrupt:
             # Ctrl-C reached a worker process before it reached this one.
             self._stop("SIGINT")
             return
-        except BrokenExecutor as error:
-            # Workers die of the signal that stops this run; then nothing else is lost.
-            if not self._stopping:
-                self._fail(error)
-            return
         except BaseException as error:
-            self._fail(error)
+            self._failed(report.shard, error)
             return
         if result.complete:
             self._ledger.commit(report.shard.index, result.partial)
@@ -394,15 +414,43 @@ class _Run(Generic[Answer]):
             else:
                 self._hint = partial if hint is None else self._work.merge(hint, partial)
 
-    def _fail(self, error: BaseException) -> None:
+    def _failed(self, shard: Shard, error: BaseException, final: bool = False) -> None:
+        """Have a shard run again where the worker may be at fault, and give up where it is not or too often."""
+        if self._stopping or shard.index >= self._fold.limit:
+            return  # cancelled, or workers died of the signal that stops this run: nothing else is lost
+        if not (isinstance(error, _OF_WORKERS) or type(error).__name__ in _OF_DASK):
+            self._fail(error)
+            return
+        self._failures[shard.index] += 1
+        if self._failures[shard.index] < _ATTEMPTS and not final:
+            log.debug("shard %d runs again: %r", shard.index, error)
+            self._again.append(shard)
+            return
+        kept = "" if self._checkpoint is None else f"; what is done is in {self._checkpoint}"
+        self._fail(
+            WorkerError(
+                f"shard {shard.index} of {len(self._shards)} was lost {self._failures[shard.index]} time(s), "
+                f"last by {type(error).__name__}: {error or 'no reason was given'}{kept}"
+            ),
+            error,
+        )
+
+    def _fail(self, error: BaseException, cause: BaseException | None = None) -> None:
         if self._error is None:
+            error.__cause__ = cause or error.__cause__
             self._error = error
             self._pool.stop()
 
     def _drain(self) -> None:
         """Wait for the shards in flight and drop what they bring: the loop itself broke."""
         self._pool.stop()
+        until = time.monotonic() + self._pool.patience
         while self._pool.busy:
-            report = self._reports.get()
+            left = until - time.monotonic()
+            try:
+                report = self._reports.get(timeout=None if math.isinf(left) else max(0.0, left))
+            except Empty:
+                self._pool.abandon()
+                return
             if report is not None:
                 self._pool.release(report)

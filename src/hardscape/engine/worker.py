@@ -1,0 +1,172 @@
+"""A worker's side of an executor: one shard, on the device that is this worker's, until it should stop."""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import native
+from hardscape.engine.deadline import Deadline
+from hardscape.engine.device import Cpu, Cuda, Device
+from hardscape.engine.work import Context, Partial, Shard, ShardResult, Work
+from hardscape.errors import DeviceError
+
+#: Seconds between two questions whether to stop, where they go over a network.
+_POLL = 0.25
+#: Workers that share a GPU before one takes what it gets.
+_SHARING = 64
+
+
+class Channel(Protocol):
+    """Tells workers which shards should stop: those from an index on."""
+
+    def tell(self, executor: Any, first: int) -> None:
+        """Called where the run is: shards with index `first` or above should stop. Waits for nobody."""
+
+    def listen(self) -> Callable[[], int | None]:
+        """Called in a worker, in the thread of its shard: a function that gives `first`, once it is told."""
+        ...
+
+
+@dataclass(frozen=True)
+class StopSign:
+    """How a shard hears that it should stop.
+
+    On the host of the run by a mapped file with a byte for each slot, elsewhere by a channel of the
+    executor's, if it has one, and anywhere by its time.
+    """
+
+    path: str
+    slot: int
+    #: Seconds that were left when the shard was sent: clocks of hosts need not agree.
+    seconds: float | None
+    channel: Channel | None = None
+
+    @contextmanager
+    def watched(self, index: int) -> Iterator[NDArray[np.uint8]]:
+        """Yield the flag of shard `index`, shape (1,)."""
+        try:
+            with open(self.path, "r+b") as file:
+                flags = np.frombuffer(mmap.mmap(file.fileno(), 0), dtype=np.uint8)
+        except OSError:
+            with Deadline(self.seconds).watched() as flag, self._heard(index, flag):
+                yield flag
+        else:
+            yield flags[self.slot : self.slot + 1]
+
+    @contextmanager
+    def _heard(self, index: int, flag: NDArray[np.uint8]) -> Iterator[None]:
+        """Set the flag when the channel says so."""
+        if self.channel is None:
+            yield
+            return
+        asked, over = self.channel.listen(), threading.Event()
+
+        def listen() -> None:
+            while not over.wait(_POLL):
+                first = asked()
+                if first is not None and index >= first:
+                    flag.fill(1)
+                    return
+
+        threading.Thread(target=listen, name="hardscape-stop", daemon=True).start()
+        try:
+            yield
+        finally:
+            over.set()
+
+
+def run_shard(
+    work: Work[Any],
+    shard: Shard,
+    devices: tuple[Device, ...],
+    incumbent: Partial | None,
+    stop: StopSign,
+    level: str,
+) -> ShardResult:
+    """Run one shard in a worker of an executor, on the device that belongs to this worker.
+
+    Raises
+    ------
+    DeviceError
+        If this worker's vectors are not those of the run, `level`: last digits would depend on who did what.
+    """
+    if native.level() != level:
+        raise DeviceError(
+            f"the worker on {os.uname().nodename} computes with SIMD level {native.level()}, this process "
+            f"with {level}: set HARDSCAPE_SIMD for all of them to one that every processor has"
+        )
+    with stop.watched(shard.index) as flag, _ctrl_c_sets(flag):
+        return work.run(shard, Context(_device_of_worker(devices), incumbent, flag))
+
+
+class _Own(threading.local):
+    """The GPU that a thread of a worker took, of each list of GPUs that it was given."""
+
+    def __init__(self) -> None:
+        self.gpus: dict[tuple[Device, ...], Device] = {}
+
+
+_own = _Own()
+
+
+def _device_of_worker(devices: tuple[Device, ...]) -> Device:
+    gpus = tuple(device for device in devices if isinstance(device, Cuda))
+    if not gpus:
+        return Cpu()
+    if gpus not in _own.gpus:
+        _own.gpus[gpus] = _taken(gpus)
+    return _own.gpus[gpus]
+
+
+def _taken(gpus: tuple[Device, ...]) -> Device:
+    """A GPU that no other worker of this host holds, or one that the fewest do.
+
+    A worker holds a lock for as long as it lives, on a file for each GPU and each worker that shares it.
+    """
+    for sharing in range(_SHARING):
+        for gpu in gpus:
+            name = f"hardscape-{os.getuid()}-gpu-{_physical(gpu.ordinal)}-{sharing}.lock"
+            place = os.path.join(tempfile.gettempdir(), name)
+            file = os.open(place, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(file)
+                continue
+            return gpu  # the file stays open
+    return gpus[os.getpid() % len(gpus)]
+
+
+def _physical(ordinal: int) -> str:
+    """What names a GPU on this host, whatever number it has in this process."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    named = visible[ordinal].strip() if ordinal < len(visible) else ""
+    return "".join(c for c in named if c.isalnum() or c == "-") or str(ordinal)
+
+
+@contextmanager
+def _ctrl_c_sets(flag: NDArray[np.uint8]) -> Iterator[None]:
+    """Turn Ctrl-C, which a terminal sends to workers too, into a stop of the shard in hand."""
+    import multiprocessing  # 10 ms, and only workers come here
+
+    child = multiprocessing.parent_process() is not None
+    if not child or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: flag.fill(1))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,152 @@
+"""A worker's side: what stops its shards, and the GPU that it takes."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hardscape import native
+from hardscape.engine import Context, Cpu, Cuda, Device, Shard, ShardResult
+from hardscape.engine.worker import StopSign, run_shard
+from hardscape.errors import DeviceError
+from helpers.works import HarmonicSum
+
+LONG = HarmonicSum(units=4000, count=1, pause=0.01)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A channel that tells `first` at once."""
+
+    first: int
+
+    def tell(self, executor: object, first: int) -> None:
+        raise AssertionError
+
+    def listen(self) -> Callable[[], int | None]:
+        return lambda: self.first
+
+
+def run(stop: StopSign, index: int = 0, level: str | None = None) -> ShardResult:
+    shard = Shard(index, 0, LONG.units)
+    return run_shard(LONG, shard, (Cpu(),), None, stop, level or native.level())
+
+
+def test_a_worker_on_another_host_goes_by_its_seconds(tmp_path: Path) -> None:
+    began = time.monotonic()
+    assert not run(StopSign(str(tmp_path / "absent"), 0, 0.2)).complete
+    assert time.monotonic() - began < 10  # all of it takes 40 s
+
+
+def test_clocks_of_hosts_need_not_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    began = time.monotonic()
+    assert not run(StopSign(str(tmp_path / "absent"), 0, 0.2)).complete
+    assert 0.1 < time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(("first", "index"), [(0, 0), (3, 5), (5, 5)])
+def test_a_worker_on_another_host_hears_the_channel(tmp_path: Path, first: int, index: int) -> None:
+    began = time.monotonic()
+    stop = StopSign(str(tmp_path / "absent"), 0, None, Told(first))
+    assert not run(stop, index).complete
+    assert time.monotonic() - began < 10
+
+
+def test_shards_before_the_one_that_is_told_go_on(tmp_path: Path) -> None:
+    began = time.monotonic()
+    stop = StopSign(str(tmp_path / "absent"), 0, 1.0, Told(3))
+    assert not run(stop, 2).complete
+    assert time.monotonic() - began > 0.9  # its seconds, not the channel
+
+
+def test_a_worker_of_other_vectors_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DeviceError):
+        run(StopSign(str(tmp_path / "absent"), 0, None), level="v0")
+
+
+def test_workers_of_a_host_take_a_gpu_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("SLURM_LOCALID", "0")
+    taken: dict[int, list[Device]] = {}
+    stop = StopSign(str(tmp_path / "absent"), 0, None)
+    gpus = (Cuda(1), Cuda(3))
+    all_there = threading.Barrier(4)
+
+    class Where(HarmonicSum):
+        def run(self, shard: Shard, context: Context) -> ShardResult:
+            taken.setdefault(threading.get_ident(), []).append(context.device)
+            return super().run(shard, context)
+
+    def worker(_: int) -> None:
+        for _ in range(2):
+            run_shard(Where(), Shard(0, 0, 1), gpus, None, stop, native.level())
+        all_there.wait(30)  # none ends before all have a GPU
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(worker, range(4)))
+    held = [devices[0] for devices in taken.values()]
+    assert all(devices[0] == devices[1] for devices in taken.values())
+    assert sorted(map(str, held)) == ["cuda:1", "cuda:1", "cuda:3", "cuda:3"]
+
+
+def test_a_gpu_has_its_own_name_whatever_number_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What dask-cuda does: each worker sees all GPUs, its own one first."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    stop = StopSign(str(tmp_path / "absent"), 0, None)
+    taken = []
+    first_has_it = threading.Event()
+    done = threading.Event()
+
+    class Where(HarmonicSum):
+        def run(self, shard: Shard, context: Context) -> ShardResult:
+            taken.append(context.device)
+            return super().run(shard, context)
+
+    def worker(visible: str) -> None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+        run_shard(Where(), Shard(0, 0, 1), (Cuda(0), Cuda(1)), None, stop, native.level())
+        first_has_it.set()
+        done.wait(30)
+
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(worker, "0,1")
+        assert first_has_it.wait(30)
+        first_has_it.clear()
+        pool.submit(worker, "0,1")
+        assert first_has_it.wait(30)
+        done.set()
+    assert taken == [Cuda(0), Cuda(1)]
+    taken.clear()
+    first_has_it.clear()
+    done.clear()
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(worker, "0,1")
+        assert first_has_it.wait(30)
+        first_has_it.clear()
+        pool.submit(worker, "1,0")
+        assert first_has_it.wait(30)
+        done.set()
+    assert taken == [Cuda(0), Cuda(0)]
+
+
+def test_without_gpus_it_is_the_cpu(tmp_path: Path) -> None:
+    seen = []
+
+    class Where(HarmonicSum):
+        def run(self, shard: Shard, context: Context) -> ShardResult:
+            seen.append(context.device)
+            return super().run(shard, context)
+
+    stop = StopSign(str(tmp_path / "absent"), 0, None)
+    run_shard(Where(), Shard(0, 0, 1), (Cpu(0), Cpu(1)), None, stop, native.level())
+    assert seen == [Cpu()]
