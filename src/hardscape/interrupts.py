@@ -1,4 +1,4 @@
-"""Ctrl-C where no run hears it: while a file is read, between two runs, before the first."""
+"""Signals that stop a computation, and Ctrl-C where no run hears it: while a file is read, between two runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from hardscape.errors import Interrupted
+
+#: Ctrl-C, and what comes before a kill: of batch systems, limits of CPU time, connections that are gone.
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU)
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -82,7 +82,7 @@ def test_sigint_prints_the_best_so_far(words: list[str]) -> None:
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU])
 def test_a_signal_outside_a_run(
     number: signal.Signals,
     tmp_path: Path,
@@ -118,7 +118,7 @@ def test_a_signal_before_anything_was_found(
     assert "SIGINT" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU])
 def test_a_signal_that_an_import_swallows(
     number: signal.Signals, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,8 +1,12 @@
 """What shows progress."""
 
 import io
+import os
+import signal
 import sys
+import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +19,7 @@ from hardscape.engine import (
     resolve,
     resolve_progress,
 )
+from hardscape.engine import progress as progress_module
 from hardscape.engine.progress import duration
 from helpers.running import run
 from helpers.works import HarmonicSum
@@ -126,3 +131,41 @@ def test_what_is_left_ends_with_the_time_limit() -> None:
     work = HarmonicSum(units=40, count=20, pause=0.015)
     run(work, devices=resolve("cpu", threads=1), progress=events.append, time_limit=1e-2)
     assert all(event.eta is not None and event.eta <= 1e-2 for event in events)
+
+
+def test_a_log_gets_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress_module, "_MINUTE", 0.1)
+    work = HarmonicSum(units=40, count=40, pause=0.015)
+    run(work, devices=resolve("cpu", threads=1), progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    lines = err.splitlines()
+    assert len(lines) >= 3
+    assert all(line.startswith("hardscape: ") for line in lines)
+    assert "terms/s" in lines[-1]
+    assert "left" in lines[-1]
+
+
+def test_sigusr1_asks_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.getsignal(signal.SIGUSR1)
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+    work = HarmonicSum(units=40, count=40, pause=0.015)
+    outcome = run(work, devices=resolve("cpu", threads=1), progress=True)
+    assert outcome.complete
+    assert outcome.stopped == ""
+    assert capsys.readouterr().err.count("of 40 terms") == 1
+    assert signal.getsignal(signal.SIGUSR1) is before
+
+
+def test_a_run_that_goes_on_says_from_where(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work = HarmonicSum(units=40, count=40, pause=0.02)
+    cpu = resolve("cpu", threads=1)
+    first = run(work, devices=cpu, checkpoint=tmp_path / "job", time_limit=0.3, progress=True)
+    assert 0 < first.shards_done < 40
+    assert "goes on" not in capsys.readouterr().err
+    run(work, devices=cpu, checkpoint=tmp_path / "job", progress=True)
+    assert f"goes on at {first.shards_done / 40:.1%}" in capsys.readouterr().err

@@ -86,7 +86,7 @@ def spawn(script: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU"])
 def test_a_signal_stops_the_run_and_it_can_be_resumed(name: str, tmp_path: Path) -> None:
     path = tmp_path / "job"
     process = spawn(SCRIPT, path, "threads")

@@ -8,7 +8,7 @@ exit meaning
 2    the command line or an input is at fault; one line on standard error
 130  stopped by SIGINT (Ctrl-C), the best so far printed
 141  whoever read the output has closed it
-143  stopped by SIGTERM, the best so far printed
+143  stopped by SIGTERM, the best so far printed; 129 by SIGHUP, 152 by SIGXCPU
 ==== =====================================================================
 
 ``HARDSCAPE_LOG=debug`` prints on standard error why methods were passed over.
@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 from hardscape.cli.terminal import note
 from hardscape.errors import HardscapeError, InputError, Interrupted, OutputError
+from hardscape.interrupts import STOPS
 from hardscape.version import __version__
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
         note("error: standard output is closed; nothing could be printed")
         return 1
     try:
-        with _sigterm_interrupts():
+        with _signals_interrupt():
             _log_as_asked()
             code = _run(words)
             sys.stdout.flush()
@@ -202,23 +203,23 @@ def _drop_output() -> None:
 
 
 @contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """Let SIGTERM unwind the stack as Ctrl-C does, also where no run looks after it."""
+def _signals_interrupt() -> Iterator[None]:
+    """Let signals that stop unwind the stack as Ctrl-C does, also where no run looks after them."""
     ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, _interrupt)
+    left = [x for x in STOPS if ours and signal.getsignal(x) is signal.SIG_DFL]
+    for number in left:
+        signal.signal(number, _interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in left:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager
 def _signals_wait() -> Iterator[None]:
     """Hear signals afterwards: a module that is being imported may swallow the exception of one."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     try:
         yield
     finally:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import signal
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock, Timer
+from threading import RLock, Timer, current_thread, main_thread
 from typing import Any, Protocol, Self, runtime_checkable
 
 from hardscape.errors import InputError
@@ -16,8 +17,8 @@ from hardscape.errors import InputError
 _ABSURD = 100 * 365 * 86400.0
 #: Seconds between two events, so that a run of millions of shards does not spend its time on them.
 _INTERVAL = 0.1
-#: Seconds of a run that a bar is not worth.
-_BRIEF = 0.3
+#: Seconds of a run that a bar is not worth, and between two lines of a log.
+_BRIEF, _MINUTE = 0.3, 60.0
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,10 @@ class CallbackProgress(NullProgress):
 
 
 class RichProgress:
-    """Draws a bar with speed and ETA on standard error, if that is a terminal, once a run takes a while."""
+    """Draws a bar with speed and ETA on standard error once a run takes a while; elsewhere a line a minute.
+
+    A line says from where a run goes on, and SIGUSR1 asks for one at any time.
+    """
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -89,50 +93,91 @@ class RichProgress:
         self._timer: Timer | None = None
         self._first: ProgressEvent | None = None
         self._last: ProgressEvent | None = None
-        self._lock = Lock()
+        self._lock = RLock()  # a signal may come while it is held
+        self._before: Any = None
 
     def update(self, event: ProgressEvent) -> None:
         """Move the bar."""
         with self._lock:
+            if self._first is None and 0 < event.done < event.total and not event.seconds:
+                _print(f"goes on at {_share(event)}, from the checkpoint")
             self._first, self._last = self._first or event, event
-            self._move()
+            if self._bar is not None:
+                self._move(self._bar, event)
 
-    def _move(self) -> None:
-        if self._bar is None or self._first is None or self._last is None:
-            return
-        event = self._last
-        seconds = event.seconds - self._first.seconds
-        rate = (event.done - self._first.done) / seconds if seconds > 0 else 0.0
-        self._bar.update(
+    def _move(self, bar: Any, event: ProgressEvent) -> None:
+        bar.update(
             self._task,
             # A fraction: rich's arithmetic would turn 2**64 units into rounded floats anyway.
             completed=event.done / event.total if event.total else 1.0,
             total=1.0,
-            speed=f"{rate:.3g} {event.unit}/s" if rate else "",
-            left="" if event.eta is None or event.eta > _ABSURD else f"{duration(event.eta)} left",
+            speed=self._speed(event),
+            left=_left(event),
         )
+
+    def _speed(self, event: ProgressEvent) -> str:
+        if self._first is None or event.seconds <= self._first.seconds:
+            return ""
+        rate = (event.done - self._first.done) / (event.seconds - self._first.seconds)
+        return f"{rate:.3g} {event.unit}/s" if rate else ""
 
     def _start(self) -> None:
         with self._lock:
             if self._timer is not None:
                 self._bar, self._task = _started_bar()
-                self._move()
+                if self._last is not None:
+                    self._move(self._bar, self._last)
+
+    def _tell(self, *_: object) -> None:
+        """Print how far it is."""
+        with self._lock:
+            if self._last is not None:
+                said = (_share(self._last), self._speed(self._last), _left(self._last))
+                _print(", ".join(filter(None, said)))
+
+    def _tell_again(self) -> None:
+        with self._lock:
+            if self._timer is not None:
+                self._tell()
+                self._start_timer(_MINUTE, self._tell_again)
+
+    def _start_timer(self, seconds: float, function: Callable[[], None]) -> None:
+        self._timer = Timer(seconds, function)
+        self._timer.daemon = True
+        self._timer.start()
 
     def __enter__(self) -> Self:
         self._first = self._last = None  # one bar may be entered for run after run
         if sys.stderr.isatty():
-            self._timer = Timer(_BRIEF, self._start)
-            self._timer.daemon = True
-            self._timer.start()
+            self._start_timer(_BRIEF, self._start)
+        else:
+            self._start_timer(_MINUTE, self._tell_again)
+        if current_thread() is main_thread():
+            self._before = signal.signal(signal.SIGUSR1, self._tell)
         return self
 
     def __exit__(self, *exception: object) -> None:
+        if current_thread() is main_thread():
+            signal.signal(signal.SIGUSR1, self._before)
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
             if self._bar is not None:
                 self._bar.stop()
             self._timer = self._bar = None
+
+
+def _print(told: str) -> None:
+    print(f"hardscape: {told}", file=sys.stderr, flush=True)
+
+
+def _share(event: ProgressEvent) -> str:
+    share = event.done / event.total if event.total else 1.0
+    return f"{share:.1%} ({event.done:.4g} of {event.total:.4g} {event.unit})"
+
+
+def _left(event: ProgressEvent) -> str:
+    return "" if event.eta is None or event.eta > _ABSURD else f"{duration(event.eta)} left"
 
 
 def _started_bar() -> tuple[Any, Any]:

@@ -25,7 +25,7 @@ from hardscape.engine.ledger import Ledger, NoLedger, open_ledger
 from hardscape.engine.options import RunOptions
 from hardscape.engine.pool import LocalPool, Pool, Report
 from hardscape.engine.progress import Meter, Progress, is_silent
-from hardscape.engine.signals import StopSignals
+from hardscape.engine.signals import SignalName, StopSignals, name_of
 from hardscape.engine.work import Answer, Context, Partial, Shard, ShardResult, Work
 from hardscape.errors import BudgetError, Interrupted, WorkerError
 
@@ -37,7 +37,7 @@ _OF_DASK = ("KilledWorker", "CommClosedError", "FutureCancelledError")
 _ATTEMPTS = 3
 
 #: Why a run ended before its last shard; empty when it did not.
-Stopped = Literal["", "finished", "time_limit", "SIGINT", "SIGTERM"]
+Stopped = Literal["", "finished", "time_limit"] | SignalName
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Outcome(Generic[Answer]):
         Whether `partial` is the final answer.
     stopped : str
         "" if all shards ran; "finished" if `Work.finished` settled the answer before the last shard
-        (and the answer is complete); "time_limit", "SIGINT" or "SIGTERM" if the run was cut short.
+        (and the answer is complete); "time_limit" or a signal's name if the run was cut short.
     shards_done, shards_total : int
         Complete shards, those resumed included, and all shards.
     units_done, units_total : int
@@ -141,7 +141,7 @@ def solve(work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
         Whatever a shard raised; the other shards are stopped first, and the ledger keeps what was
         complete.
     KeyboardInterrupt
-        On a second SIGINT or SIGTERM. The first one stops the run, which then returns normally.
+        On a second signal that stops. The first one stops the run, which then returns normally.
 
     Notes
     -----
@@ -218,9 +218,7 @@ def _solve_here(
             try:
                 result = work.run(shard, _Here(device, incumbent, stop, until, look=look))
             except KeyboardInterrupt as signalled:  # by code of others that heard it first
-                stopped = (
-                    "SIGTERM" if getattr(signalled, "signum", 0) == signal.SIGTERM else "SIGINT"
-                )
+                stopped = name_of(getattr(signalled, "signum", signal.SIGINT))
                 break
             fold.add(done, result)
             if result.complete:

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM during a run: the first one asks it to stop, the second one ends it."""
+"""Signals during a run: the first one that stops asks it to stop, the second one ends it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 from hardscape.errors import Interrupted
+from hardscape.interrupts import STOPS
 
-SignalName = Literal["SIGINT", "SIGTERM"]
-_NAMES: dict[int, SignalName] = {signal.SIGINT: "SIGINT", signal.SIGTERM: "SIGTERM"}
+SignalName = Literal["SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU"]
 
 #: Seconds within which equal signals are one.
 _ONE_SIGNAL = 0.2
 
 
 class StopSignals:
-    """Catches SIGINT and SIGTERM while it is entered, and calls `wake` for the first.
+    """Catches `STOPS` while it is entered, and calls `wake` for the first.
 
     Handlers belong to the main thread: entered in another one, this does nothing. A signal that the
     process ignores (``nohup``, background jobs of a shell) stays ignored.
@@ -27,7 +27,7 @@ class StopSignals:
     Attributes
     ----------
     caught : str
-        "SIGINT", "SIGTERM", or "" before any came.
+        The name of the signal, or "" before any came.
     """
 
     def __init__(self, wake: Callable[[], object]) -> None:
@@ -38,7 +38,7 @@ class StopSignals:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            for number in _NAMES:
+            for number in STOPS:
                 before = signal.getsignal(number)
                 # None: a handler that Python did not install and could not put back.
                 if before is not None and before is not signal.SIG_IGN:
@@ -52,12 +52,18 @@ class StopSignals:
         self._previous.clear()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.caught == _NAMES[number]:
+        name = name_of(number)
+        if self.caught == name:
             # timeout(1) and some schedulers send a signal to the process and to its group.
             if time.monotonic() - self._caught_at > _ONE_SIGNAL:
                 raise Interrupted(number)
             return
         if not self.caught:
-            self.caught = _NAMES[number]
+            self.caught = name
             self._caught_at = time.monotonic()
             self._wake()
+
+
+def name_of(number: int) -> SignalName:
+    """What results call a signal."""
+    return cast(SignalName, signal.Signals(number).name)
