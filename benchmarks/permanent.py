@@ -174,7 +174,7 @@ def solver(case: Case) -> Callable[[], complex]:
     from hardscape.permanents.methods.extended.extended import CpuExtendedWork, CudaExtendedWork
     from hardscape.permanents.methods.glynn.batch import BATCHES
     from hardscape.permanents.methods.glynn.glynn import CpuGlynnWork, CudaGlynnWork
-    from hardscape.permanents.methods.sparse.sparse import SparseWork
+    from hardscape.permanents.methods.sparse.cuda import CudaSparseWork
 
     if case.tool in ("cupy", "torch"):
         given = on_the_gpu(a, case.tool)
@@ -188,7 +188,7 @@ def solver(case: Case) -> Callable[[], complex]:
     work: Any
     if case.tool == "sparse":
         # Its plan is made anew each time.
-        return lambda: solve(SparseWork(a), options).whole().value
+        return lambda: solve(CudaSparseWork(a), options).whole().value
     if a.ndim == 3:
         work = BATCHES[type(options.devices[0])]
         return lambda: solve(work(a), options).whole().values.sum()

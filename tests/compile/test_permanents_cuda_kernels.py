@@ -10,7 +10,7 @@ pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are n
 from hardscape.engine.cuda import jit
 from hardscape.permanents.methods.extended.extended import CudaExtendedWork
 from hardscape.permanents.methods.glynn.cuda import LEAST_SIDE, glynn_kernels
-from hardscape.permanents.methods.sparse.sparse import SparseWork
+from hardscape.permanents.methods.sparse.cuda import CudaSparseWork
 from helpers.sparse_matrices import sparse_matrix
 
 
@@ -31,7 +31,7 @@ def test_a_block_of_threads_finds_its_memory() -> None:
 @pytest.mark.parametrize("complex_entries", [False, True])
 @pytest.mark.parametrize(("n", "density"), [(6, 1.0), (12, 0.5), (45, 0.25), (63, 0.1)])
 def test_sparse_kernels(n: int, density: float, complex_entries: bool) -> None:
-    work = SparseWork(sparse_matrix(n, density, complex_entries=complex_entries))
+    work = CudaSparseWork(sparse_matrix(n, density, complex_entries=complex_entries))
     assert jit.compile(work.kernel, "sm_90").startswith(b"\x7fELF")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hardscape.engine import Cuda, RunOptions, solve
 from hardscape.permanents.methods.glynn.batch import BATCHES
 from hardscape.permanents.methods.glynn.glynn import CpuGlynnWork, CudaGlynnWork
-from hardscape.permanents.methods.sparse.sparse import SparseWork
+from hardscape.permanents.methods.sparse.cuda import CudaSparseWork
 
 
 def glynn(a, *, devices, guard=True, **options):
@@ -21,7 +21,7 @@ def glynn_batch(a, *, devices, **options):
 
 def sparse_glynn(a, *, devices, **options):
     """The sum of a sparse matrix on GPUs."""
-    return summed(SparseWork(a), devices, **options)
+    return summed(CudaSparseWork(a), devices, **options)
 
 
 def summed(work, devices, **options):

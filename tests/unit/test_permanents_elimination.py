@@ -1,13 +1,17 @@
 """Eliminated variables against Glynn's formula without any."""
 
+import functools
 import itertools
 import math
 
 import numpy as np
 import pytest
 
+import hardscape
 from hardscape import engine
-from hardscape.permanents.methods.sparse.sparse import SparseWork
+from hardscape.permanents import plan
+from hardscape.permanents.methods.sparse.cuda import CudaSparseWork
+from hardscape.permanents.methods.sparse.sparse import CpuSparseWork
 from hardscape.permanents.structure.elimination import eliminate
 from helpers.permanent_sums import glynn
 from helpers.sparse_matrices import sparse_matrix
@@ -79,8 +83,34 @@ def test_sparse_matrices_cost_less():
 
 def test_shards_cover_all_steps():
     for n, density in ((12, 0.3), (45, 0.25), (63, 0.5)):
-        work = SparseWork(sparse_matrix(n, density))
+        work = CudaSparseWork(sparse_matrix(n, density))
         shards = work.shards()
         assert shards[0].start == 0
         assert shards[-1].stop == work.steps
         assert len(shards) <= 2**20
+
+
+@pytest.mark.parametrize("complex_entries", [False, True])
+@pytest.mark.parametrize(("n", "density"), [(20, 0.15), (21, 0.3), (22, 0.6)])
+def test_the_interpreted_program_is_the_permanent(n, density, complex_entries):
+    matrix = sparse_matrix(n, density, complex_entries=complex_entries)
+    work = CpuSparseWork(matrix)
+    context = engine.Context(engine.Cpu(), None, np.zeros(1, np.uint8))
+    results = [work.run(shard, context) for shard in engine.split(work.steps, 3)]
+    assert all(result.complete for result in results)
+    found = work.result(functools.reduce(work.merge, [result.partial for result in results]))
+    expected = glynn(matrix, devices=engine.resolve("cpu", threads=1))
+    assert abs(found.value - expected.value) <= found.error_bound + expected.error_bound
+    assert found.value == pytest.approx(expected.value, rel=1e-10)
+    stopped = engine.Context(engine.Cpu(), None, np.ones(1, np.uint8))
+    assert not work.run(work.shards()[0], stopped).complete
+
+
+def test_cpus_sum_sparse_matrices_by_it():
+    matrix = sparse_matrix(26, 0.3)
+    result = hardscape.permanent(matrix, method="sparse", device="cpu", full_output=True)
+    assert result.method == "sparse"
+    assert result.value == pytest.approx(hardscape.permanent(matrix, method="glynn"), rel=1e-10)
+    large = sparse_matrix(45, 0.25)
+    dense = plan(large, device="cpu", method="glynn")
+    assert plan(large, device="cpu", method="sparse").seconds < dense.seconds / 8

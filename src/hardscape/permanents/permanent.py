@@ -62,8 +62,8 @@ def permanent(
         first sum), and of all answers the one with the smallest bound is kept.
     method : {"auto", "glynn", "repeated", "sparse", "rank", "frontier", "subset"}
         How blocks are summed, once zeros are used: "glynn" over signs of rows, "repeated" over
-        multiplicities of repeated lines, "sparse" over signs of some rows, in a kernel generated for the
-        matrix (GPUs only), "rank" by products of linear forms for a matrix of low rank, or one of low rank
+        multiplicities of repeated lines, "sparse" over signs of some rows of a sparse matrix, the others
+        eliminated, "rank" by products of linear forms for a matrix of low rank, or one of low rank
         plus a diagonal, "frontier" by a dynamic program over rows of a sparse matrix,
         "subset" over subsets of the lines of a nonnegative matrix, a rectangle of few rows or a small
         exact one. "auto" takes the cheapest, or one that loses no digits if it takes not much longer;
