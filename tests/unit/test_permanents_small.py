@@ -10,7 +10,11 @@ import pytest
 import hardscape
 from hardscape import native
 from hardscape.errors import InputError, Interrupted
-from helpers.permanent_oracle import exact_complex_permanent, exact_permanent_by_subsets
+from helpers.permanent_oracle import (
+    exact_complex_permanent,
+    exact_permanent_by_subsets,
+    repeat,
+)
 
 FLOATS = [np.float32, np.float64, np.complex64, np.complex128]
 
@@ -178,3 +182,75 @@ def test_a_large_batch_is_the_same_on_any_number_of_threads():
     a = np.random.default_rng(5).normal(size=(20000, 8, 8))
     one, three = (hardscape.permanent(a, threads=threads) for threads in (1, 3))
     assert one.tobytes() == three.tobytes()
+
+
+def patterns(modes, photons, seed):
+    """How often each of so many modes is taken, by chance."""
+    rng = np.random.default_rng(seed)
+    return np.bincount(rng.integers(0, modes, photons), minlength=modes)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize("modes", [1, 2, 3, 5])
+@pytest.mark.parametrize("photons", [1, 2, 6, 9])
+def test_few_lines_that_repeat(dtype, modes, photons):
+    a = matrix(modes, dtype)
+    for seed in range(3):
+        rows, cols = patterns(modes, photons, seed), patterns(modes, photons, seed + 50)
+        exact = exact_complex_permanent(repeat(a, rows, cols))
+        for value in (
+            hardscape.permanent(a, rows=rows, cols=cols),
+            hardscape.permanent(a.T, rows=cols.tolist(), cols=tuple(rows)),
+            hardscape.permanent(a, rows=iter(rows.tolist()), cols=cols, threads=1),
+        ):
+            assert type(value) is (complex if np.iscomplexobj(a) else float)
+            error = abs(complex(Fraction(value.real) - exact[0], Fraction(value.imag) - exact[1]))
+            assert error <= 1e-10 * abs(complex(*exact))
+        result = hardscape.permanent(a, rows=rows, cols=cols, full_output=True)
+        assert result.value == hardscape.permanent(a, rows=rows, cols=cols)
+
+
+def test_rectangles_with_multiplicities():
+    a = matrix(6, np.complex128)
+    for rows, cols in (([3, 2], [1] * 5), ([0, 3], [1, 0, 0, 2, 0])):
+        wide = a[:2, :5]
+        exact = complex(*exact_complex_permanent(repeat(wide, rows, cols)))
+        assert hardscape.permanent(wide, rows=rows, cols=cols) == pytest.approx(exact, rel=1e-12)
+        assert hardscape.permanent(wide.T, rows=cols, cols=rows) == pytest.approx(exact, rel=1e-12)
+        again = hardscape.permanent(wide.T, rows=cols, cols=rows, precision="double")
+        assert again == pytest.approx(exact, rel=1e-12)
+
+
+def test_thirty_photons_in_five_modes():
+    unitary = np.linalg.qr(matrix(5, np.complex128))[0]
+    # On a grid all is an integer.
+    grid = 2.0**50
+    real, imag = np.rint(unitary.real * grid), np.rint(unitary.imag * grid)
+    value = hardscape.permanent((real + 1j * imag) / grid, rows=[6] * 5, cols=[6] * 5)
+    assert value == pytest.approx(coefficient(real, imag, grid), rel=1e-12)
+
+
+def coefficient(real, imag, grid):
+    """The permanent of five modes with six photons each, by the product of linear forms in integers."""
+    found = {(0,) * 5: (1, 0)}
+    for row in [i for i in range(5) for _ in range(6)]:
+        grown = {}
+        for powers, (x, y) in found.items():
+            for j, power in enumerate(powers):
+                if power < 6:
+                    key = (*powers[:j], power + 1, *powers[j + 1 :])
+                    a, b = int(real[row, j]), int(imag[row, j])
+                    p, q = grown.get(key, (0, 0))
+                    grown[key] = (p + x * a - y * b, q + x * b + y * a)
+        found = grown
+    x, y = found[(6,) * 5]
+    times = Fraction(720**5) / Fraction(grid) ** 30
+    return complex(x * times, y * times)
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols"), [([1, 1], [2, 1]), ([-1, 3], [1, 1]), ([True, 1], [1, 1]), ([2], [1, 1])]
+)
+def test_multiplicities_that_do_not_fit(rows, cols):
+    with pytest.raises(InputError):
+        hardscape.permanent(np.ones((2, 2)), rows=rows, cols=cols)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from hardscape.permanents.settings import Settings
 #: Sides of matrices of a batch that are summed at once, and of those where zeros hardly help.
 _LARGEST, _SMALL = 30, 16
 #: Side of a single matrix whose sum takes no time.
-_AT_ONCE = 20
+AT_ONCE = 20
 
 
 def is_plain(matrix: Matrix, settings: Settings) -> bool:
@@ -73,19 +73,43 @@ def small(a: NDArray[Any], rtol: float) -> Number | None:
     return kernels.glynn_permanent(a, rtol) if value is None else value
 
 
-def at_once(matrix: Matrix, settings: Settings, options: RunOptions) -> Number | None:
-    """The permanent of a small matrix by `small`, or None if it is better to look closer."""
+def repeated(a: NDArray[Any], rows: Any, cols: Any, rtol: float) -> float | complex | None:
+    """The same of a floating array with rows and columns as often as they count, None for once."""
+    return native.vector.permanents.repeated_permanent(a, rows, cols, rtol)
+
+
+class Lines(NamedTuple):
+    """A matrix with multiplicities, as they were given."""
+
+    matrix: Matrix
+    rows: Any
+    cols: Any
+
+    def permanent(self, rtol: float) -> float | complex | None:
+        """Its permanent by `repeated`."""
+        turned = self.matrix.transposed
+        rows, cols = (self.cols, self.rows) if turned else (self.rows, self.cols)
+        return repeated(self.matrix.entries, rows, cols, rtol)
+
+
+def at_once(
+    matrix: Matrix, settings: Settings, options: RunOptions, lines: Lines | None = None
+) -> Number | None:
+    """The permanent of a small matrix, or of one of few lines, or None if it is better to look closer."""
     arithmetic, entries = settings.arithmetic(matrix.kind), matrix.entries
-    quick = matrix.shape[0] <= _AT_ONCE and settings.takes_any_way(options)
-    if not quick or not isinstance(options.devices[0], Cpu):
+    if not settings.takes_any_way(options) or not isinstance(options.devices[0], Cpu):
         return None
     if arithmetic == "double" and entries.dtype != object:
-        return small(entries, settings.rtol if settings.precision == "auto" else math.inf)
+        rtol = settings.rtol if settings.precision == "auto" else math.inf
+        value = None if lines is None else lines.permanent(rtol)
+        return small(entries, rtol) if value is None else value
     if arithmetic != "exact" or entries.dtype != object or settings.full_output:
+        return None
+    if matrix.shape[0] > AT_ONCE:
         return None
     integers, scale = integers_of(entries) if matrix.kind == "rational" else (entries, 1)
     try:
-        value = small(np.array(integers, dtype=np.int64), 0.0)
+        whole = small(np.array(integers, dtype=np.int64), 0.0)
     except OverflowError:
         return None
-    return value * scale if isinstance(value, int) else None
+    return whole * scale if isinstance(whole, int) else None

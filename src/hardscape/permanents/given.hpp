@@ -1,16 +1,15 @@
-// A small square matrix as Python holds it, read without NumPy.
+// A small matrix as Python holds it, read without NumPy.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
-#include <array>
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
+#include <limits>
 
 namespace hardscape::permanents {
 namespace {
@@ -25,36 +24,49 @@ class Given {
  public:
   explicit Given(nb::handle array) {
     if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_RECORDS_RO) != 0) PyErr_Clear();
-    if (!view_.obj || view_.ndim != 2 || view_.shape[0] != view_.shape[1]) return;
+    if (!view_.obj || view_.ndim != 2) return;
     const char* format = view_.format;
     if (format[0] == 'Z') {
       type_ = format[1] == 'd' ? 'D' : format[1] == 'f' ? 'F' : 0;
     } else if (format[0] && !format[1]) {
       type_ = format[0];
     }
-    side = static_cast<std::size_t>(view_.shape[0]);
+    rows = static_cast<std::size_t>(view_.shape[0]);
+    columns = static_cast<std::size_t>(view_.shape[1]);
   }
   ~Given() { PyBuffer_Release(&view_); }
   Given(const Given&) = delete;
 
+  // Rows of a square, 0 of other matrices.
+  std::size_t side() const { return rows == columns ? rows : 0; }
+
   bool is_complex() const { return type_ == 'D' || type_ == 'F'; }
 
-  // Copies the entries, real and imaginary parts, if they are floating numbers.
-  bool read(double (*entries)[2]) const {
+  // Calls take(place, real part, imaginary part) for each entry, if they are floating numbers.
+  template <class Take>
+  bool floating(Take&& take) const {
     switch (type_) {
       case 'd':
-        return each<double>([&](std::size_t at, double x) { put(entries[at], x, 0); });
+        return each<double>([&](std::size_t at, double x) { take(at, x, 0.0); });
       case 'f':
-        return each<float>([&](std::size_t at, double x) { put(entries[at], x, 0); });
+        return each<float>([&](std::size_t at, double x) { take(at, x, 0.0); });
       case 'D':
         return each<Parts<double>>(
-            [&](std::size_t at, Parts<double> x) { put(entries[at], x.real, x.imag); });
+            [&](std::size_t at, Parts<double> x) { take(at, x.real, x.imag); });
       case 'F':
         return each<Parts<float>>(
-            [&](std::size_t at, Parts<float> x) { put(entries[at], x.real, x.imag); });
+            [&](std::size_t at, Parts<float> x) { take(at, x.real, x.imag); });
       default:
         return false;
     }
+  }
+
+  // Copies the entries, real and imaginary parts, if they are floating numbers.
+  bool read(double (*entries)[2]) const {
+    return floating([&](std::size_t at, double x, double y) {
+      entries[at][0] = x;
+      entries[at][1] = y;
+    });
   }
 
   // Copies the entries, if they are integers of 63 bits and a sign.
@@ -82,7 +94,7 @@ class Given {
     }
   }
 
-  std::size_t side = 0;  // 0 for what is not read
+  std::size_t rows = 0, columns = 0;  // 0 for what is not read
 
  private:
   template <class T>
@@ -90,20 +102,15 @@ class Given {
     T real, imag;
   };
 
-  static void put(double (&entry)[2], double x, double y) {
-    entry[0] = x;
-    entry[1] = y;
-  }
-
   template <class T, class Take>
   bool each(Take&& take) const {
     const auto* row = static_cast<const char*>(view_.buf);
-    for (std::size_t i = 0; i < side; ++i, row += view_.strides[0]) {
+    for (std::size_t i = 0; i < rows; ++i, row += view_.strides[0]) {
       const char* place = row;
-      for (std::size_t j = 0; j < side; ++j, place += view_.strides[1]) {
+      for (std::size_t j = 0; j < columns; ++j, place += view_.strides[1]) {
         T x;
         std::memcpy(&x, place, sizeof x);
-        take(i * side + j, x);
+        take(i * columns + j, x);
       }
     }
     return true;

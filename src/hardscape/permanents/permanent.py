@@ -18,7 +18,7 @@ from hardscape.engine import RunArguments, RunOptions
 from hardscape.errors import InputError
 from hardscape.interrupts import interruptible
 from hardscape.permanents.answers import answers
-from hardscape.permanents.batch import at_once, is_plain, small, together
+from hardscape.permanents.batch import AT_ONCE, Lines, at_once, is_plain, repeated, small, together
 from hardscape.permanents.matrix import Matrix, Number, intake
 from hardscape.permanents.plan import check_budget
 from hardscape.permanents.program import prepare
@@ -127,9 +127,9 @@ def permanent(
     >>> hardscape.permanent([[1, 2], [3, 4]], rows=[2, 1], cols=[1, 2])  # of [1 2 2; 1 2 2; 3 4 4]
     56
     """
-    plain = rows is None and cols is None and precision == "auto" and method == "auto"
-    if plain and type(a) is np.ndarray and not (full_output or run) and rtol >= 0:
-        value = small(a, rtol)
+    plain = precision == "auto" and method == "auto" and not (full_output or run)
+    if plain and type(a) is np.ndarray and rtol >= 0:
+        value = small(a, rtol) if rows is None and cols is None else repeated(a, rows, cols, rtol)
         if value is not None:
             return value
     if is_recorded(a):
@@ -139,22 +139,26 @@ def permanent(
         )
     settings = Settings(precision, method, rtol, full_output, memory)
     matrix = intake(a, exactly=precision == "exact")
+    lines = None
     if rows is not None or cols is not None:
+        lines = Lines(matrix, rows, cols)
         matrix = expanded(matrix, rows, cols)
     if matrix.is_batch and run.get("checkpoint") is not None:
         raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
     options = run_options(matrix, **run)
     if matrix.is_batch:
         return _batch(a, matrix, settings, options)
-    found = _found(matrix, settings, options)
+    found = _found(matrix, settings, options, lines)
     if not full_output and isinstance(found, (float, complex)) and not cmath.isfinite(found):
         warn_of_overflow()
     return found
 
 
-def _found(matrix: Matrix, settings: Settings, options: RunOptions) -> Any:
+def _found(
+    matrix: Matrix, settings: Settings, options: RunOptions, lines: Lines | None = None
+) -> Any:
     """The permanent of one matrix, or its result."""
-    value = at_once(matrix, settings, options)
+    value = at_once(matrix, settings, options, lines)
     if value is None:
         result = _one(matrix, settings, options)
         return result if settings.full_output else result.value
@@ -164,8 +168,13 @@ def _found(matrix: Matrix, settings: Settings, options: RunOptions) -> Any:
 def _proven(
     value: Number, matrix: Matrix, settings: Settings, options: RunOptions
 ) -> PermanentResult:
-    """What a value that was found at once came out as: a sum in extended precision bounds its error."""
-    found = _one(matrix, replace(settings, precision="extended"), options)
+    """What a value that was found at once came out as: another sum bounds its error.
+
+    That is one in extended precision, which is no long one for small matrices.
+    """
+    if len(matrix.entries) <= AT_ONCE:
+        settings = replace(settings, precision="extended")
+    found = _one(matrix, settings, options)
     both = [complex(value), complex(found.value)]
     off = sum(abs(Fraction(x) - Fraction(y)) for x, y in zip(*map(_parts, both), strict=True))
     bound = float(off + Fraction(found.error_bound))

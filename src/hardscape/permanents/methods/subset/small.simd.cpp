@@ -180,7 +180,7 @@ nb::object integers(const std::int64_t* entries, std::size_t n) {
 
 nb::object small_permanent(nb::handle array, double rtol) {
   const Given given(array);
-  const std::size_t n = given.side;
+  const std::size_t n = given.side();
   if (n == 0 || n > kMostIntegers) return nb::none();
   std::int64_t whole[kMostIntegers * kMostIntegers];
   if (given.read(whole)) return integers(whole, n);
