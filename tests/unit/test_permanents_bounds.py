@@ -165,7 +165,7 @@ def test_a_guard_changes_no_bit(n, unit):
 
 
 def test_another_number_gives_a_bound():
-    third = rounded(Fraction(1, 3))
+    third = rounded(Fraction(1, 3), float)
     off = BoundedNumber(0.5, 1.0, -1, rigorous=False)  # 1/4, far from 1/3
     found = off.beside(third)
     assert found.rigorous

@@ -131,7 +131,6 @@ def test_a_batch_is_not_copied_and_stays_writable():
         ([[0.5, 10**5000]], "[0, 1]"),
         ([[0.5], [Fraction(1, 3)]], "1/3"),
         ([[1j, Fraction(1, 3)]], "1/3"),
-        (np.array([[np.longdouble(1) / 3]]), "[0, 0]"),
         ([[1, 2], [3]], "list"),
         ([1, 2], "(2,)"),
         (3, "()"),

@@ -15,6 +15,7 @@ import hardscape
 from hardscape.engine import Context, Cpu, Shard
 from hardscape.errors import InputError
 from hardscape.permanents.methods.repeated.repeated import RepeatedResidueWork, RepeatedWork
+from hardscape.permanents.numbers.integers import primes_above
 from hardscape.permanents.structure.multiplicity import repeated_lines
 from helpers.permanent_oracle import exact_complex_permanent, exact_permanent_by_subsets, repeat
 
@@ -61,7 +62,7 @@ def test_both_kernels_and_both_sides(problem, turn):
     work = RepeatedWork(np.array(matrix, dtype=float), tuple(rows), tuple(cols))
     found = work.result(whole(work))
     assert abs(Fraction(found.value) - expected) <= Fraction(found.error_bound)
-    residues = RepeatedResidueWork.of(tuple(map(tuple, matrix)), rows, cols, 10**9)
+    residues = RepeatedResidueWork.of(tuple(map(tuple, matrix)), rows, cols, primes_above(10**10))
     assert residues.result(whole(residues)) == expected
 
 

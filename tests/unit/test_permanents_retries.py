@@ -23,13 +23,13 @@ def cancelling(n, seed=0):
 
 
 def test_a_result_says_what_made_it():
-    matrix = cancelling(12) * np.exp(1j * np.arange(12.0))
-    result = hardscape.permanent(matrix, rtol=1e-16, full_output=True)
+    matrix = cancelling(18) * np.exp(1j * np.arange(18.0))
+    result = hardscape.permanent(matrix, rtol=1e-15, full_output=True)
     extended = hardscape.permanent(matrix, precision="extended", full_output=True)
     assert result.value == extended.value
     assert (result.method, result.precision) == ("glynn", "extended")
     (first,) = result.retries
-    assert (first.side, first.method, first.precision) == (12, "glynn", "double")
+    assert (first.side, first.method, first.precision) == (18, "glynn", "double")
     assert first.device == result.device
     assert first.error_bound > result.error_bound
     told = json.loads(result.to_json())

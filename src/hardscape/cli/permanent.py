@@ -16,8 +16,9 @@ from hardscape.cli.terminal import seconds_text, show
 from hardscape.errors import InputError
 from hardscape.permanents import formats
 from hardscape.permanents import permanent as find_permanent
+from hardscape.permanents.numbers.gaussian import ExactComplex
 from hardscape.permanents.plan import Plan, plan
-from hardscape.permanents.result import PermanentResult
+from hardscape.permanents.result import PermanentResult, written
 from hardscape.permanents.settings import MethodName, Precision
 
 #: Most digits of an exact value that are shown to people.
@@ -113,10 +114,10 @@ def _plain(planned: Plan, found: PermanentResult) -> dict[str, Any]:
 
 def _facts(planned: Plan, found: PermanentResult) -> Iterator[tuple[str, str]]:
     yield "matrix", _shape(planned)
-    if isinstance(found.value, int | Fraction):
-        digits = str(found.value)
-        cut = f"{digits[:_DIGITS]}... ({len(digits)} characters; --json prints all)"
-        yield "permanent", digits if len(digits) <= _DIGITS else cut
+    if isinstance(found.value, int | Fraction | ExactComplex):
+        exact = written(found.value)
+        cut = f"{exact[:_DIGITS]}... ({len(exact)} characters; --json prints all)"
+        yield "permanent", exact if len(exact) <= _DIGITS else cut
     else:
         whole = cmath.isfinite(complex(found.value))
         yield (

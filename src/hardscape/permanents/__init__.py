@@ -1,7 +1,8 @@
-"""Matrix permanents: real and complex in double precision, integers and rationals exactly."""
+"""Matrix permanents: real and complex in double precision, integers, rationals and complex ones exactly."""
 
 from hardscape.permanents.derivatives.gradient import minors, value_and_grad
 from hardscape.permanents.factors import permanent_of_product
+from hardscape.permanents.numbers.gaussian import ExactComplex
 from hardscape.permanents.permanent import permanent
 from hardscape.permanents.plan import Plan, PlannedBlock, plan
 from hardscape.permanents.result import PermanentResult, Retry
@@ -9,6 +10,7 @@ from hardscape.permanents.sampling.sample import Samples, sample
 from hardscape.permanents.structure.reduce import Reductions
 
 __all__ = [
+    "ExactComplex",
     "PermanentResult",
     "Plan",
     "PlannedBlock",

@@ -12,7 +12,8 @@ from hardscape.engine import RunOptions, solve
 from hardscape.errors import BudgetError
 from hardscape.permanents.methods.method import Block, Choice, Way
 from hardscape.permanents.numbers.bounded import UNIT, BoundedNumber, rounded
-from hardscape.permanents.program import Program, Sum, more_precise
+from hardscape.permanents.parts import Combined, Program, float_type
+from hardscape.permanents.program import more_precise
 from hardscape.permanents.result import Retry, devices_of
 from hardscape.permanents.settings import Settings
 
@@ -67,18 +68,20 @@ def _carried_out(program: Program, options: RunOptions) -> Answers:
     return Answers(program, values, seconds)
 
 
-def _value(way: Way | Sum, options: RunOptions) -> Any:
+def _value(way: Way | Combined, options: RunOptions) -> Any:
     """The permanent of a block."""
     if options.deadline.up:
         raise BudgetError("the time limit came before the permanent; give time_limit more seconds")
-    if isinstance(way, Sum):
+    if isinstance(way, Combined):
         found = []
-        for i, program in enumerate(way.programs, start=1):
+        for i, part in enumerate(way.parts, start=1):
             path = options.checkpoint
-            if len(way.programs) > 1:
+            if len(way.parts) > 1:
                 path = _beside(path, f".part{i}")
-            part = replace(options, checkpoint=path)
-            found.append(_carried_out(program, part).total)
+            own = replace(options, checkpoint=path)
+            found.append(
+                _carried_out(part, own).total if isinstance(part, Program) else _value(part, own)
+            )
         return way.total(found)
     lanes = [device for device in options.devices if isinstance(device, way.device)]
     options = options.on(lanes) if lanes else options.on_cpu()
@@ -122,14 +125,16 @@ def _improved(found: Answers, i: int, settings: Settings, options: RunOptions) -
             log.debug("%s promises no smaller bound", way.method)
             continue
         began = time.perf_counter()
-        value = _bounded_value(way, options)
+        value = _bounded_value(way, program.choice, options)
         if value is None:
             break
         found = _kept(found, i, way, value, time.perf_counter() - began, settings, options)
     return found
 
 
-def _others(block: Block, first: Way | Sum, choice: Choice, options: RunOptions) -> list[Way | Sum]:
+def _others(
+    block: Block, first: Way | Combined, choice: Choice, options: RunOptions
+) -> list[Way | Combined]:
     """Ways for a block besides the first that are exact, or promise a smaller bound, and are cheap."""
     limit = max(_AGAIN, _AGAIN_TIMES * first.seconds(options.devices))
     left = options.deadline.left
@@ -138,19 +143,19 @@ def _others(block: Block, first: Way | Sum, choice: Choice, options: RunOptions)
     return [way for way in ways if way.seconds(options.devices) <= limit]
 
 
-def _same(one: Way | Sum, other: Way | Sum) -> bool:
+def _same(one: Way | Combined, other: Way | Combined) -> bool:
     """Whether two ways for a block are by the same row of the table."""
     return isinstance(one, Way) and isinstance(other, Way) and one.by is other.by
 
 
-def _promised(way: Way | Sum, value: BoundedNumber) -> float:
+def _promised(way: Way | Combined, value: BoundedNumber) -> float:
     """The bound that a way promises, in units of the value's."""
     relative, of_terms = way.promise
     return relative * abs(value.mantissa) + of_terms * value.magnitude
 
 
 def _merit(
-    way: Way | Sum, value: BoundedNumber, settings: Settings, options: RunOptions
+    way: Way | Combined, value: BoundedNumber, settings: Settings, options: RunOptions
 ) -> tuple[float, float]:
     """By which ways are ordered: those that promise enough by their time, the others by their promise."""
     promised = _promised(way, value)
@@ -158,20 +163,22 @@ def _merit(
     return 0.0 if enough else promised, way.seconds(options.devices)
 
 
-def _bounded_value(way: Way | Sum, options: RunOptions) -> BoundedNumber | None:
+def _bounded_value(
+    way: Way | Combined, choice: Choice, options: RunOptions
+) -> BoundedNumber | None:
     """The permanent of a block once more; None if that takes longer than there is."""
     try:
         value = _value(way, replace(options, checkpoint=None))
     except BudgetError:
         log.debug("the time limit came before a second sum")
         return None
-    return value if isinstance(value, BoundedNumber) else rounded(value)
+    return value if isinstance(value, BoundedNumber) else rounded(value, float_type(choice.kind))
 
 
 def _kept(
     found: Answers,
     i: int,
-    way: Way | Sum,
+    way: Way | Combined,
     value: BoundedNumber,
     seconds: float,
     settings: Settings,
@@ -204,7 +211,7 @@ def _proven(found: Answers, i: int, options: RunOptions) -> Answers:
     value, way = found.values[i], found.program.proofs[i]
     if way is None or (value.rigorous and value.bound <= 2 * UNIT * abs(value.mantissa)):
         return found
-    other = _bounded_value(way, options)
+    other = _bounded_value(way, found.program.choice, options)
     if other is None:
         return found
     values = list(found.values)

@@ -103,7 +103,7 @@ def at_once(
         rtol = settings.rtol if settings.precision == "auto" else math.inf
         value = None if lines is None else lines.permanent(rtol)
         return small(entries, rtol) if value is None else value
-    if arithmetic != "exact" or entries.dtype != object or settings.full_output:
+    if arithmetic != "exact" or matrix.kind not in ("integer", "rational") or settings.full_output:
         return None
     if matrix.shape[0] > AT_ONCE:
         return None

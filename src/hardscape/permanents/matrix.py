@@ -1,9 +1,10 @@
-"""Matrices on their way in: one of four kinds of numbers, nothing rounded without saying so."""
+"""Matrices on their way in: one of five kinds of numbers, nothing rounded without saying so."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
 from pathlib import Path
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 from hardscape.arrays import array_namespace, as_number_array, gpu_array, is_sparse, to_device
 from hardscape.errors import InputError
 from hardscape.formats import Formats
+from hardscape.permanents.numbers.gaussian import ExactComplex
 
-Kind = Literal["integer", "rational", "real", "complex"]
-Number = int | Fraction | float | complex
+Kind = Literal["integer", "rational", "gaussian", "real", "complex"]
+Number = int | Fraction | float | complex | ExactComplex
 
 #: Most rows or columns of a sparse matrix or file, which are held densely.
 MAX_SIDE = 4096
@@ -26,10 +28,14 @@ _SAMPLE = 128
 
 #: Known by name: the formats stand on this module.
 _FORMATS: Formats[NDArray[Any]] = Formats("hardscape.permanents.formats")
-_KINDS: tuple[Kind, ...] = ("integer", "rational", "real", "complex")
+_KINDS: tuple[Kind, ...] = ("integer", "rational", "gaussian", "real", "complex")
+#: Place of the first kind whose numbers are rounded.
+_FLOATING = _KINDS.index("real")
 _DTYPES = {"real": np.dtype(np.float64), "complex": np.dtype(np.complex128)}
 #: The number 0 as permanents of each kind of matrix have it.
-ZEROS: dict[Kind, Number] = {"integer": 0, "rational": Fraction(0), "real": 0.0, "complex": 0j}
+ZEROS: dict[Kind, Number] = {
+    "integer": 0, "rational": Fraction(0), "gaussian": ExactComplex(0), "real": 0.0, "complex": 0j
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +43,9 @@ class Matrix:
     """A matrix, or a batch of square ones, whose permanent can be asked for."""
 
     kind: Kind
-    #: Shape (m, n) with m <= n, or (batch, n, n); read-only and C-contiguous. Objects of type int or
-    #: `fractions.Fraction`, float64 or complex128; the last two are finite, those of a batch once
-    #: `check_finite` was called. A batch that was given on a GPU is a CuPy array, and still there.
+    #: Shape (m, n) with m <= n, or (batch, n, n); read-only and C-contiguous. Objects of type int,
+    #: `fractions.Fraction` or `ExactComplex`, float64 or complex128; the last two are finite, those of a
+    #: batch once `check_finite` was called. A batch that was given on a GPU is a CuPy array, and still there.
     entries: NDArray[Any]
     #: Whether the matrix was given with more rows than columns, and `entries` is its transpose.
     transposed: bool = False
@@ -80,9 +86,10 @@ def intake(a: Any, name: str = "a", *, exactly: bool = False) -> Matrix:
     """Check a matrix at the door: of the smallest kind that holds all entries, narrow dtypes widened.
 
     Taken are paths of files, dense NumPy, CuPy or torch arrays of any bool, integer, floating or complex
-    dtype, nested sequences and object arrays of Python or NumPy numbers and fractions, and scipy.sparse
-    matrices, whose repeated entries are added. A matrix with m > n is transposed: the permanent of a rectangle
-    sums over the injective maps from its smaller side to its larger. An empty sequence is the 0x0
+    dtype, nested sequences and object arrays of Python or NumPy numbers, fractions, `ExactComplex`, decimals
+    and numbers of mpmath, and scipy.sparse matrices, whose repeated entries are added. What is wider
+    than float64 and does not fit it is rational. A matrix with m > n is transposed: the permanent of a
+    rectangle sums over the injective maps from its smaller side to its larger. An empty sequence is the 0x0
     matrix. A single matrix is copied, a batch only where its type has to change. With `exactly`,
     floats beside integers and fractions count as the rationals that they are.
 
@@ -165,26 +172,43 @@ def _numbers(given: NDArray[Any], name: str, exactly: bool) -> tuple[Kind, NDArr
         whole = given.astype(np.uint8) if letter == "b" else given
         return "integer", whole.astype(object)
     kind: Kind = "real" if letter == "f" else "complex"
+    if not np.can_cast(given.dtype, _DTYPES[kind]) and not _fits(given, _DTYPES[kind]):
+        return _from_objects(given.astype(object), name, True)
     return kind, _floating(given, kind, name)
 
 
+def _fits(given: NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether wide floating numbers are of a narrower type; those that are not finite are."""
+    with np.errstate(over="ignore"):
+        return not (np.isfinite(given) & (given.astype(dtype) != given)).any()
+
+
 def _from_objects(given: NDArray[Any], name: str, exactly: bool) -> tuple[Kind, NDArray[Any]]:
-    rank = 0
+    ranks = {0}
     numbers = np.empty(given.shape, dtype=object)
     for position, value in np.ndenumerate(given):
         own, number = _classified(value, position, name)
-        if exactly and own == _KINDS.index("real") and np.isfinite(value):
-            own, number = _KINDS.index("rational"), Fraction(*value.as_integer_ratio())
+        if exactly and own >= _FLOATING and np.isfinite(value):
+            own, number = own - _FLOATING + 1, _exact(value)
         numbers[position] = number
-        rank = max(rank, own)
+        ranks.add(own)
+    # Exact complex numbers beside floating real ones are floating complex ones.
+    rank = max(ranks) + (ranks >= {_FLOATING - 1, _FLOATING} and max(ranks) == _FLOATING)
     kind = _KINDS[rank]
-    if kind == "integer":
-        return kind, numbers
-    if kind == "rational":
+    if rank >= _FLOATING:
+        return kind, _floating(numbers, kind, name)
+    if kind != "integer":
+        made = Fraction if kind == "rational" else ExactComplex.of
         for position, value in np.ndenumerate(numbers):
-            numbers[position] = Fraction(value)
-        return kind, numbers
-    return kind, _floating(numbers, kind, name)
+            numbers[position] = made(value)
+    return kind, numbers
+
+
+def _exact(value: Any) -> Fraction | ExactComplex:
+    """A finite floating number as what it is."""
+    if isinstance(value, complex | np.complexfloating):
+        return ExactComplex.of(value)
+    return Fraction(*value.as_integer_ratio())
 
 
 def _classified(value: Any, position: tuple[int, ...], name: str) -> tuple[int, Any]:
@@ -193,14 +217,32 @@ def _classified(value: Any, position: tuple[int, ...], name: str) -> tuple[int, 
         return 0, int(value)
     if isinstance(value, Rational):
         return 1, Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, float | np.floating):
+    if isinstance(value, ExactComplex):
         return 2, value
-    if isinstance(value, complex | np.complexfloating):
+    if isinstance(value, float | np.floating):
         return 3, value
+    if isinstance(value, complex | np.complexfloating):
+        return 4, value
+    if isinstance(value, Decimal) and value.is_finite():
+        return 1, Fraction(value)
+    if (exact := _of_mpmath(value)) is not None:
+        return (1 if isinstance(exact, Fraction) else 2), exact
     raise InputError(
-        f"{_entry(name, position)} is {value!r:.60} of type {type(value).__name__}; integers, "
-        "fractions, floating and complex numbers are accepted"
+        f"{_entry(name, position)} is {value!r:.60} of type {type(value).__name__}; integers, fractions, "
+        "decimals, floating and complex numbers are accepted"
     )
+
+
+def _of_mpmath(value: Any) -> Fraction | ExactComplex | None:
+    """A finite number of mpmath, exactly; None for others."""
+    parts = getattr(value, "_mpc_", None) or (getattr(value, "_mpf_", None),)
+    found = []
+    for part in parts:
+        if part is None or (not part[1] and part[2]):
+            return None  # infinities and NaN have exponents without a mantissa
+        sign, mantissa, exponent, _ = part
+        found.append((-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** int(exponent))
+    return found[0] if len(found) == 1 else ExactComplex.of(ExactComplex(*found))
 
 
 def _floating(given: NDArray[Any], kind: Kind, name: str) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from hardscape.permanents.answers import answers
 from hardscape.permanents.batch import AT_ONCE, Lines, at_once, is_plain, repeated, small, together
 from hardscape.permanents.matrix import Matrix, Number, intake
 from hardscape.permanents.plan import check_budget
-from hardscape.permanents.program import prepare
+from hardscape.permanents.program import prepare, proving
 from hardscape.permanents.result import PermanentResult, devices_of, warn_of_overflow
 from hardscape.permanents.settings import MethodName, Precision, Settings, run_options
 from hardscape.permanents.structure.multiplicity import expanded
@@ -45,18 +45,20 @@ def permanent(
     Parameters
     ----------
     a : array-like, shape (m, n) or (batch, n, n)
-        Integers of any size (bools count as 0 and 1), fractions, real or complex numbers; NumPy, CuPy,
-        torch, whatever speaks DLPack, scipy.sparse, nested sequences, or the path of a file. A rectangular
-        matrix sums over the injective maps from its smaller side to its larger. A torch tensor whose gradient
-        is being recorded is refused: see :func:`hardscape.permanents.value_and_grad`.
+        Integers of any size (bools count as 0 and 1), fractions, decimals, `ExactComplex`, numbers of mpmath,
+        real or complex floating ones; NumPy, CuPy, torch, whatever speaks DLPack, scipy.sparse, nested
+        sequences, or the path of a file. A rectangular matrix sums over the injective maps from its
+        smaller side to its larger. A torch tensor whose gradient is being recorded is refused: see
+        :func:`hardscape.permanents.value_and_grad`.
     rows, cols : sequence of int, optional
         How often each row and column counts, 0 or more, with equal sums: boson sampling's photons in
         each output and input mode. Not for batches.
     precision : {"auto", "double", "extended", "exact"}
-        "exact" takes integers, rationals and floats (as the rationals that they are) and never rounds;
+        "exact" takes all numbers, floats as the rationals that they are, and never rounds;
         "double" computes in float64, with a bound of the error; "extended" in pairs of float64, ten times
         slower, and rounds to float64 at the end.
-        "auto" is exact for integers and rationals and double for the rest; where double's error is
+        "auto" is exact for integers, rationals (decimals, numbers of mpmath and long doubles that float64
+        cannot hold are such) and `ExactComplex`, and double for the rest; where double's error is
         probably above `rtol` of the value, sums that promise to lose less are taken, an exact one, one in
         extended precision or one in which less cancels, if they are cheap (a second, or 30 times the
         first sum), and of all answers the one with the smallest bound is kept.
@@ -88,7 +90,7 @@ def permanent(
 
     Returns
     -------
-    int, Fraction, float, complex, or array of shape (batch,)
+    int, Fraction, ExactComplex, float, complex, or array of shape (batch,)
         A Python int for integers, whatever its size. Floats beyond float64 are infinite, and an
         `OverflowWarning` says so; with `full_output` a mantissa and a power of two tell them all the
         same. A batch gives float64 or complex128 in the package of `a`, on its device; exact values come
@@ -97,8 +99,8 @@ def permanent(
     Raises
     ------
     InputError
-        For matrices and multiplicities that are not understood; for "exact" with complex entries,
-        "double" with integers that float64 cannot hold, or a method that does not fit.
+        For matrices and multiplicities that are not understood; for "double" with numbers that float64
+        cannot hold, or a method that does not fit.
     BudgetError
         If the estimate is a day or more and none of `time_limit`, `checkpoint` and `executor` says to
         run it anyway; if a block is too large for every method; if the time limit comes first, as a
@@ -220,7 +222,7 @@ def _one(matrix: Matrix, settings: Settings, options: RunOptions) -> PermanentRe
     began = time.perf_counter()
     program = prepare(matrix, settings.choice(matrix.kind, options.devices, options.deadline))
     if settings.full_output:
-        program = program.proving
+        program = proving(program)
     check_budget(program, options)
     found = answers(program, settings, options)
     whole, program = found.total, found.program

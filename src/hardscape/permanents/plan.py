@@ -11,7 +11,8 @@ from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.memory import require
 from hardscape.permanents.matrix import intake
-from hardscape.permanents.program import Program, prepare
+from hardscape.permanents.parts import Program
+from hardscape.permanents.program import prepare, proving
 from hardscape.permanents.result import devices_of
 from hardscape.permanents.settings import MethodName, Precision, Settings, run_options
 from hardscape.permanents.structure.multiplicity import expanded
@@ -139,7 +140,7 @@ def plan(
     options = run_options(matrix, **run)
     devices = options.devices
     program = prepare(matrix, settings.choice(matrix.kind, devices, options.deadline))
-    return _described(program.proving if full_output else program, matrix.shape, devices)
+    return _described(proving(program) if full_output else program, matrix.shape, devices)
 
 
 def _described(program: Program, shape: tuple[int, int], devices: tuple[Device, ...]) -> Plan:

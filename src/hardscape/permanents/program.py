@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardscape.engine import Device
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents.matrix import Kind, Matrix
@@ -27,9 +25,11 @@ from hardscape.permanents.methods.method import (
     started,
 )
 from hardscape.permanents.methods.table import METHODS
-from hardscape.permanents.numbers.bounded import UNIT, BoundedNumber, product, total
+from hardscape.permanents.numbers.bounded import BoundedNumber
+from hardscape.permanents.numbers.gaussian import Conjugates, gaussian_integers_of
 from hardscape.permanents.numbers.integers import integers_of
 from hardscape.permanents.numbers.rounding import Rounded
+from hardscape.permanents.parts import Combined, Pair, Program, Sum, float_type
 from hardscape.permanents.structure.expansion import Expansion, expansion
 from hardscape.permanents.structure.reduce import (
     Reduced,
@@ -50,139 +50,26 @@ _PROOF, _PROOF_TIMES = 1.0, 3.0
 _EXPANDED_FROM = 2.0
 
 
-class _Joint(ABC):
-    """What is found in several parts: a permanent by blocks, a block by permanents."""
-
-    @property
-    @abstractmethod
-    def parts(self) -> Sequence[Way | Sum | Program]:
-        """These."""
-
-    @property
-    def leaves(self) -> list[Way]:
-        """The ways of all parts."""
-        return [leaf for part in self.parts for leaf in part.leaves]
-
-    @property
-    def method(self) -> str:
-        """Their methods, joined by "+", or "structure" if there is none."""
-        return _joined(way.by.name for way in self.leaves) or "structure"
-
-    @property
-    def precisions(self) -> set[str]:
-        """Arithmetic of all parts."""
-        return {name for part in self.parts for name in part.precisions}
-
-    @property
-    def precision(self) -> str:
-        """Arithmetic of all parts: "double", "extended", "exact", or several joined by "+"."""
-        return _joined(self.precisions)
-
-    @property
-    def terms(self) -> int:
-        """Terms or states of all parts."""
-        return sum(part.terms for part in self.parts)
-
-    def seconds(self, devices: tuple[Device, ...]) -> float:
-        """Estimated time on `devices`."""
-        return float(sum(part.seconds(devices) for part in self.parts))
-
-
-@dataclass(frozen=True, eq=False)
-class Program(_Joint):
-    """A permanent taken apart: scale * prod(factors) * prod(permanents of the blocks)."""
-
-    choice: Choice  #: what the ways were chosen by
-    scale: Fraction
-    factors: tuple[Any, ...]  #: `BoundedNumber` unless all is exact
-    blocks: tuple[Block, ...]
-    ways: tuple[Way | Sum, ...]  #: one for each block
-    reductions: Reductions
-    #: Sums that prove how wrong those of the blocks are, where bounds are asked for and one is cheap.
-    proofs: tuple[Way | Sum | None, ...] = ()
-
-    @property
-    def parts(self) -> Sequence[Way | Sum]:
-        """The ways of the blocks."""
-        return self.ways
-
-    @property
-    def precisions(self) -> set[str]:
-        """Arithmetic of the blocks, or what was asked for if there are none."""
-        return super().precisions or {self.choice.arithmetic}
-
-    @property
-    def proving(self) -> Program:
-        """The same with proven bounds: each from a sharper sum, if one is cheap, or from its own."""
-        if self.choice.exact:
-            return self
-        pairs = zip(self.blocks, self.ways, strict=True)
-        proofs = tuple(_proof(block, way, self.choice) for block, way in pairs)
-        ways = tuple(
-            way.proving if proof is None else way
-            for way, proof in zip(self.ways, proofs, strict=True)
-        )
-        return replace(self, ways=ways, proofs=proofs)
-
-    def total(self, values: Sequence[Any]) -> Any:
-        """The permanent from those of the blocks: a Python number if exact, else a `BoundedNumber`."""
-        if self.choice.exact:
-            value = math.prod((*self.factors, *values), start=self.scale)
-            return int(value) if self.choice.kind == "integer" else value
-        return product([*self.factors, *values], self.scale, _type(self.choice.kind))
-
-
-@dataclass(frozen=True, eq=False)
-class Sum(_Joint):
-    """A block as a sum of permanents: of one whose lines were merged, or along longer lines."""
-
-    programs: tuple[Program, ...]
-    reductions: Reductions  #: what made them
-
-    memory = 0
-    gpu_seconds = math.inf
-    cancels = True
-    promise = UNIT, 0.0
-
-    @property
-    def parts(self) -> Sequence[Program]:
-        """The permanents."""
-        return self.programs
-
-    @property
-    def core_seconds(self) -> float:
-        """Estimated time on one core."""
-        return sum(way.core_seconds for program in self.programs for way in program.ways)
-
-    @property
-    def proving(self) -> Sum:
-        """The same with proven bounds, where they can be had."""
-        return replace(self, programs=tuple(program.proving for program in self.programs))
-
-    def total(self, found: Sequence[Any]) -> Any:
-        """The permanent of the block from those that it is a sum of."""
-        choice = self.programs[0].choice
-        return sum(found) if choice.exact else total(found, _type(choice.kind))
-
-
-def _joined(names: Any) -> str:
-    return "+".join(sorted(set(names)))
-
-
-def _type(kind: Kind) -> type:
-    return complex if kind == "complex" else float
-
-
 def prepare(matrix: Matrix, choice: Choice) -> Program:
     """Take the permanent of one matrix apart and choose ways, if there are any; runs nothing."""
     matrix, scale = _exactly(matrix) if choice.exact else (_floating(matrix), Fraction(1))
     if 0 < matrix.shape[0] < matrix.shape[1]:
         block = Block(matrix.entries)
-        for way in ways_of(block, choice):
-            if choice.method in ("auto", way.method):
-                return Program(choice, scale, (), (block,), (way,), Reductions())
+        if (way := _rectangle(block, choice)) is not None:
+            return Program(choice, scale, (), (block,), (way,), Reductions())
     square, share = _squared(matrix)
     return _programmed(reduce(square, merge=False), scale * share, choice)
+
+
+def _rectangle(block: Block, choice: Choice) -> Way | Pair | None:
+    """A way for a rectangle as it is, if there is one."""
+    if block.is_gaussian:
+        try:
+            return _pair(block, choice)
+        except (BudgetError, InputError):
+            return None
+    ways = (way for way in ways_of(block, choice) if choice.method in ("auto", way.method))
+    return next(ways, None)
 
 
 def _squared(matrix: Matrix) -> tuple[Matrix, Fraction]:
@@ -195,13 +82,12 @@ def _squared(matrix: Matrix) -> tuple[Matrix, Fraction]:
 
 
 def _exactly(matrix: Matrix) -> tuple[Matrix, Fraction]:
-    """A matrix of integers, and what its permanent is to be multiplied with; floats as what they are."""
-    if matrix.kind == "complex":
-        raise InputError(
-            "precision='exact' takes integers, rationals and real floats, not complex ones"
-        )
+    """A matrix of (Gaussian) integers, and what its permanent is to be times; floats as what they are."""
     if matrix.kind == "integer":
         return matrix, Fraction(1)
+    if matrix.kind in ("gaussian", "complex"):
+        gaussian, scale = gaussian_integers_of(matrix.entries)
+        return Matrix("gaussian", gaussian, matrix.transposed), scale
     rows, scale = integers_of(matrix.entries)
     entries = np.empty(matrix.shape, dtype=object)
     entries[:] = rows
@@ -212,8 +98,11 @@ def _floating(matrix: Matrix) -> Matrix:
     """The same matrix in float64 or complex128; integers must fit."""
     if matrix.kind in ("real", "complex"):
         return matrix
+    kind: Kind = "complex" if matrix.kind == "gaussian" else "real"
     try:
-        entries = np.array(matrix.entries, dtype=np.float64).reshape(matrix.entries.shape)
+        entries: NDArray[Any] = np.array(matrix.entries, dtype=float_type(kind)).reshape(
+            matrix.entries.shape
+        )
         pairs = zip(entries.ravel().tolist(), matrix.entries.flat, strict=True)
         exact = all(x == y for x, y in pairs)
     except OverflowError:
@@ -222,7 +111,7 @@ def _floating(matrix: Matrix) -> Matrix:
         raise InputError(
             "precision='double': an entry is not a float64; precision='exact' takes such matrices"
         )
-    return Matrix("real", entries, matrix.transposed)
+    return Matrix(kind, entries, matrix.transposed)
 
 
 def _programmed(
@@ -246,7 +135,7 @@ def _programmed(
     factors: tuple[Any, ...] = reduced.factors
     if not choice.exact:
         factors = tuple(map(_bounded, reduced.factors))
-    done = (way.reductions for way in ways if isinstance(way, Sum))
+    done = (way.reductions for way in ways if isinstance(way, Combined))
     return Program(
         choice,
         scale * Fraction(2) ** exponent,
@@ -260,6 +149,23 @@ def _programmed(
 def _balanced(block: Block) -> Block:
     """A floating block without powers of two on its lines, if it was not rounded."""
     return block if block.error is not None else Block(*balanced(block.entries))
+
+
+def _pair(block: Block, choice: Choice) -> Pair:
+    """The cheapest ways for the two matrices of integers that a block of Gaussian ones stands for."""
+    conjugates = Conjugates.of(block.entries)
+    blocks = [Block(matrix, primes=conjugates.primes) for matrix in conjugates.matrices]
+    plus, minus = (_best(one, choice) for one in blocks)
+    return Pair(conjugates, (plus, minus))
+
+
+def _best(block: Block, choice: Choice) -> Way:
+    """The cheapest way of the table."""
+    found = ways_of(block, choice)
+    usable = [way for way in found if choice.method in ("auto", way.method)]
+    if not usable:
+        raise _none(block.side, found, choice)
+    return min(usable, key=lambda way: way.seconds(choice.devices))
 
 
 def _bounded(number: Any) -> BoundedNumber:
@@ -289,11 +195,13 @@ def _merged(block: Block, choice: Choice) -> Sum | None:
     return Sum((_programmed(reduced, Fraction(1), choice),), reduced.reductions)
 
 
-def _way(block: Block, choice: Choice) -> Way | Sum:
+def _way(block: Block, choice: Choice) -> Way | Combined:
     """The cheapest way to find the permanent of a block."""
+    if choice.exact and block.is_gaussian:
+        return _pair(block, choice)
     if (merged := _merged(block, choice)) is not None:
         return merged
-    found: list[Way | Sum] = [*ways_of(block, choice)]
+    found: list[Way | Combined] = [*ways_of(block, choice)]
     usable = [way for way in found if choice.method in ("auto", way.method)]
     least = min((way.seconds(choice.devices) for way in found), default=math.inf)
     if choice.method == "auto" and choice.arithmetic != "extended" and least > _EXPANDED_FROM:
@@ -314,7 +222,7 @@ def _way(block: Block, choice: Choice) -> Way | Sum:
     return best
 
 
-def more_precise(block: Block, choice: Choice) -> Iterator[Way | Sum]:
+def more_precise(block: Block, choice: Choice) -> Iterator[Way | Combined]:
     """Ways for a floating block that may lose fewer digits than those in which terms cancel."""
     quick = False
     for exact in _exact(block, choice):
@@ -329,30 +237,60 @@ def more_precise(block: Block, choice: Choice) -> Iterator[Way | Sum]:
 
 def _exact(block: Block, choice: Choice) -> Iterator[Sum]:
     """The way for a floating block as a matrix of integers, if there is one."""
-    if block.is_complex:
-        return
-    exactly = replace(choice, kind="rational", arithmetic="exact", method="auto")
+    kind: Kind = "complex" if block.is_complex else "real"
+    exactly = replace(choice, kind=kind, arithmetic="exact", method="auto")
     try:
-        program = prepare(Matrix("real", block.entries), exactly)
+        program = prepare(Matrix(kind, block.entries), exactly)
     except BudgetError:
         return
     yield Sum((program,), Reductions())
 
 
-def _proof(block: Block, way: Way | Sum, choice: Choice) -> Way | Sum | None:
+def proving(program: Program) -> Program:
+    """The same with proven bounds: each from a sharper sum, if one is cheap, or from its own."""
+    if program.choice.exact:
+        return program
+    pairs = zip(program.blocks, program.ways, strict=True)
+    proofs = tuple(_proof(block, way, program.choice) for block, way in pairs)
+    ways = tuple(
+        _guarded(way) if proof is None else way
+        for way, proof in zip(program.ways, proofs, strict=True)
+    )
+    return replace(program, ways=ways, proofs=proofs)
+
+
+def _guarded(way: Way | Combined) -> Way | Combined:
+    """A way that proves its bound itself, where it can."""
+    if isinstance(way, Way):
+        return way.proving
+    if not isinstance(way, Sum):
+        return way
+    guarded = (tuple(map(_guarded, program.ways)) for program in way.programs)
+    programs = zip(way.programs, guarded, strict=True)
+    return replace(way, programs=tuple(replace(one, ways=ways) for one, ways in programs))
+
+
+def _proof(block: Block, way: Way | Combined, choice: Choice) -> Way | Combined | None:
     """The quickest sum that proves how wrong that of a block is, if it is cheap."""
+    if isinstance(way, Way) and way.sharp:
+        return None
     limit = max(_PROOF, _PROOF_TIMES * way.seconds(choice.devices))
     least = math.inf
-    best: Way | Sum | None = None
-    extended = ways_of(block, replace(choice, method="auto", arithmetic="extended"))
-    both: Iterator[Way | Sum] = chain(extended, _exact(block, choice))
-    for sharper in both:
+    best: Way | Combined | None = None
+    for sharper in _sharper(block, choice):
         seconds = sharper.seconds(choice.devices)
         if seconds <= THOUGHT:
             return sharper
         if seconds < min(least, limit):
             least, best = seconds, sharper
     return best
+
+
+def _sharper(block: Block, choice: Choice) -> Iterator[Way | Combined]:
+    """Ways for a floating block with a bound that is next to nothing."""
+    extended = ways_of(block, replace(choice, method="auto", arithmetic="extended"))
+    yield from (way for way in extended if way.sharp)
+    yield from _exact(block, choice)
 
 
 def ways_of(block: Block, choice: Choice) -> list[Way]:
@@ -375,7 +313,7 @@ def ways_of(block: Block, choice: Choice) -> list[Way]:
     return found
 
 
-def _none(side: int, found: Sequence[Way | Sum], choice: Choice) -> InputError | BudgetError:
+def _none(side: int, found: Sequence[Way | Combined], choice: Choice) -> InputError | BudgetError:
     """What to say where no way can be used."""
     if found:
         others = " and ".join(sorted({repr(way.method) for way in found}))
@@ -391,7 +329,7 @@ def _none(side: int, found: Sequence[Way | Sum], choice: Choice) -> InputError |
     )
 
 
-def _preferred(ways: Sequence[Way | Sum], choice: Choice) -> Way | Sum:
+def _preferred(ways: Sequence[Way | Combined], choice: Choice) -> Way | Combined:
     """The cheapest way, or one that loses no digits and takes not much longer."""
     best = min(ways, key=lambda way: way.seconds(choice.devices))
     safe = [way for way in ways if not (choice.exact or way.cancels)]

@@ -12,9 +12,12 @@ from hardscape.engine import Cpu, Cuda, Device, resolve
 from hardscape.errors import OverflowWarning
 from hardscape.permanents.matrix import Number
 from hardscape.permanents.methods.method import Way
+from hardscape.permanents.numbers.gaussian import ExactComplex
 from hardscape.permanents.structure.reduce import Reductions
 from hardscape.plain import Plain, brief, finite_or_none
 
+#: Bits of integers that Python writes in digits whatever its limit.
+_WRITABLE_BITS = 2000
 _WORDS = {Cpu: "CPU thread(s)", Cuda: "GPU(s)"}
 
 
@@ -63,9 +66,9 @@ class PermanentResult(Plain):
 
     Attributes
     ----------
-    value : int, Fraction, float or complex
+    value : int, Fraction, ExactComplex, float or complex
         Floating parts beyond float64 are infinite, or 0.
-    mantissa : int, Fraction, float or complex
+    mantissa : int, Fraction, ExactComplex, float or complex
     exponent : int
         The value is ``mantissa * 2**exponent`` whatever its size; for exact ones the exponent is 0.
     error_bound : float
@@ -130,7 +133,7 @@ class PermanentResult(Plain):
     def __repr__(self) -> str:
         bound = f", error {'at most' if self.rigorous else 'about'} {self.error_bound:.2g}"
         return (
-            f"<PermanentResult: {brief(self.value)}{bound if self.error_bound else ''}, by {self.method} "
+            f"<PermanentResult: {_brief(self.value)}{bound if self.error_bound else ''}, by {self.method} "
             f"({self.precision}) in {self.seconds:.3g} s>"
         )
 
@@ -145,9 +148,37 @@ def warn_of_overflow() -> None:
     )
 
 
+def written(number: int | Fraction | ExactComplex) -> str:
+    """All digits of a number, however many: Python alone refuses to write more than 4300."""
+    if isinstance(number, ExactComplex):
+        sign = "" if number.imag < 0 else "+"
+        return f"{written(number.real)}{sign}{written(number.imag)}j"
+    if isinstance(number, Fraction) and number.denominator != 1:
+        return f"{written(number.numerator)}/{written(number.denominator)}"
+    return _decimal(int(number))
+
+
+def _brief(number: Number) -> str:
+    if isinstance(number, int | float | complex):
+        return brief(number)
+    return brief(written(number))
+
+
+def _decimal(number: int) -> str:
+    if number < 0:
+        return f"-{_decimal(-number)}"
+    if number.bit_length() <= _WRITABLE_BITS:
+        return str(number)
+    half = number.bit_length() * 3 // 20  # about half of the digits
+    above, below = divmod(number, 10**half)
+    return _decimal(above) + _decimal(below).zfill(half)
+
+
 def _plain(number: Number) -> Any:
     if isinstance(number, int | Fraction):
-        return str(number)
+        return written(number)
+    if isinstance(number, ExactComplex):
+        return {"re": written(number.real), "im": written(number.imag)}
     if isinstance(number, complex):
         return {"re": finite_or_none(number.real), "im": finite_or_none(number.imag)}
     return finite_or_none(number)

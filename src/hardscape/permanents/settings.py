@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
-from hardscape.engine import Cuda, Deadline, Device, NullProgress, RunArguments, RunOptions, resolve
+from hardscape.engine import Cuda, Deadline, Device, RunArguments, RunOptions, resolve
 from hardscape.errors import DeviceError, InputError
 from hardscape.permanents.matrix import Kind, Matrix
 from hardscape.permanents.methods.method import Arithmetic, Choice
@@ -48,7 +48,7 @@ class Settings:
         """That of matrices of a kind."""
         if self.precision != "auto":
             return self.precision
-        return "exact" if kind in ("integer", "rational") else "double"
+        return "double" if kind in ("real", "complex") else "exact"
 
     def choice(
         self, kind: Kind, devices: tuple[Device, ...], deadline: Deadline | None = None
@@ -65,8 +65,7 @@ class Settings:
 
     def takes_any_way(self, options: RunOptions) -> bool:
         """Whether any way to the value will do, as long as it is precise enough."""
-        silent = isinstance(options.progress, NullProgress)
-        return self.method == "auto" and silent and not options.asked_for
+        return self.method == "auto" and options.checkpoint is None
 
 
 def run_options(matrix: Matrix, **run: Unpack[RunArguments]) -> RunOptions:

@@ -157,6 +157,11 @@ def _square(a: Any) -> Matrix:
 
 def _gradient(matrix: Matrix, rows: Any, cols: Any, options: RunOptions) -> NDArray[Any]:
     """Derivatives by all entries, in the shape in which they were given."""
+    if matrix.kind == "gaussian":
+        raise InputError(
+            "a holds exact complex numbers; integers, fractions, floating and complex numbers are "
+            "accepted"
+        )
     if matrix.is_batch:
         return _of_batch(matrix.on_host(), options)
     r, c = (np.array(x, dtype=np.int32) for x in counts(matrix, rows, cols))

@@ -16,6 +16,7 @@ from hardscape import native
 from hardscape.engine import Cpu, Cuda, Deadline, Device, Work
 from hardscape.permanents.matrix import Kind
 from hardscape.permanents.numbers.bounded import UNIT, BoundedNumber, product
+from hardscape.permanents.numbers.gaussian import ExactComplex
 from hardscape.permanents.numbers.integers import Rows, integers_of
 from hardscape.permanents.structure.multiplicity import Repeated, repeated_lines
 
@@ -87,6 +88,8 @@ class Block:
     power: int = 0  #: of two, that was taken off the lines
     #: Bounds of the errors of the entries' parts, where they were rounded.
     error: NDArray[np.float64] | None = None
+    #: Primes modulo which alone the permanent of exact entries is asked for.
+    primes: tuple[int, ...] = ()
 
     @property
     def side(self) -> int:
@@ -102,6 +105,13 @@ class Block:
     def is_complex(self) -> bool:
         """Whether entries are complex numbers."""
         return bool(np.iscomplexobj(self.entries))
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether entries are exact complex numbers."""
+        return self.entries.dtype == object and any(
+            isinstance(x, ExactComplex) for x in self.entries.flat
+        )
 
     @property
     def density(self) -> float:
@@ -160,6 +170,7 @@ class Way:
     guarded: Work[Any] | None = (
         None  #: the same sum with a proven bound, if that of `work` is an estimate
     )
+    sharp: bool = False  #: whether it promises a proven bound that is next to nothing
     #: What the bound promises to be: this times the magnitude of the value, and times that of the terms.
     promise: tuple[float, float] = (UNIT, 0.0)
 

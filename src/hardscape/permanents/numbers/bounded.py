@@ -239,10 +239,15 @@ def _split(number: Any) -> tuple[Any, int]:
     return _power(number, -exponent), exponent
 
 
-def rounded(number: Fraction) -> BoundedNumber:
-    """The nearest number with 53 bits to a rational."""
-    mantissa, power = _mantissa(number)
-    lost = number / Fraction(2) ** power - Fraction(mantissa)
-    rest = float(lost)
-    bound = math.nextafter(abs(rest), math.inf) if lost else 0.0
-    return BoundedNumber(mantissa, bound, power, magnitude=abs(mantissa), rest=rest)
+def rounded(number: Any, kind: type = float) -> BoundedNumber:
+    """The nearest number with 53 bits to a rational or an exact complex one."""
+    parts = Fraction(number.real), Fraction(number.imag)
+    mantissa, power = _nearest(*parts, kind)
+    unit = Fraction(2) ** -power
+    lost = [x * unit - y for x, y in zip(parts, _parts(mantissa), strict=True)]
+    rest = complex(*map(float, lost))
+    bound = _above(_modulus(*lost))
+    size = abs(mantissa)
+    return BoundedNumber(
+        mantissa, bound, power, magnitude=size, rest=rest if kind is complex else rest.real
+    )

@@ -80,13 +80,13 @@ def permanent_bound(matrix: Rows) -> int:
     return min(bounds)
 
 
-def primes_above(bound: int) -> tuple[int, ...]:
-    """Primes below 2^62, the largest first, whose product is above `bound`."""
+def primes_above(bound: int, residue: int | None = None) -> tuple[int, ...]:
+    """Primes below 2^62, the largest first, whose product is above `bound`; of a residue modulo 4."""
     primes: list[int] = []
     modulus, candidate = 1, 2**62
     while modulus <= bound:
         candidate -= 1
-        if _is_prime(candidate):
+        if residue in (None, candidate % 4) and _is_prime(candidate):
             primes.append(candidate)
             modulus *= candidate
     return tuple(primes)

@@ -191,9 +191,9 @@ class ResidueWork(IntegerGlynnWork, Modular[int]):
     revision: ClassVar[int] = 1
 
     @classmethod
-    def of(cls, matrix: Rows) -> ResidueWork:
-        """Work of as many primes as the permanent and its sign need."""
-        return cls(matrix, primes_above(2 * permanent_bound(matrix) + 1))
+    def of(cls, matrix: Rows, primes: tuple[int, ...] = ()) -> ResidueWork:
+        """Work of these primes, or as many as the permanent and its sign need."""
+        return cls(matrix, primes or primes_above(2 * permanent_bound(matrix) + 1))
 
     @property
     def core_seconds(self) -> float:
@@ -235,5 +235,6 @@ class IntegerGlynn(Method):
         integers, scale = block.integers
         turned: Rows = tuple(zip(*integers, strict=True))
         square = min(integers, turned, key=lambda a: math.prod(column_sums(a)))
-        work = WordWork.of(square) or ResidueWork.of(square)
+        words = None if block.primes else WordWork.of(square)
+        work = words or ResidueWork.of(square, block.primes)
         return [Way(self, work, 2 ** (work.side - 1), started(work.core_seconds), scale=scale)]

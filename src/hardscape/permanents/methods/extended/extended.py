@@ -182,6 +182,15 @@ class Extended(Method):
             device: side(block.entries) for device, side in sides.items() if choice.has(device)
         }
         return [
-            Way(self, work, 32 * work.blocks, core, gpu, on, promise=(UNIT, work.relative))
+            Way(
+                self,
+                work,
+                32 * work.blocks,
+                core,
+                gpu,
+                on,
+                sharp=work.scaled[2],
+                promise=(UNIT, work.relative),
+            )
             for on, work in works.items()
         ]

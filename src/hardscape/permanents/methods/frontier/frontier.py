@@ -215,9 +215,9 @@ class FrontierExactly(Method):
         integers, scale = block.integers
         bits = permanent_bound(integers).bit_length() + 1
         words = next((w for w in (1, 2, 4, 8) if bits <= 64 * w), 0)
-        if max(abs(x) for row in integers for x in row) >= 2**63:
+        if block.primes or max(abs(x) for row in integers for x in row) >= 2**63:
             words = 0
-        primes = () if words else primes_above(2**bits)
+        primes = () if words else block.primes or primes_above(2**bits)
         found = _narrow(
             block.entries, 8 * max(1, words), words or _PRIME * len(primes), choice, least
         )

@@ -207,15 +207,15 @@ class RepeatedResidueWork(Modular[int]):
 
     @classmethod
     def of(
-        cls, matrix: Rows, rows: Sequence[int], cols: Sequence[int], bound: int
+        cls, matrix: Rows, rows: Sequence[int], cols: Sequence[int], primes: tuple[int, ...]
     ) -> RepeatedResidueWork:
-        """Work of as many primes as a permanent of at most `bound` and its sign need."""
+        """Work in the order in which the kernel takes rows."""
         order = sorted(range(len(rows)), key=lambda i: rows[i])
         return cls(
             tuple(matrix[i] for i in order),
             tuple(rows[i] for i in order),
             tuple(cols),
-            primes_above(2 * bound + 1),
+            primes,
         )
 
     @property
@@ -304,7 +304,8 @@ class RepeatsExactly(_Lines):
         whole, scale = integers_of(lines.square())
         first = np.cumsum([0, *lines.rows[:-1]]), np.cumsum([0, *lines.cols[:-1]])
         distinct = tuple(tuple(whole[i][j] for j in first[1]) for i in first[0])
-        work = RepeatedResidueWork.of(distinct, lines.rows, lines.cols, permanent_bound(whole))
+        primes = block.primes or primes_above(2 * permanent_bound(whole) + 1)
+        work = RepeatedResidueWork.of(distinct, lines.rows, lines.cols, primes)
         products = float(work.terms) * len(lines.cols) * 4 * math.ceil(len(work.primes) / 4)
         seconds = started(_TERM_PRIME * products)
         return Way(self, work, work.terms, seconds, scale=scale * lines.scale)
