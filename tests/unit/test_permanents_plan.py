@@ -122,3 +122,13 @@ def test_gpus_get_what_they_are_good_at():
     assert repeated.method == "repeated"
     assert "CPU" in repeated.device
     assert "GPU" not in repeated.device
+
+
+def test_planning_counts():
+    dense = np.random.default_rng(1).normal(size=(26, 26))
+    planned = plan(dense)
+    assert planned.planning_seconds > 0
+    proven = plan(dense, full_output=True)
+    assert proven.seconds > planned.seconds
+    assert (proven.method, proven.blocks) == (planned.method, planned.blocks)
+    assert json.loads(planned.to_json())["planning_seconds"] == planned.planning_seconds

@@ -73,6 +73,11 @@ class Program(_Joint):
         """The ways of the blocks."""
         return self.ways
 
+    def seconds(self, devices: tuple[Device, ...]) -> float:
+        """Estimated time on `devices`, with that of the proofs."""
+        proofs = (proof.seconds(devices) for proof in self.proofs if proof is not None)
+        return super().seconds(devices) + sum(proofs)
+
     @property
     def precisions(self) -> set[str]:
         """Arithmetic of the blocks, or what was asked for if there are none."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Unpack
 
 from hardscape.engine import Device, RunArguments, RunOptions
@@ -66,6 +67,8 @@ class Plan(Plain):
     seconds : float
         Estimated time on `device`.
     device : str
+    planning_seconds : float
+        What it took to find this, which a call takes before its sums, and which its time limit counts.
     seconds_elsewhere : dict
         Estimated time on "1 core", "1 H200" and "192 H200s" (NVIDIA H200, which only "glynn" and
         "sparse" in floating point use; the rest counts as on one core).
@@ -79,6 +82,7 @@ class Plan(Plain):
     blocks: tuple[PlannedBlock, ...]
     seconds: float
     device: str
+    planning_seconds: float
     seconds_elsewhere: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,6 +135,7 @@ def plan(
     >>> round(record.seconds_elsewhere["192 H200s"] / 86400)  # days
     1
     """
+    began = time.perf_counter()
     settings = Settings(precision, method, 0.0, full_output, memory)
     matrix = intake(a, exactly=precision == "exact")
     if matrix.is_batch:
@@ -140,7 +145,8 @@ def plan(
     options = run_options(matrix, **run)
     devices = options.devices
     program = prepare(matrix, settings.choice(matrix.kind, devices, options.deadline))
-    return _described(proving(program) if full_output else program, matrix.shape, devices)
+    found = _described(proving(program) if full_output else program, matrix.shape, devices)
+    return replace(found, planning_seconds=time.perf_counter() - began)
 
 
 def _described(program: Program, shape: tuple[int, int], devices: tuple[Device, ...]) -> Plan:
@@ -164,6 +170,7 @@ def _described(program: Program, shape: tuple[int, int], devices: tuple[Device, 
         blocks,
         program.seconds(devices),
         devices_of(program.leaves, devices),
+        0.0,
         elsewhere,
     )
 

@@ -17,6 +17,7 @@ from hardscape.errors import BudgetError, InputError
 from hardscape.permanents.matrix import Kind, Matrix
 from hardscape.permanents.methods.method import (
     MAX_SIGNS,
+    START,
     THOUGHT,
     Block,
     Choice,
@@ -300,6 +301,8 @@ def ways_of(block: Block, choice: Choice) -> list[Way]:
         if row.arithmetic != choice.arithmetic:
             continue
         least = min((way.seconds(choice.devices) for way in found), default=math.inf)
+        if choice.method == "auto" and least <= START:
+            break  # no sum is set up in less
         ways: list[Way] | str = f"it is for blocks that are {row.shape}"
         if row.shape in ("any", block.shape):
             ways = row.ways(block, choice, least)

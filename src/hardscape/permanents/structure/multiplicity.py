@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -119,7 +120,16 @@ def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[Any], list[int], Fraction]:
     counts: list[int] = []
     kept: list[int] = []
     scale = Fraction(1)
+    # Only lines with zeros in the same places are compared.
+    support = np.asarray(matrix != 0, dtype=bool)
+    patterns = [line.tobytes() for line in support]
+    often = Counter(patterns)
     for i, line in enumerate(matrix):
+        if often[patterns[i]] == 1:
+            kept.append(i)
+            counts.append(1)
+            lengths.append(Fraction(1))
+            continue
         direction, length = _direction(line)
         k = first.setdefault(direction, len(kept))
         if k == len(kept):
