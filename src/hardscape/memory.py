@@ -28,9 +28,9 @@ def available() -> int:
     return max(0, min(x for x in left if x is not None))
 
 
-def holds(needed: int, most: int | None = None) -> bool:
-    """Whether there are so many bytes: of `most` that may be used, or of those that are available."""
-    return needed <= _NEGLIGIBLE or needed <= (available() if most is None else most)
+def small(needed: int) -> bool:
+    """Whether so few bytes are always taken to be there."""
+    return needed <= _NEGLIGIBLE
 
 
 def require(needed: int, what: str) -> None:
@@ -41,7 +41,7 @@ def require(needed: int, what: str) -> None:
     BudgetError
         "`what` needs ... GB of memory; ... GB are available".
     """
-    if needed > _NEGLIGIBLE and needed > (left := available()):
+    if not small(needed) and needed > (left := available()):
         raise BudgetError(
             f"{what} needs {needed / _GIGA:.3g} GB of memory; {left / _GIGA:.3g} GB are available"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -13,8 +14,9 @@ import hardscape
 from hardscape.engine import Context, Cpu
 from hardscape.errors import InputError
 from hardscape.permanents import plan
-from hardscape.permanents.methods.frontier.frontier import FrontierSumWork, FrontierWork
+from hardscape.permanents.methods.frontier.cuts import cut_up
 from hardscape.permanents.methods.frontier.order import best_order
+from hardscape.permanents.methods.frontier.work import FrontierSumWork, FrontierWork
 from hardscape.permanents.numbers.integers import primes_above
 from helpers.permanent_oracle import (
     dodecahedron,
@@ -28,10 +30,9 @@ CONTEXT = Context(Cpu(), None, np.zeros(1, np.uint8))
 
 
 def value(work):
-    (shard,) = work.shards()
-    result = work.run(shard, CONTEXT)
-    assert result.complete
-    return work.result(result.partial)
+    results = [work.run(shard, CONTEXT) for shard in work.shards()]
+    assert all(result.complete for result in results)
+    return work.result(reduce(work.merge, [result.partial for result in results]))
 
 
 @st.composite
@@ -64,14 +65,7 @@ def test_double_is_within_its_bound(complex_, scale):
     matrix = matrix + 1j * matrix[::-1] * (matrix != 0) if complex_ else matrix
     order, turned = best_order(matrix)
     found = value(FrontierSumWork(matrix.T if turned else matrix, None, order))
-    re, im = exact_complex_permanent(matrix)
-    unit = Fraction(2) ** found.exponent
-    off = max(
-        abs(Fraction(complex(found.mantissa).real) * unit - re),
-        abs(Fraction(complex(found.mantissa).imag) * unit - im),
-    )
-    assert off <= Fraction(found.bound) * unit
-    assert found.bound <= 1e-13 * found.magnitude
+    assert_within(found, matrix, 1e-13)
 
 
 @pytest.mark.parametrize("words", [1, 2, 4, 8, 0])
@@ -92,7 +86,7 @@ def test_numbered_states_in_every_arithmetic(words):
 def test_numbered_states_in_double(kind, wrong):
     rng = np.random.default_rng(4)
     n = 12
-    matrix = rng.random((n, n)) * (rng.random((n, n)) < 0.4) + np.eye(n)
+    matrix = rng.random((n, n)) * (rng.random((n, n)) < 0.25) + np.eye(n)
     if kind != "nonnegative":
         matrix *= rng.choice([-1, 1], (n, n))
     if kind == "complex":
@@ -102,14 +96,7 @@ def test_numbered_states_in_double(kind, wrong):
     assert order.numbered
     found = value(FrontierSumWork(matrix, error, order))
     moved = matrix if error is None else matrix + error * rng.choice([-1, 1], (n, n))
-    re, im = exact_complex_permanent(moved)
-    unit = Fraction(2) ** found.exponent
-    off = max(
-        abs(Fraction(complex(found.mantissa).real) * unit - re),
-        abs(Fraction(complex(found.mantissa).imag) * unit - im),
-    )
-    assert off <= Fraction(found.bound) * unit
-    assert found.bound <= (1e-7 if wrong else 1e-13) * found.magnitude
+    assert_within(found, moved, 1e-7 if wrong else 1e-13)
 
 
 def test_annealing_narrows_a_frontier():
@@ -125,6 +112,64 @@ def test_annealing_narrows_a_frontier():
     order, other = best_order(matrix)
     rows_of = tuple(zip(*plain_rows, strict=True)) if other else plain_rows
     assert value(FrontierWork(rows, better, 2)) == value(FrontierWork(rows_of, order, 2)) > 0
+
+
+def regular(n, degree, seed):
+    rng = np.random.default_rng(seed)
+    return sum(np.eye(n, dtype=int)[rng.permutation(n)] for _ in range(degree))
+
+
+@pytest.mark.parametrize("words", [1, 2, 4, 0])
+def test_parts_add_up_in_integers(words):
+    matrix = regular(40, 3, 1) * np.random.default_rng(2).integers(1, 4, (40, 40))
+    order, turned = best_order(matrix)
+    rows = tuple(map(tuple, (matrix.T if turned else matrix).tolist()))
+    primes = primes_above(2**90) if words == 0 else ()
+    cuts = cut_up(order, 1.0, 1.0, order.peak / 3)
+    assert cuts.parts >= 4
+    whole = value(FrontierWork(rows, order, words, primes))
+    assert whole != 0
+    assert value(FrontierWork(rows, order, words, primes, cuts)) == whole
+    # Parts are smaller than the whole, in states and in products.
+    parts = cuts.orders(order)
+    assert max(part.peak for part in parts) <= order.peak / 3
+    assert max(part.transitions for part in parts) < order.transitions
+
+
+@pytest.mark.parametrize("kind", ["nonnegative", "signed", "complex"])
+@pytest.mark.parametrize("scale", [1.0, 1e-120])
+def test_parts_add_up_in_double(kind, scale):
+    rng = np.random.default_rng(5)
+    matrix = regular(12, 3, 3) * rng.random((12, 12))
+    matrix[4:] *= scale
+    if kind != "nonnegative":
+        matrix *= rng.choice([-1, 1], (12, 12))
+    if kind == "complex":
+        matrix = matrix * np.exp(1j * rng.normal(size=(12, 12)))
+    order, turned = best_order(matrix)
+    cuts = cut_up(order, 1.0, 1.0, order.peak / 2)
+    assert cuts.parts > 1
+    found = value(FrontierSumWork(matrix.T if turned else matrix, None, order, cuts))
+    assert_within(found, matrix, 1e-13)
+
+
+def test_what_takes_long_is_cut():
+    matrix = regular(110, 3, 8)
+    planned = plan(matrix, memory=16, threads=1)
+    cut = plan(matrix, memory=planned.blocks[0].memory_bytes / 3e9, threads=1)
+    assert (planned.method, cut.method) == ("frontier", "frontier")
+    assert 0 < cut.blocks[0].memory_bytes <= planned.blocks[0].memory_bytes / 3
+
+
+def assert_within(found, matrix, relative):
+    re, im = exact_complex_permanent(matrix)
+    unit = Fraction(2) ** found.exponent
+    off = max(
+        abs(Fraction(complex(found.mantissa).real) * unit - re),
+        abs(Fraction(complex(found.mantissa).imag) * unit - im),
+    )
+    assert off <= Fraction(found.bound) * unit
+    assert found.bound <= relative * found.magnitude
 
 
 def test_memory_is_an_option():

@@ -83,7 +83,7 @@ def _value(way: Way | Combined, options: RunOptions) -> Any:
                 _carried_out(part, own).total if isinstance(part, Program) else _value(part, own)
             )
         return way.total(found)
-    lanes = [device for device in options.devices if isinstance(device, way.device)]
+    lanes = [device for device in options.devices if isinstance(device, way.device)][: way.most]
     options = options.on(lanes) if lanes else options.on_cpu()
     return way.value(solve(way.work, options).whole())
 

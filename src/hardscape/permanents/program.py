@@ -49,6 +49,8 @@ _SAFE, _SAFE_TIMES = 1.0, 4.0
 _PROOF, _PROOF_TIMES = 1.0, 3.0
 #: Seconds from which it is worth trying expansions along lines of three and four entries.
 _EXPANDED_FROM = 2.0
+#: How much longer than the best way Glynn's sums of what they leave may take: other ways may take less.
+_HOPEFUL_TIMES = 16.0
 
 
 def prepare(matrix: Matrix, choice: Choice) -> Program:
@@ -208,7 +210,7 @@ def _way(block: Block, choice: Choice) -> Way | Combined:
     if choice.method == "auto" and choice.arithmetic != "extended" and least > _EXPANDED_FROM:
         kind: Kind = "integer" if choice.exact else "complex" if block.is_complex else "real"
         expanded = expansion(block.entries, block.error, kind, choice.thinking(least))
-        if expanded is not None:
+        if expanded is not None and core_seconds(1, expanded.cost) < _HOPEFUL_TIMES * least:
             usable.append(_expanded(expanded, choice))
     if not usable:
         raise _none(block.side, found, choice)

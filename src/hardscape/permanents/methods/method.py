@@ -165,6 +165,7 @@ class Way:
     gpu_seconds: float = math.inf  #: the same on an NVIDIA H200; infinite if the method is for CPUs
     device: type[Device] = Cpu  #: of the devices that `work` runs on
     memory: int = 0  #: bytes beyond those of the matrix
+    most: int | None = None  #: shards at a time, for the sake of memory
     cancels: bool = True  #: whether terms cancel, so that digits are lost
     scale: Fraction = Fraction(1)  #: the permanent is what `work` gives times this
     guarded: Work[Any] | None = (
@@ -197,7 +198,7 @@ class Way:
     def seconds(self, devices: tuple[Device, ...]) -> float:
         """Estimated time on those of `devices` that the method runs on."""
         usable = max(1, sum(isinstance(device, self.device) for device in devices))
-        lanes = min(usable, len(self.work.shards()))
+        lanes = min(usable, len(self.work.shards()), self.most or usable)
         one = self.gpu_seconds if self.device is Cuda else self.core_seconds
         return _START_DEVICE[self.device] + one / lanes
 

@@ -22,26 +22,19 @@ product, and per(\|A\|) is found on the way. Errors of the entries are carried a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape import native
-from hardscape.engine import Context, Device, Partial, Shard, ShardResult
-from hardscape.memory import holds
+from hardscape import memory
+from hardscape.engine import Cpu
+from hardscape.permanents.methods.frontier.cuts import UNCUT, Cuts, cut_up
 from hardscape.permanents.methods.frontier.order import FrontierOrder, best_order
+from hardscape.permanents.methods.frontier.work import FrontierSumWork, FrontierWork
 from hardscape.permanents.methods.method import Block, Choice, Method, Way, started
-from hardscape.permanents.methods.sums import OneShard, Value
-from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber, shifted
-from hardscape.permanents.numbers.integers import (
-    Rows,
-    joined,
-    permanent_bound,
-    primes_above,
-    residues_of,
-)
+from hardscape.permanents.numbers.bounded import UNIT
+from hardscape.permanents.numbers.integers import Rows, permanent_bound, primes_above
 
 #: Seconds for a product in 64 bits where states are looked up, where they are numbered and fit in a
 #: cache, and where they do not.
@@ -50,124 +43,23 @@ _LOOKED_UP, _NEAR, _FAR, _NEAR_STATES = 1e-8, 7e-10, 1.3e-9, 2**17
 _FLOATING, _PRIME = 2.0, 3.0
 #: Seconds from which it is worth looking for a narrow frontier, and density of the entries up to which.
 _WORTH_FROM, _WORTH_DENSITY = 3e-3, 0.7
-#: Products that take milliseconds.
-_BRIEF = 2**18
-
-
-class _RowByRow(OneShard[Value]):
-    """The program for a matrix whose rows are those of the order, in one shard."""
-
-    matrix: Any
-    order: FrontierOrder
-
-    unit: ClassVar[str] = "rows"
-
-    @property
-    def steps(self) -> int:
-        """Rows."""
-        return len(self.matrix)
-
-    def brief(self, device: Device) -> bool:
-        """Whether it is over in milliseconds."""
-        return self.order.transitions <= _BRIEF
+#: More lanes than machines have.
+_MOST_LANES = 1024
+#: Seconds of a part that is not cut further, and how many times too large what is not cut is.
+_PART, _HOPELESS = 5.0, 64.0
 
 
 @dataclass(frozen=True)
-class FrontierWork(_RowByRow[int]):
-    """The program for integers, modulo ``2**(64 * words)`` or modulo primes, in one shard."""
+class _Found:
+    """An order with its cuts, and what they cost."""
 
-    matrix: Rows  #: its rows are those of the order
     order: FrontierOrder
-    words: int  #: 1, 2, 4 or 8; 0 for primes. Entries then fit 63 bits
-    primes: tuple[int, ...] = ()
-
-    name: ClassVar[str] = "permanents.frontier"
-    revision: ClassVar[int] = 1
-
-    def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Take all rows."""
-        entries = [self.matrix[i][j] for i, j in self.order.entries()]
-        if self.words:
-            values, complete = native.vector.permanents.frontier_words(
-                *self.order.program(), np.array(entries, dtype=np.int64), self.words, context.stop
-            )
-        else:
-            values, complete = native.vector.permanents.frontier_residues(
-                *self.order.program(),
-                residues_of(entries, self.primes),
-                np.array(self.primes, dtype=np.uint64),
-                context.stop,
-            )
-        return ShardResult({"values": values}, complete)
-
-    def result(self, partial: Partial) -> int:
-        """The permanent."""
-        values = partial["values"].tolist()
-        if not self.words:
-            return joined(values, self.primes)
-        total = int.from_bytes(np.array(values, dtype="<u8").tobytes(), "little")
-        return total - (1 << 64 * self.words) if total >> (64 * self.words - 1) else total
-
-
-@dataclass(frozen=True, eq=False)
-class FrontierSumWork(_RowByRow[BoundedNumber]):
-    r"""The program in double precision, in one shard.
-
-    A partial holds ``sums``: the parts of the value, per(\|A\|), the effect of the entries' errors,
-    what underflow may have taken, and an exponent.
-    """
-
-    matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); its rows are those of the order
-    #: float64, shape (n, n), or None; bounds of the errors of the entries' parts.
-    error: NDArray[np.float64] | None
-    order: FrontierOrder
-
-    name: ClassVar[str] = "permanents.frontier.double"
-    revision: ClassVar[int] = 1
-
-    @cached_property
-    def scaled(self) -> tuple[NDArray[Any], NDArray[np.float64], int]:
-        """Entries and errors times powers of two such that no row adds up to more than 1."""
-        error = np.zeros(self.matrix.shape) if self.error is None else self.error
-        total = np.zeros(self.matrix.shape, dtype=np.int32)
-        for axis in (0, 1, 0, 1):
-            entries = shifted(self.matrix, -total)
-            size = np.abs(entries.real) + np.abs(entries.imag) + shifted(error, -total)
-            power = np.frexp(np.max(size, axis=axis, keepdims=True))[1]
-            if axis == 1:
-                power += np.frexp(np.sum(shifted(size, -power), axis=1, keepdims=True))[1]
-            total += power
-        entries = shifted(self.matrix, -total)
-        off = np.where(shifted(entries, total) != self.matrix, TINY, 0.0)
-        return entries, shifted(error, -total) + off, int(np.trace(total))
-
-    @property
-    def roundings(self) -> int:
-        """Those on the way of a product: itself, and sums of as many terms as a row has entries."""
-        return sum(len(slots) + 3 for slots in self.order.slots)
-
-    def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Take all rows."""
-        entries, error, _ = self.scaled
-        rows, columns = map(list, zip(*self.order.entries(), strict=True))
-        chosen = entries[rows, columns]
-        parts = [chosen.real, chosen.imag] if np.iscomplexobj(chosen) else [chosen]
-        sums, complete = native.vector.permanents.frontier_sums(
-            *self.order.program(),
-            np.ascontiguousarray(np.stack(parts)),
-            np.ascontiguousarray(error[rows, columns]),
-            context.stop,
-        )
-        return ShardResult({"sums": sums}, complete)
-
-    def result(self, partial: Partial) -> BoundedNumber:
-        """The permanent and its error bound."""
-        *parts, magnitude, excess, lost, power = partial["sums"].tolist()
-        bound = 1.02 * (self.roundings * UNIT * magnitude + excess) + lost
-        mantissa = parts[0] if len(parts) == 1 else complex(*parts)
-        exponent = self.scaled[2] + int(power)
-        terms = self.order.transitions
-        return BoundedNumber(mantissa, bound, exponent, True, terms, float(magnitude), different=1)
+    turned: bool  #: whether it is one of columns
+    cuts: Cuts
+    products: int  #: of all parts
+    seconds: float
+    memory: int  #: bytes of as many parts as run at a time
+    most: int  #: these
 
 
 class Frontier(Method):
@@ -188,16 +80,15 @@ class Frontier(Method):
         found = _narrow(pattern, 8 * parts, _FLOATING * parts, choice, least)
         if isinstance(found, str):
             return found
-        order, turned, memory, seconds = found
-        if turned:
+        if found.turned:
             entries = entries.T
             error = None if error is None else np.ascontiguousarray(error.T)
-        work = FrontierSumWork(np.ascontiguousarray(entries), error, order)
+        work = FrontierSumWork(np.ascontiguousarray(entries), error, found.order, found.cuts)
         promise = work.roundings * UNIT, 0.0
         return [
             Way(
-                self, work, order.transitions, seconds, memory=memory, cancels=cancels,
-                promise=promise,
+                self, work, found.products, found.seconds, memory=found.memory, most=found.most,
+                cancels=cancels, promise=promise,
             )
         ]  # fmt: skip
 
@@ -218,15 +109,18 @@ class FrontierExactly(Method):
         if block.primes or max(abs(x) for row in integers for x in row) >= 2**63:
             words = 0
         primes = () if words else block.primes or primes_above(2**bits)
-        found = _narrow(
-            block.entries, 8 * max(1, words), words or _PRIME * len(primes), choice, least
-        )
+        times = words or _PRIME * len(primes)
+        found = _narrow(block.entries, 8 * max(1, words), times, choice, least)
         if isinstance(found, str):
             return found
-        order, turned, memory, seconds = found
-        rows: Rows = tuple(zip(*integers, strict=True)) if turned else integers
-        work = FrontierWork(rows, order, words, primes)
-        return [Way(self, work, order.transitions, seconds, memory=memory, scale=scale)]
+        rows: Rows = tuple(zip(*integers, strict=True)) if found.turned else integers
+        work = FrontierWork(rows, found.order, words, primes, found.cuts)
+        return [
+            Way(
+                self, work, found.products, found.seconds, memory=found.memory, most=found.most,
+                scale=scale,
+            )
+        ]  # fmt: skip
 
 
 def _not_worth(block: Block, choice: Choice, least: float) -> str:
@@ -241,15 +135,42 @@ def _not_worth(block: Block, choice: Choice, least: float) -> str:
 
 def _narrow(
     block: NDArray[Any], state_bytes: int, times: float, choice: Choice, least: float
-) -> tuple[FrontierOrder, bool, int, float] | str:
-    """An order, whether it is one of columns, memory and seconds; or why there is none."""
+) -> _Found | str:
+    """An order, cut into parts where it takes long or more memory than there is; or why there is none."""
     found = best_order(block, _NEAR * times, least, choice.thinking(least))
     if found is None:
         return "no frontier is narrow"
     order, turned = found
-    # Two sets of states, with an index if they are looked up.
-    memory = 2 * order.peak * (state_bytes + (0 if order.numbered else 16))
-    if not holds(memory, choice.memory):
-        return f"its states take {memory / 1e9:.3g} GB"
+    one = _bytes(order, state_bytes)
+    # What is small is not compared with what the machine has.
+    room = one * _MOST_LANES if memory.small(one * _MOST_LANES) else _room(choice)
+    seconds = _seconds(order, times)
+    cuts = UNCUT
+    if seconds > 2 * _PART or one > room:
+        if one > room * _HOPELESS or seconds > _HOPELESS * least:
+            return f"its states take {one / 1e9:.3g} GB, and {seconds:.3g} s"
+        cut = cut_up(order, seconds, _PART, order.peak * room / one)
+        if cut is None:
+            return f"its states take {one / 1e9:.3g} GB"
+        cuts = cut
+    parts = cuts.orders(order)
+    one = max(_bytes(part, state_bytes) for part in parts)
+    lanes = min(len(parts), sum(isinstance(device, Cpu) for device in choice.devices) or 1)
+    most = max(1, min(lanes, room // max(1, one)))
+    products = sum(part.transitions for part in parts)
+    seconds *= products / max(1, order.transitions)
+    return _Found(order, turned, cuts, products, seconds, most * one, most)
+
+
+def _room(choice: Choice) -> int:
+    return memory.available() if choice.memory is None else choice.memory
+
+
+def _bytes(order: FrontierOrder, state_bytes: int) -> int:
+    """Two sets of states, with an index if they are looked up."""
+    return 2 * order.peak * (state_bytes + (0 if order.numbered else 16))
+
+
+def _seconds(order: FrontierOrder, times: float) -> float:
     rate = _LOOKED_UP if not order.numbered else _NEAR if order.peak <= _NEAR_STATES else _FAR
-    return order, turned, memory, started(rate * times * order.transitions)
+    return started(rate * times * order.transitions)

@@ -88,11 +88,11 @@ def best_order(
         )
         steps *= 2
     masks = [sum(1 << int(j) for j in columns[a:b]) for a, b in pairwise(starts.tolist())]
-    described = _described(masks, order.tolist())
-    return None if described is None else (described, bool(turned))
+    best = described(masks, order.tolist())
+    return None if best is None else (best, bool(turned))
 
 
-def _described(masks: Sequence[int], rows: Sequence[int]) -> FrontierOrder | None:
+def described(masks: Sequence[int], rows: Sequence[int]) -> FrontierOrder | None:
     """What an order does, or None if its frontier is too wide."""
     last = {j: k for k, i in enumerate(rows) for j in bits(masks[i])}
     free = list(range(MAX_WIDTH - 1, -1, -1))
