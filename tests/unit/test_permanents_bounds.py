@@ -107,6 +107,26 @@ def test_asking_for_a_bound_changes_no_number(name):
             assert found.rigorous
 
 
+@pytest.mark.parametrize(("n", "unit"), [(3, 1), (7, 1j), (17, 1), (21, np.exp(1j))])
+def test_nor_in_batches(n, unit):
+    batch = np.random.default_rng(n).normal(size=(3, n, n)) * unit
+    batch[1] = np.abs(batch[1])
+    values = hardscape.permanent(batch)
+    found = hardscape.permanent(batch, full_output=True)
+    assert [one.value for one in found] == values.tolist()
+    assert all(one.rigorous for one in found)
+    for matrix, one in zip(batch, found, strict=True):
+        other = hardscape.permanent(matrix, precision="extended", full_output=True)
+        assert abs(one.value - other.value) <= one.error_bound + other.error_bound
+
+
+@pytest.mark.parametrize("options", [{"time_limit": 100.0}, {"progress": True}, {"threads": 1}])
+def test_nor_does_how_it_is_run(options):
+    for name, family in FAMILIES.items():
+        matrix = family(1)
+        assert hardscape.permanent(matrix, **options) == hardscape.permanent(matrix), name
+
+
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name != "complex"])
 def test_bounds_hold_and_are_of_the_size_of_the_error(name):
     close = 0

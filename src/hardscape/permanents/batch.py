@@ -27,8 +27,7 @@ def is_plain(matrix: Matrix, settings: Settings) -> bool:
     """Whether a batch is summed at once, without a look at the structure of each matrix."""
     side = matrix.shape[0]
     return (
-        not settings.full_output
-        and settings.precision in ("auto", "double")
+        settings.precision in ("auto", "double")
         and settings.method in ("auto", "glynn")
         and len(matrix.entries) > 0
         and matrix.kind in ("real", "complex")

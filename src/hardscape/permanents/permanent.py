@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.arrays import home_of, is_recorded
+from hardscape.arrays import home_of, is_recorded, to_device
 from hardscape.engine import RunArguments, RunOptions
 from hardscape.errors import InputError
 from hardscape.interrupts import interruptible
@@ -164,19 +164,16 @@ def _found(
     if value is None:
         result = _one(matrix, settings, options)
         return result if settings.full_output else result.value
-    return _proven(value, matrix, settings, options) if settings.full_output else value
+    if not settings.full_output:
+        return value
+    # A sum in extended precision is no long one for small matrices.
+    small_side = len(matrix.entries) <= AT_ONCE
+    other = replace(settings, precision="extended") if small_side else settings
+    return _beside(value, _one(matrix, other, options))
 
 
-def _proven(
-    value: Number, matrix: Matrix, settings: Settings, options: RunOptions
-) -> PermanentResult:
-    """What a value that was found at once came out as: another sum bounds its error.
-
-    That is one in extended precision, which is no long one for small matrices.
-    """
-    if len(matrix.entries) <= AT_ONCE:
-        settings = replace(settings, precision="extended")
-    found = _one(matrix, settings, options)
+def _beside(value: Number, found: PermanentResult) -> PermanentResult:
+    """What a value by another sum came out as: it is as far off as that says, at most."""
     both = [complex(value), complex(found.value)]
     off = sum(abs(Fraction(x) - Fraction(y)) for x, y in zip(*map(_parts, both), strict=True))
     bound = float(off + Fraction(found.error_bound))
@@ -195,17 +192,24 @@ def _parts(number: complex) -> tuple[float, float]:
 
 
 def _batch(a: Any, matrix: Matrix, settings: Settings, options: RunOptions) -> Any:
+    values: Any = [None] * len(matrix.entries)
     if is_plain(matrix, settings):
-        values = together(matrix, settings, options, lambda one: _one(one, settings, options).value)
-        if matrix.gpu is None and not np.isfinite(values).all():
-            warn_of_overflow()
-        return home_of(a).bring(values)
+        unproven = replace(settings, full_output=False)
+        values = together(matrix, unproven, options, lambda one: _one(one, unproven, options).value)
+        if not settings.full_output:
+            if matrix.gpu is None and not np.isfinite(values).all():
+                warn_of_overflow()
+            return home_of(a).bring(values)
+        values = to_device(values, "cpu").tolist()
     matrix.check_finite()
     found = [
         _found(Matrix(matrix.kind, entries), settings, options)
         for entries in matrix.on_host().entries
     ]
-    return found if settings.full_output else home_of(a).bring(_values(found, matrix, settings))
+    if not settings.full_output:
+        return home_of(a).bring(_values(found, matrix, settings))
+    pairs = zip(values, found, strict=True)
+    return [one if x is None or x == one.value else _beside(x, one) for x, one in pairs]
 
 
 def _values(found: Sequence[Number], matrix: Matrix, settings: Settings) -> NDArray[Any]:
