@@ -39,6 +39,8 @@ def results() -> dict[type[Plain], Any]:
         ising.estimate(MODEL, sample_seconds=0.01, **CPU),
         permanents.permanent(np.full((3, 3), 10**200, dtype=object), full_output=True),
         permanents.plan(np.ones((6, 6)), device="cpu"),
+        permanents.approximate(np.ones((4, 4)), num_samples=100, **CPU),
+        permanents.bounds(np.ones((4, 4))),
         permanents.sample(np.eye(3), [1, 2, 0], 4, **CPU),
         xorsat.eliminate(system),
         xorsat.solve(system),

@@ -157,17 +157,17 @@ def test_a_time_limit_leaves_whole_samples():
 
 def test_refusals():
     refused = [
-        ((2 * U4, [1, 1, 1, 1]), {}),
-        ((U4, [1, 1, 1]), {}),
-        ((U4, [1, 1, 1, -1]), {}),
-        ((np.stack([U4, U4]), [1, 1, 1, 1]), {}),
-        ((U4, [1, 1, 1, 0]), {"overlap": 1.5}),
-        ((U4, [1, 1, 1, 0]), {"overlap": np.ones((2, 2))}),
-        ((U4, [1, 1, 1, 0]), {"overlap": 2 * np.eye(3)}),
-        ((U4, [1, 1, 1, 0]), {"overlap": 1 - 2 * np.eye(3)}),
-        ((U4, [2, 0, 1, 0]), {"overlap": GRAM}),
-        ((U4, [1, 1, 1, 0]), {"transmission": -0.1}),
-        ((U4, [1, 1, 1, 0]), {"transmission": [0.5, 0.5]}),
+        ((2 * U4, [1, 1, 1, 1], 1), {}),
+        ((U4, [1, 1, 1], 1), {}),
+        ((U4, [1, 1, 1, -1], 1), {}),
+        ((np.stack([U4, U4]), [1, 1, 1, 1], 1), {}),
+        ((U4, [1, 1, 1, 0], 1), {"overlap": 1.5}),
+        ((U4, [1, 1, 1, 0], 1), {"overlap": np.ones((2, 2))}),
+        ((U4, [1, 1, 1, 0], 1), {"overlap": 2 * np.eye(3)}),
+        ((U4, [1, 1, 1, 0], 1), {"overlap": 1 - 2 * np.eye(3)}),
+        ((U4, [2, 0, 1, 0], 1), {"overlap": GRAM}),
+        ((U4, [1, 1, 1, 0], 1), {"transmission": -0.1}),
+        ((U4, [1, 1, 1, 0], 1), {"transmission": [0.5, 0.5]}),
         ((U4, [1, 1, 1, 0], -1), {}),
         ((U4, [1, 1, 1, 0], 2.5), {}),
     ]
@@ -175,7 +175,7 @@ def test_refusals():
         with pytest.raises(InputError):
             sample(*arguments, **options)
     with pytest.raises(DeviceError):
-        sample(U4, [1, 1, 1, 0], device="cuda:0")
+        sample(U4, [1, 1, 1, 0], 1, device="cuda:0")
     many = interferometer(70, 6)
     for photons, count in (([1] * 70, 1), ([1] * 50 + [0] * 20, 1)):
         with pytest.raises(BudgetError):

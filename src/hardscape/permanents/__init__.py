@@ -1,5 +1,7 @@
 """Matrix permanents: real and complex in double precision, integers, rationals and complex ones exactly."""
 
+from hardscape.permanents.approximation.approximate import Approximation, approximate
+from hardscape.permanents.approximation.bounds import Bounds, bounds
 from hardscape.permanents.derivatives.gradient import minors, value_and_grad
 from hardscape.permanents.factors import permanent_of_product
 from hardscape.permanents.numbers.gaussian import ExactComplex
@@ -10,6 +12,8 @@ from hardscape.permanents.sampling.sample import Samples, sample
 from hardscape.permanents.structure.reduce import Reductions
 
 __all__ = [
+    "Approximation",
+    "Bounds",
     "ExactComplex",
     "PermanentResult",
     "Plan",
@@ -17,6 +21,8 @@ __all__ = [
     "Reductions",
     "Retry",
     "Samples",
+    "approximate",
+    "bounds",
     "minors",
     "permanent",
     "permanent_of_product",

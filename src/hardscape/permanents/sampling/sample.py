@@ -85,7 +85,7 @@ class Samples(Plain):
 def sample(
     a: Any,
     photons: Sequence[int],
-    num_samples: int = 1,
+    num_samples: int,
     *,
     overlap: Any = 1.0,
     transmission: Any = 1.0,

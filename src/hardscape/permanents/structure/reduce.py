@@ -147,14 +147,14 @@ def _components(part: NDArray[Any], counts: dict[str, int]) -> list[NDArray[Any]
     _add(counts, "zero_lines", zero_lines)
     if zero_lines:
         return None
-    rows = [_mask(line) for line in support]
+    rows = [mask_of(line) for line in support]
     column_of = matching(rows)
     unmatched = column_of.count(-1)
     _add(counts, "unmatched_rows", unmatched)
     if unmatched:
         return None
     matched = support[:, column_of]  # entry (i, r): row i points to row r
-    groups = _strong([_mask(line) for line in matched], [_mask(line) for line in matched.T])
+    groups = strong([mask_of(line) for line in matched], [mask_of(line) for line in matched.T])
     if len(groups) <= 1:
         return [part] if len(part) else []
     blocks = [part[np.ix_(group, sorted(column_of[row] for row in group))] for group in groups]
@@ -164,7 +164,7 @@ def _components(part: NDArray[Any], counts: dict[str, int]) -> list[NDArray[Any]
     return blocks
 
 
-def _mask(line: NDArray[np.bool_]) -> int:
+def mask_of(line: NDArray[np.bool_]) -> int:
     """The True positions of `line` as bits of one integer."""
     return int.from_bytes(np.packbits(line, bitorder="little").tobytes(), "little")
 
@@ -198,7 +198,7 @@ def matching(rows: list[int]) -> list[int]:
     return column_of
 
 
-def _strong(forward: list[int], backward: list[int]) -> list[list[int]]:
+def strong(forward: list[int], backward: list[int]) -> list[list[int]]:
     """Strongly connected components, from bits of successors and predecessors (Kosaraju)."""
     unvisited = (1 << len(forward)) - 1
     finished: list[int] = []

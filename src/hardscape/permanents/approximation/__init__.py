@@ -1,0 +1,1 @@
+"""What permanents are about: estimates with intervals, and bounds."""
