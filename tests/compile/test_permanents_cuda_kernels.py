@@ -10,6 +10,7 @@ pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are n
 from hardscape.engine.cuda import jit
 from hardscape.permanents.methods.extended.extended import CudaExtendedWork
 from hardscape.permanents.methods.glynn.cuda import LEAST_SIDE, glynn_kernels
+from hardscape.permanents.methods.repeated.patterns import CudaPatternWork
 from hardscape.permanents.methods.sparse.cuda import CudaSparseWork
 from helpers.sparse_matrices import sparse_matrix
 
@@ -40,3 +41,12 @@ def test_sparse_kernels(n: int, density: float, complex_entries: bool) -> None:
 def test_extended_kernels(n: int, kind: type) -> None:
     work = CudaExtendedWork(np.eye(n, dtype=kind))
     assert jit.compile(work.kernel, "sm_90").startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize(("photons", "rows", "width"), [(1, 1, 1), (7, 7, 20), (30, 5, 900)])
+def test_pattern_kernels(photons: int, rows: int, width: int, kind: type) -> None:
+    cols = np.zeros((2, width), dtype=np.int16)
+    cols[:, 0] = photons
+    work = CudaPatternWork(np.eye(width, dtype=kind), cols[:1], cols)
+    assert jit.compile(work.kernel(rows, width), "sm_90").startswith(b"\x7fELF")

@@ -171,3 +171,26 @@ def test_extended_shards_join_and_the_last_ones_run():
     largest = CudaExtendedWork(np.eye(63))
     result = largest.run(engine.Shard(0, largest.blocks - 2**10, largest.blocks), context)
     assert result.partial["high"][0] == result.partial["magnitude"][0] > 0
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize(("modes", "photons"), [(1, 1), (3, 2), (6, 5), (20, 9), (5, 20), (300, 4)])
+def test_patterns(modes, photons, kind):
+    rng = np.random.default_rng(photons)
+    a = np.linalg.qr(random_matrix(modes, True))[0]
+    a = a if kind is complex else a.real
+    rows, cols = (
+        np.array(
+            [np.bincount(one, minlength=modes) for one in rng.integers(0, modes, (500, photons))]
+        )
+        for _ in range(2)
+    )
+    for r, c in ((rows[0], cols), (rows, cols[:1]), (rows[:20], cols[:20])):
+        ours = hardscape.permanent(a, rows=r, cols=c, device=GPU, precision="double")
+        theirs = hardscape.permanent(a, rows=r, cols=c, device="cpu", precision="double")
+        scale = np.sqrt(np.mean(np.abs(theirs) ** 2))
+        loss = 1e-11 if photons < 20 else 1e-5  # Glynn's terms cancel there
+        np.testing.assert_allclose(ours, theirs, rtol=loss, atol=loss * scale)
+        again = hardscape.permanent(a, rows=r, cols=c, device=GPU)
+        plain = hardscape.permanent(a, rows=r, cols=c, device="cpu")
+        np.testing.assert_allclose(again, plain, rtol=1e-8, atol=1e-8 * scale)

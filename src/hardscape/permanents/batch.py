@@ -23,14 +23,21 @@ _LARGEST, _SMALL = 30, 16
 AT_ONCE = 20
 
 
-def is_plain(matrix: Matrix, settings: Settings) -> bool:
-    """Whether a batch is summed at once, without a look at the structure of each matrix."""
-    side = matrix.shape[0]
+def is_dense(matrix: Matrix, settings: Settings) -> bool:
+    """Whether many permanents may be found in double precision, without a look at the structure of each."""
     return (
         settings.precision in ("auto", "double")
         and settings.method in ("auto", "glynn")
-        and len(matrix.entries) > 0
         and matrix.kind in ("real", "complex")
+    )
+
+
+def is_plain(matrix: Matrix, settings: Settings) -> bool:
+    """Whether a batch is summed at once."""
+    side = matrix.shape[0]
+    return (
+        is_dense(matrix, settings)
+        and len(matrix.entries) > 0
         and 1 <= side <= _LARGEST
         and (side <= _SMALL or matrix.density() > 0.5)
     )

@@ -18,8 +18,18 @@ from hardscape.engine import RunArguments, RunOptions
 from hardscape.errors import InputError
 from hardscape.interrupts import interruptible
 from hardscape.permanents.answers import answers
-from hardscape.permanents.batch import AT_ONCE, Lines, at_once, is_plain, repeated, small, together
+from hardscape.permanents.batch import (
+    AT_ONCE,
+    Lines,
+    at_once,
+    is_dense,
+    is_plain,
+    repeated,
+    small,
+    together,
+)
 from hardscape.permanents.matrix import Matrix, Number, intake
+from hardscape.permanents.patterns import Patterns, are_patterns
 from hardscape.permanents.plan import check_budget
 from hardscape.permanents.program import prepare, proving
 from hardscape.permanents.result import PermanentResult, devices_of, warn_of_overflow
@@ -31,8 +41,8 @@ from hardscape.permanents.structure.multiplicity import expanded
 def permanent(
     a: Any,
     *,
-    rows: Sequence[int] | None = None,
-    cols: Sequence[int] | None = None,
+    rows: Any = None,
+    cols: Any = None,
     precision: Precision = "auto",
     method: MethodName = "auto",
     rtol: float = 1e-10,
@@ -50,9 +60,11 @@ def permanent(
         sequences, or the path of a file. A rectangular matrix sums over the injective maps from its
         smaller side to its larger. A torch tensor whose gradient is being recorded is refused: see
         :func:`hardscape.permanents.value_and_grad`.
-    rows, cols : sequence of int, optional
+    rows, cols : sequence of int, or array-like of shape (patterns, m) and (patterns, n), optional
         How often each row and column counts, 0 or more, with equal sums: boson sampling's photons in
-        each output and input mode. Not for batches.
+        each output and input mode. One of them or both may hold many patterns, which share what they
+        have in common; `rtol` is then relative to the root mean square of all values, where a value is
+        smaller. Not for batches.
     precision : {"auto", "double", "extended", "exact"}
         "exact" takes all numbers, floats as the rationals that they are, and never rounds;
         "double" computes in float64, with a bound of the error; "extended" in pairs of float64, ten times
@@ -90,7 +102,7 @@ def permanent(
 
     Returns
     -------
-    int, Fraction, ExactComplex, float, complex, or array of shape (batch,)
+    int, Fraction, ExactComplex, float, complex, or array of shape (batch,) or (patterns,)
         A Python int for integers, whatever its size. Floats beyond float64 are infinite, and an
         `OverflowWarning` says so; with `full_output` a mantissa and a power of two tell them all the
         same. A batch gives float64 or complex128 in the package of `a`, on its device; exact values come
@@ -129,7 +141,7 @@ def permanent(
     >>> hardscape.permanent([[1, 2], [3, 4]], rows=[2, 1], cols=[1, 2])  # of [1 2 2; 1 2 2; 3 4 4]
     56
     """
-    plain = precision == "auto" and method == "auto" and not (full_output or run)
+    plain = precision == "auto" and method == "auto" and not (full_output or run or memory)
     if plain and type(a) is np.ndarray and rtol >= 0:
         value = small(a, rtol) if rows is None and cols is None else repeated(a, rows, cols, rtol)
         if value is not None:
@@ -141,6 +153,9 @@ def permanent(
         )
     settings = Settings(precision, method, rtol, full_output, memory)
     matrix = intake(a, exactly=precision == "exact")
+    if are_patterns(rows) or are_patterns(cols):
+        patterns = Patterns.of(matrix, rows, cols)
+        return _patterns(a, patterns, settings, patterns.options(**run))
     lines = None
     if rows is not None or cols is not None:
         lines = Lines(matrix, rows, cols)
@@ -210,6 +225,23 @@ def _batch(a: Any, matrix: Matrix, settings: Settings, options: RunOptions) -> A
         return home_of(a).bring(_values(found, matrix, settings))
     pairs = zip(values, found, strict=True)
     return [one if x is None or x == one.value else _beside(x, one) for x, one in pairs]
+
+
+def _patterns(a: Any, patterns: Patterns, settings: Settings, options: RunOptions) -> Any:
+    matrix = patterns.matrix
+
+    def one(i: int) -> Any:
+        rows, cols = patterns[i]
+        lines = Lines(matrix, rows, cols)
+        return _found(expanded(matrix, rows, cols), settings, options, lines)
+
+    if is_dense(matrix, settings):
+        values = patterns.permanents(settings, options, one)
+        if not np.isfinite(values).all():
+            warn_of_overflow()
+        return home_of(a).bring(values)
+    found = [one(i) for i in range(len(patterns))]
+    return found if settings.full_output else home_of(a).bring(_values(found, matrix, settings))
 
 
 def _values(found: Sequence[Number], matrix: Matrix, settings: Settings) -> NDArray[Any]:

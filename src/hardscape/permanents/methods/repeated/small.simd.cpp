@@ -57,20 +57,20 @@ struct Products {
 // Multiplicities that are integers of 0 or more; None stands for ones.
 std::optional<std::vector<std::size_t>> counts_of(nb::handle given, std::size_t size) {
   if (given.is_none()) return std::vector<std::size_t>(size, 1);
-  if (!PySequence_Check(given.ptr())) return {};  // what is read once is not read here
-  const auto items = nb::steal(PySequence_Fast(given.ptr(), ""));
-  if (!items.is_valid()) {
-    PyErr_Clear();
-    return {};
-  }
+  // What can be read only once is not read here.
+  const bool is_sequence = PySequence_Check(given.ptr());
+  const bool fits = is_sequence && PySequence_Size(given.ptr()) == static_cast<Py_ssize_t>(size);
+  const auto items = nb::steal(fits ? PySequence_Fast(given.ptr(), "") : nullptr);
+  PyErr_Clear();
+  if (!items.is_valid()) return {};
   std::vector<std::size_t> counts;
   for (nb::handle item : nb::borrow<nb::sequence>(items)) {
     if (PyBool_Check(item.ptr()) || !PyIndex_Check(item.ptr())) return {};
     const Py_ssize_t count = PyNumber_AsSsize_t(item.ptr(), nullptr);
+    PyErr_Clear();
     if (count < 0 || count > 1000) return {};
     counts.push_back(static_cast<std::size_t>(count));
   }
-  if (counts.size() != size) return {};
   return counts;
 }
 
