@@ -120,6 +120,16 @@ def test_nor_in_batches(n, unit):
         assert abs(one.value - other.value) <= one.error_bound + other.error_bound
 
 
+@pytest.mark.filterwarnings("ignore::hardscape.errors.OverflowWarning")
+@pytest.mark.parametrize("n", [2, 7, 21])
+def test_nor_beyond_float64(n):
+    batch = np.stack([np.eye(n) * 1e200 + 1] * 2) * (1 + 0.1j)
+    values = hardscape.permanent(batch)
+    found = hardscape.permanent(batch, full_output=True)
+    np.testing.assert_array_equal([one.value for one in found], values)
+    assert all(np.isfinite(one.mantissa) and one.error_bound == np.inf for one in found)
+
+
 @pytest.mark.parametrize("options", [{"time_limit": 100.0}, {"progress": True}, {"threads": 1}])
 def test_nor_does_how_it_is_run(options):
     for name, family in FAMILIES.items():

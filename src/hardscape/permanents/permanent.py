@@ -189,6 +189,8 @@ def _found(
 
 def _beside(value: Number, found: PermanentResult) -> PermanentResult:
     """What a value by another sum came out as: it is as far off as that says, at most."""
+    if not cmath.isfinite(value) or not cmath.isfinite(found.value):
+        return replace(found, value=value, error_bound=math.inf)
     both = [complex(value), complex(found.value)]
     off = sum(abs(Fraction(x) - Fraction(y)) for x, y in zip(*map(_parts, both), strict=True))
     bound = float(off + Fraction(found.error_bound))
