@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -83,13 +84,21 @@ def permanent_bound(matrix: Rows) -> int:
 def primes_above(bound: int, residue: int | None = None) -> tuple[int, ...]:
     """Primes below 2^62, the largest first, whose product is above `bound`; of a residue modulo 4."""
     primes: list[int] = []
-    modulus, candidate = 1, 2**62
+    modulus, prime = 1, 2**62
     while modulus <= bound:
-        candidate -= 1
-        if residue in (None, candidate % 4) and _is_prime(candidate):
-            primes.append(candidate)
-            modulus *= candidate
+        prime = _prime_below(prime, residue)
+        primes.append(prime)
+        modulus *= prime
     return tuple(primes)
+
+
+@cache
+def _prime_below(number: int, residue: int | None) -> int:
+    """The largest prime below a number near 2^62; of a residue modulo 4."""
+    number -= 1
+    while residue not in (None, number % 4) or not _is_prime(number):
+        number -= 1
+    return number
 
 
 def _is_prime(number: int) -> bool:

@@ -169,6 +169,8 @@ class RankExactly(Method):
         n = block.side
         if block.is_complex or block.error is not None or n < _LEAST_SIDE:
             return f"exact real entries and sides from {_LEAST_SIDE} are looked at"
+        if block.primes:
+            return "integers that stand for complex numbers are too long"
         if choice.method == "auto" and least <= _WORTH_FROM:
             return "another way takes no longer than a look at the rank"
         ranks = range(1, _MOST + 1)
