@@ -104,7 +104,7 @@ class FrontierExactly(Method):
         if why := _not_worth(block, choice, least):
             return why
         integers, scale = block.integers
-        bits = permanent_bound(integers).bit_length() + 1
+        bits = 0 if block.primes else permanent_bound(integers).bit_length() + 1
         words = next((w for w in (1, 2, 4, 8) if bits <= 64 * w), 0)
         if block.primes or max(abs(x) for row in integers for x in row) >= 2**63:
             words = 0
