@@ -38,8 +38,9 @@ def array_namespace(value: Any) -> Any:
 class Home:
     """Where an array lives, so that what is made of it can be brought there."""
 
-    package: Literal["numpy", "cupy", "torch"] = "numpy"
-    device: Any = None  # number of the GPU of a CuPy array, device of a torch tensor
+    package: Literal["numpy", "cupy", "torch", "standard"] = "numpy"
+    device: Any = None  # number of the GPU of a CuPy array, device of others
+    namespace: Any = None  # functions of a package that follows the array API standard
 
     def bring(self, array: NDArray[Any]) -> Any:
         """An array of the same numbers as `array` in this package, on this device.
@@ -50,6 +51,8 @@ class Home:
             return array
         if self.package == "torch":
             return sys.modules["torch"].from_numpy(array).to(self.device)
+        if self.package == "standard":
+            return self.namespace.asarray(array, device=self.device)
         import cupy
 
         with cupy.cuda.Device(self.device):
@@ -57,11 +60,13 @@ class Home:
 
 
 def home_of(value: Any) -> Home:
-    """Tell where `value` lives; what is neither CuPy's, torch's nor on a GPU counts as NumPy's."""
+    """Tell where `value` lives; NumPy is the home of what is no array of the array API standard."""
     if _is_torch(value):
         return Home("torch", value.device)
     if hasattr(value, "__cuda_array_interface__") or _is_on_cuda(value):
         return Home("cupy", gpu_array(value).device.id)
+    if hasattr(value, "__array_namespace__") and not isinstance(value, np.ndarray):
+        return Home("standard", value.device, value.__array_namespace__())
     return Home()
 
 
