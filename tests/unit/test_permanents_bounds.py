@@ -10,6 +10,7 @@ import pytest
 import hardscape
 from hardscape.engine import RunOptions, solve
 from hardscape.permanents.matrix import intake
+from hardscape.permanents.methods.frontier.order import best_order
 from hardscape.permanents.methods.glynn.glynn import CpuGlynnWork
 from hardscape.permanents.methods.repeated.repeated import RepeatedWork
 from hardscape.permanents.numbers.bounded import BoundedNumber, product, rounded
@@ -82,6 +83,34 @@ def test_a_band_whose_terms_cancel_is_summed_exactly():
     doubled = hardscape.permanent(matrix, precision="double")
     assert doubled != pytest.approx(float(exact), rel=1e-3, abs=0)
     assert hardscape.permanent(matrix) == float(exact)
+
+
+@pytest.mark.parametrize("unit", [1.0, np.exp(1j)])
+def test_a_band_that_lost_little_is_not_summed_exactly(unit):
+    matrix = band(60, 2, 2) * unit
+    found = hardscape.permanent(matrix, full_output=True)
+    assert (found.precision, found.retries) == ("double", ())
+    exact = hardscape.permanent(band(60, 2, 2), precision="exact")
+    assert abs(found.value) == pytest.approx(abs(float(exact)), rel=1e-10)
+
+
+def test_an_order_turned_around_is_as_wide():
+    (order, _) = best_order(band(30, 2, 3))
+    turned = order.turned_around()
+    assert turned.rows == order.rows[::-1]
+    assert (turned.width, turned.peak) == (order.width, order.peak)
+    pairs = zip(order.rows, order.slots, strict=True)
+    columns = {i: {j for j, _ in slots} for i, slots in pairs}
+    pairs = zip(turned.rows, turned.slots, strict=True)
+    assert {i: {j for j, _ in slots} for i, slots in pairs} == columns
+
+
+def test_two_orders_tell_the_likely_error():
+    one = BoundedNumber(1.0, 1e-3, 4, terms=100, magnitude=1e6)
+    two = BoundedNumber(1.0 + 2.0**-30, 1e-3, 4)
+    assert 2.0**-30 < one.rearranged(two).likely_error < 2.0**-24
+    assert one.rearranged(one).likely_error < 1e-15
+    assert one.rearranged(two).bound == one.bound
 
 
 FAMILIES = {

@@ -11,6 +11,7 @@ from typing import Any
 from hardscape.engine import RunOptions, solve
 from hardscape.errors import BudgetError
 from hardscape.permanents.methods.method import Block, Choice, Way
+from hardscape.permanents.methods.sums import Rearranged
 from hardscape.permanents.numbers.bounded import UNIT, BoundedNumber, rounded
 from hardscape.permanents.parts import Combined, Program, float_type
 from hardscape.permanents.program import more_precise
@@ -115,6 +116,8 @@ def _improved(found: Answers, i: int, settings: Settings, options: RunOptions) -
     What is cheap is tried, the cheapest first that promises to lose little enough, until it is.
     """
     program, block = found.program, found.program.blocks[i]
+    if _lost(found.values[i], settings):
+        found = _rearranged(found, i, options)
     if not _lost(found.values[i], settings):
         return found
     untried = _others(block, program.ways[i], program.choice, options)
@@ -130,6 +133,21 @@ def _improved(found: Answers, i: int, settings: Settings, options: RunOptions) -
             break
         found = _kept(found, i, way, value, time.perf_counter() - began, settings, options)
     return found
+
+
+def _rearranged(found: Answers, i: int, options: RunOptions) -> Answers:
+    """The same, with what the sum of block i differs by in another order, if there is one."""
+    way = found.program.ways[i]
+    work = way.work.again() if isinstance(way, Way) and isinstance(way.work, Rearranged) else None
+    if not isinstance(way, Way) or work is None:
+        return found
+    again = replace(way, work=work)
+    other = _bounded_value(again, found.program.choice, options)
+    if other is None:
+        return found
+    values = list(found.values)
+    values[i] = values[i].rearranged(other)
+    return replace(found, values=values, lost=found.lost + again.terms)
 
 
 def _others(

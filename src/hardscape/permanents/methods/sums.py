@@ -135,6 +135,14 @@ class BlockSum(SignSum):
         return isinstance(device, Cpu) and len(self.shards()[0]) <= self.sizes.fewest
 
 
+class Rearranged(Stated[BoundedNumber]):
+    """A sum that can be taken in another order, in which it rounds otherwise."""
+
+    @abstractmethod
+    def again(self) -> Rearranged | None:
+        """The same sum in another order, if that takes no longer."""
+
+
 class Modular(Stated[Value]):
     """A sum modulo each of some primes below 2^62; a partial holds ``residues``, (primes, ...)."""
 

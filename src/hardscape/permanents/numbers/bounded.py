@@ -29,6 +29,8 @@ class BoundedNumber:
     different: int | None = None
     #: What rounding entries before the sum probably changes, in units of ``2**exponent``.
     offset: float = 0.0
+    #: What the same sum in another order differs by, in units of ``2**exponent``, if that is known.
+    apart: float | None = None
     #: What is taken for the bound where answers are compared, whether one is proven or not; by default
     #: `bound`. Which answer is kept does not depend on how much of its error was proven.
     estimate: float | None = None
@@ -64,6 +66,12 @@ class BoundedNumber:
         mine, others = _split_bound(self), _split_bound(other)
         return mine < others or (mine == others and self.rigorous and not other.rigorous)
 
+    def rearranged(self, other: BoundedNumber) -> BoundedNumber:
+        """The same number, knowing what the same sum gave in another order."""
+        unit = Fraction(2) ** (other.exponent - self.exponent)
+        pairs = zip(_parts(self.mantissa), _parts(other.mantissa), strict=True)
+        return replace(self, apart=_above(_modulus(*(x - y * unit for x, y in pairs))))
+
     def beside(self, other: BoundedNumber) -> BoundedNumber:
         r"""The same number with the bound that another one, of a proven bound, gives it, if that is smaller.
 
@@ -92,7 +100,10 @@ class BoundedNumber:
 
         Different terms round independently, so the errors of N such terms of n < 64 factors add up to
         about :math:`\sqrt{n / N}` of the bound; with a factor of 16 to spare. Equal terms round equally.
+        Where the same sum is known in another order, the errors are about as large as the difference.
         """
+        if self.apart is not None:
+            return min(self.compared, 16 * self.apart + 4 * UNIT * abs(self.mantissa))
         if not self.terms:
             return self.compared
         independent = self.terms if self.different is None else self.different

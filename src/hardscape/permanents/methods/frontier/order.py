@@ -51,6 +51,14 @@ class FrontierOrder:
         bits = np.array([bit for slots in self.slots for _, bit in slots], dtype=np.uint8)
         return starts, bits, np.array(self.closed, dtype=np.uint64)
 
+    def turned_around(self) -> FrontierOrder:
+        """The same rows from the last to the first, with the same columns between any two of them."""
+        pairs = zip(self.rows, self.slots, strict=True)
+        masks = dict(sorted((i, sum(1 << j for j, _ in slots)) for i, slots in pairs))
+        found = described(list(masks.values()), self.rows[::-1])
+        assert found is not None  # it is as wide
+        return found
+
     def entries(self) -> list[tuple[int, int]]:
         """Row and column of the entries, as the kernel takes them."""
         pairs = zip(self.rows, self.slots, strict=True)

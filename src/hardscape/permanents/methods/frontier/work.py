@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from hardscape import native
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult, split
 from hardscape.permanents.methods.frontier.cuts import UNCUT, Cuts
 from hardscape.permanents.methods.frontier.order import FrontierOrder
-from hardscape.permanents.methods.sums import Stated, Value
+from hardscape.permanents.methods.sums import Rearranged, Stated, Value
 from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber, shifted
 from hardscape.permanents.numbers.integers import Rows, joined, residues_of
 
@@ -92,7 +92,7 @@ def _whole(partial: Partial) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class FrontierSumWork(_RowByRow[BoundedNumber]):
+class FrontierSumWork(_RowByRow[BoundedNumber], Rearranged):
     r"""The program in double precision.
 
     A partial holds ``sums``: the parts of the value, per(\|A\|), the effect of the entries' errors,
@@ -123,6 +123,10 @@ class FrontierSumWork(_RowByRow[BoundedNumber]):
         entries = shifted(self.matrix, -total)
         off = np.where(shifted(entries, total) != self.matrix, TINY, 0.0)
         return entries, shifted(error, -total) + off, int(np.trace(total))
+
+    def again(self) -> FrontierSumWork | None:
+        """From the last row to the first, where the program is not cut."""
+        return None if self.cuts.parts > 1 else replace(self, order=self.order.turned_around())
 
     @property
     def roundings(self) -> int:

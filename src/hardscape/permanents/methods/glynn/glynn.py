@@ -130,7 +130,7 @@ class GlynnWork(BlockSum):
             magnitude,
             min(32 * self.blocks, scaled.different_terms),
             offset,
-            estimate,
+            estimate=estimate,
         )
 
 
