@@ -127,7 +127,7 @@ class Block:
 
     @cached_property
     def integers(self) -> tuple[Rows, Fraction]:
-        """Integers, and what their permanent is to be multiplied with; for exact entries."""
+        """Integers, and what their permanent is to be multiplied with; of real entries."""
         if self.primes:
             return tuple(map(tuple, self.entries.tolist())), Fraction(1)
         return integers_of(self.entries)

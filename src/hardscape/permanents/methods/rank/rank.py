@@ -181,7 +181,7 @@ class RankExactly(Method):
         half = found[: n // 2, n // 2 :]
         if pivots(found, most) is None and pivots(half, mixed) is None:
             return f"its rank is above {most}, and above {mixed} off the diagonal"
-        integers, scale = _exactly(block).integers
+        integers, scale = block.integers
         factors = low_rank(integers, residues(np.array(integers, dtype=object)), most, mixed)
         if factors is None:
             return "its rank is low in places only"
@@ -191,12 +191,6 @@ class RankExactly(Method):
         words = 1 + n * (largest.bit_length() + factors.times.bit_length()) / 512
         seconds = started(_EACH * count * words)
         return [Way(self, work, int(count), seconds, cancels=False, scale=scale)]
-
-
-def _exactly(block: Block) -> Block:
-    if block.entries.dtype == object:
-        return block
-    return Block(np.frompyfunc(Fraction, 1, 1)(block.entries))
 
 
 class Rank(RankExactly):
