@@ -25,6 +25,57 @@ def is_array(value: Any) -> bool:
     return hasattr(value, "__array__") or hasattr(value, "__dlpack__")
 
 
+def is_graph(value: Any) -> bool:
+    """Tell whether `value` is a networkx (or look-alike) graph."""
+    return hasattr(value, "adjacency") and hasattr(value, "is_directed")
+
+
+def biadjacency(graph: Any, name: str) -> NDArray[Any]:
+    """Rows against columns of a bipartite graph: weights of the edges, 1 by default, parallel ones added.
+
+    The rows are the nodes of the side that the attribute ``bipartite`` calls 0, or, where it is missing,
+    that of the first node of each component. A smaller side is filled up with zeros: what counts perfect
+    matchings must come to 0 then.
+    """
+    if graph.is_directed():
+        raise InputError(f"{name} is a directed graph; undirected bipartite ones are accepted")
+    side: dict[Any, int] = {
+        node: x["bipartite"] for node, x in graph.nodes.items() if "bipartite" in x
+    }
+    if len(side) < len(graph):
+        side = _coloured(graph)
+    places: list[dict[Any, int]] = [{}, {}]
+    for node in graph:
+        mine = places[int(bool(side[node]))]
+        mine[node] = len(mine)
+    rows, columns = places
+    n = max(len(rows), len(columns))
+    found = np.zeros((n, n), dtype=object)
+    for u, v, weight in graph.edges(data="weight", default=1):
+        if (u in rows) == (v in rows):
+            raise InputError(
+                f"{name} is no bipartite graph: {u!r} and {v!r} are joined (perfect matchings of other "
+                "graphs are hafnians, not permanents)"
+            )
+        row, column = (u, v) if u in rows else (v, u)
+        found[rows[row], columns[column]] += weight
+    return found
+
+
+def _coloured(graph: Any) -> dict[Any, int]:
+    """Nodes by the parity of their distance from the first one of their component."""
+    side: dict[Any, int] = {}
+    for first in graph:
+        reached = [] if first in side else [first]
+        side.setdefault(first, 0)
+        for node in reached:
+            for other in graph.adj[node]:
+                if other not in side:
+                    side[other] = 1 - side[node]
+                    reached.append(other)
+    return side
+
+
 def array_namespace(value: Any) -> Any:
     """Return the module whose functions take `value`: CuPy for its arrays, else NumPy."""
     if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from hardscape.errors import BudgetError, CheckpointError, FormatError, HardscapeError
 from hardscape.gauge import GaugeField
@@ -141,7 +142,17 @@ def _saved(save: Callable[..., None]) -> tuple[bytes, ...]:
     return tuple(found)
 
 
+def _sparse() -> tuple[bytes, ...]:
+    found = []
+    for kind in ("csr", "csc", "coo"):
+        matrix = scipy.sparse.coo_array(np.arange(6.0).reshape(2, 3)).asformat(kind)
+        scipy.sparse.save_npz(file := io.BytesIO(), matrix, compressed=False)
+        found.append(file.getvalue())
+    return tuple(found)
+
+
 _MATRICES: Mapping[str, Callable[[], tuple[bytes, ...]]] = {
+    "coo": lambda: (b"2 3 2\n1 1 0.5\n2 3 -1e3\n", b"0 1\n1 0\n", b"1 1 0 1\n2 2 .5 -1\n"),
     "csv": lambda: (
         b"# a\n1,-2/3\n5,70\n",
         b" (1.000e+00+2.000e+00j) (0.000e+00-1.500e-01j)\n",
@@ -153,7 +164,7 @@ _MATRICES: Mapping[str, Callable[[], tuple[bytes, ...]]] = {
         b"%%MatrixMarket matrix coordinate pattern general\n2 3 1\n2 3\n",
     ),
     "npy": lambda: _saved(np.save),
-    "npz": lambda: (*_saved(np.savez), *_saved(np.savez_compressed)),
+    "npz": lambda: (*_saved(np.savez), *_saved(np.savez_compressed), *_sparse()),
 }
 
 

@@ -1,11 +1,15 @@
 """Files of matrices: values, exactness, and refusals that name the line."""
 
+import gzip
 from fractions import Fraction
 
+import networkx
 import numpy as np
 import pytest
 import scipy.io
+import scipy.sparse
 
+import hardscape
 from hardscape.errors import FormatError, InputError
 from hardscape.permanents.formats import read
 
@@ -193,3 +197,101 @@ def test_paths_that_lead_nowhere(tmp_path):
     for path in (3, "nul\0.mtx", "\ud800.mtx"):
         with pytest.raises(InputError):
             read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "expected"),
+    [
+        ("1 1 5\n2 2 7\n", None, [[5, 0], [0, 7]]),
+        ("0 1 0.5\n1 0 2\n", None, [[0, 0.5], [2, 0]]),
+        ("% sizes\n2 3 2\n1 1 4\n2 3 -1\n", None, [[4, 0, 0], [0, 0, -1]]),
+        ("2 2 2\n1 1 0 1\n2 2 1.5 0\n", None, [[1j, 0], [0, 1.5]]),
+        ("1,2\n2,1\n", None, [[0, 1], [1, 0]]),
+        ("1 1 5\n", 0, [[0, 0], [0, 5]]),
+        (f"1 1 {10**40}\n", 1, [[10**40]]),
+    ],
+)
+def test_entries_without_a_header(tmp_path, text, base, expected):
+    path = written(tmp_path, "a.mtx", text)
+    assert read(path, format="coo", base=base).tolist() == expected
+    with pytest.raises(FormatError):
+        read(path)  # only by say-so
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", None),
+        ("1 1 1\n1 1 2\n1 2 3\n", 2),
+        ("1 1 1 1 1\n", 1),
+        ("1 1 1\n2 2\n", 2),
+        ("1 x 1\n", 1),
+        ("1 1 nan\n", 1),
+        ("2 2 2\n1 1 1\n3 1 1\n", 3),
+        ("-1 0 1\n", 1),
+        ("1 9999999 1\n", None),
+    ],
+)
+def test_malformed_entries_name_the_line(tmp_path, text, line):
+    with pytest.raises(FormatError) as caught:
+        read(written(tmp_path, "a.mtx", text), format="coo")
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("dtype", [bool, np.int32, np.float32, complex])
+def test_sparse_matrices_of_scipy(tmp_path, kind, dtype):
+    dense = (np.random.default_rng(1).random((3, 5)) * 3).astype(int).astype(dtype)
+    scipy.sparse.save_npz(tmp_path / "a.npz", scipy.sparse.coo_array(dense).asformat(kind))
+    assert read(tmp_path / "a.npz").tolist() == dense.tolist()
+
+
+def test_damaged_sparse_matrices_are_refused(tmp_path):
+    whole = {
+        "format": np.array(b"coo"),
+        "shape": np.array([2, 2]),
+        "data": np.ones(2),
+        "row": np.array([0, 1]),
+        "col": np.array([1, 0]),
+    }
+    np.savez(tmp_path / "a.npz", **whole)
+    assert read(tmp_path / "a.npz").tolist() == [[0, 1], [1, 0]]
+    for name, wrong in (
+        ("format", np.array(b"dia")),
+        ("shape", np.array([2, 10**9])),
+        ("shape", np.array([1, 2])),
+        ("data", np.ones(3)),
+        ("data", np.array(["a", "b"])),
+        ("row", np.array([0, -1])),
+    ):
+        np.savez(tmp_path / "a.npz", **(whole | {name: wrong}))
+        with pytest.raises(FormatError):
+            read(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz", "a.csv.gz"])
+def test_tabs_marks_and_compression(tmp_path, name):
+    text = b"\xef\xbb\xbf1\t2\r\n3\t4\r\n"
+    path = written(tmp_path, name, gzip.compress(text) if name.endswith("gz") else text)
+    assert read(path).tolist() == [[1, 2], [3, 4]]
+    assert hardscape.permanent(path) == 10
+
+
+def test_perfect_matchings_of_graphs():
+    grid = networkx.grid_2d_graph(6, 6)
+    assert hardscape.permanent(grid) == 6728  # domino tilings
+    complete = networkx.complete_bipartite_graph(4, 4)
+    assert hardscape.permanent(complete) == 24
+    assert hardscape.permanent(networkx.complete_bipartite_graph(3, 4)) == 0
+    assert hardscape.permanent(networkx.disjoint_union(complete, networkx.path_graph(2))) == 24
+    weighted = networkx.Graph()
+    weighted.add_node("c", bipartite=1)
+    weighted.add_node("d", bipartite=1)
+    weighted.add_nodes_from("ab", bipartite=0)
+    weighted.add_weighted_edges_from([("c", "a", 2.5), ("a", "d", 3), ("b", "c", 5), ("b", "d", 7)])
+    assert hardscape.permanent(weighted) == 2.5 * 7 + 3 * 5
+    double = networkx.MultiGraph([(0, 1), (0, 1), (1, 2), (2, 3)])
+    assert hardscape.permanent(double) == 2
+    for wrong in (networkx.cycle_graph(5), networkx.DiGraph([(0, 1)]), networkx.Graph([(0, 0)])):
+        with pytest.raises(InputError):
+            hardscape.permanent(wrong)

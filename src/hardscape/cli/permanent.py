@@ -33,6 +33,8 @@ class ProblemOptions:
 
     Attributes
     ----------
+    base
+        First index, 0 or 1, of files of format coo; by default what the indices tell.
     rows
         How often each row counts: integers of 0 or more, separated by commas, "2,0,1".
     cols
@@ -46,6 +48,7 @@ class ProblemOptions:
     """
 
     format: Annotated[str | None, format_help(formats.FORMATS)] = None
+    base: int | None = None
     rows: str | None = None
     cols: str | None = None
     precision: Precision = "auto"
@@ -65,7 +68,7 @@ def permanent(
     output: EstimateOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Compute the permanent of a matrix."""
-    matrix = formats.read(file, format=problem.format)
+    matrix = formats.read(file, format=problem.format, base=problem.base)
     if matrix.ndim != 2:
         raise InputError(f"{file} holds an array of shape {matrix.shape}; one matrix is accepted")
     chosen: dict[str, Any] = {

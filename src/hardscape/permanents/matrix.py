@@ -13,7 +13,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.arrays import array_namespace, as_number_array, gpu_array, is_sparse, to_device
+from hardscape.arrays import (
+    array_namespace,
+    as_number_array,
+    biadjacency,
+    gpu_array,
+    is_graph,
+    is_sparse,
+    to_device,
+)
 from hardscape.errors import InputError
 from hardscape.formats import Formats
 from hardscape.permanents.numbers.gaussian import ExactComplex
@@ -98,6 +106,8 @@ def intake(a: Any, name: str = "a", *, exactly: bool = False) -> Matrix:
     """
     if isinstance(a, (str, Path)):
         a = _FORMATS.read(a)
+    elif is_graph(a):
+        a = biadjacency(a, name)
     batch = _batch_on_gpu(a, name)
     if batch is not None:
         return batch

@@ -57,9 +57,10 @@ def permanent(
     a : array-like, shape (m, n) or (batch, n, n)
         Integers of any size (bools count as 0 and 1), fractions, decimals, `ExactComplex`, numbers of mpmath,
         real or complex floating ones; NumPy, CuPy, torch, whatever speaks DLPack, scipy.sparse, nested
-        sequences, or the path of a file. A rectangular matrix sums over the injective maps from its
+        sequences, a bipartite graph of networkx (whose perfect matchings are counted, with weights), or the
+        path of a file. A rectangular matrix sums over the injective maps from its
         smaller side to its larger. A torch tensor whose gradient is being recorded is refused: see
-        :func:`hardscape.permanents.value_and_grad`.
+        :func:`hardscape.permanents.torch.permanent`.
     rows, cols : sequence of int, or array-like of shape (patterns, m) and (patterns, n), optional
         How often each row and column counts, 0 or more, with equal sums: boson sampling's photons in
         each output and input mode. One of them or both may hold many patterns, which share what they

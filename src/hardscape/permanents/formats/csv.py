@@ -19,7 +19,7 @@ from hardscape.permanents.formats.text import DECIMAL, INTEGER, WHOLE, real
 from hardscape.permanents.matrix import Number, intake
 
 NAME = "csv"
-SUFFIXES = (".csv", ".txt", ".dat")
+SUFFIXES = (".csv", ".tsv", ".txt", ".dat")
 DESCRIPTION = "CSV or blanks between integers, fractions 'p/q', decimal and complex numbers '1-2j'"
 MEMORY = 15
 _FRACTION = re.compile(rf"{WHOLE}/[0-9]{{1,4000}}")

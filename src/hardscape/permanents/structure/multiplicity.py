@@ -71,8 +71,10 @@ def counts(matrix: Matrix, rows: Any, cols: Any) -> tuple[list[int], list[int]]:
     r = multiplicities(rows, "rows", shape[0])
     c = multiplicities(cols, "cols", shape[1])
     if sum(r) != sum(c):
+        left = "rows" if rows is None else "cols" if cols is None else ""
+        each = f", each of the {shape[left == 'cols']} {left} being counted once" if left else ""
         raise InputError(
-            f"rows add up to {sum(r)} and cols to {sum(c)}; equal sums are accepted (a permanent "
+            f"rows add up to {sum(r)} and cols to {sum(c)}{each}; equal sums are accepted (a permanent "
             "takes one entry from each row and each column, repeated ones included)"
         )
     if sum(r) > MAX_SIDE:
