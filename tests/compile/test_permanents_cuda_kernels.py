@@ -9,6 +9,7 @@ pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are n
 
 from hardscape.engine.cuda import jit
 from hardscape.permanents.methods.extended.extended import CudaExtendedWork
+from hardscape.permanents.methods.frontier.cuda import row_kernel
 from hardscape.permanents.methods.glynn.cuda import LEAST_SIDE, glynn_kernels
 from hardscape.permanents.methods.repeated.patterns import CudaPatternWork
 from hardscape.permanents.methods.sparse.cuda import CudaSparseWork
@@ -50,3 +51,15 @@ def test_pattern_kernels(photons: int, rows: int, width: int, kind: type) -> Non
     cols[:, 0] = photons
     work = CudaPatternWork(np.eye(width, dtype=kind), cols[:1], cols)
     assert jit.compile(work.kernel(rows, width), "sm_90").startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("words", [1, 2, 4, 8])
+def test_frontier_kernels_of_integers(words: int, arch: str) -> None:
+    assert jit.compile(row_kernel(words), arch).startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize(("signed", "errors"), [(False, False), (True, False), (True, True)])
+def test_frontier_kernels_of_sums(parts: int, signed: bool, errors: bool) -> None:
+    assert jit.compile(row_kernel(0, parts, signed, errors), "sm_90").startswith(b"\x7fELF")

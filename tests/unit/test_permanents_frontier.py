@@ -136,6 +136,16 @@ def test_parts_add_up_in_integers(words):
     assert max(part.transitions for part in parts) < order.transitions
 
 
+def test_parts_of_a_dense_matrix():
+    # Some of them have no perfect matching.
+    matrix = np.random.default_rng(6).integers(-9, 10, (10, 10))
+    order, turned = best_order(matrix)
+    rows = tuple(map(tuple, (matrix.T if turned else matrix).tolist()))
+    cuts = cut_up(order, 1.0, 1.0, order.peak / 2)
+    assert cuts.parts > 1
+    assert value(FrontierWork(rows, order, 1, (), cuts)) == exact_permanent_by_subsets(matrix)
+
+
 @pytest.mark.parametrize("kind", ["nonnegative", "signed", "complex"])
 @pytest.mark.parametrize("scale", [1.0, 1e-120])
 def test_parts_add_up_in_double(kind, scale):

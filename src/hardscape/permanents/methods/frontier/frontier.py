@@ -21,6 +21,7 @@ product, and per(\|A\|) is found on the way. Errors of the entries are carried a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import memory
-from hardscape.engine import Cpu
+from hardscape.engine import Cpu, Cuda, Device, Work
+from hardscape.engine.machine import cuda_status
+from hardscape.permanents.methods.frontier.cuda import CudaFrontierSumWork, CudaFrontierWork
 from hardscape.permanents.methods.frontier.cuts import UNCUT, Cuts, cut_up
 from hardscape.permanents.methods.frontier.order import FrontierOrder, best_order
 from hardscape.permanents.methods.frontier.work import FrontierSumWork, FrontierWork
@@ -43,6 +46,8 @@ _LOOKED_UP, _NEAR, _FAR, _NEAR_STATES = 1e-8, 7e-10, 1.3e-9, 2**17
 _FLOATING, _PRIME = 2.0, 3.0
 #: Seconds from which it is worth looking for a narrow frontier, and density of the entries up to which.
 _WORTH_FROM, _WORTH_DENSITY = 3e-3, 0.7
+#: Seconds of cores from which a GPU is worth it, how much faster it is, to start a row, and its memory.
+_GPU_FROM, _GPU, _LAUNCH, _H200_BYTES = 5.0, 0.03, 2e-3, 1.4e11
 #: More lanes than machines have.
 _MOST_LANES = 1024
 #: Seconds of a part that is not cut further, and how many times too large what is not cut is.
@@ -51,15 +56,26 @@ _PART, _HOPELESS = 5.0, 64.0
 
 @dataclass(frozen=True)
 class _Found:
-    """An order with its cuts, and what they cost."""
+    """An order with its cuts for a kind of device, and what they cost."""
 
+    device: type[Device]
     order: FrontierOrder
     turned: bool  #: whether it is one of columns
     cuts: Cuts
-    products: int  #: of all parts
-    seconds: float
-    memory: int  #: bytes of as many parts as run at a time
-    most: int  #: these
+    seconds: float  #: on one core
+    memory: int  #: bytes of main memory, of as many parts as run at a time
+    most: int | None  #: these
+
+    def way(self, by: Method, work: Work[Any], **what: Any) -> Way:
+        """The way by a work."""
+        products = sum(part.transitions for part in self.cuts.orders(self.order))
+        seconds, gpu = self.seconds, math.inf
+        if self.device is Cuda:
+            gpu = len(self.order.rows) * _LAUNCH * self.cuts.parts + seconds * _GPU
+        return Way(
+            by, work, products, seconds, gpu, self.device, memory=self.memory, most=self.most,
+            **what,
+        )  # fmt: skip
 
 
 class Frontier(Method):
@@ -80,17 +96,16 @@ class Frontier(Method):
         found = _narrow(pattern, 8 * parts, _FLOATING * parts, choice, least)
         if isinstance(found, str):
             return found
-        if found.turned:
-            entries = entries.T
-            error = None if error is None else np.ascontiguousarray(error.T)
-        work = FrontierSumWork(np.ascontiguousarray(entries), error, found.order, found.cuts)
-        promise = work.roundings * UNIT, 0.0
-        return [
-            Way(
-                self, work, found.products, found.seconds, memory=found.memory, most=found.most,
-                cancels=cancels, promise=promise,
-            )
-        ]  # fmt: skip
+        ways = []
+        for one in found:
+            if one.turned:
+                used = np.ascontiguousarray(entries.T), None if error is None else error.T.copy()
+            else:
+                used = entries, error
+            kind = CudaFrontierSumWork if one.device is Cuda else FrontierSumWork
+            work = kind(*used, one.order, one.cuts)
+            ways.append(one.way(self, work, cancels=cancels, promise=(work.roundings * UNIT, 0.0)))
+        return ways
 
 
 class FrontierExactly(Method):
@@ -113,14 +128,14 @@ class FrontierExactly(Method):
         found = _narrow(block.entries, 8 * max(1, words), times, choice, least)
         if isinstance(found, str):
             return found
-        rows: Rows = tuple(zip(*integers, strict=True)) if found.turned else integers
-        work = FrontierWork(rows, found.order, words, primes, found.cuts)
-        return [
-            Way(
-                self, work, found.products, found.seconds, memory=found.memory, most=found.most,
-                scale=scale,
-            )
-        ]  # fmt: skip
+        ways = []
+        for one in found:
+            if one.device is Cuda and not words:
+                continue
+            rows: Rows = tuple(zip(*integers, strict=True)) if one.turned else integers
+            kind = CudaFrontierWork if one.device is Cuda else FrontierWork
+            ways.append(one.way(self, kind(rows, one.order, words, primes, one.cuts), scale=scale))
+        return ways
 
 
 def _not_worth(block: Block, choice: Choice, least: float) -> str:
@@ -135,31 +150,42 @@ def _not_worth(block: Block, choice: Choice, least: float) -> str:
 
 def _narrow(
     block: NDArray[Any], state_bytes: int, times: float, choice: Choice, least: float
-) -> _Found | str:
+) -> list[_Found] | str:
     """An order, cut into parts where it takes long or more memory than there is; or why there is none."""
-    found = best_order(block, _NEAR * times, least, choice.thinking(least))
-    if found is None:
+    best = best_order(block, _NEAR * times, least, choice.thinking(least))
+    if best is None:
         return "no frontier is narrow"
-    order, turned = found
-    one = _bytes(order, state_bytes)
+    order, turned = best
+    one, seconds = _bytes(order, state_bytes), _seconds(order, times)
     # What is small is not compared with what the machine has.
-    room = one * _MOST_LANES if memory.small(one * _MOST_LANES) else _room(choice)
-    seconds = _seconds(order, times)
-    cuts = UNCUT
-    if seconds > 2 * _PART or one > room:
-        if one > room * _HOPELESS or seconds > _HOPELESS * least:
-            return f"its states take {one / 1e9:.3g} GB, and {seconds:.3g} s"
-        cut = cut_up(order, seconds, _PART, order.peak * room / one)
-        if cut is None:
-            return f"its states take {one / 1e9:.3g} GB"
-        cuts = cut
-    parts = cuts.orders(order)
-    one = max(_bytes(part, state_bytes) for part in parts)
-    lanes = min(len(parts), sum(isinstance(device, Cpu) for device in choice.devices) or 1)
-    most = max(1, min(lanes, room // max(1, one)))
-    products = sum(part.transitions for part in parts)
-    seconds *= products / max(1, order.transitions)
-    return _Found(order, turned, cuts, products, seconds, most * one, most)
+    small = memory.small(one * _MOST_LANES)
+    rooms: dict[type[Device], int] = {Cpu: one * _MOST_LANES if small else _room(choice)}
+    if choice.has(Cuda) and order.numbered and seconds > _GPU_FROM:
+        rooms[Cuda] = _gpu_room()
+    slow = choice.method == "auto" and seconds > _HOPELESS * least
+    if slow or one > _HOPELESS * max(rooms.values()):
+        return f"its states take {one / 1e9:.3g} GB, and {seconds:.3g} s"
+    found = []
+    for device, room in rooms.items():
+        cuts: Cuts | None = UNCUT
+        part = _PART if device is Cpu else _PART / _GPU
+        if seconds > 2 * part or one > room:
+            cuts = cut_up(order, seconds, part, order.peak * room / one)
+        if cuts is None:
+            continue
+        parts = cuts.orders(order)
+        largest = max(_bytes(x, state_bytes) for x in parts)
+        lanes = sum(isinstance(x, device) for x in choice.devices) or 1
+        most = max(1, min(lanes, len(parts), room // max(1, largest)))
+        all_seconds = seconds * sum(x.transitions for x in parts) / max(1, order.transitions)
+        held = (most * largest, most) if device is Cpu else (0, None)
+        found.append(_Found(device, order, turned, cuts, all_seconds, *held))
+    return found or f"its states take {one / 1e9:.3g} GB"
+
+
+def _gpu_room() -> int:
+    """Bytes of the smallest GPU here, or of an H200."""
+    return int(0.9 * min((gpu.memory_total for gpu in cuda_status().gpus), default=_H200_BYTES))
 
 
 def _room(choice: Choice) -> int:

@@ -110,7 +110,7 @@ def described(masks: Sequence[int], rows: Sequence[int]) -> FrontierOrder | None
     width = done = transitions = 0
     peak = 1
     for k, i in enumerate(rows):
-        states = math.comb(len(place), k - done)
+        states = _subsets(len(place), k - done)
         for j in bits(masks[i]):
             if j not in place:
                 if not free:
@@ -124,5 +124,10 @@ def described(masks: Sequence[int], rows: Sequence[int]) -> FrontierOrder | None
         for j in ending:
             free.append(place.pop(j))
         done += len(ending)
-        peak = max(peak, math.comb(len(place), max(0, k + 1 - done)))
+        peak = max(peak, _subsets(len(place), k + 1 - done))
     return FrontierOrder(tuple(rows), tuple(slots), tuple(closed), width, peak, transitions)
+
+
+def _subsets(width: int, used: int) -> int:
+    """How many sets of used columns there are; none where more columns were closed than rows taken."""
+    return math.comb(width, used) if used >= 0 else 0
