@@ -148,6 +148,6 @@ def _plan_facts(planned: Plan) -> Iterator[tuple[str, str]]:
     yield "blocks", f"of side {sides}" if sides else "none: zeros alone decide"
     yield "method", f"{planned.method}, {planned.precision}, {planned.terms} terms"
     yield "time", f"about {seconds_text(planned.seconds)} on {planned.device}"
-    yield "planned in", seconds_text(planned.planning_seconds)
     for device, seconds in planned.seconds_elsewhere.items():
         yield "", f"about {seconds_text(seconds)} on {device}"
+    yield "planned in", seconds_text(planned.planning_seconds)

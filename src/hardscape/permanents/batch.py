@@ -98,17 +98,29 @@ class Lines(NamedTuple):
         return repeated(self.matrix.entries, rows, cols, rtol)
 
 
+class Quick(NamedTuple):
+    """A permanent that was found at once, and how."""
+
+    value: Number
+    method: str
+    terms: int | None  #: None where only the sum itself counted them
+
+
 def at_once(
     matrix: Matrix, settings: Settings, options: RunOptions, lines: Lines | None = None
-) -> Number | None:
+) -> Quick | None:
     """The permanent of a small matrix, or of one of few lines, or None if it is better to look closer."""
     arithmetic, entries = settings.arithmetic(matrix.kind), matrix.entries
     if not settings.takes_any_way(options) or not isinstance(options.devices[0], Cpu):
         return None
     if arithmetic == "double" and entries.dtype != object:
         rtol = settings.rtol if settings.precision == "auto" else math.inf
-        value = None if lines is None else lines.permanent(rtol)
-        return small(entries, rtol) if value is None else value
+        value: Number | None = None if lines is None else lines.permanent(rtol)
+        if value is not None:
+            return Quick(value, "repeated", None)
+        value, n = small(entries, rtol), len(entries)
+        quick = ("subset", 2**n) if n <= SubsetBatchWork.most else ("glynn", 2 ** (n - 1))
+        return None if value is None else Quick(value, *quick)
     if arithmetic != "exact" or matrix.kind not in ("integer", "rational") or settings.full_output:
         return None
     if matrix.shape[0] > AT_ONCE:
@@ -118,4 +130,4 @@ def at_once(
         whole = small(np.array(integers, dtype=np.int64), 0.0)
     except OverflowError:
         return None
-    return whole * scale if isinstance(whole, int) else None
+    return Quick(whole * scale, "subset", None) if isinstance(whole, int) else None

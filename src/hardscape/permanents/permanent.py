@@ -35,6 +35,7 @@ from hardscape.permanents.program import prepare, proving
 from hardscape.permanents.result import PermanentResult, devices_of, warn_of_overflow
 from hardscape.permanents.settings import MethodName, Precision, Settings, run_options
 from hardscape.permanents.structure.multiplicity import expanded
+from hardscape.permanents.structure.reduce import Reductions
 
 
 @interruptible
@@ -176,16 +177,18 @@ def _found(
     matrix: Matrix, settings: Settings, options: RunOptions, lines: Lines | None = None
 ) -> Any:
     """The permanent of one matrix, or its result."""
-    value = at_once(matrix, settings, options, lines)
-    if value is None:
+    quick = at_once(matrix, settings, options, lines)
+    if quick is None:
         result = _one(matrix, settings, options)
         return result if settings.full_output else result.value
     if not settings.full_output:
-        return value
+        return quick.value
     # A sum in extended precision is no long one for small matrices.
     small_side = len(matrix.entries) <= AT_ONCE
     other = replace(settings, precision="extended") if small_side else settings
-    return _beside(value, _one(matrix, other, options))
+    found = _beside(quick.value, _one(matrix, other, options))
+    terms = found.terms if quick.terms is None else quick.terms
+    return replace(found, method=quick.method, terms=terms, reductions=Reductions())
 
 
 def _beside(value: Number, found: PermanentResult) -> PermanentResult:
