@@ -34,24 +34,27 @@ constexpr double kMostProducts = 1 << 24, kFewProducts = 1 << 14, kOthers = 14, 
 // Numbers that are kept from call to call.
 constexpr std::size_t kKept = 1 << 17;
 
-// A complex number, and one that others are multiplied with.
+// Two complex numbers, of f and of g, and two that others are multiplied with.
 typedef double Two __attribute__((vector_size(16)));
+typedef double Four __attribute__((vector_size(32)));
 
 struct Factor {
-  Two straight, crossed;
+  Four straight, crossed;
 
-  static Factor of(double real, double imag) { return {Two{real, real}, Two{imag, -imag}}; }
+  static Factor of(Two f, Two g) {
+    return {Four{f[0], f[0], g[0], g[0]}, Four{f[1], -f[1], g[1], -g[1]}};
+  }
 };
 
 // A sum of products, in two parts that do not wait for one another.
 struct Products {
-  Two straight = {}, crossed = {};
+  Four straight = {}, crossed = {};
 
-  void add(const Factor& x, Two y) {
+  void add(const Factor& x, const Four& y) {
     straight += x.straight * y;
     crossed += x.crossed * y;
   }
-  Two sum() const { return straight + __builtin_shufflevector(crossed, crossed, 1, 0); }
+  Four sum() const { return straight + __builtin_shufflevector(crossed, crossed, 1, 0, 3, 2); }
 };
 
 // Multiplicities that are integers of 0 or more; None stands for ones.
@@ -122,9 +125,12 @@ class Forms {
       }
       const int power = most > 0 && std::isfinite(most) ? std::ilogb(most) + 1 : 0;
       exponent += power * static_cast<int>(columns_[j]);
-      for (std::size_t t = 0; t < n; ++t) {
+      const auto scaled = [&](std::size_t t) {
         const Two x = entry(order[t].second, j);
-        forms_[t * k + j] = Factor::of(std::ldexp(x[0], -power), std::ldexp(x[1], -power));
+        return Two{std::ldexp(x[0], -power), std::ldexp(x[1], -power)};
+      };
+      for (std::size_t t = 0; t < n; ++t) {
+        forms_[t * k + j] = Factor::of(scaled(t), scaled(n - 1 - t));
       }
     }
     stride_.push_back(1);
@@ -135,22 +141,20 @@ class Forms {
   std::pair<std::complex<double>, double> coefficient() const {
     const std::size_t n = forms_.size() / columns_.size(), half = n / 2;
     // A thread keeps its memory: to have the system clear it again takes as long as the sums.
-    thread_local std::vector<Two> forward, backward;
-    grow(forward, half, [](std::size_t t) { return t; });
-    grow(backward, n - half, [n](std::size_t t) { return n - 1 - t; });
+    thread_local std::vector<Four> sums;
+    grow(sums, n - half);
     Two high = {}, low = {};
     double magnitude = 0;
     each_run([&](std::size_t at, std::size_t degree, const std::vector<std::size_t>&) {
       if (degree > half || half - degree > columns_[0]) return;
       at += half - degree;
-      const Two other = backward[stride_.back() - 1 - at];
-      Products product;
-      product.add(Factor::of(forward[at][0], forward[at][1]), other);
-      const Two term = product.sum();
+      const Four& f = sums[at];
+      const Four& g = sums[stride_.back() - 1 - at];
+      const Two term = {f[0] * g[2] - f[1] * g[3], f[0] * g[3] + f[1] * g[2]};
       add_compensated(high, low, term);
       magnitude += std::abs(term[0]) + std::abs(term[1]);
     });
-    if (forward.size() > kKept) forward = backward = {};
+    if (sums.size() > kKept) sums = {};
     return {{high[0] + low[0], high[1] + low[1]}, magnitude};
   }
 
@@ -176,10 +180,9 @@ class Forms {
     }
   }
 
-  // Coefficients of the product of `forms` forms, form(t) the number t of them, by place; those of
-  // smaller degree are of fewer forms, those of larger degree are not written.
-  template <class Form>
-  void grow(std::vector<Two>& sums, std::size_t forms, Form&& form) const {
+  // Coefficients of the products of up to so many forms, the first ones and the last ones, by
+  // place; those of larger degree are not written.
+  void grow(std::vector<Four>& sums, std::size_t forms) const {
     const std::size_t k = columns_.size();
     sums.resize(std::max(sums.size(), stride_.back()));
     std::vector<std::size_t> there(k);
@@ -191,12 +194,12 @@ class Forms {
       }
       const std::size_t last = std::min(columns_[0], forms - degree);
       for (std::size_t d = 0; d <= last; ++d) {
-        Two* place = &sums[at + d];
+        Four* place = &sums[at + d];
         if (degree + d == 0) {
-          *place = Two{1, 0};
+          *place = Four{1, 0, 1, 0};
           continue;
         }
-        const Factor* row = &forms_[form(degree + d - 1) * k];
+        const Factor* row = &forms_[(degree + d - 1) * k];
         Products products;
         for (std::size_t c = 0; c < count; ++c) {
           products.add(row[there[c]], *(place - stride_[there[c]]));
