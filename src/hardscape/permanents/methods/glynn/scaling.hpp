@@ -18,11 +18,12 @@ namespace {
 constexpr int kSweeps = 8;
 constexpr int kNoExponent = -(1 << 20);
 
-// Exponent e with 2^(e-1) <= x < 2^e.
+// Exponent e with 2^(e-1) <= x < 2^e. Zeros come without order, so they are no branch.
 inline int exponent_above(double x) {
   const auto biased = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52);
-  if (biased > 0) return biased - 1022;
-  return x > 0 ? std::ilogb(x) + 1 : kNoExponent;
+  const bool is_zero = x == 0;
+  if ((biased == 0) & !is_zero) return std::ilogb(x) + 1;
+  return is_zero ? kNoExponent : biased - 1022;
 }
 
 // A line of zeros keeps its place.
@@ -51,11 +52,6 @@ class Scaling {
       }
     }
     bring_into_range();
-    for (std::size_t i = 0; i < n_; ++i) {
-      for (std::size_t j = 0; j < n_; ++j) {
-        scaled_[i * n_ + j] = times_power(size_[i * n_ + j], -row_[i] - column_[j]);
-      }
-    }
     for (int sweep = 0; sweep < kSweeps && balance(); ++sweep) {
     }
     shorten_columns(given);
@@ -78,17 +74,43 @@ class Scaling {
   // Takes the largest entries' exponents off columns, then off rows. They are numbers apart:
   // entries may leave the range of float64 on the way.
   void bring_into_range() {
+    std::fill(sum_.begin(), sum_.end(), 0.0);
+    double* __restrict factors = sum_.data();
+    for (std::size_t i = 0; i < n_; ++i) {
+      const double* __restrict line = &size_[i * n_];
+      for (std::size_t j = 0; j < n_; ++j) factors[j] = line[j] > factors[j] ? line[j] : factors[j];
+    }
     for (std::size_t j = 0; j < n_; ++j) {
-      int most = kNoExponent;
-      for (std::size_t i = 0; i < n_; ++i) most = std::max(most, exponent_above(size_[i * n_ + j]));
-      column_[j] = of_nonzero(most);
+      column_[j] = of_nonzero(exponent_above(factors[j]));
+      factors[j] = times_power(1, -column_[j]);
     }
     for (std::size_t i = 0; i < n_; ++i) {
-      int most = kNoExponent;
+      const double* __restrict line = &size_[i * n_];
+      double* __restrict scaled = &scaled_[i * n_];
+      double most = 0;
       for (std::size_t j = 0; j < n_; ++j) {
-        most = std::max(most, exponent_above(size_[i * n_ + j]) - column_[j]);
+        scaled[j] = line[j] * factors[j];
+        most = scaled[j] > most ? scaled[j] : most;
       }
-      row_[i] = of_nonzero(most);
+      if (most > 0x1p-900 && most < 2) {
+        row_[i] = exponent_above(most);
+        const double factor = times_power(1, -row_[i]);
+        for (std::size_t j = 0; j < n_; ++j) scaled[j] *= factor;
+      } else {
+        bring_far_row(i);
+      }
+    }
+  }
+
+  // The same of one row whose entries leave that range.
+  void bring_far_row(std::size_t i) {
+    int most = kNoExponent;
+    for (std::size_t j = 0; j < n_; ++j) {
+      most = std::max(most, exponent_above(size_[i * n_ + j]) - column_[j]);
+    }
+    row_[i] = of_nonzero(most);
+    for (std::size_t j = 0; j < n_; ++j) {
+      scaled_[i * n_ + j] = times_power(size_[i * n_ + j], -row_[i] - column_[j]);
     }
   }
 
@@ -97,14 +119,15 @@ class Scaling {
     bool changed = false;
     std::fill(sum_.begin(), sum_.end(), 0.0);
     for (std::size_t i = 0; i < n_; ++i) {
-      double* line = &scaled_[i * n_];
+      double* __restrict line = &scaled_[i * n_];
+      double* __restrict sums = sum_.data();
       double sum = 0;
       for (std::size_t j = 0; j < n_; ++j) sum += line[j];
       const int more = of_nonzero(exponent_above(sum));
       row_[i] += more;
       changed = changed || more != 0;
       const double factor = times_power(1, -more);
-      for (std::size_t j = 0; j < n_; ++j) sum_[j] += line[j] *= factor;
+      for (std::size_t j = 0; j < n_; ++j) sums[j] += line[j] *= factor;
     }
     for (std::size_t j = 0; j < n_; ++j) {
       const int more = of_nonzero(exponent_above(sum_[j]));
@@ -112,7 +135,9 @@ class Scaling {
       sum_[j] = times_power(1, -more);
     }
     for (std::size_t i = 0; i < n_; ++i) {
-      for (std::size_t j = 0; j < n_; ++j) scaled_[i * n_ + j] *= sum_[j];
+      double* __restrict line = &scaled_[i * n_];
+      const double* __restrict factors = sum_.data();
+      for (std::size_t j = 0; j < n_; ++j) line[j] *= factors[j];
     }
     return changed;
   }
