@@ -221,7 +221,7 @@ def _batch(a: Any, matrix: Matrix, settings: Settings, options: RunOptions) -> A
             if matrix.gpu is None and not np.isfinite(values).all():
                 warn_of_overflow()
             return home_of(a).bring(values)
-        values = to_device(values, "cpu").tolist()
+        values = to_device(values, "cpu")
     matrix.check_finite()
     found = [
         _found(Matrix(matrix.kind, entries), settings, options)
@@ -229,25 +229,35 @@ def _batch(a: Any, matrix: Matrix, settings: Settings, options: RunOptions) -> A
     ]
     if not settings.full_output:
         return home_of(a).bring(_values(found, matrix, settings))
-    pairs = zip(values, found, strict=True)
-    return [one if x is None or x == one.value else _beside(x, one) for x, one in pairs]
+    return _with_values(values, found)
 
 
 def _patterns(a: Any, patterns: Patterns, settings: Settings, options: RunOptions) -> Any:
     matrix = patterns.matrix
 
-    def one(i: int) -> Any:
+    def one(i: int, settings: Settings) -> Any:
         rows, cols = patterns[i]
         lines = Lines(matrix, rows, cols)
         return _found(expanded(matrix, rows, cols), settings, options, lines)
 
+    values: Any = [None] * len(patterns)
     if is_dense(matrix, settings):
-        values = patterns.permanents(settings, options, one)
-        if not np.isfinite(values).all():
-            warn_of_overflow()
-        return home_of(a).bring(values)
-    found = [one(i) for i in range(len(patterns))]
-    return found if settings.full_output else home_of(a).bring(_values(found, matrix, settings))
+        unproven = replace(settings, full_output=False)
+        values = patterns.permanents(unproven, options, lambda i: one(i, unproven))
+        if not settings.full_output:
+            if not np.isfinite(values).all():
+                warn_of_overflow()
+            return home_of(a).bring(values)
+    found = [one(i, settings) for i in range(len(patterns))]
+    if not settings.full_output:
+        return home_of(a).bring(_values(found, matrix, settings))
+    return _with_values(values, found)
+
+
+def _with_values(values: Any, found: list[PermanentResult]) -> list[PermanentResult]:
+    """Results with the values that a call gives that does not ask for them, where it is another way."""
+    pairs = zip(list(values), found, strict=True)
+    return [one if x is None or x == one.value else _beside(x.item(), one) for x, one in pairs]
 
 
 def _values(found: Sequence[Number], matrix: Matrix, settings: Settings) -> NDArray[Any]:
