@@ -28,7 +28,7 @@ _GPU_PRODUCTS, _PRODUCT = 2.0**34, 2.5e-10
 def are_patterns(given: Any) -> bool:
     """Whether multiplicities are those of many patterns: an array of two axes, or nested sequences."""
     if is_array(given):
-        return len(given.shape) == 2
+        return as_number_array(given, "rows").ndim == 2
     return isinstance(given, Sequence) and len(given) > 0 and np.ndim(given[0]) == 1
 
 
