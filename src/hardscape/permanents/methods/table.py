@@ -18,7 +18,6 @@ METHODS: tuple[Method, ...] = (
     IntegerSubsets(),
     Rectangles(),
     Glynn(),
-    Sparse(),
     Extended(),
     IntegerGlynn(),
     Subsets(),
@@ -28,6 +27,7 @@ METHODS: tuple[Method, ...] = (
     RankExactly(),
     Frontier(),
     FrontierExactly(),
+    Sparse(),
 )
 #: What people ask for.
 NAMES: tuple[str, ...] = ("auto", *dict.fromkeys(row.name for row in METHODS))

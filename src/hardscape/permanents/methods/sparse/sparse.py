@@ -115,12 +115,11 @@ class Sparse(Method):
         core = core_seconds(block.side, times)
         promise = UNIT, 10 * block.side * UNIT
         ways = []
-        # Looking for what to eliminate takes the CPU a second.
-        if choice.has(Cuda) and (asked or gpu_seconds(block.side, times) > _START):
+        worth = asked or choice.thinking(least) >= _CHOOSING
+        if choice.has(Cuda) and (asked or (worth and gpu_seconds(block.side, times) > _START)):
             work: SparseWork = CudaSparseWork(block.entries)
             gpu = _START + work.operations / _H200
             ways.append(Way(self, work, work.terms, started(core), gpu, Cuda, promise=promise))
-        worth = asked or choice.thinking(least) >= _CHOOSING
         if choice.has(Cpu) and block.side >= _LEAST_CPU_SIDE and worth:
             work = CpuSparseWork(block.entries)
             seconds = started(work.operations / _CORE)
