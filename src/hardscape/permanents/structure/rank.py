@@ -132,8 +132,7 @@ def _apart(
     matrix: NDArray[Any], found: NDArray[np.int64], lines: Sequence[int], most: int
 ) -> tuple[list[int], list[int]] | None:
     """Rows and columns, no number in both, of a nonsingular square of these lines."""
-    half = len(lines) // 2
-    rows, columns = lines[:half], lines[half:]
+    rows, columns = lines[::2], lines[1::2]
     square = pivots(found[np.ix_(rows, columns)], most)
     if square is None:
         return None
