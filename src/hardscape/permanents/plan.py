@@ -70,8 +70,8 @@ class Plan(Plain):
     planning_seconds : float
         What it took to find this, which a call takes before its sums, and which its time limit counts.
     seconds_elsewhere : dict
-        Estimated time on "1 core", "1 H200" and "192 H200s" (NVIDIA H200, which only "glynn" and
-        "sparse" in floating point use; the rest counts as on one core).
+        Estimated time on "1 core", "1 H200" and "192 H200s" (NVIDIA H200, which only "glynn",
+        "sparse" and "frontier" use; the rest counts as on one core).
     """
 
     shape: tuple[int, int]
