@@ -92,10 +92,14 @@ class BosonSampler {
         chosen_.entries.insert(chosen_.entries.end(), {x.real(), x.imag()});
       }
     }
-    const bool by_rows = RowMinors::cost(chosen_) < SignMinors::cost(k);
-    if (!(by_rows ? by_rows_.find(chosen_, stop_, minors_)
-                  : by_signs_.find(chosen_, stop_, minors_))) {
-      return false;
+    if (k <= SubsetMinors::kMost) {
+      by_subsets_.find(chosen_, minors_);
+    } else {
+      const bool by_rows = RowMinors::cost(chosen_) < SignMinors::cost(k);
+      if (!(by_rows ? by_rows_.find(chosen_, stop_, minors_)
+                    : by_signs_.find(chosen_, stop_, minors_))) {
+        return false;
+      }
     }
     double largest = 0;
     for (const Complex& x : minors_) largest = std::max(largest, std::abs(x));
@@ -136,6 +140,7 @@ class BosonSampler {
   std::vector<std::size_t> order_, drawn_;
   ChosenRows chosen_;
   std::vector<Complex> minors_;
+  SubsetMinors by_subsets_;
   SignMinors by_signs_;
   RowMinors by_rows_;
 };
@@ -162,8 +167,8 @@ auto sample_bosons(Cube entries, Vector<std::int32_t> groups, Vector<double> kep
   return to_numpy(std::move(counts), {done - first, outputs});
 }
 
-// What samplers stand on, for one matrix: both ways, so that they can be compared.
-auto laplace_minors(Cube entries, Vector<std::int32_t> counts, bool by_rows, Stop stop) {
+// What samplers stand on, for one matrix: 0, 1 and 2 for the ways over sets, signs and rows.
+auto laplace_minors(Cube entries, Vector<std::int32_t> counts, int way, Stop stop) {
   const std::size_t columns = entries.shape(2);
   ChosenRows rows{columns, {}, {counts.data(), counts.data() + counts.size()}};
   for (std::size_t at = 0; at < counts.size() * columns; ++at) {
@@ -171,9 +176,12 @@ auto laplace_minors(Cube entries, Vector<std::int32_t> counts, bool by_rows, Sto
     rows.entries.push_back(entries.data()[counts.size() * columns + at]);
   }
   std::vector<Complex> minors;
-  const bool done = by_rows ? RowMinors().find(rows, stop.data(), minors)
-                            : SignMinors().find(rows, stop.data(), minors);
-  return std::make_tuple(to_numpy(std::move(minors), {columns}), done);
+  bool done = true;
+  if (way == 0 && columns <= SubsetMinors::kMost) SubsetMinors().find(rows, minors);
+  if (way == 1) done = SignMinors().find(rows, stop.data(), minors);
+  if (way == 2) done = RowMinors().find(rows, stop.data(), minors);
+  const std::size_t count = minors.size();
+  return std::make_tuple(to_numpy(std::move(minors), {count}), done);
 }
 
 const native::Family family("permanents", [](nb::module_& module) {

@@ -7,6 +7,8 @@
 // Gray code a column adds what the sum has grown by since its sign changed, and all minors cost no
 // more than one permanent.
 //
+// SubsetMinors sums over sets of columns, for few of them.
+//
 // RowMinors sums over multiplicities of equal rows (methods/repeated/terms.hpp), with products of
 // all columns but one from prefixes and suffixes: about prod (t_i + 1) / 2 terms.
 #pragma once
@@ -35,6 +37,43 @@ inline Complex lane_sum(const Number<2>& x) {
   }
   return sum;
 }
+
+// For few columns: permanents of the first rows and each set of as many columns.
+class SubsetMinors {
+ public:
+  static constexpr std::size_t kMost = 8;  // columns up to which nothing else pays
+
+  void find(const ChosenRows& rows, std::vector<Complex>& minors) {
+    const std::size_t k = rows.columns, all = (std::size_t{1} << k) - 1;
+    std::size_t of_set[kMost + 1], count = 0;  // the row that a set of so many columns adds
+    for (std::size_t i = 0; i < rows.counts.size(); ++i) {
+      for (int copy = 0; copy < rows.counts[i]; ++copy) of_set[++count] = i;
+    }
+    real_[0] = 1;
+    imag_[0] = 0;
+    for (std::size_t set = 1; set < all; ++set) {
+      const double* row = rows.row(of_set[std::popcount(set)]);
+      double real = 0, imag = 0;
+      for (std::size_t left = set; left; left &= left - 1) {
+        const auto j = static_cast<std::size_t>(std::countr_zero(left));
+        const std::size_t before = set ^ (std::size_t{1} << j);
+        const double x = row[2 * j], y = row[2 * j + 1];
+        real += x * real_[before] - y * imag_[before];
+        imag += x * imag_[before] + y * real_[before];
+      }
+      real_[set] = real;
+      imag_[set] = imag;
+    }
+    minors.resize(k);
+    for (std::size_t j = 0; j < k; ++j) {
+      const std::size_t rest = all ^ (std::size_t{1} << j);
+      minors[j] = {real_[rest], imag_[rest]};
+    }
+  }
+
+ private:
+  double real_[1 << kMost], imag_[1 << kMost];
+};
 
 class SignMinors {
  public:
