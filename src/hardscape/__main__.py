@@ -4,4 +4,5 @@ import sys
 
 from hardscape.cli import main
 
-sys.exit(main())
+if __name__ == "__main__":  # workers of an executor import this module too
+    sys.exit(main())

@@ -16,7 +16,7 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor | distributed.
     if request.param == "dask":
         with (
             distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
             ) as cluster,
             distributed.Client(cluster) as client,
         ):

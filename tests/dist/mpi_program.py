@@ -11,8 +11,8 @@ from typing import Any
 import hardscape
 from hardscape import native
 from hardscape.engine import Cpu, Shard
-from hardscape.engine.executors import channel_of
-from hardscape.engine.worker import StopSign, run_shard
+from hardscape.engine.cluster.channels import channel_of
+from hardscape.engine.cluster.worker import StopSign, run_shard
 from helpers.instances import dense_gaussian
 from helpers.jobs import JOBS
 from helpers.works import HarmonicSum

@@ -16,8 +16,8 @@ import pytest
 
 from hardscape import native
 from hardscape.engine import Cpu, RunOptions, Shard, solve
-from hardscape.engine.executors import DaskChannel
-from hardscape.engine.worker import StopSign, run_shard
+from hardscape.engine.cluster.channels import DaskChannel
+from hardscape.engine.cluster.worker import StopSign, run_shard
 from helpers.works import HarmonicSum
 
 LONG = HarmonicSum(units=8000, count=2, pause=0.01)

@@ -14,7 +14,7 @@ import pytest
 
 from hardscape import native
 from hardscape.engine import Context, Cpu, Cuda, Device, Shard, ShardResult
-from hardscape.engine.worker import StopSign, run_shard
+from hardscape.engine.cluster.worker import StopSign, run_shard
 from hardscape.errors import DeviceError
 from helpers.works import HarmonicSum
 

@@ -78,12 +78,15 @@ class RunOptions:
         Seconds after which it stops, with the best so far where there is one.
     checkpoint
         File that records finished parts; the same command resumes from it.
+    executor
+        What runs the parts instead of this process: processes:8, dask://host:port, dask:cluster.yaml or mpi.
     """
 
     device: str = "auto"
     threads: int | None = None
     time_limit: float | None = None
     checkpoint: Path | None = None
+    executor: Annotated[str | None, Parameter(name=["--executor", "--cluster"])] = None
 
 
 @option_group(RUN)

@@ -93,6 +93,7 @@ def permanent(
         **chosen,
         time_limit=1e18 if output.yes and run.time_limit is None else run.time_limit,
         checkpoint=run.checkpoint,
+        executor=run.executor,
         progress=True,
     )
     show(output.json, "permanent", lambda: _plain(planned, found), _facts(planned, found))

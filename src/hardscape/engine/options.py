@@ -36,9 +36,11 @@ class RunArguments(TypedDict, total=False):
     checkpoint : str or Path
         Ledger of what is done: created if missing, else the same call goes on from it; see
         :mod:`hardscape.engine.ledger`.
-    executor : concurrent.futures.Executor, distributed.Client or MPIPoolExecutor
-        Runs the shards instead of this process, and stays open. Twice as many shards as it has
-        workers are in flight. For GPUs in a process pool use ``mp_context=get_context("spawn")``:
+    executor : str, concurrent.futures.Executor, distributed.Client or MPIPoolExecutor
+        Runs the shards instead of this process, and stays open: "processes:8", "dask://host:port",
+        "dask:cluster.yaml" (a cluster of dask-jobqueue with its options, ``scale`` or ``adapt``), "mpi", or an
+        object with ``submit``. Workers may come and go; twice as many shards as there are
+        workers are in flight. For GPUs in a process pool of your own use ``mp_context=get_context("spawn")``:
         a forked process cannot use CUDA once its parent has. With dask-cuda, which shows each
         worker its own GPU first, name "cuda:0".
     workers : int
@@ -179,9 +181,13 @@ def _checked_path(checkpoint: Any) -> Path | None:
 
 
 def _checked_executor(executor: Any) -> Any:
+    if isinstance(executor, str):
+        from hardscape.engine.cluster.named import named
+
+        return named(executor)
     if not hasattr(executor, "submit"):
         raise InputError(
-            f"executor={executor!r} has no submit(); a concurrent.futures.Executor, a Dask Client "
-            "and an MPIPoolExecutor are accepted"
+            f"executor={executor!r} has no submit(); a name such as 'processes:8', a "
+            "concurrent.futures.Executor, a Dask Client and an MPIPoolExecutor are accepted"
         )
     return executor

@@ -35,6 +35,8 @@ class Pool(ABC):
 
     #: Seconds after a stop for which shards are waited for.
     patience = math.inf
+    #: Seconds after which there may be more room, or a straggler, though no shard was reported.
+    glance = math.inf
 
     def __init__(
         self, work: Work[Any], stops: NDArray[np.uint8], reports: SimpleQueue[Report | None]
@@ -72,6 +74,17 @@ class Pool(ABC):
         """Ask shards with index `first` or above to return what they have."""
         for slot, (shard, future) in list(self._running.items()):
             if shard.index >= first:
+                self._stops[slot] = 1
+                self._withdraw(future)
+
+    def straggler(self) -> Shard | None:
+        """A shard that takes so long that another worker should try it too."""
+        return None
+
+    def call_off(self, shard: Shard) -> None:
+        """Stop a shard wherever it runs: its answer has come from elsewhere."""
+        for slot, (other, future) in list(self._running.items()):
+            if other == shard:
                 self._stops[slot] = 1
                 self._withdraw(future)
 

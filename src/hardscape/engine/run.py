@@ -165,7 +165,7 @@ def solve(work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
         if options.executor is None:
             pool = LocalPool(work, options.devices, reports)
         else:
-            from hardscape.engine.executors import ExecutorPool
+            from hardscape.engine.cluster.executors import ExecutorPool
 
             pool = ExecutorPool(
                 work, options.devices, reports, options.executor, options.workers, left
@@ -293,6 +293,7 @@ class _Run(Generic[Answer]):
         self._error: BaseException | None = None
         self._ended = math.inf  # when shards in flight were first told to stop
         self._again: list[Shard] = []
+        self._twice: set[int] = set()
         self._failures: Counter[int] = Counter()
         self._checkpoint = checkpoint
         self._meter = Meter(progress, _units(self._shards), work.unit, time_limit)
@@ -330,12 +331,21 @@ class _Run(Generic[Answer]):
         while True:
             while not self._stopping and self._pool.has_room:
                 shard = self._again.pop() if self._again else next(waiting, None)
+                shard = self._straggler() if shard is None else shard
                 if shard is None:
                     break
                 self._submit(shard)
             if not self._pool.busy:
                 return
             self._wait()
+
+    def _straggler(self) -> Shard | None:
+        shard = None if self._fold.complete else self._pool.straggler()
+        if shard is None or shard.index in self._twice:
+            return None
+        log.debug("shard %d runs twice", shard.index)
+        self._twice.add(shard.index)
+        return shard
 
     def _submit(self, shard: Shard) -> None:
         try:
@@ -358,10 +368,17 @@ class _Run(Generic[Answer]):
             self._stop("time_limit")
         if self._stopping or self._fold.complete:
             self._ended = min(self._ended, now)
-            left = self._ended + self._pool.patience - now
+            patience = self._pool.patience
+            # Whoever still works for an answer that is there is waited for only where it cannot be left alone.
+            left = (
+                self._ended + patience - now
+                if not self._fold.complete or math.isinf(patience)
+                else 0.0
+            )
             if left <= 0:
                 self._pool.abandon()
                 return
+        left = min(left, self._pool.glance)
         try:
             report = self._reports.get(timeout=None if math.isinf(left) else left)
         except Empty:
@@ -392,10 +409,14 @@ class _Run(Generic[Answer]):
         except BaseException as error:
             self._failed(report.shard, error)
             return
+        if report.shard.index in self._done:
+            return
         if result.complete:
             self._ledger.commit(report.shard.index, result.partial)
         limit = self._fold.limit
         self._take(report.shard, result)
+        if report.shard.index in self._twice:
+            self._pool.call_off(report.shard)
         if self._fold.limit < limit:
             self._pool.stop(self._fold.limit)
 
@@ -414,7 +435,7 @@ class _Run(Generic[Answer]):
 
     def _failed(self, shard: Shard, error: BaseException, final: bool = False) -> None:
         """Have a shard run again where the worker may be at fault, and give up where it is not or too often."""
-        if self._stopping or shard.index >= self._fold.limit:
+        if self._stopping or shard.index >= self._fold.limit or shard.index in self._done:
             return  # cancelled, or workers died of the signal that stops this run: nothing else is lost
         if not (isinstance(error, _OF_WORKERS) or type(error).__name__ in _OF_DASK):
             self._fail(error)

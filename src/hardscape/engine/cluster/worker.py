@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import mmap
 import os
+import pickle
 import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -87,8 +90,52 @@ class StopSign:
             over.set()
 
 
+@dataclass(frozen=True)
+class Parcel:
+    """A large work, which each worker unpacks once: in a file of this host, or with every shard."""
+
+    key: str
+    path: str | None
+    packed: bytes | None
+
+    @classmethod
+    def of(cls, packed: bytes, on_disk: bool) -> Parcel:
+        """Pack it."""
+        key = hashlib.sha256(packed).hexdigest()
+        if not on_disk:
+            return cls(key, None, packed)
+        descriptor, path = tempfile.mkstemp(prefix="hardscape-work-")
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(packed)
+        return cls(key, path, None)
+
+    def work(self) -> Work[Any]:
+        """The work; a worker keeps the last one."""
+        if _kept.get("key") != self.key:
+            packed = self.packed
+            if packed is None:
+                assert self.path is not None
+                packed = Path(self.path).read_bytes()
+            _kept.update(key=self.key, work=pickle.loads(packed))
+        kept: Work[Any] = _kept["work"]
+        return kept
+
+    def remove(self) -> None:
+        """Remove the file."""
+        if self.path is not None:
+            Path(self.path).unlink(missing_ok=True)
+
+
+_kept: dict[str, Any] = {}
+
+
+def unpacked(packed: bytes) -> Any:
+    """The work of a task of Dask."""
+    return pickle.loads(packed)
+
+
 def run_shard(
-    work: Work[Any],
+    work: Work[Any] | Parcel,
     shard: Shard,
     devices: tuple[Device, ...],
     incumbent: Partial | None,
@@ -107,6 +154,7 @@ def run_shard(
             f"the worker on {os.uname().nodename} computes with SIMD level {native.level()}, this process "
             f"with {level}: set HARDSCAPE_SIMD for all of them to one that every processor has"
         )
+    work = work.work() if isinstance(work, Parcel) else work
     with stop.watched(shard.index) as flag, _ctrl_c_sets(flag):
         return work.run(shard, Context(_device_of_worker(devices), incumbent, flag))
 

@@ -1,0 +1,173 @@
+"""An executor of the user's as a pool: of processes, a Dask client, an MPI pool."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import statistics
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from hardscape import native
+from hardscape.engine.cluster.channels import channel_of
+from hardscape.engine.cluster.worker import Parcel, StopSign, run_shard, unpacked
+from hardscape.engine.device import Device
+from hardscape.engine.pool import Pool, Report
+from hardscape.engine.work import Partial, Shard, ShardResult, Work
+
+#: Shards in flight for each worker of an executor: one that runs and one that waits, so that no
+#: worker idles for a round trip.
+_IN_FLIGHT = 2
+#: Most of them.
+_SLOTS = 2**14
+#: Seconds between two counts of the workers that there are.
+_COUNTED = 1.0
+#: Seconds for which workers that were told to stop are waited for: they look ten times a second or more, and
+#: those that are dead or stopped themselves do not answer.
+_PATIENCE = 1.5
+#: Bytes of a work that go with each shard; a larger one goes to each worker once.
+_SMALL = 2**15
+#: A shard is a straggler that runs so many times longer than the others, and so many seconds.
+_STRAGGLING, _LEAST_STRAGGLING = 3.0, 1.0
+
+
+class ExecutorPool(Pool):
+    """Shards sent to an executor, which stays open. Workers may come and go.
+
+    `left` are the seconds of the time limit, which workers elsewhere keep by themselves.
+    """
+
+    patience = _PATIENCE
+    glance = _COUNTED
+
+    def __init__(
+        self,
+        work: Work[Any],
+        devices: Sequence[Device],
+        reports: SimpleQueue[Report | None],
+        executor: Any,
+        workers: int | None,
+        left: float | None,
+    ) -> None:
+        import tempfile
+
+        self._given = executor
+        self._is_dask = hasattr(executor, "get_executor")
+        # A Dask client hands out an executor; "pure" would merge equal submissions into one.
+        self._executor = executor.get_executor(pure=False) if self._is_dask else executor
+        self._channel = channel_of(executor)
+        self._workers = workers
+        self._room = 0
+        self._count_at = 0.0
+        descriptor, self._path = tempfile.mkstemp(prefix="hardscape-stop-")
+        with os.fdopen(descriptor, "r+b") as file:
+            file.truncate(_SLOTS)
+            stops = np.frombuffer(mmap.mmap(file.fileno(), 0), dtype=np.uint8)
+        super().__init__(work, stops, reports)
+        self._devices = tuple(devices)
+        self._until = None if left is None else time.monotonic() + left
+        self._level = native.level()
+        self._parcel = self._packed(work)
+        self._began: dict[int, float] = {}
+        self._taken: list[float] = []
+
+    def _packed(self, work: Work[Any]) -> Any:
+        """What is sent with each shard in place of the work."""
+        packed = pickle.dumps(work, protocol=pickle.HIGHEST_PROTOCOL)
+        if len(packed) <= _SMALL:
+            return work
+        if (
+            self._is_dask
+        ):  # a task, whose result goes from worker to worker, and is made again if it is lost
+            return self._given.submit(unpacked, packed, pure=False)
+        return Parcel.of(packed, on_disk=type(self._executor).__module__ in _OF_THIS_HOST)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another shard can be submitted: twice as many as there are workers now."""
+        now = time.monotonic()
+        if now >= self._count_at:
+            self._count_at = now + _COUNTED
+            workers = _workers_of(self._given) if self._workers is None else self._workers
+            self._room = min(_SLOTS, _IN_FLIGHT * workers)
+        return len(self._running) < self._room
+
+    def submit(self, shard: Shard, incumbent: Partial | None) -> None:
+        """See `Pool`."""
+        super().submit(shard, incumbent)
+        self._began[shard.index] = time.monotonic()
+
+    def release(self, report: Report) -> None:
+        """See `Pool`."""
+        super().release(report)
+        began = self._began.pop(report.shard.index, None)
+        if began is not None:
+            self._taken.append(time.monotonic() - began)
+
+    def straggler(self) -> Shard | None:
+        """See `Pool`."""
+        if not self._taken:
+            return None
+        usual = statistics.median(self._taken[-100:])
+        late = time.monotonic() - max(_LEAST_STRAGGLING, _STRAGGLING * usual)
+        for shard, _ in self._running.values():
+            if self._began.get(shard.index, late) < late:
+                return shard
+        return None
+
+    def stop(self, first: int = 0) -> None:
+        """See `Pool`; workers of other hosts are told too."""
+        super().stop(first)
+        if self._channel is not None and self._running:
+            self._channel.tell(self._given, first)
+
+    def _start(self, slot: int, shard: Shard, incumbent: Partial | None) -> Future[ShardResult]:
+        left = None if self._until is None else max(0.0, self._until - time.monotonic())
+        stop = StopSign(self._path, slot, left, self._channel)
+        arguments = (self._parcel, shard, self._devices, incumbent, stop, self._level)
+        future: Future[ShardResult] = self._executor.submit(run_shard, *arguments)
+        return future
+
+    def _withdraw(self, future: Future[ShardResult]) -> None:
+        # Dask would cancel a shard that runs, too, and lose what it has to tell.
+        if not self._is_dask:
+            future.cancel()
+
+    def abandon(self) -> None:
+        """See `Pool`."""
+        for _, future in self._running.values():
+            future.cancel()
+        super().abandon()
+
+    def close(self) -> None:
+        """Remove what workers shared; those that have it mapped still see their flags."""
+        if isinstance(self._parcel, Parcel):
+            self._parcel.remove()
+        with suppress(FileNotFoundError):
+            Path(self._path).unlink()
+
+
+#: Executors whose workers are processes of this host.
+_OF_THIS_HOST = (
+    "concurrent.futures.process",
+    "hardscape.engine.cluster.named",
+    "loky.process_executor",
+)
+
+
+def _workers_of(executor: Any) -> int:
+    if hasattr(executor, "nthreads"):  # a Dask client
+        return max(1, sum(int(count) for count in executor.nthreads().values()))
+    for attribute in ("_max_workers", "num_workers"):
+        count = getattr(executor, attribute, None)
+        if isinstance(count, int) and count > 0:
+            return count
+    return os.cpu_count() or 1

@@ -1,0 +1,153 @@
+"""Executors by name: ``processes:8``, ``dask://host:port``, ``dask:cluster.yaml``, ``mpi``."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import signal
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hardscape.engine.machine import cpu_count
+from hardscape.errors import DeviceError, InputError, needed
+from hardscape.interrupts import STOPS
+
+R = TypeVar("R")
+
+_ACCEPTED = (
+    "'processes', 'processes:8', 'dask://host:port', 'dask:cluster.yaml' (a cluster of Dask's or "
+    "dask-jobqueue's and its options) and 'mpi' are accepted"
+)
+_opened: dict[str, Any] = {}
+
+
+def named(name: str) -> Any:
+    """The executor of this name; it is opened once and stays open to the end of this process.
+
+    Raises
+    ------
+    InputError
+        For a name that is not understood.
+    DeviceError
+        If nobody answers there.
+    MissingDependencyError
+        If the package that it needs is not installed.
+    """
+    if name not in _opened:
+        _opened[name] = _made(name)
+    return _opened[name]
+
+
+def _made(name: str) -> Any:
+    kind, _, rest = name.partition(":")
+    if kind == "processes" and re.fullmatch(r"([1-9]\d{0,3})?", rest):
+        return Processes(int(rest) if rest else cpu_count())
+    if kind == "dask" and re.fullmatch(r"//[^/]+:\d+", rest):
+        return _dask(f"tcp:{rest}")
+    if kind == "dask" and rest.endswith((".yaml", ".yml")):
+        return _dask(_cluster(Path(rest)))
+    if name == "mpi":
+        return _mpi()
+    raise InputError(f"executor={name!r}; {_ACCEPTED}")
+
+
+class Processes(Executor):
+    """A pool of processes of this host, begun anew when one of them was killed."""
+
+    def __init__(self, workers: int) -> None:
+        self._max_workers = workers
+        self._pool = self._begun()
+        atexit.register(self.shutdown, False, cancel_futures=True)
+
+    def _begun(self) -> ProcessPoolExecutor:
+        # A forked process could not use CUDA, nor trust the locks of other threads.
+        return ProcessPoolExecutor(self._max_workers, mp_context=get_context("spawn"))
+
+    def submit(self, function: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
+        """See `concurrent.futures.Executor`."""
+        try:
+            return self._pool.submit(function, *args, **kwargs)
+        except BrokenExecutor:
+            self._pool.shutdown(wait=False)
+            self._pool = self._begun()
+            return self._pool.submit(function, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """See `concurrent.futures.Executor`."""
+        self._pool.shutdown(wait, cancel_futures=cancel_futures)
+
+
+def _dask(where: Any) -> Any:
+    distributed = needed("distributed", "distributed", "dask", "an executor of Dask")
+    try:
+        client = distributed.Client(where, timeout="10s")
+    except (OSError, TimeoutError) as error:
+        raise DeviceError(f"no Dask scheduler answers at {where}: {error}") from None
+    atexit.register(client.close)
+    return client
+
+
+def _cluster(path: Path) -> Any:
+    """The cluster that a file of YAML describes: ``cluster``, its options, and ``scale`` or ``adapt``."""
+    yaml = needed("yaml", "pyyaml", "dask", "a file of a cluster")
+    try:
+        told = yaml.safe_load(path.read_text())
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"executor='dask:{path}': {' '.join(str(error).split())}") from None
+    if not isinstance(told, dict) or not isinstance(told.get("cluster"), str):
+        raise InputError(
+            f"{path} names no cluster; a line such as 'cluster: SLURMCluster' is accepted, "
+            "and options of that class, 'scale: 4' or 'adapt: {minimum: 0, maximum: 16}' beside it"
+        )
+    options = {
+        key: value for key, value in told.items() if key not in ("cluster", "scale", "adapt")
+    }
+    kind = _cluster_class(told["cluster"])
+    try:
+        cluster = kind(**options)
+    except (TypeError, ValueError, RuntimeError, OSError) as error:
+        raise InputError(f"{path}: {told['cluster']}: {' '.join(str(error).split())}") from None
+    if "adapt" in told:
+        cluster.adapt(**told["adapt"])
+    elif "scale" in told:
+        cluster.scale(told["scale"])
+    elif not cluster.worker_spec:
+        cluster.close()
+        raise InputError(
+            f"{path} asks for no workers; 'scale: 4' or 'adapt: {{maximum: 16}}' is accepted"
+        )
+    atexit.register(cluster.close)
+    return cluster
+
+
+def _cluster_class(name: str) -> Any:
+    for module, package in (("distributed", "distributed"), ("dask_jobqueue", "dask-jobqueue")):
+        handlers = {number: signal.getsignal(number) for number in STOPS}
+        found = getattr(needed(module, package, "dask", f"the cluster {name}"), name, None)
+        for number, before in handlers.items():  # dask_jobqueue takes signals for itself
+            if signal.getsignal(number) is not before:
+                signal.signal(number, before)
+        if found is not None:
+            return found
+    raise InputError(f"cluster: {name}; LocalCluster, and classes of dask_jobqueue, are accepted")
+
+
+def _mpi() -> Any:
+    try:
+        futures = needed("mpi4py.futures", "mpi4py", "mpi", "an executor of MPI")
+        ranks = import_module("mpi4py.MPI").COMM_WORLD.Get_size()
+    except RuntimeError as error:
+        raise DeviceError(f"MPI cannot be loaded: {' '.join(str(error).split())}") from None
+    if ranks < 2:
+        raise DeviceError(
+            "there is one MPI rank; mpiexec -n 8 python -m mpi4py.futures -m hardscape ... starts "
+            f"seven that work and one that asks (process {os.getpid()} is alone)"
+        )
+    executor = futures.MPIPoolExecutor()
+    atexit.register(executor.shutdown, False)
+    return executor

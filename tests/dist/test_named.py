@@ -1,0 +1,203 @@
+"""Executors by name, workers that come and go, large works, and shards that hang."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import distributed
+import pytest
+
+from hardscape.cli import main
+from hardscape.engine import Context, Outcome, RunOptions, Shard, ShardResult, Work, solve
+from hardscape.engine.cluster import executors, named
+from hardscape.errors import DeviceError, InputError
+from helpers.works import HarmonicSum
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+#: Runs a copy of a job's script, which is removed at once.
+SBATCH = """#!/bin/sh
+cp "$1" "$0.$$"
+setsid sh "$0.$$" > /dev/null 2>&1 &
+echo "Submitted batch job $$"
+"""
+
+
+def solved(work: Work[Any], **options: Any) -> Outcome[Any]:
+    return solve(work, RunOptions.checked(device="cpu", threads=1, **options))
+
+
+def raw(outcome: Outcome[Any]) -> dict[str, bytes]:
+    assert outcome.partial is not None
+    return {name: array.tobytes() for name, array in outcome.partial.items()}
+
+
+@dataclass(frozen=True)
+class Once(HarmonicSum):
+    """Does something bad in the middle, the first time only: `mark` is a file that tells."""
+
+    mark: str = ""
+    bad: str = "die"
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        if shard.index == 11 and not os.path.exists(self.mark):
+            Path(self.mark).touch()
+            if self.bad == "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            deadline = time.monotonic() + 60
+            while not context.stop[0] and time.monotonic() < deadline:
+                time.sleep(0.05)
+        return super().run(shard, context)
+
+
+@dataclass(frozen=True)
+class Heavy(HarmonicSum):
+    """Notes in a file each time that it is unpacked."""
+
+    ballast: bytes = b""
+    notes: str = ""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        with open(self.notes, "a") as file:
+            file.write(f"{os.getpid()}\n")
+
+
+def test_a_pool_of_ours_is_begun_anew(tmp_path: Path) -> None:
+    work = Once(mark=str(tmp_path / "mark"))
+    found = solved(work, executor="processes:2")
+    assert found.complete
+    assert raw(found) == raw(solved(HarmonicSum()))
+    assert (tmp_path / "mark").exists()
+
+
+def test_a_shard_that_hangs_is_run_by_another_worker_too(tmp_path: Path) -> None:
+    began = time.monotonic()
+    found = solved(Once(mark=str(tmp_path / "mark"), bad="hang"), executor="processes:2")
+    assert time.monotonic() - began < 30
+    assert raw(found) == raw(solved(HarmonicSum()))
+
+
+@pytest.mark.parametrize("kind", ["processes", "dask"])
+def test_a_large_work_goes_to_each_worker_once(kind: str, tmp_path: Path, tcp: str) -> None:
+    notes = tmp_path / "notes"
+    work = Heavy(ballast=bytes(10**6), notes=str(notes), pause=0.001)
+    found = solved(work, executor="processes:2" if kind == "processes" else tcp)
+    assert raw(found) == raw(solved(HarmonicSum()))
+    told = notes.read_text().split()
+    assert 1 <= len(told) <= 3  # of 23 shards
+    assert len(told) == len(set(told)) or kind == "dask"
+
+
+@pytest.fixture(scope="module")
+def tcp() -> Any:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as cluster:
+        yield cluster.scheduler_address.replace("tcp:", "dask:")
+        client = named._opened.pop(cluster.scheduler_address.replace("tcp:", "dask:"), None)
+        if client is not None:
+            client.close()
+
+
+def test_a_scheduler_by_its_address(tcp: str) -> None:
+    assert raw(solved(HarmonicSum(), executor=tcp)) == raw(solved(HarmonicSum()))
+
+
+def test_a_cluster_of_slurm_that_a_file_describes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, script in {"sbatch": SBATCH, "scancel": "#!/bin/sh\n"}.items():
+        (tmp_path / name).write_text(script)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]))
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "slurm.yaml"
+    file.write_text(
+        "cluster: SLURMCluster\ncores: 1\nprocesses: 1\nmemory: 1GB\nwalltime: '00:05:00'\n"
+        "interface: lo\nscheduler_options: {dashboard_address: ':0'}\n"
+        "worker_extra_args: [--no-dashboard]\nscale: 1\n"
+    )
+    name = f"dask:{file}"
+    handlers = [signal.getsignal(x) for x in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        assert raw(solved(HarmonicSum(), executor=name)) == raw(solved(HarmonicSum()))
+        assert handlers == [signal.getsignal(x) for x in (signal.SIGINT, signal.SIGTERM)]
+    finally:
+        client = named._opened.pop(name)
+        client.shutdown()
+
+
+def test_workers_that_come_later_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    most = 0
+    submit = executors.ExecutorPool.submit
+
+    def counted(self: executors.ExecutorPool, *arguments: Any) -> None:
+        nonlocal most
+        submit(self, *arguments)
+        most = max(most, len(self._running))
+
+    monkeypatch.setattr(executors.ExecutorPool, "submit", counted)
+    with (
+        distributed.LocalCluster(
+            n_workers=0, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.loop.call_later(0.5, lambda: cluster.scale(3))
+        work = HarmonicSum(units=900, count=450, pause=0.02)
+        assert solved(work, executor=client).complete
+        threads = sum(client.nthreads().values())
+    assert most == 2 * threads
+    assert threads == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["", "process", "processes:0", "processes:x", "dask", "dask:x", "mpi:2", "ray://x:1"]
+)
+def test_names_that_are_not_understood(name: str) -> None:
+    with pytest.raises(InputError):
+        solved(HarmonicSum(), executor=name)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "- 1", "cluster: Nothing", "cluster: LocalCluster\nn_workers: 0\ndashboard_address: ':0'", "cluster: [", None]
+)
+def test_files_that_describe_no_cluster(content: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(InputError):
+        solved(HarmonicSum(), executor=f"dask:{file}")
+
+
+def test_mpi_needs_ranks() -> None:
+    with pytest.raises(DeviceError):
+        solved(HarmonicSum(), executor="mpi")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "spectrum sk24.txt",
+        "density torus30.rudy",
+        "permanent dodecahedron.mtx",
+        "xorsat solve regular64.cnf --method quasi-greedy",
+        "xorsat tts regular64.cnf --runs 3",
+        "maxsat cover.wcnf --method weighting --max-flips 1000",
+        "gauge fix hot4.nersc -o {folder}/fixed.nersc",
+    ],
+)
+@pytest.mark.parametrize("option", ["--executor", "--cluster"])
+def test_every_long_command_takes_one(
+    words: str, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(EXAMPLES)
+    code = main([*words.format(folder=tmp_path).split(), option, "processes:2"])
+    assert code in (0, 10, 30)
+    assert "processes:2" in named._opened
