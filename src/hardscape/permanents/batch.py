@@ -111,7 +111,8 @@ def at_once(
 ) -> Quick | None:
     """The permanent of a small matrix, or of one of few lines, or None if it is better to look closer."""
     arithmetic, entries = settings.arithmetic(matrix.kind), matrix.entries
-    if not settings.takes_any_way(options) or not isinstance(options.devices[0], Cpu):
+    recorded = options.checkpoint is not None
+    if settings.method != "auto" or recorded or not isinstance(options.devices[0], Cpu):
         return None
     if arithmetic == "double" and entries.dtype != object:
         rtol = settings.rtol if settings.precision == "auto" else math.inf

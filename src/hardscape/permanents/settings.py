@@ -63,10 +63,6 @@ class Settings:
         most = None if self.memory is None else int(min(self.memory, _MOST_GIGABYTES) * 1e9)
         return Choice(kind, arithmetic, self.method, devices, most, deadline or Deadline(None))
 
-    def takes_any_way(self, options: RunOptions) -> bool:
-        """Whether any way to the value will do, as long as it is precise enough."""
-        return self.method == "auto" and options.checkpoint is None
-
 
 def run_options(matrix: Matrix, **run: Unpack[RunArguments]) -> RunOptions:
     """Where a permanent may run: what was asked for; by "auto" GPUs beside the CPU for large ones."""
