@@ -41,7 +41,9 @@ def stopped_by_message(executor: MPIPoolExecutor) -> dict[str, Any]:
     future = executor.submit(run_shard, *arguments)
     time.sleep(1.0)
     began = time.monotonic()
-    channel.tell(executor, 0)
+    while not future.done() and time.monotonic() - began < 30:
+        channel.tell(executor, 0)  # until the worker has begun to listen
+        time.sleep(0.25)
     return {"complete": future.result().complete, "seconds": time.monotonic() - began}
 
 

@@ -382,6 +382,8 @@ class _Run(Generic[Answer]):
         try:
             report = self._reports.get(timeout=None if math.isinf(left) else left)
         except Empty:
+            if self._stopping:
+                self._pool.stop()  # again: a worker that has just begun may not have listened before
             return
         if self._signals.caught:
             self._stop(self._signals.caught)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import threading
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from hardscape.engine.cluster.worker import Channel
 
 #: Seconds of one question.
 _ASKED = 0.25
-#: Tags of the messages that stop the shards of one run.
-_FIRST_TAG, _TAGS = 20_000, 10_000
+#: Tag of messages about stops.
+_TAG = 20_011
 _runs = itertools.count()
 
 
@@ -57,33 +59,57 @@ def _variable(name: str, client: Any) -> Any:
 
 @dataclass(frozen=True)
 class MpiChannel:
-    """Messages from rank 0, which asks, to all others, which work."""
+    """Messages from rank 0, which asks, to those of the others that said that they listen."""
 
-    tag: int = field(default_factory=lambda: _FIRST_TAG + next(_runs) % _TAGS)
+    run: int = field(default_factory=lambda: next(_runs))
 
     def tell(self, executor: Any, first: int) -> None:
-        """See `Channel`. A rank that listens no more leaves the message where it is."""
-        from mpi4py import MPI
-
-        for rank in range(1, MPI.COMM_WORLD.Get_size()):
-            _sent.append(MPI.COMM_WORLD.isend(first, dest=rank, tag=self.tag))
+        """See `Channel`."""
+        _receive()
+        for rank in _listening:
+            _send((self.run, first), rank)
 
     def listen(self) -> Callable[[], int | None]:
         """See `Channel`."""
-        from mpi4py import MPI
+        world = _world()
+        if not _listening:
+            _listening.add(world.Get_rank())
+            _send((world.Get_rank(), None), 0)
 
         def told() -> int | None:
-            while MPI.COMM_WORLD.iprobe(source=0, tag=self.tag):
-                _heard[self.tag] = MPI.COMM_WORLD.recv(source=0, tag=self.tag)
-            return _heard.get(self.tag)
+            _receive()
+            return _heard.get(self.run)
 
         return told
 
 
 #: Messages on their way, which must not be forgotten before they have arrived.
 _sent: list[Any] = []
-#: What this process was told, by tag.
+#: What this process was told, by run; and the ranks that listen, or this one if it does.
 _heard: dict[int, int] = {}
+_listening: set[int] = set()
+
+
+@cache
+def _world() -> Any:
+    from mpi4py import MPI
+
+    atexit.register(_receive)  # MPI must not end with messages that nobody took
+    return MPI.COMM_WORLD
+
+
+def _send(message: tuple[int, int | None], rank: int) -> None:
+    _sent.append(_world().isend(message, dest=rank, tag=_TAG))
+
+
+def _receive() -> None:
+    world = _world()
+    while world.iprobe(tag=_TAG):
+        run_or_rank, first = world.recv(tag=_TAG)
+        if first is None:
+            _listening.add(run_or_rank)
+        else:
+            _heard[run_or_rank] = first
 
 
 def channel_of(executor: Any) -> Channel | None:
@@ -95,6 +121,6 @@ def channel_of(executor: Any) -> Channel | None:
         from mpi4py import MPI
 
         threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE
-        if threads and MPI.COMM_WORLD.Get_rank() == 0 and MPI.COMM_WORLD.Get_size() > 1:
+        if threads and _world().Get_rank() == 0 and _world().Get_size() > 1:
             return MpiChannel()
     return None
