@@ -24,6 +24,7 @@ from helpers.results import results
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "vocabulary.md"
 FAMILIES = ("gauge", "ising", "maxsat", "permanents", "xorsat")
 COMMANDS = (
+    "bosons",
     "demo",
     "density",
     "devices",

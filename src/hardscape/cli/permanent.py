@@ -72,8 +72,8 @@ def permanent(
     if matrix.ndim != 2:
         raise InputError(f"{file} holds an array of shape {matrix.shape}; one matrix is accepted")
     chosen: dict[str, Any] = {
-        "rows": _multiplicities("--rows", problem.rows),
-        "cols": _multiplicities("--cols", problem.cols),
+        "rows": multiplicities("--rows", problem.rows),
+        "cols": multiplicities("--cols", problem.cols),
         "precision": problem.precision,
         "method": problem.method,
         "memory": problem.memory,
@@ -99,7 +99,8 @@ def permanent(
     show(output.json, "permanent", lambda: _plain(planned, found), _facts(planned, found))
 
 
-def _multiplicities(option: str, text: str | None) -> list[int] | None:
+def multiplicities(option: str, text: str | None) -> list[int] | None:
+    """The integers that an option lists; None if it was not given."""
     if text is None:
         return None
     fields = [field.strip() for field in text.split(",")]
