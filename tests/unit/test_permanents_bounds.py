@@ -9,6 +9,7 @@ import pytest
 
 import hardscape
 from hardscape.engine import RunOptions, solve
+from hardscape.permanents import ExactComplex, program
 from hardscape.permanents.matrix import intake
 from hardscape.permanents.methods.frontier.order import best_order
 from hardscape.permanents.methods.glynn.glynn import CpuGlynnWork
@@ -191,6 +192,24 @@ def test_bounds_of_unitary_matrices():
         assert square <= Fraction(found.error_bound) ** 2
         close += Fraction(found.error_bound) ** 2 <= 900 * square
     assert close >= 19
+
+
+def test_the_likely_error_tells_where_no_proof_is_cheap(monkeypatch):
+    for name in ("THOUGHT", "_PROOF", "_PROOF_TIMES"):
+        monkeypatch.setattr(program, name, 0.0)
+    held = near = 0
+    for seed in range(20):
+        matrix = unitary(10 + seed % 4, seed)
+        found = hardscape.permanent(matrix, method="glynn", full_output=True)
+        exact = hardscape.permanent(matrix, precision="exact")
+        error = abs(complex(ExactComplex.of(found.value) - exact))
+        assert found.rigorous
+        assert error <= found.error_bound
+        assert 20 * found.likely_error < found.error_bound
+        held += error <= found.likely_error
+        near += found.likely_error <= 100 * error
+    assert held >= 19
+    assert near >= 18
 
 
 def test_a_signed_tridiagonal_matrix_of_five_hundred_rows():

@@ -112,7 +112,7 @@ def multiplicities(option: str, text: str | None) -> list[int] | None:
 
 def _plain(planned: Plan, found: PermanentResult) -> dict[str, Any]:
     plain = found.to_dict()
-    keys = ("value", "mantissa", "exponent", "error_bound", "rigorous", "condition", "method",
+    keys = ("value", "mantissa", "exponent", "error_bound", "rigorous", "likely_error", "condition", "method",
             "precision", "terms", "reductions", "seconds", "device", "stopped", "retries")  # fmt: skip
     return {"shape": list(planned.shape)} | {key: plain[key] for key in keys}
 

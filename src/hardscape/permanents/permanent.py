@@ -194,16 +194,18 @@ def _found(
 def _beside(value: Number, found: PermanentResult) -> PermanentResult:
     """What a value by another sum came out as: it is as far off as that says, at most."""
     if not cmath.isfinite(value) or not cmath.isfinite(found.value):
-        return replace(found, value=value, error_bound=math.inf)
+        return replace(found, value=value, error_bound=math.inf, likely_error=math.inf)
     both = [complex(value), complex(found.value)]
     off = sum(abs(Fraction(x) - Fraction(y)) for x, y in zip(*map(_parts, both), strict=True))
-    bound = float(off + Fraction(found.error_bound))
+    bounds = [float(off + Fraction(x)) for x in (found.error_bound, found.likely_error)]
+    above = [math.nextafter(bound, math.inf) if bound else 0.0 for bound in bounds]
     return replace(
         found,
         value=value,
         mantissa=value,
         exponent=0,
-        error_bound=math.nextafter(bound, math.inf) if bound else 0.0,
+        error_bound=above[0],
+        likely_error=above[1],
         precision="double",
     )
 
@@ -279,10 +281,10 @@ def _one(matrix: Matrix, settings: Settings, options: RunOptions) -> PermanentRe
     found = answers(program, settings, options)
     whole, program = found.total, found.program
     if program.choice.exact:
-        numbers = (whole, whole, 0, 0.0, True, 1.0)
+        numbers = (whole, whole, 0, 0.0, True, 0.0, 1.0)
     else:
         value = complex(whole.value) if matrix.kind == "complex" else whole.value
-        bounds = (whole.error_bound, whole.rigorous, whole.condition)
+        bounds = (whole.error_bound, whole.rigorous, whole.probable_error, whole.condition)
         numbers = (value, whole.mantissa, whole.exponent, *bounds)
     return PermanentResult(
         *numbers,

@@ -75,6 +75,9 @@ class PermanentResult(Plain):
         Bound on ``abs(value - permanent)``; 0.0 for exact results.
     rigorous : bool
         Whether the bound is proven; else a part of it is an estimate.
+    likely_error : float
+        What the error probably stays below: at most `error_bound`, and far less where that is what the
+        sum itself can prove.
     condition : float
         Magnitude of the terms over that of their sum: by how much a relative error of a term may
         weigh more in the permanent. 1.0 for exact results, infinite for a sum of 0.
@@ -104,6 +107,7 @@ class PermanentResult(Plain):
     exponent: int
     error_bound: float
     rigorous: bool
+    likely_error: float
     condition: float
     method: str
     precision: str
@@ -124,7 +128,7 @@ class PermanentResult(Plain):
             "value": _plain(self.value),
             "mantissa": _plain(self.mantissa),
         }
-        for name in ("error_bound", "condition"):
+        for name in ("error_bound", "likely_error", "condition"):
             plain[name] = finite_or_none(plain[name])
         for retry in plain["retries"]:
             retry["error_bound"] = finite_or_none(retry["error_bound"])

@@ -29,8 +29,8 @@ class BoundedNumber:
     different: int | None = None
     #: What rounding entries before the sum probably changes, in units of ``2**exponent``.
     offset: float = 0.0
-    #: What the same sum in another order differs by, in units of ``2**exponent``, if that is known.
-    apart: float | None = None
+    #: What the error probably stays below, in units of ``2**exponent``, if that is known better.
+    likely: float | None = None
     #: What is taken for the bound where answers are compared, whether one is proven or not; by default
     #: `bound`. Which answer is kept does not depend on how much of its error was proven.
     estimate: float | None = None
@@ -57,6 +57,11 @@ class BoundedNumber:
         return bound if normal else bound + 4 * TINY
 
     @property
+    def probable_error(self) -> float:
+        """What the error of `value` probably stays below; no more than is proven."""
+        return min(self.error_bound, _power(self.likely_error, self.exponent) + 4 * TINY)
+
+    @property
     def compared(self) -> float:
         """The bound that answers are compared by, in units of ``2**exponent``."""
         return self.bound if self.estimate is None else self.estimate
@@ -70,7 +75,8 @@ class BoundedNumber:
         """The same number, knowing what the same sum gave in another order."""
         unit = Fraction(2) ** (other.exponent - self.exponent)
         pairs = zip(_parts(self.mantissa), _parts(other.mantissa), strict=True)
-        return replace(self, apart=_above(_modulus(*(x - y * unit for x, y in pairs))))
+        apart = _above(_modulus(*(x - y * unit for x, y in pairs)))
+        return replace(self, likely=16 * apart + 4 * UNIT * abs(self.mantissa))
 
     def beside(self, other: BoundedNumber) -> BoundedNumber:
         r"""The same number with the bound that another one, of a proven bound, gives it, if that is smaller.
@@ -100,10 +106,11 @@ class BoundedNumber:
 
         Different terms round independently, so the errors of N such terms of n < 64 factors add up to
         about :math:`\sqrt{n / N}` of the bound; with a factor of 16 to spare. Equal terms round equally.
-        Where the same sum is known in another order, the errors are about as large as the difference.
+        Where the same sum is known in another order, the errors are about as large as the difference;
+        again with a factor of 16 to spare.
         """
-        if self.apart is not None:
-            return min(self.compared, 16 * self.apart + 4 * UNIT * abs(self.mantissa))
+        if self.likely is not None:
+            return min(self.compared, self.likely)
         if not self.terms:
             return self.compared
         independent = self.terms if self.different is None else self.different
@@ -152,7 +159,7 @@ def product(numbers: Sequence[BoundedNumber], scale: Fraction, kind: type) -> Bo
     top = middle = abs(scale)
     # The modulus of a complex number is rounded up.
     room = Fraction(1, 2**60) if kind is complex else Fraction(0)
-    condition = 1.0
+    condition, relative = 1.0, UNIT
     for number in numbers:
         (a, b), (x, y) = product, _parts(number.mantissa)
         product = a * x - b * y, a * y + b * x
@@ -160,6 +167,7 @@ def product(numbers: Sequence[BoundedNumber], scale: Fraction, kind: type) -> Bo
         top *= size + Fraction(number.bound)
         middle *= size * (1 - room)
         condition *= number.condition
+        relative += number.likely_error / abs(number.mantissa) if number.mantissa else math.inf
     share, power = _nearest(*product, kind)
     unit = Fraction(2) ** -power
     lost = _modulus(*(x * unit - y for x, y in zip(product, _parts(share), strict=True)))
@@ -170,6 +178,7 @@ def product(numbers: Sequence[BoundedNumber], scale: Fraction, kind: type) -> Bo
         all(number.rigorous for number in numbers),
         sum(number.terms for number in numbers),
         abs(share) * condition if share else 0.0,
+        likely=abs(share) * relative if share else None,
     )
 
 
@@ -217,13 +226,14 @@ def total(numbers: Sequence[BoundedNumber], kind: type) -> BoundedNumber:
     if len(numbers) == 1:
         return numbers[0]
     exponent = max(number.exponent + _split(kind(number.mantissa))[1] for number in numbers)
-    share, bound, magnitude = kind(0), 0.0, 0.0
+    share, bound, magnitude, likely = kind(0), 0.0, 0.0, 0.0
     for number in numbers:
         shift = number.exponent - exponent
         part = shifted(np.array(kind(number.mantissa)), np.array(shift)).item()
         share = share + part
         bound += _power(number.bound, shift) + 8 * UNIT * (abs(part) + abs(share)) + 4 * TINY
         magnitude += _power(number.magnitude, shift)
+        likely += _power(number.likely_error, shift) + UNIT * abs(share)
     return BoundedNumber(
         share,
         bound * (1 + 2.0**-40),
@@ -231,6 +241,7 @@ def total(numbers: Sequence[BoundedNumber], kind: type) -> BoundedNumber:
         all(number.rigorous for number in numbers),
         sum(number.terms for number in numbers),
         magnitude,
+        likely=likely,
     )
 
 
