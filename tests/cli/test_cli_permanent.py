@@ -16,8 +16,9 @@ import pytest
 import hardscape
 from hardscape.cli import main
 
-KEYS = {"command", "shape", "value", "mantissa", "exponent", "error_bound", "rigorous", "likely_error",
-        "condition", "method", "precision", "terms", "reductions", "seconds", "device", "stopped", "retries"}  # fmt: skip
+KEYS = {"command", "shape", "value", "mantissa", "exponent", "error_bound", "rigorous",
+        "likely_error", "condition", "method", "precision", "terms", "reductions", "seconds",
+        "device", "stopped", "retries"}  # fmt: skip
 
 Captured = pytest.CaptureFixture[str]
 
