@@ -82,7 +82,7 @@ def test_sparse_matrices_cost_less():
 
 
 def test_shards_cover_all_steps():
-    for n, density in ((12, 0.3), (45, 0.25), (63, 0.5)):
+    for n, density in ((12, 0.3), (45, 0.25), (63, 0.5), (70, 0.5)):
         work = CudaSparseWork(sparse_matrix(n, density))
         shards = work.shards()
         assert shards[0].start == 0

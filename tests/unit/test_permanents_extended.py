@@ -132,7 +132,7 @@ def test_stop_is_obeyed_and_work_pickles():
 
 
 def test_shards_of_the_largest_matrices():
-    for n in (62, 63):
+    for n in (62, 63, 70):
         shards = CudaExtendedWork(np.ones((n, n))).shards()
         assert len(shards) == 2**20
         assert shards[-1].stop == 2 ** (n - 6)

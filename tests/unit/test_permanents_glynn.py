@@ -1,5 +1,6 @@
 """Glynn's formula in double precision, and its error bound, against exact permanents."""
 
+import itertools
 import math
 import pickle
 from fractions import Fraction
@@ -164,14 +165,14 @@ def test_shards_join_to_the_whole():
 
 
 def test_shards_of_the_largest_matrices():
-    for n in (62, 63):
+    for n in (62, 63, 70):
         shards = CpuGlynnWork(np.ones((n, n))).shards()
         assert shards[-1].stop == 2 ** (n - 6)
         assert all(len(shards[i]) == 2**25 for i in (0, 1, len(shards) // 3, len(shards) - 1))
 
 
 def test_shards_on_gpus_fit_into_a_ledger():
-    for n in (62, 63):
+    for n in (62, 63, 70):
         shards = CudaGlynnWork(np.ones((n, n))).shards()
         assert len(shards) == 2**20
         assert all(len(shards[i]) == 2 ** (n - 26) for i in (0, 1, 2**19, 2**20 - 1))
@@ -179,8 +180,25 @@ def test_shards_on_gpus_fit_into_a_ledger():
     assert len(CudaGlynnWork(np.ones((40, 40))).shards()) == 8
 
 
-def test_last_shards_of_the_largest_matrix_run():
-    work = CpuGlynnWork(np.eye(63))
+def test_the_last_terms_of_the_largest_matrix():
+    n = 70
+    work = CpuGlynnWork(np.random.default_rng(1).normal(size=(n, n)), guard=False)
+    context = engine.Context(engine.resolve("cpu", threads=1)[0], None, np.zeros(1, np.uint8))
+    for first, last in ((work.blocks - 3, work.blocks), (2**63 - 1, 2**63 + 2)):
+        result = work.run(engine.Shard(0, first, last), context)
+        assert result.complete
+        expected = 0.0
+        for block, inner in itertools.product(range(first, last), range(32)):
+            # The fixed row, five inner ones, and those of the Gray code.
+            bits = (block ^ block >> 1) << 5 | inner
+            signs = np.array([1, *(1 - 2 * (bits >> i & 1) for i in range(n - 1))])
+            expected += signs.prod() * np.prod(signs @ work.scaled.entries[0])
+        assert result.partial["high"][0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [63, 70])
+def test_last_shards_of_the_largest_matrix_run(n):
+    work = CpuGlynnWork(np.eye(n))
     context = engine.Context(engine.resolve("cpu", threads=1)[0], None, np.zeros(1, np.uint8))
     result = work.run(engine.Shard(0, work.blocks - 4, work.blocks), context)
     assert result.complete

@@ -23,7 +23,7 @@ from hardscape.permanents.structure.multiplicity import Repeated, repeated_lines
 Arithmetic = Literal["double", "extended", "exact"]
 
 #: Rows whose signs, or terms over multiplicities, are counted in 64 bits.
-MAX_SIGNS, MAX_TERMS = 63, 2**62
+MAX_SIGNS, MAX_TERMS = 70, 2**62
 #: Seconds for each n 2^(n-1) on one core of an AVX-512 server by level, and on an NVIDIA H200.
 _CORE = {"v4": 5.2e-11, "v3": 5.5e-11, "v2": 1.1e-10, "generic": 1.1e-10}
 _H200 = 1.14e-13

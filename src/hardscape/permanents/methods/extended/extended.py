@@ -54,7 +54,7 @@ _TIMES, _TIMES_H200 = (10.0, 36.0), (10.0, 59.0)
 class ExtendedWork(BlockSum):
     """Sum Glynn's formula with double-double products. A unit is a block of 32 terms."""
 
-    matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); finite, n from 1 to 63
+    matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); finite, n from 1 to 70
 
     @cached_property
     def scaled(self) -> tuple[NDArray[np.float64], int, bool]:
@@ -120,7 +120,7 @@ class CpuExtendedWork(ExtendedWork):
         """Sum a range of blocks."""
         return self.summed(
             *native.vector.permanents.glynn_extended(
-                self.scaled[0], shard.start, shard.stop, context.stop
+                self.scaled[0], shard.start, shard.stop % 2**64, context.stop
             )
         )
 
@@ -163,13 +163,13 @@ class CudaExtendedWork(ExtendedWork):
 
 
 class Extended(Method):
-    """The sum in double-double numbers, for any matrix of up to 63 rows."""
+    """The sum in double-double numbers, for any matrix of up to 70 rows."""
 
     name = "glynn"
     arithmetic = "extended"
 
     def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
-        """On CPUs and on GPUs; sides above 63 are refused."""
+        """On CPUs and on GPUs; sides above 70 are refused."""
         if block.side > MAX_SIGNS:
             return f"sides up to {MAX_SIGNS} are counted in 64 bits"
         core = started(core_seconds(block.side, _TIMES[block.is_complex]))

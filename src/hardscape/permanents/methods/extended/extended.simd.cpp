@@ -95,11 +95,13 @@ std::vector<double> sum_blocks(const double* entries, std::size_t n, std::uint64
   Walk<Parts> walk(entries, n, first);
   Sums<Parts> sums;
   done = first;
-  while (done < last && !*stopped) {
-    const std::uint64_t poll_at = std::min(last, done + kBlocksBetweenPolls);
-    while (done < poll_at) {
+  // Of the last of 2^64 blocks, `last` is 0.
+  for (std::uint64_t left = last - first; left > 0 && !*stopped;) {
+    const std::uint64_t poll_at = left - std::min(left, kBlocksBetweenPolls);
+    while (left > poll_at) {
       walk.add_block(sums, done & 1);
-      if (++done < last) walk.advance(done);
+      ++done;
+      if (--left > 0) walk.advance(done);
     }
   }
   return sums.reduced();

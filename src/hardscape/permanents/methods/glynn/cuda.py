@@ -39,7 +39,7 @@ LEAST_SIDE = max(_INNER.values()) + 1
 class GlynnKernels:
     """The kernel for matrices of side `n` with `parts` real parts (1 real, 2 complex)."""
 
-    n: int  #: from `LEAST_SIDE` to 63
+    n: int  #: from `LEAST_SIDE` to 70
     parts: int
 
     @property

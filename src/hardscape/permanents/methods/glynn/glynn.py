@@ -79,7 +79,7 @@ _MOST, _BRIEF = 2**25, 2**14
 class GlynnWork(BlockSum):
     """Sum Glynn's formula. A unit is a block of 32 terms."""
 
-    matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); finite, n from 1 to 63
+    matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); finite, n from 1 to 70
     #: float64, shape (n, n), or None; bounds of the errors of the entries.
     error: NDArray[np.float64] | None = None
     guard: bool = False  #: whether all that rounds is bounded rather than estimated
@@ -152,7 +152,7 @@ class CpuGlynnWork(GlynnWork):
         slack = scaled.slack if self.guard and not scaled.exact else None
         return self.summed(
             *native.vector.permanents.glynn_sum(
-                scaled.entries, slack, shard.start, shard.stop, context.stop
+                scaled.entries, slack, shard.start, shard.stop % 2**64, context.stop
             )
         )
 
@@ -178,13 +178,13 @@ class CudaGlynnWork(GlynnWork):
 
 
 class Glynn(Method):
-    """Signs of rows, for any matrix of up to 63 of them."""
+    """Signs of rows, for any matrix of up to 70 of them."""
 
     name = "glynn"
     arithmetic = "double"
 
     def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
-        """On GPUs and on CPUs; sides above 63 are refused."""
+        """On GPUs and on CPUs; sides above 70 are refused."""
         if block.side > MAX_SIGNS:
             return f"sides up to {MAX_SIGNS} are counted in 64 bits"
         ways = []

@@ -127,16 +127,19 @@ std::vector<double> sum_blocks(const double* entries, std::size_t n, const doubl
   Walk<Parts> walk(entries, n, first);
   Sums<Parts> sums;
   done = first;
-  while (done < last && !*stopped) {
-    const std::uint64_t poll_at = std::min(last, done + kBlocksBetweenPolls);
-    while (done < poll_at) {
-      if (kTwoBlocks<Parts> && !Guarded && done % 2 == 0 && done + 1 < last) {
+  // Of the last of 2^64 blocks, `last` is 0.
+  for (std::uint64_t left = last - first; left > 0 && !*stopped;) {
+    const std::uint64_t poll_at = left - std::min(left, kBlocksBetweenPolls);
+    while (left > poll_at) {
+      const bool two = kTwoBlocks<Parts> && !Guarded && done % 2 == 0 && left > 1;
+      if (two) {
         walk.add_two_blocks(done, sums);
-        done += 2;
       } else {
-        walk.template add_block<Guarded>(done++, slack, sums);
+        walk.template add_block<Guarded>(done, slack, sums);
       }
-      if (done < last) walk.advance(done);
+      done += two ? 2 : 1;
+      left -= two ? 2 : 1;
+      if (left > 0) walk.advance(done);
     }
   }
   return sums.reduced();

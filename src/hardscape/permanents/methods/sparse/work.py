@@ -30,7 +30,7 @@ _MOST_SHARDS = 2**20
 class SparseWork(SignSum):
     """Sum Glynn's formula over outer signs. A unit is a step of all threads, or lanes."""
 
-    matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); finite, n from 6 to 63
+    matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); finite, n from 6 to 70
 
     unit: ClassVar[str] = "steps"
     most_thread_bits: ClassVar[int]  #: signs that number the threads of a block, or the lanes
