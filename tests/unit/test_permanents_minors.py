@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import hardscape
 from hardscape.engine import RunOptions, solve
 from hardscape.errors import BudgetError, DeviceError, InputError
-from hardscape.permanents import minors, value_and_grad
+from hardscape.permanents import minors, plan, plan_gradient, value_and_grad
 from hardscape.permanents.derivatives.frontier import (
     FrontierMinorResidueWork,
     FrontierMinorWork,
@@ -22,6 +22,7 @@ from hardscape.permanents.matrix import Matrix
 from helpers.permanent_oracle import (
     exact_complex_permanent,
     exact_permanent_by_subsets,
+    fullerene,
     grid_biadjacency,
     repeat,
 )
@@ -231,6 +232,26 @@ def test_batches(kind):
         assert (gradient == alone[1]).all()
     assert value_and_grad(batch[:0])[1].shape == (0, 5, 5)
     assert (minors(batch, threads=1) == gradients).all()
+
+
+def test_gradients_are_planned():
+    dense = plan_gradient(np.random.default_rng(13).normal(size=(40, 40)), threads=1)
+    value = plan(np.random.default_rng(13).normal(size=(40, 40)), threads=1)
+    assert dense.seconds > 4 * value.seconds
+    assert dense.blocks[:-1] == value.blocks
+    assert (dense.blocks[-1].side, dense.blocks[-1].method) == (40, "glynn")
+    graph = plan_gradient(fullerene(), threads=1)
+    assert graph.blocks[-1].method == "frontier"
+    assert graph.seconds < 100
+    assert graph.blocks[-1].memory_bytes > 0
+    photons = plan_gradient(np.ones((5, 5)) + np.eye(5), rows=[6] * 5, cols=[6] * 5, threads=1)
+    assert photons.blocks[-1].method == "repeated"
+    assert photons.seconds < 10
+    exact = plan_gradient([[1, 2], [3, 4]], rows=[2, 1], cols=[1, 2])
+    assert exact.terms >= 4
+    for wrong in (np.ones((2, 3)), np.ones((2, 2, 2))):
+        with pytest.raises(InputError):
+            plan_gradient(wrong)
 
 
 def test_refusals():

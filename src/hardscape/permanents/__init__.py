@@ -2,7 +2,7 @@
 
 from hardscape.permanents.approximation.approximate import Approximation, approximate
 from hardscape.permanents.approximation.bounds import Bounds, bounds
-from hardscape.permanents.derivatives.gradient import minors, value_and_grad
+from hardscape.permanents.derivatives.gradient import minors, plan_gradient, value_and_grad
 from hardscape.permanents.factors import permanent_of_product
 from hardscape.permanents.numbers.gaussian import ExactComplex
 from hardscape.permanents.permanent import permanent
@@ -27,6 +27,7 @@ __all__ = [
     "permanent",
     "permanent_of_product",
     "plan",
+    "plan_gradient",
     "sample",
     "value_and_grad",
 ]

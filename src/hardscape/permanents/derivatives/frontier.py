@@ -62,7 +62,13 @@ class _FrontierMinors(Minors):
     order: FrontierOrder
     turned: bool
 
+    method: ClassVar[str] = "frontier"
     unit: ClassVar[str] = "columns"
+
+    @property
+    def terms(self) -> int:
+        """Products of all programs."""
+        return int((self.units + 2 * len(self.shards())) * self.order.transitions)
 
     @property
     def units(self) -> int:
@@ -81,8 +87,7 @@ class _FrontierMinors(Minors):
     @property
     def core_seconds(self) -> float:
         """Estimated time on one core."""
-        programs = self.units + 2 * len(self.shards())
-        return started(_PRODUCT * self.times * programs * float(self.order.transitions))
+        return started(_PRODUCT * self.times * float(self.terms))
 
     @property
     def memory(self) -> int:  # type: ignore[override]

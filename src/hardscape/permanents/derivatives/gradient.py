@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -19,7 +20,7 @@ from hardscape.permanents.derivatives.choice import Counted, derivatives
 from hardscape.permanents.derivatives.minors import MinorBatchWork, Minors, MinorWork
 from hardscape.permanents.matrix import ZEROS, Matrix, intake
 from hardscape.permanents.permanent import permanent
-from hardscape.permanents.plan import LONG_RUN
+from hardscape.permanents.plan import LONG_RUN, Plan, PlannedBlock, plan
 from hardscape.permanents.result import warn_of_overflow
 from hardscape.permanents.structure.multiplicity import counts
 
@@ -137,6 +138,58 @@ def value_and_grad(
     return permanent(a, rows=rows, cols=cols, **run), home_of(a).bring(gradient)
 
 
+def plan_gradient(
+    a: Any,
+    *,
+    rows: Sequence[int] | None = None,
+    cols: Sequence[int] | None = None,
+    **run: Unpack[RunArguments],
+) -> Plan:
+    """Say what :func:`hardscape.permanents.value_and_grad` would cost for one matrix.
+
+    Takes its arguments. The value is planned as :func:`hardscape.permanents.plan` does, and the gradient is
+    one more block, the last.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InputError, DeviceError, BudgetError
+        As :func:`hardscape.permanents.value_and_grad` does, but for what takes long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.permanents import plan_gradient
+    >>> planned = plan_gradient(np.random.default_rng(1).normal(size=(40, 40)), threads=1)
+    >>> planned.blocks[-1].method, planned.seconds > 3600
+    ('glynn', True)
+    """
+    matrix = _square(a) if rows is None and cols is None else intake(a)
+    options = _on_cpu(**run)
+    value = plan(a, rows=rows, cols=cols, **run)
+    of, _ = _counted(matrix, rows, cols)
+    if not of.side or (of.exact and of.repeats):
+        # A permanent for each entry, or nothing at all.
+        times = of.entries.size
+        return replace(value, seconds=value.seconds * (1 + times), terms=value.terms * (1 + times))
+    work = derivatives(of).work
+    seconds = _seconds(work, options)
+    block = PlannedBlock(of.side, work.method, work.terms, seconds, work.memory)
+    return replace(
+        value,
+        method="+".join(sorted({*value.method.split("+"), work.method})),
+        terms=value.terms + work.terms,
+        blocks=(*value.blocks, block),
+        seconds=value.seconds + seconds,
+        seconds_elsewhere={
+            device: x + work.core_seconds for device, x in value.seconds_elsewhere.items()
+        },
+    )
+
+
 def _on_cpu(**run: Unpack[RunArguments]) -> RunOptions:
     options = RunOptions.checked(**run)
     if not all(isinstance(device, Cpu) for device in options.devices):
@@ -157,16 +210,9 @@ def _square(a: Any) -> Matrix:
 
 def _gradient(matrix: Matrix, rows: Any, cols: Any, options: RunOptions) -> NDArray[Any]:
     """Derivatives by all entries, in the shape in which they were given."""
-    if matrix.kind == "gaussian":
-        raise InputError(
-            "a holds exact complex numbers; integers, fractions, floating and complex numbers are "
-            "accepted"
-        )
     if matrix.is_batch:
         return _of_batch(matrix.on_host(), options)
-    r, c = (np.array(x, dtype=np.int32) for x in counts(matrix, rows, cols))
-    used = np.ix_(r > 0, c > 0)
-    of = Counted(matrix.kind, np.ascontiguousarray(matrix.entries[used]), r[r > 0], c[c > 0])
+    of, used = _counted(matrix, rows, cols)
     found = np.full(matrix.shape, ZEROS[matrix.kind], dtype=matrix.entries.dtype)
     if of.side:
         found[used] = (
@@ -175,6 +221,23 @@ def _gradient(matrix: Matrix, rows: Any, cols: Any, options: RunOptions) -> NDAr
     if not of.exact and not np.isfinite(found).all():
         warn_of_overflow()
     return np.ascontiguousarray(found.T) if matrix.transposed else found
+
+
+def _counted(matrix: Matrix, rows: Any, cols: Any) -> tuple[Counted, tuple[NDArray[Any], ...]]:
+    """One matrix without the lines that count 0 times, and the places of the others."""
+    if matrix.kind == "gaussian":
+        raise InputError(
+            "a holds exact complex numbers; integers, fractions, floating and complex numbers are "
+            "accepted"
+        )
+    r, c = (np.array(x, dtype=np.int32) for x in counts(matrix, rows, cols))
+    used = np.ix_(r > 0, c > 0)
+    entries = np.ascontiguousarray(matrix.entries[used])
+    return Counted(matrix.kind, entries, r[r > 0], c[c > 0]), used
+
+
+def _seconds(work: Minors, options: RunOptions) -> float:
+    return work.core_seconds / min(options.threads, len(work.shards()))
 
 
 def _whole(of: Counted, options: RunOptions) -> NDArray[Any]:
@@ -186,7 +249,7 @@ def _whole(of: Counted, options: RunOptions) -> NDArray[Any]:
 def _check_budget(work: Minors, side: int, options: RunOptions) -> None:
     memory.require(work.memory, "a gradient by the frontier program")
     # The value takes some tenth of this, or less.
-    seconds = work.core_seconds / min(options.threads, len(work.shards()))
+    seconds = _seconds(work, options)
     if seconds > LONG_RUN and not options.asked_for:
         raise BudgetError(
             f"the minors of a matrix of side {side} take about {duration(seconds)} on "
@@ -209,6 +272,8 @@ def _by_permanents(of: Counted, options: RunOptions) -> NDArray[Any]:
 
 def _of_batch(matrix: Matrix, options: RunOptions) -> NDArray[Any]:
     matrix.check_finite()
+    if options.checkpoint is not None:
+        raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
     short = matrix.entries.dtype != object and len(matrix.entries) > 1 and matrix.shape[0] > 0
     if short and MinorWork(matrix.entries[0]).core_seconds <= _SHORT:
         work = MinorBatchWork(matrix.entries)
@@ -217,8 +282,6 @@ def _of_batch(matrix: Matrix, options: RunOptions) -> NDArray[Any]:
         if not np.isfinite(found).all():
             warn_of_overflow()
         return found
-    if options.checkpoint is not None:
-        raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
     singles = (Matrix(matrix.kind, entries) for entries in matrix.entries)
     each = [_gradient(one, None, None, options) for one in singles]
     return np.stack(each) if each else np.empty_like(matrix.entries)

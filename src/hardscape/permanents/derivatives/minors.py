@@ -45,7 +45,13 @@ _MINORS, _MINORS_PRIME, _BRIEF = 5.5e-10, 1e-8, 5e-3
 class Minors(Stated[NDArray[Any]]):
     """What is common to the ways of finding derivatives."""
 
+    method: ClassVar[str] = "glynn"  #: as `hardscape.permanents.PermanentResult` calls it
     memory = 0  #: bytes beyond those of the answer
+
+    @property
+    def terms(self) -> int:
+        """Terms or products summed."""
+        return self.units
 
     @property
     @abstractmethod
@@ -91,6 +97,11 @@ class MinorWork(Minors):
         columns = columns + np.frexp(longest)[1]
         entries = np.rint(shifted(parts, GRID_BITS - rows - columns))
         return np.ldexp(entries, -GRID_BITS), rows, columns
+
+    @property
+    def terms(self) -> int:
+        """Terms summed."""
+        return int(2 ** (self.scaled[0].shape[1] - 1))
 
     @property
     def units(self) -> int:

@@ -45,7 +45,13 @@ class RepeatedMinorWork(Minors):
 
     name: ClassVar[str] = "permanents.minors.repeated"
     revision: ClassVar[int] = 1
+    method: ClassVar[str] = "repeated"
     unit: ClassVar[str] = "steps"
+
+    @property
+    def terms(self) -> int:
+        """Terms summed, at most."""
+        return math.prod((self.rows + 1).tolist())
 
     @cached_property
     def _scaled(self) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
