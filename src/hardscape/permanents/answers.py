@@ -157,7 +157,8 @@ def _others(
     limit = max(_AGAIN, _AGAIN_TIMES * first.seconds(options.devices))
     left = options.deadline.left
     limit = limit if left is None else min(limit, left)
-    ways = (way for way in more_precise(block, choice) if not _same(way, first))
+    found = more_precise(block, replace(choice, worth=limit))
+    ways = (way for way in found if not _same(way, first))
     return [way for way in ways if way.seconds(options.devices) <= limit]
 
 

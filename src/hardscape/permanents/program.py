@@ -226,7 +226,10 @@ def _way(block: Block, choice: Choice) -> Way | Combined:
 
 
 def more_precise(block: Block, choice: Choice) -> Iterator[Way | Combined]:
-    """Ways for a floating block that may lose fewer digits than those in which terms cancel."""
+    """Ways for a floating block that may lose fewer digits than those in which terms cancel.
+
+    Those that are quicker than `choice.worth` are looked for.
+    """
     quick = False
     for exact in _exact(block, choice):
         quick = exact.seconds(choice.devices) <= THOUGHT
@@ -280,7 +283,7 @@ def _proof(block: Block, way: Way | Combined, choice: Choice) -> Way | Combined 
     limit = max(_PROOF, _PROOF_TIMES * way.seconds(choice.devices))
     least = math.inf
     best: Way | Combined | None = None
-    for sharper in _sharper(block, choice):
+    for sharper in _sharper(block, replace(choice, worth=limit)):
         seconds = sharper.seconds(choice.devices)
         if seconds <= THOUGHT:
             return sharper

@@ -61,6 +61,7 @@ class Choice:
     memory: int | None = None  #: bytes that tables may take; what the machine has left by default
     deadline: Deadline = field(default_factory=lambda: Deadline(None))  #: of plan and sums
     thought: float = THOUGHT  #: seconds that planning a block may always take
+    worth: float = math.inf  #: seconds of the longest sum that is of use
 
     @property
     def exact(self) -> bool:
@@ -69,7 +70,7 @@ class Choice:
 
     def thinking(self, seconds: float) -> float:
         """Seconds that a search for something quicker may take where the best so far takes `seconds`."""
-        allowed = max(self.thought, _THOUGHT_SHARE * seconds)
+        allowed = max(self.thought, _THOUGHT_SHARE * min(seconds, self.worth))
         left = self.deadline.left
         return allowed if left is None else min(allowed, _THOUGHT_SHARE * left)
 
