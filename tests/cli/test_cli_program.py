@@ -17,6 +17,7 @@ from hardscape.engine import probe
 ROOT = Path(__file__).resolve().parents[2]
 SK24 = str(ROOT / "examples" / "sk24.txt")
 COMMANDS = (
+    "approximate",
     "bosons",
     "demo",
     "density",

@@ -24,6 +24,7 @@ from helpers.results import results
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "vocabulary.md"
 FAMILIES = ("gauge", "ising", "maxsat", "permanents", "xorsat")
 COMMANDS = (
+    "approximate",
     "bosons",
     "demo",
     "density",
@@ -220,6 +221,7 @@ def test_who_takes_a_problem_takes_its_file(
 
 #: A run of every command whose answer is JSON; {folder} is for what they write.
 RUNS = (
+    "approximate dodecahedron.mtx",
     "density torus30.rudy",
     "examples {folder}/examples",
     "gauge info hot4.nersc",

@@ -40,6 +40,7 @@ __all__ = ["main"]
 
 #: Commands: each a function, or a program of its own, in the module here of the same name.
 _COMMANDS = {
+    "approximate": "The permanent of a matrix too large for that, estimated and bounded",
     "bosons": "Where photons come out of an interferometer, drawn: boson sampling",
     "demo": "One of each family in less than a minute, with pictures and a page about it",
     "density": "The states of every energy of an Ising model or QUBO, counted",

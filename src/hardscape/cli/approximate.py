@@ -1,0 +1,102 @@
+"""The command ``hardscape approximate``."""
+
+from __future__ import annotations
+
+import cmath
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Group
+
+from hardscape.cli.options import (
+    JsonOptions,
+    SeededRunOptions,
+    file_help,
+    format_help,
+    option_group,
+)
+from hardscape.cli.terminal import seconds_text, show
+from hardscape.errors import InputError
+from hardscape.permanents import formats
+from hardscape.permanents.approximation.approximate import (
+    Approximation,
+    Estimator,
+)
+from hardscape.permanents.approximation.approximate import (
+    approximate as find_approximation,
+)
+from hardscape.permanents.approximation.bounds import Bounds, bounds
+
+
+@option_group(Group("Estimate", sort_key=1))
+class EstimatorOptions:
+    """How to estimate it.
+
+    Attributes
+    ----------
+    method
+        auto, huber-law (nonnegative matrices) or gurvits.
+    num_samples
+        The interval narrows with its square root.
+    confidence
+        Probability, below 1, with which the interval holds the permanent.
+    """
+
+    format: Annotated[str | None, format_help(formats.FORMATS)] = None
+    method: Estimator = "auto"
+    num_samples: int = 10_000
+    confidence: float = 0.95
+
+
+_DEFAULT_ESTIMATOR, _DEFAULT_RUN = EstimatorOptions(), SeededRunOptions()
+_DEFAULT_OUTPUT = JsonOptions()
+
+
+def approximate(
+    file: Annotated[Path, file_help("The matrix", formats.FORMATS)],
+    /,
+    *,
+    given: EstimatorOptions = _DEFAULT_ESTIMATOR,
+    run: SeededRunOptions = _DEFAULT_RUN,
+    output: JsonOptions = _DEFAULT_OUTPUT,
+) -> None:
+    """Estimate the permanent of a matrix that is too large to be found, and bound it."""
+    matrix = formats.read(file, format=given.format)
+    if matrix.ndim != 2:
+        raise InputError(f"{file} holds an array of shape {matrix.shape}; one matrix is accepted")
+    between = bounds(matrix)
+    found = find_approximation(
+        matrix,
+        method=given.method,
+        num_samples=given.num_samples,
+        confidence=given.confidence,
+        progress=True,
+        **vars(run),
+    )
+    show(
+        output.json,
+        "approximate",
+        lambda: {**found.to_dict(), **between.to_dict()},
+        _facts(found, between),
+    )
+
+
+def _facts(found: Approximation, between: Bounds) -> Iterator[tuple[str, str]]:
+    whole = cmath.isfinite(complex(found.value))
+    yield "permanent", f"{found.value!r}" if whole else f"{found.mantissa!r} * 2^{found.exponent}"
+    percent = f"{100 * found.confidence:g}%"
+    yield (
+        "error",
+        f"at most {found.relative_error_bound:.2g} of it, with a probability of {percent}",
+    )
+    yield (
+        "bounds",
+        f"{between.lower:.6g} ({between.lower_by}) to {between.upper:.6g} ({between.upper_by})",
+    )
+    yield "method", f"{found.method}, {found.num_samples} samples"
+    if found.stopped:
+        yield "stopped", found.stopped
+    yield "seed", str(found.seed)
+    yield "time", seconds_text(found.seconds)
+    yield "device", found.device
