@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import reduce
 
@@ -11,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardscape
-from hardscape.engine import Context, Cpu
-from hardscape.errors import InputError
+from hardscape.engine import Context, Cpu, RunOptions, solve
+from hardscape.errors import BudgetError, InputError
 from hardscape.permanents import plan
 from hardscape.permanents.methods.frontier.cuts import cut_up
 from hardscape.permanents.methods.frontier.order import best_order
@@ -161,6 +162,27 @@ def test_parts_add_up_in_double(kind, scale):
     assert cuts.parts > 1
     found = value(FrontierSumWork(matrix.T if turned else matrix, None, order, cuts))
     assert_within(found, matrix, 1e-13)
+
+
+def test_parts_are_kept_and_give_one_answer(tmp_path):
+    rng = np.random.default_rng(7)
+    matrix = regular(40, 3, 1) * rng.normal(size=(40, 40))
+    order, turned = best_order(matrix)
+    cuts = cut_up(order, 1.0, 1.0, order.peak / 3)
+    work = FrontierSumWork(np.array(matrix.T if turned else matrix), None, order, cuts)
+    alone, ledger = RunOptions.checked(threads=1), tmp_path / "ledger"
+    expected = solve(work, alone).whole()
+    first = solve(work, RunOptions.checked(threads=2, checkpoint=ledger))
+    again = solve(work, RunOptions.checked(threads=3, checkpoint=ledger))
+    assert first.whole() == again.whole() == expected
+    assert (first.resumed_shards, again.resumed_shards) == (0, cuts.parts)
+    with ThreadPoolExecutor(2) as pool:
+        assert solve(work, RunOptions.checked(executor=pool)).whole() == expected
+
+
+def test_a_time_limit_ends_planning_and_sums():
+    with pytest.raises(BudgetError):
+        hardscape.permanent(regular(110, 3, 1), time_limit=0.3)
 
 
 def test_what_takes_long_is_cut():

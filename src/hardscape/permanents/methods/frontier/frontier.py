@@ -152,7 +152,7 @@ def _narrow(
     block: NDArray[Any], state_bytes: int, times: float, choice: Choice, least: float
 ) -> list[_Found] | str:
     """An order, cut into parts where it takes long or more memory than there is; or why there is none."""
-    best = best_order(block, _NEAR * times, least, choice.thinking(least))
+    best = best_order(block, _NEAR * times, least, choice.deadline.left)
     if best is None:
         return "no frontier is narrow"
     order, turned = best
@@ -169,7 +169,7 @@ def _narrow(
     for device, room in rooms.items():
         cuts: Cuts | None = UNCUT
         part = _PART if device is Cpu else _PART / _GPU
-        if seconds > 2 * part or one > room:
+        if (seconds > 2 * part or one > room) and not choice.deadline.up:
             cuts = cut_up(order, seconds, part, order.peak * room / one)
         if cuts is None:
             continue

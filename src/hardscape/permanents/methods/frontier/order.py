@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -66,14 +67,15 @@ class FrontierOrder:
 
 
 def best_order(
-    matrix: NDArray[Any], each: float = 0.0, least: float = math.inf, most: float = math.inf
+    matrix: NDArray[Any], each: float = 0.0, least: float = math.inf, left: float | None = None
 ) -> tuple[FrontierOrder, bool] | None:
     """A good order for a square matrix, and whether it is one of the columns.
 
     None if every order that was tried has a frontier of more than `MAX_WIDTH` columns. Greedy from
     a few rows, for rows and for columns, milliseconds in all; then annealed, as long as that takes a
-    small part of what the products would, of `each` seconds, and not much above `most` seconds; not at
-    all where the products would take far longer than `least` seconds.
+    small part of `least` seconds and of what the products would, of `each` seconds; not at all where
+    these would take far longer than `least`. That is counted in steps, so that a matrix has one order;
+    after `left` seconds, when nothing can be summed any more, it is given up.
     """
     support = np.asarray(matrix != 0, dtype=bool)
     ways = [support] if np.array_equal(support, support.T) else [support, support.T]
@@ -88,11 +90,12 @@ def best_order(
     starts, columns, order, products = found[turned]
     step = _STEP * (n + _DEGREE * len(columns) / max(1, n))
     steps = _FIRST_STEPS
-    while each * products < _HOPELESS * least and steps * step < min(
-        each * products / _LOOKING, _LONGEST, most
-    ):
+    until = math.inf if left is None else time.monotonic() + left
+    while each * products < _HOPELESS * least and time.monotonic() < until:
+        if steps * step >= min(each * products / _LOOKING, least / _LOOKING, _LONGEST):
+            break
         order, products = native.vector.permanents.frontier_annealed(
-            starts, columns, order, steps, steps, np.zeros(1, dtype=np.uint8)
+            starts, columns, order, steps, steps, until - time.monotonic()
         )
         steps *= 2
     masks = [sum(1 << int(j) for j in columns[a:b]) for a, b in pairwise(starts.tolist())]

@@ -2,6 +2,7 @@
 // greedy ones, made better by simulated annealing; see order.py.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -204,7 +205,9 @@ class Costed {
 // Simulated annealing of the logarithm of the products: rows move, or windows of all sizes turn
 // around.
 void anneal(Costed& costed, Order& best, double& least, std::uint64_t steps, std::uint64_t seed,
-            const volatile std::uint8_t* stop) {
+            double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto began = Clock::now();
   constexpr double kHot = 0.2, kCold = 0.02;
   const std::size_t n = costed.order().size();
   RandomStream random(seed, n, 0);
@@ -212,7 +215,7 @@ void anneal(Costed& costed, Order& best, double& least, std::uint64_t steps, std
   double temperature = kHot;
   for (std::uint64_t step = 0; step < steps; ++step) {
     if (step % kBetweenLooks == 0) {
-      if (*stop) return;
+      if (std::chrono::duration<double>(Clock::now() - began).count() > seconds) return;
       const double done = static_cast<double>(step) / static_cast<double>(steps);
       temperature = kHot * std::pow(kCold / kHot, done);
     }
@@ -271,13 +274,13 @@ auto frontier_greedy(Vector<std::int64_t> starts, Vector<std::int32_t> columns,
 
 auto frontier_annealed(Vector<std::int64_t> starts, Vector<std::int32_t> columns,
                        Vector<std::int32_t> order, std::uint64_t steps, std::uint64_t seed,
-                       Stop stop) {
+                       double seconds) {
   return unlocked_order([&](Order& best, double& least) {
     const Pattern pattern(starts, columns);
     best.assign(order.data(), order.data() + order.size());
     Costed costed(pattern, subsets(), best);
     least = costed.total();
-    anneal(costed, best, least, steps, seed, stop.data());
+    anneal(costed, best, least, steps, seed, seconds);
   });
 }
 
@@ -285,9 +288,10 @@ const native::Family family("permanents", [](nb::module_& module) {
   module.def(
       "frontier_greedy", &frontier_greedy, nb::arg("starts"), nb::arg("columns"), nb::arg("firsts"),
       "Of the plain order of rows and greedy ones from some rows the best, and its products.");
-  module.def("frontier_annealed", &frontier_annealed, nb::arg("starts"), nb::arg("columns"),
-             nb::arg("order"), nb::arg("steps"), nb::arg("seed"), nb::arg("stop"),
-             "A better order by simulated annealing, or the same, and its products.");
+  module.def(
+      "frontier_annealed", &frontier_annealed, nb::arg("starts"), nb::arg("columns"),
+      nb::arg("order"), nb::arg("steps"), nb::arg("seed"), nb::arg("seconds"),
+      "A better order by simulated annealing, given up after some seconds, and its products.");
 });
 
 }  // namespace
