@@ -42,6 +42,11 @@ def matrices() -> None:
     with ProcessPoolExecutor(2) as pool:
         print(permanents.permanent(np.ones((4, 4)), executor=pool, workers=2))
     assert_type(permanents.plan(np.ones((20, 20))), permanents.Plan)
+    splitter = np.array([[1, 1], [1, -1]]) / np.sqrt(2)
+    assert_type(permanents.sample(splitter, [1, 1], 10, overlap=0.9, seed=1), permanents.Samples)
+    assert_type(permanents.approximate(np.ones((9, 9)), confidence=0.9), permanents.Approximation)
+    assert_type(permanents.bounds(np.ones((9, 9))), permanents.Bounds)
+    assert_type(permanents.plan_gradient(np.ones((9, 9))), permanents.Plan)
     value: Any = permanents.minors([[1, 2], [3, 4]], threads=1)
     print(value)
 
