@@ -14,7 +14,7 @@ from hardscape.engine import Context, Device, Partial, Shard, ShardResult, split
 from hardscape.permanents.methods.sums import Stated
 
 #: Products of a shard, and of a batch that takes milliseconds, as powers of two.
-_SHARD_BITS, _MOMENT_BITS = 25, 21
+_SHARD_BITS, _MOMENT_BITS = 23, 21
 
 
 class Batch(NamedTuple):

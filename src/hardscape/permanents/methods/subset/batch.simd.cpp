@@ -46,7 +46,7 @@ class Group {
       : n_(n),
         side_(std::max(n, kLeastSets)),
         entries_(side_ * side_),
-        sums_(std::size_t{1} << side_) {}
+        sums_(std::size_t{1} << (side_ - 1)) {}
 
   // Of `count` matrices, one behind the other: parts, and what their error probably stays below;
   // that is infinite where there are no digits, and no number where entries are not finite.

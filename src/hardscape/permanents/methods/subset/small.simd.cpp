@@ -78,10 +78,10 @@ Sum permanent_of(std::size_t n, const Sum& one, const Entry& unit, Entries&& ent
     }
   }
   if (side <= kMost) {
-    Sum sums[std::size_t{1} << kMost];
+    Sum sums[std::size_t{1} << (kMost - 1)];
     return sum_sets(all, side, one, sums);
   }
-  std::vector<Sum> sums(std::size_t{1} << side);
+  std::vector<Sum> sums(std::size_t{1} << (side - 1));
   return sum_sets(all, side, one, sums.data());
 }
 
