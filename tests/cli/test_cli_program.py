@@ -24,8 +24,11 @@ COMMANDS = (
     "devices",
     "examples",
     "gauge",
+    "jobs",
     "maxsat",
     "permanent",
+    "resume",
+    "show",
     "spectrum",
     "xorsat",
 )

@@ -31,8 +31,11 @@ COMMANDS = (
     "devices",
     "examples",
     "gauge",
+    "jobs",
     "maxsat",
     "permanent",
+    "resume",
+    "show",
     "spectrum",
     "xorsat",
 )

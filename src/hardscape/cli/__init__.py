@@ -47,11 +47,16 @@ _COMMANDS = {
     "devices": "What this machine offers: processor, memory, GPUs, and why CUDA cannot be used",
     "examples": "Copy small instances of every family into a folder",
     "gauge": "Lattice gauge configurations: check, convert, generate, fix, measure",
+    "jobs": "What the checkpoints of a folder hold: command, progress, speed, time left, who works on it",
     "maxsat": "The best assignment of a CNF or WCNF formula",
     "permanent": "The permanent of a matrix",
+    "resume": "Go on with a checkpoint: the command that began it, in its folder",
+    "show": "The answer so far of a checkpoint",
     "spectrum": "The states of lowest energy of an Ising model or QUBO, with a certificate",
     "xorsat": "XORSAT and p-spin models: solve, measure the time to solution, generate, theory",
 }
+#: Commands whose module is called differently.
+_MODULES = {"resume": "jobs", "show": "jobs"}
 #: What hardscape alone prints: lines that run as they stand, one after another.
 _WELCOME = """\
 hardscape examples examples
@@ -157,12 +162,28 @@ def _run(words: list[str]) -> int:
         return 2
     console = bound.arguments.get("console")
     if console is None:
-        return command(*bound.args, **bound.kwargs) or 0
+        with _recorded(words):
+            return command(*bound.args, **bound.kwargs) or 0
     # Help, on rich's console, which would end the process by itself if nobody reads.
     with console.capture() as captured:
         command(*bound.args, **bound.kwargs)
     sys.stdout.write(captured.get())
     return 0
+
+
+@contextmanager
+def _recorded(words: list[str]) -> Iterator[None]:
+    """Have a checkpoint that is begun keep the command."""
+    if not any(word.startswith("--checkpoint") for word in words):
+        yield
+        return
+    from hardscape.engine import ledger
+
+    ledger.command = words
+    try:
+        yield
+    finally:
+        ledger.command = []
 
 
 def program() -> App:
@@ -177,7 +198,7 @@ def program() -> App:
         default_parameter=Parameter(converter=_converted, show_default=_default),
     )
     for name, told in _COMMANDS.items():
-        made.command(f"hardscape.cli.{name}:{name}", name=name, help=told)
+        made.command(f"hardscape.cli.{_MODULES.get(name, name)}:{name}", name=name, help=told)
     made.register_install_completion_command(add_to_startup=False)
     return made
 

@@ -5,16 +5,18 @@ it open. ``kill -9`` at any moment loses the shards in flight and nothing else; 
 work, or of another revision of its algorithm, refuses to be resumed.
 
 Schema, format 3: ``meta(key, value)`` with name, revision, digest (which the revision is part of),
-format, shards, seed (of the call that began it, which a call without one goes on with) and hardscape (the
-version that created it, for information only); ``shards(idx, data,
-crc)``, one npz a complete shard; of a chain the latest state alone, under the number of its steps. The
-CRC-32 is of the index as decimal digits and the npz: SQLite itself does not notice other bytes in its pages.
-The file's application id is `APPLICATION_ID`.
+format, shards and seed (of the call that began it, which a call without one goes on with); for
+information only hardscape (the version that created it), created, command (JSON) and folder, the host,
+pid (empty when it has ended), opened and changed of the latest run, and the seconds of all runs;
+``shards(idx, data, crc)``, one npz a complete shard; of a chain the latest state alone, under the number
+of its steps. The CRC-32 is of the index as decimal digits and the npz: SQLite itself does not notice
+other bytes in its pages. The file's application id is `APPLICATION_ID`.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import threading
@@ -23,6 +25,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
@@ -51,6 +54,9 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 
 _TABLE = "CREATE TABLE shards (idx INTEGER PRIMARY KEY, data BLOB NOT NULL, crc INTEGER NOT NULL)"
 
+#: What the command line was asked, which a ledger that is begun now keeps; empty outside of it.
+command: list[str] = []
+
 # Files (device, inode) that ledgers of this process have open. POSIX drops a process's locks on a
 # file when it closes any descriptor of it, so a file that is open here must not be looked into.
 _open_here: set[tuple[int, int]] = set()
@@ -73,6 +79,10 @@ def unpack(data: bytes) -> Partial:
     source = Source("partial", data)
     with archives.reading(source, "archive of arrays"):
         return archives.arrays(source, _KINDS)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _crc(index: int, data: bytes) -> int:
@@ -169,9 +179,22 @@ class Ledger:
                 # cut may lose the last commits but, the log being checksummed, never tears one.
                 self._database.execute("PRAGMA journal_mode = WAL")
                 self._database.execute("PRAGMA synchronous = NORMAL")
+                self._spent = float(self._told("seconds") or 0.0)
+                self._opened = time.monotonic()
+                self._tell(host=os.uname().nodename, pid=str(os.getpid()), opened=_now())
         except BaseException:
             self._database.close()
             raise
+
+    def _told(self, key: str) -> str | None:
+        row = self._database.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def _tell(self, **facts: str) -> None:
+        """Keep what `hardscape jobs` tells people."""
+        spent = self._spent + time.monotonic() - self._opened
+        facts |= {"seconds": f"{spent:.3f}", "changed": _now()}
+        self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
 
     def _lock(self) -> None:
         """Take the lock that keeps every other process out until this ledger is closed."""
@@ -181,7 +204,12 @@ class Ledger:
 
     def _create(self, expected: dict[str, str]) -> None:
         """Write the empty ledger in one transaction: killed here, the file is empty or whole."""
-        meta = expected | {"hardscape": __version__}
+        meta = expected | {
+            "hardscape": __version__,
+            "created": _now(),
+            "command": json.dumps(command),
+            "folder": os.getcwd(),
+        }
         self._database.execute("BEGIN")
         self._database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         self._database.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
@@ -255,6 +283,7 @@ class Ledger:
         """Now and then, move the log into the file: a copy of the file alone then lacks a second's work."""
         began = time.monotonic()
         if began >= self._fold_at:
+            self._tell()
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             ended = time.monotonic()
             self._fold_at = ended + max(_BETWEEN_FOLDS, _FOLDING * (ended - began))
@@ -267,6 +296,9 @@ class Ledger:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        if self._writable:
+            with suppress(CheckpointError), _reported(self._path, "write"):
+                self._tell(pid="")
         self._database.close()
         with _opening:
             _open_here.discard(self._identity)

@@ -1,0 +1,127 @@
+"""The commands ``hardscape jobs``, ``resume`` and ``show``: what checkpoints hold, and going on with them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+from cyclopts import App
+
+from hardscape.cli.options import Flag, Json
+from hardscape.cli.terminal import print_json, print_parts, seconds_text, table
+from hardscape.engine.jobs import Job, copied, job
+from hardscape.engine.jobs import jobs as found_jobs
+from hardscape.errors import CheckpointError
+from hardscape.files import check_outputs
+
+jobs = App(name="jobs")
+
+
+@jobs.default
+def show_jobs(folder: Path = Path(), /, *, json: Json = False) -> None:
+    """List the jobs whose checkpoints lie in a folder, also those that run.
+
+    Parameters
+    ----------
+    folder
+        Where they are.
+    """
+    found = list(found_jobs(folder))
+    if json:
+        print_json({"command": "jobs", "folder": str(folder), "jobs": [x.to_dict() for x in found]})
+        return
+    if not found:
+        print_parts(f"no checkpoints in {folder}")
+        return
+    head = ("file", "state", "done", "spent", "left", "host", "begun", "command")
+    print_parts(table("<<>>><<<", map(_row, found), head))
+
+
+@jobs.command
+def copy(file: Path, output: Path, /, *, force: Flag = False) -> None:
+    """Copy a checkpoint whole, also while a command works on it.
+
+    Parameters
+    ----------
+    file
+        The checkpoint.
+    output
+        The copy.
+    force
+        Replace a file that is there.
+    """
+    check_outputs([output], [file], force=force)
+    copied(file, output)
+
+
+def resume(file: Path, /) -> int:
+    """Go on with a checkpoint: the command that began it, in its folder, on the devices of this machine.
+
+    Parameters
+    ----------
+    file
+        The checkpoint.
+    """
+    from hardscape.cli import main
+
+    return main(_words(job(file)))
+
+
+def show(file: Path, /) -> int:
+    """Print the answer so far of a checkpoint, as the command that began it prints it when it is stopped.
+
+    Parameters
+    ----------
+    file
+        The checkpoint.
+    """
+    from hardscape.cli import main
+
+    found = job(file)
+    if found.state == "running":
+        raise CheckpointError(
+            f"checkpoint {file} is in use on {found.host}; 'hardscape jobs copy' makes a copy to look at"
+        )
+    return main([*_without(_words(found), "--time-limit"), "--time-limit", "0.001"])
+
+
+def _words(found: Job) -> list[str]:
+    """The command of a job, its folder entered."""
+    if found.state == "damaged":
+        raise CheckpointError(f"checkpoint {found.path} is damaged: {found.reason}")
+    if not found.command:
+        raise CheckpointError(
+            f"checkpoint {found.path} was begun in Python ({found.name}); the same call goes on with it"
+        )
+    place = found.path.resolve()
+    try:
+        os.chdir(found.folder)
+    except OSError as error:
+        raise CheckpointError(f"checkpoint {place}: {found.folder}: {error.strerror}") from None
+    return [*_without(list(found.command), "--checkpoint"), "--checkpoint", str(place)]
+
+
+def _without(words: list[str], option: str) -> list[str]:
+    """The words but an option and its value."""
+    kept = [word for word in words if not word.startswith(f"{option}=")]
+    while option in kept:
+        at = kept.index(option)
+        del kept[at : at + 2]
+    return kept
+
+
+def _row(found: Job) -> tuple[str, ...]:
+    done = f"{found.done} of {found.total}" if found.total else f"{found.done} steps"
+    left = "" if found.eta is None or found.state == "finished" else seconds_text(found.eta)
+    told = shlex.join(["hardscape", *found.command]) if found.command else found.name
+    return (
+        found.path.name,
+        found.state,
+        "" if found.state == "damaged" else done,
+        seconds_text(found.seconds) if found.seconds else "",
+        left,
+        found.host,
+        found.created,
+        found.reason or told,
+    )

@@ -1,0 +1,174 @@
+"""Jobs: what checkpoints tell of them while they run and after, going on with them, copies."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardscape.cli import main
+from hardscape.engine.jobs import job
+from hardscape.engine.ledger import Ledger
+from hardscape.errors import CheckpointError
+from hardscape.ising import Ising, formats
+from hardscape.xorsat import random_regular
+from helpers.instances import dense_integer
+from helpers.works import HarmonicSum
+
+Captured = pytest.CaptureFixture[str]
+LONG = ["spectrum", "model.npz", "--no-prune", "--device", "cpu", "--threads", "1", "--yes"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    formats.write(dense_integer(40, seed=8), tmp_path / "model.npz")
+    return tmp_path
+
+
+def listed(capsys: Captured) -> dict[str, dict[str, Any]]:
+    capsys.readouterr()
+    assert main(["jobs", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["command"] == "jobs"
+    return {Path(one["file"]).name: one for one in told["jobs"]}
+
+
+def running(*words: str) -> subprocess.Popen[str]:
+    """A long command that has finished shards."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hardscape", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    path = Path(words[-1])
+    while True:
+        with suppress(CheckpointError):  # it is not begun yet
+            if job(path).done >= 2:
+                return process
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.05)
+
+
+def test_a_job_from_its_begin_to_its_end(capsys: Captured) -> None:
+    with running(*LONG, "--checkpoint", "long.ledger") as process:
+        told = listed(capsys)["long.ledger"]
+        assert told["state"] == "running"
+        assert 2 <= told["done"] < told["total"]
+        assert told["command"] == [*LONG, "--checkpoint", "long.ledger"]
+        assert told["folder"] == os.getcwd()
+        assert told["host"] == os.uname().nodename
+        assert told["eta"] > 0
+        assert main(["show", "long.ledger"]) == 2  # in use
+        assert main(["jobs", "copy", "long.ledger", "copy.ledger"]) == 0
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    after = listed(capsys)
+    assert after["long.ledger"]["state"] == after["copy.ledger"]["state"] == "stopped"
+    assert after["copy.ledger"]["done"] >= told["done"]
+    capsys.readouterr()
+    assert main(["show", "copy.ledger"]) == 0
+    shown = capsys.readouterr()
+    assert "ground energy" in shown.out
+    assert "stopped by the time limit" in shown.err
+    assert job("copy.ledger").done >= told["done"]
+
+
+def test_going_on_from_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    words = ["xorsat", "tts", "x.qh", "--runs", "6", "--timeout", "5", "--seed", "3", "--json"]
+    random_regular(64, seed=1).to_file("x.qh")
+    assert main([*words, "--checkpoint=runs"]) == 0
+    ledgers = [path for path in tmp_path.iterdir() if path.name.startswith("runs")]
+    assert len(ledgers) == 1
+    first = json.loads(capsys.readouterr().out)
+    told = job(ledgers[0])
+    assert told.state == "finished"
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    if ledgers[0].name == "runs":
+        assert main(["resume", str(ledgers[0])]) == 0
+        assert json.loads(capsys.readouterr().out) == first
+
+
+def test_the_same_answer_after_resume(capsys: Captured) -> None:
+    formats.write(dense_integer(34, seed=3), "small.npz")
+    words = ["spectrum", "small.npz", *LONG[2:], "--num-states", "3", "--seed", "5", "--json"]
+    assert main(words) == 0
+    expected = json.loads(capsys.readouterr().out)
+    main([*words, "--checkpoint", "a", "--time-limit", "0.3"])
+    told = job("a")
+    assert told.state in ("stopped", "finished")
+    capsys.readouterr()
+    while job("a").state != "finished":
+        assert main(["resume", "a"]) == 0
+    capsys.readouterr()
+    assert main(["resume", "a"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["energies"] == expected["energies"]
+    assert found["states"] == expected["states"]
+
+
+def test_what_python_began_is_told(capsys: Captured, tmp_path: Path) -> None:
+    with Ledger("work.ledger", HarmonicSum()) as ledger:
+        ledger.commit(0, {})
+        assert job("work.ledger").state == "running"
+    told = listed(capsys)["work.ledger"]
+    assert (told["name"], told["command"], told["done"]) == ("test.harmonic", [], 1)
+    assert main(["resume", "work.ledger"]) == 2
+    assert "Python" in capsys.readouterr().err
+
+
+def test_a_run_that_was_killed_elsewhere_is_not_taken_for_running(tmp_path: Path) -> None:
+    with Ledger("work.ledger", HarmonicSum()):
+        pass
+    with closing(sqlite3.connect("work.ledger", isolation_level=None)) as database:
+        facts = {"host": "elsewhere", "pid": "7", "changed": "2020-01-01T00:00:00+00:00"}
+        database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
+    assert job("work.ledger").state == "stopped"
+
+
+def test_damaged_ledgers_are_told_and_refused(capsys: Captured, tmp_path: Path) -> None:
+    with Ledger("good", HarmonicSum()) as ledger:
+        for index in range(20):
+            ledger.commit(index, {})
+    data = bytearray(Path("good").read_bytes())
+    for name, cut in (("short", data[:200]), ("torn", data[:100] + bytes(len(data) - 100))):
+        Path(name).write_bytes(cut)
+    told = listed(capsys)
+    assert {name: one["state"] for name, one in told.items()} == {
+        "good": "stopped",
+        "short": "damaged",
+        "torn": "damaged",
+    }
+    for words in (["resume", "short"], ["show", "torn"], ["jobs", "copy", "short", "x"]):
+        assert main(words) == 2
+        assert "damaged" in capsys.readouterr().err
+    assert not Path("x").exists()
+
+
+def test_what_is_no_ledger(capsys: Captured) -> None:
+    for words in (["resume", "model.npz"], ["show", "nothing"], ["jobs", "nowhere"]):
+        assert main(words) == 2
+    assert listed(capsys) == {}
+    shutil.copy("model.npz", "there")
+    with Ledger("good", HarmonicSum()):
+        pass
+    assert main(["jobs", "copy", "good", "there"]) == 2
+    assert Ising.from_file("there", format="npz").num_spins == 40
+    assert main(["jobs", "copy", "good", "there", "--force"]) == 0
+    assert job("there").state == "stopped"
