@@ -61,6 +61,14 @@ EXACT = [
     Case("integers to 99, exact", 26, "99", tool="permanent", target="1 (aim 0.3)", repeats=3),
     Case("C60, adjacency, exact", 60, "C60", tool="permanent", target="1 s (aim 0.2 s)"),
 ]
+STRUCTURE = [
+    Case("dominoes on a board of 20x20", 200, "dominoes", tool="permanent", repeats=3),
+    Case("3-regular graph", 60, "3-regular", tool="permanent", repeats=3),
+    Case("3-regular graph", 90, "3-regular", tool="permanent", repeats=2),
+    Case("ones, plus a diagonal", 40, "ones", tool="permanent", repeats=3),
+    Case("density 0.25, dense", 30, "sparse", repeats=2),
+    Case("density 0.25, eliminated", 30, "sparse", tool="sparse", repeats=2),
+]
 GPU = [
     # Nothing is run twice that takes half a minute.
     Case("double-double, proven", 40, "20 bits", tool="extended", repeats=0, device="cuda:0"),
@@ -97,6 +105,12 @@ def matrix(case: Case) -> np.ndarray:
     shape = (case.n, case.n)
     if case.kind == "C60":
         return truncated_icosahedron()
+    if case.kind == "dominoes":
+        return dominoes(math.isqrt(2 * case.n))
+    if case.kind == "3-regular":
+        return np.array(sum(np.eye(case.n, dtype=int)[rng.permutation(case.n)] for _ in range(3)))
+    if case.kind == "ones":
+        return np.ones(shape, dtype=int) + np.diag(np.arange(case.n))
     if case.kind == "99":
         return rng.integers(-99, 100, shape)
     if case.kind.endswith(("20 bits", "4 rows")):
@@ -111,6 +125,13 @@ def matrix(case: Case) -> np.ndarray:
     if case.kind.startswith("complex"):
         return rng.normal(size=shape) + 1j * rng.normal(size=shape)
     return rng.normal(size=shape)
+
+
+def dominoes(side: int) -> np.ndarray:
+    """Black squares of a board against the white ones beside them."""
+    squares = np.argwhere(np.ones((side, side)))
+    black, white = (squares[squares.sum(axis=1) % 2 == color] for color in (0, 1))
+    return (np.abs(black[:, None] - white).sum(axis=2) == 1).astype(int)
 
 
 def truncated_icosahedron() -> np.ndarray:
@@ -175,6 +196,7 @@ def solver(case: Case) -> Callable[[], complex]:
     from hardscape.permanents.methods.glynn.batch import BATCHES
     from hardscape.permanents.methods.glynn.glynn import CpuGlynnWork, CudaGlynnWork
     from hardscape.permanents.methods.sparse.cuda import CudaSparseWork
+    from hardscape.permanents.methods.sparse.sparse import CpuSparseWork
 
     if case.tool in ("cupy", "torch"):
         given = on_the_gpu(a, case.tool)
@@ -188,7 +210,8 @@ def solver(case: Case) -> Callable[[], complex]:
     work: Any
     if case.tool == "sparse":
         # Its plan is made anew each time.
-        return lambda: solve(CudaSparseWork(a), options).whole().value
+        sparse = CudaSparseWork if on_gpu else CpuSparseWork
+        return lambda: solve(sparse(a), options).whole().value
     if a.ndim == 3:
         work = BATCHES[type(options.devices[0])]
         return lambda: solve(work(a), options).whole().values.sum()
@@ -305,6 +328,7 @@ def main(*, cpu: bool = True, peers: bool = True, gpu: bool = False, only: str =
     if cpu:
         table("One machine's cores", CPU)
         table("Exactly, one core", EXACT)
+        table("Structure, one core", STRUCTURE)
     if peers:
         table("Peers", PEERS)
     if gpu:
