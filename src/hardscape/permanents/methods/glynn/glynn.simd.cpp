@@ -239,7 +239,8 @@ nb::object permanent_of(const double (*given)[2], std::size_t n, double rtol) {
 nb::object glynn_permanent(nb::handle array, double rtol) {
   const Given given(array);
   double entries[kMostGiven * kMostGiven][2];
-  if (given.side() <= kInner || given.side() > kMostGiven || !given.read(entries)) return nb::none();
+  if (given.side() <= kInner || given.side() > kMostGiven || !given.read(entries))
+    return nb::none();
   const auto is_finite = [](const auto& x) { return std::isfinite(x[0]) && std::isfinite(x[1]); };
   if (!std::all_of(entries, entries + given.side() * given.side(), is_finite)) return nb::none();
   return given.is_complex() ? permanent_of<2>(entries, given.side(), rtol)
