@@ -129,7 +129,7 @@ def test_sparse_and_dense_kernels_agree_beyond_the_cpu():
 
 
 def test_permanent_chooses_a_device():
-    a = random_matrix(30, False)
+    a = random_matrix(33, False)
     found = hardscape.permanent(a, threads=1, full_output=True)
     assert "GPU" in found.device
     assert found.method == "glynn"

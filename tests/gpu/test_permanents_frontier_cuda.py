@@ -67,7 +67,7 @@ def test_graphs_and_boards():
 
 
 def test_auto_takes_the_gpu_for_wide_frontiers():
-    matrix = regular(100, 3, 1).astype(float)
+    matrix = regular(120, 3, 1).astype(float)
     result = hardscape.permanent(matrix, full_output=True)
     assert result.method == "frontier"
     assert "GPU" in result.device

@@ -144,7 +144,7 @@ def approximate(
     >>> from hardscape.permanents import approximate
     >>> matrix = np.random.default_rng(1).random((100, 100))
     >>> found = approximate(matrix, seed=1)
-    >>> found.method, found.relative_error_bound < 0.1
+    >>> found.method, found.relative_error_bound < 0.25
     ('huber-law', True)
     """
     if method not in get_args(Estimator):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import memory
-from hardscape.arrays import home_of
+from hardscape.arrays import home_of, is_recorded
 from hardscape.engine import Cpu, RunArguments, RunOptions, solve
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, DeviceError, InputError
@@ -135,7 +135,8 @@ def value_and_grad(
     gradient = _gradient(matrix, rows, cols, options)
     if options.deadline.left is not None:
         run["time_limit"] = options.deadline.left
-    return permanent(a, rows=rows, cols=cols, **run), home_of(a).bring(gradient)
+    value = permanent(a.detach() if is_recorded(a) else a, rows=rows, cols=cols, **run)
+    return value, home_of(a).bring(gradient)
 
 
 def plan_gradient(

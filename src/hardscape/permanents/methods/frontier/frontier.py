@@ -47,7 +47,7 @@ _FLOATING, _PRIME = 2.0, 3.0
 #: Seconds from which it is worth looking for a narrow frontier, and density of the entries up to which.
 _WORTH_FROM, _WORTH_DENSITY = 3e-3, 0.7
 #: Seconds of cores from which a GPU is worth it, how much faster it is, to start a row, and its memory.
-_GPU_FROM, _GPU, _LAUNCH, _H200_BYTES = 5.0, 0.03, 2e-3, 1.4e11
+_GPU_FROM, _GPU, _LAUNCH, _H200_BYTES = 5.0, 0.015, 1e-3, 1.4e11
 #: More lanes than machines have.
 _MOST_LANES = 1024
 #: Seconds of a part that is not cut further, and how many times too large what is not cut is.
