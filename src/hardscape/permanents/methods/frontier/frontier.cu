@@ -1,7 +1,8 @@
 // A row of the frontier program over numbered states; see cuda.py, and layers.hpp for the numbers.
 //
-// Each thread gathers what comes to some states of the new layer. Constants: kWords is the number of words of an
-// integer, or 0 for sums in double precision with kParts parts, kSigned and kErrors as in frontier.simd.cpp.
+// Each thread gathers what comes to some states of the new layer. Constants: kWords is the number
+// of words of an integer, or 0 for sums in double precision with kParts parts, kSigned and kErrors
+// as in frontier.simd.cpp.
 
 namespace {
 
@@ -64,8 +65,9 @@ __device__ __forceinline__ void add(State& value, const Entry& entry, const Stat
 }  // namespace
 
 // highs, offsets: high halves of the new layer and the numbers of their first states. lists[q] to
-// lists[q + 1] - 1: places of the low halves of q columns; moved[entry][place]: what they were in the
-// block of the old layer, or -1. befores: numbers of first states in the old layer, by high half.
+// lists[q + 1] - 1: places of the low halves of q columns; moved[entry][place]: what they were in
+// the block of the old layer, or -1. befores: numbers of first states in the old layer, by high
+// half.
 extern "C" __global__ void __launch_bounds__(256)
     frontier_row(const State* __restrict__ source, State* __restrict__ result,
                  const uint32* __restrict__ highs, const uint64* __restrict__ offsets,
