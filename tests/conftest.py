@@ -1,14 +1,21 @@
-"""Settings for all tests: Hypothesis profile, and GPU tests only where a driver is."""
+"""Settings for all tests: Hypothesis profile, signals, and GPU tests only where a driver is."""
 
 from __future__ import annotations
 
 import ctypes
+import signal
 
 import hypothesis
 import pytest
 
 hypothesis.settings.register_profile("hardscape", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("hardscape")
+
+# nohup and background jobs of shells ignore signals, and a run leaves alone what is ignored.
+for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGXCPU):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        _usual = signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL
+        signal.signal(_number, _usual)
 
 
 def _has_driver() -> bool:
