@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from fractions import Fraction
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape.errors import InputError
+from hardscape.errors import InputError, OverflowWarning
 from hardscape.permanents import minors, plan, value_and_grad
 
 pytestmark = pytest.mark.gpu
@@ -125,6 +126,15 @@ def test_batches_that_need_structure_come_home_too():
     empty = hardscape.permanent(cupy.zeros((0, 4, 4)))
     assert isinstance(empty, cupy.ndarray)
     assert empty.shape == (0,)
+
+
+def test_values_beyond_float64_warn():
+    a = np.full((2, 12, 12), 1.0)
+    a[1] *= 1e40
+    with pytest.warns(OverflowWarning):
+        found = hardscape.permanent(cupy.asarray(a))
+    assert isinstance(found, cupy.ndarray)
+    assert found.get().tolist() == [float(math.factorial(12)), math.inf]
 
 
 def test_what_cancels_is_found_again():

@@ -220,7 +220,7 @@ def _batch(a: Any, matrix: Matrix, settings: Settings, options: RunOptions) -> A
         unproven = replace(settings, full_output=False)
         values = together(matrix, unproven, options, lambda one: _one(one, unproven, options).value)
         if not settings.full_output:
-            if matrix.gpu is None and not np.isfinite(values).all():
+            if not np.isfinite(values).all():
                 warn_of_overflow()
             return home_of(a).bring(values)
         values = to_device(values, "cpu")
