@@ -97,46 +97,41 @@ def test_workers_of_a_host_take_a_gpu_each(tmp_path: Path, monkeypatch: pytest.M
     assert sorted(map(str, held)) == ["cuda:1", "cuda:1", "cuda:3", "cuda:3"]
 
 
+@pytest.mark.parametrize(
+    ("visible", "taken"),
+    [
+        (("0,1", "0,1"), [Cuda(0), Cuda(1)]),
+        (("0,1", "1,0"), [Cuda(0), Cuda(0)]),  # dask-cuda: all GPUs, a worker's own one first
+    ],
+)
 def test_a_gpu_has_its_own_name_whatever_number_it_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    visible: tuple[str, str],
+    taken: list[Device],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What dask-cuda does: each worker sees all GPUs, its own one first."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     stop = StopSign(str(tmp_path / "absent"), 0, None)
-    taken = []
-    first_has_it = threading.Event()
-    done = threading.Event()
+    found: list[Device] = []
+    has_one, done = threading.Semaphore(0), threading.Event()
 
     class Where(HarmonicSum):
         def run(self, shard: Shard, context: Context) -> ShardResult:
-            taken.append(context.device)
+            found.append(context.device)
             return super().run(shard, context)
 
-    def worker(visible: str) -> None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    def worker() -> None:
         run_shard(Where(), Shard(0, 0, 1), (Cuda(0), Cuda(1)), None, stop, native.level())
-        first_has_it.set()
+        has_one.release()
         done.wait(30)
 
     with ThreadPoolExecutor(2) as pool:
-        pool.submit(worker, "0,1")
-        assert first_has_it.wait(30)
-        first_has_it.clear()
-        pool.submit(worker, "0,1")
-        assert first_has_it.wait(30)
+        for seen in visible:
+            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", seen)
+            pool.submit(worker)
+            assert has_one.acquire(timeout=30)
         done.set()
-    assert taken == [Cuda(0), Cuda(1)]
-    taken.clear()
-    first_has_it.clear()
-    done.clear()
-    with ThreadPoolExecutor(2) as pool:
-        pool.submit(worker, "0,1")
-        assert first_has_it.wait(30)
-        first_has_it.clear()
-        pool.submit(worker, "1,0")
-        assert first_has_it.wait(30)
-        done.set()
-    assert taken == [Cuda(0), Cuda(0)]
+    assert found == taken
 
 
 def test_without_gpus_it_is_the_cpu(tmp_path: Path) -> None:

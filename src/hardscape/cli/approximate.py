@@ -17,7 +17,6 @@ from hardscape.cli.options import (
     option_group,
 )
 from hardscape.cli.terminal import seconds_text, show
-from hardscape.errors import InputError
 from hardscape.permanents import formats
 from hardscape.permanents.approximation.approximate import (
     Approximation,
@@ -62,9 +61,7 @@ def approximate(
     output: JsonOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Estimate the permanent of a matrix that is too large to be found, and bound it."""
-    matrix = formats.read(file, format=given.format)
-    if matrix.ndim != 2:
-        raise InputError(f"{file} holds an array of shape {matrix.shape}; one matrix is accepted")
+    matrix = formats.read_matrix(file, format=given.format)
     between = bounds(matrix)
     found = find_approximation(
         matrix,

@@ -65,9 +65,7 @@ def bosons(
     output: JsonOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Draw where photons come out of an interferometer: boson sampling."""
-    matrix = formats.read(file, format=given.format)
-    if matrix.ndim != 2:
-        raise InputError(f"{file} holds an array of shape {matrix.shape}; one matrix is accepted")
+    matrix = formats.read_matrix(file, format=given.format)
     found = sample(
         matrix,
         _inputs(given.photons, matrix.shape[1]),

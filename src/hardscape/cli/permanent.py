@@ -68,9 +68,7 @@ def permanent(
     output: EstimateOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Compute the permanent of a matrix."""
-    matrix = formats.read(file, format=problem.format, base=problem.base)
-    if matrix.ndim != 2:
-        raise InputError(f"{file} holds an array of shape {matrix.shape}; one matrix is accepted")
+    matrix = formats.read_matrix(file, format=problem.format, base=problem.base)
     chosen: dict[str, Any] = {
         "rows": multiplicities("--rows", problem.rows),
         "cols": multiplicities("--cols", problem.cols),

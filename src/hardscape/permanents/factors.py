@@ -51,7 +51,7 @@ def permanent_of_product(
     -----
     Found from products of n linear forms in r variables (A. Barvinok, Math. Oper. Res. 21, 65 (1996)): about
     :math:`2 n^r` operations on integers, or :math:`r n^{2r} / 2` with a diagonal; see
-    :mod:`hardscape.permanents.methods.rank.rank`. A matrix that is of low rank without rounding is found to be
+    :doc:`/theory/permanents`. A matrix that is of low rank without rounding is found to be
     so by :func:`hardscape.permanent` itself.
 
     Examples

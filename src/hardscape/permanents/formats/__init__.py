@@ -11,15 +11,25 @@ pattern matrices hold the integer 1. NumPy files give their array as it is, of a
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
+from hardscape.errors import InputError
 from hardscape.formats import Formats
 
-__all__ = ["FORMATS", "read"]
+__all__ = ["FORMATS", "read", "read_matrix"]
 
 #: The modules of formats by name.
 FORMATS: Formats[NDArray[Any]] = Formats(__name__)
 
 read = FORMATS.read
+
+
+def read_matrix(path: str | Path, *, format: str | None = None, **how: Any) -> NDArray[Any]:
+    """Read a file as `read` does, and refuse all but one matrix."""
+    matrix = read(path, format=format, **how)
+    if matrix.ndim != 2:
+        raise InputError(f"{path} holds an array of shape {matrix.shape}; one matrix is accepted")
+    return matrix
