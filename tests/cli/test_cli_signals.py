@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from hardscape.cli import spectrum as spectrum_cli
-from hardscape.errors import Interrupted
+from hardscape.engine.jobs import job
+from hardscape.errors import CheckpointError, Interrupted
 from hardscape.ising import formats
 from helpers.instances import dense_integer
 
@@ -32,7 +33,7 @@ def words(tmp_path: Path) -> list[str]:
 
 def stopped(words: list[str], number: signal.Signals) -> tuple[int, str, str]:
     """Exit code and output of a search that gets a signal once its checkpoint holds something."""
-    log = Path(words[-1] + "-wal") if "--json" not in words else Path(words[-2] + "-wal")
+    ledger = Path(words[words.index("--checkpoint") + 1])
     with subprocess.Popen(
         [*COMMAND, *words],
         stdout=subprocess.PIPE,
@@ -41,12 +42,19 @@ def stopped(words: list[str], number: signal.Signals) -> tuple[int, str, str]:
         start_new_session=True,
     ) as process:
         deadline = time.monotonic() + 60
-        while process.poll() is None and not (log.exists() and log.stat().st_size):
+        while process.poll() is None and not done(ledger):
             assert time.monotonic() < deadline
             time.sleep(0.005)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
         return process.returncode, out, err
+
+
+def done(ledger: Path) -> int:
+    """Shards in a ledger that may not be begun yet."""
+    with suppress(CheckpointError):
+        return job(ledger).done
+    return 0
 
 
 def finished(words: list[str]) -> dict[str, Any]:
