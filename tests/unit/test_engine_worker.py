@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import sys
 import tempfile
 import threading
 import time
@@ -14,7 +16,7 @@ import pytest
 
 from hardscape import native
 from hardscape.engine import Context, Cpu, Cuda, Device, Shard, ShardResult
-from hardscape.engine.cluster.worker import StopSign, run_shard
+from hardscape.engine.cluster.worker import Parcel, StopSign, run_shard
 from hardscape.errors import DeviceError
 from helpers.works import HarmonicSum
 
@@ -132,6 +134,22 @@ def test_a_gpu_has_its_own_name_whatever_number_it_has(
             assert has_one.acquire(timeout=30)
         done.set()
     assert found == taken
+
+
+def test_threads_do_not_take_one_another_s_work() -> None:
+    works = [HarmonicSum(units=100 + k, count=1) for k in range(2)]
+    parcels = [Parcel.of(pickle.dumps(work), on_disk=False) for work in works]
+
+    def wrong(k: int) -> int:
+        return sum(parcels[k % 2].work() != works[k % 2] for _ in range(20_000))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert sum(pool.map(wrong, range(4))) == 0
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_without_gpus_it_is_the_cpu(tmp_path: Path) -> None:

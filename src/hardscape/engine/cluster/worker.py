@@ -111,14 +111,14 @@ class Parcel:
 
     def work(self) -> Work[Any]:
         """The work; a worker keeps the last one."""
-        if _kept.get("key") != self.key:
+        kept = _kept.get("last")  # with its key in one piece: workers may be threads
+        if kept is None or kept[0] != self.key:
             packed = self.packed
             if packed is None:
                 assert self.path is not None
                 packed = Path(self.path).read_bytes()
-            _kept.update(key=self.key, work=pickle.loads(packed))
-        kept: Work[Any] = _kept["work"]
-        return kept
+            kept = _kept["last"] = self.key, pickle.loads(packed)
+        return kept[1]
 
     def remove(self) -> None:
         """Remove the file."""
@@ -126,7 +126,7 @@ class Parcel:
             Path(self.path).unlink(missing_ok=True)
 
 
-_kept: dict[str, Any] = {}
+_kept: dict[str, tuple[str, Work[Any]]] = {}
 
 
 def unpacked(packed: bytes) -> Any:
