@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult, split
 from hardscape.permanents.methods.sums import Stated
+from hardscape.permanents.structure.scaling import parts_of
 
 #: Shards, at most, and seconds of one, at least, that are worth more than one thread.
 _SHARDS, _BRIEF = 256, 2e-3
@@ -86,9 +87,7 @@ class SignSamples(Samples):
     @cached_property
     def _parts(self) -> NDArray[np.float64]:
         """Entries over the norm, parts first: no value is above 1."""
-        both = [self.matrix.real, self.matrix.imag]
-        parts = np.stack(both[: 2 if np.iscomplexobj(self.matrix) else 1])
-        return np.ascontiguousarray(parts / self._norm)
+        return parts_of(self.matrix) / self._norm
 
     @cached_property
     def _norm(self) -> float:

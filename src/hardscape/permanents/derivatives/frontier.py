@@ -35,7 +35,7 @@ from hardscape.permanents.methods.sums import digest
 from hardscape.permanents.numbers.bounded import shifted
 from hardscape.permanents.numbers.integers import Rows, residues_of
 from hardscape.permanents.structure.reduce import matching
-from hardscape.permanents.structure.scaling import column_exponents, row_exponents
+from hardscape.permanents.structure.scaling import column_exponents, parts_of, row_exponents
 
 #: Seconds for a product of real numbers; how much longer a residue's takes.
 _PRODUCT, _PRIME = 1.2e-8, 1.5
@@ -134,7 +134,7 @@ class FrontierMinorWork(_FrontierMinors):
     def _scaled(self) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
         """Parts of the matrix of the order with powers of two taken off rows and columns, and these."""
         matrix = self.matrix.T if self.turned else self.matrix
-        parts = np.stack([matrix.real, matrix.imag][: 2 if np.iscomplexobj(matrix) else 1])
+        parts = parts_of(matrix)
         off = row_exponents(parts)
         rows = off[:, None].astype(np.int32)
         columns = column_exponents(parts, off)[None].astype(np.int32)

@@ -26,7 +26,7 @@ from hardscape.permanents.derivatives.minors import Minors
 from hardscape.permanents.methods.method import started
 from hardscape.permanents.methods.sums import added, digest
 from hardscape.permanents.numbers.bounded import shifted
-from hardscape.permanents.structure.scaling import column_exponents, row_exponents
+from hardscape.permanents.structure.scaling import column_exponents, parts_of, row_exponents
 
 #: Seconds for a term and a column, by the number of parts; terms of a step, at least.
 _TERM, _STEP = {1: 1.5e-9, 2: 4e-9}, 32
@@ -56,8 +56,7 @@ class RepeatedMinorWork(Minors):
     @cached_property
     def _scaled(self) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
         """Parts with powers of two taken off rows and columns, and these: no sum is above 1."""
-        both = [self.matrix.real, self.matrix.imag]
-        parts = np.stack(both[: 2 if np.iscomplexobj(self.matrix) else 1])
+        parts = parts_of(self.matrix)
         square = np.zeros((len(parts), *[max(self.matrix.shape)] * 2))
         square[:, : len(self.rows), : len(self.cols)] = parts
         off = row_exponents(square)

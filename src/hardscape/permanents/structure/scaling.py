@@ -24,6 +24,12 @@ _BALANCINGS = 100
 _LEVEL, _BALANCED = 32, 0.1
 
 
+def parts_of(matrix: NDArray[Any], count: int | None = None) -> NDArray[np.float64]:
+    """Real parts, and imaginary ones of complex numbers (or `count` of the two), parts first."""
+    parts = np.stack([matrix.real, matrix.imag][: count or 1 + np.iscomplexobj(matrix)])
+    return np.ascontiguousarray(parts)
+
+
 def padded(matrix: NDArray[Any], least: int) -> NDArray[np.float64]:
     """Real parts (and imaginary ones) of a square matrix, completed to `least` rows by an identity."""
     n = len(matrix)

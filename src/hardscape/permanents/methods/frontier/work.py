@@ -17,6 +17,7 @@ from hardscape.permanents.methods.frontier.order import FrontierOrder
 from hardscape.permanents.methods.sums import Rearranged, Stated, Value
 from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber, shifted
 from hardscape.permanents.numbers.integers import Rows, joined, residues_of
+from hardscape.permanents.structure.scaling import parts_of
 
 #: Products that take milliseconds.
 _BRIEF = 2**18
@@ -139,10 +140,9 @@ class FrontierSumWork(_RowByRow[BoundedNumber], Rearranged):
         entries, error, _ = self.scaled
         rows, columns = map(list, zip(*order.entries(), strict=True))
         chosen = entries[rows, columns]
-        parts = [chosen.real, chosen.imag] if np.iscomplexobj(chosen) else [chosen]
         sums, complete = native.vector.permanents.frontier_sums(
             *order.program(),
-            np.ascontiguousarray(np.stack(parts)),
+            parts_of(chosen),
             np.ascontiguousarray(error[rows, columns]),
             context.stop,
         )

@@ -59,13 +59,12 @@ class CudaSparseWork(SparseWork):
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum a range of steps."""
         parts, threads = self.parts, 1 << self.thread_bits
-        fast, slow, _ = self.outer
-        rows = slow.copy()
-        rows[0] += fast.sum(axis=0)  # exact on the grid
         every = max(1, int(self.steps * self.shard_operations / self.operations))
         steps = range(shard.start, shard.stop, every)
         shared = 8 * threads * max(parts * len(self.matrix), 2 * parts + 1)
-        return self.summed(*sum_ranges(context, self.kernel, rows, steps, parts, threads, shared))
+        return self.summed(
+            *sum_ranges(context, self.kernel, self.first, steps, parts, threads, shared)
+        )
 
 
 def _block(plan: Elimination, fast: NDArray[Any]) -> list[str]:

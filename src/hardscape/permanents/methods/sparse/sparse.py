@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import Context, Cpu, Cuda, Shard, ShardResult
@@ -31,6 +30,7 @@ from hardscape.permanents.methods.sparse.cuda import CudaSparseWork
 from hardscape.permanents.methods.sparse.work import SparseWork
 from hardscape.permanents.numbers.bounded import UNIT
 from hardscape.permanents.structure.elimination import Operand
+from hardscape.permanents.structure.scaling import parts_of
 
 #: Smallest sides: there must be a sign for each thread of a block or lane, and a fixed one.
 _LEAST_SIDE, _LEAST_CPU_SIDE = 6, 20
@@ -67,7 +67,7 @@ class CpuSparseWork(SparseWork):
         result = place(plan.result)
         numbers = np.array(list(constants), dtype=np.complex128)
         return (
-            np.ascontiguousarray(_parts(numbers, self.parts)),
+            parts_of(numbers, self.parts),
             np.array(operations, dtype=np.int32).reshape(-1, 3),
             np.array([o.changes for o in plan.operations], dtype=np.int64),
             result,
@@ -75,14 +75,11 @@ class CpuSparseWork(SparseWork):
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum a range of steps."""
-        fast, slow, _ = self.outer
-        rows = slow.copy()
-        rows[0] += fast.sum(axis=0)  # exact on the grid
         constants, operations, changes, result = self.program
         return self.summed(
             *native.vector.permanents.sparse_sum(
-                np.ascontiguousarray(_parts(rows, self.parts)),
-                np.ascontiguousarray(_parts(fast, self.parts)),
+                parts_of(self.first, self.parts),
+                parts_of(self.outer[0], self.parts),
                 constants,
                 operations,
                 changes,
@@ -92,10 +89,6 @@ class CpuSparseWork(SparseWork):
                 context.stop,
             )
         )
-
-
-def _parts(numbers: NDArray[Any], parts: int) -> NDArray[np.float64]:
-    return np.stack([numbers.real, numbers.imag][:parts])
 
 
 class Sparse(Method):

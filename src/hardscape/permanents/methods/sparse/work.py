@@ -19,7 +19,7 @@ from hardscape.engine import Partial, Shard, split
 from hardscape.permanents.methods.sums import SignSum
 from hardscape.permanents.numbers.bounded import UNIT, BoundedNumber
 from hardscape.permanents.structure.elimination import Elimination, eliminate
-from hardscape.permanents.structure.scaling import GRID_BITS, equilibrated
+from hardscape.permanents.structure.scaling import GRID_BITS, equilibrated, parts_of
 
 #: Fast signs, for real and complex matrices.
 _FAST = {1: 5, 2: 4}
@@ -78,7 +78,7 @@ class SparseWork(SignSum):
         """Rows of the fast and of the slow signs, scaled, on the grid; and the power of two taken off."""
         matrix, _, plan = self.chosen
         rows = matrix[[*plan.fast, *plan.slow]] / np.array(plan.scales)
-        parts = np.stack([rows.real, rows.imag] if self.parts == 2 else [rows])
+        parts = parts_of(rows, self.parts)
         exponents = np.frexp(np.abs(parts).sum(axis=1).max(axis=0))[1]
         grid = np.ldexp(np.rint(np.ldexp(parts, GRID_BITS - exponents)), exponents - GRID_BITS)
         # Factors without an inner variable can be scaled further, to keep products in range.
@@ -87,6 +87,14 @@ class SparseWork(SignSum):
         whole = grid[0] + 1j * grid[1] if self.parts == 2 else grid[0]
         count = len(plan.fast)
         return whole[:count], whole[count:], int(exponents[plain].sum())
+
+    @property
+    def first(self) -> NDArray[Any]:
+        """Rows of the slow signs, those of the fast ones added to the first: exact on the grid."""
+        fast, slow, _ = self.outer
+        rows = slow.copy()
+        rows[0] += fast.sum(axis=0)
+        return rows
 
     @property
     def terms(self) -> int:
