@@ -55,6 +55,22 @@ class Once(HarmonicSum):
 
 
 @dataclass(frozen=True)
+class Hanging(HarmonicSum):
+    """Shards 20 and 21 hang for a minute, the first time only."""
+
+    folder: str = ""
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        mark = Path(self.folder) / str(shard.index)
+        if shard.index in (20, 21) and not mark.exists():
+            mark.touch()
+            deadline = time.monotonic() + 60
+            while not context.stop[0] and time.monotonic() < deadline:
+                time.sleep(0.05)
+        return super().run(shard, context)
+
+
+@dataclass(frozen=True)
 class Heavy(HarmonicSum):
     """Notes in a file each time that it is unpacked."""
 
@@ -80,6 +96,15 @@ def test_a_shard_that_hangs_is_run_by_another_worker_too(tmp_path: Path) -> None
     found = solved(Once(mark=str(tmp_path / "mark"), bad="hang"), executor="processes:2")
     assert time.monotonic() - began < 30
     assert raw(found) == raw(solved(HarmonicSum()))
+
+
+def test_all_that_hang_are_run_by_others(tmp_path: Path) -> None:
+    """Two of three workers hang, each with a shard in hand and one that waits behind it."""
+    began = time.monotonic()
+    found = solved(Hanging(count=40, folder=str(tmp_path)), executor="processes:3")
+    assert time.monotonic() - began < 30
+    assert len(list(tmp_path.iterdir())) == 2
+    assert raw(found) == raw(solved(HarmonicSum(count=40)))
 
 
 @pytest.mark.parametrize("kind", ["processes", "dask"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -77,8 +77,8 @@ class Pool(ABC):
                 self._stops[slot] = 1
                 self._withdraw(future)
 
-    def straggler(self) -> Shard | None:
-        """A shard that takes so long that another worker should try it too."""
+    def straggler(self, besides: Container[int]) -> Shard | None:
+        """A shard, not one of these, that takes so long that another worker should try it too."""
         return None
 
     def call_off(self, shard: Shard) -> None:

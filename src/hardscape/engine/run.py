@@ -340,11 +340,10 @@ class _Run(Generic[Answer]):
             self._wait()
 
     def _straggler(self) -> Shard | None:
-        shard = None if self._fold.complete else self._pool.straggler()
-        if shard is None or shard.index in self._twice:
-            return None
-        log.debug("shard %d runs twice", shard.index)
-        self._twice.add(shard.index)
+        shard = None if self._fold.complete else self._pool.straggler(self._twice)
+        if shard is not None:
+            log.debug("shard %d runs twice", shard.index)
+            self._twice.add(shard.index)
         return shard
 
     def _submit(self, shard: Shard) -> None:
@@ -415,10 +414,10 @@ class _Run(Generic[Answer]):
             return
         if result.complete:
             self._ledger.commit(report.shard.index, result.partial)
+            if report.shard.index in self._twice:
+                self._pool.call_off(report.shard)
         limit = self._fold.limit
         self._take(report.shard, result)
-        if report.shard.index in self._twice:
-            self._pool.call_off(report.shard)
         if self._fold.limit < limit:
             self._pool.stop(self._fold.limit)
 

@@ -7,7 +7,7 @@ import os
 import pickle
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -112,14 +112,14 @@ class ExecutorPool(Pool):
         if began is not None:
             self._taken.append(time.monotonic() - began)
 
-    def straggler(self) -> Shard | None:
+    def straggler(self, besides: Container[int]) -> Shard | None:
         """See `Pool`."""
         if not self._taken:
             return None
         usual = statistics.median(self._taken[-100:])
         late = time.monotonic() - max(_LEAST_STRAGGLING, _STRAGGLING * usual)
         for shard, _ in self._running.values():
-            if self._began.get(shard.index, late) < late:
+            if shard.index not in besides and self._began.get(shard.index, late) < late:
                 return shard
         return None
 
