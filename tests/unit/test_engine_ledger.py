@@ -1,6 +1,7 @@
 """Checkpoints: resume, refusal, damage, and sudden death."""
 
 import os
+import random
 import shutil
 import signal
 import sqlite3
@@ -179,6 +180,27 @@ def test_scribbled_pages_are_reported_and_left_alone(half_done: Path) -> None:
     assert half_done.read_bytes() == data
 
 
+def test_a_flipped_bit_of_any_page_is_reported_or_does_no_harm(half_done: Path) -> None:
+    with Ledger(half_done, SLOW) as ledger:
+        written = [(index, pack(partial)) for index, partial in ledger.load()]
+    whole = half_done.read_bytes()
+    places = random.Random(1)
+    refused = 0
+    for page in range(0, len(whole), 4096):
+        for _ in range(12):
+            data = bytearray(whole)
+            data[page + places.randrange(4096)] ^= 1 << places.randrange(8)
+            half_done.write_bytes(data)
+            try:
+                with Ledger(half_done, SLOW) as ledger:
+                    found = [(index, pack(partial)) for index, partial in ledger.load()]
+            except errors.CheckpointError:
+                refused += 1
+            else:
+                assert found == written
+    assert refused > 0
+
+
 @pytest.mark.parametrize("change", ["flip", "cut", "junk"])
 def test_a_damaged_partial_is_reported(half_done: Path, change: str) -> None:
     database = sqlite3.connect(half_done)
@@ -291,6 +313,23 @@ def test_kill_9_loses_nothing_that_was_complete(tmp_path: Path) -> None:
     outcome = run(SLOW, devices=TWO, checkpoint=path)
     assert outcome.resumed_shards == resumed < 40
     assert raw(outcome) == exact(SLOW)
+
+
+def test_killed_before_anything_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies = []
+    create = Ledger._create
+
+    def copying(self: Ledger, expected: dict[str, str]) -> None:
+        copies.append(shutil.copy(tmp_path / "job", tmp_path / "copy"))
+        create(self, expected)
+
+    monkeypatch.setattr(Ledger, "_create", copying)
+    with Ledger(tmp_path / "job", HarmonicSum()):
+        pass
+    assert len(copies) == 1
+    assert run(HarmonicSum(), devices=ONE, checkpoint=tmp_path / "copy").complete
 
 
 def spawn(script: str, *arguments: object) -> subprocess.Popen[str]:

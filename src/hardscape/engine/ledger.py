@@ -170,9 +170,7 @@ class Ledger:
                 if not self._writable:
                     self._check(expected)
                     return
-                self._lock()
-                if not self._database.execute("PRAGMA schema_version").fetchone()[0]:
-                    self._create(expected | ({} if seed is None else {"seed": str(seed)}))
+                self._begin(expected | ({} if seed is None else {"seed": str(seed)}))
                 self._check(expected)
                 # In WAL a commit appends to a log; NORMAL leaves out the fsync, so it costs
                 # microseconds. What the kernel has taken survives the death of the process; a power
@@ -196,26 +194,29 @@ class Ledger:
         facts |= {"seconds": f"{spent:.3f}", "changed": _now()}
         self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
 
-    def _lock(self) -> None:
-        """Take the lock that keeps every other process out until this ledger is closed."""
+    def _begin(self, expected: dict[str, str]) -> None:
+        """Take the lock that keeps every other process out until this ledger is closed; begin what is empty.
+
+        In one transaction, as the lock alone already writes SQLite's head into an empty file: whoever is
+        killed here leaves a file that is empty or whole.
+        """
         self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._database.execute("BEGIN EXCLUSIVE")
+        if not self._database.execute("PRAGMA schema_version").fetchone()[0]:
+            self._create(expected)
         self._database.execute("COMMIT")
 
     def _create(self, expected: dict[str, str]) -> None:
-        """Write the empty ledger in one transaction: killed here, the file is empty or whole."""
         meta = expected | {
             "hardscape": __version__,
             "created": _now(),
             "command": json.dumps(command),
             "folder": os.getcwd(),
         }
-        self._database.execute("BEGIN")
         self._database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         self._database.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
         self._database.execute(_TABLE)
         self._database.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-        self._database.execute("COMMIT")
 
     def _check(self, expected: dict[str, str]) -> None:
         verdict = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -243,7 +244,7 @@ class Ledger:
         """
         with _reported(self._path, "read"):
             for index, data, crc in self._database.execute("SELECT * FROM shards ORDER BY idx"):
-                if self._total and not 0 <= index < self._total:
+                if not isinstance(index, int) or (self._total and not 0 <= index < self._total):
                     raise CheckpointError(
                         f"checkpoint {self._path} is damaged: it holds shard {index} of "
                         f"{self._total}; delete it to start afresh"
