@@ -8,8 +8,14 @@ import pytest
 pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are not installed")
 
 from hardscape.engine.cuda import jit
+from hardscape.permanents.methods.exact.cuda import STEP_BITS, residue_kernel, shared_bytes
 from hardscape.permanents.methods.extended.extended import CudaExtendedWork
-from hardscape.permanents.methods.frontier.cuda import row_kernel
+from hardscape.permanents.methods.frontier.cuda import (
+    PRIMES_AT_ONCE,
+    residues_kernel,
+    sums_kernel,
+    words_kernel,
+)
 from hardscape.permanents.methods.glynn.cuda import LEAST_SIDE, glynn_kernels
 from hardscape.permanents.methods.repeated.patterns import CudaPatternWork
 from hardscape.permanents.methods.sparse.cuda import CudaSparseWork
@@ -28,6 +34,7 @@ def test_a_block_of_threads_finds_its_memory() -> None:
     # An SM of compute capability 9.0 lends 227 KiB to a block.
     assert all(glynn_kernels(n, 1).shared <= 227 * 1024 for n in range(LEAST_SIDE, 71))
     assert all(glynn_kernels(n, 2).shared <= 227 * 1024 for n in range(LEAST_SIDE, 71))
+    assert shared_bytes(63) <= 227 * 1024
 
 
 @pytest.mark.parametrize("complex_entries", [False, True])
@@ -56,10 +63,21 @@ def test_pattern_kernels(photons: int, rows: int, width: int, kind: type) -> Non
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("words", [1, 2, 4, 8])
 def test_frontier_kernels_of_integers(words: int, arch: str) -> None:
-    assert jit.compile(row_kernel(words), arch).startswith(b"\x7fELF")
+    assert jit.compile(words_kernel(words), arch).startswith(b"\x7fELF")
 
 
 @pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize(("signed", "errors"), [(False, False), (True, False), (True, True)])
 def test_frontier_kernels_of_sums(parts: int, signed: bool, errors: bool) -> None:
-    assert jit.compile(row_kernel(0, parts, signed, errors), "sm_90").startswith(b"\x7fELF")
+    assert jit.compile(sums_kernel(parts, signed, errors), "sm_90").startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("primes", [1, PRIMES_AT_ONCE])
+def test_frontier_kernels_of_residues(primes: int, arch: str) -> None:
+    assert jit.compile(residues_kernel(primes), arch).startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize(("n", "arch"), [(STEP_BITS + 1, "sm_80"), (40, "sm_90"), (63, "sm_100")])
+def test_kernels_of_residues(n: int, arch: str) -> None:
+    assert jit.compile(residue_kernel(n), arch).startswith(b"\x7fELF")

@@ -11,6 +11,7 @@ from hardscape.permanents.methods.frontier.cuda import CudaFrontierSumWork, Cuda
 from hardscape.permanents.methods.frontier.cuts import UNCUT, cut_up
 from hardscape.permanents.methods.frontier.order import best_order
 from hardscape.permanents.methods.frontier.work import FrontierSumWork, FrontierWork
+from hardscape.permanents.numbers.integers import primes_above
 from helpers.permanent_oracle import fullerene, grid_biadjacency
 from helpers.permanent_sums import summed
 
@@ -34,6 +35,20 @@ def test_integers_are_those_of_the_cpu(words, parts):
     cuts = UNCUT if parts == 1 else cut_up(order, 1.0, 1.0, order.peak / parts)
     ours = summed(CudaFrontierWork(rows, order, words, (), cuts), GPU)
     assert ours == summed(FrontierWork(rows, order, words, (), cuts), CPU)
+    assert ours != 0
+
+
+@pytest.mark.parametrize("bits", [3, 200, 700])  # 1, 4 and 12 primes
+@pytest.mark.parametrize("parts", [1, 3])
+def test_residues_are_those_of_the_cpu(bits, parts):
+    matrix = regular(44, 3, bits) * np.random.default_rng(2).choice([-3, -1, 1, 2], (44, 44))
+    matrix = matrix.astype(object) * (2 ** (bits // 44) + 1)
+    order, turned = best_order(matrix)
+    rows = tuple(map(tuple, (matrix.T if turned else matrix).tolist()))
+    cuts = UNCUT if parts == 1 else cut_up(order, 1.0, 1.0, order.peak / parts)
+    primes = primes_above(2**bits)
+    ours = summed(CudaFrontierWork(rows, order, 0, primes, cuts), GPU)
+    assert ours == summed(FrontierWork(rows, order, 0, primes, cuts), CPU)
     assert ours != 0
 
 

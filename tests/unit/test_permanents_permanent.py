@@ -13,7 +13,7 @@ import scipy.sparse
 
 import hardscape
 from hardscape.engine import Cuda
-from hardscape.errors import BudgetError, DeviceError, InputError, OverflowWarning
+from hardscape.errors import BudgetError, InputError, OverflowWarning
 from hardscape.permanents import minors
 
 
@@ -223,8 +223,13 @@ def test_small_matrices_that_cancel_take_the_long_way():
         hardscape.permanent(-np.ones((3, 3)), method="ryser")
 
 
-@pytest.mark.parametrize("options", [{}, {"precision": "exact"}, {"full_output": True}])
-def test_exact_sums_on_a_gpu_are_refused(options) -> None:
-    for call in (hardscape.permanent, hardscape.permanents.plan):
-        with pytest.raises(DeviceError):
-            call([[1, 2], [3, 4]], device=Cuda(0), **options)
+@pytest.mark.parametrize("entries", [np.int64, np.complex128])
+def test_exact_sums_are_planned_on_gpus_where_these_are_quicker(entries) -> None:
+    dense = np.random.default_rng(1).integers(-9, 9, (36, 36)).astype(entries)
+    plan = hardscape.permanents.plan(dense, device=Cuda(0), precision="exact")
+    on_cpu = hardscape.permanents.plan(dense, device="cpu", precision="exact")
+    assert "GPU" in plan.device
+    assert plan.precision == on_cpu.precision == "exact"
+    assert plan.seconds < on_cpu.seconds / 10
+    # What is small is done by the CPU.
+    assert hardscape.permanent([[1, 2], [3, 4]], device=Cuda(0)) == 10

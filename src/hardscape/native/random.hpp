@@ -5,11 +5,7 @@
 
 #include <cstdint>
 
-#if defined(__CUDACC__)
-#define HS_HD __host__ __device__
-#else
-#define HS_HD
-#endif
+#include "native/device.hpp"
 
 namespace hardscape {
 

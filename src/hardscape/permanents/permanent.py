@@ -98,9 +98,8 @@ def permanent(
         How it is run: `device`, `threads`, `seed` (nothing is random), `time_limit`, `checkpoint`,
         `executor`, `workers`, `progress`; see :class:`hardscape.engine.RunArguments`. `device` "auto"
         takes GPUs that are usable for large matrices and a batch's own GPU for batches that are on
-        one; GPUs sum "glynn", in double and extended precision, "sparse" and "frontier", all else is done
-        by the CPU. If several blocks take long, the second one's ledger is called `checkpoint` and ".2", and
-        so on.
+        one; GPUs sum "glynn", "sparse" and "frontier", all else is done by the CPU. If several blocks take
+        long, the second one's ledger is called `checkpoint` and ".2", and so on.
 
     Returns
     -------

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
 from hardscape.engine import Cuda, Deadline, Device, RunArguments, RunOptions, resolve
-from hardscape.errors import DeviceError, InputError
+from hardscape.errors import InputError
 from hardscape.permanents.matrix import Kind, Matrix
 from hardscape.permanents.methods.method import Arithmetic, Choice
 from hardscape.permanents.methods.table import NAMES
@@ -53,13 +53,8 @@ class Settings:
     def choice(
         self, kind: Kind, devices: tuple[Device, ...], deadline: Deadline | None = None
     ) -> Choice:
-        """What methods are chosen by; DeviceError where GPUs are asked for that nothing would run on."""
+        """What methods are chosen by."""
         arithmetic = self.arithmetic(kind)
-        if arithmetic == "exact" and all(isinstance(device, Cuda) for device in devices):
-            raise DeviceError(
-                f"exact sums do not run on {devices[0]}; device='auto' and 'cpu' take them, and "
-                "precision='double' or 'extended' sums on GPUs"
-            )
         most = None if self.memory is None else int(min(self.memory, _MOST_GIGABYTES) * 1e9)
         return Choice(kind, arithmetic, self.method, devices, most, deadline or Deadline(None))
 

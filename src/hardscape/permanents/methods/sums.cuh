@@ -2,9 +2,9 @@
 // The kernel's constants, kParts among them, are defined before.
 #pragma once
 
-namespace {
+#include "permanents/methods/range.cuh"
 
-using uint64 = unsigned long long;
+namespace {
 
 template <int Parts>
 struct Number;
@@ -109,16 +109,5 @@ __device__ void reduce_block(Sums sums, void* memory, double* out) {
     out[2 * kParts] = total[0].magnitude;
   }
 }
-
-// The part of a range that blockIdx.x of gridDim.x sums.
-struct Range {
-  uint64 begin, end;
-
-  __device__ Range(uint64 first, uint64 last) {
-    const uint64 share = (last - first) / gridDim.x, rest = (last - first) % gridDim.x;
-    begin = first + blockIdx.x * share + min(static_cast<uint64>(blockIdx.x), rest);
-    end = begin + share + (blockIdx.x < rest ? 1 : 0);
-  }
-};
 
 }  // namespace

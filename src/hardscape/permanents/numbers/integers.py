@@ -124,6 +124,12 @@ def residues_of(numbers: Sequence[int], primes: Sequence[int]) -> NDArray[np.uin
     return np.array([[(x << 64) % p for x in numbers] for p in primes], dtype=np.uint64)
 
 
+def rings_of(primes: Sequence[int]) -> NDArray[np.uint64]:
+    """What kernels on GPUs know of each prime: `Residues` of residues.hpp, shape (primes, 2)."""
+    pairs = [(p, pow(-p, -1, 2**64)) for p in primes]
+    return np.array(pairs, dtype=np.uint64).reshape(-1, 2)
+
+
 def joined(residues: Sequence[int], primes: Sequence[int], power: int = 0) -> int:
     """The integer of least magnitude with these residues times 2**power, in Garner's way."""
     value, modulus = 0, 1

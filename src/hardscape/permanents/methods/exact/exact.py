@@ -7,13 +7,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Context, Device, Partial, Shard, ShardResult, split
+from hardscape.engine import Context, Cuda, Device, Partial, Shard, ShardResult, split
+from hardscape.permanents.methods.exact.cuda import STEP_BITS, sum_residues
 from hardscape.permanents.methods.method import Block, Choice, Method, Way, started
 from hardscape.permanents.methods.sums import Modular, Stated
 from hardscape.permanents.numbers.integers import (
@@ -34,8 +35,12 @@ _MAX_WORDS = 8
 _SHORT, _LONG = 2**30, 2**62
 #: Rough seconds of a factor of a term, for each word (of long and of short columns) and each prime.
 _WORD_SECONDS, _PRIME_SECONDS = (1.6e-10, 5e-11), 1.2e-9
+#: The same for each prime on an NVIDIA H200.
+_GPU_SECONDS = 2e-12
 #: Blocks of a shard, at least, and shards, at most; seconds of a brief one.
 _SHARD_BLOCKS, _MAX_SHARDS, _BRIEF = 2**14, 2**14, 5e-3
+#: Shards of a GPU where there are blocks for them, and products of one, at most: some seconds.
+_GPU_SHARDS, _GPU_SHARD = 8, 2**42
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,11 @@ class IntegerGlynnWork(Stated[int]):
     @abstractmethod
     def core_seconds(self) -> float:
         """Guess of the time on one core."""
+
+    @property
+    @abstractmethod
+    def gpu_seconds(self) -> float:
+        """The same on an NVIDIA H200, which sums modulo primes."""
 
     def brief(self, device: Device) -> bool:
         """Whether it is over in milliseconds."""
@@ -116,6 +126,11 @@ class WordWork(IntegerGlynnWork):
     def core_seconds(self) -> float:
         """Guess of the time on one core."""
         return self.factors * _WORD_SECONDS[self.is_short] * self.words
+
+    @property
+    def gpu_seconds(self) -> float:
+        """The same on an NVIDIA H200, which sums modulo primes."""
+        return self.factors * _GPU_SECONDS * math.ceil((self.bits - self.side + 1) / 62)
 
     def products(self, limit: int) -> list[int]:
         """The last columns of products of column sums below `limit`."""
@@ -191,7 +206,7 @@ class ResidueWork(IntegerGlynnWork, Modular[int]):
     revision: ClassVar[int] = 1
 
     @classmethod
-    def of(cls, matrix: Rows, primes: tuple[int, ...] = ()) -> ResidueWork:
+    def of(cls, matrix: Rows, primes: tuple[int, ...] = ()) -> Self:
         """Work of these primes, or as many as the permanent and its sign need."""
         return cls(matrix, primes or primes_above(2 * permanent_bound(matrix) + 1))
 
@@ -200,11 +215,21 @@ class ResidueWork(IntegerGlynnWork, Modular[int]):
         """Guess of the time on one core."""
         return self.factors * _PRIME_SECONDS * len(self.primes)
 
+    @property
+    def gpu_seconds(self) -> float:
+        """The same on an NVIDIA H200."""
+        return self.factors * _GPU_SECONDS * len(self.primes)
+
+    @property
+    def reduced(self) -> NDArray[np.uint64]:
+        """The matrix modulo each prime, shape (primes, n, n)."""
+        whole = np.array(self.matrix, dtype=object)
+        return np.array([whole % p for p in self.primes], dtype=np.uint64)
+
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum the terms of a range of blocks, one prime after the other."""
-        reduced = [[x % p for x in row] for p in self.primes for row in self.matrix]
         residues, complete = native.vector.permanents.exact_glynn_residues(
-            np.array(reduced, dtype=np.uint64),
+            self.reduced.reshape(-1, self.side),
             np.array(self.primes, dtype=np.uint64),
             shard.start,
             shard.stop,
@@ -219,6 +244,28 @@ class ResidueWork(IntegerGlynnWork, Modular[int]):
         return joined(partial["residues"].tolist(), self.primes, power)
 
 
+@dataclass(frozen=True)
+class CudaResidueWork(ResidueWork):
+    """The same on GPUs, for more than `STEP_BITS` rows."""
+
+    name: ClassVar[str] = "permanents.exact.residues.cuda"
+    revision: ClassVar[int] = 1
+
+    def shards(self) -> Sequence[Shard]:
+        """Ranges of blocks that are whole steps of a block of threads."""
+        steps = 2 ** (self.side - 1 - STEP_BITS)
+        products = self.factors * len(self.primes)
+        count = max(_GPU_SHARDS, 2 ** math.ceil(math.log2(max(1, products / _GPU_SHARD))))
+        return split(steps << (STEP_BITS - _INNER), min(count, steps))
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Sum the terms of a range of blocks."""
+        bits = STEP_BITS - _INNER
+        steps = range(shard.start >> bits, shard.stop >> bits)
+        residues, complete = sum_residues(self.reduced, self.primes, steps, context)
+        return ShardResult({"residues": residues}, complete)
+
+
 class IntegerGlynn(Method):
     """Signs of rows, for integers of any size."""
 
@@ -228,7 +275,7 @@ class IntegerGlynn(Method):
     def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
         """Of the matrix or its transpose, whichever has the smaller column sums' product.
 
-        Modulo a power of two where 512 bits are enough, else modulo primes.
+        Modulo a power of two where 512 bits are enough, else modulo primes, as on GPUs.
         """
         if not _MIN_SIDE <= block.side <= _MAX_SIDE:
             return f"sides from {_MIN_SIDE} to {_MAX_SIDE} are summed"
@@ -237,4 +284,9 @@ class IntegerGlynn(Method):
         square = min(integers, turned, key=lambda a: math.prod(column_sums(a)))
         words = None if block.primes else WordWork.of(square)
         work = words or ResidueWork.of(square, block.primes)
-        return [Way(self, work, 2 ** (work.side - 1), started(work.core_seconds), scale=scale)]
+        terms, core, gpu = 2 ** (work.side - 1), started(work.core_seconds), work.gpu_seconds
+        ways = [Way(self, work, terms, core, gpu, scale=scale)]
+        if choice.has(Cuda) and work.side > STEP_BITS:
+            on_gpu = CudaResidueWork.of(square, block.primes)
+            ways.append(Way(self, on_gpu, terms, core, gpu, Cuda, scale=scale))
+        return ways

@@ -4,11 +4,7 @@
 // rounded once, is to be declared for T before this.
 #pragma once
 
-#if defined(__CUDACC__)
-#define HS_HD __host__ __device__
-#else
-#define HS_HD
-#endif
+#include "native/device.hpp"
 
 namespace hardscape::permanents {
 namespace {

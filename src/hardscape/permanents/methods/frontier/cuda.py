@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,20 +14,38 @@ from hardscape.engine import Context, Kernel, Shard, ShardResult, cuda_device, k
 from hardscape.permanents.methods.frontier.order import FrontierOrder
 from hardscape.permanents.methods.frontier.work import FrontierSumWork, FrontierWork
 from hardscape.permanents.numbers.bounded import TINY
+from hardscape.permanents.numbers.integers import residues_of, rings_of
 
 _THREADS = 256
 #: Magnitudes below which values are multiplied with a power of two, and that.
 _SMALL, _SHIFT = 2.0**-256, 256
-#: An entry as the kernel reads it.
+#: Primes modulo which a launch finds residues, at most.
+PRIMES_AT_ONCE = 4
+#: An entry as the kernel reads it, unless it is one of residues.
 _ENTRY = np.dtype(
     [("whole", "<i8"), ("re", "<f8"), ("im", "<f8"), ("size", "<f8"), ("error", "<f8")]
 )
 
 
-def row_kernel(words: int, parts: int = 1, signed: bool = True, errors: bool = False) -> Kernel:
-    """The kernel for integers of some words, or with 0 for sums of some parts, as data."""
-    sizes = {"kWords": words, "kParts": parts, "kSigned": int(signed), "kErrors": int(errors)}
+def _row_kernel(words: int, primes: int, parts: int, signed: bool, errors: bool) -> Kernel:
+    numbers = {"kWords": words, "kPrimes": primes, "kParts": parts}
+    sizes = {**numbers, "kSigned": int(signed), "kErrors": int(errors)}
     return kernel("permanents/methods/frontier/frontier.cu", "frontier_row", constants=sizes)
+
+
+def words_kernel(words: int) -> Kernel:
+    """The kernel for integers of some words, as data."""
+    return _row_kernel(words, 0, 1, True, False)
+
+
+def residues_kernel(primes: int) -> Kernel:
+    """That for residues modulo some primes."""
+    return _row_kernel(0, primes, 1, True, False)
+
+
+def sums_kernel(parts: int, signed: bool, errors: bool) -> Kernel:
+    """That for sums in double precision."""
+    return _row_kernel(0, 0, parts, signed, errors)
 
 
 def _subsets(mask: int) -> NDArray[np.uint32]:
@@ -114,12 +133,14 @@ def run_rows(
     entries: NDArray[Any],
     row: Kernel,
     one: NDArray[np.uint64],
-    floating: bool,
+    rings: NDArray[np.uint64],
     context: Context,
+    floating: bool = False,
 ) -> tuple[NDArray[np.uint64], float, int, bool]:
-    """Take all rows, with `entries` of type `_ENTRY` in the order of the program, from the state `one`.
+    """Take all rows, with `entries` in the order of the program, from the state `one`.
 
-    Gives the numbers of the last state, what underflow may have taken, an exponent, and whether it was done.
+    `rings` are those of residues. Gives the numbers of the last state, what underflow may have taken,
+    an exponent, and whether it was done.
     """
     layers = _layers(order)
     lost, power, first = 0.0, 0, 0
@@ -128,6 +149,7 @@ def run_rows(
 
         loaded = device.load(row)
         values = cupy.asarray(one[None])
+        moduli = cupy.asarray(rings)
         for k, (slots, closed) in enumerate(zip(order.slots, order.closed, strict=True)):
             now, after = layers[k], layers[k + 1]
             highs, offsets, size = after.highs
@@ -145,7 +167,7 @@ def run_rows(
                 grid, _THREADS, values, grown,
                 cupy.asarray(highs), cupy.asarray(offsets), cupy.asarray(after.lows[1]),
                 cupy.asarray(moved), cupy.asarray(now.offsets),
-                cupy.asarray(entries[first : first + len(slots)].view(np.uint8)),
+                cupy.asarray(entries[first : first + len(slots)].view(np.uint8)), moduli,
                 cupy.asarray(np.array([bit >> now.split for bit in bits], dtype=np.uint32)),
                 np.int32(len(slots)), np.int32(moved.shape[1]), np.uint32(closed >> now.split),
                 np.uint32(~(now.mask >> now.split) & 0xFFFFFFFF), np.int32(after.used),
@@ -164,20 +186,33 @@ def run_rows(
 
 @dataclass(frozen=True)
 class CudaFrontierWork(FrontierWork):
-    """The program for integers of some words on GPUs: the same integers as on CPUs."""
+    """The program for integers on GPUs: the same integers as on CPUs."""
 
     name: ClassVar[str] = "permanents.frontier.cuda"
     revision: ClassVar[int] = 1
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Take all rows of a part."""
+        """Take all rows of a part, modulo some primes after others."""
         order = self.cuts.order(self.order, shard.start)
-        entries = np.zeros(sum(map(len, order.slots)), dtype=_ENTRY)
-        entries["whole"] = [self.matrix[i][j] for i, j in order.entries()]
-        one = np.array([1] + [0] * (self.words - 1), dtype=np.uint64)
-        row = row_kernel(self.words)
-        values, _, _, complete = run_rows(order, entries, row, one, False, context)
-        return ShardResult({"values": values}, complete)
+        found = [run_rows(order, *given, context) for given in self._given(order)]
+        values = np.concatenate([values for values, *_ in found])
+        return ShardResult({"values": values}, all(complete for *_, complete in found))
+
+    def _given(
+        self, order: FrontierOrder
+    ) -> Iterator[tuple[NDArray[Any], Kernel, NDArray[np.uint64], NDArray[np.uint64]]]:
+        """Entries, kernel, first state and rings of each pass over the rows."""
+        numbers = [self.matrix[i][j] for i, j in order.entries()]
+        if self.words:
+            entries = np.zeros(len(numbers), dtype=_ENTRY)
+            entries["whole"] = numbers
+            one = np.array([1] + [0] * (self.words - 1), dtype=np.uint64)
+            yield entries, words_kernel(self.words), one, rings_of(())
+        for first in range(0, len(self.primes), PRIMES_AT_ONCE):
+            primes = self.primes[first : first + PRIMES_AT_ONCE]
+            residues = np.ascontiguousarray(residues_of(numbers, primes).T)
+            one = np.ones(len(primes), dtype=np.uint64)
+            yield residues, residues_kernel(len(primes)), one, rings_of(primes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,9 +236,9 @@ class CudaFrontierSumWork(FrontierSumWork):
         entries["size"], entries["error"] = np.abs(chosen), error
         one = np.zeros(parts + signed + wrong)
         one[0] = one[parts if signed else 0] = 1
-        row = row_kernel(0, parts, signed, wrong)
+        row = sums_kernel(parts, signed, wrong)
         values, lost, power, complete = run_rows(
-            order, entries, row, one.view(np.uint64), True, context
+            order, entries, row, one.view(np.uint64), rings_of(()), context, floating=True
         )
         found = values.view(np.float64)
         magnitude, excess = found[parts if signed else 0], found[-1] if wrong else 0.0

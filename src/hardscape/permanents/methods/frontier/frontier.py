@@ -31,7 +31,11 @@ from numpy.typing import NDArray
 from hardscape import memory
 from hardscape.engine import Cpu, Cuda, Device, Work
 from hardscape.engine.machine import cuda_status
-from hardscape.permanents.methods.frontier.cuda import CudaFrontierSumWork, CudaFrontierWork
+from hardscape.permanents.methods.frontier.cuda import (
+    PRIMES_AT_ONCE,
+    CudaFrontierSumWork,
+    CudaFrontierWork,
+)
 from hardscape.permanents.methods.frontier.cuts import UNCUT, Cuts, cut_up
 from hardscape.permanents.methods.frontier.order import FrontierOrder, best_order
 from hardscape.permanents.methods.frontier.work import FrontierSumWork, FrontierWork
@@ -125,13 +129,12 @@ class FrontierExactly(Method):
             words = 0
         primes = () if words else block.primes or primes_above(2**bits)
         times = words or _PRIME * len(primes)
-        found = _narrow(block.entries, 8 * max(1, words), times, choice, least)
+        together = max(1, min(len(primes), PRIMES_AT_ONCE))
+        found = _narrow(block.entries, 8 * max(1, words), times, choice, least, together)
         if isinstance(found, str):
             return found
         ways = []
         for one in found:
-            if one.device is Cuda and not words:
-                continue
             rows: Rows = tuple(zip(*integers, strict=True)) if one.turned else integers
             kind = CudaFrontierWork if one.device is Cuda else FrontierWork
             ways.append(one.way(self, kind(rows, one.order, words, primes, one.cuts), scale=scale))
@@ -149,9 +152,17 @@ def _not_worth(block: Block, choice: Choice, least: float) -> str:
 
 
 def _narrow(
-    block: NDArray[Any], state_bytes: int, times: float, choice: Choice, least: float
+    block: NDArray[Any],
+    state_bytes: int,
+    times: float,
+    choice: Choice,
+    least: float,
+    together: int = 1,
 ) -> list[_Found] | str:
-    """An order, cut into parts where it takes long or more memory than there is; or why there is none."""
+    """An order, cut into parts where it takes long or more memory than there is; or why there is none.
+
+    A GPU holds the states of `together` programs at a time.
+    """
     best = best_order(block, _NEAR * times, least, choice.deadline.left)
     if best is None:
         return "no frontier is narrow"
@@ -161,7 +172,7 @@ def _narrow(
     small = memory.small(one * _MOST_LANES)
     rooms: dict[type[Device], int] = {Cpu: one * _MOST_LANES if small else _room(choice)}
     if choice.has(Cuda) and order.numbered and seconds > _GPU_FROM:
-        rooms[Cuda] = _gpu_room()
+        rooms[Cuda] = _gpu_room() // together
     slow = choice.method == "auto" and seconds > _HOPELESS * least
     if slow or one > _HOPELESS * max(rooms.values()):
         return f"its states take {one / 1e9:.3g} GB, and {seconds:.3g} s"
