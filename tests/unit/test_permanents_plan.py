@@ -97,6 +97,29 @@ def test_double_that_lost_too_much_is_summed_again():
         hardscape.permanent(matrix, rtol=-1)
 
 
+@pytest.mark.parametrize("full_output", [False, True])
+@pytest.mark.parametrize("n", [8, 15, 20, 21])
+def test_a_checkpoint_changes_no_digit(n, full_output, tmp_path):
+    rng = np.random.default_rng(n)
+    real = rng.normal(size=(n, n))
+    several = rng.integers(0, 3, n).tolist()
+    cases = [
+        (real, {}),
+        (real + 1j * rng.normal(size=(n, n)), {}),
+        (real * (rng.random((n, n)) < 0.4) + np.eye(n), {}),
+        (real, {"rows": several, "cols": several}),
+        (rng.integers(-9, 10, (n, n)), {}),
+    ]
+    for k, (matrix, lines) in enumerate(cases):
+        path = tmp_path / str(k)
+        recorded = hardscape.permanent(
+            matrix, checkpoint=path, full_output=full_output, threads=1, **lines
+        )
+        assert path.exists()
+        value = recorded.value if full_output else recorded
+        assert value == hardscape.permanent(matrix, threads=1, **lines)
+
+
 def test_checkpoints_are_for_one_matrix(tmp_path):
     matrix = np.random.default_rng(6).normal(size=(18, 18))
     path = tmp_path / "ledger"

@@ -111,8 +111,7 @@ def at_once(
 ) -> Quick | None:
     """The permanent of a small matrix, or of one of few lines, or None if it is better to look closer."""
     arithmetic, entries = settings.arithmetic(matrix.kind), matrix.entries
-    recorded = options.checkpoint is not None
-    if settings.method != "auto" or recorded or not isinstance(options.devices[0], Cpu):
+    if settings.method != "auto" or not isinstance(options.devices[0], Cpu):
         return None
     if arithmetic == "double" and entries.dtype != object:
         rtol = settings.rtol if settings.precision == "auto" else math.inf
@@ -122,9 +121,10 @@ def at_once(
         value, n = small(entries, rtol), len(entries)
         quick = ("subset", 2**n) if n <= SubsetBatchWork.most else ("glynn", 2 ** (n - 1))
         return None if value is None else Quick(value, *quick)
-    if arithmetic != "exact" or matrix.kind not in ("integer", "rational") or settings.full_output:
+    if arithmetic != "exact" or matrix.kind not in ("integer", "rational"):
         return None
-    if matrix.shape[0] > AT_ONCE:
+    # A look closer gives the same number, and what is asked for besides.
+    if settings.full_output or options.checkpoint is not None or matrix.shape[0] > AT_ONCE:
         return None
     integers, scale = integers_of(entries) if matrix.kind == "rational" else (entries, 1)
     try:

@@ -180,12 +180,14 @@ def _found(
     if quick is None:
         result = _one(matrix, settings, options)
         return result if settings.full_output else result.value
-    if not settings.full_output:
+    if not settings.full_output and options.checkpoint is None:
         return quick.value
     # A sum in extended precision is no long one for small matrices.
     small_side = len(matrix.entries) <= AT_ONCE
     other = replace(settings, precision="extended") if small_side else settings
     found = _beside(quick.value, _one(matrix, other, options))
+    if not settings.full_output:
+        return found.value
     terms = found.terms if quick.terms is None else quick.terms
     return replace(found, method=quick.method, terms=terms, reductions=Reductions())
 
