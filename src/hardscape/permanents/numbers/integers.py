@@ -25,18 +25,20 @@ def integers_of(matrix: NDArray[Any]) -> tuple[Rows, Fraction]:
     m, n = matrix.shape
     scale = Fraction(1)
     lines: list[list[int]] = []
+    shared = [0] * n  # divisors of columns
     for row in matrix.tolist():
         ratios = [(j, *x.as_integer_ratio()) for j, x in enumerate(row) if x]
         denominator = math.lcm(*(below for *_, below in ratios))
-        line = [0] * n
-        for j, above, below in ratios:
-            line[j] = above * (denominator // below)
-        common = math.gcd(*line) or 1
+        whole = [(j, above * (denominator // below)) for j, above, below in ratios]
+        common = math.gcd(*(x for _, x in whole)) or 1
         scale *= Fraction(common, denominator)
-        lines.append([x // common for x in line])
+        line = [0] * n
+        for j, x in whole:
+            line[j] = x // common
+            shared[j] = math.gcd(shared[j], line[j])
+        lines.append(line)
     if m == n:
-        for j in range(n):
-            common = math.gcd(*(line[j] for line in lines)) or 1
+        for j, common in enumerate(shared):
             if common > 1:
                 scale *= common
                 for line in lines:
@@ -71,13 +73,13 @@ def permanent_bound(matrix: Rows) -> int:
     n = len(matrix)
     bounds: list[int] = []
     for lines in (matrix, tuple(zip(*matrix, strict=True))):
-        bounds.append(math.prod(sum(map(abs, line)) for line in lines))
-        squares = math.prod(sum(x * x for x in line) for line in lines)
+        sizes = [[abs(x) for x in line if x] for line in lines]
+        bounds.append(math.prod(map(sum, sizes)))
+        squares = math.prod(sum(x * x for x in line) for line in sizes)
         bounds.append(math.isqrt(math.factorial(n) ** 2 * squares // n**n) + 1)
-        degrees = [n - line.count(0) for line in lines]
-        pattern = sum(math.lgamma(r + 1) / r for r in degrees if r) / math.log(2)
-        largest = math.prod(max(map(abs, line)) for line in lines)
-        bounds.append(largest << (math.ceil(pattern + 1e-6)))
+        pattern = sum(math.lgamma(len(line) + 1) / len(line) for line in sizes if line)
+        largest = math.prod(max(line, default=0) for line in sizes)
+        bounds.append(largest << (math.ceil(pattern / math.log(2) + 1e-6)))
     return min(bounds)
 
 

@@ -38,11 +38,12 @@ class LowRank:
 def residues(entries: NDArray[Any]) -> NDArray[np.int64]:
     """Integers, rationals or real floats modulo a prime, all times one number that is not 0."""
     if entries.dtype == object:
-        lines = [
-            [x.numerator * pow(x.denominator, -1, _PRIME) % _PRIME for x in line]
-            for line in entries.tolist()
+        found = [
+            (x.numerator if x.denominator == 1 else x.numerator * pow(x.denominator, -1, _PRIME))
+            % _PRIME
+            for x in entries.flat
         ]
-        return np.array(lines, dtype=np.int64).reshape(entries.shape)
+        return np.array(found, dtype=np.int64).reshape(entries.shape)
     mantissa, exponent = np.frexp(entries)
     whole = np.ldexp(mantissa, _MANTISSA).astype(np.int64) % _PRIME
     used, place = np.unique(exponent, return_inverse=True)

@@ -250,11 +250,11 @@ def _merge_rows(block: NDArray[Any], most: int) -> NDArray[Any]:
 
     Only nonzero entries are kept while merging; a merged entry that cancels to 0 leaves too.
     """
-    rows = {i: {j: x for j, x in enumerate(line) if x} for i, line in enumerate(block.tolist())}
+    rows: dict[int, dict[int, Any]] = {i: {} for i in range(len(block))}
     columns: dict[int, set[int]] = {j: set() for j in range(len(block))}
-    for i, line in rows.items():
-        for j in line:
-            columns[j].add(i)
+    for i, j in zip(*(places.tolist() for places in np.nonzero(block != 0)), strict=True):
+        rows[i][j] = block.item(i, j)
+        columns[j].add(i)
     queue = [i for i, line in rows.items() if len(line) == 2]
     while queue and len(block) - len(rows) < most:
         i = queue.pop()
