@@ -33,7 +33,7 @@ def eager(monkeypatch):
     monkeypatch.setattr(method, "START", 0.0)
     monkeypatch.setattr(program, "_EXPANDED_FROM", 0.0)
     monkeypatch.setattr(expansions, "_TRIAL", 1e-9)
-    monkeypatch.setattr(frontier, "_WORTH_FROM", 1e9)
+    monkeypatch.setattr(frontier._RowByRow, "look", 1e9)
 
 
 def test_expanding_spares_terms():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -17,10 +17,10 @@ from hardscape.errors import BudgetError, InputError
 from hardscape.permanents.matrix import Kind, Matrix
 from hardscape.permanents.methods.method import (
     MAX_SIGNS,
-    START,
     THOUGHT,
     Block,
     Choice,
+    Method,
     Way,
     core_seconds,
     started,
@@ -206,7 +206,7 @@ def _way(block: Block, choice: Choice) -> Way | Combined:
         return merged
     found: list[Way | Combined] = [*ways_of(block, choice)]
     usable = [way for way in found if choice.method in ("auto", way.method)]
-    least = min((way.seconds(choice.devices) for way in found), default=math.inf)
+    least = _least(found, choice)
     if choice.method == "auto" and choice.arithmetic != "extended" and least > _EXPANDED_FROM:
         kind: Kind = "integer" if choice.exact else "complex" if block.is_complex else "real"
         expanded = expansion(block.entries, block.error, kind, choice.thinking(least))
@@ -228,7 +228,7 @@ def _way(block: Block, choice: Choice) -> Way | Combined:
 def more_precise(block: Block, choice: Choice) -> Iterator[Way | Combined]:
     """Ways for a floating block that may lose fewer digits than those in which terms cancel.
 
-    Those that are quicker than `choice.worth` are looked for.
+    Those that take `choice.worth` seconds at most are looked for.
     """
     quick = False
     for exact in _exact(block, choice):
@@ -300,25 +300,63 @@ def _sharper(block: Block, choice: Choice) -> Iterator[Way | Combined]:
 
 
 def ways_of(block: Block, choice: Choice) -> list[Way]:
-    """The ways of all rows of the table."""
+    """The ways of the rows of the table that may be of use.
+
+    Rows race in the order of the least that they may take, those that search after those that need not: a row
+    is not asked if a sum takes longer than the best so far at least, or the search for it does.
+    """
+    rows = [row for row in METHODS if row.arithmetic == choice.arithmetic]
+    fitting = [row for row in rows if row.shape in ("any", block.shape)]
     found: list[Way] = []
-    for row in METHODS:
-        if row.arithmetic != choice.arithmetic:
-            continue
-        least = min((way.seconds(choice.devices) for way in found), default=math.inf)
-        if choice.method == "auto" and least <= START:
-            break  # no sum is set up in less
-        ways: list[Way] | str = f"it is for blocks that are {row.shape}"
-        if row.shape in ("any", block.shape):
-            ways = row.ways(block, choice, least)
-        if isinstance(ways, list) and ways:
-            found += ways
-            continue
-        log.debug(
-            "%s, %s, passed over for a block of shape %s: %s",
-            row.name, row.arithmetic, block.entries.shape, ways or "it would take too much",
-        )  # fmt: skip
+    for searching in (False, True):
+        at_hand = _least(found, choice)
+        racing = {
+            row: row.least(block, choice) if _is_worth(row, at_hand, choice) else math.inf
+            for row in fitting
+            if bool(row.look) is searching
+        }
+        for row in sorted(racing, key=lambda row: racing[row]):
+            limit = _limit(row, block, found, choice)
+            ways: list[Way] | str = "another way is asked for, or takes less"
+            if racing[row] < math.inf and racing[row] <= limit:
+                ways = row.ways(block, choice, limit)
+            if isinstance(ways, list) and ways:
+                found += ways
+                continue
+            log.debug(
+                "%s, %s, passed over for a block of shape %s: %s",
+                row.name, row.arithmetic, block.entries.shape, ways or "it would take too much",
+            )  # fmt: skip
     return found
+
+
+def _is_worth(row: Method, at_hand: float, choice: Choice) -> bool:
+    """Whether to look for ways of a row where another one takes `at_hand` seconds."""
+    if choice.method != "auto":
+        return not row.look or choice.method == row.name
+    return row.look <= at_hand
+
+
+def _least(ways: Iterable[Way | Combined], choice: Choice) -> float:
+    """Seconds of the quickest way."""
+    return min((way.seconds(choice.devices) for way in ways), default=math.inf)
+
+
+def _limit(row: Method, block: Block, found: Sequence[Way], choice: Choice) -> float:
+    """Seconds of the longest sum of a row that is of use beside the ways that were found."""
+    if choice.method != "auto":
+        return math.inf
+    least = _least(found, choice)
+    if choice.exact:
+        return least if choice.worth is None else min(least, choice.worth)
+    if choice.worth is not None:
+        return choice.worth
+    return least if row.cancels(block) else _as_safe(least)
+
+
+def _as_safe(least: float) -> float:
+    """Seconds that a sum in which nothing cancels may take beside another one."""
+    return max(_SAFE, _SAFE_TIMES * least)
 
 
 def _none(side: int, found: Sequence[Way | Combined], choice: Choice) -> InputError | BudgetError:
@@ -344,5 +382,5 @@ def _preferred(ways: Sequence[Way | Combined], choice: Choice) -> Way | Combined
     if not safe:
         return best
     second = min(safe, key=lambda way: way.seconds(choice.devices))
-    limit = max(_SAFE, _SAFE_TIMES * best.seconds(choice.devices))
+    limit = _as_safe(best.seconds(choice.devices))
     return second if second.seconds(choice.devices) <= limit else best

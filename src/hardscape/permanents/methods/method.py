@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.engine import Cpu, Cuda, Deadline, Device, Work
 from hardscape.permanents.matrix import Kind
+from hardscape.permanents.methods.frontier.order import GreedyOrder
 from hardscape.permanents.numbers.bounded import UNIT, BoundedNumber, product
 from hardscape.permanents.numbers.gaussian import ExactComplex
 from hardscape.permanents.numbers.integers import Rows, integers_of
@@ -27,8 +28,9 @@ MAX_SIGNS, MAX_TERMS = 70, 2**62
 #: Seconds for each n 2^(n-1) on one core of an AVX-512 server by level, and on an NVIDIA H200.
 _CORE = {"v4": 5.2e-11, "v3": 5.5e-11, "v2": 1.1e-10, "generic": 1.1e-10}
 _H200 = 1.14e-13
-#: Seconds that planning a permanent may always take, and its share of what is then chosen.
-THOUGHT, _THOUGHT_SHARE = 0.02, 0.1
+#: Seconds that planning a permanent may always take, and the share of the best plan at hand that each search
+#: for a better one may: together a tenth.
+THOUGHT, THOUGHT_SHARE = 0.02, 0.03
 #: How much more complex entries and a proven bound of their rounding cost in double precision.
 COMPLEX, GUARD = 3.0, 2.7
 #: Seconds to set up a sum, and to start a device.
@@ -61,7 +63,8 @@ class Choice:
     memory: int | None = None  #: bytes that tables may take; what the machine has left by default
     deadline: Deadline = field(default_factory=lambda: Deadline(None))  #: of plan and sums
     thought: float = THOUGHT  #: seconds that planning a block may always take
-    worth: float = math.inf  #: seconds of the longest sum that is of use
+    #: Seconds of the longest sum that is of use; by default those of the quickest.
+    worth: float | None = None
 
     @property
     def exact(self) -> bool:
@@ -70,13 +73,19 @@ class Choice:
 
     def thinking(self, seconds: float) -> float:
         """Seconds that a search for something quicker may take where the best so far takes `seconds`."""
-        allowed = max(self.thought, _THOUGHT_SHARE * min(seconds, self.worth))
+        allowed = max(self.thought, THOUGHT_SHARE * seconds)
         left = self.deadline.left
-        return allowed if left is None else min(allowed, _THOUGHT_SHARE * left)
+        return allowed if left is None else min(allowed, THOUGHT_SHARE * left)
 
-    def has(self, device: type[Device]) -> bool:
-        """Whether there is a device of this type."""
-        return any(isinstance(one, device) for one in self.devices)
+    def count(self, device: type[Device]) -> int:
+        """How many devices of this type there are."""
+        return sum(isinstance(one, device) for one in self.devices)
+
+    def shared(self, core: float, gpu: float = math.inf) -> float:
+        """Seconds, at least, of a sum that takes so many on one core, or on one GPU."""
+        gpus = self.count(Cuda)
+        on_gpus = _START_DEVICE[Cuda] + gpu / gpus if gpus else math.inf
+        return min(core / max(1, self.count(Cpu)), on_gpus)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,14 +119,18 @@ class Block:
     @property
     def is_gaussian(self) -> bool:
         """Whether entries are exact complex numbers."""
-        return self.entries.dtype == object and any(
-            isinstance(x, ExactComplex) for x in self.entries.flat
-        )
+        return self.entries.dtype == object and ExactComplex in set(map(type, self.entries.flat))
 
     @property
     def density(self) -> float:
         """How many of the entries are not 0."""
         return float(np.count_nonzero(self.entries)) / self.entries.size
+
+    @cached_property
+    def greedy(self) -> GreedyOrder:
+        """An order of lines with a narrow frontier, found in no time."""
+        known = np.asarray(self.entries != 0, dtype=bool)
+        return GreedyOrder.of(known if self.error is None else known | (self.error > 0))
 
     @cached_property
     def is_nonnegative(self) -> bool:
@@ -147,14 +160,23 @@ class Method(ABC):
     name: ClassVar[str]  #: what people ask for
     arithmetic: ClassVar[Arithmetic]
     shape: ClassVar[str] = "square"  #: of the blocks that it is for
+    look: ClassVar[float] = 0.0  #: seconds, at least, to search for what makes a block cheap
 
     @abstractmethod
-    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+    def least(self, block: Block, choice: Choice) -> float:
+        """Seconds that a sum takes at least, told in no time; infinite where it is not worth a look."""
+
+    @abstractmethod
+    def ways(self, block: Block, choice: Choice, limit: float) -> list[Way] | str:
         """The ways to sum a block, or why it is not for this method.
 
-        The arithmetic of `choice` is that of the method, and `least` are the seconds of the cheapest
-        way of the rows above: looking for a quicker one may take `choice.thinking(least)`.
+        The arithmetic of `choice` is that of the method. Ways of more than `limit` seconds are of no
+        use, and looking for one may take `choice.thinking(limit)`.
         """
+
+    def cancels(self, block: Block) -> bool:
+        """Whether terms may cancel, so that digits are lost."""
+        return True
 
 
 @dataclass(frozen=True, eq=False)

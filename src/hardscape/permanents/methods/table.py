@@ -12,8 +12,7 @@ from hardscape.permanents.methods.repeated.repeated import Repeats, RepeatsExact
 from hardscape.permanents.methods.sparse.sparse import Sparse
 from hardscape.permanents.methods.subset.subset import IntegerSubsets, Rectangles, Subsets
 
-#: In the order in which they are asked. What takes long to look for stands below what is found at
-#: once, and hears how long that would take.
+#: `hardscape.permanents.program.ways_of` asks them in the order of the least that they may take.
 METHODS: tuple[Method, ...] = (
     IntegerSubsets(),
     Rectangles(),

@@ -36,8 +36,9 @@ _MOST_INNER = 7
 _CANDIDATES = 14
 #: Values that registers hold; more of them cost memory accesses.
 _REGISTERS = 100
-#: Operations of each term besides the program.
+#: Operations of each term besides the program, and at least, with those.
 _OVERHEAD = 4.0
+LEAST_COST = _OVERHEAD / 2**_MOST_INNER
 
 
 @dataclass(frozen=True, slots=True)

@@ -272,7 +272,13 @@ class IntegerGlynn(Method):
     name = "glynn"
     arithmetic = "exact"
 
-    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+    def least(self, block: Block, choice: Choice) -> float:
+        """What it takes with numbers of one word, or modulo one prime."""
+        n = min(block.side, _MAX_SIDE)
+        factors = n * 2.0 ** (n - 1)
+        return choice.shared(started(_WORD_SECONDS[True] * factors), _GPU_SECONDS * factors)
+
+    def ways(self, block: Block, choice: Choice, limit: float) -> list[Way] | str:
         """Of the matrix or its transpose, whichever has the smaller column sums' product.
 
         Modulo a power of two where 512 bits are enough, else modulo primes, as on GPUs.
@@ -286,7 +292,7 @@ class IntegerGlynn(Method):
         work = words or ResidueWork.of(square, block.primes)
         terms, core, gpu = 2 ** (work.side - 1), started(work.core_seconds), work.gpu_seconds
         ways = [Way(self, work, terms, core, gpu, scale=scale)]
-        if choice.has(Cuda) and work.side > STEP_BITS:
+        if choice.count(Cuda) and work.side > STEP_BITS:
             on_gpu = CudaResidueWork.of(square, block.primes)
             ways.append(Way(self, on_gpu, terms, core, gpu, Cuda, scale=scale))
         return ways

@@ -168,18 +168,21 @@ class Extended(Method):
     name = "glynn"
     arithmetic = "extended"
 
-    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+    def least(self, block: Block, choice: Choice) -> float:
+        """What it takes."""
+        return choice.shared(*_seconds(min(block.side, MAX_SIGNS), block.is_complex))
+
+    def ways(self, block: Block, choice: Choice, limit: float) -> list[Way] | str:
         """On CPUs and on GPUs; sides above 70 are refused."""
         if block.side > MAX_SIGNS:
             return f"sides up to {MAX_SIGNS} are counted in 64 bits"
-        core = started(core_seconds(block.side, _TIMES[block.is_complex]))
-        gpu = gpu_seconds(block.side, _TIMES_H200[block.is_complex])
+        core, gpu = _seconds(block.side, block.is_complex)
         sides: dict[type[Device], type[ExtendedWork]] = {
             Cpu: CpuExtendedWork,
             Cuda: CudaExtendedWork,
         }
         works = {
-            device: side(block.entries) for device, side in sides.items() if choice.has(device)
+            device: side(block.entries) for device, side in sides.items() if choice.count(device)
         }
         return [
             Way(
@@ -194,3 +197,8 @@ class Extended(Method):
             )
             for on, work in works.items()
         ]
+
+
+def _seconds(n: int, is_complex: bool) -> tuple[float, float]:
+    """Those on one core and on one GPU."""
+    return started(core_seconds(n, _TIMES[is_complex])), gpu_seconds(n, _TIMES_H200[is_complex])

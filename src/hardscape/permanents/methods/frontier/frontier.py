@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardscape import memory
 from hardscape.engine import Cpu, Cuda, Device, Work
@@ -37,7 +36,7 @@ from hardscape.permanents.methods.frontier.cuda import (
     CudaFrontierWork,
 )
 from hardscape.permanents.methods.frontier.cuts import UNCUT, Cuts, cut_up
-from hardscape.permanents.methods.frontier.order import FrontierOrder, best_order
+from hardscape.permanents.methods.frontier.order import FrontierOrder
 from hardscape.permanents.methods.frontier.work import FrontierSumWork, FrontierWork
 from hardscape.permanents.methods.method import Block, Choice, Method, Way, started
 from hardscape.permanents.numbers.bounded import UNIT
@@ -48,13 +47,13 @@ from hardscape.permanents.numbers.integers import Rows, permanent_bound, primes_
 _LOOKED_UP, _NEAR, _FAR, _NEAR_STATES = 1e-8, 7e-10, 1.3e-9, 2**17
 #: The same, as a factor, in double precision for each part of a value; and modulo a prime.
 _FLOATING, _PRIME = 2.0, 3.0
-#: Seconds from which it is worth looking for a narrow frontier, and density of the entries up to which.
-_WORTH_FROM, _WORTH_DENSITY = 3e-3, 0.7
+#: Density of the entries up to which it is worth looking for a narrow frontier.
+_WORTH_DENSITY = 0.7
 #: Seconds of cores from which a GPU is worth it, how much faster it is, to start a row, and its memory.
 _GPU_FROM, _GPU, _LAUNCH, _H200_BYTES = 5.0, 0.015, 1e-3, 1.4e11
 #: More lanes than machines have.
 _MOST_LANES = 1024
-#: Seconds of a part that is not cut further, and how many times too large what is not cut is.
+#: Seconds of a part that is not cut further, and how many times too many states for cuts to help.
 _PART, _HOPELESS = 5.0, 64.0
 
 
@@ -82,22 +81,35 @@ class _Found:
         )  # fmt: skip
 
 
-class Frontier(Method):
-    """The program in double precision, for sparse blocks."""
+class _RowByRow(Method):
+    """The program, for sparse blocks."""
 
     name = "frontier"
+    look = 3e-3
+
+    def least(self, block: Block, choice: Choice) -> float:
+        """What annealing may leave of a greedy order's time; infinite for dense blocks."""
+        if choice.method == "auto" and block.density > _WORTH_DENSITY:
+            return math.inf
+        seconds = _NEAR * block.greedy.least
+        return choice.shared(seconds, _GPU * seconds)
+
+
+class Frontier(_RowByRow):
+    """The program in double precision."""
+
     arithmetic = "double"
 
-    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
-        """One, if there is a narrow frontier; what is dense or summed in no time is refused."""
-        if why := _not_worth(block, choice, least):
-            return why
-        entries, error = block.entries, block.error
-        pattern = entries if error is None else (entries != 0) | (error > 0)
-        cancels = bool(block.is_complex or (block.entries < 0).any())
+    def cancels(self, block: Block) -> bool:
+        """Where there are signs."""
+        return bool(block.is_complex or (block.entries < 0).any())
+
+    def ways(self, block: Block, choice: Choice, limit: float) -> list[Way] | str:
+        """One for each kind of device, if there is a narrow frontier."""
+        entries, error, cancels = block.entries, block.error, self.cancels(block)
         # The value, that of magnitudes if it is another, and what errors may change.
         parts = 1 + block.is_complex + (cancels or error is not None) + (error is not None)
-        found = _narrow(pattern, 8 * parts, _FLOATING * parts, choice, least)
+        found = _narrow(block, 8 * parts, _FLOATING * parts, choice, limit)
         if isinstance(found, str):
             return found
         ways = []
@@ -112,25 +124,22 @@ class Frontier(Method):
         return ways
 
 
-class FrontierExactly(Method):
+class FrontierExactly(_RowByRow):
     """The program in integers of up to eight words, or modulo primes."""
 
-    name = "frontier"
     arithmetic = "exact"
 
-    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
-        """One, if there is a narrow frontier; what is dense or summed in no time is refused."""
-        if why := _not_worth(block, choice, least):
-            return why
+    def ways(self, block: Block, choice: Choice, limit: float) -> list[Way] | str:
+        """One for each kind of device, if there is a narrow frontier."""
         integers, scale = block.integers
         bits = 0 if block.primes else permanent_bound(integers).bit_length() + 1
         words = next((w for w in (1, 2, 4, 8) if bits <= 64 * w), 0)
-        if block.primes or max(abs(x) for row in integers for x in row) >= 2**63:
+        if block.primes or max(max(map(abs, row)) for row in integers) >= 2**63:
             words = 0
         primes = () if words else block.primes or primes_above(2**bits)
         times = words or _PRIME * len(primes)
         together = max(1, min(len(primes), PRIMES_AT_ONCE))
-        found = _narrow(block.entries, 8 * max(1, words), times, choice, least, together)
+        found = _narrow(block, 8 * max(1, words), times, choice, limit, together)
         if isinstance(found, str):
             return found
         ways = []
@@ -141,29 +150,14 @@ class FrontierExactly(Method):
         return ways
 
 
-def _not_worth(block: Block, choice: Choice, least: float) -> str:
-    if choice.method != "auto":
-        return "" if choice.method == "frontier" else "another method is asked for"
-    if least <= _WORTH_FROM:
-        return f"another way takes {least:.2g} s: not worth a search for a narrow frontier"
-    if block.density > _WORTH_DENSITY:
-        return f"{block.density:.0%} of the entries are not 0: no frontier is narrow"
-    return ""
-
-
 def _narrow(
-    block: NDArray[Any],
-    state_bytes: int,
-    times: float,
-    choice: Choice,
-    least: float,
-    together: int = 1,
+    block: Block, state_bytes: int, times: float, choice: Choice, limit: float, together: int = 1
 ) -> list[_Found] | str:
     """An order, cut into parts where it takes long or more memory than there is; or why there is none.
 
     A GPU holds the states of `together` programs at a time.
     """
-    best = best_order(block, _NEAR * times, least, choice.deadline.left)
+    best = block.greedy.annealed(_NEAR * times, limit, choice.deadline.left)
     if best is None:
         return "no frontier is narrow"
     order, turned = best
@@ -171,9 +165,9 @@ def _narrow(
     # What is small is not compared with what the machine has.
     small = memory.small(one * _MOST_LANES)
     rooms: dict[type[Device], int] = {Cpu: one * _MOST_LANES if small else _room(choice)}
-    if choice.has(Cuda) and order.numbered and seconds > _GPU_FROM:
+    if choice.count(Cuda) and order.numbered and seconds > _GPU_FROM:
         rooms[Cuda] = _gpu_room() // together
-    slow = choice.method == "auto" and seconds > _HOPELESS * least
+    slow = choice.method == "auto" and choice.shared(seconds, _GPU * seconds) > limit
     if slow or one > _HOPELESS * max(rooms.values()):
         return f"its states take {one / 1e9:.3g} GB, and {seconds:.3g} s"
     found = []

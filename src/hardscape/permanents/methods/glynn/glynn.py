@@ -183,21 +183,24 @@ class Glynn(Method):
     name = "glynn"
     arithmetic = "double"
 
-    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+    def least(self, block: Block, choice: Choice) -> float:
+        """What it takes."""
+        n, times = min(block.side, MAX_SIGNS), COMPLEX if block.is_complex else 1.0
+        return choice.shared(started(core_seconds(n, times)), gpu_seconds(n, times))
+
+    def ways(self, block: Block, choice: Choice, limit: float) -> list[Way] | str:
         """On GPUs and on CPUs; sides above 70 are refused."""
         if block.side > MAX_SIGNS:
             return f"sides up to {MAX_SIGNS} are counted in 64 bits"
         ways = []
         n, times = block.side, COMPLEX if block.is_complex else 1.0
-        gpu = gpu_seconds(n, times)
-        if choice.has(Cuda):
+        core, gpu = started(core_seconds(n, times)), gpu_seconds(n, times)
+        if choice.count(Cuda):
             cuda = CudaGlynnWork(block.entries, block.error)
-            core = started(core_seconds(n, times))
             ways.append(Way(self, cuda, 32 * cuda.blocks, core, gpu, Cuda, promise=cuda.promise))
-        if choice.has(Cpu):
+        if choice.count(Cpu):
             work = CpuGlynnWork(block.entries, block.error, guard=False)
             guarded = None if work.scaled.exact else replace(work, guard=True)
-            core = started(core_seconds(n, times))
             promise = work.promise
             ways.append(
                 Way(self, work, 32 * work.blocks, core, gpu, guarded=guarded, promise=promise)

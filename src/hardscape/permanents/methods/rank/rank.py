@@ -36,8 +36,8 @@ from hardscape.permanents.methods.sums import OneShard
 from hardscape.permanents.numbers.bounded import rounded
 from hardscape.permanents.structure.rank import LowRank, low_rank, pivots, residues
 
-#: Ranks that are looked for, and seconds and sides from which it is worth a look.
-_MOST, _WORTH_FROM, _LEAST_SIDE = 8, 1e-3, 8
+#: Ranks that are looked for, and sides from which it is worth a look.
+_MOST, _LEAST_SIDE = 8, 8
 #: Seconds of a product of integers, for each word of those.
 _EACH = 1.5e-7
 
@@ -163,18 +163,24 @@ class RankExactly(Method):
 
     name = "rank"
     arithmetic: ClassVar[Arithmetic] = "exact"
+    look = 1e-3
 
-    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+    def least(self, block: Block, choice: Choice) -> float:
+        """To set it up."""
+        return started(0.0)
+
+    def cancels(self, block: Block) -> bool:
+        """Everything is exact."""
+        return False
+
+    def ways(self, block: Block, choice: Choice, limit: float) -> list[Way] | str:
         """One, for real matrices that are found to be of low rank, or that and a diagonal."""
         n = block.side
         if block.is_complex or block.error is not None or n < _LEAST_SIDE:
             return f"exact real entries and sides from {_LEAST_SIDE} are looked at"
         if block.primes:
             return "integers that stand for complex numbers are too long"
-        if choice.method == "auto" and least <= _WORTH_FROM:
-            return "another way takes no longer than a look at the rank"
         ranks = range(1, _MOST + 1)
-        limit = math.inf if choice.method == "rank" else least
         most = max((r for r in ranks if _EACH * products(n, r, False) <= limit), default=0)
         mixed = max((r for r in ranks if _EACH * products(n, r, True) <= limit), default=0)
         # A few rows are enough to see that a rank is high.

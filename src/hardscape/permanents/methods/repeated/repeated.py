@@ -264,8 +264,13 @@ class _Lines(Method):
     """Multiplicities of repeated rows or of columns."""
 
     name = "repeated"
+    look = 5e-4
 
-    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+    def least(self, block: Block, choice: Choice) -> float:
+        """To set it up."""
+        return choice.shared(started(0.0, sums=2))
+
+    def ways(self, block: Block, choice: Choice, limit: float) -> list[Way] | str:
         """Over rows and over columns; blocks without repeated lines are refused."""
         if block.lines is None:
             return "no lines are equal up to a factor"

@@ -7,6 +7,7 @@ generated for the matrix, CPUs interpret the elimination, each of its operations
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -29,12 +30,12 @@ from hardscape.permanents.methods.method import (
 from hardscape.permanents.methods.sparse.cuda import CudaSparseWork
 from hardscape.permanents.methods.sparse.work import SparseWork
 from hardscape.permanents.numbers.bounded import UNIT
-from hardscape.permanents.structure.elimination import Operand
+from hardscape.permanents.structure.elimination import LEAST_COST, Operand
 from hardscape.permanents.structure.scaling import parts_of
 
 #: Smallest sides: there must be a sign for each thread of a block or lane, and a fixed one.
 _LEAST_SIDE, _LEAST_CPU_SIDE = 6, 20
-#: Operations a second of an H200, and seconds to choose and compile a kernel.
+#: Operations a second of an H200, and seconds to compile a kernel.
 _H200, _START = 1e13, 2.0
 #: Operations a second of a core, and seconds to choose what is eliminated.
 _CORE, _CHOOSING = 8e9, 0.3
@@ -96,8 +97,16 @@ class Sparse(Method):
 
     name = "sparse"
     arithmetic = "double"
+    look = 0.01
 
-    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+    def least(self, block: Block, choice: Choice) -> float:
+        """What as few operations as there can be for each term take; infinite for dense blocks."""
+        if block.density == 1:
+            return math.inf
+        operations = LEAST_COST * 2.0 ** (min(block.side, MAX_SIGNS) - 1)
+        return choice.shared(operations / _CORE, _START + operations / _H200)
+
+    def ways(self, block: Block, choice: Choice, limit: float) -> list[Way] | str:
         """On GPUs and on CPUs; blocks that are dense, or summed in no time, are refused."""
         if not _LEAST_SIDE <= block.side <= MAX_SIGNS:
             return f"sides from {_LEAST_SIDE} to {MAX_SIGNS} are summed"
@@ -108,12 +117,12 @@ class Sparse(Method):
         core = core_seconds(block.side, times)
         promise = UNIT, 10 * block.side * UNIT
         ways = []
-        worth = asked or choice.thinking(least) >= _CHOOSING
-        if choice.has(Cuda) and (asked or (worth and gpu_seconds(block.side, times) > _START)):
+        worth = asked or choice.thinking(limit) >= _CHOOSING
+        if choice.count(Cuda) and (asked or (worth and gpu_seconds(block.side, times) > _START)):
             work: SparseWork = CudaSparseWork(block.entries)
             gpu = _START + work.operations / _H200
             ways.append(Way(self, work, work.terms, started(core), gpu, Cuda, promise=promise))
-        if choice.has(Cpu) and block.side >= _LEAST_CPU_SIDE and worth:
+        if choice.count(Cpu) and block.side >= _LEAST_CPU_SIDE and worth:
             work = CpuSparseWork(block.entries)
             seconds = started(work.operations / _CORE)
             ways.append(Way(self, work, work.terms, seconds, promise=promise))

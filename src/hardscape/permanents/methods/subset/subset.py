@@ -214,16 +214,25 @@ class Subsets(Method):
     name = "subset"
     arithmetic = "double"
 
-    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+    def least(self, block: Block, choice: Choice) -> float:
+        """What it takes, on one core always."""
+        n = min(block.side, MAX_SUBSET_SIDE)
+        return started(_SUBSET * n * 2.0 ** (n - 1))
+
+    def cancels(self, block: Block) -> bool:
+        """Nothing is subtracted."""
+        return False
+
+    def ways(self, block: Block, choice: Choice, limit: float) -> list[Way] | str:
         """One; negative and complex entries are refused, and what does not fit in memory."""
         if not block.is_nonnegative:
             return "there are negative or complex entries"
         n, memory = block.side, subset_memory(block.side)
         if memory is None:
             return f"2^{n - 1} sums do not fit in memory"
-        seconds = started(_SUBSET * n * 2.0 ** (n - 1))
         work = SubsetWork(block.entries, block.error)
         promise = _roundings(n) * UNIT, 0.0
+        seconds = self.least(block, choice)
         return [Way(self, work, 2**n, seconds, memory=memory, cancels=False, promise=promise)]
 
 
@@ -234,13 +243,18 @@ class Rectangles(Method):
     arithmetic = "double"
     shape = "rectangles"
 
-    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+    def least(self, block: Block, choice: Choice) -> float:
+        """What it takes."""
+        m, n = block.entries.shape
+        rate = _RECTANGLE * (2 if block.is_complex else 1)
+        return float(1e-5 * n * m + rate * n * m * 2.0 ** (min(m, _MAX_ROWS) - 1))
+
+    def ways(self, block: Block, choice: Choice, limit: float) -> list[Way] | str:
         """One; many rows are refused."""
         m, n = block.entries.shape
         if m > _MAX_ROWS:
             return _TOO_MANY
-        rate = _RECTANGLE * (2 if block.is_complex else 1)
-        seconds = float(1e-5 * n * m + rate * n * m * 2.0 ** (m - 1))
+        seconds = self.least(block, choice)
         if seconds > _QUICK:
             return _SLOW
         return [Way(self, RectangleWork(block.entries), n * m * 2 ** (m - 1), seconds)]
@@ -253,12 +267,17 @@ class IntegerSubsets(Method):
     arithmetic = "exact"
     shape = "any"
 
-    def ways(self, block: Block, choice: Choice, least: float) -> list[Way] | str:
+    def least(self, block: Block, choice: Choice) -> float:
+        """What it takes."""
+        m, n = block.entries.shape
+        return float(n * m * 2.0 ** (min(m, _MAX_ROWS) - 1) * _INTEGERS)
+
+    def ways(self, block: Block, choice: Choice, limit: float) -> list[Way] | str:
         """One; many rows are refused."""
         m, n = block.entries.shape
         if m > _MAX_ROWS:
             return _TOO_MANY
-        seconds = float(n * m * 2.0 ** (m - 1) * _INTEGERS)
+        seconds = self.least(block, choice)
         if m < n and seconds > _QUICK:
             return _SLOW
         integers, scale = block.integers
