@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 import hardscape
 from hardscape.engine import RunOptions, solve
-from hardscape.errors import BudgetError, DeviceError, InputError
+from hardscape.errors import BudgetError, DeviceError, InputError, OverflowWarning
 from hardscape.permanents import minors, plan, plan_gradient, value_and_grad
 from hardscape.permanents.derivatives.frontier import (
     FrontierMinorResidueWork,
     FrontierMinorWork,
     narrow_order,
 )
+from hardscape.permanents.derivatives.minors import MinorWork
 from hardscape.permanents.matrix import Matrix
 from helpers.permanent_oracle import (
     exact_complex_permanent,
@@ -32,6 +33,10 @@ def one_by_one(matrix, permanent=exact_permanent_by_subsets):
     n = len(matrix)
     without = [[np.delete(np.delete(matrix, i, 0), j, 1) for j in range(n)] for i in range(n)]
     return [[permanent(x) for x in row] for row in without]
+
+
+def complex_permanent(matrix):
+    return complex(*map(float, exact_complex_permanent(matrix)))
 
 
 @given(st.integers(1, 7), st.integers(0, 2**32), st.sampled_from([3, 2**40]))
@@ -50,24 +55,29 @@ def test_fractions():
     assert all(isinstance(x, Fraction) for x in found.flat)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 9])
+def by_glynn(matrix):
+    return solve(MinorWork(matrix), RunOptions.checked(threads=1)).whole()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 8])
 @pytest.mark.parametrize("scale", [1.0, 1e-30])
 def test_real(n, scale):
     rng = np.random.default_rng(n)
     matrix = rng.normal(size=(n, n)) * scale ** rng.integers(0, 2, (n, 1))
-    found = minors(matrix)
     expected = np.array(one_by_one(matrix), dtype=float).reshape(n, n)
     magnitude = np.array(one_by_one(np.abs(matrix)), dtype=float)
-    assert (np.abs(found - expected) <= 1e-13 * magnitude).all()
-    assert found.dtype == np.float64
+    for way in (minors, by_glynn):
+        found = way(matrix)
+        assert (np.abs(found - expected) <= 1e-13 * magnitude).all()
+        assert found.dtype == np.float64
 
 
-def test_complex_is_holomorphic():
+@pytest.mark.parametrize("way", [minors, by_glynn])
+def test_complex_is_holomorphic(way):
     rng = np.random.default_rng(1)
     matrix = rng.normal(size=(6, 6)) + 1j * rng.normal(size=(6, 6))
-    found = minors(matrix)
-    expected = one_by_one(matrix, lambda x: complex(*map(float, exact_complex_permanent(x))))
-    assert np.allclose(found, expected, rtol=1e-11)
+    found = way(matrix)
+    assert np.allclose(found, one_by_one(matrix, complex_permanent), rtol=1e-11)
 
 
 def test_many_positions_and_shards():
@@ -135,7 +145,7 @@ def test_complex_minors_by_the_frontier_program():
     rng = np.random.default_rng(8)
     a = (rng.normal(size=(6, 6)) + 1j * rng.normal(size=(6, 6))) * (rng.random((6, 6)) < 0.6)
     found = solve(FrontierMinorWork(a, *narrow_order(a)), RunOptions.checked(threads=1)).whole()
-    expected = one_by_one(a, lambda x: complex(*map(float, exact_complex_permanent(x))))
+    expected = one_by_one(a, complex_permanent)
     assert np.allclose(found, expected, rtol=1e-12)
     assert np.abs(expected).max() > 0.1
 
@@ -234,6 +244,56 @@ def test_batches(kind):
     assert (minors(batch, threads=1) == gradients).all()
 
 
+@given(st.integers(1, 5), st.integers(1, 11), st.booleans(), st.integers(0, 2**32))
+@settings(max_examples=25, deadline=None)
+def test_lines_of_any_size_keep_their_digits_in_batches(n, count, is_complex, seed):
+    """Zeros, and powers of two far apart in some, beside matrices that are nothing like these."""
+    rng = np.random.default_rng(seed)
+    batch = rng.normal(size=(count, n, n)) * (rng.random((count, n, n)) < rng.choice([0.5, 1.0]))
+    if is_complex:
+        batch = batch + 1j * rng.normal(size=batch.shape)
+    far = rng.integers(-70, 70, (2, count, n)) * (rng.random(count) < 0.5)[:, None]
+    lines = far[0][:, :, None] + far[1][:, None, :]
+    found = minors(batch * 2.0**lines)
+    found = found * 2.0 ** (lines - far.sum(axis=(0, 2))[:, None, None])
+    for matrix, gradient in zip(batch, found, strict=True):
+        expected = np.array(one_by_one(matrix, complex_permanent)).reshape(n, n)
+        size = np.array(one_by_one(np.abs(matrix)), dtype=float).reshape(n, n)
+        assert (np.abs(gradient - expected) <= 1e-14 * n * size).all()
+
+
+@pytest.mark.parametrize("n", [2, 3, 9, 13])
+@pytest.mark.parametrize("wrong", [np.inf, np.nan])
+def test_what_is_not_finite_is_refused_in_batches(n, wrong):
+    batch = np.ones((11, n, n))
+    batch[9, 1, 0] = wrong
+    with pytest.raises(InputError):
+        minors(batch)
+    with pytest.raises(InputError):
+        minors(batch[:, :1, :1] * wrong)
+
+
+def test_minors_beyond_float64_are_infinite():
+    batch = np.stack([np.full((4, 4), 1e150), np.ones((4, 4)), np.full((4, 4), 1e-150)])
+    with pytest.warns(OverflowWarning):
+        found = minors(batch)
+    assert (found == np.array([np.inf, 6, 0])[:, None, None]).all()
+
+
+@pytest.mark.parametrize(("n", "kind"), [(12, float), (14, float), (15, complex), (17, float)])
+def test_larger_matrices_of_a_batch(n, kind):
+    """Expansions along all lines, over the widths at which another way is the cheapest."""
+    batch = np.random.default_rng(n).normal(size=(3, n, n)).astype(kind)
+    if kind is complex:
+        batch += 1j * batch[::-1]
+    values, gradients = value_and_grad(batch)
+    size = hardscape.permanent(np.abs(batch))
+    for axis in (1, 2):
+        off = (batch * gradients).sum(axis=axis) - values[:, None]
+        assert (np.abs(off) <= 1e-13 * size[:, None]).all()
+    assert (gradients == minors(batch, threads=1)).all()
+
+
 def test_gradients_are_planned():
     dense = plan_gradient(np.random.default_rng(13).normal(size=(40, 40)), threads=1)
     value = plan(np.random.default_rng(13).normal(size=(40, 40)), threads=1)
@@ -285,8 +345,9 @@ def test_minors_do_not_run_on_gpus():
         minors(np.ones((3, 3)), device="cuda:0")
 
 
-def test_rows_of_very_different_size_keep_their_digits():
+@pytest.mark.parametrize("way", [minors, by_glynn])
+def test_rows_of_very_different_size_keep_their_digits(way):
     a = np.random.default_rng(5).normal(size=(9, 9))
     a[-1, 1] *= 1e-4  # small in the largest row only
     scale = 2.0 ** np.array([-30, 0, 0, 0, 0, 0, 0, 0, 30])[:, None]
-    np.testing.assert_allclose(minors(a * scale) * scale, minors(a), rtol=1e-11, atol=1e-8)
+    np.testing.assert_allclose(way(a * scale) * scale, way(a), rtol=1e-11, atol=1e-8)

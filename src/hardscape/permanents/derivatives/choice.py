@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 
 from hardscape import memory
 from hardscape.errors import InputError
+from hardscape.permanents.derivatives.batch import (
+    GlynnMinorBatchWork,
+    MinorBatchWork,
+    SubsetMinorWork,
+)
 from hardscape.permanents.derivatives.frontier import (
     FrontierMinorResidueWork,
     FrontierMinorWork,
@@ -21,6 +26,8 @@ from hardscape.permanents.matrix import MAX_SIDE, Kind, Matrix
 
 #: Largest dense matrix: positions are counted in 64 bits.
 _MAX_DENSE = 63
+#: Seconds of a matrix's minors up to which those of a batch are found by one work.
+_SHORT = 0.05
 #: Seconds from which it is worth looking for a narrow frontier, and density of the entries up to which.
 _WORTH_FROM, _WORTH_DENSITY = 1e-2, 0.5
 
@@ -94,6 +101,19 @@ def derivatives(of: Counted) -> Derivatives:
     return min(ways, key=lambda way: way.work.core_seconds)
 
 
+def of_batch(matrices: NDArray[Any]) -> MinorBatchWork | None:
+    """The cheapest work for a batch of floating matrices of one side, None for none or large ones."""
+    n = matrices.shape[-1]
+    if matrices.dtype == object or not matrices.size or n > _MAX_DENSE:
+        return None
+    works: list[MinorBatchWork] = []
+    if n <= SubsetMinorWork.most:
+        works.append(SubsetMinorWork(matrices))
+    if MinorWork(matrices[0]).core_seconds <= _SHORT:
+        works.append(GlynnMinorBatchWork(matrices))
+    return min(works, key=lambda work: work.core_seconds, default=None)
+
+
 def _of_whole(of: Counted) -> list[Minors]:
     """Works for the matrix with all lines repeated."""
     if of.side > MAX_SIDE:
@@ -102,7 +122,9 @@ def _of_whole(of: Counted) -> list[Minors]:
     works: list[Minors] = []
     if of.side <= _MAX_DENSE:
         works.append(MinorResidueWork.of(matrix) if of.exact else MinorWork(matrix.entries))
-    quick = works and works[0].core_seconds <= _WORTH_FROM
+    if not of.exact and of.side <= SubsetMinorWork.most:
+        works.append(SubsetMinorWork(matrix.entries))
+    quick = any(work.core_seconds <= _WORTH_FROM for work in works)
     if not quick and np.count_nonzero(matrix.entries) <= _WORTH_DENSITY * matrix.entries.size:
         found = narrow_order(matrix.entries)
         if found is not None:

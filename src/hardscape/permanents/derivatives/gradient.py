@@ -16,16 +16,14 @@ from hardscape.engine import Cpu, RunArguments, RunOptions, solve
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, DeviceError, InputError
 from hardscape.interrupts import interruptible
-from hardscape.permanents.derivatives.choice import Counted, derivatives
-from hardscape.permanents.derivatives.minors import MinorBatchWork, Minors, MinorWork
+from hardscape.permanents.derivatives.batch import SubsetMinorWork
+from hardscape.permanents.derivatives.choice import Counted, derivatives, of_batch
+from hardscape.permanents.derivatives.minors import Minors
 from hardscape.permanents.matrix import ZEROS, Matrix, intake
 from hardscape.permanents.permanent import permanent
 from hardscape.permanents.plan import LONG_RUN, Plan, PlannedBlock, plan
 from hardscape.permanents.result import warn_of_overflow
 from hardscape.permanents.structure.multiplicity import counts
-
-#: Seconds of a matrix's minors up to which those of a batch are found by one work.
-_SHORT = 0.05
 
 
 @interruptible
@@ -64,10 +62,11 @@ def minors(a: Any, **run: Unpack[RunArguments]) -> Any:
 
     Notes
     -----
-    Some eight times the time of one permanent. Sparse matrices take the frontier program forwards and
-    backwards, about 2 n times the time of one permanent by it. In double precision the errors are those of
-    Glynn's formula with entries rounded to 52 bits of their column's sum: relative to the
-    magnitudes of the terms, about :math:`(n + 256)\, 2^{-53}` at most.
+    Some eight times the time of one permanent; for batches of up to 10 rows two to three times that of
+    their permanents. Sparse matrices take the frontier program forwards and backwards, about 2 n times the
+    time of one permanent by it. In double precision errors are relative to the magnitudes of the terms:
+    of sums over subsets for small matrices, and of Glynn's formula with entries rounded to 52 bits of their
+    column's sum, about :math:`(n + 256)\, 2^{-53}` at most, for larger ones.
 
     Examples
     --------
@@ -272,17 +271,19 @@ def _by_permanents(of: Counted, options: RunOptions) -> NDArray[Any]:
 
 
 def _of_batch(matrix: Matrix, options: RunOptions) -> NDArray[Any]:
-    matrix.check_finite()
     if options.checkpoint is not None:
         raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
-    short = matrix.entries.dtype != object and len(matrix.entries) > 1 and matrix.shape[0] > 0
-    if short and MinorWork(matrix.entries[0]).core_seconds <= _SHORT:
-        work = MinorBatchWork(matrix.entries)
-        _check_budget(work, matrix.shape[0], options)
-        found = solve(work, options).whole()
-        if not np.isfinite(found).all():
-            warn_of_overflow()
-        return found
-    singles = (Matrix(matrix.kind, entries) for entries in matrix.entries)
-    each = [_gradient(one, None, None, options) for one in singles]
-    return np.stack(each) if each else np.empty_like(matrix.entries)
+    work = of_batch(matrix.entries)
+    # What is not finite comes through sums over sets of two columns or more.
+    if not isinstance(work, SubsetMinorWork) or matrix.shape[0] < 2:
+        matrix.check_finite()
+    if work is None:
+        singles = (Matrix(matrix.kind, entries) for entries in matrix.entries)
+        each = [_gradient(one, None, None, options) for one in singles]
+        return np.stack(each) if each else np.empty_like(matrix.entries)
+    _check_budget(work, matrix.shape[0], options)
+    found = solve(work, options).whole()
+    if not np.isfinite(found).all():
+        matrix.check_finite()
+        warn_of_overflow()
+    return found

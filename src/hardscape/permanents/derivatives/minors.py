@@ -36,10 +36,10 @@ from hardscape.permanents.structure.scaling import (
     row_exponents,
 )
 
-#: Shards, at most, and positions of a shard, at least.
-_SHARDS, _FEWEST = 256, 2**12
-#: Seconds for each n 2^(n-1) of all minors, real, and of them modulo one prime; those of brief ones.
-_MINORS, _MINORS_PRIME, _BRIEF = 5.5e-10, 1e-8, 5e-3
+#: Shards, at most, seconds of brief works, and positions of a shard, at least.
+SHARDS, BRIEF, _FEWEST = 256, 5e-3, 2**12
+#: Seconds for each n 2^(n-1) of all minors, real, and of them modulo one prime; those to scale a matrix.
+_MINORS, _MINORS_PRIME, _SCALED = 5.5e-10, 1e-8, 1.5e-4
 
 
 class Minors(Stated[NDArray[Any]]):
@@ -65,11 +65,11 @@ class Minors(Stated[NDArray[Any]]):
 
     def shards(self) -> Sequence[Shard]:
         """Ranges of units."""
-        return split(self.units, max(1, min(_SHARDS, self.units // _FEWEST)))
+        return split(self.units, max(1, min(SHARDS, self.units // _FEWEST)))
 
     def brief(self, device: Device) -> bool:
         """Whether it is over in milliseconds."""
-        return self.core_seconds <= _BRIEF
+        return self.core_seconds <= BRIEF
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,21 +99,26 @@ class MinorWork(Minors):
         return np.ldexp(entries, -GRID_BITS), rows, columns
 
     @property
+    def _side(self) -> int:
+        """Rows, those that complete the matrix included."""
+        return max(len(self.matrix), native.vector.permanents.minor_rows())
+
+    @property
     def terms(self) -> int:
         """Terms summed."""
-        return int(2 ** (self.scaled[0].shape[1] - 1))
+        return int(2 ** (self._side - 1))
 
     @property
     def units(self) -> int:
         """Positions of the Gray code."""
-        return int(2 ** (self.scaled[0].shape[1] - native.vector.permanents.minor_rows()))
+        return int(2 ** (self._side - native.vector.permanents.minor_rows()))
 
     @property
     def core_seconds(self) -> float:
         """Estimated time on one core."""
-        n = self.scaled[0].shape[1]
+        n = self._side
         times = COMPLEX if np.iscomplexobj(self.matrix) else 1
-        return started(_MINORS * times * n * 2.0 ** (n - 1))
+        return _SCALED + _MINORS * times * n * 2.0 ** (n - 1)
 
     def digest(self) -> str:
         """Digest of the matrix."""
@@ -139,53 +144,6 @@ class MinorWork(Minors):
         # A minor has the powers of two of all rows and columns but its own.
         whole = int(rows.sum() + columns.sum()) + 1 - m
         return shifted(found, whole - rows - columns)[:n, :n]
-
-
-@dataclass(frozen=True, eq=False)
-class MinorBatchWork(Minors):
-    """All first minors of a batch of small matrices, which are its units.
-
-    A partial holds minors under the number of the first matrix.
-    """
-
-    matrices: NDArray[Any]  #: float64 or complex128, shape (batch, n, n); finite
-
-    name: ClassVar[str] = "permanents.minors.batch"
-    revision: ClassVar[int] = 1
-    unit: ClassVar[str] = "matrices"
-
-    @property
-    def units(self) -> int:
-        """Matrices."""
-        return len(self.matrices)
-
-    @property
-    def core_seconds(self) -> float:
-        """Estimated time on one core."""
-        return self.units * MinorWork(self.matrices[0]).core_seconds
-
-    def shards(self) -> Sequence[Shard]:
-        """Ranges of matrices, of some milliseconds."""
-        return split(self.units, max(1, min(_SHARDS, self.units, int(self.core_seconds / _BRIEF))))
-
-    def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Find those of a range, one after the other."""
-        found = np.empty((len(shard), *self.matrices.shape[1:]), dtype=self.matrices.dtype)
-        for k, matrix in enumerate(self.matrices[shard.start : shard.stop]):
-            work = MinorWork(matrix)
-            part = work.run(Shard(0, 0, work.units), context)
-            if not part.complete:
-                return ShardResult({}, False)
-            found[k] = work.result(part.partial)
-        return ShardResult({str(shard.start): found})
-
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """Both: they are copied into one once all are there."""
-        return {**left, **right}
-
-    def result(self, partial: Partial) -> NDArray[Any]:
-        """The minors, shape (batch, n, n)."""
-        return np.concatenate([partial[start] for start in sorted(partial, key=int)])
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,37 @@ struct Number {
   }
 };
 
+// Adds x y to a sum.
+template <std::size_t Parts>
+inline void multiply_add(Number<Parts>& sum, const Number<Parts>& x, const Number<Parts>& y) {
+  sum.part[0] += x.part[0] * y.part[0];
+  if constexpr (Parts == 2) {
+    sum.part[0] -= x.part[1] * y.part[1];
+    sum.part[1] += x.part[0] * y.part[1];
+    sum.part[1] += x.part[1] * y.part[0];
+  }
+}
+
+// Arrays of one size, one behind the other, that fill the lanes; of fewer the first one fills those
+// that are left.
+class InLanes {
+ public:
+  InLanes(const double* given, std::size_t count, std::size_t size) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      array_[lane] = given + (lane < count ? lane : 0) * size;
+    }
+  }
+
+  Vec operator[](std::size_t at) const {
+    Vec x;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) x[lane] = array_[lane][at];
+    return x;
+  }
+
+ private:
+  const double* array_[kLanes];
+};
+
 // Bounds |prod s'_j - prod s_j| for all s' with |s'_j - s_j| <= slack_j.
 struct Perturbation {
   Vec magnitude, excess;

@@ -26,15 +26,7 @@ struct Squared {
 
 template <std::size_t Parts>
 inline void multiply_add(Squared<Parts>& sum, const Squared<Parts>& x, const Squared<Parts>& y) {
-  const auto& a = x.number.part;
-  const auto& b = y.number.part;
-  auto& to = sum.number.part;
-  to[0] += a[0] * b[0];
-  if constexpr (Parts == 2) {
-    to[0] -= a[1] * b[1];
-    to[1] += a[0] * b[1];
-    to[1] += a[1] * b[0];
-  }
+  multiply_add(sum.number, x.number, y.number);
   sum.square += x.square * y.square;
 }
 
@@ -64,18 +56,12 @@ class Group {
   }
 
  private:
-  // Of a group that is not full the first matrix fills the lanes that are left.
   void load(const double* given, std::size_t count) {
-    const double* matrix[kLanes];
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      matrix[lane] = given + (lane < count ? lane : 0) * n_ * n_ * Parts;
-    }
+    const InLanes matrices(given, count, n_ * n_ * Parts);
     for (std::size_t i = 0, at = 0; i < n_; ++i) {
       for (std::size_t j = 0; j < n_; ++j) {
         for (std::size_t p = 0; p < Parts; ++p, ++at) {
-          Vec x;
-          for (std::size_t lane = 0; lane < kLanes; ++lane) x[lane] = matrix[lane][at];
-          entries_[i * side_ + j].number.part[p] = x;
+          entries_[i * side_ + j].number.part[p] = matrices[at];
         }
       }
     }

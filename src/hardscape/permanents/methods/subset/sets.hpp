@@ -12,13 +12,15 @@ constexpr std::size_t kLow = 3, kLeastSets = kLow + 1;
 
 // f(S), the permanent of the first |S| rows in the columns S, is the sum over j in S of
 // a_j f(S - j) with the entries a of row |S|. `sums` has a place for each set without the last
-// column; those with it overwrite them in the same order. The last one is the permanent.
-// multiply_add(x, a, y) adds a y to x.
-template <class Sum, class Entry>
+// column; those with it overwrite them in the same order, or come behind them if all are kept. The
+// last one is the permanent. multiply_add(x, a, y) adds a y to x.
+template <bool Kept = false, class Sum, class Entry>
 const Sum& sum_sets(const Entry* entries, std::size_t n, const Sum& one, Sum* sums) {
   constexpr std::size_t sets = std::size_t{1} << kLow;
   const std::size_t highs = std::size_t{1} << (n - 1 - kLow);
+  Sum* own = sums;
   for (std::size_t with_last = 0; with_last < 2; ++with_last) {
+    if (Kept && with_last) own += sets * highs;
     for (std::size_t high = 0; high < highs; ++high) {
       // Entries of the row before the first one are not read: no columns are left for them.
       const Entry* row =
@@ -36,7 +38,7 @@ const Sum& sum_sets(const Entry* entries, std::size_t n, const Sum& one, Sum* su
         sum[0] = one;
       }
       for (std::size_t left = high; left; left &= left - 1) {
-        const Sum* before = sums + sets * (high ^ (left & -left));
+        const Sum* before = own + sets * (high ^ (left & -left));
         const std::size_t j = kLow + static_cast<std::size_t>(std::countr_zero(left));
 #pragma GCC unroll 8
         for (std::size_t set = 0; set < sets; ++set) {
@@ -51,10 +53,10 @@ const Sum& sum_sets(const Entry* entries, std::size_t n, const Sum& one, Sum* su
         }
       }
 #pragma GCC unroll 8
-      for (std::size_t set = 0; set < sets; ++set) sums[sets * high + set] = sum[set];
+      for (std::size_t set = 0; set < sets; ++set) own[sets * high + set] = sum[set];
     }
   }
-  return sums[sets * highs - 1];
+  return own[sets * highs - 1];
 }
 
 }  // namespace
