@@ -26,9 +26,9 @@ namespace {
 constexpr std::uint64_t kBlocksBetweenPolls = 1024;
 // Power of two of a permanent that is 0, and of its error.
 constexpr std::int32_t kZero = -(1 << 30);
-// Where 32 patterns are too few vectors to hide the latency of products, two blocks go together.
-template <std::size_t Parts>
-constexpr bool kTwoBlocks = Parts == 1 && kLanes == 8;
+// Where 32 patterns are too few vectors to hide the latency of products and the ends of loops, two
+// blocks go together.
+constexpr bool kTwoBlocks = kLanes == 8;
 
 template <std::size_t Parts>
 class Walk : public GrayWalk<Parts> {
@@ -131,7 +131,7 @@ std::vector<double> sum_blocks(const double* entries, std::size_t n, const doubl
   for (std::uint64_t left = last - first; left > 0 && !*stopped;) {
     const std::uint64_t poll_at = left - std::min(left, kBlocksBetweenPolls);
     while (left > poll_at) {
-      const bool two = kTwoBlocks<Parts> && !Guarded && done % 2 == 0 && left > 1;
+      const bool two = kTwoBlocks && !Guarded && done % 2 == 0 && left > 1;
       if (two) {
         walk.add_two_blocks(done, sums);
       } else {
