@@ -85,6 +85,28 @@ class CheckpointError(HardscapeError):
     """A checkpoint is unreadable, locked, or belongs to another problem, option set or version."""
 
 
+class PartDone(HardscapeError):  # noqa: N818
+    """The part of the shards that was asked for is done, and in its checkpoint; the others are elsewhere.
+
+    Attributes
+    ----------
+    checkpoint
+        The ledger of the part.
+    done
+        Shards of the part.
+    total
+        Shards of all parts.
+    """
+
+    def __init__(self, checkpoint: Path, done: int, total: int) -> None:
+        super().__init__(
+            f"{done} of {total} shards are in {checkpoint}; hardscape merge joins them"
+        )
+        self.checkpoint = checkpoint
+        self.done = done
+        self.total = total
+
+
 class MissingDependencyError(HardscapeError, ImportError):
     """A feature needs a package that is not installed; the message holds the pip line."""
 

@@ -28,8 +28,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
-from hardscape.cli.terminal import note
-from hardscape.errors import HardscapeError, InputError, Interrupted, OutputError
+from hardscape.cli.terminal import note, show
+from hardscape.errors import HardscapeError, InputError, Interrupted, OutputError, PartDone
 from hardscape.interrupts import STOPS
 from hardscape.version import __version__
 
@@ -49,14 +49,16 @@ _COMMANDS = {
     "gauge": "Lattice gauge configurations: check, convert, generate, fix, measure",
     "jobs": "What the checkpoints of a folder hold: command, progress, speed, time left, who works on it",
     "maxsat": "The best assignment of a CNF or WCNF formula",
+    "merge": "Put the checkpoints of parts together, and print the answer",
     "permanent": "The permanent of a matrix",
     "resume": "Go on with a checkpoint: the command that began it, in its folder",
+    "run": "A part of the shards of a command or a checkpoint, for arrays of jobs",
     "show": "The answer so far of a checkpoint",
     "spectrum": "The states of lowest energy of an Ising model or QUBO, with a certificate",
     "xorsat": "XORSAT and p-spin models: solve, measure the time to solution, generate, theory",
 }
 #: Commands whose module is called differently.
-_MODULES = {"resume": "jobs", "show": "jobs"}
+_MODULES = {"resume": "jobs", "show": "jobs", "run": "parts", "merge": "parts"}
 #: What hardscape alone prints: lines that run as they stand, one after another.
 _WELCOME = """\
 hardscape examples examples
@@ -98,6 +100,9 @@ def main(tokens: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         note("stopped by SIGINT")
         return 128 + signal.SIGINT
+    except PartDone as part:
+        _tell(words, part)
+        return 0
     except HardscapeError as error:
         note(f"error: {error}")
         return 1 if isinstance(error, OutputError) else 2
@@ -112,6 +117,17 @@ def main(tokens: Sequence[str] | None = None) -> int:
         note(f"error: out of memory: {error}".removesuffix(": "))
         return 1
     return code
+
+
+def _tell(words: list[str], part: PartDone) -> None:
+    """Tell that a part is done, in the place of an answer."""
+    plain = {
+        "checkpoint": str(part.checkpoint),
+        "shards_done": part.done,
+        "shards_total": part.total,
+    }
+    facts = [("shards", f"{part.done} of {part.total}"), ("checkpoint", str(part.checkpoint))]
+    show("--json" in words, words[0], lambda: plain, facts)
 
 
 def _open_streams() -> bool:
@@ -177,9 +193,10 @@ def _recorded(words: list[str]) -> Iterator[None]:
     if not any(word.startswith("--checkpoint") for word in words):
         yield
         return
+    from hardscape.cli.options import without
     from hardscape.engine import ledger
 
-    ledger.command = words
+    ledger.command = without(words, "--shards")  # of a part the name of its checkpoint tells
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ from cyclopts import Group
 
 from hardscape.cli.options import (
     JsonOptions,
-    SeededRunOptions,
+    SeededShardRunOptions,
     file_help,
     format_help,
     option_group,
@@ -48,7 +48,7 @@ class EstimatorOptions:
     confidence: float = 0.95
 
 
-_DEFAULT_ESTIMATOR, _DEFAULT_RUN = EstimatorOptions(), SeededRunOptions()
+_DEFAULT_ESTIMATOR, _DEFAULT_RUN = EstimatorOptions(), SeededShardRunOptions()
 _DEFAULT_OUTPUT = JsonOptions()
 
 
@@ -57,7 +57,7 @@ def approximate(
     /,
     *,
     given: EstimatorOptions = _DEFAULT_ESTIMATOR,
-    run: SeededRunOptions = _DEFAULT_RUN,
+    run: SeededShardRunOptions = _DEFAULT_RUN,
     output: JsonOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Estimate the permanent of a matrix that is too large to be found, and bound it."""

@@ -11,7 +11,7 @@ from cyclopts import Group
 
 from hardscape.cli.options import (
     JsonOptions,
-    SeededRunOptions,
+    SeededShardRunOptions,
     file_help,
     format_help,
     option_group,
@@ -53,7 +53,11 @@ class PhotonOptions:
     transmission: float = 1.0
 
 
-_DEFAULT_PHOTONS, _DEFAULT_RUN, _DEFAULT_OUTPUT = PhotonOptions(), SeededRunOptions(), JsonOptions()
+_DEFAULT_PHOTONS, _DEFAULT_RUN, _DEFAULT_OUTPUT = (
+    PhotonOptions(),
+    SeededShardRunOptions(),
+    JsonOptions(),
+)
 
 
 def bosons(
@@ -61,7 +65,7 @@ def bosons(
     /,
     *,
     given: PhotonOptions = _DEFAULT_PHOTONS,
-    run: SeededRunOptions = _DEFAULT_RUN,
+    run: SeededShardRunOptions = _DEFAULT_RUN,
     output: JsonOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Draw where photons come out of an interferometer: boson sampling."""

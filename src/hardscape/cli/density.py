@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from hardscape.cli.options import PlotOptions, RunOptions, file_help
+from hardscape.cli.options import PlotOptions, ShardRunOptions, file_help
 from hardscape.cli.spectrum import ModelOptions
 from hardscape.cli.terminal import seconds_text, show, table
 from hardscape.ising.density import DensityOfStates, Method, density_of_states
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Levels that the table lists.
 _ROWS = 40
 _COUNT = Group("Count", sort_key=1)
-_DEFAULT_MODEL, _DEFAULT_RUN, _DEFAULT_OUTPUT = ModelOptions(), RunOptions(), PlotOptions()
+_DEFAULT_MODEL, _DEFAULT_RUN, _DEFAULT_OUTPUT = ModelOptions(), ShardRunOptions(), PlotOptions()
 
 
 def density(
@@ -30,7 +30,7 @@ def density(
     *,
     model: ModelOptions = _DEFAULT_MODEL,
     method: Annotated[Method, Parameter(group=_COUNT)] = "auto",
-    run: RunOptions = _DEFAULT_RUN,
+    run: ShardRunOptions = _DEFAULT_RUN,
     output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Count the states of every energy of an Ising model or QUBO, exactly.

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from cyclopts import App
 
-from hardscape.cli.options import Flag, Json
+from hardscape.cli.options import Flag, Json, without
 from hardscape.cli.terminal import print_json, print_parts, seconds_text, table
+from hardscape.engine.cluster.parts import part_of
 from hardscape.engine.jobs import Job, copied, job
 from hardscape.engine.jobs import jobs as found_jobs
 from hardscape.errors import CheckpointError
@@ -65,7 +66,7 @@ def resume(file: Path, /) -> int:
     """
     from hardscape.cli import main
 
-    return main(_words(job(file)))
+    return main(words_of(job(file)))
 
 
 def show(file: Path, /) -> int:
@@ -83,10 +84,11 @@ def show(file: Path, /) -> int:
         raise CheckpointError(
             f"checkpoint {file} is in use on {found.host}; 'hardscape jobs copy' makes a copy to look at"
         )
-    return main([*_without(_words(found), "--time-limit"), "--time-limit", "0.001"])
+    words = without(without(words_of(found), "--time-limit"), "--shards")
+    return main([*words, "--time-limit", "0.001"])
 
 
-def _words(found: Job) -> list[str]:
+def words_of(found: Job) -> list[str]:
     """The command of a job, its folder entered."""
     if found.state == "damaged":
         raise CheckpointError(f"checkpoint {found.path} is damaged: {found.reason}")
@@ -99,16 +101,9 @@ def _words(found: Job) -> list[str]:
         os.chdir(found.folder)
     except OSError as error:
         raise CheckpointError(f"checkpoint {place}: {found.folder}: {error.strerror}") from None
-    return [*_without(list(found.command), "--checkpoint"), "--checkpoint", str(place)]
-
-
-def _without(words: list[str], option: str) -> list[str]:
-    """The words but an option and its value."""
-    kept = [word for word in words if not word.startswith(f"{option}=")]
-    while option in kept:
-        at = kept.index(option)
-        del kept[at : at + 2]
-    return kept
+    part = part_of(place)
+    divided = [] if part is None else ["--shards", str(part)]
+    return [*without(found.command, "--checkpoint"), "--checkpoint", str(place), *divided]
 
 
 def _row(found: Job) -> tuple[str, ...]:

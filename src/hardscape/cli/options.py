@@ -64,6 +64,15 @@ Json = Annotated[
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
 
 
+def without(words: Iterable[str], option: str) -> list[str]:
+    """The words but an option and its value."""
+    kept = [word for word in words if not word.startswith(f"{option}=")]
+    while option in kept:
+        at = kept.index(option)
+        del kept[at : at + 2]
+    return kept
+
+
 @option_group(RUN)
 class RunOptions:
     """Where to compute, and for how long.
@@ -94,6 +103,24 @@ class SeededRunOptions(RunOptions):
     """The same for what draws random numbers."""
 
     seed: Seed = None
+
+
+@option_group(RUN)
+class ShardRunOptions(RunOptions):
+    """The same for what is cut into shards.
+
+    Attributes
+    ----------
+    shards
+        3/64: only the third of 64 parts, in a checkpoint of its own; `hardscape merge` puts them together.
+    """
+
+    shards: str | None = None
+
+
+@option_group(RUN)
+class SeededShardRunOptions(ShardRunOptions, SeededRunOptions):
+    """Both."""
 
 
 @option_group(OUTPUT)

@@ -11,7 +11,13 @@ from typing import Annotated, Any
 
 from cyclopts import Group
 
-from hardscape.cli.options import EstimateOptions, RunOptions, file_help, format_help, option_group
+from hardscape.cli.options import (
+    EstimateOptions,
+    ShardRunOptions,
+    file_help,
+    format_help,
+    option_group,
+)
 from hardscape.cli.terminal import seconds_text, show
 from hardscape.errors import InputError
 from hardscape.permanents import formats
@@ -56,7 +62,11 @@ class ProblemOptions:
     memory: float | None = None
 
 
-_DEFAULT_PROBLEM, _DEFAULT_RUN, _DEFAULT_OUTPUT = ProblemOptions(), RunOptions(), EstimateOptions()
+_DEFAULT_PROBLEM, _DEFAULT_RUN, _DEFAULT_OUTPUT = (
+    ProblemOptions(),
+    ShardRunOptions(),
+    EstimateOptions(),
+)
 
 
 def permanent(
@@ -64,7 +74,7 @@ def permanent(
     /,
     *,
     problem: ProblemOptions = _DEFAULT_PROBLEM,
-    run: RunOptions = _DEFAULT_RUN,
+    run: ShardRunOptions = _DEFAULT_RUN,
     output: EstimateOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Compute the permanent of a matrix."""

@@ -13,7 +13,7 @@ from hardscape.cli.options import (
     OUTPUT,
     EstimateOptions,
     PlotOptions,
-    SeededRunOptions,
+    SeededShardRunOptions,
     file_help,
     format_help,
     option_group,
@@ -104,7 +104,7 @@ class OutputOptions(EstimateOptions, PlotOptions):
 
 
 _DEFAULT_MODEL, _DEFAULT_SEARCH = ModelOptions(), SearchOptions()
-_DEFAULT_MPS, _DEFAULT_RUN, _DEFAULT_OUTPUT = MpsOptions(), SeededRunOptions(), OutputOptions()
+_DEFAULT_MPS, _DEFAULT_RUN, _DEFAULT_OUTPUT = MpsOptions(), SeededShardRunOptions(), OutputOptions()
 
 
 def spectrum(
@@ -114,7 +114,7 @@ def spectrum(
     model: ModelOptions = _DEFAULT_MODEL,
     search: SearchOptions = _DEFAULT_SEARCH,
     mps: MpsOptions = _DEFAULT_MPS,
-    run: SeededRunOptions = _DEFAULT_RUN,
+    run: SeededShardRunOptions = _DEFAULT_RUN,
     output: OutputOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Find the states of lowest energy of an Ising model or QUBO, exactly and with a certificate."""
@@ -139,7 +139,7 @@ def spectrum(
 
 
 def _check(
-    search: SearchOptions, mps: MpsOptions, run: SeededRunOptions, output: OutputOptions
+    search: SearchOptions, mps: MpsOptions, run: SeededShardRunOptions, output: OutputOptions
 ) -> None:
     """Refuse, before the file is read, what cannot work or would be ignored."""
     exhaustive = search.method == "exhaustive"
@@ -158,7 +158,7 @@ def _check(
 
 
 def _exhaustive_search(
-    ising: Ising, search: SearchOptions, run: SeededRunOptions, output: OutputOptions
+    ising: Ising, search: SearchOptions, run: SeededShardRunOptions, output: OutputOptions
 ) -> Spectrum:
     unlimited = run.time_limit is None and not output.yes
     if unlimited and _ESTIMATED_FROM <= ising.num_spins <= MAX_SPINS:
@@ -174,7 +174,7 @@ def _exhaustive_search(
     )
 
 
-def _estimate(ising: Ising, search: SearchOptions, run: SeededRunOptions) -> Estimate:
+def _estimate(ising: Ising, search: SearchOptions, run: SeededShardRunOptions) -> Estimate:
     return estimate(
         ising,
         search.num_states,
@@ -187,7 +187,7 @@ def _estimate(ising: Ising, search: SearchOptions, run: SeededRunOptions) -> Est
 
 
 def _mps_search(
-    ising: Ising, search: SearchOptions, mps: MpsOptions, run: SeededRunOptions
+    ising: Ising, search: SearchOptions, mps: MpsOptions, run: SeededShardRunOptions
 ) -> Spectrum:
     from hardscape.ising import mps_spectrum
 
@@ -200,7 +200,7 @@ def _report(
     ising: Ising,
     found: Spectrum,
     search: SearchOptions,
-    run: SeededRunOptions,
+    run: SeededShardRunOptions,
     output: OutputOptions,
 ) -> None:
     """Print a result, draw it, and say on standard error why it is not certified."""

@@ -108,6 +108,7 @@ def steps(chain: Chain[Answer], options: RunOptions) -> Outcome[Answer]:
         As :func:`hardscape.engine.solve`.
     """
     began = time.monotonic()
+    options.undivided("a chain of steps")
     ledger = open_ledger(options.checkpoint, chain, options.seed)
     with ledger:
         done = resumed = _resume(chain, ledger)

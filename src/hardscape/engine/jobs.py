@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from hardscape.engine.ledger import APPLICATION_ID, FORMAT
+from hardscape.engine.cluster.parts import part_of, whole_of
+from hardscape.engine.ledger import APPLICATION_ID, FORMAT, Ledger
+from hardscape.engine.work import Identity
 from hardscape.errors import CheckpointError
 from hardscape.files import store
 from hardscape.plain import Plain
@@ -43,7 +46,7 @@ class Job(Plain):
     created, changed : str
         Dates and times, ISO 8601, UTC.
     done, total : int
-        Shards that are complete, and all; `total` is 0 for a chain, `done` then its steps.
+        Shards that are complete, and all, or all of its part; `total` is 0 for a chain, `done` then its steps.
     seconds : float
         Of all runs together.
     reason : str
@@ -96,7 +99,7 @@ def jobs(folder: str | Path) -> Iterator[Job]:
     except OSError as error:
         raise CheckpointError(f"{folder}: {error.strerror}") from None
     for path in files:
-        if path.is_file() and _is_ledger(path):
+        if path.is_file() and is_ledger(path):
             yield job(path)
 
 
@@ -109,7 +112,7 @@ def job(path: str | Path) -> Job:
         If the file is no ledger.
     """
     place = Path(path)
-    if not place.is_file() or not _is_ledger(place):
+    if not place.is_file() or not is_ledger(place):
         raise CheckpointError(f"{place} is no ledger of hardscape")
     try:
         with closing(_connected(place)) as database:
@@ -146,12 +149,76 @@ def copied(path: str | Path, target: str | Path) -> None:
     )
 
 
+@dataclass(frozen=True)
+class _Owner:
+    """What a ledger belongs to, as far as it tells itself."""
+
+    kept: Identity
+
+    @classmethod
+    def of(cls, path: Path) -> _Owner:
+        with closing(_connected(path)) as database:
+            told = _facts(database)
+        name, digest = told["name"], told["digest"]
+        return cls(Identity(name, int(told["revision"]), digest, int(told["shards"])))
+
+    def identity(self) -> Identity:
+        """See `Recorded`."""
+        return self.kept
+
+
+def merged(paths: Iterable[str | Path]) -> list[Path]:
+    """Put what ledgers of parts hold, also while runs have them open, into those of the whole.
+
+    Parameters
+    ----------
+    paths : iterable of str or Path
+        ``model.01-of-64.ledger`` and so on, of one computation or several; other files are passed over.
+
+    Returns
+    -------
+    list of Path
+        The ledgers of the whole, ``model.ledger``, which are made where there are none.
+
+    Raises
+    ------
+    CheckpointError
+        If one is no ledger, damaged, or of other work than the others; or if one of the whole is in use.
+    """
+    wholes: dict[Path, list[Path]] = {}
+    for path in map(Path, paths):
+        if part_of(path):
+            wholes.setdefault(whole_of(path), []).append(path)
+    for whole, parts in wholes.items():
+        _merge(whole, parts)
+    return list(wholes)
+
+
+def _merge(whole: Path, parts: Sequence[Path]) -> None:
+    with TemporaryDirectory(prefix=".merge-", dir=whole.parent) as folder:
+        copies = [Path(folder) / part.name for part in parts]
+        for part, copy in zip(parts, copies, strict=True):
+            copied(part, copy)
+        if not whole.exists():
+            copied(parts[0], whole)
+        owner = _Owner.of(copies[0])
+        with Ledger(whole, owner) as ledger:
+            known = {index for index, _ in ledger.load()}
+            for copy in copies:
+                with Ledger(copy, owner) as of_part:
+                    for index, partial in of_part.load():
+                        if index not in known:
+                            ledger.commit(index, partial)
+                            known.add(index)
+
+
 def _connected(path: Path) -> sqlite3.Connection:
     """The file as it is at rest, whoever has it open: what the log holds is folded in every second."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, timeout=0)
 
 
-def _is_ledger(path: Path) -> bool:
+def is_ledger(path: Path) -> bool:
+    """Whether a file is a ledger, whole or damaged."""
     try:
         with path.open("rb") as file:
             return int.from_bytes(file.read(100)[68:72], "big") == APPLICATION_ID
@@ -159,13 +226,18 @@ def _is_ledger(path: Path) -> bool:
         return False
 
 
+def _facts(database: sqlite3.Connection) -> dict[str, str]:
+    return {str(key): str(value) for key, value in database.execute("SELECT key, value FROM meta")}
+
+
 def _read(path: Path, database: sqlite3.Connection) -> Job:
-    told = {str(key): str(value) for key, value in database.execute("SELECT key, value FROM meta")}
+    told = _facts(database)
     if told.get("format") != str(FORMAT):
         return Job(path, "damaged", reason=f"its format is {told.get('format')}, not {FORMAT}")
-    total = int(told.get("shards", 0))
+    total, part = int(told.get("shards", 0)), part_of(path)
+    total = total if part is None else len(part.of(total))
     count, last = database.execute("SELECT count(*), max(idx) FROM shards").fetchone()
-    finished = bool(total) and count == total
+    finished = count == total and (bool(total) or part is not None)
     return Job(
         path,
         "finished" if finished else "running" if _runs(told) else "stopped",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from hardscape.arguments import checked_seed, integer, seconds
+from hardscape.engine.cluster.parts import Part, whole_of
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Device, among, cpu_lanes
 from hardscape.engine.ledger import kept_seed
@@ -36,6 +37,11 @@ class RunArguments(TypedDict, total=False):
     checkpoint : str or Path
         Ledger of what is done: created if missing, else the same call goes on from it; see
         :mod:`hardscape.engine.ledger`.
+    shards : str
+        "3/64": only the third of 64 parts of the shards, in a checkpoint of its own beside the one that is
+        named, for jobs that cannot talk to one another. Without a seed it is that of the named checkpoint,
+        or 0. A part that is done raises :class:`hardscape.errors.PartDone`; ``hardscape merge`` puts all
+        together.
     executor : str, concurrent.futures.Executor, distributed.Client or MPIPoolExecutor
         Runs the shards instead of this process, and stays open: "processes:8", "dask://host:port",
         "dask:cluster.yaml" (a cluster of dask-jobqueue with its options, ``scale`` or ``adapt``), "mpi", or an
@@ -55,6 +61,7 @@ class RunArguments(TypedDict, total=False):
     seed: int | None
     time_limit: float | None
     checkpoint: str | os.PathLike[str] | None
+    shards: str | None
     executor: Any
     workers: int | None
     progress: Progress | Callable[[ProgressEvent], object] | bool | None
@@ -79,6 +86,8 @@ class RunOptions:
         Its clock has started.
     checkpoint : Path or None
         Ledger file.
+    part : Part or None
+        What is computed of the shards that the ledger is for; None for all of them.
     executor : object with ``submit``, or None
         What runs the shards instead of this process.
     workers : int or None
@@ -91,6 +100,7 @@ class RunOptions:
     seed: int
     deadline: Deadline
     checkpoint: Path | None
+    part: Part | None
     executor: Any
     workers: int | None
     progress: Progress
@@ -120,8 +130,11 @@ class RunOptions:
             )
         lanes = cpu_lanes(run.get("threads"))
         limit, seed = run.get("time_limit"), run.get("seed")
-        checkpoint = _checked_path(run.get("checkpoint"))
-        if seed is None and checkpoint is not None:
+        checkpoint, part = _checked_path(run.get("checkpoint")), _checked_part(run)
+        if checkpoint is not None and part is not None:
+            checkpoint = part.ledger(checkpoint)
+            seed = kept_seed(whole_of(checkpoint)) or 0 if seed is None else seed
+        elif seed is None and checkpoint is not None:
             seed = kept_seed(checkpoint)
         executor, workers = run.get("executor"), run.get("workers")
         return cls(
@@ -130,6 +143,7 @@ class RunOptions:
             seed=checked_seed(seed),
             deadline=Deadline(None if limit is None else seconds(limit, "time_limit")),
             checkpoint=checkpoint,
+            part=part,
             executor=None if executor is None else _checked_executor(executor),
             workers=None if workers is None else integer(workers, "workers", 1, 2**31 - 1),
             progress=resolve_progress(run.get("progress")),
@@ -155,6 +169,12 @@ class RunOptions:
         """The same options with another ledger, or none."""
         return replace(self, checkpoint=checkpoint)
 
+    def undivided(self, what: str) -> RunOptions:
+        """These options; a part of what has no shards is an InputError."""
+        if self.part is not None:
+            raise InputError(f"shards= is for what is cut into shards, which {what} is not")
+        return self
+
     def preparing(self, seconds: float | None) -> RunOptions:
         """For a part that only prepares: one CPU lane and so much time, nothing recorded or shown."""
         return replace(
@@ -178,6 +198,15 @@ def _checked_path(checkpoint: Any) -> Path | None:
     if "\0" in os.fspath(checkpoint):
         raise InputError(f"checkpoint={checkpoint!r}; a name without null characters is accepted")
     return Path(checkpoint)
+
+
+def _checked_part(run: RunArguments) -> Part | None:
+    told = run.get("shards")
+    if told is None:
+        return None
+    if run.get("checkpoint") is None:
+        raise InputError("shards= needs checkpoint=, which keeps what the part has done")
+    return Part.checked(told)
 
 
 def _checked_executor(executor: Any) -> Any:

@@ -18,6 +18,7 @@ from typing import Generic, Literal
 
 import numpy as np
 
+from hardscape.engine.cluster.parts import Part
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Device
 from hardscape.engine.fold import Fold
@@ -27,7 +28,7 @@ from hardscape.engine.pool import LocalPool, Pool, Report
 from hardscape.engine.progress import Meter, Progress, is_silent
 from hardscape.engine.signals import SignalName, StopSignals, name_of
 from hardscape.engine.work import Answer, Context, Partial, Shard, ShardResult, Work
-from hardscape.errors import BudgetError, Interrupted, WorkerError
+from hardscape.errors import BudgetError, Interrupted, PartDone, WorkerError
 
 log = logging.getLogger("hardscape.engine")
 
@@ -171,7 +172,8 @@ def solve(work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
                 work, options.devices, reports, options.executor, options.workers, left
             )
         stack.callback(pool.close)
-        running = _Run(work, pool, reports, ledger, signals, shown, limit, options.checkpoint)
+        part = None if options.checkpoint is None else options.part
+        running = _Run(work, pool, reports, ledger, signals, shown, limit, options.checkpoint, part)
         return running.outcome()
 
 
@@ -251,7 +253,7 @@ def _outcome(
         shards_done=done,
         shards_total=len(shards),
         units_done=units,
-        units_total=_units(shards),
+        units_total=_units(shards, range(len(shards))),
         resumed_shards=resumed,
         seconds=seconds,
         read=work.result,
@@ -259,8 +261,8 @@ def _outcome(
     )
 
 
-def _units(shards: Sequence[Shard]) -> int:
-    return shards[-1].stop - shards[0].start if shards else 0
+def _units(shards: Sequence[Shard], which: range) -> int:
+    return shards[which[-1]].stop - shards[which[0]].start if which else 0
 
 
 class _Run(Generic[Answer]):
@@ -276,6 +278,7 @@ class _Run(Generic[Answer]):
         progress: Progress,
         time_limit: float,
         checkpoint: Path | None,
+        part: Part | None,
     ) -> None:
         self._began = time.monotonic()
         self._work = work
@@ -285,6 +288,7 @@ class _Run(Generic[Answer]):
         self._signals = signals
         self._time_limit = time_limit
         self._shards = work.shards()
+        self._mine = range(len(self._shards)) if part is None else part.of(len(self._shards))
         self._fold = Fold(work, len(self._shards))
         self._hint: Partial | None = None
         self._done: set[int] = set()
@@ -296,7 +300,7 @@ class _Run(Generic[Answer]):
         self._twice: set[int] = set()
         self._failures: Counter[int] = Counter()
         self._checkpoint = checkpoint
-        self._meter = Meter(progress, _units(self._shards), work.unit, time_limit)
+        self._meter = Meter(progress, _units(self._shards, self._mine), work.unit, time_limit)
 
     def outcome(self) -> Outcome[Answer]:
         for index, partial in self._ledger.load():
@@ -314,6 +318,9 @@ class _Run(Generic[Answer]):
         if self._error is not None:
             raise self._error
         self._meter.end(self._units_done)
+        if len(self._mine) < len(self._shards) and not (self._stopped or self._fold.complete):
+            assert self._checkpoint is not None
+            raise PartDone(self._checkpoint, len(self._mine), len(self._shards))
         return _outcome(
             self._work,
             self._fold,
@@ -353,8 +360,8 @@ class _Run(Generic[Answer]):
             self._failed(shard, error, final=True)
 
     def _not_done(self) -> Iterator[Shard]:
-        index = 0
-        while index < self._fold.limit:
+        index = self._mine.start
+        while index < min(self._mine.stop, self._fold.limit):
             if index not in self._done:
                 yield self._shards[index]
             index += 1

@@ -288,7 +288,7 @@ def generate(
     >>> 0.55 < field.plaquette() < 0.64
     True
     """
-    seed = RunOptions.checked(**run).seed
+    seed = RunOptions.checked(**run).undivided("a Markov chain").seed
     group(nc)
     require_links(check_shape(shape), nc, _FIELDS)
     starts: dict[str, Callable[[], GaugeField]] = {
@@ -298,6 +298,7 @@ def generate(
     if start not in starts:
         raise InputError(f"start={start!r}; 'hot' and 'cold' are accepted")
     given: dict[str, Any] = {**run, "seed": seed}
+    given.pop("shards", None)
     lanes = {name: given.pop(name) for name in ("device", "threads", "seed") if name in given}
     chain = WilsonChain(starts[start](), beta, overrelax=overrelax, **lanes)
     done = chain.run(sweeps, **given)

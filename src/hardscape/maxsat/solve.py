@@ -123,7 +123,7 @@ def solve(
     formula = checked_formula(formula)
     if run.get("threads") is None and len(formula.literals) <= SMALL:
         run["threads"] = 1
-    run_options = RunOptions.checked(**run)
+    run_options = RunOptions.checked(**run).undivided("an anytime search")
     if formula.num_variables > _MOST_VARIABLES:
         raise BudgetError(
             f"the formula has {formula.num_variables} variables; up to {_MOST_VARIABLES} are "

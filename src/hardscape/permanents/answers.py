@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hardscape.engine import RunOptions, solve
-from hardscape.errors import BudgetError
+from hardscape.errors import BudgetError, PartDone
 from hardscape.permanents.methods.method import Block, Choice, Way
 from hardscape.permanents.methods.sums import Rearranged
 from hardscape.permanents.numbers.bounded import UNIT, BoundedNumber, rounded
@@ -61,12 +62,31 @@ def answers(program: Program, settings: Settings, options: RunOptions) -> Answer
 
 
 def _carried_out(program: Program, options: RunOptions) -> Answers:
-    values, seconds = [], []
-    for way, path in zip(program.ways, _ledgers(program, options.checkpoint), strict=True):
+    seconds = []
+
+    def timed(way: Way | Combined, path: Path | None) -> Any:
         began = time.perf_counter()
-        values.append(_value(way, replace(options, checkpoint=path)))
+        value = _value(way, replace(options, checkpoint=path))
         seconds.append(time.perf_counter() - began)
-    return Answers(program, values, seconds)
+        return value
+
+    paths = _ledgers(program, options.checkpoint)
+    return Answers(program, _all(timed, program.ways, paths), seconds)
+
+
+def _all(
+    find: Callable[[Any, Path | None], Any], parts: Sequence[Any], paths: Sequence[Path | None]
+) -> list[Any]:
+    """What is found of each; where some shards of each are wanted, those of all before that is told."""
+    found, divided = [], None
+    for part, path in zip(parts, paths, strict=True):
+        try:
+            found.append(find(part, path))
+        except PartDone as done:
+            divided = done
+    if divided is not None:
+        raise divided
+    return found
 
 
 def _value(way: Way | Combined, options: RunOptions) -> Any:
@@ -74,19 +94,20 @@ def _value(way: Way | Combined, options: RunOptions) -> Any:
     if options.deadline.up:
         raise BudgetError("the time limit came before the permanent; give time_limit more seconds")
     if isinstance(way, Combined):
-        found = []
-        for i, part in enumerate(way.parts, start=1):
-            path = options.checkpoint
-            if len(way.parts) > 1:
-                path = _beside(path, f".part{i}")
-            own = replace(options, checkpoint=path)
-            found.append(
-                _carried_out(part, own).total if isinstance(part, Program) else _value(part, own)
-            )
-        return way.total(found)
+        many = len(way.parts) > 1
+        paths = [
+            _beside(options.checkpoint, f".part{i}" if many else "")
+            for i in range(1, len(way.parts) + 1)
+        ]
+        return way.total(_all(lambda part, path: _of_part(part, path, options), way.parts, paths))
     lanes = [device for device in options.devices if isinstance(device, way.device)][: way.most]
     options = options.on(lanes) if lanes else options.on_cpu()
     return way.value(solve(way.work, options).whole())
+
+
+def _of_part(part: Any, path: Path | None, options: RunOptions) -> Any:
+    own = replace(options, checkpoint=path)
+    return _carried_out(part, own).total if isinstance(part, Program) else _value(part, own)
 
 
 def _ledgers(program: Program, checkpoint: Path | None) -> list[Path | None]:

@@ -18,7 +18,7 @@ from hardscape.cli.options import (
     Flag,
     Output,
     PlotOptions,
-    SeededRunOptions,
+    SeededShardRunOptions,
     option_group,
 )
 from hardscape.cli.terminal import aside, cut_short, deliver, note, seconds_text, show
@@ -86,7 +86,7 @@ class MethodOptions:
 
 
 @option_group(RUN)
-class RunOptions(SeededRunOptions):
+class RunOptions(SeededShardRunOptions):
     """Where to compute, for how long, and what to do with less.
 
     Attributes

@@ -13,7 +13,7 @@ from hardscape.cli.options import (
     JsonOptions,
     Output,
     Seed,
-    SeededRunOptions,
+    SeededShardRunOptions,
     option_group,
     target_help,
 )
@@ -60,7 +60,7 @@ class LimitOptions:
 
 
 _DEFAULT_SEARCH, _DEFAULT_LIMIT = SearchOptions(), LimitOptions()
-_DEFAULT_RUN, _DEFAULT_OUTPUT = SeededRunOptions(), JsonOptions()
+_DEFAULT_RUN, _DEFAULT_OUTPUT = SeededShardRunOptions(), JsonOptions()
 _DEFAULT_FILES = FileOptions()
 
 
@@ -81,7 +81,7 @@ def solve_file(
     format: FormatOption = None,
     search: SearchOptions = _DEFAULT_SEARCH,
     limit: LimitOptions = _DEFAULT_LIMIT,
-    run: SeededRunOptions = _DEFAULT_RUN,
+    run: SeededShardRunOptions = _DEFAULT_RUN,
     output: JsonOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Find an assignment that satisfies all clauses, or one that violates few."""

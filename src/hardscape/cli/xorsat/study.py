@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from hardscape.cli.options import PlotOptions, SeededRunOptions
+from hardscape.cli.options import PlotOptions, SeededShardRunOptions
 from hardscape.cli.terminal import cut_short, fact_table, note, print_json, print_parts, show, table
 from hardscape.cli.xorsat.options import (
     SEARCH,
@@ -29,7 +29,11 @@ from hardscape.xorsat.studies.times import TimeToSolution, median_tts
 if TYPE_CHECKING:
     from rich.table import Table
 
-_DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = SearchOptions(), SeededRunOptions(), PlotOptions()
+_DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = (
+    SearchOptions(),
+    SeededShardRunOptions(),
+    PlotOptions(),
+)
 
 
 def tts(
@@ -38,7 +42,7 @@ def tts(
     timeout: Annotated[float, Parameter(group=SEARCH)] = 10.0,
     format: FormatOption = None,
     search: SearchOptions = _DEFAULT_SEARCH,
-    run: SeededRunOptions = _DEFAULT_RUN,
+    run: SeededShardRunOptions = _DEFAULT_RUN,
     output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Measure the time to solution of the quasi-greedy search, one system or several.
@@ -54,6 +58,8 @@ def tts(
     """
     if not files:
         raise InputError("no file was given; one or more are accepted")
+    if run.shards is not None and len(files) > 1:
+        raise InputError("--shards is for one file at a time")
     output.check(files)
     results: list[TimeToSolution] = []
     signum = 0
@@ -157,7 +163,7 @@ def scan(
     timeout: Annotated[float, Parameter(group=SEARCH)] = 10.0,
     clones: Annotated[int | None, Parameter(group=SEARCH)] = None,
     format: FormatOption = None,
-    run: SeededRunOptions = _DEFAULT_RUN,
+    run: SeededShardRunOptions = _DEFAULT_RUN,
     output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Measure the time to solution at several w1, and find the w1 of least sweeps.
