@@ -63,6 +63,13 @@ def test_wide_ranges_and_lines_of_zeros():
     assert by_signs(matrix, eliminate(matrix, 2)) == 0
 
 
+def test_rows_in_one_column_alone_leave_nothing():
+    matrix = sparse_matrix(8, 0.6)
+    matrix[[1, 2]] = 0
+    matrix[[1, 2], 3] = 2.0, 5.0
+    assert by_signs(matrix, eliminate(matrix, 2)) == 0
+
+
 def test_what_does_not_change_is_not_computed_again():
     plan = eliminate(sparse_matrix(30, 0.15), 5)
     for number, step in enumerate(plan.operations):

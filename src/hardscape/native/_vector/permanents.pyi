@@ -1,4 +1,4 @@
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -58,6 +58,12 @@ def repeated_sum(inner: Annotated[NDArray[numpy.float64], dict(shape=(None, None
 def sample_bosons(entries: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], overlap: float, modes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], outputs: int, seed: int, first: int, last: int, stop: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int16]: ...
 
 def small_permanent(array: object, rtol: float) -> int | float | complex | None: ...
+
+@overload
+def sparse_elimination(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fast: int) -> tuple[list[int], list[int], list[int], NDArray[numpy.int32], list[float], int, list[float], float]: ...
+
+@overload
+def sparse_elimination(matrix: Annotated[NDArray[numpy.complex128], dict(shape=(None, None), order='C', device='cpu', writable=False)], fast: int) -> tuple[list[int], list[int], list[int], NDArray[numpy.int32], list[complex], int, list[complex], float]: ...
 
 def sparse_sum(slow: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], fast: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], constants: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], operations: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], changes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], result: int, first: int, last: int, stop: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[NDArray[numpy.float64], bool]: ...
 

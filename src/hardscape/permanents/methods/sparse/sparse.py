@@ -24,7 +24,6 @@ from hardscape.permanents.methods.method import (
     Method,
     Way,
     core_seconds,
-    gpu_seconds,
     started,
 )
 from hardscape.permanents.methods.sparse.cuda import CudaSparseWork
@@ -37,8 +36,8 @@ from hardscape.permanents.structure.scaling import parts_of
 _LEAST_SIDE, _LEAST_CPU_SIDE = 6, 20
 #: Operations a second of an H200, and seconds to compile a kernel.
 _H200, _START = 1e13, 2.0
-#: Operations a second of a core, and seconds to choose what is eliminated.
-_CORE, _CHOOSING = 8e9, 0.3
+#: Operations a second of a core.
+_CORE = 8e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,13 +116,12 @@ class Sparse(Method):
         core = core_seconds(block.side, times)
         promise = UNIT, 10 * block.side * UNIT
         ways = []
-        worth = asked or choice.thinking(limit) >= _CHOOSING
-        if choice.count(Cuda) and (asked or (worth and gpu_seconds(block.side, times) > _START)):
+        if choice.count(Cuda) and (asked or limit > _START):
             work: SparseWork = CudaSparseWork(block.entries)
             gpu = _START + work.operations / _H200
             ways.append(Way(self, work, work.terms, started(core), gpu, Cuda, promise=promise))
-        if choice.count(Cpu) and block.side >= _LEAST_CPU_SIDE and worth:
+        if choice.count(Cpu) and block.side >= _LEAST_CPU_SIDE:
             work = CpuSparseWork(block.entries)
             seconds = started(work.operations / _CORE)
             ways.append(Way(self, work, work.terms, seconds, promise=promise))
-        return ways or "the dense sum takes no longer than a search"
+        return ways or "the dense sum takes no longer than to compile a kernel"
