@@ -10,6 +10,10 @@ import distributed
 import pytest
 
 
+#: What forked processes then need not import.
+multiprocessing.set_forkserver_preload(["pytest", "hardscape.permanents", "hardscape.gauge", "hardscape.maxsat", "hardscape.xorsat"])
+
+
 @pytest.fixture(scope="session", params=["fork", "spawn", "forkserver", "dask"])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor | distributed.Client]:
     """Two workers, each a process of its own."""

@@ -67,7 +67,8 @@ def permanent(kind: str) -> Callable[..., bytes]:
     return job
 
 
-def _formula() -> Formula:
+def unsatisfiable() -> Formula:
+    """Random clauses, more than can all be satisfied."""
     rng = np.random.default_rng(2)
     clauses = [(1 + rng.choice(40, 3, replace=False)) * rng.choice([-1, 1], 3) for _ in range(260)]
     return Formula.from_clauses([clause.tolist() for clause in clauses])
@@ -75,14 +76,14 @@ def _formula() -> Formula:
 
 def cellular(**options: Any) -> bytes:
     """Eight runs of the cellular search, unsatisfiable clauses."""
-    found = cellular_search(_formula(), runs=8, seed=5, device="cpu", **options)
+    found = cellular_search(unsatisfiable(), runs=8, seed=5, device="cpu", **options)
     return repr(found.cost).encode() + found.assignment.tobytes()
 
 
 def weighting(**options: Any) -> bytes:
     """One walker of the local search."""
     found = solve(
-        _formula(),
+        unsatisfiable(),
         method="weighting",
         max_flips=30000,
         seed=5,
