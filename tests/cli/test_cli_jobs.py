@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,10 @@ import pytest
 from hardscape.cli import main
 from hardscape.engine.jobs import job
 from hardscape.engine.ledger import Ledger
-from hardscape.errors import CheckpointError
 from hardscape.ising import Ising, formats
 from hardscape.xorsat import random_regular
 from helpers.instances import dense_integer
+from helpers.running import done
 from helpers.works import HarmonicSum
 
 Captured = pytest.CaptureFixture[str]
@@ -54,13 +54,11 @@ def running(*words: str) -> subprocess.Popen[str]:
     )
     deadline = time.monotonic() + 60
     path = Path(words[-1])
-    while True:
-        with suppress(CheckpointError):  # it is not begun yet
-            if job(path).done >= 2:
-                return process
+    while done(path) < 2:
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.05)
+    return process
 
 
 def test_a_job_from_its_begin_to_its_end(capsys: Captured) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 import hardscape
 from hardscape.cli import main
+from helpers.running import done
 
 KEYS = {"command", "shape", "value", "mantissa", "exponent", "error_bound", "rigorous",
         "likely_error", "condition", "method", "precision", "terms", "reductions", "seconds",
@@ -147,10 +148,9 @@ def test_stopped_and_resumed(tmp_path: Path, number: signal.Signals) -> None:
     ledger = tmp_path / "ledger"
     words = ["permanent", str(path), "--threads", "1", "--checkpoint", str(ledger), "--json"]
     command = [sys.executable, "-m", "hardscape", *words]
-    log = Path(f"{ledger}-wal")
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 60
-        while process.poll() is None and not (log.exists() and log.stat().st_size > 20000):
+        while process.poll() is None and not done(ledger):
             assert time.monotonic() < deadline
             time.sleep(0.005)
         process.send_signal(number)
@@ -158,6 +158,6 @@ def test_stopped_and_resumed(tmp_path: Path, number: signal.Signals) -> None:
     assert process.returncode == 128 + number
     assert out == b""
     assert err.count(b"\n") == 1
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    resumed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     expected = hardscape.permanent(np.load(path), full_output=True)
-    assert json.loads(done.stdout)["value"] == expected.value
+    assert json.loads(resumed.stdout)["value"] == expected.value

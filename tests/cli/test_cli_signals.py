@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from hardscape.cli import spectrum as spectrum_cli
-from hardscape.engine.jobs import job
-from hardscape.errors import CheckpointError, Interrupted
+from hardscape.errors import Interrupted
 from hardscape.ising import formats
 from helpers.instances import dense_integer
+from helpers.running import done
 
 COMMAND = [sys.executable, "-m", "hardscape", "spectrum"]
 
@@ -50,18 +50,11 @@ def stopped(words: list[str], number: signal.Signals) -> tuple[int, str, str]:
         return process.returncode, out, err
 
 
-def done(ledger: Path) -> int:
-    """Shards in a ledger that may not be begun yet."""
-    with suppress(CheckpointError):
-        return job(ledger).done
-    return 0
-
-
 def finished(words: list[str]) -> dict[str, Any]:
-    done = subprocess.run(
+    resumed = subprocess.run(
         [*COMMAND, *words, "--json"], capture_output=True, text=True, timeout=120, check=True
     )
-    found: dict[str, Any] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(resumed.stdout)
     return found
 
 

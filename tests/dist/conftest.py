@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 
 import distributed
+import loky
 import pytest
 
 
@@ -14,7 +15,7 @@ import pytest
 multiprocessing.set_forkserver_preload(["pytest", "hardscape.permanents", "hardscape.gauge", "hardscape.maxsat", "hardscape.xorsat"])
 
 
-@pytest.fixture(scope="session", params=["fork", "spawn", "forkserver", "dask"])
+@pytest.fixture(scope="session", params=["fork", "spawn", "forkserver", "loky", "dask"])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor | distributed.Client]:
     """Two workers, each a process of its own."""
     if request.param == "dask":
@@ -25,6 +26,10 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor | distributed.
             distributed.Client(cluster) as client,
         ):
             yield client
+    elif request.param == "loky":
+        pool = loky.get_reusable_executor(max_workers=2)
+        yield pool
+        pool.shutdown()
     else:
         context = multiprocessing.get_context(request.param)
         with ProcessPoolExecutor(2, mp_context=context) as pool:

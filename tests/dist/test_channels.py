@@ -8,60 +8,112 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import distributed
 import pytest
 
 from hardscape import native
-from hardscape.engine import Cpu, RunOptions, Shard, solve
+from hardscape.engine import Cpu, Outcome, RunOptions, Shard, Work, solve
 from hardscape.engine.cluster.channels import DaskChannel
 from hardscape.engine.cluster.worker import StopSign, run_shard
-from helpers.works import HarmonicSum
+from helpers.running import done
+from helpers.works import HarmonicSum, Signed, harmonic
 
 LONG = HarmonicSum(units=8000, count=2, pause=0.01)
 ELSEWHERE = "/nowhere/on/this/host"
+TESTS = str(Path(__file__).resolve().parents[1])
+SCHEDULER = ("distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard")
+WORKER = "distributed.cli.dask_worker"
+OPTIONS = ("--nthreads", "1", "--no-dashboard", "--no-nanny", "--death-timeout", "60")
+#: A worker that sees no flags of this host, and whose clocks are an hour and some days ahead.
+FAR = """
+import mmap, time
+def elsewhere(*_):
+    raise OSError
+mmap.mmap = elsewhere
+now, passed = time.time, time.monotonic
+time.time, time.monotonic = lambda: now() + 3600, lambda: passed() + 1e6
+from distributed.cli.dask_worker import main
+main()
+"""
+#: A client that can be killed.
+CLIENT = """
+import sys, distributed
+from hardscape.engine import RunOptions, solve
+from helpers.works import HarmonicSum
+with distributed.Client(scheduler_file=sys.argv[1]) as client:
+    work = HarmonicSum(units=400, count=40, pause=0.02)
+    solve(work, RunOptions.checked(device="cpu", executor=client, checkpoint=sys.argv[2]))
+"""
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[distributed.Client, Callable[[], subprocess.Popen[bytes]]]]:
-    """A client of a scheduler started by hand, and what starts a worker."""
-    started = []
+class Cluster:
+    """A scheduler and workers that are started by hand."""
 
-    def start(*words: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "distributed.cli." + words[0], *words[1:]]
-        started.append(
-            subprocess.Popen(command, stderr=subprocess.DEVNULL, env=_with_helpers(), start_new_session=True)
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._started: list[subprocess.Popen[bytes]] = []
+        self._start("-m", *SCHEDULER, "--scheduler-file", str(file))
+
+    def _start(self, *words: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, *words],
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": TESTS},
+            start_new_session=True,
         )
-        return started[-1]
+        self._started.append(process)
+        return process
 
-    file = tmp_path / "scheduler.json"
-    start("dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+    def worker(self, *python: str) -> subprocess.Popen[bytes]:
+        """Start one; `python` are words for the interpreter in place of Dask's command."""
+        words = python or ("-m", WORKER)
+        return self._start(*words, "--scheduler-file", str(self.file), *OPTIONS)
 
-    def worker() -> subprocess.Popen[bytes]:
-        options = ("--nthreads", "1", "--no-dashboard", "--no-nanny", "--death-timeout", "60")
-        return start("dask_worker", "--scheduler-file", str(file), *options)
-
-    try:
-        deadline = time.monotonic() + 60
-        while not file.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        with distributed.Client(scheduler_file=str(file)) as client:
-            yield client, worker
-    finally:
-        for process in started:
-            os.killpg(process.pid, signal.SIGKILL)
+    def close(self) -> None:
+        """Kill all."""
+        for process in self._started:
+            with suppress(ProcessLookupError):  # it was killed before
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 
-def _with_helpers() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[distributed.Client, Cluster]]:
+    """A cluster without workers, and a client of it."""
+    cluster = Cluster(tmp_path / "scheduler.json")
+    try:
+        deadline = time.monotonic() + 60
+        while not cluster.file.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        with distributed.Client(scheduler_file=str(cluster.file)) as client:
+            yield client, cluster
+    finally:
+        cluster.close()
+
+
+def solved(work: Work[Any], client: distributed.Client, **options: Any) -> Outcome[Any]:
+    return solve(work, RunOptions.checked(device="cpu", executor=client, **options))
+
+
+def raw(outcome: Outcome[Any]) -> dict[str, bytes]:
+    assert outcome.complete
+    assert outcome.partial is not None
+    return {name: array.tobytes() for name, array in outcome.partial.items()}
+
+
+def expected(work: HarmonicSum) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in harmonic(work).items()}
 
 
 def test_dask_carries_a_stop(cluster) -> None:
-    client, worker = cluster
-    worker()
+    client, hosts = cluster
+    hosts.worker()
     client.wait_for_workers(1)
     channel = DaskChannel()
     stop = StopSign(ELSEWHERE, 0, None, channel)
@@ -75,34 +127,91 @@ def test_dask_carries_a_stop(cluster) -> None:
 
 
 def test_a_limit_is_kept_when_a_worker_stands_still(cluster) -> None:
-    client, worker = cluster
-    first, _ = worker(), worker()
+    client, hosts = cluster
+    first, _ = hosts.worker(), hosts.worker()
     client.wait_for_workers(2)
     work = HarmonicSum(units=8000, count=80, pause=0.01)
     timer = threading.Timer(1.5, first.send_signal, (signal.SIGSTOP,))
     timer.start()
     began = time.monotonic()
-    options = RunOptions.checked(device="cpu", executor=client, time_limit=4)
-    outcome = solve(work, options)
+    outcome = solved(work, client, time_limit=4)
     assert time.monotonic() - began < 4 + 2 + 1
     assert outcome.stopped == "time_limit"
     assert outcome.shards_done > 0
 
 
-def test_a_killed_worker_loses_nothing_and_a_new_one_helps(cluster) -> None:
-    client, worker = cluster
-    first, _ = worker(), worker()
+def test_a_killed_worker_loses_nothing_and_a_new_one_helps(cluster, tmp_path: Path) -> None:
+    client, hosts = cluster
+    first, second = hosts.worker(), hosts.worker()
     client.wait_for_workers(2)
-    work = HarmonicSum(units=400, count=40, pause=0.02)
+    work = Signed(units=400, count=40, pause=0.02, folder=str(tmp_path / "workers"))
+    Path(work.folder).mkdir()
+    new = []
 
     def replace() -> None:
         first.kill()
-        worker()
+        new.append(hosts.worker())
 
     threading.Timer(1.0, replace).start()
-    outcome = solve(work, RunOptions.checked(device="cpu", executor=client))
-    assert outcome.complete
+    assert raw(solved(work, client)) == expected(work)
+    took_part = {int(path.name) for path in Path(work.folder).iterdir()}
+    assert took_part == {first.pid, second.pid, new[0].pid}
+
+
+def test_all_workers_are_dead_for_a_while(cluster) -> None:
+    client, hosts = cluster
+    workers = [hosts.worker(), hosts.worker()]
+    client.wait_for_workers(2)
+
+    def die() -> None:
+        for worker in workers:
+            worker.kill()
+
+    threading.Timer(1.0, die).start()
+    threading.Timer(2.5, hosts.worker).start()
+    work = HarmonicSum(units=200, count=40, pause=0.02)
+    assert raw(solved(work, client)) == expected(work)
+    assert all(worker.poll() == -signal.SIGKILL for worker in workers)
+
+
+def test_a_killed_client_is_gone_on_with_by_another(cluster, tmp_path: Path) -> None:
+    client, hosts = cluster
+    hosts.worker()
+    client.wait_for_workers(1)
+    ledger = tmp_path / "ledger"
+    with subprocess.Popen(
+        [sys.executable, "-c", CLIENT, str(hosts.file), str(ledger)], env={**os.environ, "PYTHONPATH": TESTS}
+    ) as killed:
+        deadline = time.monotonic() + 60
+        while done(ledger) < 2:
+            assert killed.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        killed.kill()
+    work = HarmonicSum(units=400, count=40)
+    outcome = solved(work, client, checkpoint=ledger)
+    assert 2 <= outcome.resumed_shards < 40
+    assert raw(outcome) == expected(work)
+
+
+def test_two_clients_at_once(cluster) -> None:
+    client, hosts = cluster
+    hosts.worker()
+    works = [HarmonicSum(units=units, count=30, pause=0.002) for units in (300, 301)]
+    with distributed.Client(scheduler_file=str(hosts.file)) as other, ThreadPoolExecutor(2) as both:
+        found = both.map(solved, works, (client, other))
+        assert [raw(outcome) for outcome in found] == [expected(work) for work in works]
+
+
+def test_clocks_that_are_ahead(cluster) -> None:
+    client, hosts = cluster
+    hosts.worker("-c", FAR)
+    client.wait_for_workers(1)
+    work = HarmonicSum(units=60, count=6, pause=0.002)
+    assert raw(solved(work, client, time_limit=60)) == expected(work)
+    began = time.monotonic()
+    outcome = solved(HarmonicSum(units=8000, count=8, pause=0.01), client, time_limit=1.5)
+    assert outcome.stopped == "time_limit"
+    assert time.monotonic() - began < 1.5 + 2 + 1
     assert outcome.partial is not None
-    alone = solve(HarmonicSum(units=400, count=40), RunOptions.checked(device="cpu", threads=1))
-    assert alone.partial is not None
-    assert outcome.partial["sum"].tobytes() == alone.partial["sum"].tobytes()
+    assert outcome.partial["terms"] > 0

@@ -9,12 +9,17 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+
+import psutil
+import pytest
 
 import hardscape
 from helpers.instances import dense_gaussian
 from helpers.jobs import JOBS
+from helpers.running import done
 
 HERE = Path(__file__).resolve().parent
 
@@ -60,19 +65,36 @@ def test_a_stop_travels_by_message() -> None:
     assert found["seconds"] < 10  # all of it takes 80 s
 
 
-def test_a_job_of_ranks_is_killed_and_gone_on_with(tmp_path):
+def ranks_of(process: subprocess.Popen[str]) -> dict[int, psutil.Process]:
+    """The processes that run the program, by rank: 0 asks, the others work."""
+    started = psutil.Process(process.pid).children(recursive=True)
+    return {
+        int(one.environ()["PMI_RANK"]): one for one in started if "mpi4py.futures" in one.cmdline()
+    }
+
+
+@pytest.mark.parametrize("who", ["all", "a rank"])
+def test_a_job_of_ranks_is_killed_and_gone_on_with(who: str, tmp_path: Path) -> None:
     path = tmp_path / "job.hardscape"
     with start("checkpoint", path) as process:
         try:
             deadline = time.monotonic() + 60
-            while not path.exists() and process.poll() is None and time.monotonic() < deadline:
+            while not done(path):
+                assert process.poll() is None
+                assert time.monotonic() < deadline
                 time.sleep(0.01)
-            time.sleep(0.2)
+            if who == "a rank":
+                ranks = ranks_of(process)
+                assert sorted(ranks) == [0, 1, 2]
+                ranks[2].kill()
+                assert process.wait(timeout=60) != 0  # MPI ends them all
         finally:
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
     model = dense_gaussian(36, 5)
     options = {"device": "cpu", "threads": 2, "prune": False}
     resumed = hardscape.spectrum(model, 500, checkpoint=path, **options)
+    assert resumed.info["resumed_shards"] > 0
     plain = hardscape.spectrum(model, 500, **options)
     assert resumed.energies.tobytes() == plain.energies.tobytes()
     assert resumed.states.tobytes() == plain.states.tobytes()

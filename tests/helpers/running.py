@@ -1,9 +1,13 @@
-"""Running a work on devices that a test names."""
+"""Running a work on devices that a test names, and what its ledger tells meanwhile."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from hardscape.engine import Device, Outcome, RunOptions, Work, resolve, solve
+from hardscape.engine.jobs import job
+from hardscape.errors import CheckpointError
 
 
 def run(work: Work[Any], *, devices: Sequence[Device], **options: Any) -> Outcome[Any]:
@@ -14,3 +18,10 @@ def run(work: Work[Any], *, devices: Sequence[Device], **options: Any) -> Outcom
 def on_one_thread(work: Work[Any], **options: Any) -> Outcome[Any]:
     """`run` on one thread of the CPU."""
     return run(work, devices=resolve("cpu", threads=1), **options)
+
+
+def done(ledger: Path) -> int:
+    """Shards, or steps, in a ledger that may be in use, and may not be begun yet."""
+    with suppress(CheckpointError):
+        return job(ledger).done
+    return 0
