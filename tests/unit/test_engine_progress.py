@@ -6,21 +6,28 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from hardscape import errors
 from hardscape.engine import (
     CallbackProgress,
+    Device,
     NullProgress,
+    Partial,
     ProgressEvent,
     RichProgress,
     resolve,
     resolve_progress,
 )
 from hardscape.engine import progress as progress_module
-from hardscape.engine.progress import duration
+from hardscape.engine import run as run_module
+from hardscape.engine.jobs import job
+from hardscape.engine.progress import Measure, duration
 from helpers.running import run
 from helpers.works import HarmonicSum
 
@@ -63,20 +70,20 @@ def test_the_bar_is_there_before_the_first_shard_ends(monkeypatch: pytest.Monkey
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     with RichProgress() as bar:
-        bar.update(ProgressEvent(0, 1, "copies", 0.0, None))
+        bar.update(ProgressEvent(0, 1, "copies", 0.0, None, 0.0))
         time.sleep(1.0)
         assert "0%" in terminal.getvalue()
     with RichProgress() as bar:  # too brief for one
         before = terminal.getvalue()
-        bar.update(ProgressEvent(1, 1, "copies", 0.0, None))
+        bar.update(ProgressEvent(1, 1, "copies", 0.0, None, 1.0))
     assert terminal.getvalue() == before
 
 
 def test_the_bar_takes_numbers_beyond_64_bits() -> None:
     with RichProgress() as bar:
-        bar.update(ProgressEvent(0, 2**70, "states", 0.0, None))
-        bar.update(ProgressEvent(2**69, 2**70, "states", 1.0, 1.0))
-        bar.update(ProgressEvent(0, 0, "states", 1.0, None))
+        bar.update(ProgressEvent(0, 2**70, "states", 0.0, None, 0.0))
+        bar.update(ProgressEvent(2**69, 2**70, "states", 1.0, 1.0, 0.5))
+        bar.update(ProgressEvent(0, 0, "states", 1.0, None, 1.0))
 
 
 def test_an_object_of_the_users_own() -> None:
@@ -121,8 +128,8 @@ def test_a_time_that_nobody_waits_for_is_not_told(monkeypatch: pytest.MonkeyPatc
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     with RichProgress() as bar:
-        bar.update(ProgressEvent(0, 2**70, "rounds", 0.0, None))
-        bar.update(ProgressEvent(1, 2**70, "rounds", 1.0, 2.0**70))
+        bar.update(ProgressEvent(0, 2**70, "rounds", 0.0, None, 0.0))
+        bar.update(ProgressEvent(1, 2**70, "rounds", 1.0, 2.0**70, 2.0**-70))
     assert "left" not in terminal.getvalue()
 
 
@@ -169,3 +176,58 @@ def test_a_run_that_goes_on_says_from_where(
     assert "goes on" not in capsys.readouterr().err
     run(work, devices=cpu, checkpoint=tmp_path / "job", progress=True)
     assert f"goes on at {first.shards_done / 40:.1%}" in capsys.readouterr().err
+
+
+def test_a_measure_tells_the_share_of_ranges() -> None:
+    measure = Measure(np.array([1.0, 5.0, 0.0, 4.0]), 100, 40)
+    assert measure.share([]) == 0
+    assert measure.share([(100, 140)]) == 1
+    assert measure.share([(100, 110), (130, 135)]) == pytest.approx(0.3)
+    assert measure.share([(105, 115)]) == pytest.approx(0.3)
+
+
+@dataclass(frozen=True)
+class FrontLoaded(HarmonicSum):
+    """Its first half is expected to take nine tenths of the time."""
+
+    def expected(self, device: Device, incumbent: Partial | None) -> NDArray[np.float64]:
+        return np.array([9.0, 1.0])
+
+    def share(self, done: int) -> float:
+        return 0.18 * min(done, 5) + 0.02 * max(done - 5, 0)
+
+
+class EnoughError(Exception):
+    """Ends a run."""
+
+
+def test_progress_goes_by_what_parts_are_expected_to_take(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(run_module, "_MEASURED_AT", 0.0)
+    path, lanes = tmp_path / "ledger", resolve("cpu", threads=1)
+    work = FrontLoaded(units=10, count=10, pause=0.12)
+    first: list[ProgressEvent] = []
+
+    def until_four(event: ProgressEvent) -> None:
+        first.append(event)
+        if event.done >= 4:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        run(work, devices=lanes, progress=until_four, checkpoint=path)
+    assert first[-1].share == pytest.approx(work.share(first[-1].done))
+    found = job(path)
+    assert found.eta == pytest.approx(found.seconds * (1 - found.share) / found.share)
+
+    second: list[ProgressEvent] = []
+    run(work, devices=lanes, progress=second.append, checkpoint=path)
+    resumed = second[0].done
+    assert resumed >= 4
+    told = [event for event in second[1:] if resumed < event.done < 10]
+    assert told
+    for event in told:
+        assert event.share == pytest.approx(work.share(event.done))
+        speed = (event.share - work.share(resumed)) / event.seconds
+        assert event.eta == pytest.approx((1 - event.share) / speed)
+    assert job(path).share == 1

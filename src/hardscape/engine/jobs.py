@@ -49,6 +49,9 @@ class Job(Plain):
         Shards that are complete, and all, or all of its part; `total` is 0 for a chain, `done` then its steps.
     seconds : float
         Of all runs together.
+    share : float
+        How much of the time is done, from 0 to 1: `done` of `total`, unless a run expects some parts to
+        take longer than others.
     reason : str
         Why it is "damaged".
     """
@@ -64,6 +67,7 @@ class Job(Plain):
     done: int = 0
     total: int = 0
     seconds: float = 0.0
+    share: float = 0.0
     reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -83,7 +87,7 @@ class Job(Plain):
     @property
     def eta(self) -> float | None:
         """Seconds that are left at this rate; None where nobody knows."""
-        return (self.total - self.done) / self.rate if self.total and self.rate else None
+        return self.seconds * (1 - self.share) / self.share if self.total and self.share else None
 
 
 def jobs(folder: str | Path) -> Iterator[Job]:
@@ -250,6 +254,7 @@ def _read(path: Path, database: sqlite3.Connection) -> Job:
         count if total else last or 0,
         total,
         float(told.get("seconds", 0.0)),
+        1.0 if finished else float(told.get("share", count / total if total else 0.0)),
     )
 
 

@@ -92,6 +92,8 @@ def _crc(index: int, data: bytes) -> int:
 class NoLedger:
     """Remembers nothing."""
 
+    share: float | None = None
+
     def load(self) -> Iterator[tuple[int, Partial]]:
         """Yield nothing."""
         yield from ()
@@ -136,6 +138,8 @@ class Ledger:
             os.access(place, os.W_OK) for place in (self._path, self._path.parent)
         )
         self._fold_at = 0.0
+        #: How much of the time is done, from 0 to 1, where the number of shards does not tell.
+        self.share: float | None = None
         with _opening:
             _check_place(self._path)
             self._open(work, seed)
@@ -192,6 +196,8 @@ class Ledger:
         """Keep what `hardscape jobs` tells people."""
         spent = self._spent + time.monotonic() - self._opened
         facts |= {"seconds": f"{spent:.3f}", "changed": _now()}
+        if self.share is not None:
+            facts["share"] = f"{self.share:.6f}"
         self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
 
     def _begin(self, expected: dict[str, str]) -> None:

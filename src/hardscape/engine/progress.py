@@ -6,10 +6,13 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from threading import RLock, Timer, current_thread, main_thread
 from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hardscape.errors import InputError
 
@@ -36,6 +39,9 @@ class ProgressEvent:
     eta : float or None
         Expected seconds to the end, at the speed of this run alone, or to the time limit if that comes
         first; None before it did anything.
+    share : float
+        How much is done, from 0 to 1, by the time that parts are expected to take: of a search that
+        bounds cut, few units may take most of it.
     """
 
     done: int
@@ -43,6 +49,7 @@ class ProgressEvent:
     unit: str
     seconds: float
     eta: float | None
+    share: float
 
 
 @runtime_checkable
@@ -108,8 +115,7 @@ class RichProgress:
     def _move(self, bar: Any, event: ProgressEvent) -> None:
         bar.update(
             self._task,
-            # A fraction: rich's arithmetic would turn 2**64 units into rounded floats anyway.
-            completed=event.done / event.total if event.total else 1.0,
+            completed=event.share,
             total=1.0,
             speed=self._speed(event),
             left=_left(event),
@@ -172,8 +178,7 @@ def _print(told: str) -> None:
 
 
 def _share(event: ProgressEvent) -> str:
-    share = event.done / event.total if event.total else 1.0
-    return f"{share:.1%} ({event.done:.4g} of {event.total:.4g} {event.unit})"
+    return f"{event.share:.1%} ({event.done:.4g} of {event.total:.4g} {event.unit})"
 
 
 def _left(event: ProgressEvent) -> str:
@@ -244,6 +249,25 @@ def is_silent(progress: Progress) -> bool:
     return type(progress) is NullProgress
 
 
+#: Given the seconds of a run, the shares that were resumed and that are done, from 0 to 1; None: as units.
+Shares = Callable[[float], tuple[float, float] | None]
+
+
+class Measure:
+    """How much of the expected time lies in ranges of units, by that of equal parts of all units."""
+
+    def __init__(self, parts: NDArray[np.float64], first: int, total: int) -> None:
+        self._first, self._step = first, total / len(parts)
+        self._sums = np.append(0.0, np.cumsum(parts / parts.sum()))
+
+    def share(self, ranges: Iterable[tuple[int, int]]) -> float:
+        """The share of ranges that have nothing in common, from 0 to 1."""
+        ends = np.array([(x - self._first, y - self._first) for x, y in ranges], dtype=np.float64)
+        places = ends.reshape(-1, 2) / self._step
+        whole = np.interp(places, np.arange(len(self._sums)), self._sums)
+        return min(1.0, float((whole[:, 1] - whole[:, 0]).sum()))
+
+
 class Meter:
     """Turns counts of work units into events, a few times a second; `limit` bounds what is left."""
 
@@ -256,29 +280,36 @@ class Meter:
         self._unit = unit
         self._began = time.monotonic()
         self._last = -_INTERVAL
-        self._resumed = 0
+        self._resumed = 0.0
 
     def begin(self, resumed: int) -> None:
         """Tell where the run starts; `resumed` units do not count as its speed."""
-        self._resumed = resumed
+        self._resumed = self._share(resumed)
         self._began = time.monotonic()
-        self._tell(resumed, 0.0)
+        self._tell(resumed, 0.0, self._resumed)
 
-    def update(self, done: int) -> None:
-        """Tell that `done` units are done, unless the last event is too recent."""
+    def update(self, done: int, shares: Shares = lambda seconds: None) -> None:
+        """Tell that `done` units are done, unless the last event is too recent.
+
+        `shares` is asked for the shares that were resumed and that are done, where units do not tell.
+        """
         seconds = time.monotonic() - self._began
         if seconds - self._last >= _INTERVAL:
-            self._tell(done, seconds)
+            self._resumed, share = shares(seconds) or (self._resumed, self._share(done))
+            self._tell(done, seconds, share)
 
     def end(self, done: int) -> None:
         """Tell where the run ended."""
-        self._tell(done, time.monotonic() - self._began)
+        self._tell(done, time.monotonic() - self._began, self._share(done))
 
-    def _tell(self, done: int, seconds: float) -> None:
+    def _share(self, done: int) -> float:
+        return done / self._total if self._total else 1.0
+
+    def _tell(self, done: int, seconds: float, share: float) -> None:
         self._last = seconds
-        fresh = done - self._resumed
-        eta = seconds * ((self._total - done) / fresh) if fresh > 0 else None
+        fresh = share - self._resumed
+        eta = seconds * ((1 - share) / fresh) if fresh > 0 else None
         left = max(0.0, self._until - time.monotonic())
         if left < (math.inf if eta is None else eta):
             eta = left
-        self._progress.update(ProgressEvent(done, self._total, self._unit, seconds, eta))
+        self._progress.update(ProgressEvent(done, self._total, self._unit, seconds, eta, share))

@@ -25,7 +25,7 @@ from hardscape.engine.fold import Fold
 from hardscape.engine.ledger import Ledger, NoLedger, open_ledger
 from hardscape.engine.options import RunOptions
 from hardscape.engine.pool import LocalPool, Pool, Report
-from hardscape.engine.progress import Meter, Progress, is_silent
+from hardscape.engine.progress import Measure, Meter, Progress, is_silent
 from hardscape.engine.signals import SignalName, StopSignals, name_of
 from hardscape.engine.work import Answer, Context, Partial, Shard, ShardResult, Work
 from hardscape.errors import BudgetError, Interrupted, PartDone, WorkerError
@@ -36,6 +36,9 @@ log = logging.getLogger("hardscape.engine")
 _OF_WORKERS = (MemoryError, OSError, EOFError, BrokenExecutor, CancelledError)
 _OF_DASK = ("KilledWorker", "CommClosedError", "FutureCancelledError")
 _ATTEMPTS = 3
+
+#: Seconds of a run after which it is worth asking which parts take how long; each time as late again.
+_MEASURED_AT = 1.0
 
 #: Why a run ended before its last shard; empty when it did not.
 Stopped = Literal["", "finished", "time_limit"] | SignalName
@@ -173,7 +176,9 @@ def solve(work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
             )
         stack.callback(pool.close)
         part = None if options.checkpoint is None else options.part
-        running = _Run(work, pool, reports, ledger, signals, shown, limit, options.checkpoint, part)
+        running = _Run(
+            work, device, pool, reports, ledger, signals, shown, limit, options.checkpoint, part
+        )
         return running.outcome()
 
 
@@ -271,6 +276,7 @@ class _Run(Generic[Answer]):
     def __init__(
         self,
         work: Work[Answer],
+        device: Device,
         pool: Pool,
         reports: SimpleQueue[Report | None],
         ledger: Ledger | NoLedger,
@@ -282,6 +288,7 @@ class _Run(Generic[Answer]):
     ) -> None:
         self._began = time.monotonic()
         self._work = work
+        self._device = device
         self._pool = pool
         self._reports = reports
         self._ledger = ledger
@@ -301,11 +308,15 @@ class _Run(Generic[Answer]):
         self._failures: Counter[int] = Counter()
         self._checkpoint = checkpoint
         self._meter = Meter(progress, _units(self._shards, self._mine), work.unit, time_limit)
+        self._measured_at = _MEASURED_AT if checkpoint or not is_silent(progress) else math.inf
+        self._measure: Measure | None = None
+        self._resumed: frozenset[int] = frozenset()
 
     def outcome(self) -> Outcome[Answer]:
         for index, partial in self._ledger.load():
             self._take(self._shards[index], ShardResult(partial))
-        resumed = len(self._done)
+        self._resumed = frozenset(self._done)
+        resumed = len(self._resumed)
         self._meter.begin(self._units_done)
         try:
             self._loop()
@@ -396,7 +407,24 @@ class _Run(Generic[Answer]):
         if report is not None:
             self._pool.release(report)
             self._absorb(report)
-            self._meter.update(self._units_done)
+            self._meter.update(self._units_done, self._shares)
+
+    def _shares(self, seconds: float) -> tuple[float, float] | None:
+        """What was resumed and what is done, by the time that parts are expected to take."""
+        if seconds >= self._measured_at:
+            self._measured_at = 2 * seconds  # what was found since tells more
+            parts = self._work.expected(self._device, self._hint)
+            if parts is not None:
+                every = range(len(self._shards))
+                self._measure = Measure(parts, self._shards[0].start, _units(self._shards, every))
+        if self._measure is None:
+            return None
+        mine, resumed, done = (
+            self._measure.share((self._shards[i].start, self._shards[i].stop) for i in indices)
+            for indices in (self._mine, self._resumed, self._done)
+        )
+        self._ledger.share = done
+        return resumed / mine, done / mine
 
     @property
     def _stopping(self) -> bool:

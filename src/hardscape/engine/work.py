@@ -251,6 +251,13 @@ class Work(ABC, Generic[Answer]):
         """
         return False
 
+    def expected(self, device: Device, incumbent: Partial | None) -> NDArray[np.float64] | None:
+        """How long equal parts of the units are expected to take, in any unit; None where it is the same.
+
+        For progress alone, once a run on `device` has taken a while; `incumbent` as in `Context`.
+        """
+        return None
+
     def finished(self, partial: Partial) -> bool:
         """Whether `partial` settles the answer, so that no further shard is needed.
 

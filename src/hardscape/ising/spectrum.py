@@ -16,6 +16,7 @@ from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.ising.exact import dyadic
 from hardscape.ising.methods.exhaustive.blocks import Wanted
+from hardscape.ising.methods.exhaustive.sample import Sample
 from hardscape.ising.methods.exhaustive.work import Exhaustive, LowestMethod
 from hardscape.ising.methods.tree.tree import Tree
 from hardscape.ising.model import Ising
@@ -188,9 +189,11 @@ def estimate(
     ising = Ising.from_any(model)
     options = _options(ising, prune, run)
     wanted, method = _asked(ising, num_states, window, prune)
+    began = time.process_time()
     work = method.work(wanted, options)
+    prepared = time.process_time() - began
     lanes = len(options.devices)
-    seconds = work.estimate_seconds(options.devices[0], sample_seconds) / lanes
+    seconds = prepared + Sample(work, options.devices[0]).seconds(sample_seconds) / lanes
     states = 1 << ising.num_spins
     size = work.memory_bytes(lanes)
     return Estimate(states, seconds, size, states / seconds, describe(options.devices))

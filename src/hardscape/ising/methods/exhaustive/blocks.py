@@ -31,6 +31,8 @@ _FEW_BITS, _MANY_BITS, _SMALL_CHUNK_BITS = 2, 6, 28
 QUICK_BITS, _QUICK_STATES, _QUICK_LIMBS = 24, 10_000, 4
 #: States near the gauge state that are searched for a first threshold.
 _THRESHOLD_BITS = 26
+#: Nodes of the tree that take as long as the blocks of a root.
+_ROOT_NODES = 5.0
 #: Counters that partials carry: blocks, blocks excluded by their bound, blocks listed, candidates.
 COUNTERS = ("blocks", "pruned", "opened", "candidates")
 
@@ -188,9 +190,25 @@ class BlockSearch:
         )
         return partial(states, energies, counters)
 
+    @property
+    def root_bits(self) -> int:
+        """A root of the tree has ``2**root_bits`` states."""
+        return self.layout.low + self.layout.mid
+
+    def expected(self, parts: Sequence[Shard], limit: int, kept: int) -> NDArray[np.float64]:
+        """How long ranges of states take under a threshold, in some unit, by an estimate of the tree.
+
+        At each position at most `kept` nodes of a part go on.
+        """
+        bits = self.root_bits
+        words = to_limbs([limit], self.wanted.terms.limbs)[0]
+        expected = self.layout.search.expected
+        sizes = (expected(x.start >> bits, x.stop >> bits, words, kept) for x in parts)
+        return np.array([nodes + _ROOT_NODES * roots for nodes, roots in sizes])
+
     def near_gauge(self, stop: NDArray[np.uint8]) -> ShardResult:
         """The lowest of the states near the gauge state."""
-        above = self.layout.low + self.layout.mid
+        above = self.root_bits
         roots = 1 << min(_THRESHOLD_BITS - above, self.free - above)
         return self.roots(0, roots, None, stop)
 
@@ -246,5 +264,5 @@ class CpuSide(Side):
 
     def run(self, shard: Shard, context: Context, limit: int | None) -> ShardResult:
         """Search one chunk."""
-        bits = self.search.layout.low + self.search.layout.mid
+        bits = self.search.root_bits
         return self.search.roots(shard.start >> bits, shard.stop >> bits, limit, context.stop)

@@ -26,6 +26,9 @@ class AnySearch {
                     std::optional<Vector<std::uint64_t>> threshold,
                     std::optional<Vector<std::uint64_t>> window, bool prune,
                     Vector<std::uint8_t> stop) const = 0;
+  virtual std::tuple<double, double> expected(std::uint64_t first, std::uint64_t last,
+                                              Vector<std::uint64_t> threshold,
+                                              std::size_t kept) const = 0;
   virtual int raise_floors(int limit, Vector<std::uint8_t> stop) = 0;
   virtual Words64 floors() const = 0;
   virtual void set_floors(Matrix<std::uint64_t> words) = 0;
@@ -48,6 +51,14 @@ class SearchOf final : public AnySearch {
     return collect(wanted, threshold, window, [&](Pool<Limbs>& pool) {
       return search_.run(first, last, prune, pool, stop.data());
     });
+  }
+
+  std::tuple<double, double> expected(std::uint64_t first, std::uint64_t last,
+                                      Vector<std::uint64_t> threshold,
+                                      std::size_t kept) const override {
+    nb::gil_scoped_release release;
+    const auto found = search_.expected(first, last, Integer::load(threshold.data()), kept);
+    return {found.nodes, found.roots};
   }
 
   int raise_floors(int limit, Vector<std::uint8_t> stop) override {
@@ -155,6 +166,9 @@ void bind_exhaustive(nb::module_& module) {
       .def("run", &AnySearch::run, nb::arg("first"), nb::arg("last"), nb::arg("wanted"),
            nb::arg("threshold").none(), nb::arg("window").none(), nb::arg("prune"), nb::arg("stop"),
            "Search the roots first to last-1.")
+      .def("expected", &AnySearch::expected, nb::arg("first"), nb::arg("last"),
+           nb::arg("threshold"), nb::arg("kept"),
+           "Estimate the nodes and the roots that a search of roots first to last-1 visits.")
       .def("raise_floors", &AnySearch::raise_floors, nb::arg("limit"), nb::arg("stop"),
            "Tighten the bounds of the tree; returns the position reached.")
       .def("floors", &AnySearch::floors, "Lower bounds on the pair energy below each position.")

@@ -12,11 +12,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <vector>
 
 #include "ising/methods/exhaustive/block.hpp"
 #include "ising/methods/exhaustive/pool.hpp"
+#include "native/random.hpp"
 #include "native/wide.hpp"
 
 namespace hardscape::ising {
@@ -34,6 +36,11 @@ struct Shape {
 struct Statistics {
   std::uint64_t blocks = 0, pruned = 0, opened = 0, candidates = 0;
   bool complete = true;
+};
+
+// What a search is expected to visit: nodes of the tree, and roots whose blocks are walked.
+struct Expected {
+  double nodes = 0, roots = 0;
 };
 
 template <int Limbs>
@@ -74,6 +81,40 @@ class Search {
     Walk walk;
     descend(shape_.num_spins, 0, 0, path, walk, task);
     return task.statistics;
+  }
+
+  // What run() visits of these roots while the threshold stays, estimated: at each position at most
+  // `kept` nodes go on, picked in proportion to their weights from all in the order of the room
+  // that their bounds leave (stratified sampling of a tree: Chen, SIAM J. Comput. 21 (1992) 295).
+  Expected expected(std::uint64_t first, std::uint64_t last, const Integer& threshold,
+                    std::size_t kept) const {
+    const int above = kLow + shape_.mid;
+    Expected found;
+    RandomStream random(0, first, last);
+    std::vector<Sampled> level(1), next, left;
+    level[0].node.energy = offset_;
+    std::copy(fields_.begin(), fields_.end(), level[0].node.field.begin());
+    for (int p = shape_.num_spins; p > above && !level.empty(); --p) {
+      next.clear();
+      for (const Sampled& one : level) {
+        for (const bool minus : {false, true}) {
+          const std::uint64_t bits = one.bits << 1 | minus;
+          const int below = p - 1 - above;
+          if ((bits + 1) << below <= first || bits << below >= last) continue;
+          Sampled& child = next.emplace_back();
+          set_spin(p - 1, minus, one.node, child.node);
+          child.bits = bits;
+          child.weight = one.weight;
+          child.room = (threshold - bound(child.node, p - 1)).to_double(0);
+          found.nodes += child.weight;
+          if (child.room < 0) next.pop_back();
+        }
+      }
+      thin(next, kept, random, left);
+      level.swap(next);
+    }
+    for (const Sampled& one : level) found.roots += one.weight;
+    return found;
   }
 
   // Raises the floors: floors[p] becomes the least pair energy of the spins below position p, found
@@ -153,6 +194,35 @@ class Search {
     Integer energy;
     std::array<Integer, 64> field;
   };
+
+  // A node that stands for `weight` of its position; `room`: its bound below the threshold.
+  struct Sampled {
+    Node node;
+    std::uint64_t bits = 0;
+    double weight = 1, room = 0;
+  };
+
+  static void thin(std::vector<Sampled>& nodes, std::size_t kept, RandomStream& random,
+                   std::vector<Sampled>& left) {
+    if (nodes.size() <= kept) return;
+    std::vector<std::uint32_t> order(nodes.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(),
+              [&](auto i, auto j) { return nodes[i].room > nodes[j].room; });
+    double whole = 0;
+    for (const Sampled& one : nodes) whole += one.weight;
+    const double step = whole / static_cast<double>(kept);
+    double at = random.uniform() * step, passed = 0;
+    left.clear();
+    for (const auto i : order) {
+      passed += nodes[i].weight;
+      for (; at < passed; at += step) {
+        left.push_back(nodes[i]);
+        left.back().weight = step;
+      }
+    }
+    nodes.swap(left);
+  }
 
   struct Task {
     std::uint64_t first, last;

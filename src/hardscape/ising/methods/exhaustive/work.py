@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,6 @@ from hardscape.engine import (
     Context,
     Cpu,
     Cuda,
-    Deadline,
     Device,
     Partial,
     RunOptions,
@@ -48,6 +46,8 @@ SIDES: dict[type[Device], type[Side]] = {Cpu: CpuSide, Cuda: CudaSide}
 _REPLICAS, _SWEEPS = 16, 100
 #: States up to which sorting them anew is the quickest way to merge them with their partners.
 _FEW_STATES = 4096
+#: Parts for which the tree is estimated, and nodes of a position that go on in this estimate.
+_PART_BITS, KEPT = 10, 4
 #: Most of a time limit that a first threshold may take.
 _HINT_SHARE = 0.25
 
@@ -161,7 +161,7 @@ class BlockWork(Work[Found]):
         """Search one chunk."""
         if self.search.tiny:
             return ShardResult(self.search.everything())
-        limit = self.wanted.limit(context.incumbent, self.threshold)
+        limit = self.limit(context.incumbent)
         return self.side(context.device).run(shard, context, limit)
 
     def result(self, partial: Partial) -> Found:
@@ -206,37 +206,27 @@ class BlockWork(Work[Found]):
         states = 2 * (terms.num_spins + 8) * (1 + self.wanted.terms.symmetric)
         return self.wanted.count * (lists + states)
 
-    def estimate_seconds(self, device: Device, seconds: float) -> float:
-        """Time of one lane for all chunks, from the first one and a sample of the others.
+    def limit(self, incumbent: Partial | None) -> int | None:
+        """Tightest energy known that no wanted state lies above."""
+        return self.wanted.limit(incumbent, self.threshold)
 
-        Chunks near the gauge state, the first, hold most of the low states and take longest.
-        """
-        shards = self.shards()
-        self.side(device).prepare(device)
-        first = self._timed([shards[0]], device, seconds / 3)
-        if len(shards) == 1:
-            return first
-        others = [shards[i] for i in _spread(len(shards)) if i]
-        return first + self._timed(others, device, seconds) * (len(shards) - 1)
+    @property
+    def parts(self) -> Sequence[Shard]:
+        """Equal parts of the states, for estimates."""
+        search = self.search
+        return split(1 << search.free, 1 << min(_PART_BITS, search.free - search.root_bits))
 
-    def _timed(self, shards: Sequence[Shard], device: Device, seconds: float) -> float:
-        """Mean time of a chunk, from as many as `seconds` allow; the last may be partial."""
-        low = self.side(device).low
-        began = time.perf_counter()
-        done = 0.0
-        with Deadline(seconds).watched() as stop:
-            for shard in shards:
-                result = self.run(shard, Context(device, None, stop))
-                blocks = int(result.partial["counters"][0])
-                done += 1.0 if result.complete else blocks / (len(shard) >> low)
-                if stop[0]:
-                    break
-        return (time.perf_counter() - began) / max(done, 1e-300)
+    def expected(self, device: Device, incumbent: Partial | None) -> NDArray[np.float64] | None:
+        """Sizes of the tree below parts; None where it is not walked, or there is no threshold yet."""
+        limit = self.limit(incumbent)
+        if limit is None or not self.walks(device):
+            return None
+        return self.search.expected(self.parts, limit, KEPT)
 
-
-def _spread(count: int) -> list[int]:
-    """Up to 4096 numbers below `count`, all over the range, in an order without trend."""
-    return [(i * 2654435761 + count // 3) % count for i in range(min(count, 4096))]
+    def walks(self, device: Device) -> bool:
+        """Whether a tree of bounds cuts the chunks on this device."""
+        search = self.search
+        return search.walk.prune and not search.tiny and isinstance(self.side(device), CpuSide)
 
 
 def _first_state(terms: ExactTerms, seed: int) -> int:

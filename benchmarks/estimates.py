@@ -1,0 +1,202 @@
+"""Estimates beside what things then took: ``python -m benchmarks.estimates [WORDS]``.
+
+A row is what `--estimate` or a refusal says of a call, what the call took, and the ratio. On a machine that
+others use too, "core" is the truth: the processor's time a thread, which waiting does not lengthen.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import cyclopts
+import numpy as np
+
+import hardscape
+from benchmarks.machine import machine
+from hardscape.engine.device import cpu_lanes
+from hardscape.ising.density import _cheapest, density_of_states
+from hardscape.ising.model import Ising
+from hardscape.ising.spectrum import estimate
+from hardscape.permanents.plan import plan
+
+app = cyclopts.App(help=__doc__, result_action="return_value")
+#: How far off an estimate may be, and in how many cases.
+WITHIN, SHARE = 1.5, 0.9
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call and what is said of it before."""
+
+    name: str
+    said: Callable[[], float]  #: seconds
+    call: Callable[[], Any]
+
+
+def spin_glass(n: int, seed: int, density: float = 1.0, kind: str = "gauss") -> dict[Any, float]:
+    """Couplings of a random graph, Gaussian or of either sign."""
+    random = np.random.default_rng(seed)
+    pairs = [(i, j) for j in range(n) for i in range(j) if random.random() < density]
+    values = random.normal(size=len(pairs))
+    if kind == "sign":
+        values = np.sign(values)
+    elif kind == "integers":
+        values = np.rint(9 * values)
+    return dict(zip(pairs, map(float, values), strict=True))
+
+
+def grid(side: int, seed: int) -> dict[Any, float]:
+    """Couplings of either sign on a torus."""
+    random = np.random.default_rng(seed)
+    place = np.arange(side * side).reshape(side, side)
+    ends = [(place, np.roll(place, -1, axis)) for axis in (0, 1)]
+    pairs = [tuple(sorted(map(int, p))) for a, b in ends for p in zip(a.flat, b.flat, strict=True)]
+    return {p: float(random.choice([-1, 1])) for p in pairs}
+
+
+def spectra() -> Iterator[Case]:
+    """Pruned and whole searches."""
+    models = {
+        "gauss 44": spin_glass(44, 1),
+        "gauss 48": spin_glass(48, 2),
+        "gauss 50": spin_glass(50, 3),
+        "gauss 52": spin_glass(52, 4),
+        "half 52": spin_glass(52, 5, 0.5),
+        "integers 50": spin_glass(50, 6, 1.0, "integers"),
+        "signs 44": spin_glass(44, 7, 1.0, "sign"),
+        "signs 48": spin_glass(48, 8, 1.0, "sign"),
+        "sparse signs 56": spin_glass(56, 9, 0.1, "sign"),
+        "sparse gauss 60": spin_glass(60, 10, 0.1),
+        "gauss 56": spin_glass(56, 21),
+        "half 60": spin_glass(60, 24, 0.5),
+        "torus 7x7": grid(7, 11),
+        "torus 8x8": grid(8, 12),
+    }
+    for name, model in models.items():
+        yield _spectrum(f"spectrum {name}", model)
+    yield _spectrum("spectrum gauss 46, 10,000 states", spin_glass(46, 13), num_states=10_000)
+    yield _spectrum("spectrum gauss 54, 10,000 states", spin_glass(54, 23), num_states=10_000)
+    yield _spectrum("spectrum gauss 48, 1 state", spin_glass(48, 14), num_states=1)
+    yield _spectrum("spectrum gauss 46, window 5", spin_glass(46, 15), window=5.0)
+    for n in (34, 36):
+        yield _spectrum(f"spectrum whole {n}", spin_glass(n, n), prune=False)
+
+
+def _spectrum(name: str, model: Any, **what: Any) -> Case:
+    run = what | {"device": "cpu", "threads": THREADS, "seed": 1}
+    return Case(
+        name, lambda: estimate(model, **run).seconds, lambda: hardscape.spectrum(model, **run)
+    )
+
+
+def densities() -> Iterator[Case]:
+    """Counts of states."""
+    for name, model in {
+        "torus 8x8": grid(8, 1),
+        "dense 30": spin_glass(30, 1, 1.0, "sign"),
+        "dense 34": spin_glass(34, 1, 1.0, "sign"),
+        "sparse 60": spin_glass(60, 2, 0.06, "sign"),
+    }.items():
+        yield Case(
+            f"density {name}",
+            lambda m=model: (
+                _cheapest(Ising.from_any(m), "auto", cpu_lanes(THREADS))[0].core_seconds
+            ),
+            lambda m=model: density_of_states(m, device="cpu", threads=THREADS),
+        )
+
+
+def permanents() -> Iterator[Case]:
+    """Every method."""
+    random = np.random.default_rng(1)
+
+    def real(n: int) -> Any:
+        return random.normal(size=(n, n))
+
+    def complex_(n: int) -> Any:
+        return real(n) + 1j * real(n)
+
+    def sparse(n: int, density: float) -> Any:
+        return np.where(random.random((n, n)) < density, real(n), 0.0) + np.eye(n)
+
+    def whole(n: int, most: int) -> Any:
+        return random.integers(-most, most + 1, size=(n, n))
+
+    def lattice(side: int) -> Any:
+        """Which cells a domino joins: black ones by white ones."""
+        cells = [(i, j) for i in range(side) for j in range(side)]
+        black = [c for c in cells if not sum(c) % 2]
+        white = [c for c in cells if sum(c) % 2]
+        return np.array([[int(abs(a - c) + abs(b - d) == 1) for c, d in white] for a, b in black])
+
+    for n in (24, 28, 31):
+        yield _permanent(f"real {n}", real(n))
+    for n in (22, 26, 29):
+        yield _permanent(f"complex {n}", complex_(n))
+    yield _permanent("real 27, proven", real(27), full_output=True)
+    yield _permanent("real 23, extended", real(23), precision="extended")
+    yield _permanent("complex 22, extended", complex_(22), precision="extended")
+    yield _permanent("real 20, exact", real(20), precision="exact")
+    yield _permanent("integers 26", whole(26, 1))
+    yield _permanent("integers 24, to 10^6", whole(24, 10**6))
+    yield _permanent("complex 18, exact", complex_(18), precision="exact")
+    yield _permanent("nonnegative 24", abs(real(24)))
+    yield _permanent("sparse 36, 0.15", sparse(36, 0.15))
+    yield _permanent("sparse 34, 0.25", sparse(34, 0.25))
+    yield _permanent("sparse 40, 0.1", sparse(40, 0.1))
+    yield _permanent("domino 16x16", lattice(16))
+    yield _permanent("domino 20x20", lattice(20))
+    a = complex_(8)
+    yield _permanent("repeated 8 of 40", a, rows=[5] * 8, cols=[5] * 8)
+    yield _permanent("repeated 12 of 36", complex_(12), rows=[3] * 12, cols=[3] * 12)
+    low = random.integers(-3, 4, size=(40, 3)) @ random.integers(-3, 4, size=(3, 40))
+    yield _permanent("rank 3, 40", low)
+
+
+def _permanent(name: str, a: Any, **what: Any) -> Case:
+    run = what | {"device": "cpu", "threads": THREADS}
+
+    def said() -> float:
+        planned = plan(a, **run)
+        return planned.seconds + planned.planning_seconds
+
+    limit = {"time_limit": 1e6}
+    return Case(f"permanent {name}", said, lambda: hardscape.permanent(a, **run, **limit))
+
+
+@app.default
+def compare(*words: str, threads: int = 1) -> None:
+    """Run the cases whose names hold all words."""
+    global THREADS
+    THREADS = threads
+    print(machine())
+    close = count = 0
+    hardscape.spectrum(spin_glass(20, 1))
+    hardscape.permanent(np.eye(12) + 1)
+    print(f"{'':40} {'said':>9} {'core':>9} {'wall':>9} {'ratio':>7} {'said in':>9}")
+    for case in (*spectra(), *densities(), *permanents()):
+        if not all(word in case.name for word in words):
+            continue
+        began = time.process_time()
+        said = case.said()
+        saying = time.process_time() - began
+        began, core = time.perf_counter(), time.process_time()
+        case.call()
+        wall, core = time.perf_counter() - began, (time.process_time() - core) / threads
+        ratio = said / core
+        close += 1 / WITHIN <= ratio <= WITHIN
+        count += 1
+        print(
+            f"{case.name:40} {said:9.3g} {core:9.3g} {wall:9.3g} {ratio:7.2f}  said in {saying:.2g} s",
+            flush=True,
+        )
+    print(f"{close} of {count} within {WITHIN} times")
+
+
+THREADS = 1
+
+if __name__ == "__main__":
+    app()
