@@ -13,7 +13,7 @@ import pytest
 
 import hardscape
 from hardscape.errors import InputError
-from hardscape.permanents import ExactComplex, permanent
+from hardscape.permanents import ExactComplex, permanent, plan
 from hardscape.permanents.numbers.gaussian import Conjugates
 from hardscape.permanents.result import written
 from helpers.permanent_oracle import exact_complex_permanent, repeat
@@ -65,9 +65,9 @@ def test_structure_of_complex_matrices_is_used():
     rng = np.random.default_rng(1)
     rows, cols = [4, 3, 2], [3, 3, 3]
     unitary = gaussian(rng, 3, 3)
-    found = permanent(unitary, rows=rows, cols=cols, full_output=True)
-    assert found.method == "repeated"
-    assert parts(found.value) == exact_complex_permanent(repeat(unitary, rows, cols))
+    found = permanent(unitary, rows=rows, cols=cols, method="repeated")
+    assert parts(found) == exact_complex_permanent(repeat(unitary, rows, cols))
+    assert plan(unitary, rows=[9, 9, 9], cols=[9, 9, 9]).method == "repeated"
     wide = gaussian(rng, 2, 6)
     minors = [
         exact_complex_permanent(wide[:, list(two)]) for two in itertools.combinations(range(6), 2)

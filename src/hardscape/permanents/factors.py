@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
@@ -12,22 +11,23 @@ from numpy.typing import NDArray
 from hardscape.engine import RunArguments, RunOptions, solve
 from hardscape.errors import InputError
 from hardscape.interrupts import interruptible
-from hardscape.permanents.matrix import Matrix, intake
+from hardscape.permanents.matrix import Matrix, Number, intake
 from hardscape.permanents.methods.rank.rank import LowRankWork
 from hardscape.permanents.numbers.bounded import rounded
+from hardscape.permanents.numbers.gaussian import ExactComplex
 from hardscape.permanents.structure.rank import LowRank
 
 
 @interruptible
 def permanent_of_product(
     u: Any, v: Any, *, diagonal: Any = None, **run: Unpack[RunArguments]
-) -> int | Fraction | float:
+) -> Number:
     r"""Permanent of a matrix of low rank, :math:`\mathrm{per}(U V + D)`.
 
     Parameters
     ----------
     u : array-like, shape (n, r)
-        Real numbers of the types that :func:`hardscape.permanent` takes.
+        Numbers of the types that :func:`hardscape.permanent` takes.
     v : array-like, shape (r, n)
     diagonal : array-like, shape (n,), optional
         The diagonal of D, by default zeros.
@@ -36,23 +36,23 @@ def permanent_of_product(
 
     Returns
     -------
-    int, Fraction or float
-        An int or a Fraction where all is integer or rational. Floats count as the rationals that they are,
-        and the exact permanent of U V + D, of which no entry is rounded, is rounded once.
+    int, Fraction, ExactComplex, float or complex
+        Exact where all numbers are. Floats count as the rationals that they are, and the exact permanent of
+        U V + D, of which no entry is rounded, is rounded once.
 
     Raises
     ------
     InputError
-        For shapes that do not fit, and for complex numbers.
+        For shapes that do not fit.
     BudgetError
         If the time limit comes first.
 
     Notes
     -----
     Found from products of n linear forms in r variables (A. Barvinok, Math. Oper. Res. 21, 65 (1996)): about
-    :math:`2 n^r` operations on integers, or :math:`r n^{2r} / 2` with a diagonal; see
-    :doc:`/theory/permanents`. A matrix that is of low rank without rounding is found to be
-    so by :func:`hardscape.permanent` itself.
+    :math:`2 n^r` operations on integers, or :math:`r n^{2r} / 2` with a diagonal, five times as long
+    for complex ones; see :doc:`/theory/permanents`. A matrix that is of low rank without rounding is found
+    to be so by :func:`hardscape.permanent` itself.
 
     Examples
     --------
@@ -75,20 +75,22 @@ def permanent_of_product(
     if beside is not None:
         entries, third = _integers(beside)
         a, times = a * third, times * third
-        diagonals = tuple(int(x) * first * second for x in entries.ravel())
+        diagonals = tuple((entries.ravel() * (first * second)).tolist())
     factors = LowRank(
         tuple(map(tuple, a.tolist())), tuple(map(tuple, b.tolist())), diagonals, times
     )
     value = solve(LowRankWork(factors), options).whole()
-    if any(matrix.kind == "real" for matrix in given):
-        return float(rounded(value).value.real)
-    return int(value) if all(matrix.kind == "integer" for matrix in given) else value
+    kinds = {matrix.kind for matrix in given}
+    if kinds & {"real", "complex"}:
+        is_complex = bool(kinds & {"gaussian", "complex"})
+        return rounded(value, complex if is_complex else float).value
+    return int(value) if kinds == {"integer"} else value
 
 
 def _matrix(given: Any, name: str) -> Matrix:
     matrix = intake(given, name)
-    if matrix.is_batch or matrix.kind == "complex":
-        raise InputError(f"{name} is {matrix.kind}, {_shape(matrix)}; one real matrix is accepted")
+    if matrix.is_batch:
+        raise InputError(f"{name} has shape {matrix.entries.shape}; one matrix is accepted")
     return matrix
 
 
@@ -100,8 +102,9 @@ def _shape(matrix: Matrix) -> tuple[int, ...]:
 def _integers(matrix: Matrix) -> tuple[NDArray[Any], int]:
     """The entries times an integer, and that."""
     entries = matrix.entries.T if matrix.transposed else matrix.entries
-    rationals = [Fraction(x) for x in entries.ravel().tolist()]
-    times = math.lcm(*(x.denominator for x in rationals))
-    whole = np.empty(len(rationals), dtype=object)
-    whole[:] = [int(x * times) for x in rationals]
+    numbers = [ExactComplex.of(x) for x in entries.ravel().tolist()]
+    times = math.lcm(*(part.denominator for x in numbers for part in (x.real, x.imag)))
+    whole = np.empty(len(numbers), dtype=object)
+    is_complex = matrix.kind in ("gaussian", "complex")
+    whole[:] = [x * times if is_complex else int(x.real * times) for x in numbers]
     return whole.reshape(entries.shape), times

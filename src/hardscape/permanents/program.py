@@ -162,6 +162,22 @@ def _pair(block: Block, choice: Choice) -> Pair:
     return Pair(conjugates, (plus, minus))
 
 
+def _of_gaussian(block: Block, choice: Choice) -> Way | Pair:
+    """The cheapest way for Gaussian integers: for two matrices of integers, or as they are."""
+    ways: list[Way | Pair] = []
+    refused: BudgetError | InputError | None = None
+    worth = choice.worth
+    try:
+        ways.append(_pair(block, choice))
+        worth = min(_least(ways, choice), math.inf if worth is None else worth)
+    except (BudgetError, InputError) as error:
+        refused = error
+    ways += ways_of(block, replace(choice, worth=worth))
+    if refused is not None and not ways:
+        raise refused
+    return min(ways, key=lambda way: way.seconds(choice.devices))
+
+
 def _best(block: Block, choice: Choice) -> Way:
     """The cheapest way of the table."""
     found = ways_of(block, choice)
@@ -201,7 +217,7 @@ def _merged(block: Block, choice: Choice) -> Sum | None:
 def _way(block: Block, choice: Choice) -> Way | Combined:
     """The cheapest way to find the permanent of a block."""
     if choice.exact and block.is_gaussian:
-        return _pair(block, choice)
+        return _of_gaussian(block, choice)
     if (merged := _merged(block, choice)) is not None:
         return merged
     found: list[Way | Combined] = [*ways_of(block, choice)]
@@ -307,9 +323,11 @@ def ways_of(block: Block, choice: Choice) -> list[Way]:
     """
     rows = [row for row in METHODS if row.arithmetic == choice.arithmetic]
     fitting = [row for row in rows if row.shape in ("any", block.shape)]
+    if block.is_gaussian:
+        fitting = [row for row in fitting if row.gaussian]
     found: list[Way] = []
     for searching in (False, True):
-        at_hand = _least(found, choice)
+        at_hand = min(_least(found, choice), math.inf if choice.worth is None else choice.worth)
         racing = {
             row: row.least(block, choice) if _is_worth(row, at_hand, choice) else math.inf
             for row in fitting

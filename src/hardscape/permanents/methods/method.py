@@ -160,6 +160,7 @@ class Method(ABC):
     name: ClassVar[str]  #: what people ask for
     arithmetic: ClassVar[Arithmetic]
     shape: ClassVar[str] = "square"  #: of the blocks that it is for
+    gaussian: ClassVar[bool] = False  #: whether it takes exact complex numbers as they are
     look: ClassVar[float] = 0.0  #: seconds, at least, to search for what makes a block cheap
 
     @abstractmethod

@@ -77,6 +77,13 @@ class ExactComplex:
 
     __radd__, __rmul__ = __add__, __mul__
 
+    def __truediv__(self, other: ExactComplex | int | Fraction) -> ExactComplex:
+        norm = other.real**2 + other.imag**2
+        above = self * ExactComplex(other.real, -other.imag)
+        return ExactComplex(
+            _plain(Fraction(above.real) / norm), _plain(Fraction(above.imag) / norm)
+        )
+
 
 def _plain(part: Any) -> int | Fraction:
     above, below = part.as_integer_ratio()
@@ -116,7 +123,7 @@ class Conjugates:
         primes = primes_above(2 * bound + 1, residue=1)
         root, modulus = 0, 1
         for p in primes:
-            root += modulus * ((_root(p) - root) * pow(modulus, -1, p) % p)
+            root += modulus * ((root_of_minus_one(p) - root) * pow(modulus, -1, p) % p)
             modulus *= p
         signs = (root, -root)
         plus, minus = (
@@ -133,7 +140,7 @@ class Conjugates:
         return ExactComplex(*(x - modulus if 2 * x > modulus else x for x in (real, imag)))
 
 
-def _root(p: int) -> int:
+def root_of_minus_one(p: int) -> int:
     """A square root of -1 modulo a prime that is 1 modulo 4."""
     g = 2
     while pow(g, (p - 1) // 2, p) == 1:

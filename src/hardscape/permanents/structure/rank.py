@@ -1,14 +1,16 @@
-r"""Low rank: matrices :math:`c A = U V + D` with few columns in U and a diagonal D, in integers.
+r"""Low rank: matrices :math:`c A = U V + D` with few columns in U and a diagonal D, in (Gaussian) integers.
 
 The rank is looked for modulo a prime, in a few elimination steps, and then proven: with rows I and columns J
 of a nonsingular square B = A[I, J], A is of rank r if and only if
-:math:`\det(B) A = A[:, J]\, \mathrm{adj}(B)\, A[I, :]`, which is checked in integers. A diagonal is found from
+:math:`\det(B) A = A[:, J]\, \mathrm{adj}(B)\, A[I, :]`, which is checked in integers. Modulo
+the prime -1 is a square, so that complex numbers have residues. A diagonal is found from
 two such squares apart from it: what rows outside of J and columns outside of I say about an entry holds on the
 diagonal, too.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,39 +19,54 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.permanents.numbers.integers import Rows
+from hardscape.permanents.numbers.gaussian import ExactComplex, root_of_minus_one
+from hardscape.permanents.structure.scaling import parts_of
 
-#: Residues are below it, so that their products fit 64 bits.
-_PRIME = 2**31 - 1
+#: Residues are below it, so that their products fit 64 bits; and one whose square is -1.
+PRIME = 2**31 - 19
+_I = root_of_minus_one(PRIME)
 #: Bits of a float's mantissa.
 _MANTISSA = 53
 
 
+Number = int | ExactComplex
+Lines = tuple[tuple[Number, ...], ...]
+
+
 @dataclass(frozen=True)
 class LowRank:
-    """Integers with ``u @ v + diag(diagonal)`` the matrix times `times`."""
+    """(Gaussian) integers with ``u @ v + diag(diagonal)`` the matrix times `times`."""
 
-    u: Rows  #: shape (n, r)
-    v: Rows  #: shape (r, n)
-    diagonal: tuple[int, ...] | None  #: n numbers, or None for zeros
-    times: int = 1
+    u: Lines  #: shape (n, r)
+    v: Lines  #: shape (r, n)
+    diagonal: tuple[Number, ...] | None  #: n numbers, or None for zeros
+    times: Number = 1
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether any of the numbers are Gaussian."""
+        lines = (*self.u, *self.v, self.diagonal or (), (self.times,))
+        return any(isinstance(x, ExactComplex) for line in lines for x in line)
 
 
 def residues(entries: NDArray[Any]) -> NDArray[np.int64]:
-    """Integers, rationals or real floats modulo a prime, all times one number that is not 0."""
+    """Integers, rationals or floats, complex ones too, modulo the prime, all times one number that is not 0."""
     if entries.dtype == object:
-        found = [
-            (x.numerator if x.denominator == 1 else x.numerator * pow(x.denominator, -1, _PRIME))
-            % _PRIME
-            for x in entries.flat
-        ]
-        return np.array(found, dtype=np.int64).reshape(entries.shape)
-    mantissa, exponent = np.frexp(entries)
-    whole = np.ldexp(mantissa, _MANTISSA).astype(np.int64) % _PRIME
+        lines = [[_residue(x) for x in line] for line in entries.tolist()]
+        return np.array(lines, dtype=np.int64).reshape(entries.shape)
+    mantissa, exponent = np.frexp(parts_of(entries))
+    whole = np.ldexp(mantissa, _MANTISSA).astype(np.int64) % PRIME
     used, place = np.unique(exponent, return_inverse=True)
-    powers = np.array([pow(2, int(e - used[0]), _PRIME) for e in used], dtype=np.int64)
-    result: NDArray[np.int64] = whole * powers[place.reshape(entries.shape)] % _PRIME
-    return result
+    powers = np.array([pow(2, int(e - used[0]), PRIME) for e in used], dtype=np.int64)
+    parts = whole * powers[place.reshape(exponent.shape)] % PRIME
+    result: NDArray[np.int64] = parts[0]
+    return result if len(parts) == 1 else (result + _I * parts[1] % PRIME) % PRIME
+
+
+def _residue(number: Any) -> int:
+    parts = (x.numerator * pow(x.denominator, -1, PRIME) for x in (number.real, number.imag))
+    real, imag = parts
+    return int(real + _I * imag) % PRIME
 
 
 def pivots(matrix: NDArray[np.int64], most: int) -> tuple[list[int], list[int]] | None:
@@ -63,13 +80,15 @@ def pivots(matrix: NDArray[np.int64], most: int) -> tuple[list[int], list[int]] 
         i, j = (int(k) for k in np.argwhere(left)[0])
         rows.append(i)
         columns.append(j)
-        factors = left[:, j] * pow(int(left[i, j]), -1, _PRIME) % _PRIME
-        left = (left - factors[:, None] * left[i] % _PRIME) % _PRIME
+        factors = left[:, j] * pow(int(left[i, j]), -1, PRIME) % PRIME
+        left = (left - factors[:, None] * left[i] % PRIME) % PRIME
     return rows, columns
 
 
-def low_rank(integers: Rows, found: NDArray[np.int64], most: int, mixed: int) -> LowRank | None:
-    """A matrix of rank up to `most`, or of up to `mixed` plus a diagonal, proven; or None.
+def low_rank(
+    integers: Lines | NDArray[Any], found: NDArray[np.int64], most: int, mixed: int
+) -> LowRank | None:
+    """(Gaussian) integers of rank up to `most`, or of up to `mixed` plus a diagonal, proven; or None.
 
     `found` are its residues, or those of the matrix with lines multiplied.
     """
@@ -97,7 +116,7 @@ def _proven(
     adjugate, determinant = _adjugate(matrix[np.ix_(rows, columns)].tolist())
     u, v = matrix[:, columns], adjugate.dot(matrix[rows]) if len(rows) else matrix[:0]
     product = u.dot(v) if len(rows) else matrix * 0
-    if not determinant or (product != determinant * matrix).any():
+    if not determinant or (product != matrix * determinant).any():
         return None
     given = None if diagonal is None else tuple(determinant * x for x in diagonal)
     return LowRank(tuple(map(tuple, u.tolist())), tuple(map(tuple, v.tolist())), given, determinant)
@@ -105,7 +124,7 @@ def _proven(
 
 def _diagonal(
     matrix: NDArray[Any], found: NDArray[np.int64], most: int
-) -> tuple[list[int], int] | None:
+) -> tuple[list[Number], int] | None:
     """What a diagonal would have to be to leave a rank of up to `most`, and what it is times."""
     n = len(matrix)
     everywhere = list(range(n))
@@ -120,13 +139,9 @@ def _diagonal(
     entries = [_said(matrix, *(second if i in used else first), i) for i in everywhere]
     if None in entries:
         return None
-    values = [
-        Fraction(matrix[i, i]) - x
-        for i, x in zip(everywhere, entries, strict=True)
-        if x is not None
-    ]
-    times = int(np.lcm.reduce(np.array([x.denominator for x in values], dtype=object)))
-    return [int(x * times) for x in values], times
+    values = [matrix[i, i] - x for i, x in zip(everywhere, entries, strict=True) if x is not None]
+    times = math.lcm(*(part.denominator for x in values for part in (x.real, x.imag)))
+    return [_whole(x * times) for x in values], times
 
 
 def _apart(
@@ -142,23 +157,43 @@ def _apart(
 
 def _said(
     matrix: NDArray[Any], rows: Sequence[int], columns: Sequence[int], i: int
-) -> Fraction | None:
+) -> Fraction | ExactComplex | None:
     """What entry (i, i) would be if the square determined all."""
     adjugate, determinant = _adjugate(matrix[np.ix_(rows, columns)].tolist())
     if not determinant:
         return None
     if not rows:
         return Fraction(0)
-    return Fraction(matrix[i, columns].dot(adjugate).dot(matrix[rows, i]), determinant)
+    found: Fraction | ExactComplex = _ratio(
+        matrix[i, columns].dot(adjugate).dot(matrix[rows, i]), determinant
+    )
+    return found
 
 
-def _adjugate(square: list[list[int]]) -> tuple[NDArray[Any], int]:
-    """Adjugate and determinant of a small square of integers (Bareiss' elimination, E. Bareiss 1968)."""
+def _ratio(x: Any, y: Any) -> Any:
+    return x / y if isinstance(x, ExactComplex) else Fraction(x, y)
+
+
+def _quotient(x: Any, y: Any) -> Number:
+    """The quotient where it is a (Gaussian) integer."""
+    return _whole(x / y) if isinstance(x, ExactComplex) else x // y
+
+
+def _whole(number: Any) -> Number:
+    """A (Gaussian) integer by its value as one by type."""
+    if isinstance(number, ExactComplex):
+        return ExactComplex(int(number.real), int(number.imag))
+    return int(number)
+
+
+def _adjugate(square: list[list[Any]]) -> tuple[NDArray[Any], Any]:
+    """Adjugate and determinant of a small square of integers, or Gaussian ones (E. Bareiss 1968)."""
     r = len(square)
     if r == 0:
         return np.zeros((0, 0), dtype=object), 1
     wide = [[*line, *(int(i == j) for j in range(r))] for i, line in enumerate(square)]
-    previous, sign = 1, 1
+    previous: Any = 1
+    sign = 1
     for k in range(r):
         pivot = next((i for i in range(k, r) if wide[i][k]), None)
         if pivot is None:
@@ -169,7 +204,7 @@ def _adjugate(square: list[list[int]]) -> tuple[NDArray[Any], int]:
         for i in range(r):
             if i != k:
                 wide[i] = [
-                    (wide[k][k] * x - wide[i][k] * y) // previous
+                    _quotient(wide[k][k] * x - wide[i][k] * y, previous)
                     for x, y in zip(wide[i], wide[k], strict=True)
                 ]
         previous = wide[k][k]
