@@ -2,11 +2,14 @@
 
 import os
 import random
+import resource
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -313,6 +316,28 @@ def test_kill_9_loses_nothing_that_was_complete(tmp_path: Path) -> None:
     outcome = run(SLOW, devices=TWO, checkpoint=path)
     assert outcome.resumed_shards == resumed < 40
     assert raw(outcome) == exact(SLOW)
+
+
+@contextmanager
+def room(size: int) -> Iterator[None]:
+    """A limit of the bytes of each file, as where a disk is full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("size", [1000, 20000, 100000])
+def test_a_full_disk_ends_a_run_that_then_goes_on(tmp_path: Path, size: int) -> None:
+    path, work = tmp_path / "job", HarmonicSum(units=800, count=400)
+    for _ in range(2):
+        with room(size), pytest.raises(errors.CheckpointError):
+            run(work, devices=ONE, checkpoint=path)
+    outcome = run(work, devices=ONE, checkpoint=path)
+    assert (outcome.resumed_shards > 0) == (size == 100000)
+    assert raw(outcome) == exact(work)
 
 
 def test_killed_before_anything_was_written(
