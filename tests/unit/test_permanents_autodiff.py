@@ -38,6 +38,7 @@ def test_torch_goes_backward():
         found = permanent(a)
         found.abs().backward()
         assert found.dtype == a.grad.dtype == dtype
+        assert minors(a.detach(), dtype=dtype).dtype == dtype
     assert not permanent(a.detach()).requires_grad
     with pytest.raises(InputError):
         permanent(torch.ones(2, 2, dtype=torch.int64))
@@ -82,3 +83,10 @@ def test_arrays_of_other_packages_stay_there(name):
     assert isinstance(hardscape.permanent(batch), kind)
     assert isinstance(minors(batch[0, :, :]), kind)
     assert isinstance(hardscape.permanent(batch[0, :, :]), float)
+    narrow = xp.astype(batch, xp.float32)
+    for found in (
+        hardscape.permanent(narrow, dtype=narrow.dtype),
+        *value_and_grad(narrow, dtype=narrow.dtype),
+    ):
+        assert isinstance(found, kind)
+        assert found.dtype == xp.float32

@@ -14,7 +14,7 @@ import scipy.sparse
 import hardscape
 from hardscape.engine import Cuda
 from hardscape.errors import BudgetError, InputError, OverflowWarning
-from hardscape.permanents import minors
+from hardscape.permanents import minors, value_and_grad
 
 
 def by_definition(matrix):
@@ -233,3 +233,43 @@ def test_exact_sums_are_planned_on_gpus_where_these_are_quicker(entries) -> None
     assert plan.seconds < on_cpu.seconds / 10
     # What is small is done by the CPU.
     assert hardscape.permanent([[1, 2], [3, 4]], device=Cuda(0)) == 10
+
+
+@pytest.mark.parametrize("kind", ["float32", "complex64"])
+def test_narrow_types_are_kept_where_asked(kind):
+    """One rounding of what is found in double precision, in every shape of the answer."""
+    rng = np.random.default_rng(1)
+    batch = rng.normal(size=(3, 5, 5)).astype(kind)
+    sparse = scipy.sparse.csr_array(batch[0])
+    patterns = {"rows": [[1, 1, 1, 0, 0], [2, 0, 1, 0, 0]], "cols": [1, 0, 1, 1, 0]}
+    for a, given in (
+        (batch, {}), (batch[0], {}), (batch[0].tolist(), {}), (sparse, {}), (batch[0], patterns),
+        (np.zeros((22, 22), kind) + 1, {"method": "glynn"}), (batch[:0], {}),
+    ):  # fmt: skip
+        wide = hardscape.permanent(a, **given)
+        for asked in (kind, np.dtype(kind), getattr(np, kind)):
+            found = hardscape.permanent(a, dtype=asked, **given)
+            assert found.dtype == kind
+            assert np.array_equal(found, np.asarray(wide).astype(kind))
+            assert np.shape(found) == np.shape(wide)
+    for a in (batch, batch[0]):
+        value, gradient = value_and_grad(a, dtype=a.dtype)
+        assert value.dtype == gradient.dtype == minors(a, dtype=a.dtype).dtype == kind
+        assert (gradient == value_and_grad(a)[1].astype(kind)).all()
+
+
+def test_what_a_narrow_type_cannot_hold():
+    with pytest.warns(OverflowWarning):
+        assert hardscape.permanent(np.full((4, 4), 1e20), dtype="float32") == np.inf
+    with pytest.warns(OverflowWarning):
+        assert np.isinf(minors(np.full((2, 3, 3), 1e30), dtype="float32")).all()
+    assert hardscape.permanent([[2.0]], dtype="complex64").dtype == np.complex64
+    for a, asked in (
+        ([[1, 2], [3, 4]], "float32"), ([[1j]], "float32"), ([[1.0]], "int32"), ([[1.0]], "float16"),
+        ([[1.0]], "float"[:3]), ([[Fraction(1, 2)]], np.float64),
+    ):  # fmt: skip
+        for call in (hardscape.permanent, minors, value_and_grad):
+            with pytest.raises(InputError):
+                call(a, dtype=asked)
+    with pytest.raises(InputError):
+        hardscape.permanent([[1.0]], dtype="float32", full_output=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Unpack
@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.arrays import home_of, is_recorded, to_device
+from hardscape.arrays import is_recorded, to_device
 from hardscape.engine import RunArguments, RunOptions
 from hardscape.errors import InputError
 from hardscape.interrupts import interruptible
@@ -32,7 +32,7 @@ from hardscape.permanents.matrix import Matrix, Number, intake
 from hardscape.permanents.patterns import Patterns, are_patterns
 from hardscape.permanents.plan import check_budget
 from hardscape.permanents.program import prepare, proving
-from hardscape.permanents.result import PermanentResult, devices_of, warn_of_overflow
+from hardscape.permanents.result import PermanentResult, devices_of, given_back
 from hardscape.permanents.settings import MethodName, Precision, Settings, run_options
 from hardscape.permanents.structure.multiplicity import expanded
 from hardscape.permanents.structure.reduce import Reductions
@@ -49,6 +49,7 @@ def permanent(
     rtol: float = 1e-10,
     full_output: bool = False,
     memory: float | None = None,
+    dtype: Any = None,
     **run: Unpack[RunArguments],
 ) -> Any:
     r"""Permanent of a matrix, :math:`\mathrm{per}(a) = \sum_\sigma \prod_i a_{i\sigma(i)}`.
@@ -94,6 +95,9 @@ def permanent(
         and says so.
     memory : float, optional
         Gigabytes that the tables of "frontier" may take, by default what the machine has left.
+    dtype : {None, "float32", "float64", "complex64", "complex128"}, or the same of NumPy, torch, JAX, optional
+        Of floating values, which are found in float64 and rounded once: `a.dtype` keeps float32 what was
+        float32. By default they are Python numbers, float64 and complex128.
     **run
         How it is run: `device`, `threads`, `seed` (nothing is random), `time_limit`, `checkpoint`,
         `executor`, `workers`, `progress`; see :class:`hardscape.engine.RunArguments`. `device` "auto"
@@ -143,7 +147,7 @@ def permanent(
     56
     """
     plain = precision == "auto" and method == "auto" and not (full_output or run or memory)
-    if plain and type(a) is np.ndarray and rtol >= 0:
+    if plain and dtype is None and type(a) is np.ndarray and rtol >= 0:
         value = small(a, rtol) if rows is None and cols is None else repeated(a, rows, cols, rtol)
         if value is not None:
             return value
@@ -154,22 +158,23 @@ def permanent(
         )
     settings = Settings(precision, method, rtol, full_output, memory)
     matrix = intake(a, exactly=precision == "exact")
+    kept = settings.value_type(dtype, matrix.kind)
     if are_patterns(rows) or are_patterns(cols):
         patterns = Patterns.of(matrix, rows, cols)
-        return _patterns(a, patterns, settings, patterns.options(**run))
-    lines = None
-    if rows is not None or cols is not None:
-        lines = Lines(matrix, rows, cols)
-        matrix = expanded(matrix, rows, cols)
-    if matrix.is_batch and run.get("checkpoint") is not None:
-        raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
-    options = run_options(matrix, **run)
-    if matrix.is_batch:
-        return _batch(a, matrix, settings, options)
-    found = _found(matrix, settings, options, lines)
-    if not full_output and isinstance(found, (float, complex)) and not cmath.isfinite(found):
-        warn_of_overflow()
-    return found
+        found = _patterns(patterns, settings, patterns.options(**run))
+    else:
+        lines = None
+        if rows is not None or cols is not None:
+            lines = Lines(matrix, rows, cols)
+            matrix = expanded(matrix, rows, cols)
+        if matrix.is_batch and run.get("checkpoint") is not None:
+            raise InputError("checkpoint is for one matrix, and a is a batch; leave it out")
+        options = run_options(matrix, **run)
+        if matrix.is_batch:
+            found = _batch(matrix, settings, options)
+        else:
+            found = _found(matrix, settings, options, lines)
+    return found if full_output else given_back(found, a, kept)
 
 
 def _found(
@@ -215,52 +220,54 @@ def _parts(number: complex) -> tuple[float, float]:
     return number.real, number.imag
 
 
-def _batch(a: Any, matrix: Matrix, settings: Settings, options: RunOptions) -> Any:
-    values: Any = [None] * len(matrix.entries)
-    if is_plain(matrix, settings):
-        unproven = replace(settings, full_output=False)
-        values = together(matrix, unproven, options, lambda one: _one(one, unproven, options).value)
-        if not settings.full_output:
-            if not np.isfinite(values).all():
-                warn_of_overflow()
-            return home_of(a).bring(values)
-        values = to_device(values, "cpu")
-    matrix.check_finite()
-    found = [
-        _found(Matrix(matrix.kind, entries), settings, options)
-        for entries in matrix.on_host().entries
-    ]
-    if not settings.full_output:
-        return home_of(a).bring(_values(found, matrix, settings))
-    return _with_values(values, found)
+def _batch(matrix: Matrix, settings: Settings, options: RunOptions) -> Any:
+    def values(settings: Settings) -> NDArray[Any]:
+        return together(matrix, settings, options, lambda one: _one(one, settings, options).value)
+
+    def one(i: int) -> Any:
+        return _found(Matrix(matrix.kind, on_host.entries[i]), settings, options)
+
+    plain = is_plain(matrix, settings)
+    if settings.full_output or not plain:
+        matrix.check_finite()
+        on_host = matrix.on_host()
+    return _many(matrix, settings, len(matrix.entries), values if plain else None, one)
 
 
-def _patterns(a: Any, patterns: Patterns, settings: Settings, options: RunOptions) -> Any:
+def _patterns(patterns: Patterns, settings: Settings, options: RunOptions) -> Any:
     matrix = patterns.matrix
 
-    def one(i: int, settings: Settings) -> Any:
+    def one(i: int, settings: Settings = settings) -> Any:
         rows, cols = patterns[i]
         lines = Lines(matrix, rows, cols)
         return _found(expanded(matrix, rows, cols), settings, options, lines)
 
-    values: Any = [None] * len(patterns)
-    if is_dense(matrix, settings):
-        unproven = replace(settings, full_output=False)
-        values = patterns.permanents(unproven, options, lambda i: one(i, unproven))
-        if not settings.full_output:
-            if not np.isfinite(values).all():
-                warn_of_overflow()
-            return home_of(a).bring(values)
-    found = [one(i, settings) for i in range(len(patterns))]
-    if not settings.full_output:
-        return home_of(a).bring(_values(found, matrix, settings))
-    return _with_values(values, found)
+    def values(settings: Settings) -> NDArray[Any]:
+        return patterns.permanents(settings, options, lambda i: one(i, settings))
+
+    dense = is_dense(matrix, settings)
+    return _many(matrix, settings, len(patterns), values if dense else None, one)
+
+
+def _many(
+    matrix: Matrix,
+    settings: Settings,
+    count: int,
+    values: Callable[[Settings], NDArray[Any]] | None,
+    one: Callable[[int], Any],
+) -> Any:
+    """Many permanents, or their results: their `values` at once, if that is a way, and each of them."""
+    quick = None if values is None else values(replace(settings, full_output=False))
+    if settings.full_output:
+        found = [one(i) for i in range(count)]
+        return found if quick is None else _with_values(to_device(quick, "cpu"), found)
+    return _values([one(i) for i in range(count)], matrix, settings) if quick is None else quick
 
 
 def _with_values(values: Any, found: list[PermanentResult]) -> list[PermanentResult]:
     """Results with the values that a call gives that does not ask for them, where it is another way."""
     pairs = zip(list(values), found, strict=True)
-    return [one if x is None or x == one.value else _beside(x.item(), one) for x, one in pairs]
+    return [one if x == one.value else _beside(x.item(), one) for x, one in pairs]
 
 
 def _values(found: Sequence[Number], matrix: Matrix, settings: Settings) -> NDArray[Any]:

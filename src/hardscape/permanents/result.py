@@ -8,8 +8,11 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+import numpy as np
+
+from hardscape.arrays import home_of
 from hardscape.engine import Cpu, Cuda, Device, resolve
-from hardscape.errors import OverflowWarning
+from hardscape.errors import InputError, OverflowWarning
 from hardscape.permanents.matrix import Number
 from hardscape.permanents.methods.method import Way
 from hardscape.permanents.numbers.gaussian import ExactComplex
@@ -142,14 +145,45 @@ class PermanentResult(Plain):
         )
 
 
-def warn_of_overflow() -> None:
-    """Tell the caller of a public function that a value is infinite."""
-    warnings.warn(
-        "a permanent is beyond float64, and its value infinite; full_output=True gives its mantissa "
-        "and exponent",
-        OverflowWarning,
-        stacklevel=4,
-    )
+#: Types in which values may be asked for.
+_TYPES = ("float32", "float64", "complex64", "complex128")
+
+
+def value_type(given: Any, is_complex: bool) -> np.dtype[Any] | None:
+    """The type in which floating values are asked for, that of NumPy or of another package, checked."""
+    if given is None:
+        return None
+    try:
+        found: np.dtype[Any] = np.dtype(given)
+    except TypeError:
+        name = str(given).rpartition(".")[2]  # torch.float32
+        found = np.dtype(name if name in _TYPES else object)
+    if found.name not in _TYPES or (is_complex and found.kind == "f"):
+        accepted = [repr(name) for name in _TYPES if not is_complex or name.startswith("complex")]
+        raise InputError(f"dtype={given!r}; None and {', '.join(accepted)} are accepted here")
+    return found
+
+
+def given_back(found: Any, a: Any, dtype: np.dtype[Any] | None) -> Any:
+    """Values as the caller of a public function gets them, who is told if one is infinite.
+
+    Floating ones are rounded once to `dtype`, if there is one, and arrays go where `a` lives.
+    """
+    exact = np.dtype(object)
+    if not isinstance(found, float | complex) and getattr(found, "dtype", exact) == exact:
+        return found
+    if dtype is not None:
+        with np.errstate(over="ignore"):
+            array = found if hasattr(found, "dtype") else np.asarray(found)
+            found = array.astype(dtype)[() if array.ndim == 0 else ...]
+    if not np.isfinite(found).all():
+        warnings.warn(
+            f"a permanent is beyond {dtype or 'float64'}, and its value infinite; full_output=True gives its "
+            "mantissa and exponent",
+            OverflowWarning,
+            stacklevel=4,
+        )
+    return home_of(a).bring(found) if getattr(found, "ndim", 0) else found
 
 
 def written(number: int | Fraction | ExactComplex) -> str:

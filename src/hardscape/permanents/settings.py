@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
+
+import numpy as np
 
 from hardscape.engine import Cuda, Deadline, Device, RunArguments, RunOptions, resolve
 from hardscape.errors import InputError
 from hardscape.permanents.matrix import Kind, Matrix
 from hardscape.permanents.methods.method import Arithmetic, Choice
 from hardscape.permanents.methods.table import NAMES
+from hardscape.permanents.result import value_type
 
 Precision = Literal["auto", "double", "extended", "exact"]
 if TYPE_CHECKING:
@@ -49,6 +52,15 @@ class Settings:
         if self.precision != "auto":
             return self.precision
         return "double" if kind in ("real", "complex") else "exact"
+
+    def value_type(self, dtype: Any, kind: Kind) -> np.dtype[Any] | None:
+        """The type in which values are asked for, checked; None for that in which they are found."""
+        if dtype is not None and (self.full_output or self.arithmetic(kind) == "exact"):
+            raise InputError(
+                f"dtype={dtype!r} is for floating values; exact ones, and those of full_output, have no "
+                "other type than their own"
+            )
+        return value_type(dtype, kind in ("gaussian", "complex"))
 
     def choice(
         self, kind: Kind, devices: tuple[Device, ...], deadline: Deadline | None = None

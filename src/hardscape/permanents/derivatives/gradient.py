@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import memory
-from hardscape.arrays import home_of, is_recorded
+from hardscape.arrays import is_recorded
 from hardscape.engine import Cpu, RunArguments, RunOptions, solve
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, DeviceError, InputError
@@ -22,12 +22,15 @@ from hardscape.permanents.derivatives.minors import Minors
 from hardscape.permanents.matrix import ZEROS, Matrix, intake
 from hardscape.permanents.permanent import permanent
 from hardscape.permanents.plan import LONG_RUN, Plan, PlannedBlock, plan
-from hardscape.permanents.result import warn_of_overflow
+from hardscape.permanents.result import given_back
+from hardscape.permanents.settings import Settings
 from hardscape.permanents.structure.multiplicity import counts
+
+_SETTINGS = Settings("auto", "auto", 0.0, False)
 
 
 @interruptible
-def minors(a: Any, **run: Unpack[RunArguments]) -> Any:
+def minors(a: Any, *, dtype: Any = None, **run: Unpack[RunArguments]) -> Any:
     r"""All first minors of the permanent of a square matrix.
 
     Entry (i, j) is the permanent without row i and column j, the derivative of per(a) by
@@ -37,6 +40,8 @@ def minors(a: Any, **run: Unpack[RunArguments]) -> Any:
     ----------
     a : array-like, shape (n, n) or (batch, n, n)
         As for :func:`hardscape.permanent`; n up to 63, and more where few entries are nonzero.
+    dtype : optional
+        Of floating minors, as for :func:`hardscape.permanent`.
     **run
         How it is run: see :class:`hardscape.engine.RunArguments`. It runs on CPU threads alone, and
         `seed` has no effect: nothing is drawn.
@@ -74,7 +79,9 @@ def minors(a: Any, **run: Unpack[RunArguments]) -> Any:
     >>> minors([[1, 2, 3], [4, 5, 6], [7, 8, 9]]).tolist()
     [[93, 78, 67], [42, 30, 22], [27, 18, 13]]
     """
-    return home_of(a).bring(_gradient(_square(a), None, None, _on_cpu(**run)))
+    matrix = _square(a)
+    kept = _SETTINGS.value_type(dtype, matrix.kind)
+    return given_back(_gradient(matrix, None, None, _on_cpu(**run)), a, kept)
 
 
 @interruptible
@@ -83,6 +90,7 @@ def value_and_grad(
     *,
     rows: Sequence[int] | None = None,
     cols: Sequence[int] | None = None,
+    dtype: Any = None,
     **run: Unpack[RunArguments],
 ) -> tuple[Any, Any]:
     r"""Permanent and its gradient, without any package for differentiation.
@@ -93,6 +101,8 @@ def value_and_grad(
         As for :func:`hardscape.permanent`.
     rows, cols : sequence of int, optional
         How often each row and column counts, as for :func:`hardscape.permanent`.
+    dtype : optional
+        Of a floating value and gradient, as for :func:`hardscape.permanent`.
     **run
         As for :func:`hardscape.permanents.minors`; the checkpoint of the gradient gets the further suffix
         ``.minors``.
@@ -127,6 +137,7 @@ def value_and_grad(
     [[24.0, 24.0]]
     """
     matrix = _square(a) if rows is None and cols is None else intake(a)
+    kept = _SETTINGS.value_type(dtype, matrix.kind)
     apart = run.copy()
     if (path := run.get("checkpoint")) is not None:
         apart["checkpoint"] = f"{os.fspath(path)}.minors"
@@ -134,8 +145,9 @@ def value_and_grad(
     gradient = _gradient(matrix, rows, cols, options)
     if options.deadline.left is not None:
         run["time_limit"] = options.deadline.left
-    value = permanent(a.detach() if is_recorded(a) else a, rows=rows, cols=cols, **run)
-    return value, home_of(a).bring(gradient)
+    given = a.detach() if is_recorded(a) else a
+    value = permanent(given, rows=rows, cols=cols, dtype=dtype, **run)
+    return value, given_back(gradient, a, kept)
 
 
 def plan_gradient(
@@ -218,8 +230,6 @@ def _gradient(matrix: Matrix, rows: Any, cols: Any, options: RunOptions) -> NDAr
         found[used] = (
             _by_permanents(of, options) if of.exact and of.repeats else _whole(of, options)
         )
-    if not of.exact and not np.isfinite(found).all():
-        warn_of_overflow()
     return np.ascontiguousarray(found.T) if matrix.transposed else found
 
 
@@ -285,5 +295,4 @@ def _of_batch(matrix: Matrix, options: RunOptions) -> NDArray[Any]:
     found = solve(work, options).whole()
     if not np.isfinite(found).all():
         matrix.check_finite()
-        warn_of_overflow()
     return found
