@@ -95,7 +95,7 @@ def probe() -> Machine:
         hardscape=__version__,
         simd=simd,
         simd_levels=levels,
-        cpu=_cpu_model(),
+        cpu=cpu_model(),
         cores=cpu_count(),
         memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         cuda=replace(cuda, gpus=gpus),
@@ -109,7 +109,8 @@ def cpu_count() -> int:
     return os.cpu_count() or 1
 
 
-def _cpu_model(cpuinfo: str = "/proc/cpuinfo") -> str:
+def cpu_model(cpuinfo: str = "/proc/cpuinfo") -> str:
+    """Name of the processor."""
     try:
         lines = Path(cpuinfo).read_text(errors="replace").splitlines()
     except OSError:

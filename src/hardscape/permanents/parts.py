@@ -79,6 +79,11 @@ class Program(_Joint):
         return super().seconds(devices) + sum(proofs)
 
     @property
+    def every(self) -> list[Way]:
+        """The ways of all parts, and those of the proofs."""
+        return [*self.leaves, *(x for proof in self.proofs if proof for x in proof.leaves)]
+
+    @property
     def precisions(self) -> set[str]:
         """Arithmetic of the blocks, or what was asked for if there are none."""
         return super().precisions or {self.choice.arithmetic}

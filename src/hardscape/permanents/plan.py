@@ -12,6 +12,7 @@ from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.memory import require
 from hardscape.permanents.matrix import intake
+from hardscape.permanents.methods.pace import core_seconds_here, seconds_here
 from hardscape.permanents.parts import Program
 from hardscape.permanents.program import prepare, proving
 from hardscape.permanents.result import devices_of
@@ -22,6 +23,8 @@ from hardscape.plain import Plain
 
 #: Seconds from which a run must be asked for: a day.
 LONG_RUN = 86400.0
+#: Share of these up to which no machine that is slower than said takes them.
+_SURELY = 0.1
 
 
 @dataclass(frozen=True)
@@ -111,8 +114,8 @@ def plan(
     """Say how :func:`hardscape.permanent` would go about a matrix, and what it would cost.
 
     Takes the arguments of :func:`hardscape.permanent` for one matrix, and only as much time as the
-    matrix's zeros and repeated lines take to find. Estimates go by rates of an AVX-512 server; other
-    machines differ by a factor of 2 or so.
+    matrix's zeros and repeated lines take to find. Estimates go by the pace of this machine, which is
+    measured once and kept: see :mod:`hardscape.engine.pace`. Ways are chosen without it.
 
     Returns
     -------
@@ -145,19 +148,22 @@ def plan(
     options = run_options(matrix, **run)
     devices = options.devices
     program = prepare(matrix, settings.choice(matrix.kind, devices, options.deadline))
-    found = _described(proving(program) if full_output else program, matrix.shape, devices)
-    return replace(found, planning_seconds=time.perf_counter() - began)
+    program = proving(program) if full_output else program
+    planning = time.perf_counter() - began
+    return replace(_described(program, matrix.shape, devices), planning_seconds=planning)
 
 
 def _described(program: Program, shape: tuple[int, int], devices: tuple[Device, ...]) -> Plan:
     """A program in numbers."""
     ways = program.ways
     blocks = tuple(
-        PlannedBlock(block.side, way.method, way.terms, way.seconds(devices), way.memory)
+        PlannedBlock(
+            block.side, way.method, way.terms, seconds_here(way.leaves, devices), way.memory
+        )
         for block, way in zip(program.blocks, ways, strict=True)
     )
     elsewhere = {
-        "1 core": sum(way.core_seconds for way in ways),
+        "1 core": core_seconds_here(program.leaves),
         "1 H200": sum(min(way.gpu_seconds, way.core_seconds) for way in ways),
         "192 H200s": sum(min(way.gpu_seconds / 192, way.core_seconds) for way in ways),
     }
@@ -168,7 +174,7 @@ def _described(program: Program, shape: tuple[int, int], devices: tuple[Device, 
         program.terms,
         program.reductions,
         blocks,
-        program.seconds(devices),
+        seconds_here(program.every, devices),
         devices_of(program.leaves, devices),
         0.0,
         elsewhere,
@@ -179,8 +185,10 @@ def check_budget(program: Program, options: RunOptions) -> None:
     """Refuse what memory does not hold, and a day's work or more that nobody asked for, with the estimate."""
     most = max((way.memory for way in program.leaves), default=0)
     require(most, f"a permanent by {program.method}")
-    seconds = program.seconds(options.devices)
-    if seconds <= LONG_RUN or options.asked_for:
+    if options.asked_for or program.seconds(options.devices) <= _SURELY * LONG_RUN:
+        return
+    seconds = seconds_here(program.every, options.devices)
+    if seconds <= LONG_RUN:
         return
     found = _described(program, (0, 0), options.devices)
     elsewhere = ", ".join(f"{duration(s)} on {d}" for d, s in found.seconds_elsewhere.items())

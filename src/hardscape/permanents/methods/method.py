@@ -34,7 +34,7 @@ THOUGHT, THOUGHT_SHARE = 0.02, 0.03
 #: How much more complex entries and a proven bound of their rounding cost in double precision.
 COMPLEX, GUARD = 3.0, 2.7
 #: Seconds to set up a sum, and to start a device.
-START, _START_DEVICE = 3e-4, {Cpu: 0.0, Cuda: 1.0}
+START, START_DEVICE = 3e-4, {Cpu: 0.0, Cuda: 1.0}
 
 
 def started(seconds: float, sums: int = 1) -> float:
@@ -84,7 +84,7 @@ class Choice:
     def shared(self, core: float, gpu: float = math.inf) -> float:
         """Seconds, at least, of a sum that takes so many on one core, or on one GPU."""
         gpus = self.count(Cuda)
-        on_gpus = _START_DEVICE[Cuda] + gpu / gpus if gpus else math.inf
+        on_gpus = START_DEVICE[Cuda] + gpu / gpus if gpus else math.inf
         return min(core / max(1, self.count(Cpu)), on_gpus)
 
 
@@ -223,10 +223,13 @@ class Way:
 
     def seconds(self, devices: tuple[Device, ...]) -> float:
         """Estimated time on those of `devices` that the method runs on."""
-        usable = max(1, sum(isinstance(device, self.device) for device in devices))
-        lanes = min(usable, len(self.work.shards()), self.most or usable)
         one = self.gpu_seconds if self.device is Cuda else self.core_seconds
-        return _START_DEVICE[self.device] + one / lanes
+        return START_DEVICE[self.device] + one / self.lanes(devices)
+
+    def lanes(self, devices: tuple[Device, ...]) -> int:
+        """How many of `devices` have something to do."""
+        usable = max(1, sum(isinstance(device, self.device) for device in devices))
+        return min(usable, len(self.work.shards()), self.most or usable)
 
     @property
     def proving(self) -> Way:
