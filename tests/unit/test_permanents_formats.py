@@ -215,7 +215,9 @@ def test_entries_without_a_header(tmp_path, text, base, expected):
     path = written(tmp_path, "a.mtx", text)
     assert read(path, format="coo", base=base).tolist() == expected
     with pytest.raises(FormatError):
-        read(path)  # only by say-so
+        read(path)  # only by say-so, which the name can be, too
+    if base is None:
+        assert read(written(tmp_path, "a.coo", text)).tolist() == expected
 
 
 @pytest.mark.parametrize(

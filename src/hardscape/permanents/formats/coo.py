@@ -1,4 +1,4 @@
-"""Lines ``row column value`` without a header, by say-so only: ``format="coo"``.
+"""Lines ``row column value`` without a header, by say-so only: ``format="coo"`` or a name in ``.coo``.
 
 A value is an integer, a decimal number, or two of them, real and imaginary part; without any it is 1. A
 first line of three integers, the last of them the number of lines that follow, gives rows and columns; else
@@ -18,8 +18,8 @@ from hardscape.permanents.formats.text import INTEGER, integer, real
 from hardscape.permanents.matrix import MAX_SIDE, Number
 
 NAME = "coo"
-SUFFIXES = ()
-DESCRIPTION = "lines 'row column value' without a header, only where format= says so"
+SUFFIXES = (".coo",)
+DESCRIPTION = "lines 'row column value' without a header, only where the name or format= says so"
 MEMORY = 3
 #: Fields of a line: two indices, and up to two parts of a value.
 _FEWEST, _MOST = 2, 4
