@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from hardscape.cli import main
+from hardscape.engine.fold import Block
 from hardscape.engine.jobs import job
 from hardscape.engine.ledger import Ledger
 from hardscape.ising import Ising, formats
@@ -123,7 +124,7 @@ def test_the_same_answer_after_resume(capsys: Captured) -> None:
 
 def test_what_python_began_is_told(capsys: Captured, tmp_path: Path) -> None:
     with Ledger("work.ledger", HarmonicSum()) as ledger:
-        ledger.commit(0, {})
+        ledger.commit(Block(0, 1), {})
         assert job("work.ledger").state == "running"
     told = listed(capsys)["work.ledger"]
     assert (told["name"], told["command"], told["done"]) == ("test.harmonic", [], 1)
@@ -143,7 +144,7 @@ def test_a_run_that_was_killed_elsewhere_is_not_taken_for_running(tmp_path: Path
 def test_damaged_ledgers_are_told_and_refused(capsys: Captured, tmp_path: Path) -> None:
     with Ledger("good", HarmonicSum()) as ledger:
         for index in range(20):
-            ledger.commit(index, {})
+            ledger.commit(Block(index, index + 1), {})
     data = bytearray(Path("good").read_bytes())
     for name, cut in (("short", data[:200]), ("torn", data[:100] + bytes(len(data) - 100))):
         Path(name).write_bytes(cut)

@@ -10,9 +10,10 @@ from typing import Any
 
 import hardscape
 from hardscape import native
-from hardscape.engine import Cpu, Shard
+from hardscape.engine import Cpu
 from hardscape.engine.cluster.channels import channel_of
-from hardscape.engine.cluster.worker import StopSign, run_shard
+from hardscape.engine.cluster.worker import StopSign, run_in_worker
+from hardscape.engine.fold import Block
 from helpers.instances import dense_gaussian
 from helpers.jobs import JOBS
 from helpers.works import HarmonicSum
@@ -37,14 +38,14 @@ def stopped_by_message(executor: MPIPoolExecutor) -> dict[str, Any]:
     channel, work = channel_of(executor), HarmonicSum(units=8000, count=1, pause=0.01)
     assert channel is not None
     stop = StopSign("/nowhere/on/this/host", 0, None, channel)
-    arguments = (work, Shard(0, 0, work.units), (Cpu(),), None, stop, native.level())
-    future = executor.submit(run_shard, *arguments)
+    arguments = (work, Block(0, 1), (Cpu(),), None, stop, native.level(), 60.0)
+    future = executor.submit(run_in_worker, *arguments)
     time.sleep(1.0)
     began = time.monotonic()
     while not future.done() and time.monotonic() - began < 30:
         channel.tell(executor, 0)  # until the worker has begun to listen
         time.sleep(0.25)
-    return {"complete": future.result().complete, "seconds": time.monotonic() - began}
+    return {"complete": bool(future.result().nodes), "seconds": time.monotonic() - began}
 
 
 def main() -> None:

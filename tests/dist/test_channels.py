@@ -18,9 +18,10 @@ import distributed
 import pytest
 
 from hardscape import native
-from hardscape.engine import Cpu, Outcome, RunOptions, Shard, Work, solve
+from hardscape.engine import Cpu, Outcome, RunOptions, Work, solve
 from hardscape.engine.cluster.channels import DaskChannel
-from hardscape.engine.cluster.worker import StopSign, run_shard
+from hardscape.engine.cluster.worker import StopSign, run_in_worker
+from hardscape.engine.fold import Block
 from helpers.running import done
 from helpers.works import HarmonicSum, Signed, harmonic
 
@@ -117,12 +118,14 @@ def test_dask_carries_a_stop(cluster) -> None:
     client.wait_for_workers(1)
     channel = DaskChannel()
     stop = StopSign(ELSEWHERE, 0, None, channel)
-    shard = Shard(4, 0, LONG.units)
-    future = client.submit(run_shard, LONG, shard, (Cpu(),), None, stop, native.level())
+    work = HarmonicSum(units=40_000, count=5, pause=0.01)
+    future = client.submit(
+        run_in_worker, work, Block(4, 5), (Cpu(),), None, stop, native.level(), 60.0
+    )
     time.sleep(1.0)
     began = time.monotonic()
     channel.tell(client, 3)
-    assert not future.result(timeout=30).complete
+    assert not future.result(timeout=30).nodes
     assert time.monotonic() - began < 5  # all of it takes 80 s
 
 

@@ -24,7 +24,16 @@ from hardscape.ising import formats
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "checkpoints.md"
 #: Those that have several shards in these sizes, and those that are a chain, or no sum of shards.
-CUT = {"cellular", "clones", "gribov", "spectrum", "spectrum, bounds", "trials"}
+CUT = {
+    "cellular",
+    "clones",
+    "gribov",
+    "permanent, complex",
+    "permanent, real",
+    "spectrum",
+    "spectrum, bounds",
+    "trials",
+}
 WHOLE = {"links", "permanent, batch", "product state", "weighting"}
 Captured = pytest.CaptureFixture[str]
 

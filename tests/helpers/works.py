@@ -59,14 +59,16 @@ class HarmonicSum(Work[Partial]):
 
 
 def harmonic(work: HarmonicSum) -> Partial:
-    """The answer of a `HarmonicSum`, by a plain loop over its shards."""
-    total = None
+    """The answer of a `HarmonicSum`: sums of its shards, added in pairs until one is left."""
+    sums = []
     for shard in work.shards():
         part = np.zeros(())
         for k in range(shard.start, shard.stop):
             part = part + 1.0 / (k + 1)
-        total = part if total is None else total + part
-    return {"sum": np.asarray(total), "terms": np.asarray(work.units, dtype=np.int64)}
+        sums.append(part)
+    while len(sums) > 1:
+        sums = [sum(sums[i + 1 : i + 2], sums[i]) for i in range(0, len(sums), 2)]
+    return {"sum": np.asarray(sums[0]), "terms": np.asarray(work.units, dtype=np.int64)}
 
 
 def scrambled(unit: int) -> int:
@@ -80,7 +82,6 @@ class Lowest(Work[Partial]):
 
     name: ClassVar[str] = "test.lowest"
     revision: ClassVar[int] = 1
-    wants_incumbent: ClassVar[bool] = True
     units: int = 3000
     count: int = 40
     keep: int = 10
@@ -92,9 +93,7 @@ class Lowest(Work[Partial]):
         return split(self.units, self.count)
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
-        door = 2**63 - 1
-        if context.incumbent is not None and len(context.incumbent["value"]) == self.keep:
-            door = int(context.incumbent["value"][-1])
+        door = 2**63 - 1 if context.incumbent is None else int(context.incumbent["door"])
         found = [(scrambled(k), k) for k in range(shard.start, shard.stop) if scrambled(k) <= door]
         return ShardResult(self._pack(found))
 
@@ -105,6 +104,13 @@ class Lowest(Work[Partial]):
             for pair in zip(part["value"].tolist(), part["unit"].tolist(), strict=True)
         ]
         return self._pack(pairs)
+
+    def hint(self, known: Partial | None, parts: Sequence[Partial]) -> Partial | None:
+        values = np.sort(np.concatenate([part["value"] for part in parts]))
+        if len(values) < self.keep:
+            return known
+        door = values[self.keep - 1]
+        return {"door": door if known is None else np.minimum(door, known["door"])}
 
     def result(self, partial: Partial) -> Partial:
         return partial

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardscape import errors
-from hardscape.engine import Context, Ledger, Outcome, Shard, ShardResult, resolve
+from hardscape.engine import (
+    Context,
+    Ledger,
+    Outcome,
+    Partial,
+    ProgressEvent,
+    Shard,
+    ShardResult,
+    resolve,
+)
 from hardscape.engine import ledger as ledger_module
+from hardscape.engine.fold import Block
 from hardscape.engine.ledger import pack, unpack
 from helpers.running import run
 from helpers.works import SLOW, HarmonicSum, Lowest, harmonic
@@ -207,14 +218,14 @@ def test_a_flipped_bit_of_any_page_is_reported_or_does_no_harm(half_done: Path) 
 @pytest.mark.parametrize("change", ["flip", "cut", "junk"])
 def test_a_damaged_partial_is_reported(half_done: Path, change: str) -> None:
     database = sqlite3.connect(half_done)
-    index, blob = database.execute("SELECT idx, data FROM shards LIMIT 1").fetchone()
+    index, blob = database.execute("SELECT start, data FROM blocks LIMIT 1").fetchone()
     start = blob.index(b"\x93NUMPY")
     damaged = {
         "flip": blob[: start + 130] + bytes([blob[start + 130] ^ 1]) + blob[start + 131 :],
         "cut": blob[: len(blob) // 2],
         "junk": b"no zip archive at all",
     }[change]
-    database.execute("UPDATE shards SET data = ? WHERE idx = ?", (damaged, index))
+    database.execute("UPDATE blocks SET data = ? WHERE start = ?", (damaged, index))
     database.commit()
     database.close()
     with pytest.raises(errors.CheckpointError, match=f"shard {index} "):
@@ -224,11 +235,15 @@ def test_a_damaged_partial_is_reported(half_done: Path, change: str) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE shards SET idx = 39 WHERE idx = (SELECT max(idx) FROM shards WHERE idx < 39)",
-        "UPDATE shards SET data = CAST(data AS TEXT)",
+        "UPDATE blocks SET start = 38, stop = 39 WHERE start = 0",
+        "UPDATE blocks SET stop = stop + 1",
+        "UPDATE blocks SET stop = start",
+        "UPDATE blocks SET stop = 'x'",
+        "UPDATE blocks SET data = CAST(data AS TEXT)",
+        "INSERT OR REPLACE INTO blocks SELECT 1, stop, data, crc FROM blocks WHERE start = 0",
         "UPDATE meta SET value = CAST(x'ff' AS TEXT) WHERE key = 'digest'",
         "DELETE FROM meta",
-        "DROP TABLE shards",
+        "DROP TABLE blocks",
     ],
 )
 def test_rows_that_nobody_wrote_are_reported(half_done: Path, change: str) -> None:
@@ -242,8 +257,8 @@ def test_rows_that_nobody_wrote_are_reported(half_done: Path, change: str) -> No
 
 def test_a_partial_under_another_name_is_reported(half_done: Path) -> None:
     database = sqlite3.connect(half_done)
-    ((blob,),) = database.execute("SELECT data FROM shards LIMIT 1")
-    database.execute("UPDATE shards SET data = ?", (blob.replace(b"terms.npy", b"turms.npy"),))
+    ((blob,),) = database.execute("SELECT data FROM blocks LIMIT 1")
+    database.execute("UPDATE blocks SET data = ?", (blob.replace(b"terms.npy", b"turms.npy"),))
     database.commit()
     database.close()
     with pytest.raises(errors.CheckpointError):
@@ -252,7 +267,7 @@ def test_a_partial_under_another_name_is_reported(half_done: Path) -> None:
 
 def test_a_shard_out_of_range_is_reported(half_done: Path) -> None:
     database = sqlite3.connect(half_done)
-    database.execute("INSERT INTO shards VALUES (40, x'00', 0)")
+    database.execute("INSERT INTO blocks VALUES (40, 41, x'00', 0)")
     database.commit()
     database.close()
     with pytest.raises(errors.CheckpointError, match="40"):
@@ -308,7 +323,7 @@ def test_kill_9_loses_nothing_that_was_complete(tmp_path: Path) -> None:
         assert victim.wait(timeout=60) == -signal.SIGKILL
         victim.stdout.close()
         with Ledger(path, SLOW) as ledger:
-            kept = len(list(ledger.load()))
+            kept = sum(len(block) for block, _ in ledger.load())
         # Work is counted after it is in the ledger: all that was told is there.
         assert 10 * kept >= told
         assert kept > resumed
@@ -316,6 +331,18 @@ def test_kill_9_loses_nothing_that_was_complete(tmp_path: Path) -> None:
     outcome = run(SLOW, devices=TWO, checkpoint=path)
     assert outcome.resumed_shards == resumed < 40
     assert raw(outcome) == exact(SLOW)
+
+
+@dataclass(frozen=True)
+class Bulky(HarmonicSum):
+    """Its answer is no larger than what one shard finds: 100 kB."""
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        found = super().run(shard, context)
+        return ShardResult({**found.partial, "bulk": np.full(12_500, shard.index)}, found.complete)
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        return {**super().merge(left, right), "bulk": np.maximum(left["bulk"], right["bulk"])}
 
 
 @contextmanager
@@ -329,15 +356,15 @@ def room(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-@pytest.mark.parametrize("size", [1000, 20000, 100000])
+@pytest.mark.parametrize("size", [1000, 20_000, 300_000])
 def test_a_full_disk_ends_a_run_that_then_goes_on(tmp_path: Path, size: int) -> None:
-    path, work = tmp_path / "job", HarmonicSum(units=800, count=400)
+    path, work = tmp_path / "job", Bulky(units=200, count=200, pause=0.001)
     for _ in range(2):
         with room(size), pytest.raises(errors.CheckpointError):
             run(work, devices=ONE, checkpoint=path)
     outcome = run(work, devices=ONE, checkpoint=path)
-    assert (outcome.resumed_shards > 0) == (size == 100000)
-    assert raw(outcome) == exact(work)
+    assert (outcome.resumed_shards > 0) == (size == 300_000)
+    assert raw(outcome) == raw(run(work, devices=ONE))
 
 
 def test_killed_before_anything_was_written(
@@ -405,3 +432,33 @@ def test_a_finished_ledger_that_nobody_may_write(
     finally:
         tmp_path.chmod(0o755)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_ledger_stays_bounded_by_the_answer(tmp_path: Path) -> None:
+    work = Bulky(units=200, count=200, pause=0.001)
+    sizes = []
+
+    def look(event: ProgressEvent) -> None:
+        sizes.append(
+            sum(
+                path.stat().st_size for path in tmp_path.iterdir() if not path.name.endswith("-wal")
+            )
+        )
+
+    whole = run(work, devices=TWO, checkpoint=tmp_path / "job", progress=look)
+    assert 4 * max(sizes) < 200 * 100_000
+    assert raw(run(work, devices=ONE, checkpoint=tmp_path / "job")) == raw(whole)
+    with Ledger(tmp_path / "job", work) as ledger:
+        kept = [block for block, _ in ledger.load()]
+    assert sum(map(len, kept)) == 200
+    assert len(kept) < 40
+
+
+def test_a_block_takes_the_place_of_those_within_it(tmp_path: Path) -> None:
+    work = HarmonicSum(units=8, count=8)
+    with Ledger(tmp_path / "job", work) as ledger:
+        for block in (Block(0, 2), Block(3, 4), Block(4, 5), Block(0, 4)):
+            ledger.commit(block, {"terms": np.array(len(block))})
+        assert [block for block, _ in ledger.load()] == [Block(0, 4), Block(4, 5)]
+        ledger.replace([(Block(0, 8), {"terms": np.array(8)})])
+        assert [(block, int(x["terms"])) for block, x in ledger.load()] == [(Block(0, 8), 8)]

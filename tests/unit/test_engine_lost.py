@@ -32,7 +32,7 @@ class Silent(Executor):
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        if arguments[1].index < self._answered:
+        if arguments[1].start < self._answered:
             future.set_result(function(*arguments))
         else:
             future.set_running_or_notify_cancel()
@@ -48,8 +48,8 @@ class Careless(Executor):
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        self.attempts[arguments[1].index] += 1
-        if self.attempts[arguments[1].index] <= self._times:
+        self.attempts[arguments[1].start] += 1
+        if self.attempts[arguments[1].start] <= self._times:
             future.set_exception(self._error)
         else:
             future.set_result(function(*arguments))
@@ -71,7 +71,7 @@ def test_a_time_limit_does_not_wait_for_workers_that_are_silent() -> None:
     outcome = run_work(HarmonicSum(), devices=HERE, executor=Silent(5), workers=2, time_limit=0.3)
     assert time.monotonic() - began < 2.3 + 0.5
     assert outcome.stopped == "time_limit"
-    assert outcome.shards_done == 5
+    assert 5 <= outcome.shards_done < 23
 
 
 def test_nor_does_a_signal() -> None:
@@ -81,7 +81,7 @@ def test_nor_does_a_signal() -> None:
     outcome = run_work(HarmonicSum(), devices=HERE, executor=Silent(5), workers=2)
     assert time.monotonic() - began < 2.2 + 0.5
     assert outcome.stopped == "SIGTERM"
-    assert outcome.shards_done == 5
+    assert 5 <= outcome.shards_done < 23
 
 
 @pytest.mark.parametrize(

@@ -323,3 +323,21 @@ def test_the_answer_is_what_the_work_makes_of_its_partial() -> None:
     assert outcome.partial is not None
     assert outcome.answer == outcome.whole() == work.result(outcome.partial)
     assert solve(HarmonicSum(units=0), RunOptions.checked()).answer is None
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_shard_that_ends_early_by_itself_is_not_run_again(threads: int) -> None:
+    attempts: list[int] = []
+
+    class Halting(HarmonicSum):
+        def run(self, shard: Shard, context: Context) -> ShardResult:
+            attempts.append(shard.index)
+            found = super().run(shard, context)
+            return ShardResult(found.partial, complete=shard.index % 5 != 4)
+
+    outcome = run_work(Halting(), devices=cpus(threads))
+    assert not outcome.complete
+    assert outcome.shards_done == 19
+    assert sorted(attempts) == list(range(23))
+    assert outcome.partial is not None
+    assert outcome.partial["terms"] == 997

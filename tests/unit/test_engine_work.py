@@ -1,7 +1,9 @@
 """Shards, and folding their partials."""
 
+import math
 import pickle
 import random
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -9,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardscape import errors
-from hardscape.engine import Context, Cpu, Shard, ShardResult, split
-from hardscape.engine.fold import Fold
-from helpers.works import FirstHit, HarmonicSum, harmonic
+from hardscape.engine import Context, Cpu, Partial, Shard, ShardResult, split
+from hardscape.engine.fold import Block, Fold, Waiting
+from hardscape.engine.pool import run_block
+from helpers.works import Failing, FirstHit, HarmonicSum, harmonic
 
 
 @given(units=st.integers(0, 3000), count=st.integers(1, 400))
@@ -45,41 +48,156 @@ def test_split_refuses(units: int, count: int) -> None:
         split(units, count)
 
 
-@given(st.randoms(use_true_random=False))
-@settings(max_examples=20, deadline=None)
-def test_fold_does_not_depend_on_the_order_of_arrival(shuffle: random.Random) -> None:
-    work = HarmonicSum()
-    context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
-    shards = list(work.shards())
-    shuffle.shuffle(shards)
-    fold = Fold(work, len(shards))
-    for shard in shards:
+CONTEXT = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
+
+
+def nodes(total: int) -> st.SearchStrategy[list[Block]]:
+    """Blocks that partition `total` shards, each a node of the tree, in any order."""
+
+    def cut(numbers: random.Random) -> list[Block]:
+        waiting, found = Waiting(total, []), []
+        while block := waiting.take(numbers.choice([1, 2, 3, 8, 64])):
+            found.append(block)
+        numbers.shuffle(found)
+        return found
+
+    return st.randoms(use_true_random=False).map(cut)
+
+
+@given(total=st.integers(1, 70), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_fold_does_not_depend_on_blocks_and_their_order(total: int, data: st.DataObject) -> None:
+    work = HarmonicSum(units=10 * total, count=total)
+    fold = Fold(work, total)
+    for block in data.draw(nodes(total)):
         assert not fold.complete
-        fold.add(shard.index, work.run(shard, context))
+        result = run_block(work, block, CONTEXT, math.inf)
+        assert [node for node, _ in result.nodes] == [block]
+        assert fold.add(block, result.nodes[0][1])
+        assert all(node.is_node for node, _ in fold.nodes())
     assert fold.complete
-    assert fold.prefix is not None
-    assert fold.prefix["sum"].tobytes() == harmonic(work)["sum"].tobytes()
+    ((node, partial),) = fold.nodes()
+    assert node == Block(0, total)
+    assert partial["sum"].tobytes() == harmonic(work)["sum"].tobytes()
+
+
+@given(total=st.integers(2, 70), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_what_comes_twice_counts_once(total: int, data: st.DataObject) -> None:
+    work = HarmonicSum(units=10 * total, count=total)
+    fold = Fold(work, total)
+    once, again = data.draw(nodes(total)), data.draw(nodes(total))
+    both = [block for pair in zip(once, again, strict=False) for block in pair] + once + again
+    for block in both:
+        covered = fold.covers(block)
+        result = run_block(work, block, CONTEXT, math.inf)
+        assert fold.add(block, result.nodes[0][1]) == (not covered)
+        assert fold.covers(block)
+        assert fold.shards == sum(len(node) for node, _ in fold.nodes())
+    partial = fold.best_so_far()
+    assert fold.complete
+    assert partial is not None
+    assert partial["sum"].tobytes() == harmonic(work)["sum"].tobytes()
+
+
+@given(total=st.integers(1, 200), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_what_waits_is_all_that_is_not_done(total: int, data: st.DataObject) -> None:
+    done = sorted(data.draw(nodes(total)))[:: data.draw(st.integers(1, 3))]
+    waiting, taken = Waiting(total, done), []
+    assert waiting.left == total - sum(map(len, done))
+    while block := waiting.take(data.draw(st.integers(1, 40))):
+        assert block.is_node
+        if data.draw(st.integers(0, 3)):
+            taken.append(block)
+        else:
+            waiting.give_back(block.start, block.stop)
+    covered = [index for block in taken + done for index in range(block.start, block.stop)]
+    assert sorted(covered) == list(range(total))
+    assert waiting.left == 0
 
 
 def test_order_of_merging_matters_for_the_test_work() -> None:
     # Else the tests of determinism could not fail.
     work = HarmonicSum()
-    backwards = sum(1.0 / k for k in range(work.units, 0, -1))
-    assert backwards != harmonic(work)["sum"]
+    in_order = sum(1.0 / k for k in range(1, work.units + 1))
+    assert in_order != harmonic(work)["sum"]
 
 
 def test_a_later_shard_that_settles_it_makes_the_rest_unneeded() -> None:
     work = FirstHit()
 
-    def hits(*units: int) -> ShardResult:
-        return ShardResult({"hits": np.array(units, dtype=np.int64)})
+    def hits(*units: int) -> dict[str, np.ndarray]:
+        return {"hits": np.array(units, dtype=np.int64)}
 
     fold = Fold(work, 20)
-    fold.add(7, hits(140))
+    fold.add(Block(7, 8), hits(140))
     assert fold.limit == 8
-    fold.add(9, hits(180))
-    for index in (0, 1, 2):
-        fold.add(index, hits())
-    fold.add(3, hits(61))
+    assert not fold.add(Block(9, 10), hits(180))
+    fold.add(Block(0, 2), hits())
+    fold.add(Block(2, 3), hits())
+    fold.add(Block(3, 4), hits(61))
     assert fold.complete
-    assert fold.best_so_far()["hits"].tolist() == [61]
+    best = fold.best_so_far()
+    assert best is not None
+    assert best["hits"].tolist() == [61]
+
+
+@pytest.mark.parametrize("settles", range(12))
+def test_a_settled_answer_is_folded_as_if_there_were_no_more(settles: int) -> None:
+    @dataclass(frozen=True)
+    class Until(HarmonicSum):
+        def finished(self, partial: Partial) -> bool:
+            return bool(partial["last"])
+
+        def run(self, shard: Shard, context: Context) -> ShardResult:
+            found = super().run(shard, context).partial
+            return ShardResult({**found, "last": np.array(shard.index == settles)})
+
+        def merge(self, left: Partial, right: Partial) -> Partial:
+            return {**super().merge(left, right), "last": left["last"] | right["last"]}
+
+    work = Until(units=120, count=12)
+    first = run_block(work, Block(0, 8), CONTEXT, math.inf)
+    rest = run_block(work, Block(8, 12), CONTEXT, math.inf)
+    fold = Fold(work, 12)
+    for block, partial in (*rest.nodes, *first.nodes):
+        fold.add(block, partial)
+    assert fold.complete
+    assert fold.shards == settles + 1
+    partial = fold.best_so_far()
+    expected = harmonic(HarmonicSum(units=10 * (settles + 1), count=settles + 1))
+    assert partial is not None
+    assert partial["sum"].tobytes() == expected["sum"].tobytes()
+
+
+def test_a_block_ends_when_its_time_is_over() -> None:
+    work = HarmonicSum(units=64, count=64, pause=0.01)
+    result = run_block(work, Block(0, 64), CONTEXT, 0.1)
+    *_, (last, _) = result.nodes
+    assert 1 <= last.stop < 64
+    assert result.incomplete is None
+    assert [0, *(node.stop for node, _ in result.nodes)][:-1] == [x.start for x, _ in result.nodes]
+
+
+def test_an_exception_in_a_block_costs_nothing_that_was_complete() -> None:
+    result = run_block(Failing(), Block(0, 8), CONTEXT, math.inf)
+    assert [node for node, _ in result.nodes] == [Block(0, 4), Block(4, 5)]
+    with pytest.raises(ZeroDivisionError):
+        run_block(Failing(), Block(5, 6), CONTEXT, math.inf)
+
+
+def test_what_was_stopped_counts_where_nothing_else_is() -> None:
+    work = HarmonicSum()
+    fold = Fold(work, 8)
+
+    def part(terms: int) -> dict[str, np.ndarray]:
+        return {"sum": np.array(0.5), "terms": np.array(terms)}
+
+    fold.add(Block(0, 2), part(1))
+    fold.add_incomplete(Block(4, 8), part(10))
+    fold.add_incomplete(Block(4, 6), part(100))
+    fold.add_incomplete(Block(1, 2), part(1000))
+    best = fold.best_so_far()
+    assert best is not None
+    assert best["terms"] in (11, 101)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import sys
 import tempfile
@@ -11,16 +12,19 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hardscape import native
-from hardscape.engine import Context, Cpu, Cuda, Device, Shard, ShardResult
-from hardscape.engine.cluster.worker import Parcel, StopSign, run_shard
+from hardscape.engine import Context, Cpu, Cuda, Device, Shard, ShardResult, Work
+from hardscape.engine.cluster.worker import Parcel, StopSign, run_in_worker
+from hardscape.engine.fold import Block
+from hardscape.engine.pool import BlockResult
 from hardscape.errors import DeviceError
 from helpers.works import HarmonicSum
 
-LONG = HarmonicSum(units=4000, count=1, pause=0.01)
+LONG = HarmonicSum(units=40_000, count=10, pause=0.01)
 
 
 @dataclass(frozen=True)
@@ -36,21 +40,32 @@ class Told:
         return lambda: self.first
 
 
-def run(stop: StopSign, index: int = 0, level: str | None = None) -> ShardResult:
-    shard = Shard(index, 0, LONG.units)
-    return run_shard(LONG, shard, (Cpu(),), None, stop, level or native.level())
+def run(stop: StopSign, index: int = 0, level: str | None = None) -> BlockResult:
+    return run_in_worker(*call(LONG, (Cpu(),), stop, index, level))
+
+
+def call(
+    work: Work[Any],
+    devices: tuple[Device, ...],
+    stop: StopSign,
+    index: int = 0,
+    level: str | None = None,
+) -> tuple[Any, ...]:
+    """What a worker is given to run one shard."""
+    block = Block(index, index + 1)
+    return work, block, devices, None, stop, level or native.level(), math.inf
 
 
 def test_a_worker_on_another_host_goes_by_its_seconds(tmp_path: Path) -> None:
     began = time.monotonic()
-    assert not run(StopSign(str(tmp_path / "absent"), 0, 0.2)).complete
+    assert not run(StopSign(str(tmp_path / "absent"), 0, 0.2)).nodes
     assert time.monotonic() - began < 10  # all of it takes 40 s
 
 
 def test_clocks_of_hosts_need_not_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: 0.0)
     began = time.monotonic()
-    assert not run(StopSign(str(tmp_path / "absent"), 0, 0.2)).complete
+    assert not run(StopSign(str(tmp_path / "absent"), 0, 0.2)).nodes
     assert 0.1 < time.monotonic() - began < 10
 
 
@@ -58,14 +73,14 @@ def test_clocks_of_hosts_need_not_agree(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_worker_on_another_host_hears_the_channel(tmp_path: Path, first: int, index: int) -> None:
     began = time.monotonic()
     stop = StopSign(str(tmp_path / "absent"), 0, None, Told(first))
-    assert not run(stop, index).complete
+    assert not run(stop, index).nodes
     assert time.monotonic() - began < 10
 
 
 def test_shards_before_the_one_that_is_told_go_on(tmp_path: Path) -> None:
     began = time.monotonic()
     stop = StopSign(str(tmp_path / "absent"), 0, 1.0, Told(3))
-    assert not run(stop, 2).complete
+    assert not run(stop, 2).nodes
     assert time.monotonic() - began > 0.9  # its seconds, not the channel
 
 
@@ -89,7 +104,7 @@ def test_workers_of_a_host_take_a_gpu_each(tmp_path: Path, monkeypatch: pytest.M
 
     def worker(_: int) -> None:
         for _ in range(2):
-            run_shard(Where(), Shard(0, 0, 1), gpus, None, stop, native.level())
+            run_in_worker(*call(Where(), gpus, stop))
         all_there.wait(30)  # none ends before all have a GPU
 
     with ThreadPoolExecutor(4) as pool:
@@ -123,7 +138,7 @@ def test_a_gpu_has_its_own_name_whatever_number_it_has(
             return super().run(shard, context)
 
     def worker() -> None:
-        run_shard(Where(), Shard(0, 0, 1), (Cuda(0), Cuda(1)), None, stop, native.level())
+        run_in_worker(*call(Where(), (Cuda(0), Cuda(1)), stop))
         has_one.release()
         done.wait(30)
 
@@ -152,6 +167,29 @@ def test_threads_do_not_take_one_another_s_work() -> None:
         sys.setswitchinterval(interval)
 
 
+def test_workers_beyond_the_gpus_take_cpus_where_they_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    stop = StopSign(str(tmp_path / "absent"), 0, None)
+    taken: dict[int, Device] = {}
+    all_there = threading.Barrier(4)
+
+    class Where(HarmonicSum):
+        def run(self, shard: Shard, context: Context) -> ShardResult:
+            taken[threading.get_ident()] = context.device
+            return super().run(shard, context)
+
+    def worker(_: int) -> None:
+        for _ in range(2):
+            run_in_worker(*call(Where(), (Cpu(0), Cuda(0), Cuda(1), Cpu(1)), stop))
+        all_there.wait(30)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(worker, range(4)))
+    assert sorted(map(str, taken.values())) == ["cpu:0", "cpu:0", "cuda:0", "cuda:1"]
+
+
 def test_without_gpus_it_is_the_cpu(tmp_path: Path) -> None:
     seen = []
 
@@ -161,5 +199,5 @@ def test_without_gpus_it_is_the_cpu(tmp_path: Path) -> None:
             return super().run(shard, context)
 
     stop = StopSign(str(tmp_path / "absent"), 0, None)
-    run_shard(Where(), Shard(0, 0, 1), (Cpu(0), Cpu(1)), None, stop, native.level())
+    run_in_worker(*call(Where(), (Cpu(0), Cpu(1)), stop))
     assert seen == [Cpu()]

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic
 import numpy as np
 
 from hardscape.engine.device import Cpu
+from hardscape.engine.fold import Block
 from hardscape.engine.lanes import Team, team
 from hardscape.engine.ledger import Ledger, NoLedger, open_ledger
 from hardscape.engine.options import RunOptions
@@ -117,7 +118,7 @@ def steps(chain: Chain[Answer], options: RunOptions) -> Outcome[Answer]:
         else:
             done, stopped = _send(chain, options, done)
         if done > resumed:
-            ledger.replace(done, chain.state())
+            ledger.replace([(Block(0, done), chain.state())])
     complete = done >= chain.total or chain.finished()
     if complete:
         stopped = "finished" if done < chain.total else ""
@@ -141,9 +142,9 @@ def _resume(chain: Chain[Any], ledger: Ledger | NoLedger) -> int:
     kept = list(ledger.load())
     if not kept:
         return 0
-    ((done, state),) = kept
+    ((steps, state),) = kept
     chain.restore(state)
-    return done
+    return steps.stop
 
 
 def _advance(
@@ -165,7 +166,8 @@ def _advance(
             done += pace.timed(lambda count: chain.advance(count, lent), chain.total - done)
             meter.update(done)
             if pace.should_write:
-                pace.write(lambda: ledger.replace(done, chain.state()))  # noqa: B023
+                state = Block(0, done), chain.state()
+                pace.write(lambda: ledger.replace([state]))  # noqa: B023
         meter.end(done)
         return done, signals.caught or "time_limit"
 

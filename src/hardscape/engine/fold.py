@@ -1,74 +1,205 @@
-"""Folding partial answers in shard order, whatever the order in which they arrive."""
+"""Folding partial answers along a fixed tree, whoever made them and in whatever order they arrive.
+
+The leaves of the tree are the shards; a node of level k stands for 2^k of them, from a multiple of 2^k
+on, or for as many of these as there are. Its partial is the merge of those of the two nodes below it, the
+lower first, so that it depends on the shards alone, also where `Work.merge` rounds (floating sums) and is
+associative only in exact arithmetic. Anybody can make it: a worker folds the block of shards that it was
+given and sends one partial.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from hardscape.engine.work import Partial, ShardResult, Work
+from hardscape.engine.work import Partial, Shard, Work
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Block:
+    """The shards ``start <= index < stop``: a node of the tree."""
+
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def size(self) -> int:
+        """How many shards its node has where the tree goes on far enough: a power of two."""
+        return 1 << (len(self) - 1).bit_length()
+
+    @property
+    def is_node(self) -> bool:
+        """Whether it begins where a node of its size does."""
+        return 0 <= self.start < self.stop and self.start % self.size == 0
+
+    def shard(self, shards: Sequence[Shard]) -> Shard:
+        """All of its shards as one."""
+        first = shards[self.start]
+        last = first if len(self) == 1 else shards[self.stop - 1]
+        return Shard(self.start, first.start, last.stop)
+
+    def cut(self, most: int) -> Iterator[Block]:
+        """The blocks of at most `most` shards, a power of two, that it consists of."""
+        for start in range(self.start, self.stop, most):
+            yield Block(start, min(start + most, self.stop))
 
 
 class Fold:
-    """The merge of all shards from the first up to the first gap, and what waits behind the gap.
+    """The nodes whose shards are all there, each merged into the one above it as soon as that can be.
 
-    Merging strictly from left to right makes the answer independent of who finished first, also
-    where `Work.merge` rounds (floating sums) and is associative only in exact arithmetic.
-
-    `prefix` is the merge of shards 0 to ``length - 1``; shards from `limit` on are not needed: `total`,
-    or fewer once the answer is settled.
+    Shards from `limit` on are not needed: `total`, or fewer once the answer is settled.
     """
 
     def __init__(self, work: Work[Any], total: int) -> None:
         self._work = work
-        self._pending: dict[int, Partial] = {}
-        self._incomplete: dict[int, Partial] = {}
+        self._partials: dict[int, tuple[Block, Partial]] = {}  # by the first shard
+        self._starts: list[int] = []  # their keys in order
+        self._incomplete: list[tuple[Block, Partial]] = []
         self.limit = total
-        self.prefix: Partial | None = None
-        self.length = 0
+        self.shards = 0  #: how many shards are there
 
     @property
     def complete(self) -> bool:
-        """Whether `prefix` is the final answer."""
-        return self.length >= self.limit
+        """Whether all shards that are needed are there."""
+        return self.shards >= self.limit
 
-    @property
-    def without_gaps(self) -> Partial | None:
-        """Merge of all complete shards so far, if they are shards 0, 1, ... without a gap."""
-        return None if self._pending else self.prefix
+    def nodes(self) -> Iterator[tuple[Block, Partial]]:
+        """What there is, in order."""
+        return (self._partials[start] for start in self._starts)
 
-    def add(self, index: int, result: ShardResult) -> None:
-        """Take in the result of shard `index`."""
-        if index >= self.limit:
-            return
-        if not result.complete:
-            self._incomplete[index] = result.partial
-            return
-        self._pending[index] = result.partial
-        if self._work.finished(result.partial):
-            self.limit = index + 1
-        self._advance()
+    def covers(self, block: Block) -> bool:
+        """Whether a block is there, or not needed."""
+        if block.start >= self.limit:
+            return True
+        at = bisect_right(self._starts, block.start)
+        return at > 0 and self._partials[self._starts[at - 1]][0].stop >= block.stop
 
-    def _advance(self) -> None:
-        while self.length < self.limit and self.length in self._pending:
-            partial = self._pending.pop(self.length)
-            if self.prefix is None:
-                self.prefix = partial
-            else:
-                self.prefix = self._work.merge(self.prefix, partial)
-                if self._work.finished(self.prefix):
-                    self.limit = self.length + 1
-            self.length += 1
+    def add(self, block: Block, partial: Partial) -> bool:
+        """Take in the partial of a block; False where it is not needed.
+
+        A settled answer is the end of its block.
+        """
+        if block.stop > self.limit or self.covers(block):
+            return False
+        for inner in self._between(block.start, block.stop):
+            self._remove(inner)
+        if self._work.finished(partial):
+            self.limit = block.stop
+            for later in self._between(block.stop, None):
+                self._remove(later)
+        self._join(block, partial)
+        return True
+
+    def _join(self, block: Block, partial: Partial) -> None:
+        self.shards += len(block)
+        size = block.size
+        while len(block) < self.limit:
+            if block.start & size:
+                left = self._partials.get(block.start - size)
+                if left is None or left[0].stop != block.start:
+                    break
+                self._remove(left[0])
+                self.shards += len(left[0])
+                partial = self._work.merge(left[1], partial)
+                block = Block(left[0].start, block.stop)
+            elif block.start + size < self.limit:
+                right = self._partials.get(block.start + size)
+                if right is None or right[0].stop != min(block.start + 2 * size, self.limit):
+                    break
+                self._remove(right[0])
+                self.shards += len(right[0])
+                partial = self._work.merge(partial, right[1])
+                block = Block(block.start, right[0].stop)
+            size *= 2  # a node that has nothing beside it is the one above it
+        self._partials[block.start] = block, partial
+        insort(self._starts, block.start)
+
+    def _between(self, start: int, stop: int | None) -> list[Block]:
+        end = None if stop is None else bisect_left(self._starts, stop)
+        starts = self._starts[bisect_left(self._starts, start) : end]
+        return [self._partials[inner][0] for inner in starts]
+
+    def _remove(self, block: Block) -> None:
+        del self._partials[block.start]
+        del self._starts[bisect_left(self._starts, block.start)]
+        self.shards -= len(block)
+
+    def add_incomplete(self, block: Block, partial: Partial) -> None:
+        """Take in what was found in a block before it was stopped."""
+        self._incomplete.append((block, partial))
 
     def best_so_far(self) -> Partial | None:
-        """The prefix if it is final; else the merge of everything, incomplete shards last."""
-        best = self.prefix
-        if self.complete:
-            return best
-        for partial in self._behind_the_gap():
+        """The final answer if it is there; else the merge of everything, what was stopped last."""
+        best = None
+        told = list(self.nodes())
+        if not self.complete:
+            known = [block for block, _ in told]
+            for block, partial in sorted(self._incomplete, key=lambda one: one[0]):
+                if all(block.stop <= one.start or one.stop <= block.start for one in known):
+                    known.append(block)
+                    told.append((block, partial))
+        for _, partial in told:
             best = partial if best is None else self._work.merge(best, partial)
         return best
 
-    def _behind_the_gap(self) -> Iterator[Partial]:
-        for partials in (self._pending, self._incomplete):
-            for index in sorted(partials):
-                yield partials[index]
+
+class Hint:
+    """What `Work.hint` makes of a fold, asked again when that has grown by a sixteenth."""
+
+    def __init__(self, work: Work[Any], known: Partial | None = None) -> None:
+        self._work = work
+        self._next = 1
+        self.known = known
+
+    def look(self, fold: Fold) -> Partial | None:
+        """What is known now."""
+        if fold.shards >= self._next:
+            self._next = fold.shards + fold.shards // 16 + 1
+            self.known = self._work.hint(self.known, [partial for _, partial in fold.nodes()])
+        return self.known
+
+
+class Waiting:
+    """The shards below `limit` that nobody has taken."""
+
+    def __init__(self, limit: int, done: Iterable[Block]) -> None:
+        self.limit = limit
+        self.left = 0  #: how many wait, those included that `limit` has made unneeded
+        self._ranges: list[
+            Block
+        ] = []  # in order from the last to the first; they need not be nodes
+        begin = 0
+        for block in done:
+            self._put(begin, block.start)
+            begin = max(begin, block.stop)
+        self._put(begin, limit)
+        self._ranges.reverse()
+
+    def _put(self, start: int, stop: int) -> None:
+        if start < stop:
+            self._ranges.append(Block(start, stop))
+            self.left += stop - start
+
+    def give_back(self, start: int, stop: int) -> None:
+        """Shards that were taken wait again, and are the next."""
+        self._put(start, stop)
+
+    def take(self, most: int) -> Block | None:
+        """The next block of at most `most` shards, or None."""
+        while self._ranges:
+            rest = self._ranges.pop()
+            self.left -= len(rest)
+            stop = min(rest.stop, self.limit)
+            if rest.start >= stop:
+                continue
+            size = 1 << (min(most, stop - rest.start).bit_length() - 1)
+            if rest.start:
+                size = min(size, rest.start & -rest.start)
+            self._put(rest.start + size, stop)
+            return Block(rest.start, rest.start + size)
+        return None

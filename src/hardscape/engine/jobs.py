@@ -207,13 +207,11 @@ def _merge(whole: Path, parts: Sequence[Path]) -> None:
             copied(parts[0], whole)
         owner = _Owner.of(copies[0])
         with Ledger(whole, owner) as ledger:
-            known = {index for index, _ in ledger.load()}
             for copy in copies:
                 with Ledger(copy, owner) as of_part:
-                    for index, partial in of_part.load():
-                        if index not in known:
-                            ledger.commit(index, partial)
-                            known.add(index)
+                    for block, partial in of_part.load():
+                        if not ledger.holds(block):
+                            ledger.commit(block, partial)
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -240,8 +238,8 @@ def _read(path: Path, database: sqlite3.Connection) -> Job:
         return Job(path, "damaged", reason=f"its format is {told.get('format')}, not {FORMAT}")
     total, part = int(told.get("shards", 0)), part_of(path)
     total = total if part is None else len(part.of(total))
-    count, last = database.execute("SELECT count(*), max(idx) FROM shards").fetchone()
-    finished = count == total and (bool(total) or part is not None)
+    (done,) = database.execute("SELECT ifnull(sum(stop - start), 0) FROM blocks").fetchone()
+    finished = done == total and (bool(total) or part is not None)
     return Job(
         path,
         "finished" if finished else "running" if _runs(told) else "stopped",
@@ -251,10 +249,10 @@ def _read(path: Path, database: sqlite3.Connection) -> Job:
         told.get("host", ""),
         told.get("created", ""),
         told.get("changed", ""),
-        count if total else last or 0,
+        done,
         total,
         float(told.get("seconds", 0.0)),
-        1.0 if finished else float(told.get("share", count / total if total else 0.0)),
+        1.0 if finished else float(told.get("share", done / total if total else 0.0)),
     )
 
 

@@ -1,16 +1,19 @@
 """The ledger: the shards of a job that are complete, in one SQLite file.
 
-One transaction a shard, partials as npz (never pickle), an exclusive lock for as long as a run has
+One transaction a block of shards, partials as npz (never pickle), an exclusive lock for as long as a run has
 it open. ``kill -9`` at any moment loses the shards in flight and nothing else; a ledger of other
 work, or of another revision of its algorithm, refuses to be resumed.
 
-Schema, format 3: ``meta(key, value)`` with name, revision, digest (which the revision is part of),
+Schema, format 4: ``meta(key, value)`` with name, revision, digest (which the revision is part of),
 format, shards and seed (of the call that began it, which a call without one goes on with); for
 information only hardscape (the version that created it), created, command (JSON) and folder, the host,
 pid (empty when it has ended), opened and changed of the latest run, and the seconds of all runs;
-``shards(idx, data, crc)``, one npz a complete shard; of a chain the latest state alone, under the number
-of its steps. The CRC-32 is of the index as decimal digits and the npz: SQLite itself does not notice
-other bytes in its pages. The file's application id is `APPLICATION_ID`.
+``blocks(start, stop, data, crc)``, one npz for each complete block of shards ``start <= index < stop``, a
+node of the tree along which partials are folded (:mod:`hardscape.engine.fold`); of a chain the latest state
+alone, ``stop`` being the number of its steps. Blocks are replaced by the nodes above them as the file
+grows, so that it stays bounded by the answer. The CRC-32 is of start and stop as decimal digits, a space
+between them, and the npz: SQLite itself does not notice other bytes in its pages. The file's application id
+is `APPLICATION_ID`.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import threading
 import time
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +36,7 @@ import numpy as np
 
 from hardscape import archives
 from hardscape.arguments import MAX_SEED
+from hardscape.engine.fold import Block
 from hardscape.engine.work import Partial, Recorded
 from hardscape.errors import CheckpointError
 from hardscape.files import Source
@@ -45,14 +49,20 @@ APPLICATION_ID = 0x48536C67
 _KINDS = "biufcSU"
 
 #: Version of the schema and of the encoding of partials.
-FORMAT = 3
+FORMAT = 4
 
 #: Seconds between two folds of the log into the file, and how many times longer than a fold takes at least.
 _BETWEEN_FOLDS, _FOLDING = 1.0, 20.0
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
-_TABLE = "CREATE TABLE shards (idx INTEGER PRIMARY KEY, data BLOB NOT NULL, crc INTEGER NOT NULL)"
+_TABLE = (
+    "CREATE TABLE blocks (start INTEGER PRIMARY KEY, stop INTEGER NOT NULL, data BLOB NOT NULL, "
+    "crc INTEGER NOT NULL)"
+)
+
+#: Bytes that blocks may take before they are merged: so many, or as many as they took when they were.
+_SPARE = 2**20
 
 #: What the command line was asked, which a ledger that is begun now keeps; empty outside of it.
 command: list[str] = []
@@ -85,23 +95,24 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _crc(index: int, data: bytes) -> int:
-    return zlib.crc32(data, zlib.crc32(str(index).encode()))
+def _crc(block: Block, data: bytes) -> int:
+    return zlib.crc32(data, zlib.crc32(f"{block.start} {block.stop}".encode()))
 
 
 class NoLedger:
     """Remembers nothing."""
 
     share: float | None = None
+    swollen = False
 
-    def load(self) -> Iterator[tuple[int, Partial]]:
+    def load(self) -> Iterator[tuple[Block, Partial]]:
         """Yield nothing."""
         yield from ()
 
-    def commit(self, index: int, partial: Partial) -> None:
+    def commit(self, block: Block, partial: Partial) -> None:
         """Do nothing."""
 
-    def replace(self, index: int, partial: Partial) -> None:
+    def replace(self, nodes: Iterable[tuple[Block, Partial]]) -> None:
         """Do nothing."""
 
     def __enter__(self) -> Self:
@@ -140,6 +151,8 @@ class Ledger:
         self._fold_at = 0.0
         #: How much of the time is done, from 0 to 1, where the number of shards does not tell.
         self.share: float | None = None
+        self._bytes = 0  # of blocks that were written since they were merged
+        self._spare = _SPARE
         with _opening:
             _check_place(self._path)
             self._open(work, seed)
@@ -240,51 +253,81 @@ class Ledger:
                     "another file"
                 )
 
-    def load(self) -> Iterator[tuple[int, Partial]]:
-        """Yield (index, partial) of the complete shards, in index order.
+    def load(self) -> Iterator[tuple[Block, Partial]]:
+        """Yield the complete blocks and their partials, in order.
 
         Raises
         ------
         CheckpointError
             If a partial is not the one that was written.
         """
+        end = 0
         with _reported(self._path, "read"):
-            for index, data, crc in self._database.execute("SELECT * FROM shards ORDER BY idx"):
-                if not isinstance(index, int) or (self._total and not 0 <= index < self._total):
+            for start, stop, data, crc in self._database.execute(
+                "SELECT * FROM blocks ORDER BY start"
+            ):
+                block = Block(start, stop)
+                numbers = isinstance(start, int) and isinstance(stop, int)
+                if not numbers or not block.is_node or start < end or 0 < self._total < stop:
                     raise CheckpointError(
-                        f"checkpoint {self._path} is damaged: it holds shard {index} of "
+                        f"checkpoint {self._path} is damaged: it holds shards {start} up to {stop} of "
                         f"{self._total}; delete it to start afresh"
                     )
-                if not isinstance(data, bytes) or _crc(index, data) != crc:
+                if not isinstance(data, bytes) or _crc(block, data) != crc:
                     raise CheckpointError(
-                        f"checkpoint {self._path} is damaged: shard {index} is not what was "
+                        f"checkpoint {self._path} is damaged: shard {start} is not what was "
                         "written; delete it to start afresh"
                     )
-                yield index, unpack(data)
+                end = stop
+                self._bytes += len(data)
+                yield block, unpack(data)
 
-    def commit(self, index: int, partial: Partial) -> None:
-        """Store a complete shard, in one transaction.
+    def holds(self, block: Block) -> bool:
+        """Whether the shards of a block are all in one that is stored."""
+        below = "SELECT stop FROM blocks WHERE start <= ? ORDER BY start DESC LIMIT 1"
+        with _reported(self._path, "read"):
+            found = self._database.execute(below, (block.start,)).fetchone()
+        return found is not None and found[0] >= block.stop
+
+    @property
+    def swollen(self) -> bool:
+        """Whether so much was written that the blocks should be replaced by what they were merged to."""
+        return self._bytes > self._spare
+
+    def commit(self, block: Block, partial: Partial) -> None:
+        """Store a complete block in place of those within it, in one transaction.
 
         Raises
         ------
         CheckpointError
             If the file cannot be written, for example because the disk is full.
         """
-        with _reported(self._path, "write"):
-            self._insert(index, pack(partial))
-            self._fold()
+        data = pack(partial)
+        with self._changing():
+            within = "DELETE FROM blocks WHERE start >= ? AND start < ?"
+            self._database.execute(within, (block.start, block.stop))
+            self._insert(block, data)
 
-    def replace(self, index: int, partial: Partial) -> None:
-        """Store the state of a chain after `index` steps instead of all that was stored before.
+    def replace(self, nodes: Iterable[tuple[Block, Partial]]) -> None:
+        """Store these blocks instead of all that was stored before.
 
         Raises what :meth:`commit` raises.
         """
-        data = pack(partial)
-        with _reported(self._path, "write"), self._database:
-            self._database.execute("BEGIN")
-            self._database.execute("DELETE FROM shards")
-            self._insert(index, data)
-        self._fold()
+        packed = [(block, pack(partial)) for block, partial in nodes]
+        self._spare = max(_SPARE, sum(len(data) for _, data in packed))
+        with self._changing():
+            self._database.execute("DELETE FROM blocks")
+            for block, data in packed:
+                self._insert(block, data)
+        self._bytes = 0
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        with _reported(self._path, "write"):
+            with self._database:
+                self._database.execute("BEGIN")
+                yield
+            self._fold()
 
     def _fold(self) -> None:
         """Now and then, move the log into the file: a copy of the file alone then lacks a second's work."""
@@ -295,9 +338,10 @@ class Ledger:
             ended = time.monotonic()
             self._fold_at = ended + max(_BETWEEN_FOLDS, _FOLDING * (ended - began))
 
-    def _insert(self, index: int, data: bytes) -> None:
-        row = (index, data, _crc(index, data))
-        self._database.execute("INSERT INTO shards VALUES (?, ?, ?)", row)
+    def _insert(self, block: Block, data: bytes) -> None:
+        row = (block.start, block.stop, data, _crc(block, data))
+        self._database.execute("INSERT INTO blocks VALUES (?, ?, ?, ?)", row)
+        self._bytes += len(data)
 
     def __enter__(self) -> Self:
         return self

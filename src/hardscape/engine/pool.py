@@ -1,90 +1,197 @@
-"""Pools: what runs shards. Here the threads and GPUs of this process."""
+"""Pools: what runs blocks of shards, and how large these are. Here the threads and GPUs of this process."""
 
 from __future__ import annotations
 
 import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Container, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine.device import Device
+from hardscape.engine.fold import Block, Fold, Hint
 from hardscape.engine.lanes import Lanes, require_room
-from hardscape.engine.work import Context, Partial, Shard, ShardResult, Work
+from hardscape.engine.work import Context, Partial, Work
+
+#: Parts that a block is cut into at most where there is nothing else to do.
+_PARTS = 16
+
+
+@dataclass(frozen=True)
+class BlockResult:
+    """What came out of a block of shards.
+
+    Attributes
+    ----------
+    nodes : tuple of (Block, Partial)
+        What is complete, from the block's first shard on: the block itself, or some of the nodes below it.
+    seconds : float
+        What that took.
+    incomplete : (Block, Partial) or None
+        What was found in the shards that were stopped.
+    """
+
+    nodes: tuple[tuple[Block, Partial], ...]
+    seconds: float
+    incomplete: tuple[Block, Partial] | None = None
+
+
+def run_block(work: Work[Any], block: Block, context: Context, seconds: float) -> BlockResult:
+    """Run the shards of a block one after the other, and fold them; none is begun after `seconds`.
+
+    An exception comes out if it is the first shard's; else what is complete is returned.
+    """
+    began = ended = time.monotonic()
+    shards, fold, hint = work.shards(), Fold(work, block.stop), Hint(work, context.incumbent)
+    incomplete = None
+    for several in block.cut(min(work.joined(), len(block))):
+        try:
+            result = work.run(several.shard(shards), context)
+        except Exception:
+            if several.start == block.start:
+                raise
+            break  # it is the first of its next block, if it does so again
+        if not result.complete:
+            incomplete = several, result.partial
+            break
+        fold.add(several, result.partial)
+        ended = time.monotonic()
+        if fold.limit < block.stop or ended >= began + seconds or several.stop == block.stop:
+            break
+        context = replace(context, incumbent=hint.look(fold))
+    return BlockResult(tuple(fold.nodes()), ended - began, incomplete)
+
+
+class Pace:
+    """How many shards a block should have, by the time that those before took.
+
+    Blocks are to take `seconds`, and less near the end, so that all workers end at about the same time; but
+    not less than `least` seconds, by which what a block costs besides pays.
+    """
+
+    #: Weight of a block in the means.
+    _NEWEST = 0.2
+    #: Growth from block to block, while little is known.
+    _GROWTH = 8
+
+    def __init__(self, seconds: float, least: float) -> None:
+        self._seconds = seconds
+        self._least = least
+        self._shard = 0.0  # mean seconds
+        self._most = 1
+
+    def took(self, shards: int, seconds: float) -> None:
+        """Learn from a block."""
+        if shards:
+            self._most = max(self._most, self._GROWTH * shards)
+            mean = max(seconds, 1e-7) / shards
+            self._shard += (self._NEWEST if self._shard else 1.0) * (mean - self._shard)
+
+    def shards(self, left: int, workers: int, joined: int) -> int:
+        """How many shards the next block should have, of so many that are left for so many workers."""
+        fair = left // (2 * workers)
+        if not self._shard:
+            return max(1, min(joined, fair))
+        fair = max(fair, int(self._least / self._shard))
+        timely = min(self._most, int(self._seconds / self._shard))
+        return max(1, min(max(timely, joined), fair))
 
 
 @dataclass(frozen=True)
 class Report:
-    """A shard that left the pool: its future holds a result, an exception, or is cancelled."""
+    """A block that left the pool: its future holds a result, an exception, or is cancelled."""
 
     slot: int
-    shard: Shard
-    future: Future[ShardResult]
+    block: Block
+    future: Future[BlockResult]
 
 
 class Pool(ABC):
-    """Slots in which shards run; each has its own stop flag, of `stops`.
+    """Slots in which blocks run; each has its own stop flag, of `stops`.
 
-    `reports` gets a `Report` whenever a shard leaves the pool.
+    `reports` gets a `Report` whenever a block leaves the pool.
     """
 
-    #: Seconds after a stop for which shards are waited for.
+    #: Seconds after a stop for which blocks are waited for.
     patience = math.inf
-    #: Seconds after which there may be more room, or a straggler, though no shard was reported.
-    glance = math.inf
+    #: Seconds that a block should take, and those that one is worth.
+    pace: ClassVar[tuple[float, float]]
 
     def __init__(
         self, work: Work[Any], stops: NDArray[np.uint8], reports: SimpleQueue[Report | None]
     ) -> None:
         self._work = work
+        self._joined = work.joined()
         self._stops = stops
         self._reports = reports
         self._free = list(range(len(stops)))[::-1]
-        self._running: dict[int, tuple[Shard, Future[ShardResult]]] = {}
+        self._running: dict[int, tuple[Block, Future[BlockResult]]] = {}
+        self._began: dict[int, float] = {}
+
+    @property
+    @abstractmethod
+    def workers(self) -> int:
+        """How many there are, now."""
+
+    @property
+    def glance(self) -> float:
+        """Seconds after which there may be more room, or a straggler, though no block was reported."""
+        return math.inf
 
     @property
     def has_room(self) -> bool:
-        """Whether another shard can be submitted."""
+        """Whether another block can be submitted."""
         return bool(self._free)
 
     @property
     def busy(self) -> bool:
-        """Whether any shard has yet to be reported."""
+        """Whether any block has yet to be reported."""
         return bool(self._running)
 
-    def submit(self, shard: Shard, incumbent: Partial | None) -> None:
-        """Start `shard` in a free slot."""
+    def submit(self, block: Block, incumbent: Partial | None) -> None:
+        """Start `block` in a free slot."""
         slot = self._free.pop()
-        future = self._start(slot, shard, incumbent)
-        self._running[slot] = (shard, future)
-        future.add_done_callback(lambda done: self._reports.put(Report(slot, shard, done)))
+        self._began[slot] = time.monotonic()
+        future = self._start(slot, block, incumbent)
+        self._running[slot] = (block, future)
+        future.add_done_callback(lambda done: self._reports.put(Report(slot, block, done)))
 
-    def release(self, report: Report) -> None:
-        """Free the slot of a shard that was reported."""
+    def release(self, report: Report) -> bool:
+        """Free the slot of a block that was reported; whether it was asked to stop."""
+        asked = bool(self._stops[report.slot])
         del self._running[report.slot]
         self._stops[report.slot] = 0
         self._free.append(report.slot)
+        return asked
 
     def stop(self, first: int = 0) -> None:
-        """Ask shards with index `first` or above to return what they have."""
-        for slot, (shard, future) in list(self._running.items()):
-            if shard.index >= first:
+        """Ask blocks that have shards with index `first` or above to return what they have."""
+        for slot, (block, future) in list(self._running.items()):
+            if block.stop > first:
                 self._stops[slot] = 1
                 self._withdraw(future)
 
-    def straggler(self, besides: Container[int]) -> Shard | None:
-        """A shard, not one of these, that takes so long that another worker should try it too."""
-        return None
+    def again(self, besides: Container[Block]) -> list[Block]:
+        """The parts of a block that takes long, for workers that have nothing else to do."""
+        running = sorted((self._began[slot], block) for slot, (block, _) in self._running.items())
+        idle = self._joined > 1 and len(running) < self.workers
+        now = time.monotonic()
+        for began, block in running:
+            shared = idle and len(block) > 1 and now > began + self.pace[1]
+            if block not in besides and (shared or self._straggles(now - began)):
+                return list(block.cut(max(1, block.size // _PARTS)))
+        return []
 
-    def call_off(self, shard: Shard) -> None:
-        """Stop a shard wherever it runs: its answer has come from elsewhere."""
-        for slot, (other, future) in list(self._running.items()):
-            if other == shard:
+    def call_off(self, fold: Fold) -> None:
+        """Stop blocks of which all shards have come from elsewhere."""
+        for slot, (block, future) in list(self._running.items()):
+            if fold.covers(block):
                 self._stops[slot] = 1
                 self._withdraw(future)
 
@@ -92,20 +199,26 @@ class Pool(ABC):
         """Wait for nothing any more: what is still reported is not looked at."""
         self._running.clear()
 
-    @abstractmethod
-    def _start(self, slot: int, shard: Shard, incumbent: Partial | None) -> Future[ShardResult]: ...
+    def _straggles(self, seconds: float) -> bool:
+        """Whether a block that has run for so long should be run by another worker, too."""
+        return False
 
     @abstractmethod
-    def _withdraw(self, future: Future[ShardResult]) -> None:
-        """Cancel a shard that has not begun, if that saves waiting for others."""
+    def _start(self, slot: int, block: Block, incumbent: Partial | None) -> Future[BlockResult]: ...
+
+    @abstractmethod
+    def _withdraw(self, future: Future[BlockResult]) -> None:
+        """Cancel a block that has not begun, if that saves waiting for others."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give back threads and files; shards that still run are not waited for."""
+        """Give back threads and files; blocks that still run are not waited for."""
 
 
 class LocalPool(Pool):
     """One host thread for each device of this process: a GPU always sees the same thread."""
+
+    pace = (0.05, 0.002)
 
     def __init__(
         self, work: Work[Any], devices: Sequence[Device], reports: SimpleQueue[Report | None]
@@ -115,14 +228,24 @@ class LocalPool(Pool):
         self._devices = devices
         self._lanes = Lanes([str(device) for device in devices])
 
-    def _start(self, slot: int, shard: Shard, incumbent: Partial | None) -> Future[ShardResult]:
-        context = Context(self._devices[slot], incumbent, self._stops[slot : slot + 1])
-        return self._lanes.submit(slot, self._work.run, shard, context)
+    @property
+    def glance(self) -> float:
+        """Lanes that are idle look whether there is something to share."""
+        return self.pace[1] if self._free and self._joined > 1 else math.inf
 
-    def _withdraw(self, future: Future[ShardResult]) -> None:
+    @property
+    def workers(self) -> int:
+        """The devices."""
+        return len(self._devices)
+
+    def _start(self, slot: int, block: Block, incumbent: Partial | None) -> Future[BlockResult]:
+        context = Context(self._devices[slot], incumbent, self._stops[slot : slot + 1])
+        return self._lanes.submit(slot, run_block, self._work, block, context, self.pace[0])
+
+    def _withdraw(self, future: Future[BlockResult]) -> None:
         # A lane begins at once, and a shard that sees its flag still has something to tell.
         pass
 
     def close(self) -> None:
-        """Let the threads end when their shards have."""
+        """Let the threads end when their blocks have."""
         self._lanes.close()

@@ -7,7 +7,7 @@ import math
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -21,13 +21,13 @@ import numpy as np
 from hardscape.engine.cluster.parts import Part
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Device
-from hardscape.engine.fold import Fold
+from hardscape.engine.fold import Block, Fold, Hint, Waiting
 from hardscape.engine.ledger import Ledger, NoLedger, open_ledger
 from hardscape.engine.options import RunOptions
-from hardscape.engine.pool import LocalPool, Pool, Report
+from hardscape.engine.pool import LocalPool, Pace, Pool, Report
 from hardscape.engine.progress import Measure, Meter, Progress, is_silent
 from hardscape.engine.signals import SignalName, StopSignals, name_of
-from hardscape.engine.work import Answer, Context, Partial, Shard, ShardResult, Work
+from hardscape.engine.work import Answer, Context, Partial, Shard, Work
 from hardscape.errors import BudgetError, Interrupted, PartDone, WorkerError
 
 log = logging.getLogger("hardscape.engine")
@@ -51,8 +51,8 @@ class Outcome(Generic[Answer]):
     Attributes
     ----------
     partial : Partial or None
-        The answer's partial if `complete`; else the best so far: the merge of all complete shards in
-        order, then of those that were stopped on the way. None when nothing was done.
+        The answer's partial if `complete`; else the best so far: the merge of all complete shards, then
+        of those that were stopped on the way. None when nothing was done.
     complete : bool
         Whether `partial` is the final answer.
     stopped : str
@@ -124,7 +124,7 @@ class Outcome(Generic[Answer]):
 
 
 def solve(work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
-    """Run the shards of `work` and fold their partials in order.
+    """Run the shards of `work` and fold their partials along a fixed tree.
 
     The answer does not depend on the devices' number, the executor or the order in which shards
     finish: bit for bit the same. One brief shard, or brief shards on one lane, run in the calling
@@ -205,10 +205,11 @@ def _solve_here(
     left = deadline.left
     until = math.inf if left is None else began + left
     stop = np.zeros(1, dtype=np.uint8)
-    fold = Fold(work, len(shards))
+    step = work.joined()
+    fold, hint = Fold(work, len(shards)), Hint(work)
     signals = StopSignals(lambda: stop.fill(1))
     watched = False
-    done = units = 0
+    done = 0
     stopped: Stopped = ""
     with ExitStack() as stack:
 
@@ -220,21 +221,24 @@ def _solve_here(
 
         while not stopped and done < fold.limit:
             look()
-            shard = shards[done]
-            incumbent = fold.prefix if work.wants_incumbent else None
+            several = Block(done, min(done + step, len(shards)))
             try:
-                result = work.run(shard, _Here(device, incumbent, stop, until, look=look))
+                result = work.run(
+                    several.shard(shards), _Here(device, hint.look(fold), stop, until, look=look)
+                )
             except KeyboardInterrupt as signalled:  # by code of others that heard it first
                 stopped = name_of(getattr(signalled, "signum", signal.SIGINT))
                 break
-            fold.add(done, result)
             if result.complete:
-                done, units = done + 1, units + shard.stop - shard.start
+                fold.add(several, result.partial)
+                done = several.stop
+            else:
+                fold.add_incomplete(several, result.partial)
             if not result.complete or (time.monotonic() >= until and done < fold.limit):
                 stopped = "time_limit"
             stopped = signals.caught or stopped
     seconds = time.monotonic() - began
-    return _outcome(work, fold, shards, stopped, done, units, seconds)
+    return _outcome(work, fold, shards, stopped, seconds)
 
 
 def _outcome(
@@ -242,8 +246,6 @@ def _outcome(
     fold: Fold,
     shards: Sequence[Shard],
     stopped: Stopped,
-    done: int,
-    units: int,
     seconds: float,
     resumed: int = 0,
     checkpoint: Path | None = None,
@@ -255,10 +257,10 @@ def _outcome(
         complete=fold.complete,
         # A worker that goes by its own clock may stop a moment before this process would.
         stopped=stopped if fold.complete or stopped else "time_limit",
-        shards_done=done,
+        shards_done=fold.shards,
         shards_total=len(shards),
-        units_done=units,
-        units_total=_units(shards, range(len(shards))),
+        units_done=sum(_units(shards, block) for block, _ in fold.nodes()),
+        units_total=_units(shards, Block(0, len(shards))),
         resumed_shards=resumed,
         seconds=seconds,
         read=work.result,
@@ -266,8 +268,8 @@ def _outcome(
     )
 
 
-def _units(shards: Sequence[Shard], which: range) -> int:
-    return shards[which[-1]].stop - shards[which[0]].start if which else 0
+def _units(shards: Sequence[Shard], block: Block) -> int:
+    return shards[block.stop - 1].stop - shards[block.start].start if len(block) else 0
 
 
 class _Run(Generic[Answer]):
@@ -295,28 +297,34 @@ class _Run(Generic[Answer]):
         self._signals = signals
         self._time_limit = time_limit
         self._shards = work.shards()
-        self._mine = range(len(self._shards)) if part is None else part.of(len(self._shards))
+        every = Block(0, len(self._shards))
+        if part is not None:
+            mine = part.of(len(self._shards))
+            every = Block(mine.start, mine.stop)
+        self._mine = every
+        self._joined = work.joined()
         self._fold = Fold(work, len(self._shards))
-        self._hint: Partial | None = None
-        self._done: set[int] = set()
-        self._units_done = 0
+        self._pace = Pace(*pool.pace)
+        self._hint = Hint(work)
         self._stopped: Stopped = ""
         self._error: BaseException | None = None
-        self._ended = math.inf  # when shards in flight were first told to stop
-        self._again: list[Shard] = []
-        self._twice: set[int] = set()
+        self._ended = math.inf  # when blocks in flight were first told to stop
+        self._again: list[Block] = []
+        self._twice: set[Block] = set()
+        self._ended_early: list[Block] = []
         self._failures: Counter[int] = Counter()
         self._checkpoint = checkpoint
         self._meter = Meter(progress, _units(self._shards, self._mine), work.unit, time_limit)
         self._measured_at = _MEASURED_AT if checkpoint or not is_silent(progress) else math.inf
         self._measure: Measure | None = None
-        self._resumed: frozenset[int] = frozenset()
+        self._resumed: list[Block] = []
 
     def outcome(self) -> Outcome[Answer]:
-        for index, partial in self._ledger.load():
-            self._take(self._shards[index], ShardResult(partial))
-        self._resumed = frozenset(self._done)
-        resumed = len(self._resumed)
+        for block, partial in self._ledger.load():
+            self._fold.add(block, partial)
+        self._resumed = [block for block, _ in self._fold.nodes()]
+        resumed = self._fold.shards
+        self._waiting = self._missing()
         self._meter.begin(self._units_done)
         try:
             self._loop()
@@ -332,53 +340,63 @@ class _Run(Generic[Answer]):
         if len(self._mine) < len(self._shards) and not (self._stopped or self._fold.complete):
             assert self._checkpoint is not None
             raise PartDone(self._checkpoint, len(self._mine), len(self._shards))
+        seconds = time.monotonic() - self._began
         return _outcome(
             self._work,
             self._fold,
             self._shards,
             self._stopped,
-            len(self._done),
-            self._units_done,
-            time.monotonic() - self._began,
+            seconds,
             resumed,
             self._checkpoint,
         )
 
     def _loop(self) -> None:
-        waiting = self._not_done()
         while True:
             while not self._stopping and self._pool.has_room:
-                shard = self._again.pop() if self._again else next(waiting, None)
-                shard = self._straggler() if shard is None else shard
-                if shard is None:
+                block = self._next()
+                if block is None:
                     break
-                self._submit(shard)
+                self._submit(block)
             if not self._pool.busy:
                 return
             self._wait()
 
-    def _straggler(self) -> Shard | None:
-        shard = None if self._fold.complete else self._pool.straggler(self._twice)
-        if shard is not None:
-            log.debug("shard %d runs twice", shard.index)
-            self._twice.add(shard.index)
-        return shard
+    def _next(self) -> Block | None:
+        """A block that nobody has, or one that somebody has for long."""
+        if not self._waiting.left and not self._pool.busy:
+            self._waiting = self._missing()
+        most = self._pace.shards(self._waiting.left, self._pool.workers, self._joined)
+        while block := self._again.pop() if self._again else self._waiting.take(most):
+            if not self._fold.covers(block):
+                return block
+        if self._fold.complete:
+            return None
+        self._again = self._pool.again(self._twice)[::-1]
+        if not self._again:
+            return None
+        log.debug("shards from %d on are tried by others, too", self._again[-1].start)
+        self._twice.add(Block(self._again[-1].start, self._again[0].stop))
+        return self._again.pop()
 
-    def _submit(self, shard: Shard) -> None:
+    def _missing(self) -> Waiting:
+        done = [block for block, _ in self._fold.nodes()]
+        done += [block for block in self._ended_early if not self._fold.covers(block)]
+        done += [Block(0, self._mine.start), Block(self._mine.stop, len(self._shards))]
+        return Waiting(self._fold.limit, sorted(done))
+
+    @property
+    def _units_done(self) -> int:
+        return sum(_units(self._shards, block) for block, _ in self._fold.nodes())
+
+    def _submit(self, block: Block) -> None:
         try:
-            self._pool.submit(shard, self._hint)
+            self._pool.submit(block, self._hint.look(self._fold))
         except BrokenExecutor as error:
-            self._failed(shard, error, final=True)
-
-    def _not_done(self) -> Iterator[Shard]:
-        index = self._mine.start
-        while index < min(self._mine.stop, self._fold.limit):
-            if index not in self._done:
-                yield self._shards[index]
-            index += 1
+            self._failed(block, error, final=True)
 
     def _wait(self) -> None:
-        """Sleep until a shard is reported, a signal comes, the time is up, or patience is."""
+        """Sleep until a block is reported, a signal comes, the time is up, or patience is."""
         now = time.monotonic()
         left = self._time_limit - (now - self._began)
         if left <= 0:
@@ -405,23 +423,23 @@ class _Run(Generic[Answer]):
         if self._signals.caught:
             self._stop(self._signals.caught)
         if report is not None:
-            self._pool.release(report)
-            self._absorb(report)
+            asked = self._pool.release(report)
+            self._absorb(report, asked)
             self._meter.update(self._units_done, self._shares)
 
     def _shares(self, seconds: float) -> tuple[float, float] | None:
         """What was resumed and what is done, by the time that parts are expected to take."""
         if seconds >= self._measured_at:
             self._measured_at = 2 * seconds  # what was found since tells more
-            parts = self._work.expected(self._device, self._hint)
+            parts = self._work.expected(self._device, self._hint.known)
             if parts is not None:
-                every = range(len(self._shards))
-                self._measure = Measure(parts, self._shards[0].start, _units(self._shards, every))
+                total = _units(self._shards, Block(0, len(self._shards)))
+                self._measure = Measure(parts, self._shards[0].start, total)
         if self._measure is None:
             return None
         mine, resumed, done = (
-            self._measure.share((self._shards[i].start, self._shards[i].stop) for i in indices)
-            for indices in (self._mine, self._resumed, self._done)
+            self._measure.share((x.start, x.stop) for x in (b.shard(self._shards) for b in blocks))
+            for blocks in ([self._mine], self._resumed, [block for block, _ in self._fold.nodes()])
         )
         self._ledger.share = done
         return resumed / mine, done / mine
@@ -435,7 +453,9 @@ class _Run(Generic[Answer]):
             self._stopped = reason
             self._pool.stop()
 
-    def _absorb(self, report: Report) -> None:
+    def _absorb(self, report: Report, asked: bool) -> None:
+        """Take in a block that was `asked` to stop, or not."""
+        block = report.block
         try:
             result = report.future.result()
         except KeyboardInterrupt:
@@ -443,49 +463,46 @@ class _Run(Generic[Answer]):
             self._stop("SIGINT")
             return
         except BaseException as error:
-            self._failed(report.shard, error)
+            self._failed(block, error)
             return
-        if report.shard.index in self._done:
-            return
-        if result.complete:
-            self._ledger.commit(report.shard.index, result.partial)
-            if report.shard.index in self._twice:
-                self._pool.call_off(report.shard)
         limit = self._fold.limit
-        self._take(report.shard, result)
+        self._pace.took(sum(len(node) for node, _ in result.nodes), result.seconds)
+        for node, partial in result.nodes:
+            if self._fold.add(node, partial):
+                self._ledger.commit(node, partial)
+        if self._ledger.swollen:
+            self._ledger.replace(self._fold.nodes())
+        begin = max([block.start, *(node.stop for node, _ in result.nodes)])
+        if result.incomplete is not None:
+            self._fold.add_incomplete(*result.incomplete)
+            if not asked:  # it knows why
+                self._ended_early.append(result.incomplete[0])
+                begin = result.incomplete[0].stop
+        if block not in self._twice:  # else others have what is left
+            self._waiting.give_back(begin, block.stop)
         if self._fold.limit < limit:
+            self._waiting.limit = self._fold.limit
             self._pool.stop(self._fold.limit)
+        if self._twice:
+            self._pool.call_off(self._fold)
 
-    def _take(self, shard: Shard, result: ShardResult) -> None:
-        self._fold.add(shard.index, result)
-        if not result.complete:
-            return
-        self._done.add(shard.index)
-        self._units_done += shard.stop - shard.start
-        if self._work.wants_incumbent:
-            hint, partial = self._hint, result.partial
-            if self._fold.without_gaps is not None:
-                self._hint = self._fold.without_gaps
-            else:
-                self._hint = partial if hint is None else self._work.merge(hint, partial)
-
-    def _failed(self, shard: Shard, error: BaseException, final: bool = False) -> None:
-        """Have a shard run again where the worker may be at fault, and give up where it is not or too often."""
-        if self._stopping or shard.index >= self._fold.limit or shard.index in self._done:
+    def _failed(self, block: Block, error: BaseException, final: bool = False) -> None:
+        """Have a block run again where the worker may be at fault, and give up where it is not or too often."""
+        if self._stopping or self._fold.covers(block):
             return  # cancelled, or workers died of the signal that stops this run: nothing else is lost
         if not (isinstance(error, _OF_WORKERS) or type(error).__name__ in _OF_DASK):
             self._fail(error)
             return
-        self._failures[shard.index] += 1
-        if self._failures[shard.index] < _ATTEMPTS and not final:
-            log.debug("shard %d runs again: %r", shard.index, error)
-            self._again.append(shard)
+        self._failures[block.start] += 1
+        if self._failures[block.start] < _ATTEMPTS and not final:
+            log.debug("shards from %d on run again: %r", block.start, error)
+            self._waiting.give_back(block.start, block.stop)
             return
         kept = "" if self._checkpoint is None else f"; what is done is in {self._checkpoint}"
         self._fail(
             WorkerError(
-                f"shard {shard.index} of {len(self._shards)} was lost {self._failures[shard.index]} time(s), "
-                f"last by {type(error).__name__}: {error or 'no reason was given'}{kept}"
+                f"shard {block.start} of {len(self._shards)} was lost {self._failures[block.start]} "
+                f"time(s), last by {type(error).__name__}: {error or 'no reason was given'}{kept}"
             ),
             error,
         )

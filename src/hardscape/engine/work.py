@@ -109,9 +109,8 @@ class Context:
     device : Device
         Where to run. A CPU shard runs on the calling thread alone.
     incumbent : Partial or None
-        A merge of shards that are done, in no particular order; None when there is none, and always
-        None unless the work has `wants_incumbent`. A hint: it may save time, never change the
-        answer.
+        What `Work.hint` tells of the shards that are done; None when there is nothing to tell. A
+        hint: it may save time, never change the answer.
     stop : uint8 array, shape (1,)
         Becomes 1 when the shard should return what it has (time limit, signal). Native code polls
         it.
@@ -185,9 +184,9 @@ class Recorded(Protocol):
 class Work(ABC, Generic[Answer]):
     """A computation that can be cut into shards. Subclasses are frozen dataclasses that pickle.
 
-    The answer is the fold of `merge` over the partials of all shards in index order, whatever ran
-    them and in whatever order they finished, so it is the same bit for bit for any number of
-    workers.
+    The answer is the fold of `merge` over the partials of all shards along a fixed binary tree
+    (:mod:`hardscape.engine.fold`), whatever ran them and in whatever order they finished, so it is the
+    same bit for bit for any number of workers.
 
     Attributes
     ----------
@@ -198,9 +197,6 @@ class Work(ABC, Generic[Answer]):
         older one left in a ledger is not continued.
     unit : str
         What a work unit is, in the plural, for progress.
-    wants_incumbent : bool
-        Whether `run` profits from what other shards found (see `Context.incumbent`). Each finished
-        shard then costs one more merge.
     """
 
     name: ClassVar[str]
@@ -208,7 +204,6 @@ class Work(ABC, Generic[Answer]):
     #: Fields and cached properties that belong to this process: another one has the class's default.
     here: ClassVar[tuple[str, ...]] = ()
     unit: ClassVar[str] = "units"
-    wants_incumbent: ClassVar[bool] = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what belongs to this process."""
@@ -258,11 +253,31 @@ class Work(ABC, Generic[Answer]):
         """
         return None
 
+    def joined(self) -> int:
+        """How many shards, a power of two, `run` takes as one that covers them, unless others are idle.
+
+        More than one only where `merge` is exact, and as quick as one shard where little is found: many
+        small shards then cost nothing, and can be shared among many workers where they are hard.
+        """
+        return 1
+
+    def hint(self, known: Partial | None, parts: Sequence[Partial]) -> Partial | None:
+        """What shards that are still to run profit from: what is `known`, or more.
+
+        Parameters
+        ----------
+        known : Partial or None
+            What this returned before, here or elsewhere.
+        parts : sequence of Partial
+            Merges of shards that are done; no shard is in two of them, and some may be in none.
+        """
+        return None
+
     def finished(self, partial: Partial) -> bool:
         """Whether `partial` settles the answer, so that no further shard is needed.
 
-        Must stay true when more is merged in. The answer is then that of the shortest run of shards
-        0, 1, ..., k that settles it, also when a later shard was the first to find it. A work that
-        has `wants_incumbent` too must not let the incumbent decide what this returns.
+        A merge does if one of its shards does by itself. The answer is then that of shards 0, 1, ..., k,
+        the first that does, also when a later one was the first to be found. What `hint` tells must
+        not decide what this returns.
         """
         return False

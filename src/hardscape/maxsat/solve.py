@@ -13,6 +13,7 @@ from hardscape import memory
 from hardscape.arguments import integer
 from hardscape.arrays import to_numpy
 from hardscape.engine import Ledger, RunArguments, RunOptions
+from hardscape.engine.fold import Block
 from hardscape.engine.ledger import NoLedger, open_ledger
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.interrupts import interruptible
@@ -164,14 +165,14 @@ def _run(task: Task, ledger: Ledger | NoLedger) -> MaxsatResult:
         if task.initial is None:
             task.initial = state["assignment"]
     if isinstance(ledger, Ledger):
-        incumbent.record = lambda state: ledger.replace(0, state)
+        incumbent.record = lambda state: ledger.replace([(Block(0, 1), state)])
     try:
         search(task)
     except KeyboardInterrupt as stop:  # between two parts of the search, or for the second time
         task.signum = stop.signum if isinstance(stop, Interrupted) else int(signal.SIGINT)
     incumbent.record = None
     result = conclude(task)
-    ledger.replace(0, incumbent.state())
+    ledger.replace([(Block(0, 1), incumbent.state())])
     if task.signum:
         raise Interrupted(task.signum, result)
     return result

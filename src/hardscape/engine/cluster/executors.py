@@ -7,7 +7,7 @@ import os
 import pickle
 import statistics
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -18,12 +18,13 @@ import numpy as np
 
 from hardscape import native
 from hardscape.engine.cluster.channels import channel_of
-from hardscape.engine.cluster.worker import Parcel, StopSign, run_shard, unpacked
+from hardscape.engine.cluster.worker import Parcel, StopSign, run_in_worker, unpacked
 from hardscape.engine.device import Device
-from hardscape.engine.pool import Pool, Report
-from hardscape.engine.work import Partial, Shard, ShardResult, Work
+from hardscape.engine.fold import Block
+from hardscape.engine.pool import BlockResult, Pool, Report
+from hardscape.engine.work import Partial, Work
 
-#: Shards in flight for each worker of an executor: one that runs and one that waits, so that no
+#: Blocks in flight for each worker of an executor: one that runs and one that waits, so that no
 #: worker idles for a round trip.
 _IN_FLIGHT = 2
 #: Most of them.
@@ -33,20 +34,20 @@ _COUNTED = 1.0
 #: Seconds for which workers that were told to stop are waited for: they look ten times a second or more, and
 #: those that are dead or stopped themselves do not answer.
 _PATIENCE = 1.5
-#: Bytes of a work that go with each shard; a larger one goes to each worker once.
+#: Bytes of a work that go with each block; a larger one goes to each worker once.
 _SMALL = 2**15
-#: A shard is a straggler that runs so many times longer than the others, and so many seconds.
+#: A block is a straggler that runs so many times longer than the others, and so many seconds.
 _STRAGGLING, _LEAST_STRAGGLING = 3.0, 1.0
 
 
 class ExecutorPool(Pool):
-    """Shards sent to an executor, which stays open. Workers may come and go.
+    """Blocks sent to an executor, which stays open. Workers may come and go.
 
     `left` are the seconds of the time limit, which workers elsewhere keep by themselves.
     """
 
     patience = _PATIENCE
-    glance = _COUNTED
+    pace = (0.4, 0.02)
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class ExecutorPool(Pool):
         self._executor = executor.get_executor(pure=False) if self._is_dask else executor
         self._channel = channel_of(executor)
         self._workers = workers
-        self._room = 0
+        self._counted = 0
         self._count_at = 0.0
         descriptor, self._path = tempfile.mkstemp(prefix="hardscape-stop-")
         with os.fdopen(descriptor, "r+b") as file:
@@ -76,11 +77,10 @@ class ExecutorPool(Pool):
         self._until = None if left is None else time.monotonic() + left
         self._level = native.level()
         self._parcel = self._packed(work)
-        self._began: dict[int, float] = {}
         self._taken: list[float] = []
 
     def _packed(self, work: Work[Any]) -> Any:
-        """What is sent with each shard in place of the work."""
+        """What is sent with each block in place of the work."""
         packed = pickle.dumps(work, protocol=pickle.HIGHEST_PROTOCOL)
         if len(packed) <= _SMALL:
             return work
@@ -91,37 +91,37 @@ class ExecutorPool(Pool):
         return Parcel.of(packed, on_disk=type(self._executor).__module__ in _OF_THIS_HOST)
 
     @property
-    def has_room(self) -> bool:
-        """Whether another shard can be submitted: twice as many as there are workers now."""
+    def glance(self) -> float:
+        """Workers are counted as they come; those that are idle look whether there is something to share."""
+        return self.pace[1] if self._joined > 1 and len(self._running) < self.workers else _COUNTED
+
+    @property
+    def workers(self) -> int:
+        """How many there are, counted now and then."""
         now = time.monotonic()
         if now >= self._count_at:
             self._count_at = now + _COUNTED
-            workers = _workers_of(self._given) if self._workers is None else self._workers
-            self._room = min(_SLOTS, _IN_FLIGHT * workers)
-        return len(self._running) < self._room
+            self._counted = self._workers or _workers_of(self._given)
+        return self._counted
 
-    def submit(self, shard: Shard, incumbent: Partial | None) -> None:
-        """See `Pool`."""
-        super().submit(shard, incumbent)
-        self._began[shard.index] = time.monotonic()
+    @property
+    def has_room(self) -> bool:
+        """Whether another block can be submitted: twice as many as there are workers now."""
+        return len(self._running) < min(_SLOTS, _IN_FLIGHT * self.workers)
 
-    def release(self, report: Report) -> None:
+    def release(self, report: Report) -> bool:
         """See `Pool`."""
-        super().release(report)
-        began = self._began.pop(report.shard.index, None)
-        if began is not None:
-            self._taken.append(time.monotonic() - began)
+        asked = super().release(report)
+        if not report.future.cancelled() and report.future.exception() is None:
+            self._taken.append(report.future.result().seconds)
+        return asked
 
-    def straggler(self, besides: Container[int]) -> Shard | None:
-        """See `Pool`."""
+    def _straggles(self, seconds: float) -> bool:
+        """Whether it takes longer than others do."""
         if not self._taken:
-            return None
+            return False
         usual = statistics.median(self._taken[-100:])
-        late = time.monotonic() - max(_LEAST_STRAGGLING, _STRAGGLING * usual)
-        for shard, _ in self._running.values():
-            if shard.index not in besides and self._began.get(shard.index, late) < late:
-                return shard
-        return None
+        return seconds > max(_LEAST_STRAGGLING, _STRAGGLING * usual)
 
     def stop(self, first: int = 0) -> None:
         """See `Pool`; workers of other hosts are told too."""
@@ -129,15 +129,15 @@ class ExecutorPool(Pool):
         if self._channel is not None and self._running:
             self._channel.tell(self._given, first)
 
-    def _start(self, slot: int, shard: Shard, incumbent: Partial | None) -> Future[ShardResult]:
+    def _start(self, slot: int, block: Block, incumbent: Partial | None) -> Future[BlockResult]:
         left = None if self._until is None else max(0.0, self._until - time.monotonic())
         stop = StopSign(self._path, slot, left, self._channel)
-        arguments = (self._parcel, shard, self._devices, incumbent, stop, self._level)
-        future: Future[ShardResult] = self._executor.submit(run_shard, *arguments)
+        arguments = (self._parcel, block, self._devices, incumbent, stop, self._level, self.pace[0])
+        future: Future[BlockResult] = self._executor.submit(run_in_worker, *arguments)
         return future
 
-    def _withdraw(self, future: Future[ShardResult]) -> None:
-        # Dask would cancel a shard that runs, too, and lose what it has to tell.
+    def _withdraw(self, future: Future[BlockResult]) -> None:
+        # Dask would cancel a block that runs, too, and lose what it has to tell.
         if not self._is_dask:
             future.cancel()
 

@@ -1,4 +1,4 @@
-"""A worker's side of an executor: one shard, on the device that is this worker's, until it should stop."""
+"""A worker's side of an executor: a block of shards, on this worker's device, until it should stop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Cuda, Device
-from hardscape.engine.work import Context, Partial, Shard, ShardResult, Work
+from hardscape.engine.fold import Block
+from hardscape.engine.pool import BlockResult, run_block
+from hardscape.engine.work import Context, Partial, Work
 from hardscape.errors import DeviceError
 
 #: Seconds between two questions whether to stop, where they go over a network.
@@ -32,19 +34,19 @@ _SHARING = 64
 
 
 class Channel(Protocol):
-    """Tells workers which shards should stop: those from an index on."""
+    """Tells workers what should stop: blocks with shards from an index on."""
 
     def tell(self, executor: Any, first: int) -> None:
-        """Called where the run is: shards with index `first` or above should stop. Waits for nobody."""
+        """Called where the run is: shards with index `first` or above are not needed. Waits for nobody."""
 
     def listen(self) -> Callable[[], int | None]:
-        """Called in a worker, in the thread of its shard: a function that gives `first`, once it is told."""
+        """Called in a worker, in the thread of its block: a function that gives `first`, once it is told."""
         ...
 
 
 @dataclass(frozen=True)
 class StopSign:
-    """How a shard hears that it should stop.
+    """How a block hears that it should stop.
 
     On the host of the run by a mapped file with a byte for each slot, elsewhere by a channel of the
     executor's, if it has one, and anywhere by its time.
@@ -52,13 +54,13 @@ class StopSign:
 
     path: str
     slot: int
-    #: Seconds that were left when the shard was sent: clocks of hosts need not agree.
+    #: Seconds that were left when the block was sent: clocks of hosts need not agree.
     seconds: float | None
     channel: Channel | None = None
 
     @contextmanager
     def watched(self, index: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield the flag of shard `index`, shape (1,)."""
+        """Yield the flag of a block whose last shard is `index`, shape (1,)."""
         try:
             with open(self.path, "r+b") as file:
                 flags = np.frombuffer(mmap.mmap(file.fileno(), 0), dtype=np.uint8)
@@ -134,15 +136,16 @@ def unpacked(packed: bytes) -> Any:
     return pickle.loads(packed)
 
 
-def run_shard(
+def run_in_worker(
     work: Work[Any] | Parcel,
-    shard: Shard,
+    block: Block,
     devices: tuple[Device, ...],
     incumbent: Partial | None,
     stop: StopSign,
     level: str,
-) -> ShardResult:
-    """Run one shard in a worker of an executor, on the device that belongs to this worker.
+    seconds: float,
+) -> BlockResult:
+    """Run a block in a worker of an executor, on the device that belongs to this worker.
 
     Raises
     ------
@@ -155,8 +158,9 @@ def run_shard(
             f"with {level}: set HARDSCAPE_SIMD for all of them to one that every processor has"
         )
     work = work.work() if isinstance(work, Parcel) else work
-    with stop.watched(shard.index) as flag, _ctrl_c_sets(flag):
-        return work.run(shard, Context(_device_of_worker(devices), incumbent, flag))
+    with stop.watched(block.stop - 1) as flag, _ctrl_c_sets(flag):
+        context = Context(_device_of_worker(devices), incumbent, flag)
+        return run_block(work, block, context, seconds)
 
 
 class _Own(threading.local):
@@ -174,18 +178,22 @@ def _device_of_worker(devices: tuple[Device, ...]) -> Device:
     if not gpus:
         return Cpu()
     if gpus not in _own.gpus:
-        _own.gpus[gpus] = _taken(gpus)
+        with_cpus = len(gpus) < len(devices)
+        taken = _taken(gpus, 1 if with_cpus else _SHARING)
+        if taken is None and with_cpus:
+            return Cpu()
+        _own.gpus[gpus] = taken or gpus[os.getpid() % len(gpus)]
     return _own.gpus[gpus]
 
 
-def _taken(gpus: tuple[Device, ...]) -> Device:
-    """A GPU that no other worker of this host holds, or one that the fewest do.
+def _taken(gpus: tuple[Device, ...], sharing: int) -> Device | None:
+    """A GPU that no other worker of this host holds, or one that the fewest do, `sharing` of them at most.
 
     A worker holds a lock for as long as it lives, on a file for each GPU and each worker that shares it.
     """
-    for sharing in range(_SHARING):
+    for holder in range(sharing):
         for gpu in gpus:
-            name = f"hardscape-{os.getuid()}-gpu-{_physical(gpu.ordinal)}-{sharing}.lock"
+            name = f"hardscape-{os.getuid()}-gpu-{_physical(gpu.ordinal)}-{holder}.lock"
             place = os.path.join(tempfile.gettempdir(), name)
             file = os.open(place, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
             try:
@@ -194,7 +202,7 @@ def _taken(gpus: tuple[Device, ...]) -> Device:
                 os.close(file)
                 continue
             return gpu  # the file stays open
-    return gpus[os.getpid() % len(gpus)]
+    return None
 
 
 def _physical(ordinal: int) -> str:

@@ -27,12 +27,16 @@ _LOW = 14
 #: Chunks have 2**28 states (milliseconds), if that makes 4 of them or more; above 64 chunks they grow, up to
 #: what a lane does in a fraction of a second (`Side.most_bits`).
 _FEW_BITS, _MANY_BITS, _SMALL_CHUNK_BITS = 2, 6, 28
+#: Most shards, as a power of two.
+_MOST_SHARDS_BITS = 20
 #: What takes milliseconds: states of a chunk (a power of two), states wanted, words of an energy.
 QUICK_BITS, _QUICK_STATES, _QUICK_LIMBS = 24, 10_000, 4
 #: States near the gauge state that are searched for a first threshold.
 _THRESHOLD_BITS = 26
 #: Nodes of the tree that take as long as the blocks of a root.
 _ROOT_NODES = 5.0
+#: Energies that are looked at for a threshold.
+_LOOKED_AT = 4096
 #: Counters that partials carry: blocks, blocks excluded by their bound, blocks listed, candidates.
 COUNTERS = ("blocks", "pruned", "opened", "candidates")
 
@@ -60,6 +64,21 @@ class Wanted:
                 limits.append(from_limbs(energies[:1])[0] + self.window)
         return min(limits, default=None)
 
+    def limit_of(self, parts: Sequence[Partial]) -> int | None:
+        """An energy that no wanted state lies above, by lists of states that have none in common.
+
+        Of long lists each so manieth energy is looked at, which is an upper bound of those before it.
+        """
+        lists = [part["energies"] for part in parts]
+        every = 1 + self.count // _LOOKED_AT
+        looked_at = np.concatenate([energies[every - 1 :: every] for energies in lists])
+        enough = -(-self.count // every)
+        limits = [_at_most(looked_at, enough - 1)] if len(looked_at) >= enough else []
+        if self.window is not None:
+            first = [from_limbs(energies[:1])[0] for energies in lists if len(energies)]
+            limits += [energy + self.window for energy in first]
+        return min(limits, default=None)
+
     def cut(self, states: NDArray[np.uint64], energies: NDArray[np.uint64]) -> Partial:
         """What is wanted of states in spectral order."""
         count = min(len(states), self.count)
@@ -79,6 +98,16 @@ class Wanted:
             left["states"], left["energies"], right["states"], right["energies"], self.count
         )
         return {**self.cut(states, energies), "counters": counters}
+
+
+def _at_most(energies: NDArray[np.uint64], place: int) -> int:
+    """An upper bound, off by some 2^-50 at most, of the energy at this place in ascending order."""
+    high = energies[:, -1].view(np.int64)
+    if energies.shape[1] == 1:
+        return int(np.partition(high, place)[place])
+    rough = float(np.partition(high * 2.0**64 + energies[:, -2], place)[place])
+    above = int(rough) + (int(abs(rough)) >> 50) + 2**12
+    return above << 64 * (int(energies.shape[1]) - 2)
 
 
 @dataclass(frozen=True)
@@ -110,6 +139,8 @@ class BlockSearch:
     gauge: int  #: state around which the search starts
     walk: Walk
     most_bits: int  #: a chunk should have ``2**most_bits`` states at most
+    #: Whether a chunk may be searched in parts: on CPUs, under a tree.
+    divisible: bool = False
     #: Lower bounds on the pair energy of the spins below each position; a hint, or empty.
     floors: tuple[int, ...] = ()
     #: Walk the tree by position, which meets low codes first, instead of by the fields.
@@ -137,7 +168,7 @@ class BlockSearch:
 
     @property
     def chunk_bits(self) -> int:
-        """A chunk has ``2**chunk_bits`` states."""
+        """A chunk, which is what a lane searches at once, has ``2**chunk_bits`` states."""
         free = self.free
         if free <= QUICK_BITS and self.quick:
             return free
@@ -147,10 +178,17 @@ class BlockSearch:
             bits = max(bits, free - self.walk.most_chunks)
         return min(bits, free)
 
+    @property
+    def shard_bits(self) -> int:
+        """Chunks that bounds cut hard are made of smaller shards, for lanes that have nothing else to do."""
+        if not self.divisible:
+            return self.chunk_bits
+        return min(self.chunk_bits, max(_LOW + self.walk.mid, self.free - _MOST_SHARDS_BITS))
+
     @cached_property
     def layout(self) -> Layout:
         """Widths and scales of the compiled core."""
-        mid = min(self.walk.mid, self.chunk_bits - _LOW)
+        mid = min(self.walk.mid, self.shard_bits - _LOW)
         layout = Layout.build(self.geometry, _LOW, mid, _LOW + mid, self.in_order)
         if self.floors:
             layout.search.set_floors(to_limbs(self.floors, self.wanted.terms.limbs))

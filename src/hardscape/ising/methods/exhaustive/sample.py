@@ -47,7 +47,7 @@ class Sample:
 
     def seconds(self, allowed: float) -> float:
         """Time for all chunks; to find it takes two to three times `allowed` seconds."""
-        work, shards = self._work, self._work.shards()
+        work, shards = self._work, self._work.chunks
         work.side(self._device).prepare(self._device)
         walks = work.walks(self._device)
         parts = work.parts if walks else shards

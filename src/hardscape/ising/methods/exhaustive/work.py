@@ -27,7 +27,7 @@ from hardscape.engine import (
     split,
 )
 from hardscape.errors import Interrupted
-from hardscape.ising.exact import ExactTerms
+from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.blocks import (
     COUNTERS,
     QUICK_BITS,
@@ -93,7 +93,6 @@ class BlockWork(Work[Found]):
     name: ClassVar[str] = "ising.spectrum"
     revision: ClassVar[int] = 1
     unit: ClassVar[str] = "states"
-    wants_incumbent: ClassVar[bool] = True
 
     search: BlockSearch
     threshold: int | None = None  #: exact energy that no wanted state lies above; a hint
@@ -102,7 +101,8 @@ class BlockWork(Work[Found]):
     def around_low_state(cls, wanted: Wanted, walk: Walk, options: RunOptions) -> BlockWork:
         """Search around a state found by annealing, in chunks that suit the first device."""
         most_bits = SIDES[type(options.devices[0])].most_bits
-        search = BlockSearch(wanted, 0, walk, most_bits)
+        on_cpus = all(isinstance(device, Cpu) for device in options.devices)
+        search = BlockSearch(wanted, 0, walk, most_bits, divisible=walk.prune and on_cpus)
         if search.tiny:
             return cls(search)
         return cls(replace(search, gauge=_first_state(wanted.terms, options.seed)))
@@ -149,20 +149,39 @@ class BlockWork(Work[Found]):
     def digest(self) -> str:
         """Hash of the model, of what is wanted and of the gauge, which shapes the chunks."""
         wanted, search = self.wanted, self.search
-        parts = (search.gauge, wanted.count, wanted.window, search.chunk_bits)
+        parts = (search.gauge, wanted.count, wanted.window, search.shard_bits)
         return hashlib.sha256(wanted.terms.canonical() + repr(parts).encode()).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
+        """Chunks of states, by position, or parts of them."""
+        return self._split(self.search.shard_bits)
+
+    @property
+    def chunks(self) -> Sequence[Shard]:
         """Chunks of states, by position."""
+        return self._split(self.search.chunk_bits)
+
+    def _split(self, bits: int) -> Sequence[Shard]:
         free = self.search.free
-        return split(1 << free, 1 << (free - self.search.chunk_bits))
+        return split(1 << free, 1 << (free - bits))
+
+    def joined(self) -> int:
+        """The shards of a chunk."""
+        return 1 << (self.search.chunk_bits - self.search.shard_bits)
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Search one chunk."""
+        """Search a chunk, or a part of one."""
         if self.search.tiny:
             return ShardResult(self.search.everything())
         limit = self.limit(context.incumbent)
         return self.side(context.device).run(shard, context, limit)
+
+    def hint(self, known: Partial | None, parts: Sequence[Partial]) -> Partial | None:
+        """The exact energy that no wanted state lies above, ``limit``."""
+        limit = self.wanted.limit_of(parts)
+        if limit is None or (known is not None and from_limbs(known["limit"])[0] <= limit):
+            return known
+        return {"limit": to_limbs([limit], self.wanted.terms.limbs)}
 
     def result(self, partial: Partial) -> Found:
         """The states found, with their flip partners where the model has no fields."""
@@ -208,7 +227,9 @@ class BlockWork(Work[Found]):
 
     def limit(self, incumbent: Partial | None) -> int | None:
         """Tightest energy known that no wanted state lies above."""
-        return self.wanted.limit(incumbent, self.threshold)
+        known = [] if self.threshold is None else [self.threshold]
+        told = [] if incumbent is None else from_limbs(incumbent["limit"])
+        return min(known + told, default=None)
 
     @property
     def parts(self) -> Sequence[Shard]:
