@@ -183,7 +183,7 @@ def test_workers_that_come_later_are_used(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    "name", ["", "process", "processes:0", "processes:x", "dask", "dask:x", "mpi:2", "ray://x:1"]
+    "name", ["", "process", "processes:0", "processes:x", "dask", "dask:x", "mpi:2", "ray:x", "ray://x"]
 )
 def test_names_that_are_not_understood(name: str) -> None:
     with pytest.raises(InputError):

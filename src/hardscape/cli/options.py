@@ -88,7 +88,8 @@ class RunOptions:
     checkpoint
         File that records finished parts; the same command resumes from it.
     executor
-        What runs the parts instead of this process: processes:8, dask://host:port, dask:cluster.yaml or mpi.
+        What runs the parts instead of this process: processes:8, dask://host:port, dask:cluster.yaml, mpi,
+        ray or ray://host:port.
     """
 
     device: str = "auto"

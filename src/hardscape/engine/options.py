@@ -44,11 +44,11 @@ class RunArguments(TypedDict, total=False):
         together.
     executor : str, concurrent.futures.Executor, distributed.Client or MPIPoolExecutor
         Runs the shards instead of this process, and stays open: "processes:8", "dask://host:port",
-        "dask:cluster.yaml" (a cluster of dask-jobqueue with its options, ``scale`` or ``adapt``), "mpi", or an
-        object with ``submit``. Workers may come and go; twice as many shards as there are
-        workers are in flight. For GPUs in a process pool of your own use ``mp_context=get_context("spawn")``:
-        a forked process cannot use CUDA once its parent has. With dask-cuda, which shows each
-        worker its own GPU first, name "cuda:0".
+        "dask:cluster.yaml" (a cluster of dask-jobqueue with its options, ``scale`` or ``adapt``), "mpi",
+        "ray", "ray://host:port", or an object with ``submit``. Workers may come and go; twice as many shards
+        as there are workers are in flight. For GPUs in a process pool of your own use
+        ``mp_context=get_context("spawn")``: a forked process cannot use CUDA once its parent has. With
+        dask-cuda, which shows each worker its own GPU first, name "cuda:0".
     workers : int
         Number of workers of `executor`, where it does not tell.
     progress : bool, callable or Progress

@@ -139,12 +139,12 @@ class ExecutorPool(Pool):
     def _withdraw(self, future: Future[BlockResult]) -> None:
         # Dask would cancel a block that runs, too, and lose what it has to tell.
         if not self._is_dask:
-            future.cancel()
+            _cancel(future)
 
     def abandon(self) -> None:
         """See `Pool`."""
         for _, future in self._running.values():
-            future.cancel()
+            _cancel(future)
         super().abandon()
 
     def close(self) -> None:
@@ -153,6 +153,11 @@ class ExecutorPool(Pool):
             self._parcel.remove()
         with suppress(FileNotFoundError):
             Path(self._path).unlink()
+
+
+def _cancel(future: Future[ShardResult]) -> None:
+    with suppress(NotImplementedError):  # Parsl cancels nothing
+        future.cancel()
 
 
 #: Executors whose workers are processes of this host.

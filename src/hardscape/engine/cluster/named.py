@@ -1,4 +1,4 @@
-"""Executors by name: ``processes:8``, ``dask://host:port``, ``dask:cluster.yaml``, ``mpi``."""
+"""Executors by name: ``processes:8``, ``dask://host:port``, ``dask:cluster.yaml``, ``mpi``, ``ray``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import atexit
 import os
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,7 +22,7 @@ R = TypeVar("R")
 
 _ACCEPTED = (
     "'processes', 'processes:8', 'dask://host:port', 'dask:cluster.yaml' (a cluster of Dask's or "
-    "dask-jobqueue's and its options) and 'mpi' are accepted"
+    "dask-jobqueue's and its options), 'mpi', 'ray' and 'ray://host:port' are accepted"
 )
 _opened: dict[str, Any] = {}
 
@@ -53,6 +54,8 @@ def _made(name: str) -> Any:
         return _dask(_cluster(Path(rest)))
     if name == "mpi":
         return _mpi()
+    if name == "ray" or re.fullmatch(r"ray://[^/]+:\d+", name):
+        return _ray(name)
     raise InputError(f"executor={name!r}; {_ACCEPTED}")
 
 
@@ -127,14 +130,37 @@ def _cluster(path: Path) -> Any:
 
 def _cluster_class(name: str) -> Any:
     for module, package in (("distributed", "distributed"), ("dask_jobqueue", "dask-jobqueue")):
-        handlers = {number: signal.getsignal(number) for number in STOPS}
-        found = getattr(needed(module, package, "dask", f"the cluster {name}"), name, None)
-        for number, before in handlers.items():  # dask_jobqueue takes signals for itself
-            if signal.getsignal(number) is not before:
-                signal.signal(number, before)
+        with _signals_kept():
+            found = getattr(needed(module, package, "dask", f"the cluster {name}"), name, None)
         if found is not None:
             return found
     raise InputError(f"cluster: {name}; LocalCluster, and classes of dask_jobqueue, are accepted")
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Put back what stops this process, which dask_jobqueue and Ray take for themselves."""
+    handlers = {number: signal.getsignal(number) for number in STOPS}
+    try:
+        yield
+    finally:
+        for number, before in handlers.items():
+            if signal.getsignal(number) is not before:
+                signal.signal(number, before)
+
+
+def _ray(name: str) -> Any:
+    from hardscape.engine.cluster.ray_tasks import RayTasks
+
+    with _signals_kept():
+        ray = needed("ray", "ray", "ray", "an executor of Ray")
+        where = None if name == "ray" else name
+        try:
+            if not ray.is_initialized():
+                ray.init(where, logging_level="error", log_to_driver=False)
+        except (OSError, RuntimeError) as error:  # a ConnectionError among them
+            raise DeviceError(f"{name}: {' '.join(str(error).split())}") from None
+    return RayTasks(ray)
 
 
 def _mpi() -> Any:
