@@ -25,6 +25,9 @@ CASES = (
     (225, 15, 10, True),
     (20, 20, 10, True),
     (400, 20, 1, True),
+    (900, 10, 20, True),
+    (900, 20, 1, True),
+    (900, 25, 1, True),  # a minute a sample of piquasso's
     (900, 30, 1, False),
 )
 ROUNDS = 3

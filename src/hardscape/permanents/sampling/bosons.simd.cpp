@@ -85,8 +85,10 @@ class BosonSampler {
       chosen_.counts.push_back(1);
       // Rows of about unit size: products of many stay far from what float64 cannot hold.
       double size = 0;
-      for (std::size_t j = 0; j < k; ++j)
-        size = std::max(size, std::abs(entry(order_[j], drawn_[i])));
+      for (std::size_t j = 0; j < k; ++j) {
+        const Complex x = entry(order_[j], drawn_[i]);
+        size = std::max({size, std::abs(x.real()), std::abs(x.imag())});
+      }
       for (std::size_t j = 0; j < k; ++j) {
         const Complex x = entry(order_[j], drawn_[i]) / size;
         chosen_.entries.insert(chosen_.entries.end(), {x.real(), x.imag()});
@@ -102,7 +104,9 @@ class BosonSampler {
       }
     }
     double largest = 0;
-    for (const Complex& x : minors_) largest = std::max(largest, std::abs(x));
+    for (const Complex& x : minors_) {
+      largest = std::max({largest, std::abs(x.real()), std::abs(x.imag())});
+    }
     if (largest > 0) {
       for (Complex& x : minors_) x /= largest;
     }
