@@ -11,6 +11,7 @@ import hardscape
 from hardscape.engine import RunOptions, solve
 from hardscape.permanents import ExactComplex, program
 from hardscape.permanents.matrix import intake
+from hardscape.permanents.methods.extended.extended import CpuExtendedWork
 from hardscape.permanents.methods.frontier.order import best_order
 from hardscape.permanents.methods.glynn.glynn import CpuGlynnWork
 from hardscape.permanents.methods.repeated.repeated import RepeatedWork
@@ -210,6 +211,32 @@ def test_the_likely_error_tells_where_no_proof_is_cheap(monkeypatch):
         near += found.likely_error <= 100 * error
     assert held >= 19
     assert near >= 18
+
+
+RANDOM = {
+    "normal": lambda rng, n: rng.normal(size=(n, n)),
+    "complex": lambda rng, n: rng.normal(size=(n, n)) + 1j * rng.normal(size=(n, n)),
+    "positive": lambda rng, n: rng.random((n, n)),
+    "unitary": lambda rng, n: unitary(n, rng),
+    "orthogonal columns": lambda rng, n: unitary(2 * n, rng)[:n, :n],
+    "sparse": lambda rng, n: rng.normal(size=(n, n)) * (rng.random((n, n)) < 0.6),
+}
+
+
+@pytest.mark.parametrize("kind", RANDOM)
+def test_the_likely_error_is_of_the_size_of_the_error(kind):
+    held = near = 0
+    for seed in range(24):
+        matrix = RANDOM[kind](np.random.default_rng(seed), 14 + seed % 4)
+        options = RunOptions.checked(device="cpu", threads=1)
+        found = solve(CpuGlynnWork(matrix, guard=False), options).whole()
+        sharp = solve(CpuExtendedWork(matrix), options).whole()
+        unit = 2.0 ** (sharp.exponent - found.exponent)
+        error = abs(found.mantissa - (sharp.mantissa + sharp.rest) * unit)
+        held += error <= found.likely_error
+        near += found.likely_error <= 30 * error
+    assert held >= 19
+    assert near >= 19
 
 
 def test_a_signed_tridiagonal_matrix_of_five_hundred_rows():

@@ -27,8 +27,6 @@ class BoundedNumber:
     magnitude: float = 0.0  #: sum of the terms' magnitudes, in units of ``2**exponent``
     #: How many of the terms may differ from one another, where rows repeat; by default all.
     different: int | None = None
-    #: What rounding entries before the sum probably changes, in units of ``2**exponent``.
-    offset: float = 0.0
     #: What the error probably stays below, in units of ``2**exponent``, if that is known better.
     likely: float | None = None
     #: What is taken for the bound where answers are compared, whether one is proven or not; by default
@@ -115,7 +113,7 @@ class BoundedNumber:
             return self.compared
         independent = self.terms if self.different is None else self.different
         spread = 128 * UNIT * self.magnitude / math.sqrt(independent)
-        return min(self.compared, spread + self.offset + 4 * UNIT * abs(self.mantissa))
+        return min(self.compared, spread + 4 * UNIT * abs(self.mantissa))
 
 
 def _split_bound(number: BoundedNumber) -> tuple[float, float]:

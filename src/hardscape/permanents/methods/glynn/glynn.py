@@ -31,6 +31,15 @@ sum of :math:`|p|` (for complex numbers of |Re| + |Im|). All is in the units of 
 Without the guard the last item is estimated: S times the sum of :math:`\epsilon_j` over the root mean
 square of :math:`s_j`, and what random minors make of roundings. That is not rigorous, and the result says so.
 
+**The probable error** is twice the root of the sum of two squares. Roundings of about :math:`\sqrt n u / 4` in
+a real term, twice that in a complex one, make :math:`\sqrt n u R N / (4 \sqrt{N'})` for N' different terms of
+root mean square R; what the roundings of entries make is :func:`rounding_effect`. How far factors vary
+together tells R: let f be the mean of \|p\| by that of independent normal factors, of root mean square P.
+For logarithms of magnitudes that are normal :math:`R = f^2 P`, and minors are smaller by nearly as much. R
+is between the mean and :math:`3 (8/9)^n \sqrt N` times that, where few signs make most of the sum, as for
+entries of one sign: terms :math:`(1 - 2 k / n)^n` of k signs have
+:math:`(\sum p)^2 / \sum p^2 \approx ((1 + e^{-2})^2 / (1 + e^{-4}))^n`.
+
 **On CUDA** factors are multiplied in pairs, (u + a)(v + b) = (uv + ab) + (av + bu) with the inner parts
 a and b of the sums. This rounds like the largest of the four products. For independent signs the mean of
 (\|u\| + \|a\|)(\|v\| + \|b\|) is at most twice the product of the root mean squares of the sums, which is
@@ -43,6 +52,7 @@ Journal on Scientific Computing 26, 1955 (2005).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -73,6 +83,8 @@ from hardscape.permanents.structure.scaling import ScaledMatrix, rounding_effect
 _LEAST_SIDE = 6
 #: Blocks of a CPU's shard: at most, and up to which it takes milliseconds.
 _MOST, _BRIEF = 2**25, 2**14
+#: Terms, by those of independent factors, that are nothing but roundings.
+_NOTHING = 2.0**-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +120,7 @@ class GlynnWork(BlockSum):
         """The permanent and its error bound from the merge of all shards."""
         scaled = self.scaled
         m = self.side
+        different = min(32 * self.blocks, scaled.different_terms)
         sums, mantissa, magnitude = self.read(partial)
         chain = self.shards()
         # No thread of a GPU adds more in a row than a shard of the CPU.
@@ -128,10 +141,27 @@ class GlynnWork(BlockSum):
             self.factor == 1 and (self.guard or scaled.exact),
             32 * self.blocks,
             magnitude,
-            min(32 * self.blocks, scaled.different_terms),
-            offset,
+            different,
+            likely=self._likely(magnitude, offset, abs(mantissa), different),
             estimate=estimate,
         )
+
+    def _likely(self, magnitude: float, offset: float, size: float, different: int) -> float:
+        """What the error of the sum probably stays below."""
+        scaled, m, terms = self.scaled, self.side, 32.0 * self.blocks
+        real = len(scaled.entries) == 1
+        mean = magnitude / terms * (1 if real else math.pi / 4)
+        normal = math.prod(np.sqrt((scaled.entries**2).sum(axis=(0, 1))).tolist())
+        usual = normal * (math.sqrt(2 / math.pi) if real else math.sqrt(math.pi) / 2) ** m
+        together = mean / usual if usual else 0.0
+        most = 3 * (8 / 9) ** m * math.sqrt(terms) * mean
+        rms = max(mean, min(normal * together**2, most))
+        step = self.factor * math.sqrt(m) * UNIT * (0.25 if real else 0.5)
+        products = step * rms * terms / math.sqrt(different)
+        # Where factors cancel to nothing, minors need not.
+        share = min(1.0, max(together**1.75, min(together, 1 / 16)))
+        grid = offset * (share if together > _NOTHING else 1.0)
+        return 2 * math.hypot(products, grid, UNIT * size)
 
 
 @dataclass(frozen=True, eq=False)
