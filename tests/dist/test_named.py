@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -206,23 +209,62 @@ def test_mpi_needs_ranks() -> None:
         solved(HarmonicSum(), executor="mpi")
 
 
+class Counting(ThreadPoolExecutor):
+    """Threads that count what they were given."""
+
+    count = 0
+
+    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        self.count += 1
+        return super().submit(function, *args, **kwargs)
+
+
+#: What an answer tells of the time that it took, and of where.
+OF_THE_RUN = {"seconds", "states_per_second", "device", "site_updates_per_second", "file"}
+OF_THE_RUN |= {"spin_updates_per_second", "improvements", "ran", "flips", "output", "results"}
+OF_THE_RUN |= {"tau", "tau_low", "tau_high", "tts99", "tts99_low", "tts99_high"}
+
+
 @pytest.mark.parametrize(
     "words",
     [
-        "spectrum sk24.txt",
+        "spectrum sk24.txt --seed 1",
+        "spectrum sk24.txt --method mps --num-states 5 --bond-dimension 8 --seed 1",
         "density torus30.rudy",
         "permanent dodecahedron.mtx",
-        "xorsat solve regular64.cnf --method quasi-greedy",
-        "xorsat tts regular64.cnf --runs 3",
-        "maxsat cover.wcnf --method weighting --max-flips 1000",
-        "gauge fix hot4.nersc -o {folder}/fixed.nersc",
+        "permanent dodecahedron.mtx --precision exact --method glynn",
+        "permanent whole.csv --rows 2,1,0",
+        "approximate dodecahedron.mtx --num-samples 5000 --seed 1",
+        "bosons mixed.csv --photons 1,1,0 --num-samples 20 --seed 1",
+        "xorsat solve regular64.cnf --method quasi-greedy --seed 1",
+        "xorsat tts regular64.cnf --runs 3 --seed 1",
+        "xorsat scan regular64.cnf --runs 2 --values 0.05,0.06 --seed 1",
+        "maxsat cover.wcnf --method weighting --max-flips 1000 --seed 1",
+        "maxsat cover.wcnf --method cellular --seed 1",
+        "gauge fix hot4.nersc --gauge landau --copies 2 --theta 1e-6 --seed 1",
+        "gauge generate --shape 4,4,4,4 --beta 6 --sweeps 2 --seed 1 -o {folder}",
     ],
 )
-@pytest.mark.parametrize("option", ["--executor", "--cluster"])
 def test_every_long_command_takes_one(
-    words: str, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(EXAMPLES)
-    code = main([*words.format(folder=tmp_path).split(), option, "processes:2"])
-    assert code in (0, 10, 30)
-    assert "processes:2" in named._opened
+    shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    Path("whole.csv").write_text("1.5,2,3\n4,5,6\n7,8,10\n")
+    Path("mixed.csv").write_text("0.6,0.8,0\n-0.8,0.6,0\n0,0,1\n")
+
+    def told(name: str, *more: str) -> dict[str, Any]:
+        words_here = words.format(folder=f"{name}.nersc").split()
+        assert main([*words_here, "--threads", "1", "--json", *more]) in (0, 10, 30)
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    with Counting(2) as pool:
+        monkeypatch.setitem(named._opened, "processes:2", pool)
+        found = told("there", "--cluster" if "spectrum" in words else "--executor", "processes:2")
+    assert pool.count > 0
+    here = told("here")
+    assert found.keys() == here.keys()
+    different = {key for key in here if found[key] != here[key]}
+    assert different <= OF_THE_RUN
+    assert len(here.keys() - OF_THE_RUN - {"command"}) >= 3

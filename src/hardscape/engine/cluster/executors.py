@@ -155,7 +155,7 @@ class ExecutorPool(Pool):
             Path(self._path).unlink()
 
 
-def _cancel(future: Future[ShardResult]) -> None:
+def _cancel(future: Future[Any]) -> None:
     with suppress(NotImplementedError):  # Parsl cancels nothing
         future.cancel()
 
