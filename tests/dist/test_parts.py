@@ -25,6 +25,7 @@ from hardscape.ising import formats
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "checkpoints.md"
 #: Those that have several shards in these sizes, and those that are a chain, or no sum of shards.
 CUT = {
+    "approximate",
     "cellular",
     "clones",
     "gribov",
@@ -34,7 +35,7 @@ CUT = {
     "spectrum, bounds",
     "trials",
 }
-WHOLE = {"links", "permanent, batch", "product state", "weighting"}
+WHOLE = {"links", "patterns", "permanent, batch", "product state", "weighting"}
 Captured = pytest.CaptureFixture[str]
 
 

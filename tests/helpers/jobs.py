@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import hardscape
+from hardscape import permanents
 from hardscape.gauge import GaugeField, fix, generate
 from hardscape.ising import density_of_states, mps_spectrum
 from hardscape.maxsat import Formula, cellular_search, solve
@@ -65,6 +66,32 @@ def permanent(kind: str) -> Callable[..., bytes]:
         return repr((found.value, found.error_bound, found.method)).encode()
 
     return job
+
+
+def patterns(**options: Any) -> bytes:
+    """Permanents of one matrix with many multiplicities."""
+    rng = np.random.default_rng(5)
+    rows = rng.multinomial(6, np.full(8, 1 / 8), 2000)
+    a, cols = rng.normal(size=(8, 8)), [1] * 6 + [0] * 2
+    return np.asarray(
+        hardscape.permanent(a, rows=rows, cols=cols, device="cpu", **options)
+    ).tobytes()
+
+
+def approximate(**options: Any) -> bytes:
+    """An estimate of a permanent, by samples."""
+    a = np.random.default_rng(6).random((20, 20))
+    found = permanents.approximate(a, num_samples=20000, seed=2, device="cpu", **options)
+    return repr((found.value, found.error_bound, found.standard_error)).encode()
+
+
+def photons(**options: Any) -> bytes:
+    """Where photons come out of an interferometer."""
+    mixed, _ = np.linalg.qr(np.random.default_rng(7).normal(size=(12, 12)))
+    each = [1] * 5 + [0] * 7
+    return permanents.sample(
+        mixed, each, 300, seed=3, device="cpu", **options
+    ).occupations.tobytes()
 
 
 def unsatisfiable() -> Formula:
@@ -144,6 +171,9 @@ JOBS: dict[str, Callable[..., bytes]] = {
     "spectrum": spectrum,
     "spectrum, bounds": bounded,
     "density": density,
+    "patterns": patterns,
+    "approximate": approximate,
+    "photons": photons,
     "cellular": cellular,
     "weighting": weighting,
     "clones": clones,
