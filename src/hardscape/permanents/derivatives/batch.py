@@ -25,17 +25,15 @@ from numpy.typing import NDArray
 from hardscape import native
 from hardscape.engine import Context, Partial, Shard, ShardResult, split
 from hardscape.permanents.derivatives.minors import BRIEF, SHARDS, Minors, MinorWork
+from hardscape.permanents.methods.sums import InOrder
 
 #: Seconds for n 2^n of a group of matrices that fill the lanes, real and complex, and those to begin.
 _GROUP, _BEGUN = {1: 1.1e-9, 2: 2.7e-9}, 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class MinorBatchWork(Minors):
-    """All first minors of a batch, whose matrices are the units.
-
-    A partial holds minors under the number of the first matrix.
-    """
+class MinorBatchWork(Minors, InOrder[NDArray[Any]]):
+    """All first minors of a batch, whose matrices are the units; a partial holds ``minors``."""
 
     matrices: NDArray[Any]  #: float64 or complex128, shape (batch, n, n) or (n, n); finite
 
@@ -57,21 +55,15 @@ class MinorBatchWork(Minors):
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Find those of a range."""
         found = self.minors(self._batch[shard.start : shard.stop], context)
-        return ShardResult({} if found is None else {str(shard.start): found}, found is not None)
+        return ShardResult({} if found is None else {"minors": found}, found is not None)
 
     @abstractmethod
     def minors(self, matrices: NDArray[Any], context: Context) -> NDArray[Any] | None:
         """The minors of some matrices, or None if it was stopped."""
 
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """Both: they are copied into one once all are there."""
-        return {**left, **right}
-
     def result(self, partial: Partial) -> NDArray[Any]:
         """The minors, in the shape of the matrices."""
-        parts = [partial[start] for start in sorted(partial, key=int)]
-        whole = np.concatenate(parts) if len(parts) > 1 else parts[0]
-        return whole.reshape(self.matrices.shape)
+        return partial["minors"].reshape(self.matrices.shape)
 
 
 class SubsetMinorWork(MinorBatchWork):

@@ -35,7 +35,7 @@ from hardscape.permanents.methods.sums import digest
 from hardscape.permanents.numbers.bounded import shifted
 from hardscape.permanents.numbers.integers import Rows, residues_of
 from hardscape.permanents.structure.reduce import matching
-from hardscape.permanents.structure.scaling import column_exponents, parts_of, row_exponents
+from hardscape.permanents.structure.scaling import exponents_of, parts_of, whole_of
 
 #: Seconds for a product of real numbers; how much longer a residue's takes.
 _PRODUCT, _PRIME = 1.2e-8, 1.5
@@ -135,9 +135,7 @@ class FrontierMinorWork(_FrontierMinors):
         """Parts of the matrix of the order with powers of two taken off rows and columns, and these."""
         matrix = self.matrix.T if self.turned else self.matrix
         parts = parts_of(matrix)
-        off = row_exponents(parts)
-        rows = off[:, None].astype(np.int32)
-        columns = column_exponents(parts, off)[None].astype(np.int32)
+        rows, columns = exponents_of(parts)
         return shifted(parts, -rows - columns), rows, columns
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
@@ -155,8 +153,7 @@ class FrontierMinorWork(_FrontierMinors):
 
     def result(self, partial: Partial) -> NDArray[Any]:
         """The minors."""
-        parts = partial["minors"]
-        found = parts[0] if len(parts) == 1 else parts[0] + 1j * parts[1]
+        found = whole_of(partial["minors"])
         _, rows, columns = self._scaled
         off = rows[list(self.order.rows)] + columns
         whole = int(rows.sum() + columns.sum())

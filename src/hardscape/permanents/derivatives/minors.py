@@ -31,9 +31,9 @@ from hardscape.permanents.numbers.bounded import shifted
 from hardscape.permanents.numbers.integers import Rows, residues_of
 from hardscape.permanents.structure.scaling import (
     GRID_BITS,
-    column_exponents,
+    exponents_of,
     padded,
-    row_exponents,
+    whole_of,
 )
 
 #: Shards, at most, seconds of brief works, and positions of a shard, at least.
@@ -72,13 +72,41 @@ class Minors(Stated[NDArray[Any]]):
         return self.core_seconds <= BRIEF
 
 
-@dataclass(frozen=True, eq=False)
-class MinorWork(Minors):
-    """All first minors in double precision.
+class MinorSums(Minors):
+    """Sums over signs in double precision; a partial holds ``high`` and ``low``, parts first."""
 
-    A unit is a position of the Gray code of the outer rows. A partial holds ``high`` and ``low``, float64
-    of shape (parts, m, m).
-    """
+    @property
+    @abstractmethod
+    def scaled(self) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
+        """Parts of the matrix without powers of two on its lines, and these: of rows and of columns."""
+
+    @abstractmethod
+    def sums(self, shard: Shard, context: Context) -> tuple[NDArray[np.float64], bool]:
+        """High and low sums of a range of units, and whether it is complete."""
+
+    @property
+    @abstractmethod
+    def power(self) -> int:
+        """That of two that the sums of all lines have together."""
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Sum a range of units."""
+        (high, low), complete = self.sums(shard, context)
+        return ShardResult({"high": high, "low": low}, complete)
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """Add; what a high loses goes to the low."""
+        return added(left, right)
+
+    def result(self, partial: Partial) -> NDArray[Any]:
+        """The minors, which have the powers of two of all rows and columns but their own."""
+        _, rows, columns = self.scaled
+        return shifted(whole_of(partial["high"] + partial["low"]), self.power - rows - columns)
+
+
+@dataclass(frozen=True, eq=False)
+class MinorWork(MinorSums):
+    """All first minors; a unit is a position of the Gray code of the outer rows."""
 
     matrix: NDArray[Any]  #: float64 or complex128, shape (n, n); finite, n from 1 to 63
 
@@ -88,11 +116,9 @@ class MinorWork(Minors):
 
     @cached_property
     def scaled(self) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
-        """Parts on a grid, completed by an identity, and exponents of rows and of columns."""
+        """The same on a grid, completed by an identity."""
         parts = padded(self.matrix, native.vector.permanents.minor_rows())
-        off_rows = row_exponents(parts)
-        columns = column_exponents(parts, off_rows)[None].astype(np.int32)
-        rows = off_rows[:, None].astype(np.int32)
+        rows, columns = exponents_of(parts)
         longest = np.abs(shifted(parts, -rows - columns)).sum(axis=1).max(axis=0)
         columns = columns + np.frexp(longest)[1]
         entries = np.rint(shifted(parts, GRID_BITS - rows - columns))
@@ -124,26 +150,23 @@ class MinorWork(Minors):
         """Digest of the matrix."""
         return digest(self.name, self.matrix, native.vector.permanents.minor_rows())
 
-    def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Sum a range of positions."""
-        (high, low), complete = native.vector.permanents.glynn_minors(
+    def sums(self, shard: Shard, context: Context) -> tuple[NDArray[np.float64], bool]:
+        """Those of a range of positions."""
+        found: tuple[NDArray[np.float64], bool] = native.vector.permanents.glynn_minors(
             self.scaled[0], shard.start, shard.stop, context.stop
         )
-        return ShardResult({"high": high, "low": low}, complete)
+        return found
 
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """Add; what a high loses goes to the low."""
-        return added(left, right)
+    @property
+    def power(self) -> int:
+        """That of two that the sums of all lines have together."""
+        _, rows, columns = self.scaled
+        return int(rows.sum() + columns.sum()) + 1 - len(rows)
 
     def result(self, partial: Partial) -> NDArray[Any]:
-        """The minors."""
-        _, rows, columns = self.scaled
-        n, m = len(self.matrix), len(rows)
-        sums = partial["high"] + partial["low"]
-        found = sums[0] if len(sums) == 1 else sums[0] + 1j * sums[1]
-        # A minor has the powers of two of all rows and columns but its own.
-        whole = int(rows.sum() + columns.sum()) + 1 - m
-        return shifted(found, whole - rows - columns)[:n, :n]
+        """The minors of the rows that do not complete the matrix."""
+        n = len(self.matrix)
+        return super().result(partial)[:n, :n]
 
 
 @dataclass(frozen=True)

@@ -21,23 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Context, Partial, Shard, ShardResult
-from hardscape.permanents.derivatives.minors import Minors
+from hardscape.engine import Context, Shard
+from hardscape.permanents.derivatives.minors import MinorSums
 from hardscape.permanents.methods.method import started
-from hardscape.permanents.methods.sums import added, digest
+from hardscape.permanents.methods.sums import digest
 from hardscape.permanents.numbers.bounded import shifted
-from hardscape.permanents.structure.scaling import column_exponents, parts_of, row_exponents
+from hardscape.permanents.structure.scaling import exponents_of, parts_of
 
 #: Seconds for a term and a column, by the number of parts; terms of a step, at least.
 _TERM, _STEP = {1: 1.5e-9, 2: 4e-9}, 32
 
 
 @dataclass(frozen=True, eq=False)
-class RepeatedMinorWork(Minors):
-    """Derivatives by the entries of a matrix whose lines repeat; a unit is a step of some terms.
-
-    A partial holds ``high`` and ``low``, float64 of shape (parts, m, n).
-    """
+class RepeatedMinorWork(MinorSums):
+    """Derivatives by the entries of a matrix whose lines repeat; a unit is a step of some terms."""
 
     matrix: NDArray[Any]  #: float64 or complex128, shape (m, n)
     rows: NDArray[np.int32]  #: how often each row occurs, 1 or more
@@ -54,14 +51,10 @@ class RepeatedMinorWork(Minors):
         return math.prod((self.rows + 1).tolist())
 
     @cached_property
-    def _scaled(self) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
+    def scaled(self) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
         """Parts with powers of two taken off rows and columns, and these: no sum is above 1."""
         parts = parts_of(self.matrix)
-        square = np.zeros((len(parts), *[max(self.matrix.shape)] * 2))
-        square[:, : len(self.rows), : len(self.cols)] = parts
-        off = row_exponents(square)
-        columns = column_exponents(square, off)[: len(self.cols)][None].astype(np.int32)
-        rows = off[: len(self.rows), None].astype(np.int32)
+        rows, columns = exponents_of(parts)
         sizes = np.abs(shifted(parts, -rows - columns)) * self.rows[:, None]
         columns = columns + np.frexp(sizes.sum(axis=1).max(axis=0))[1]
         return shifted(parts, -rows - columns), rows, columns
@@ -82,21 +75,15 @@ class RepeatedMinorWork(Minors):
         """Digest of the matrix and the multiplicities, and how they are stepped through."""
         return digest(self.name, self.matrix, self.rows, self.cols, self.units)
 
-    def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Sum a range of steps."""
-        (high, low), complete = native.vector.permanents.repeated_minors(
-            self._scaled[0], self.rows, self.cols, shard.start, shard.stop, context.stop
+    def sums(self, shard: Shard, context: Context) -> tuple[NDArray[np.float64], bool]:
+        """Those of a range of steps."""
+        found: tuple[NDArray[np.float64], bool] = native.vector.permanents.repeated_minors(
+            self.scaled[0], self.rows, self.cols, shard.start, shard.stop, context.stop
         )
-        return ShardResult({"high": high, "low": low}, complete)
+        return found
 
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """Add; what a high loses goes to the low."""
-        return added(left, right)
-
-    def result(self, partial: Partial) -> NDArray[Any]:
-        """The derivatives."""
-        _, rows, columns = self._scaled
-        sums = partial["high"] + partial["low"]
-        found = sums[0] if len(sums) == 1 else sums[0] + 1j * sums[1]
-        whole = int((rows[:, 0] * self.rows).sum() + (columns[0] * self.cols).sum())
-        return shifted(found, whole - rows - columns)
+    @property
+    def power(self) -> int:
+        """That of two that the sums of all lines have together."""
+        _, rows, columns = self.scaled
+        return int((rows[:, 0] * self.rows).sum() + (columns[0] * self.cols).sum())

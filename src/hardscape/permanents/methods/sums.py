@@ -155,6 +155,14 @@ class Modular(Stated[Value]):
         return {"residues": total % moduli}
 
 
+class InOrder(Stated[Value]):
+    """Work whose units have answers of their own, which partials hold one behind the other."""
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """Those of both."""
+        return {name: np.concatenate([left[name], right[name]]) for name in left}
+
+
 class OneShard(Stated[Value]):
     """Work of which each step needs all before it."""
 

@@ -46,6 +46,17 @@ def integers_of(matrix: NDArray[Any]) -> tuple[Rows, Fraction]:
     return tuple(map(tuple, lines)), scale
 
 
+def bytes_of(number: int) -> NDArray[np.uint8]:
+    """An integer as an array, which `integer_of` reads."""
+    data = number.to_bytes(number.bit_length() // 8 + 1, "little", signed=True)
+    return np.frombuffer(data, dtype=np.uint8)
+
+
+def integer_of(data: NDArray[np.uint8]) -> int:
+    """The integer that `bytes_of` wrote."""
+    return int.from_bytes(data.tobytes(), "little", signed=True)
+
+
 def bits(mask: int) -> list[int]:
     """Positions of the bits of `mask`, in increasing order."""
     found = []

@@ -30,6 +30,12 @@ def parts_of(matrix: NDArray[Any], count: int | None = None) -> NDArray[np.float
     return np.ascontiguousarray(parts)
 
 
+def whole_of(parts: NDArray[np.float64]) -> NDArray[Any]:
+    """The real or complex numbers with these parts."""
+    real: NDArray[Any] = parts[0]
+    return real if len(parts) == 1 else real + 1j * parts[1]
+
+
 def padded(matrix: NDArray[Any], least: int) -> NDArray[np.float64]:
     """Real parts (and imaginary ones) of a square matrix, completed to `least` rows by an identity."""
     n = len(matrix)
@@ -93,7 +99,7 @@ class ScaledMatrix:
         cls, parts: NDArray[np.float64], error: NDArray[np.float64], rows: NDArray[np.int64]
     ) -> ScaledMatrix:
         columns = column_exponents(parts, rows)
-        entries = _shift(parts, -(rows[:, None] + columns))
+        entries = shifted(parts, -(rows[:, None] + columns))
         # Entries are below 1 now; a second shift brings the sum of a column below 1.
         more = [
             max(math.frexp(math.fsum(np.abs(part[:, j]).tolist()))[1] for part in entries)
@@ -101,11 +107,11 @@ class ScaledMatrix:
         ]
         columns += np.maximum(more, 0)
         shift = -(rows[:, None] + columns)
-        entries = _shift(parts, shift)
-        lost = _shift(entries, -shift) != parts
+        entries = shifted(parts, shift)
+        lost = shifted(entries, -shift) != parts
         grid = np.ldexp(np.rint(np.ldexp(entries, GRID_BITS)), -GRID_BITS)
         off = np.abs(entries - grid) + np.where(lost, TINY, 0.0)
-        off[0] += np.where(error > 0, _shift(error, shift) + TINY, 0.0)
+        off[0] += np.where(error > 0, shifted(error, shift) + TINY, 0.0)
         slack = [
             math.fsum(off[:, :, j].ravel().tolist()) * (1 + 2.0**-50) for j in range(len(rows))
         ]
@@ -140,28 +146,28 @@ def row_exponents(parts: NDArray[np.float64]) -> NDArray[np.int64]:
     rows[rows == _NO_EXPONENT] = 0
     size = np.abs(parts).max(axis=0)
     for _ in range(_SWEEPS):
-        more = np.frexp(_shift(size, -(rows[:, None] + columns)).sum(axis=1))[1]
+        more = np.frexp(shifted(size, -(rows[:, None] + columns)).sum(axis=1))[1]
         rows = rows + more
-        columns = columns + np.frexp(_shift(size, -(rows[:, None] + columns)).sum(axis=0))[1]
+        columns = columns + np.frexp(shifted(size, -(rows[:, None] + columns)).sum(axis=0))[1]
         if not more.any():
             break
     return rows
 
 
-def _shift(values: NDArray[np.float64], exponents: NDArray[np.int64]) -> NDArray[np.float64]:
-    with np.errstate(over="ignore", under="ignore"):
-        shifted: NDArray[np.float64] = np.ldexp(values, exponents.astype(np.int32))
-    return shifted
+def exponents_of(
+    parts: NDArray[np.float64],
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Exponents to take off rows, shape (m, 1), and columns, shape (1, n), so that all parts are below 1."""
+    rows = row_exponents(parts)
+    columns = column_exponents(parts, rows)
+    return rows[:, None].astype(np.int32), columns[None].astype(np.int32)
 
 
 def equilibrated(matrix: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """A matrix whose entries are at most 1 in each part, by powers of two, and what these add up to."""
-    parts = np.stack([matrix.real, matrix.imag])
-    rows = row_exponents(parts)
-    columns = column_exponents(parts, rows)
-    scaled = _shift(parts, -(rows[:, None] + columns))
-    whole = scaled[0] + 1j * scaled[1] if np.iscomplexobj(matrix) else scaled[0]
-    return whole, int(rows.sum() + columns.sum())
+    parts = parts_of(matrix)
+    rows, columns = exponents_of(parts)
+    return whole_of(shifted(parts, -(rows + columns))), int(rows.sum() + columns.sum())
 
 
 def balanced(matrix: NDArray[Any]) -> tuple[NDArray[Any], int]:

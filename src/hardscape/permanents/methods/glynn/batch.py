@@ -16,7 +16,7 @@ from hardscape import native
 from hardscape.arrays import to_device
 from hardscape.engine import Context, Cpu, Cuda, Device, Partial, Shard, ShardResult, split
 from hardscape.permanents.methods.glynn.cuda import LEAST_SIDE, NOT_FINITE, glynn_kernels
-from hardscape.permanents.methods.sums import Stated, digest
+from hardscape.permanents.methods.sums import InOrder, digest
 from hardscape.permanents.numbers.bounded import UNIT
 
 #: Terms of a matrix that take no longer than setting up its sum, as a power of two.
@@ -36,7 +36,7 @@ class GlynnBatch:
 
 
 @dataclass(frozen=True, eq=False)
-class BatchWork(Stated[GlynnBatch]):
+class BatchWork(InOrder[GlynnBatch]):
     """Glynn's formula for each matrix of a batch. A unit is a matrix.
 
     A partial holds ``sum`` (float64, shape (k, parts)) and ``magnitude`` (shape (k,), the sum of the
@@ -98,10 +98,6 @@ class BatchWork(Stated[GlynnBatch]):
             "finite": exponents != NOT_FINITE,
         }
         return ShardResult(partial, complete)
-
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """The matrices of both."""
-        return {key: np.concatenate([left[key], right[key]]) for key in left}
 
     def result(self, partial: Partial) -> GlynnBatch:
         """Permanents and estimates of their errors."""

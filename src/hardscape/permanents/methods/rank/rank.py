@@ -36,6 +36,7 @@ from hardscape.permanents.methods.method import Arithmetic, Block, Choice, Metho
 from hardscape.permanents.methods.sums import OneShard
 from hardscape.permanents.numbers.bounded import rounded
 from hardscape.permanents.numbers.gaussian import ExactComplex, gaussian_integers_of
+from hardscape.permanents.numbers.integers import bytes_of, integer_of
 from hardscape.permanents.structure.rank import LowRank, low_rank, pivots, residues
 
 #: Ranks that are looked for, and sides from which it is worth a look.
@@ -90,15 +91,11 @@ class LowRankWork(OneShard[Any]):
         if value is None:
             return ShardResult({}, False)
         names = zip(("value", "imag"), _parts(value, parts), strict=False)
-        return ShardResult({name: _bytes(part) for name, part in names})
+        return ShardResult({name: bytes_of(part) for name, part in names})
 
     def result(self, partial: Partial) -> Any:
         """The permanent."""
-        found = [
-            int.from_bytes(partial[name].tobytes(), "little", signed=True)
-            for name in ("value", "imag")
-            if name in partial
-        ]
+        found = [integer_of(partial[name]) for name in ("value", "imag") if name in partial]
         scale: Any = math.prod([self.factors.times] * self.steps)
         whole = ExactComplex(*found) / scale if len(found) > 1 else Fraction(found[0], scale)
         return rounded(whole, complex if len(found) == 2 else float) if self.rounds else whole
@@ -111,11 +108,6 @@ def _parts(number: Any, count: int) -> tuple[int, ...]:
 
 def _number(parts: Any) -> Any:
     return int(parts[0]) if len(parts) == 1 else ExactComplex(*map(int, parts))
-
-
-def _bytes(number: int) -> NDArray[np.uint8]:
-    data = number.to_bytes(number.bit_length() // 8 + 1, "little", signed=True)
-    return np.frombuffer(data, dtype=np.uint8)
 
 
 def _add_product(sums: NDArray[Any], coefficients: NDArray[Any], x: tuple[int, ...]) -> None:

@@ -37,7 +37,7 @@ from hardscape.engine import (
     split,
 )
 from hardscape.permanents.methods.launch import Flight
-from hardscape.permanents.methods.sums import Stated
+from hardscape.permanents.methods.sums import InOrder
 from hardscape.permanents.numbers.bounded import TINY, UNIT, shifted
 
 #: Products of a shard on a CPU and of a sum that takes milliseconds, as powers of two.
@@ -62,7 +62,7 @@ def terms_of(rows: NDArray[Any]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, eq=False)
-class PatternWork(Stated[Permanents]):
+class PatternWork(InOrder[Permanents]):
     """Permanents for each pattern; a unit is a pattern.
 
     A partial holds ``found``, shape (k, parts + 1): parts of sums, and the sums of terms' squares.
@@ -119,10 +119,6 @@ class PatternWork(Stated[Permanents]):
         rows = self.rows if len(self.rows) == 1 else self.rows[chosen]
         found, complete = self.sums(rows, self.cols[chosen], context)
         return ShardResult({"found": found}, complete)
-
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """The patterns of both."""
-        return {"found": np.concatenate([left["found"], right["found"]])}
 
     def result(self, partial: Partial) -> Permanents:
         """Permanents and what their errors probably stay below."""

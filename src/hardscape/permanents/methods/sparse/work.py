@@ -19,7 +19,7 @@ from hardscape.engine import Partial, Shard, split
 from hardscape.permanents.methods.sums import SignSum
 from hardscape.permanents.numbers.bounded import UNIT, BoundedNumber
 from hardscape.permanents.structure.elimination import Elimination, eliminate
-from hardscape.permanents.structure.scaling import GRID_BITS, equilibrated, parts_of
+from hardscape.permanents.structure.scaling import GRID_BITS, equilibrated, parts_of, whole_of
 
 #: Fast signs, for real and complex matrices.
 _FAST = {1: 5, 2: 4}
@@ -84,7 +84,7 @@ class SparseWork(SignSum):
         # Factors without an inner variable can be scaled further, to keep products in range.
         plain = ~np.asarray(matrix[list(plan.inner)] != 0).any(axis=0)
         grid[:, :, plain] = np.ldexp(grid[:, :, plain], -exponents[plain])
-        whole = grid[0] + 1j * grid[1] if self.parts == 2 else grid[0]
+        whole = whole_of(grid)
         count = len(plan.fast)
         return whole[:count], whole[count:], int(exponents[plain].sum())
 

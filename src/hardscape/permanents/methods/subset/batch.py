@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult, split
-from hardscape.permanents.methods.sums import Stated
+from hardscape.permanents.methods.sums import InOrder
 
 #: Products of a shard, and of a batch that takes milliseconds, as powers of two.
 _SHARD_BITS, _MOMENT_BITS = 23, 21
@@ -28,7 +28,7 @@ class Batch(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SubsetBatchWork(Stated[Batch]):
+class SubsetBatchWork(InOrder[Batch]):
     r"""The permanent of each matrix of a batch, :math:`n 2^{n-1}` products each. A unit is a matrix.
 
     The numbers are those of single matrices, bit for bit: matrices are lanes of vectors. A partial
@@ -63,10 +63,6 @@ class SubsetBatchWork(Stated[Batch]):
         parts = given.view(np.float64).reshape(*given.shape, -1)
         found, complete = native.vector.permanents.subset_batch(parts, context.stop)
         return ShardResult({"found": found}, complete)
-
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """The matrices of both."""
-        return {"found": np.concatenate([left["found"], right["found"]])}
 
     def result(self, partial: Partial) -> Batch:
         """Permanents and what their errors probably stay below."""

@@ -29,7 +29,7 @@ from hardscape.engine import Context, Device, Partial, Shard, ShardResult
 from hardscape.permanents.methods.method import Block, Choice, Method, Way, started
 from hardscape.permanents.methods.sums import OneShard
 from hardscape.permanents.numbers.bounded import TINY, UNIT, BoundedNumber, shifted
-from hardscape.permanents.numbers.integers import Rows
+from hardscape.permanents.numbers.integers import Rows, bytes_of, integer_of
 
 #: Largest square, rows of the smallest one, to which smaller ones are completed, and those of one
 #: that takes milliseconds.
@@ -199,13 +199,11 @@ class IntegerSubsetWork(OneShard[int]):
             # From large to small subsets, so that those without row i do not have this column yet.
             for rows in range(2**m - 1, 0, -1):
                 sums[rows] += sum(sums[rows ^ bit] * x for bit, x in entries if rows & bit)
-        value = sums[-1]
-        data = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
-        return ShardResult({"value": np.frombuffer(data, dtype=np.uint8)})
+        return ShardResult({"value": bytes_of(sums[-1])})
 
     def result(self, partial: Partial) -> int:
         """The permanent."""
-        return int.from_bytes(partial["value"].tobytes(), "little", signed=True)
+        return integer_of(partial["value"])
 
 
 class Subsets(Method):
