@@ -68,3 +68,45 @@ def violated(system, x):
         ],
         dtype=np.uint8,
     )
+
+
+def sweep_order(system):
+    """Walk from variable to variable through shared clauses, closing more than are opened.
+
+    Returns the variables in this order and the clauses of each update: the one through which it was entered
+    first, if it was, and that through which the next one is last.
+    """
+    neighbours = system.clauses()
+    clauses = [[a for a, c in enumerate(neighbours) if v in c] for v in range(system.num_variables)]
+    left = [len(found) for found in neighbours]
+    opened = [False] * len(left)
+    waiting = {v for v in range(len(clauses)) if clauses[v]}
+    order, entered = [], []
+
+    def cost(v):
+        return sum(not opened[a] for a in clauses[v]) - sum(left[a] == 1 for a in clauses[v]), v
+
+    at, through = -1, -1
+    while waiting:
+        steps = [
+            (v, a)
+            for a in (clauses[at] if order else ())
+            if a != through
+            for v in neighbours[a]
+            if v in waiting
+        ]
+        if steps:
+            at, through = min(steps, key=lambda step: (cost(step[0]), step[1]))
+        else:
+            at, through = min(sorted(waiting)[:64], key=cost), -1
+        waiting.remove(at)
+        order.append(at)
+        entered.append(through)
+        for a in clauses[at]:
+            opened[a] = True
+            left[a] -= 1
+    touched = []
+    for first, last, v in zip(entered, [*entered, -1][1:], order, strict=True):
+        between = [a for a in clauses[v] if a not in (first, last)]
+        touched.append([a for a in (first, *between, last) if a >= 0])
+    return order, touched, [a >= 0 for a in entered]

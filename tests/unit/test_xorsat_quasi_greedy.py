@@ -20,7 +20,7 @@ from hardscape.xorsat.methods.quasi_greedy.plan import (
     flip_table,
     metropolis_table,
 )
-from helpers.quasi_greedy_oracle import initial_spins, trajectory, violated
+from helpers.quasi_greedy_oracle import initial_spins, sweep_order, trajectory, violated
 from helpers.xorsat_oracle import all_assignments
 from helpers.xorsat_systems import PLANNED
 
@@ -58,6 +58,24 @@ def test_every_variable_with_a_clause_is_visited_once(planned):
     for update, variable in enumerate(planned.order):
         held = [a for a, c in enumerate(planned.system.clauses()) if variable in c]
         assert sorted(planned.clauses(update)) == held
+
+
+@pytest.mark.parametrize(
+    "system",
+    [
+        *(system for system, _ in PLANNED.values()),
+        *(random_system(n, ratio, seed=n) for n, ratio in ((90, 0.3), (150, 0.8), (120, 3.0))),
+        random_regular(200, seed=3),
+        XorSystem.from_clauses([(0, 1), (0, 1), (5, 6, 7, 8)], [0, 0, 1], num_variables=12),
+    ],
+    ids=str,
+)
+def test_the_order_is_that_of_the_walk(system):
+    plan = Plan.build(system)
+    order, touched, chained = sweep_order(system)
+    assert plan.order.tolist() == order
+    assert [plan.clauses(update) for update in range(plan.updates)] == touched
+    assert plan.chained.tolist() == chained
 
 
 def test_chained_updates_share_a_clause(planned):

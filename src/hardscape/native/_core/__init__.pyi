@@ -1,3 +1,3 @@
-from hardscape.native._core import maxsat as maxsat
+from hardscape.native._core import maxsat as maxsat, xorsat as xorsat
 
 def supported_levels() -> list[str]: ...

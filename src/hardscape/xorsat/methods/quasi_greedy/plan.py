@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,9 @@ _BEST_W1 = ((64, 30), (96, 25), (128, 20), (160, 18), (256, 14.08))
 #: Most clauses of one variable.
 MAX_DEGREE = 255
 #: Bytes for each variable and for each variable of a clause while updates are ordered, about.
-_BYTES = 1100
+_BYTES = 100
 #: Coins are bytes: a probability is a number of 256ths.
 _CERTAIN = 256
-#: Variables compared where the walk begins anew; all of them would take time N^2.
-_LOOK_AT = 64
 
 
 def metropolis_table(degree: int, w1: float) -> NDArray[np.uint16]:
@@ -97,24 +94,24 @@ class Plan:
         """Order the updates and look up their probabilities."""
         entries = system.num_variables + len(system.variables)
         memory.require(_BYTES * entries, f"a search of {system.num_variables} variables")
-        clauses = _clauses_of_variables(system)
-        degrees = sorted({len(found) for found in clauses if found})
-        if degrees and degrees[-1] > MAX_DEGREE:
-            variable = max(range(len(clauses)), key=lambda v: len(clauses[v]))
+        occurring = system.degrees
+        if occurring.max(initial=0) > MAX_DEGREE:
+            variable = int(occurring.argmax())
             raise InputError(
-                f"variable {variable} is in {degrees[-1]} clauses; {MAX_DEGREE} at most are accepted"
+                f"variable {variable} is in {occurring[variable]} clauses; {MAX_DEGREE} at most are accepted"
             )
+        degrees = [int(degree) for degree in np.unique(occurring) if degree]
         chosen = default_w1(system) if w is None else w
         tables = {degree: flip_table(chosen, degree) for degree in degrees or [3]}
-        order, entered = _order(system, clauses)
-        touched = _arranged(clauses, order, entered)
-        sizes = [len(found) for found in touched]
+        order, starts, touched, chained = native.core.xorsat.sweep_order(
+            system.num_variables, system.offsets, system.variables
+        )
         return cls(
             system,
-            np.array(order, dtype=np.int32),
-            np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int32),
-            np.array([a for found in touched for a in found], dtype=np.int32),
-            np.array([a >= 0 for a in entered], dtype=np.bool_),
+            order,
+            starts,
+            touched,
+            chained.astype(np.bool_),
             {degree: tables[degree] for degree in degrees},
         )
 
@@ -195,61 +192,3 @@ class Plan:
             digest.update(f"{array.dtype}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
-
-
-def _clauses_of_variables(system: XorSystem) -> list[list[int]]:
-    found: list[list[int]] = [[] for _ in range(system.num_variables)]
-    for clause, members in enumerate(system.clauses()):
-        for variable in members:
-            found[variable].append(clause)
-    return found
-
-
-def _order(system: XorSystem, clauses: list[list[int]]) -> tuple[list[int], list[int]]:
-    """Walk from variable to variable through shared clauses, closing more than are opened.
-
-    Such a walk keeps the stretch of a sweep in which a clause is read and written short, and lets
-    one clause word pass from each update to the next. Returns the order and, for each update, the
-    clause through which it was entered, -1 where the walk began anew.
-    """
-    neighbours = system.clauses()
-    left = [len(found) for found in neighbours]
-    opened = [False] * len(left)
-    waiting = dict.fromkeys(v for v in range(len(clauses)) if clauses[v])
-    order: list[int] = []
-    entered: list[int] = []
-
-    def cost(variable: int) -> tuple[int, int]:
-        opens = sum(not opened[a] for a in clauses[variable])
-        closes = sum(left[a] == 1 for a in clauses[variable])
-        return opens - closes, variable
-
-    at, through = -1, -1
-    while waiting:
-        steps = [
-            (v, a)
-            for a in (clauses[at] if at >= 0 else ())
-            if a != through
-            for v in neighbours[a]
-            if v in waiting
-        ]
-        if steps:
-            at, through = min(steps, key=lambda step: (cost(step[0]), step[1]))
-        else:
-            at, through = min(islice(waiting, _LOOK_AT), key=cost), -1
-        del waiting[at]
-        order.append(at)
-        entered.append(through)
-        for a in clauses[at]:
-            opened[a] = True
-            left[a] -= 1
-    return order, entered
-
-
-def _arranged(clauses: list[list[int]], order: list[int], entered: list[int]) -> list[list[int]]:
-    """Clauses of each update: the one it was entered through first, that of the next one last."""
-    arranged = []
-    for first, last, variable in zip(entered, [*entered, -1][1:], order, strict=True):
-        between = [a for a in clauses[variable] if a not in (first, last)]
-        arranged.append([a for a in (first, *between, last) if a >= 0])
-    return arranged
