@@ -17,7 +17,8 @@ import pytest
 import hardscape
 from hardscape import engine, native
 from hardscape.errors import BudgetError, InputError
-from hardscape.permanents.methods.exact.exact import ResidueWork, WordWork
+from hardscape.permanents.methods.exact.cuda import STEP_BITS
+from hardscape.permanents.methods.exact.exact import CudaResidueWork, ResidueWork, WordWork
 from hardscape.permanents.numbers.integers import permanent_bound
 from helpers.permanent_oracle import exact_permanent_by_subsets
 from helpers.permanent_sums import summed
@@ -272,3 +273,13 @@ def test_instruction_set_levels_agree():
     }
     assert len(outputs) == 1
     assert len(set(outputs.pop().split())) == 4
+
+
+@pytest.mark.parametrize("n", [STEP_BITS + 1, STEP_BITS + 2, 20, 40, 63])
+def test_shards_of_a_gpu_are_whole_steps_that_cover_all_blocks(n):
+    shards = CudaResidueWork.of(((1,) * n,) * n).shards()
+    ends = [0, *(shard.stop for shard in shards)]
+    assert [shard.start for shard in shards] == ends[:-1]
+    assert all(end % 2 ** (STEP_BITS - 5) == 0 for end in ends)
+    assert ends[-1] == 2 ** (n - 6)
+    assert len(shards) <= 2**14

@@ -39,7 +39,7 @@ _WORD_SECONDS, _PRIME_SECONDS = (1.6e-10, 5e-11), 1.2e-9
 _GPU_SECONDS = 2e-12
 #: Blocks of a shard, at least, and shards, at most; seconds of a brief one.
 _SHARD_BLOCKS, _MAX_SHARDS, _BRIEF = 2**14, 2**14, 5e-3
-#: Shards of a GPU where there are blocks for them, and products of one, at most: some seconds.
+#: Shards of a GPU where there are blocks for them, and products of one up to `_MAX_SHARDS`: some seconds.
 _GPU_SHARDS, _GPU_SHARD = 8, 2**42
 
 
@@ -256,7 +256,7 @@ class CudaResidueWork(ResidueWork):
         steps = 2 ** (self.side - 1 - STEP_BITS)
         products = self.factors * len(self.primes)
         count = max(_GPU_SHARDS, 2 ** math.ceil(math.log2(max(1, products / _GPU_SHARD))))
-        return split(steps << (STEP_BITS - _INNER), min(count, steps))
+        return split(steps << (STEP_BITS - _INNER), min(count, steps, _MAX_SHARDS))
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Sum the terms of a range of blocks."""
