@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 import pytest
 
-from hardscape.engine import RunOptions, Team, solve, team
+from hardscape.engine import Cuda, Ledger, RunOptions, Team, solve, team
+from hardscape.engine.fold import Block
 from hardscape.errors import CheckpointError, InputError, NotConverged
 from hardscape.gauge import GaugeField, fix
 from hardscape.gauge.lattice.cpu import CpuLattice
@@ -379,3 +381,37 @@ def test_result_as_json_and_plot(fields: dict[int, GaugeField]) -> None:
     assert sum(counts) == 3
     line = fix(fields[2], seed=1, device="cpu").plot().lines[0]
     assert line.get_ydata()[-1] < 1e-12
+
+
+def test_copies_are_shared_among_the_gpus_that_there_are(tmp_path: Path) -> None:
+    """No GPU is started for that. A ledger goes on with the shards that it was begun with."""
+    field, options = GaugeField.random((4, 4, 4, 4), 2, seed=11), FixOptions()
+
+    def work(gpus: int, copies: int = 16, **run: Any) -> GaugeFixWork:
+        lanes = RunOptions.checked(seed=1, **run).on([Cuda(i) for i in range(gpus)])
+        return GaugeFixWork.build(field, options, copies, lanes)
+
+    assert [len(work(gpus).shards()) for gpus in (1, 2, 4)] == [1, 2, 4]
+    assert len(work(1, copies=40).shards()) == 3  # sixteen at most
+    ledger = tmp_path / "copies"
+    with Ledger(ledger, work(2)) as begun:
+        begun.commit(Block(0, 1), {"seen": np.ones(1)})
+    for gpus in (1, 3, 4):
+        with Ledger(ledger, work(gpus, checkpoint=ledger)) as again:
+            assert [block for block, _ in again.load()] == [Block(0, 1)]
+    for copies in (7, 10, 17):  # cuts that do not come out even
+        other = tmp_path / f"{copies}"
+        with Ledger(other, work(3, copies)):
+            pass
+        with Ledger(other, work(2, copies, checkpoint=other)):
+            pass
+    parts = [work(gpus, checkpoint=ledger, shards="1/4") for gpus in (1, 2)]
+    assert parts[0].identity() == parts[1].identity() == work(2).identity()
+
+
+def test_copies_are_shared_among_the_workers_of_an_executor() -> None:
+    field, options = GaugeField.random((4, 4, 4, 4), 2, seed=11), FixOptions()
+    with ThreadPoolExecutor(4) as pool:
+        for run, shards in (({}, 4), ({"workers": 8}, 8)):
+            lanes = RunOptions.checked(executor=pool, **run).on([Cuda(0)])
+            assert len(GaugeFixWork.build(field, options, 16, lanes).shards()) == shards

@@ -425,13 +425,23 @@ def open_ledger(
 
 def kept_seed(path: Path) -> int | None:
     """The seed of the call that began a ledger; None where none can be read: to open it tells why."""
+    return _kept(path, "seed", MAX_SEED)
+
+
+def kept_shards(path: Path) -> int | None:
+    """Likewise, the number of shards."""
+    return _kept(path, "shards", 2**63) or None
+
+
+def _kept(path: Path, key: str, most: int) -> int | None:
     import sqlite3
 
     with _opening, suppress(CheckpointError, OSError, UnicodeError, sqlite3.Error):
         _check_place(path)
         if path.exists():
             with closing(sqlite3.connect(path, timeout=0)) as database:
-                kept = database.execute("SELECT value FROM meta WHERE key = 'seed'").fetchone()
-            if kept and re.fullmatch("[0-9]{1,20}", str(kept[0])) and int(kept[0]) <= MAX_SEED:
+                told = "SELECT value FROM meta WHERE key = ?"
+                kept = database.execute(told, (key,)).fetchone()
+            if kept and re.fullmatch("[0-9]{1,20}", str(kept[0])) and int(kept[0]) <= most:
                 return int(kept[0])
     return None

@@ -150,6 +150,17 @@ class RunOptions:
         )
 
     @property
+    def workers_now(self) -> int:
+        """How many shards may run at once: on these devices, on the executor's workers, in all parts."""
+        if self.part is not None:
+            return self.part.count
+        if self.executor is None:
+            return len(self.devices)
+        from hardscape.engine.cluster.executors import workers_of
+
+        return self.workers or workers_of(self.executor)
+
+    @property
     def asked_for(self) -> bool:
         """Whether the caller said something that only a long run needs."""
         limited = self.deadline.seconds is not None

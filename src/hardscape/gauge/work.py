@@ -26,6 +26,8 @@ from hardscape.engine import (
     split,
     team,
 )
+from hardscape.engine.cluster.parts import whole_of
+from hardscape.engine.ledger import kept_shards
 from hardscape.errors import InputError
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.lattice.cpu import CpuLattice
@@ -75,7 +77,9 @@ class GaugeFixWork(Work[GaugeFixResult]):
                 f"shape {field.shape} has an odd extent, which the CUDA kernels' two colours do not "
                 "fit; device='cpu' takes it"
             )
-        together = min(_TOGETHER, -(-copies // lanes)) if on_gpu else 1
+        # A ledger goes on with the shards that it was begun with, however many GPUs there are now.
+        begun = None if run.checkpoint is None else kept_shards(whole_of(run.checkpoint))
+        together = min(_TOGETHER, -(-copies // (begun or run.workers_now))) if on_gpu else 1
         threads = 1 if run.executor is not None else max(1, lanes // copies)
         # Links that lie on the one GPU that works stay there.
         stay = field.device == "cuda" and on_gpu and lanes == 1 and run.executor is None
@@ -87,7 +91,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
 
     def digest(self) -> str:
         """Digest of the links, the options and the starts."""
-        head = (self.name, self.links.shape, self.options, self.copies, self.seed, self.together)
+        head = (self.name, self.links.shape, self.options, self.copies, self.seed)
         return hashlib.sha256(
             repr(head).encode() + to_device(self.links, "cpu").tobytes()
         ).hexdigest()
@@ -115,7 +119,10 @@ class GaugeFixWork(Work[GaugeFixResult]):
                 yield lambda single: CpuLattice(self.links, self.options, single, lanes)
         else:
             with cuda_device(device.ordinal) as opened:
-                yield lambda single: CudaLattices(opened, self.links, self.options, single, copies)
+                usual = min(_TOGETHER, self.copies)
+                yield lambda single: CudaLattices(
+                    opened, self.links, self.options, single, copies, usual=usual
+                )
 
     def _partial(self, descent: Descent, lattices: Lattices) -> Partial:
         measured = lattices.measure()

@@ -101,7 +101,7 @@ class ExecutorPool(Pool):
         now = time.monotonic()
         if now >= self._count_at:
             self._count_at = now + _COUNTED
-            self._counted = self._workers or _workers_of(self._given)
+            self._counted = self._workers or workers_of(self._given)
         return self._counted
 
     @property
@@ -168,7 +168,8 @@ _OF_THIS_HOST = (
 )
 
 
-def _workers_of(executor: Any) -> int:
+def workers_of(executor: Any) -> int:
+    """How many workers an executor has, as far as it tells."""
     if hasattr(executor, "nthreads"):  # a Dask client
         return max(1, sum(int(count) for count in executor.nthreads().values()))
     for attribute in ("_max_workers", "num_workers"):

@@ -84,7 +84,8 @@ def site_order(shape: tuple[int, int, int, int]) -> NDArray[np.int64]:
 class CudaLattices(Lattices):
     """Copies on one GPU, all from g = 1. To be used inside :func:`hardscape.engine.cuda_device`.
 
-    `schedule` is by default what suits the lattice and the GPU.
+    `schedule` is by default what suits the lattice and the GPU. Decisions follow from the cost of the
+    `usual` number of copies, by default these, so that a copy's way is the same whatever it lies beside.
     """
 
     def __init__(
@@ -95,12 +96,13 @@ class CudaLattices(Lattices):
         single: bool,
         copies: int,
         schedule: Schedule | None = None,
+        usual: int | None = None,
     ) -> None:
         import cupy
 
         super().__init__(links, options, single, copies)
         self._cupy = cupy
-        self.iteration_cost = 3 + _ITERATION * _RATE[single] / (self.volume * copies)
+        self.iteration_cost = 3 + _ITERATION * _RATE[single] / (self.volume * (usual or copies))
         self._nc = self.group.nc
         self._device = device
         t, z, y, x = links.shape[:4]
