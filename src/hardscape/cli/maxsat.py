@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Annotated
@@ -27,6 +28,9 @@ from hardscape.maxsat.solve import Method, solve
 #: Exit code of each status.
 EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
 
+#: Seconds between two lower bounds that are printed.
+_BETWEEN_BOUNDS = 0.2
+
 _SEARCH = Group("Search", sort_key=1)
 
 
@@ -37,8 +41,8 @@ class SearchOptions:
     Attributes
     ----------
     method
-        auto, weighting (local search), cellular (genetic algorithm) or exact (RC2 of python-sat).
-        Without a limit a search ends when it stagnates, and auto tries a proof for 10 s more.
+        auto, weighting (local search), cellular (genetic algorithm) or exact (a SAT solver, and local search).
+        Without a limit a search ends when it stagnates, and auto tries a proof for 10 s.
     target
         Cost at which to stop.
     max_flips
@@ -64,10 +68,11 @@ def maxsat(
 ) -> int:
     """Find an assignment that satisfies all hard clauses and violates little weight of soft ones.
 
-    Prints lines as solvers of the MAX-SAT Evaluation do: "c" comments, "o" a cost whenever it improves, "s"
-    the status, "v" the assignment as 0 and 1. The exit code is 30 if the optimum is proven, 10 if all
-    hard clauses hold, 20 if they cannot, 0 if nothing is known; also after Ctrl-C and SIGTERM, which
-    leave the status UNKNOWN where they come before the search.
+    Prints lines as solvers of the MAX-SAT Evaluation do: "c" comments ("c lb" a higher lower bound on the
+    cost, a few times a second), "o" a cost whenever it improves, "s" the status, "v" the assignment as 0 and
+    1. The exit code is 30 if the optimum is proven, 10 if all hard clauses hold, 20 if they cannot, 0 if
+    nothing is known; also after Ctrl-C and SIGTERM, which leave the status UNKNOWN where they come before
+    the search.
     """
     output.check([file])
     try:
@@ -78,6 +83,7 @@ def maxsat(
             **vars(run),
             progress=output.json,  # else the costs tell how far it is
             on_improvement=None if output.json else _print_cost,
+            on_bound=None if output.json else _Bounds(),
         )
     except KeyboardInterrupt as stop:
         if not isinstance(stop, Interrupted) or stop.result is None:  # before the search began
@@ -112,6 +118,19 @@ def _print_cost(found: Improvement) -> None:
         _print(f"o {found.cost}")
 
 
+class _Bounds:
+    """Prints lower bounds, a few times a second."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def __call__(self, lower: int) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            _print(f"c lb {lower}")
+            self._next = now + _BETWEEN_BOUNDS
+
+
 def _report_nothing(stop: KeyboardInterrupt, output: PlotOptions) -> None:
     stopped = signal.Signals(stop.signum if isinstance(stop, Interrupted) else signal.SIGINT).name
     if output.json:
@@ -138,6 +157,8 @@ def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None
             f"c {result.num_satisfied} of {result.num_clauses} clauses hold, {result.flips} flips, "
             f"{result.seconds:.3f} s, seed {result.seed}"
         )
+        if result.gap:
+            _print(f"c the cost is at least {result.lower_bound}: a gap of {result.gap}")
         _print(f"s {result.status}")
         if result.cost is not None:
             _print("v " + "".join(map(str, result.assignment.tolist())))

@@ -23,10 +23,11 @@ _BETWEEN, _BETWEEN_RECORDS = 2.0, 20.0
 class Incumbent:
     """Keeps the best assignment of a formula; every one offered is evaluated on the formula itself.
 
-    `on_improvement` is called with each `Improvement`, in the thread that found it, one at a time.
+    `on_improvement` is called with each `Improvement`, in the thread that found it, and `on_bound` with each
+    higher lower bound, one at a time.
     ``record`` is given the state when it is better, unless the last time was just before. ``halt`` (uint8,
     shape (1,)) becomes 1 when the target is reached: searches poll it. No assignment costs less than
-    ``lower``.
+    ``lower``. ``suggested`` is what walkers may go on from.
     """
 
     def __init__(
@@ -34,11 +35,13 @@ class Incumbent:
         formula: Formula,
         on_improvement: Callable[[Improvement], object] | None,
         began: float,
+        on_bound: Callable[[int], object] | None = None,
     ) -> None:
         self._formula = formula
         self._presolved = NOTHING_LEFT
         self._target = -1
         self._tell = on_improvement
+        self._tell_bound = on_bound
         self._began = began
         self._lock = threading.Lock()
         self._record_at = 0.0
@@ -46,6 +49,7 @@ class Incumbent:
         self.improvements: list[Improvement] = []
         self.halt = np.zeros(1, dtype=np.uint8)
         self.lower = 0
+        self.suggested: Improvement | None = None
 
     def aim(self, presolved: Presolved, target: int | None) -> None:
         """Say what the searches work on, and the cost at which to stop if the least one is not known."""
@@ -77,11 +81,26 @@ class Incumbent:
         with self._lock:
             if lower > self.lower:
                 self.lower = lower
+                if self._tell_bound is not None:
+                    self._tell_bound(lower)
                 self._note()
 
     def offer_reduced(self, assignment: NDArray[Any]) -> None:
         """Take an assignment of the presolved formula if it is better."""
         self.offer(self._presolved.lift(assignment))
+
+    def suggest(self, assignment: NDArray[Any]) -> None:
+        """The same, of an assignment that walkers which know no better one should go on from."""
+        self.offer_reduced(assignment)
+        self.suggested = self.best
+
+    def restrict(self, found: Improvement) -> NDArray[np.uint8]:
+        """The assignment of the presolved formula that was lifted."""
+        return self._presolved.restrict(found.assignment)
+
+    def reduced_cost(self, found: Improvement) -> tuple[int, int]:
+        """Hard clauses violated and cost of an assignment in the presolved formula."""
+        return found.hard_violations, found.cost - self._presolved.constant
 
     def offer(self, assignment: NDArray[np.uint8]) -> None:
         """Take an assignment of the whole formula if it is better than the best one."""

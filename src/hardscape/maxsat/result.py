@@ -107,10 +107,16 @@ class MaxsatResult(Plain):
     stopped: str
     improvements: tuple[Improvement, ...]
 
+    @property
+    def gap(self) -> int | None:
+        """How far the cost may be above the least one; None if hard clauses are violated."""
+        return None if self.cost is None else self.cost - self.lower_bound
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the assignment as a string of 0 and 1, improvements as [seconds, cost] pairs."""
         return {
             **vars(self),
+            "gap": self.gap,
             "assignment": "".join(map(str, self.assignment.tolist())),
             "ran": list(self.ran),
             "improvements": [

@@ -21,7 +21,7 @@ from hardscape.maxsat.anytime import conclude, search
 from hardscape.maxsat.formula import Formula, checked_formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.cellular.options import CellularOptions
-from hardscape.maxsat.methods.exact.exact import require_rc2
+from hardscape.maxsat.methods.exact.exact import require_prover
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.result import MOST_COST, Improvement, MaxsatResult
 from hardscape.maxsat.task import SMALL, Task
@@ -47,6 +47,7 @@ def solve(
     target: int | None = None,
     initial: Any = None,
     on_improvement: Callable[[Improvement], object] | None = None,
+    on_bound: Callable[[int], object] | None = None,
     options: WeightingOptions | CellularOptions | None = None,
     **run: Unpack[RunArguments],
 ) -> MaxsatResult:
@@ -64,9 +65,11 @@ def solve(
         alike a focused random walk.
         "cellular" is :func:`cellular_search`, the genetic algorithm: one run, and with `time_limit` or
         `target` one after the other.
-        "exact" is RC2 of python-sat, started from a short local search.
-        "auto" searches, and tries to prove the optimum in what time is left where python-sat is
-        installed; up to 12 variables it looks at every assignment.
+        "exact" is a SAT solver's work in a process of its own: cores of soft clauses raise the lower
+        bound, and between them it looks for better assignments; local search goes on beside it, or in
+        turns with it on one thread.
+        "auto" is "exact" where python-sat and rustsat are installed and the formula does not look random,
+        else local search; up to 12 variables it looks at every assignment.
     max_flips : int, optional
         Flips of each walker: one a thread, many on a GPU, whose steps of up to four flips count
         as four. The result of "weighting" then depends on the seed and on the number of walkers alone.
@@ -78,6 +81,8 @@ def solve(
     on_improvement : callable, optional
         Called with an `Improvement` for each better assignment, one at a time, from the thread that
         found it. What it raises ends the search.
+    on_bound : callable, optional
+        The same, with each higher lower bound on the cost.
     options : WeightingOptions or CellularOptions, optional
         Parameters of the local search, or of the genetic algorithm.
     **run
@@ -103,7 +108,7 @@ def solve(
     CheckpointError
         If the checkpoint cannot be used, belongs to another formula, or is in use.
     MissingDependencyError
-        For "exact" without python-sat.
+        For "exact" without python-sat or rustsat.
     Interrupted
         On Ctrl-C or SIGTERM; its `result` is the best so far.
 
@@ -112,7 +117,8 @@ def solve(
     Every cost is evaluated on the clauses as they were given. A flip costs as many operations as the
     variable has occurrences. The random walk is probSAT (Balint and Schoening, SAT 2012); the weighting
     follows SATLike (Lei and Cai, IJCAI 2018) and NuWLS (Chu, Cai, Luo, AAAI 2023); for the walk over sets
-    of soft clauses see the theory page; RC2 is by Ignatiev, Morgado and Marques-Silva (JSAT 11, 53, 2019).
+    of soft clauses see the theory page. Proofs are by core-guided search (RC2: Ignatiev, Morgado and
+    Marques-Silva, JSAT 11, 53, 2019) and core-boosted linear search (Berg, Demirovic and Stuckey, CPAIOR 2019).
 
     Examples
     --------
@@ -134,7 +140,7 @@ def solve(
     if method not in _METHODS:
         raise InputError(f"method={method!r}; {', '.join(map(repr, _METHODS))} are accepted")
     if method == "exact":
-        require_rc2()
+        require_prover()
     wanted = CellularOptions if method == "cellular" else WeightingOptions
     if options is not None and not isinstance(options, wanted):
         raise InputError(
@@ -152,7 +158,7 @@ def solve(
         target=None if target is None else integer(target, "target", 0, MOST_COST),
         initial=None if initial is None else initial.astype(np.uint8),
         parameters=options or wanted(),
-        incumbent=Incumbent(formula, on_improvement, run_options.deadline.began),
+        incumbent=Incumbent(formula, on_improvement, run_options.deadline.began, on_bound),
     )
     with open_ledger(run_options.checkpoint, task) as ledger:
         return _run(task, ledger)

@@ -119,9 +119,7 @@ class Block:
     @property
     def is_gaussian(self) -> bool:
         """Whether entries are exact complex numbers."""
-        return self.entries.dtype == object and ExactComplex in set(
-            map(type, self.entries.ravel().tolist())
-        )
+        return self.entries.dtype == object and ExactComplex in set(map(type, self.entries.flat))
 
     @property
     def density(self) -> float:

@@ -1,4 +1,4 @@
-"""The exact search: python-sat's RC2 in a process of its own, closed by the best assignment known."""
+"""Proofs and improvements by a SAT solver in a process of its own, beside or in turns with local search."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import importlib.util
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardscape.arguments import MAX_SEED
 from hardscape.engine import Context, Cpu, Cuda, Partial, Shard, ShardResult, Work, split
@@ -22,127 +27,198 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.weighting.local import LocalSearch, LocalWalks
 from hardscape.maxsat.task import SMALL, Method, Task, Walks
 
-#: Seconds between two looks at the stop flag.
-_POLL = 0.005
-#: Share of the time limit that is searched before the proof, and most seconds: on one thread, and where
-#: other threads search on beside the proof.
-_FIRST_SHARE, _FIRST_SECONDS, _FIRST_SECONDS_BESIDE = 0.2, 2.0, 0.5
+#: Seconds between two looks at the stop flag, and between two assignments that the prover is told.
+_POLL, _BETWEEN = 0.005, 0.1
+#: Seconds of search before a prover is started.
+_BEFORE = 0.05
+#: Share of the time limit, and most seconds, that is searched before the proof where the search is not the
+#: prover's neighbour: on a GPU, by an executor, or with a given number of flips.
+_FIRST_SHARE, _FIRST_SECONDS = 0.2, 2.0
+#: On one thread prover and search take turns: the first turn in seconds, a turn's share of the time passed, and
+#: the search's share of both, which moves by a step to the side that finds more.
+_TURN, _TURN_SHARE = 0.2, 0.1
+_SHARE, _LEAST_SHARE, _MOST_SHARE, _SHARE_STEP = 0.2, 0.2, 0.8, 0.1
 #: Seconds that "auto" tries to prove where no time limit is given.
 _UNASKED_SECONDS = 10.0
 #: Literals above which "auto" does not try to prove anything; where all clauses have the same length of
 #: 3 or more, which looks like a random formula, it is `SMALL`.
-_PROVABLE = 2_000_000
+_PROVABLE = 5_000_000
 
 
-def has_rc2() -> bool:
-    """Whether python-sat is installed; it is not imported."""
-    return importlib.util.find_spec("pysat") is not None
+def can_prove() -> bool:
+    """Whether python-sat and rustsat are installed; neither is imported."""
+    return all(importlib.util.find_spec(name) for name in ("pysat", "rustsat"))
 
 
-def require_rc2() -> None:
-    """Raise `MissingDependencyError` if python-sat is not installed."""
-    if not has_rc2():
-        raise MissingDependencyError("python-sat", "sat", "method='exact'")
+def require_prover() -> None:
+    """Raise `MissingDependencyError` if python-sat or rustsat is not installed."""
+    if not can_prove():
+        raise MissingDependencyError("python-sat and rustsat", "sat", "method='exact'")
 
 
 @dataclass(frozen=True, eq=False)
-class ExactSearch(Work[Partial]):
-    """RC2 on a presolved formula, until it ends or its lower bound meets the incumbent.
+class Proof(Work[Partial]):
+    """A prover of a presolved formula, until it ends or its lower bound meets the incumbent.
 
-    The first shard is RC2; the others are walkers of `local`, which go on until RC2 ends. A partial holds
+    The first shard is the prover; the others are walkers of `local`, which go on until it ends. Where there are
+    none, the prover and a walker of `turns` take turns on one thread. A partial holds
     ``proven`` (1 if the incumbent is optimal), ``unsatisfiable`` (1 if the hard clauses contradict one
     another), ``lower`` (lower bound on the cost of `formula`, two words, high first) and ``flips``. Any
-    assignment of `formula` costs `constant` more in the original one; `initial` is the solver's guess.
+    assignment of `formula` costs `constant` more in the original one.
     """
 
     name = "maxsat.exact"
-    revision = 1
+    revision = 2
     unit = "searches"
 
     formula: Formula
     constant: int
-    initial: Any
     incumbent: Incumbent
     local: LocalSearch | None = None
+    turns: LocalSearch | None = None
 
     def digest(self) -> str:
         """Digest of the formula."""
         return self.formula.digest
 
     def shards(self) -> Sequence[Shard]:
-        """RC2, then the walkers."""
+        """The prover, then the walkers."""
         count = 1 if self.local is None else 1 + self.local.walkers
         return split(count, count)
 
     def merge(self, left: Partial, right: Partial) -> Partial:
-        """What RC2 knows, and the flips of all."""
+        """What the prover knows, and the flips of all."""
         first = max(left, right, key=lambda partial: int(partial["rank"][0]))
         return {**first, "flips": left["flips"] + right["flips"]}
 
     def finished(self, partial: Partial) -> bool:
-        """Whether RC2 has ended."""
+        """Whether the prover has ended."""
         return bool(partial["proven"][0] or partial["unsatisfiable"][0])
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Run RC2 and listen to it, or let a walker go."""
+        """Run the prover and listen to it, or let a walker go."""
         if shard.index and self.local is not None:
             found = self.local.run(Shard(shard.index - 1, shard.start - 1, shard.stop - 1), context)
             flips = int(found.partial["flips"][0])
             return ShardResult(_partial(flips=flips), found.complete)
         with (
-            self._archive() as archive,
+            self._file() as file,
             subprocess.Popen(
-                [sys.executable, "-m", "hardscape.maxsat.methods.exact.rc2_process"],
-                stdin=archive,
+                [sys.executable, str(Path(__file__).with_name("prover.py")), str(file.fileno())],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                pass_fds=[file.fileno()],
                 # A signal of the terminal is for this process, which then ends the other.
                 start_new_session=True,
             ) as process,
         ):
             try:
-                return self._follow(process, context)
+                return _Talk(self, process, context).result()
             finally:
                 process.kill()
 
-    def _archive(self) -> IO[bytes]:
+    def _file(self) -> IO[bytes]:
         """The formula in a file without a name, ready to be read."""
-        import tempfile
+        f = self.formula
+        arrays: dict[str, NDArray[Any]] = {
+            "literals": np.asarray(f.literals, dtype=np.int32),
+            "offsets": np.asarray(f.offsets, dtype=np.int64),
+            "weights": np.asarray(f.weights, dtype=np.uint64),
+            "hard": np.asarray(f.hard, dtype=np.uint8),
+        }
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+        sizes = {name: len(values) for name, values in arrays.items()}
+        file.write(json.dumps({"variables": f.num_variables, **sizes}).encode() + b"\n")
+        for values in arrays.values():
+            file.write(values.tobytes())
+        file.seek(0)
+        return file
 
-        archive = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-        np.savez(
-            archive,
-            variables=self.formula.num_variables,
-            literals=self.formula.literals,
-            offsets=self.formula.offsets,
-            weights=self.formula.weights,
-            hard=self.formula.hard,
-            initial=self.initial,
-        )
-        archive.seek(0)
-        return archive
 
-    def _follow(self, process: subprocess.Popen[bytes], context: Context) -> ShardResult:
-        lower = 0
-        for line in _lines(process):
+class _Talk:
+    """What a prover says, what it is told, and a walker that has its thread in between."""
+
+    def __init__(self, work: Proof, process: subprocess.Popen[bytes], context: Context) -> None:
+        self._work, self._process, self._context = work, process, context
+        self._incumbent = work.incumbent
+        self._lower = 0
+        self._told: Any = None
+        self._tell_at = 0.0
+        self._share = _SHARE
+        self._flips = 0
+
+    def result(self) -> ShardResult:
+        """Listen until the prover ends, the bounds meet, or something says stop."""
+        walker = None if self._work.turns is None else self._work.turns.walker(0, self._context)
+        began = time.monotonic()
+        turn_ends = began + _TURN
+        best = self._incumbent.best
+        for line in _lines(self._process):
             if line:
                 message = json.loads(line)
-                if "model" in message:
-                    return self._ended(message["model"])
-                lower = max(lower, int(message["lower"]))
-                self.incumbent.bound(lower + self.constant)
-            if self.incumbent.proven:
-                return ShardResult(_partial(lower, rank=1, proven=True))
-            if context.stopped():
-                return ShardResult(_partial(lower, rank=1), complete=False)
-        raise HardscapeError(f"RC2 ended without an answer: {_last_words(process)}")
+                if "settled" in message:
+                    return self._settled()
+                self._hear(message)
+            if self._incumbent.proven:
+                return self._partial(proven=True)
+            if self._context.stopped() or self._incumbent.halt[0]:
+                return ShardResult(self._partial().partial, complete=False)
+            now = time.monotonic()
+            self._tell(now)
+            if walker is not None and now >= turn_ends:
+                self._process.send_signal(signal.SIGSTOP)
+                between = self._incumbent.best
+                seconds = _TURN_SHARE * (now - began) * self._share
+                walker.walk(now + seconds)
+                self._flips = walker.flips
+                self._process.send_signal(signal.SIGCONT)
+                after = self._incumbent.best
+                step = (after is not between) - (between is not best)
+                best = after
+                moved = self._share + step * _SHARE_STEP
+                self._share = min(_MOST_SHARE, max(_LEAST_SHARE, moved))
+                passed = time.monotonic()
+                turn_ends = passed + _TURN_SHARE * (passed - began) * (1 - self._share)
+        raise HardscapeError(f"the prover ended without an answer: {_last_words(self._process)}")
 
-    def _ended(self, model: str | None) -> ShardResult:
-        if model is None:
-            return ShardResult(_partial(rank=1, unsatisfiable=True))
-        values = np.frombuffer(model.encode(), dtype=np.uint8) - ord("0")
-        self.incumbent.offer_reduced(values)
-        return ShardResult(_partial(self.formula.cost(values), rank=1, proven=True))
+    def _hear(self, message: dict[str, Any]) -> None:
+        if "model" in message:
+            self._incumbent.suggest(_values(message["model"]))
+        else:
+            self._lower = max(self._lower, int(message["lower"]))
+            self._incumbent.bound(self._lower + self._work.constant)
+
+    def _tell(self, now: float) -> None:
+        """Tell the prover of a better assignment, unless it was told something just before."""
+        best = self._incumbent.best
+        if best is self._told or best is None or best.hard_violations or now < self._tell_at:
+            return
+        self._told, self._tell_at = best, now + _BETWEEN
+        values = self._incumbent.restrict(best)
+        model = "".join(map(str, values.tolist()))
+        line = json.dumps({"cost": best.cost - self._work.constant, "model": model})
+        assert self._process.stdin is not None
+        os.set_blocking(self._process.stdin.fileno(), True)
+        try:
+            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:  # it has ended: what it said last is still to be read
+            pass
+
+    def _settled(self) -> ShardResult:
+        best = self._incumbent.best
+        if best is None or best.hard_violations:
+            return self._partial(unsatisfiable=True)
+        self._lower = best.cost - self._work.constant
+        return self._partial(proven=True)
+
+    def _partial(self, **known: int) -> ShardResult:
+        return ShardResult(_partial(self._lower, rank=1, flips=self._flips, **known))
+
+
+def _values(model: str) -> NDArray[np.uint8]:
+    return np.frombuffer(model.encode(), dtype=np.uint8) - ord("0")
 
 
 def _partial(lower: int = 0, **known: int) -> Partial:
@@ -179,9 +255,9 @@ def _last_words(process: subprocess.Popen[bytes]) -> str:
 
 
 class Exact(Method):
-    """RC2 of python-sat, started from what a short search found.
+    """A prover, in turns with local search on one thread, and beside it on more.
 
-    The first of `walks` that takes the task searches before; `beside` searches on while RC2 works.
+    The first of `walks` that takes the task searches before; `beside` searches on with the prover.
     """
 
     name = "exact"
@@ -201,43 +277,42 @@ class Exact(Method):
             return "nothing searches first on that device"
         if task.method == "exact":
             return ""
-        if not has_rc2():
-            return "python-sat is not installed"
+        if not can_prove():
+            return "python-sat and rustsat are not installed"
         return "" if _provable(task.presolved.formula) else "a proof would take ages"
 
     def search(self, task: Task) -> None:
         """See `Method.search`."""
         walking = self._walking(task)
         assert walking is not None
-        left = task.options.deadline.left
-        beside = len(task.options.devices) > 1 and task.max_flips is None
-        first = _FIRST_SECONDS_BESIDE if beside else _FIRST_SECONDS
+        options = task.options
+        together = walking is self._beside and options.executor is None and task.max_flips is None
+        first, left = (_BEFORE if together else _FIRST_SECONDS), options.deadline.left
         if left is not None:
             first = min(first, _FIRST_SHARE * left)
-        walking.walk(task, task.options.within(first), endless=False)
+        walking.walk(task, options.within(first), endless=False)
         if task.stopped == "time_limit":  # of the first part alone
             task.stopped = ""
         if not (task.incumbent.reached or task.stopped):
             self._prove(task)
 
     def _prove(self, task: Task) -> None:
-        best, presolved = task.incumbent.best, task.presolved
+        presolved = task.presolved
         unasked = task.method == "auto" and task.options.deadline.left is None
         # The proof is this machine's CPU's.
         options = replace(task.options.on_cpu(), executor=None)
         options = options.within(_UNASKED_SECONDS if unasked else None)
-        local = None
-        if len(options.devices) > 1 and task.max_flips is None:
-            local = replace(
-                self._beside.work(task, endless=True),
-                walkers=len(options.devices) - 1,
-                seed=(options.seed + 1) % (MAX_SEED + 1),
-            )
-        initial = presolved.restrict(
-            np.zeros(task.formula.num_variables) if best is None else best.assignment
-        )
-        work = ExactSearch(presolved.formula, presolved.constant, initial, task.incumbent, local)
-        found = task.do(self.name, work, options).answer
+        local = turns = None
+        if task.max_flips is None:
+            seed = (options.seed + 1) % (MAX_SEED + 1)
+            walkers = len(options.devices) - 1
+            work = replace(self._beside.work(task, endless=True), seed=seed)
+            if walkers:
+                local = replace(work, walkers=walkers)
+            else:
+                turns = work
+        proof = Proof(presolved.formula, presolved.constant, task.incumbent, local, turns)
+        found = task.do(self.name, proof, options).answer
         if found is not None:
             high, low = found["lower"].tolist()
             task.incumbent.bound((high << 64) + low + presolved.constant)
@@ -246,7 +321,7 @@ class Exact(Method):
 
 
 def _provable(formula: Formula) -> bool:
-    """Whether RC2 may prove the optimum of a presolved formula in less than ages."""
+    """Whether the prover may prove the optimum of a presolved formula in less than ages."""
     sizes = np.diff(formula.offsets)
     random_like = len(sizes) > 0 and sizes[0] >= 3 and (sizes == sizes[0]).all()
     return len(formula.literals) <= (SMALL if random_like else _PROVABLE)

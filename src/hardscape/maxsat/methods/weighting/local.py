@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import NEVER, Search, Walking, Weighing
 from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possible
+from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import Task, Walks
 
 #: Hard clauses violated by a walker that was stopped before.
@@ -86,10 +88,14 @@ class LocalSearch(Work[Partial]):
         nnz = len(self.formula.literals)
         return self.max_flips is not None and self.max_flips + nnz <= _BRIEF
 
+    def walker(self, stream: int, context: Context) -> Walker:
+        """A walker, to be let go for a while at a time."""
+        return Walker(self, stream, context)
+
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Let one walker go."""
-        walker = _Walker(self, shard.start, context)
-        complete = walker.go()
+        walker = self.walker(shard.start, context)
+        complete = walker.walk()
         return ShardResult(walker.partial(), complete)
 
     def merge(self, left: Partial, right: Partial) -> Partial:
@@ -108,7 +114,7 @@ def _order(partial: Partial) -> tuple[int, int]:
     return int(partial["hard"][0]), (high << 64) + low
 
 
-class _Walker:
+class Walker:
     """One walker: turns of the random walk and of the weighting search, and the best of both."""
 
     def __init__(self, work: LocalSearch, stream: int, context: Context) -> None:
@@ -117,30 +123,54 @@ class _Walker:
         self._context = context
         self._stop = context.stop
         self._initial = work.initial if stream == 0 else None
-        self._flips = 0
+        self.flips = 0
         self._improved_at = 0
         self._best: tuple[int, int] | None = None
         self._assignment = np.zeros(work.formula.num_variables, dtype=np.uint8)
         self._slice = _FIRST_SLICE
+        self._seen: Improvement | None = None
+        self._going = self._go()
         self._found: Search | None = None  # has a better assignment that was not offered yet
         self._offer_at = 0.0
 
-    def go(self) -> bool:
-        """Search; False if stopped before the end."""
-        complete = self._go()
+    def walk(self, until: float = math.inf) -> bool:
+        """Search up to a moment of ``time.monotonic()``; False if stopped before the end."""
+        while time.monotonic() < until:
+            complete = next(self._going, True)
+            if complete is not None:
+                self._offer()
+                return complete
         self._offer()
-        return complete
+        return False
 
-    def _go(self) -> bool:
+    def _go(self) -> Iterator[bool | None]:
+        """Search, slice by slice; at the end whether it was the end."""
         for search, turn in self._turns():
-            end = self._flips + turn
-            while self._flips < end:
+            end = self.flips + turn
+            while self.flips < end:
                 if self._interrupted():
-                    return False
+                    yield False
+                    return
+                self._adopt(search)
                 if not self._advance(search, end) or self._exhausted():
-                    return not self._interrupted()
+                    yield not self._interrupted()
+                    return
+                yield None
             self._offer()
-        return True
+        yield True
+
+    def _adopt(self, search: Search) -> None:
+        """Go on from what was suggested, if it is better than what this walker knows."""
+        incumbent = self._work.incumbent
+        if incumbent is None or self._work.max_flips is not None:
+            return
+        found = incumbent.suggested
+        if found is None or found is self._seen or not isinstance(search, Weighing):
+            return
+        self._seen = found
+        if self._best is None or incumbent.reduced_cost(found) < self._best:
+            search.adopt(incumbent.restrict(found), self._stop)
+            self._take(search)
 
     def _interrupted(self) -> bool:
         """Whether a limit, a signal, or another walker at the target says stop."""
@@ -195,15 +225,15 @@ class _Walker:
 
     def _advance(self, search: Search, end: int) -> bool:
         """Run one slice; False where the search itself has nothing more to do."""
-        most = end - self._flips
+        most = end - self.flips
         if self._work.max_flips is not None:
-            most = min(most, self._work.max_flips - self._flips)
+            most = min(most, self._work.max_flips - self.flips)
         asked = min(self._slice, most)
-        before = search.quality if self._flips else None
+        before = search.quality if self.flips else None
         began = time.perf_counter()
         done = search.run(asked, self._stop)
         seconds = time.perf_counter() - began
-        self._flips += done
+        self.flips += done
         # A factor of at most 4: a clock that stood still once must not make the next slice endless.
         self._slice = int(asked * min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-6)))) + 1
         if search.quality != before and search.quality[0] != NEVER:
@@ -215,7 +245,7 @@ class _Walker:
         if self._best is not None and found >= self._best:
             return
         self._best, self._found = found, search
-        self._improved_at = self._flips
+        self._improved_at = self.flips
         if time.perf_counter() >= self._offer_at:
             self._offer()
 
@@ -235,10 +265,10 @@ class _Walker:
         if self._best is not None and self._best[0] == 0 and self._best[1] <= work.target:
             return True
         if work.max_flips is not None:
-            return self._flips >= work.max_flips
+            return self.flips >= work.max_flips
         n = work.formula.num_variables
         patience = min(_PATIENCE, _PATIENCE_PER_VARIABLE * n) + _TURN_PER_VARIABLE * n
-        still = self._flips - self._improved_at
+        still = self.flips - self._improved_at
         return not work.endless and still > max(patience, _PATIENCE_FACTOR * self._improved_at)
 
     def partial(self) -> Partial:
@@ -247,7 +277,7 @@ class _Walker:
         return {
             "hard": np.array([hard], dtype=np.int64),
             "cost": np.array(divmod(cost, 2**64), dtype=np.uint64),
-            "flips": np.array([self._flips], dtype=np.int64),
+            "flips": np.array([self.flips], dtype=np.int64),
             "assignment": self._assignment,
         }
 

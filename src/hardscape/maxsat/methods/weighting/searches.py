@@ -90,6 +90,10 @@ class Weighing(_Compiled):
         search = native.core.maxsat.Weighting(formula, options, seed, stream, initial, stop)
         super().__init__(search, *divmod(max(target, 0), 2**64))
 
+    def adopt(self, assignment: NDArray[np.uint8], stop: NDArray[np.uint8]) -> None:
+        """Go on from an assignment, as the best."""
+        self._search.adopt(assignment, stop)
+
     def cost(self) -> tuple[int, int]:
         """See `Search.cost`."""
         hard, high, low = self._search.best_cost

@@ -48,6 +48,12 @@ class PyWeighting {
                         stop.data());
   }
 
+  void adopt(const Vector<std::uint8_t>& value, const Vector<std::uint8_t>& stop) {
+    if (!search_) return;
+    nb::gil_scoped_release release;
+    search_->adopt(value.data(), stop.data());
+  }
+
   auto best_cost() const {
     const WideCost cost = search_ ? search_->best_cost() : WideCost{UINT64_MAX, 0};
     return std::make_tuple(cost.hard, static_cast<std::uint64_t>(cost.soft >> 64),
@@ -72,6 +78,8 @@ void bind_weighting(nb::module_& module) {
            nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none())
       .def("run", &PyWeighting::run, nb::arg("flips"), nb::arg("target_high"),
            nb::arg("target_low"), nb::arg("stop"), "Search; returns the flips done.")
+      .def("adopt", &PyWeighting::adopt, nb::arg("assignment"), nb::arg("stop"),
+           "Go on from an assignment, as the best.")
       .def_prop_ro(
           "best_cost", &PyWeighting::best_cost,
           "Hard clauses violated, and the cost in two words, at best so far; 2**64 - 1 hard "

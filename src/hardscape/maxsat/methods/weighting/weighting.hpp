@@ -118,6 +118,17 @@ class Weighting {
     patience_ = UINT64_MAX;
   }
 
+  // Goes on from an assignment that is better than the best one, with first search weights.
+  void adopt(const std::uint8_t* value, const volatile std::uint8_t* stop) {
+    value_.assign(value, value + instance_.num_variables);
+    if (!begun_) return start(stop);
+    begun_ = begin(stop);
+    if (!begun_) return;
+    best_.set(value_);
+    best_cost_ = cost_;
+    improved_at_ = now_;
+  }
+
   // Until the cost is at most `target` with all hard clauses satisfied, `flips` are done, or
   // `stop`.
   std::uint64_t run(std::uint64_t flips, unsigned __int128 target,

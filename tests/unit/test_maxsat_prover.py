@@ -1,0 +1,206 @@
+"""The prover: bounds that hold, optima, and the talk with a search."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hardscape import maxsat
+
+pytest.importorskip("pysat")
+pytest.importorskip("rustsat")
+
+from hardscape.maxsat.methods.exact import prover
+
+FOREVER = float("inf")
+
+
+def random_formula(seed):
+    """A weighted partial formula of up to 8 variables, as the prover takes it."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 9))
+    most = int(rng.choice([1, 3, 1000]))
+    clauses, weights, hard = [], [], []
+    for _ in range(int(rng.integers(3, 30))):
+        size = min(int(rng.integers(1, 4)), n)
+        variables = rng.choice(n, size, replace=False) + 1
+        clauses.append([int(v * rng.choice([-1, 1])) for v in variables])
+        weights.append(int(rng.integers(1, most + 1)))
+        hard.append(int(rng.random() < 0.3))
+    return {"variables": n, "clauses": clauses, "weights": weights, "hard": hard}
+
+
+def costs_of_all(formula):
+    """What each assignment costs that satisfies the hard clauses."""
+    costs = {}
+    parts = list(zip(formula["clauses"], formula["weights"], formula["hard"], strict=True))
+    for bits in itertools.product((0, 1), repeat=formula["variables"]):
+        violated = [(w, h) for c, w, h in parts if not any(bits[abs(x) - 1] == (x > 0) for x in c)]
+        if not any(h for _, h in violated):
+            costs[bits] = sum(w for w, _ in violated)
+    return costs
+
+
+@pytest.fixture
+def said(monkeypatch):
+    told = []
+    monkeypatch.setattr(prover, "say", lambda **message: told.append(message))
+    return told
+
+
+def check(formula, board, said):
+    costs = costs_of_all(formula)
+    least = min(costs.values(), default=None)
+    assert board.cost == least
+    for message in said:
+        if "lower" in message and least is not None:
+            assert message["lower"] <= least
+        if "model" in message:
+            assert costs[tuple(map(int, message["model"]))] == message["cost"]
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_optima_and_bounds(seed, said):
+    formula, board = random_formula(seed), prover.Board()
+    with pytest.raises(prover.Settled):
+        prover.prove(formula, board)
+    check(formula, board, said)
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("clauses", [1, 30, 10**6])
+def test_the_linear_search_alone_however_coarse(seed, clauses, said, monkeypatch):
+    monkeypatch.setattr(prover, "_CLAUSES", clauses)
+    formula, board = random_formula(seed), prover.Board()
+    costs = prover.Costs(formula, board)
+    costs.oracle.until = FOREVER
+    if not costs.oracle.ask([]):
+        assert not costs_of_all(formula)
+        return
+    costs.offer(costs.oracle.model())
+    cores = prover.Cores(costs)
+    linear = prover.Linear(costs, cores)
+    try:
+        linear.turn(FOREVER)
+    except prover.Settled:
+        pass
+    else:
+        assert not costs.weight  # all wishes must hold: there is nothing to encode
+        with pytest.raises(prover.Settled):
+            cores.turn(FOREVER)
+    check(formula, board, said)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_better_assignment_is_heard(seed, said):
+    formula = random_formula(seed)
+    costs = costs_of_all(formula)
+    if not costs:
+        return
+    bits = min(costs, key=costs.get)
+    line = json.dumps({"cost": costs[bits], "model": "".join(map(str, bits))})
+    board = prover.Board([line])
+    time.sleep(0.001)
+    with pytest.raises(prover.Settled):
+        prover.prove(formula, board)
+    assert board.cost == costs[bits]
+    assert all(message["cost"] >= costs[bits] for message in said if "model" in message)
+
+
+def hard_formula(seed=1, n=60):
+    """A vertex cover that takes a while to prove."""
+    rng = np.random.default_rng(seed)
+    edges = {tuple(sorted(rng.choice(n, 2, replace=False) + 1)) for _ in range(6 * n)}
+    hard = [[int(a), int(b)] for a, b in edges]
+    weights = rng.integers(1, 100, n).tolist()
+    return maxsat.Formula.from_clauses([[-v] for v in range(1, n + 1)], weights, hard=hard)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_bounds_meet_from_both_sides(threads):
+    formula = hard_formula(n=40)
+    bounds = []
+    result = maxsat.solve(formula, threads=threads, seed=1, on_bound=bounds.append, device="cpu")
+    assert result.status == "OPTIMUM FOUND"
+    assert result.gap == 0
+    assert bounds == sorted(set(bounds))
+    assert bounds[-1] <= result.cost == result.lower_bound
+    assert formula.cost(result.assignment) == result.cost
+
+
+def test_a_gap_when_time_is_over():
+    formula = hard_formula(n=300)
+    result = maxsat.solve(formula, threads=1, seed=1, time_limit=1.0, device="cpu")
+    assert result.status == "SATISFIABLE"
+    assert 0 < result.lower_bound < result.cost
+    assert result.gap == result.cost - result.lower_bound == result.to_dict()["gap"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
+def test_no_prover_outlives_a_killed_search(tmp_path):
+    program = (
+        "import numpy as np\n"
+        "from hardscape import maxsat\n"
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
+        "from unit.test_maxsat_prover import hard_formula\n"
+        "maxsat.solve(hard_formula(n=300), threads=1, time_limit=60, device='cpu')\n"
+    )
+    for moment in (0.3, 0.7, 1.1):
+        search = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path)
+        try:
+            child = _child_of(search.pid)
+            time.sleep(moment)
+        finally:
+            search.send_signal(signal.SIGKILL)
+            search.wait()
+        end = time.monotonic() + 20
+        while _alive(child) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not _alive(child)
+
+
+def _child_of(pid):
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+            children = task.read_text().split()
+            if children:
+                return int(children[0])
+        time.sleep(0.02)
+    raise AssertionError("no prover was started")
+
+
+def _alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_walkers_go_on_from_what_was_suggested():
+    from hardscape.engine import Context, Cpu
+    from hardscape.maxsat.incumbent import Incumbent
+    from hardscape.maxsat.methods.weighting.local import LocalSearch
+
+    formula = hard_formula(n=200)
+    best = maxsat.solve(formula, threads=1, seed=2, time_limit=1.0, device="cpu")
+    incumbent = Incumbent(formula, None, time.monotonic())
+    incumbent.aim(maxsat.presolve.presolve(formula), None)
+    search = LocalSearch(
+        incumbent._presolved.formula, False, 1, 1, 0, endless=True, incumbent=incumbent
+    )
+    walker = search.walker(0, Context(Cpu(), None, np.zeros(1, dtype=np.uint8)))
+    next(walker._going)
+    incumbent.suggest(incumbent._presolved.restrict(best.assignment))
+    walker.walk(time.monotonic() + 0.2)
+    found = walker.partial()
+    high, low = found["cost"].tolist()
+    assert (found["hard"][0], (high << 64) + low) <= incumbent.reduced_cost(incumbent.suggested)
