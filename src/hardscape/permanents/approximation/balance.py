@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hardscape.errors import InputError
 from hardscape.permanents.matrix import Matrix, intake
-from hardscape.permanents.structure.reduce import mask_of, matching, strong
+from hardscape.permanents.structure.reduce import masks_of, matching, strong
 
 #: Sweeps over rows and columns, at most, and how far from 1 sums may be left.
 _SWEEPS, _CLOSE = 1000, 1e-13
@@ -101,11 +101,11 @@ def _log_sums(logs: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
 
 def _useful(support: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
     """The entries that are in a perfect matching; None if there is none."""
-    column_of = matching([mask_of(line) for line in support])
+    column_of = matching(masks_of(support))
     if -1 in column_of:
         return None
     matched = support[:, column_of]  # entry (i, r): row i points to row r
-    groups = strong([mask_of(line) for line in matched], [mask_of(line) for line in matched.T])
+    groups = strong(masks_of(matched), masks_of(matched.T))
     rows = np.zeros(len(support), dtype=np.int64)
     for label, group in enumerate(groups):
         rows[group] = label

@@ -119,7 +119,9 @@ class Block:
     @property
     def is_gaussian(self) -> bool:
         """Whether entries are exact complex numbers."""
-        return self.entries.dtype == object and ExactComplex in set(map(type, self.entries.flat))
+        return self.entries.dtype == object and ExactComplex in set(
+            map(type, self.entries.ravel().tolist())
+        )
 
     @property
     def density(self) -> float:

@@ -26,8 +26,11 @@ def integers_of(matrix: NDArray[Any]) -> tuple[Rows, Fraction]:
     scale = Fraction(1)
     lines: list[list[int]] = []
     shared = [0] * n  # divisors of columns
-    for row in matrix.tolist():
-        ratios = [(j, *x.as_integer_ratio()) for j, x in enumerate(row) if x]
+    rows: list[list[tuple[int, int, int]]] = [[] for _ in range(m)]
+    places = np.nonzero(matrix.astype(bool))
+    for i, j, x in zip(*(k.tolist() for k in (*places, matrix[places])), strict=True):
+        rows[i].append((j, *x.as_integer_ratio()))
+    for ratios in rows:
         denominator = math.lcm(*(below for *_, below in ratios))
         whole = [(j, above * (denominator // below)) for j, above, below in ratios]
         common = math.gcd(*(x for _, x in whole)) or 1

@@ -64,6 +64,8 @@ def residues(entries: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _residue(number: Any) -> int:
+    if isinstance(number, int):
+        return number % PRIME
     parts = (x.numerator * pow(x.denominator, -1, PRIME) for x in (number.real, number.imag))
     real, imag = parts
     return int(real + _I * imag) % PRIME

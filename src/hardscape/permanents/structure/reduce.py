@@ -142,19 +142,19 @@ def _add(counts: dict[str, int], name: str, number: int) -> None:
 
 def _components(part: NDArray[Any], counts: dict[str, int]) -> list[NDArray[Any]] | None:
     """The diagonal blocks of the fine decomposition, or None if the permanent is 0."""
-    support = np.asarray(part != 0, dtype=bool)
+    support = part.astype(bool)
     zero_lines = int((~support.any(axis=0)).sum() + (~support.any(axis=1)).sum())
     _add(counts, "zero_lines", zero_lines)
     if zero_lines:
         return None
-    rows = [mask_of(line) for line in support]
+    rows = masks_of(support)
     column_of = matching(rows)
     unmatched = column_of.count(-1)
     _add(counts, "unmatched_rows", unmatched)
     if unmatched:
         return None
     matched = support[:, column_of]  # entry (i, r): row i points to row r
-    groups = strong([mask_of(line) for line in matched], [mask_of(line) for line in matched.T])
+    groups = strong(masks_of(matched), masks_of(matched.T))
     if len(groups) <= 1:
         return [part] if len(part) else []
     blocks = [part[np.ix_(group, sorted(column_of[row] for row in group))] for group in groups]
@@ -164,9 +164,10 @@ def _components(part: NDArray[Any], counts: dict[str, int]) -> list[NDArray[Any]
     return blocks
 
 
-def mask_of(line: NDArray[np.bool_]) -> int:
-    """The True positions of `line` as bits of one integer."""
-    return int.from_bytes(np.packbits(line, bitorder="little").tobytes(), "little")
+def masks_of(lines: NDArray[np.bool_]) -> list[int]:
+    """The True positions of each line as bits of one integer."""
+    packed = np.packbits(lines, axis=1, bitorder="little")
+    return [int.from_bytes(line.tobytes(), "little") for line in packed]
 
 
 def matching(rows: list[int]) -> list[int]:
@@ -250,9 +251,12 @@ def _merge_rows(block: NDArray[Any], most: int) -> NDArray[Any]:
 
     Only nonzero entries are kept while merging; a merged entry that cancels to 0 leaves too.
     """
+    support = block.astype(bool)
+    if not (support.sum(axis=1) == 2).any():
+        return block
     rows: dict[int, dict[int, Any]] = {i: {} for i in range(len(block))}
     columns: dict[int, set[int]] = {j: set() for j in range(len(block))}
-    for i, j in zip(*(places.tolist() for places in np.nonzero(block != 0)), strict=True):
+    for i, j in zip(*(places.tolist() for places in np.nonzero(support)), strict=True):
         rows[i][j] = block.item(i, j)
         columns[j].add(i)
     queue = [i for i, line in rows.items() if len(line) == 2]

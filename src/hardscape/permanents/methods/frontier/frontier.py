@@ -134,7 +134,7 @@ class FrontierExactly(_RowByRow):
         integers, scale = block.integers
         bits = 0 if block.primes else permanent_bound(integers).bit_length() + 1
         words = next((w for w in (1, 2, 4, 8) if bits <= 64 * w), 0)
-        if block.primes or max(max(map(abs, row)) for row in integers) >= 2**63:
+        if block.primes or max(max(map(max, integers)), -min(map(min, integers))) >= 2**63:
             words = 0
         primes = () if words else block.primes or primes_above(2**bits)
         times = words or _PRIME * len(primes)
