@@ -14,6 +14,8 @@ from hardscape.engine import pace as pace_module
 from hardscape.engine.device import cpu_lanes
 from hardscape.engine.pace import pace
 from hardscape.errors import BudgetError
+from hardscape.permanents.derivatives import pace as gradient_pace
+from hardscape.permanents.derivatives.gradient import plan_gradient
 from hardscape.permanents.matrix import intake
 from hardscape.permanents.methods import pace as permanents_pace
 from hardscape.permanents.methods.method import Method
@@ -118,6 +120,22 @@ def test_every_method_of_permanents_can_be_measured(row: Method) -> None:
     work, said = permanents_pace._probe(row)
     assert 1e-3 < said < 0.1
     assert 1e-2 < pace_module._seconds(work, 1) / said < 1e2
+
+
+@pytest.mark.parametrize("name", gradient_pace._WORKS)
+def test_every_work_of_gradients_can_be_measured(name: str) -> None:
+    work, said = gradient_pace._probe(name)
+    assert 1e-3 < said < 0.1
+    assert 1e-2 < pace_module._seconds(work, 1) / said < 1e2
+
+
+def test_plans_of_gradients_go_by_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = np.random.default_rng(1).normal(size=(28, 28))
+    seconds = []
+    for factor in (1.0, 50.0):
+        monkeypatch.setattr(gradient_pace, "pace", lambda name, probe, lanes, f=factor: f)
+        seconds.append(plan_gradient(matrix, threads=2).blocks[-1].seconds)
+    assert seconds[1] == pytest.approx(50 * seconds[0])
 
 
 def test_plans_go_by_the_pace_and_ways_do_not(monkeypatch: pytest.MonkeyPatch) -> None:

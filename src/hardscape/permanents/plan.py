@@ -24,7 +24,7 @@ from hardscape.plain import Plain
 #: Seconds from which a run must be asked for: a day.
 LONG_RUN = 86400.0
 #: Share of these up to which no machine that is slower than said takes them.
-_SURELY = 0.1
+SURELY = 0.1
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def check_budget(program: Program, options: RunOptions) -> None:
     """Refuse what memory does not hold, and a day's work or more that nobody asked for, with the estimate."""
     most = max((way.memory for way in program.leaves), default=0)
     require(most, f"a permanent by {program.method}")
-    if options.asked_for or program.seconds(options.devices) <= _SURELY * LONG_RUN:
+    if options.asked_for or program.seconds(options.devices) <= SURELY * LONG_RUN:
         return
     seconds = seconds_here(program.every, options.devices)
     if seconds <= LONG_RUN:

@@ -38,7 +38,7 @@ from hardscape.permanents.structure.reduce import matching
 from hardscape.permanents.structure.scaling import exponents_of, parts_of, whole_of
 
 #: Seconds for a product of real numbers; how much longer a residue's takes.
-_PRODUCT, _PRIME = 1.2e-8, 1.5
+_PRODUCT, _PRIME = 4e-9, 1.5
 #: Columns of a shard: each repeats the two programs that all columns share.
 _COLUMNS = 32
 #: Bytes of a state with its place, forwards and backwards.

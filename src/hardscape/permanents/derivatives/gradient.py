@@ -19,9 +19,10 @@ from hardscape.interrupts import interruptible
 from hardscape.permanents.derivatives.batch import SubsetMinorWork
 from hardscape.permanents.derivatives.choice import Counted, derivatives, of_batch
 from hardscape.permanents.derivatives.minors import Minors
+from hardscape.permanents.derivatives.pace import seconds_here
 from hardscape.permanents.matrix import ZEROS, Matrix, intake
 from hardscape.permanents.permanent import permanent
-from hardscape.permanents.plan import LONG_RUN, Plan, PlannedBlock, plan
+from hardscape.permanents.plan import LONG_RUN, SURELY, Plan, PlannedBlock, plan
 from hardscape.permanents.result import given_back
 from hardscape.permanents.settings import Settings
 from hardscape.permanents.structure.multiplicity import counts
@@ -188,7 +189,7 @@ def plan_gradient(
         times = of.entries.size
         return replace(value, seconds=value.seconds * (1 + times), terms=value.terms * (1 + times))
     work = derivatives(of).work
-    seconds = _seconds(work, options)
+    seconds = seconds_here(work, options.threads)
     block = PlannedBlock(of.side, work.method, work.terms, seconds, work.memory)
     return replace(
         value,
@@ -197,7 +198,7 @@ def plan_gradient(
         blocks=(*value.blocks, block),
         seconds=value.seconds + seconds,
         seconds_elsewhere={
-            device: x + work.core_seconds for device, x in value.seconds_elsewhere.items()
+            device: x + seconds_here(work, 1) for device, x in value.seconds_elsewhere.items()
         },
     )
 
@@ -246,10 +247,6 @@ def _counted(matrix: Matrix, rows: Any, cols: Any) -> tuple[Counted, tuple[NDArr
     return Counted(matrix.kind, entries, r[r > 0], c[c > 0]), used
 
 
-def _seconds(work: Minors, options: RunOptions) -> float:
-    return work.core_seconds / min(options.threads, len(work.shards()))
-
-
 def _whole(of: Counted, options: RunOptions) -> NDArray[Any]:
     way = derivatives(of)
     _check_budget(way.work, of.side, options)
@@ -258,9 +255,11 @@ def _whole(of: Counted, options: RunOptions) -> NDArray[Any]:
 
 def _check_budget(work: Minors, side: int, options: RunOptions) -> None:
     memory.require(work.memory, "a gradient by the frontier program")
+    if options.asked_for or work.core_seconds <= SURELY * LONG_RUN:
+        return
     # The value takes some tenth of this, or less.
-    seconds = _seconds(work, options)
-    if seconds > LONG_RUN and not options.asked_for:
+    seconds = seconds_here(work, options.threads)
+    if seconds > LONG_RUN:
         raise BudgetError(
             f"the minors of a matrix of side {side} take about {duration(seconds)} on "
             f"{options.threads} CPU threads; pass time_limit= to run them anyway"

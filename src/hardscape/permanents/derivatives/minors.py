@@ -39,7 +39,7 @@ from hardscape.permanents.structure.scaling import (
 #: Shards, at most, seconds of brief works, and positions of a shard, at least.
 SHARDS, BRIEF, _FEWEST = 256, 5e-3, 2**12
 #: Seconds for each n 2^(n-1) of all minors, real, and of them modulo one prime; those to scale a matrix.
-_MINORS, _MINORS_PRIME, _SCALED = 5.5e-10, 1e-8, 1.5e-4
+_MINORS, _MINORS_PRIME, _SCALED = 5.5e-10, 1.7e-8, 1.5e-4
 
 
 class Minors(Stated[NDArray[Any]]):

@@ -29,7 +29,7 @@ from hardscape.permanents.numbers.bounded import shifted
 from hardscape.permanents.structure.scaling import exponents_of, parts_of
 
 #: Seconds for a term and a column, by the number of parts; terms of a step, at least.
-_TERM, _STEP = {1: 1.5e-9, 2: 4e-9}, 32
+_TERM, _STEP = {1: 1.2e-9, 2: 4e-9}, 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class RepeatedMinorWork(MinorSums):
         """Estimated time on one core."""
         terms = max(float(_STEP), math.prod(map(float, self.rows + 1)))
         rate = _TERM[1 + np.iscomplexobj(self.matrix)]
-        return started(rate * terms * len(self.cols) * max(1.0, math.log2(self.cols.max())))
+        return started(rate * terms * len(self.cols))
 
     def digest(self) -> str:
         """Digest of the matrix and the multiplicities, and how they are stepped through."""
