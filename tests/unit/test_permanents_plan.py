@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
 
 import hardscape
-from hardscape.engine import Cuda
+from hardscape.engine import Cpu, Cuda
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents import plan
+from hardscape.permanents.methods.method import Block, Choice
+from hardscape.permanents.methods.table import METHODS
 from helpers.sparse_matrices import sparse_matrix
 
 
@@ -155,3 +158,36 @@ def test_planning_counts():
     assert proven.seconds > planned.seconds
     assert (proven.method, proven.blocks) == (planned.method, planned.blocks)
     assert json.loads(planned.to_json())["planning_seconds"] == planned.planning_seconds
+
+
+def blocks_to_race():
+    rng = np.random.default_rng(3)
+    sparse = rng.normal(size=(26, 26)) * (rng.random((26, 26)) < 0.2) + np.eye(26)
+    yield Block(rng.normal(size=(12, 12)))
+    yield Block(rng.normal(size=(24, 24)) * np.exp(1j))
+    yield Block(rng.random((22, 22)))
+    yield Block(sparse)
+    yield Block(sparse * np.exp(1j))
+    yield Block(np.repeat(rng.normal(size=(4, 24)), 6, axis=0))
+    yield Block(
+        np.array([[int(i == j) * i + 1 for j in range(20)] for i in range(20)], dtype=object)
+    )
+    yield Block(np.array((sparse != 0).astype(int).tolist(), dtype=object))
+
+
+@pytest.mark.parametrize("devices", [[Cpu()], [Cpu()] * 5, [Cuda(0)], [Cuda(0), Cpu()]])
+def test_no_way_takes_less_than_its_method_told(devices):
+    asked = 0
+    for block in blocks_to_race():
+        for row in METHODS:
+            if (row.arithmetic == "exact") != (block.entries.dtype == object):
+                continue
+            if row.shape not in ("any", block.shape):
+                continue
+            choice = Choice("real", row.arithmetic, row.name, tuple(devices))
+            least = row.least(block, choice)
+            ways = row.ways(block, choice, math.inf)
+            for way in ways if isinstance(ways, list) else []:
+                asked += 1
+                assert way.seconds(choice.devices) >= 0.999 * least
+    assert asked > 20
