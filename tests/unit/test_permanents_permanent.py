@@ -231,8 +231,23 @@ def test_exact_sums_are_planned_on_gpus_where_these_are_quicker(entries) -> None
     assert "GPU" in plan.device
     assert plan.precision == on_cpu.precision == "exact"
     assert plan.seconds < on_cpu.seconds / 10
-    # What is small is done by the CPU.
-    assert hardscape.permanent([[1, 2], [3, 4]], device=Cuda(0)) == 10
+
+
+@pytest.mark.parametrize(
+    ("a", "options"),
+    [
+        ([[1, 2], [3, 4]], {}),
+        ([[0.5, 2], [3, 4j]], {"precision": "exact"}),
+        (np.arange(27).reshape(3, 3, 3), {}),
+        (np.arange(9).reshape(3, 3), {"rows": [[1, 1, 1], [3, 0, 0]], "cols": [1, 1, 1]}),
+        (np.ones((20, 20), dtype=int) + np.diag(np.arange(20)), {"full_output": True}),
+    ],
+)
+def test_small_exact_sums_are_done_by_the_cpu_whatever_the_device(a, options) -> None:
+    ours, theirs = (hardscape.permanent(a, device=device, **options) for device in (Cuda(0), "cpu"))
+    if "full_output" in options:
+        ours, theirs = ours.value, theirs.value
+    assert np.all(np.equal(ours, theirs))
 
 
 @pytest.mark.parametrize("kind", ["float32", "complex64"])
