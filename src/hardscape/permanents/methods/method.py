@@ -30,7 +30,7 @@ _CORE = {"v4": 5.2e-11, "v3": 5.5e-11, "v2": 1.1e-10, "generic": 1.1e-10}
 _H200 = 1.14e-13
 #: Seconds that planning a permanent may always take, and the share of the best plan at hand that each search
 #: for a better one may: together a tenth.
-THOUGHT, THOUGHT_SHARE = 0.02, 0.03
+THOUGHT, THOUGHT_SHARE = 0.02, 0.02
 #: How much more complex entries and a proven bound of their rounding cost in double precision.
 COMPLEX, GUARD = 3.0, 2.7
 #: Seconds to set up a sum, and to start a device.
