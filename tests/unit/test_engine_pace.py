@@ -14,6 +14,11 @@ from hardscape.engine import pace as pace_module
 from hardscape.engine.device import cpu_lanes
 from hardscape.engine.pace import pace
 from hardscape.errors import BudgetError
+from hardscape.ising import Ising, estimate
+from hardscape.ising import density as density_module
+from hardscape.ising.methods.counting import CountingWork
+from hardscape.ising.methods.frontier.frontier import FrontierWork
+from hardscape.ising.methods.histogram.histogram import HistogramWork
 from hardscape.permanents.derivatives import pace as gradient_pace
 from hardscape.permanents.derivatives.gradient import plan_gradient
 from hardscape.permanents.matrix import intake
@@ -21,7 +26,7 @@ from hardscape.permanents.methods import pace as permanents_pace
 from hardscape.permanents.methods.method import Method
 from hardscape.permanents.methods.pace import seconds_here
 from hardscape.permanents.methods.table import METHODS
-from hardscape.permanents.plan import check_budget, plan
+from hardscape.permanents.plan import check_budget, plan, unasked
 from hardscape.permanents.program import prepare
 from hardscape.permanents.settings import Settings
 from helpers.works import HarmonicSum
@@ -174,3 +179,31 @@ def test_short_sums_are_not_measured(own_cache: Path) -> None:
     plan(np.random.default_rng(1).normal(size=(16, 16)), device="cpu", threads=1)
     assert not own_cache.exists()
     assert seconds_here([], cpu_lanes(1)) == 0
+
+
+@pytest.mark.parametrize("kind", [FrontierWork, HistogramWork])
+def test_every_way_of_counting_can_be_measured(kind: type[CountingWork]) -> None:
+    work, said = density_module._probe(kind)
+    assert type(work) is kind
+    assert 1e-2 < pace_module._seconds(work, 1) / said < 1e2
+
+
+def test_a_search_is_measured_alone_and_with_others(own_cache: Path) -> None:
+    model = Ising(np.zeros(30), np.triu(np.random.default_rng(3).normal(size=(30, 30)), 1))
+    found = estimate(model, 10, prune=False, device="cpu", threads=2, sample_seconds=0.02)
+    assert found.seconds > 0
+    kept = json.loads(own_cache.read_text())["paces"]
+    assert sorted(kept) == ["ising.spectrum x1", "ising.spectrum x2"]
+
+
+def test_long_work_is_refused_by_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    day = 86400.0
+    asked, plain = (
+        RunOptions.checked(device="cpu", threads=2, time_limit=limit) for limit in (1.0, None)
+    )
+    monkeypatch.setattr(permanents_pace, "pace", lambda *_: 4.0)
+    assert unasked(day, 2, plain) == 2 * day
+    assert unasked(day / 4, 2, plain) is None
+    assert unasked(day, 2, asked) is None
+    monkeypatch.setattr(permanents_pace, "pace", lambda *_: 0.25)
+    assert unasked(6 * day, 2, plain) is None

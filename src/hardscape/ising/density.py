@@ -17,6 +17,7 @@ from hardscape import memory
 from hardscape.arrays import as_float64
 from hardscape.engine import Device, RunArguments, RunOptions, solve
 from hardscape.engine.device import describe
+from hardscape.engine.pace import pace
 from hardscape.errors import BudgetError, DeviceError, HardscapeError, InputError
 from hardscape.interrupts import interruptible
 from hardscape.ising.methods.counting import CountingMethod, CountingWork, LevelTerms
@@ -32,6 +33,8 @@ Method = Literal["auto", "frontier", "exhaustive"]
 
 #: Seconds above which a run here must be asked for by a time limit or a checkpoint.
 _LONG_RUN = 86400.0
+#: Share of these up to which no machine that is slower than said takes them.
+_SURELY = 0.1
 
 _log = logging.getLogger("hardscape.ising")
 
@@ -230,8 +233,8 @@ def density_of_states(
     ising = Ising.from_any(model)
     options = RunOptions.checked(**run)
     work, name = _cheapest(ising, method, options.devices)
-    seconds = work.core_seconds / len(options.devices)
-    if seconds > _LONG_RUN and not options.asked_for:
+    seconds = _unasked(work, options)
+    if seconds is not None:
         raise BudgetError(
             f"the cheapest way for these {ising.num_spins} spins ({work.explanation}) takes about "
             f"{seconds / 3600:.3g} hours on {len(options.devices)} threads; pass time_limit=, "
@@ -257,6 +260,32 @@ def density_of_states(
     }
     energies = ising.exact.floats(found.energies)
     return DensityOfStates(energies, found.counts, ising.num_spins, MappingProxyType(info))
+
+
+def _unasked(work: CountingWork, options: RunOptions) -> float | None:
+    """Seconds here of what takes a day or more and nobody asked for; None where it may run."""
+    lanes = min(len(options.devices), len(work.shards()))
+    said = work.core_seconds / lanes
+    if options.asked_for or said <= _SURELY * _LONG_RUN:
+        return None
+    seconds = said * pace(work.name, lambda: _probe(type(work)), lanes)
+    return seconds if seconds > _LONG_RUN else None
+
+
+def _probe(kind: type[CountingWork]) -> tuple[CountingWork, float]:
+    """Some milliseconds of a way of counting, and what they are said to take."""
+    random, side = np.random.default_rng(1), 9
+    sites = np.arange(side * side).reshape(side, side)
+    across = [*zip(sites[:, :-1].flat, sites[:, 1:].flat, strict=True)]
+    down = [*zip(sites[:-1].flat, sites[1:].flat, strict=True)]
+    strip = Ising.from_any({(int(i), int(j)): random.choice([-1, 1]) for i, j in across + down})
+    dense = Ising(np.zeros(27), np.triu(random.choice([-1.0, 1.0], (27, 27)), 1))
+    for row in METHODS:
+        for model in (strip, dense):
+            work = row.work(LevelTerms.of(model.exact))
+            if type(work) is kind and 1e-3 < work.core_seconds < 0.1:
+                return work, work.core_seconds
+    raise AssertionError(kind)
 
 
 def _cheapest(ising: Ising, method: str, devices: tuple[Device, ...]) -> tuple[CountingWork, str]:

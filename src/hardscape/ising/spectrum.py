@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Unpack
 
+import numpy as np
+
 from hardscape import memory
 from hardscape.arguments import integer
-from hardscape.engine import RunArguments, RunOptions, solve
+from hardscape.engine import Cpu, Device, RunArguments, RunOptions, solve
 from hardscape.engine.device import describe
+from hardscape.engine.pace import pace
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.ising.exact import dyadic
 from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.exhaustive.sample import Sample
-from hardscape.ising.methods.exhaustive.work import Exhaustive, LowestMethod
+from hardscape.ising.methods.exhaustive.work import BlockWork, Exhaustive, LowestMethod
 from hardscape.ising.methods.tree.tree import Tree
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum, unpack
@@ -193,10 +196,26 @@ def estimate(
     work = method.work(wanted, options)
     prepared = time.process_time() - began
     lanes = len(options.devices)
-    seconds = prepared + Sample(work, options.devices[0]).seconds(sample_seconds) / lanes
+    one = Sample(work, options.devices[0]).seconds(sample_seconds)
+    seconds = prepared + one / lanes * _slowdown(options.devices)
     states = 1 << ising.num_spins
     size = work.memory_bytes(lanes)
     return Estimate(states, seconds, size, states / seconds, describe(options.devices))
+
+
+def _slowdown(devices: tuple[Device, ...]) -> float:
+    """How much longer lanes of a CPU take where all of them are at it than one alone."""
+    if len(devices) == 1 or not isinstance(devices[0], Cpu):
+        return 1.0
+    together, alone = (pace(BlockWork.name, _probe, lanes) for lanes in (len(devices), 1))
+    return max(1.0, together / alone)
+
+
+def _probe() -> tuple[BlockWork, float]:
+    """A whole search of some milliseconds, and what it is said to take."""
+    couplings = np.triu(np.random.default_rng(1).normal(size=(28, 28)), 1)
+    wanted, method = _asked(Ising(np.zeros(28), couplings), 10, None, prune=False)
+    return method.work(wanted, RunOptions.checked(device="cpu", threads=1, seed=1)), 5e-3
 
 
 def _options(ising: Ising, prune: bool, run: RunArguments) -> RunOptions:

@@ -16,7 +16,7 @@ from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.permanents.matrix import MAX_SIDE, Matrix, Number
 from hardscape.permanents.methods.repeated.patterns import PATTERNS, terms_of
-from hardscape.permanents.plan import LONG_RUN
+from hardscape.permanents.plan import unasked
 from hardscape.permanents.settings import Settings
 
 #: Patterns that an estimate looks at.
@@ -101,9 +101,10 @@ class Patterns:
         """
         if len(self) == 0:
             return np.empty(0, dtype=self.matrix.entries.dtype)
-        if self.seconds > LONG_RUN and not options.asked_for:
+        seconds = unasked(self.seconds, 1, options)
+        if seconds is not None:
             raise BudgetError(
-                f"{len(self)} patterns take about {duration(self.seconds)} on a core; pass "
+                f"{len(self)} patterns take about {duration(seconds)} on a core; pass "
                 "time_limit= or executor= to run them anyway"
             )
         values = np.ones(len(self), dtype=self.matrix.entries.dtype)

@@ -12,7 +12,7 @@ from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.memory import require
 from hardscape.permanents.matrix import intake
-from hardscape.permanents.methods.pace import core_seconds_here, seconds_here
+from hardscape.permanents.methods.pace import core_seconds_here, cores_here, seconds_here
 from hardscape.permanents.parts import Program
 from hardscape.permanents.program import prepare, proving
 from hardscape.permanents.result import devices_of
@@ -179,6 +179,14 @@ def _described(program: Program, shape: tuple[int, int], devices: tuple[Device, 
         0.0,
         elsewhere,
     )
+
+
+def unasked(core_seconds: float, lanes: int, options: RunOptions) -> float | None:
+    """Seconds here of what takes a day or more and nobody asked for; None where it may run."""
+    if options.asked_for or core_seconds <= SURELY * LONG_RUN * lanes:
+        return None
+    seconds = cores_here(core_seconds, lanes)
+    return seconds if seconds > LONG_RUN else None
 
 
 def check_budget(program: Program, options: RunOptions) -> None:

@@ -21,7 +21,7 @@ from hardscape.permanents.approximation.works import (
     Samples,
     SignSamples,
 )
-from hardscape.permanents.plan import LONG_RUN
+from hardscape.permanents.plan import unasked
 from hardscape.permanents.result import devices_of
 from hardscape.plain import Plain, finite_or_none
 
@@ -210,8 +210,8 @@ def _work(
 
 
 def _check_budget(work: Samples, options: RunOptions) -> None:
-    seconds = work.core_seconds / options.threads
-    if seconds > LONG_RUN and not options.asked_for:
+    seconds = unasked(work.core_seconds, options.threads, options)
+    if seconds is not None:
         raise BudgetError(
             f"{work.count} samples take about {duration(seconds)} on {options.threads} CPU threads; "
             "pass time_limit= for those that are drawn by then, or checkpoint="

@@ -12,6 +12,7 @@ from hardscape.engine import Cuda, Device, Work
 from hardscape.engine.device import Cpu
 from hardscape.engine.machine import cuda_status
 from hardscape.engine.pace import pace
+from hardscape.permanents.methods.glynn.glynn import Glynn
 from hardscape.permanents.methods.method import START_DEVICE, Block, Choice, Method, Way
 
 #: Seconds on a core from which it is worth measuring, and for which a method may prepare what is measured.
@@ -27,7 +28,12 @@ def seconds_here(ways: Iterable[Way], devices: tuple[Device, ...]) -> float:
 
 def core_seconds_here(ways: Iterable[Way]) -> float:
     """The same on one core, also of ways that are for GPUs."""
-    return float(sum(way.core_seconds * _pace(way, 1) for way in ways))
+    return float(sum(way.core_seconds * _pace_of(way, 1) for way in ways))
+
+
+def cores_here(core_seconds: float, lanes: int) -> float:
+    """Expected time of anything on so many cores, by the pace of dense sums."""
+    return core_seconds / lanes * (_pace(Glynn(), lanes) if core_seconds >= _WORTH else 1.0)
 
 
 def _seconds(way: Way, devices: tuple[Device, ...]) -> float:
@@ -35,14 +41,16 @@ def _seconds(way: Way, devices: tuple[Device, ...]) -> float:
     if way.device is Cuda:
         start = START_DEVICE[Cuda]
         return start + (said - start) * _gpu_pace()
-    return said * _pace(way, way.lanes(devices))
+    return said * _pace_of(way, way.lanes(devices))
 
 
-def _pace(way: Way, lanes: int) -> float:
-    if way.core_seconds < _WORTH:
-        return 1.0
-    name = f"permanents.{way.by.name}.{way.by.arithmetic}.{way.by.shape}"
-    return pace(name, lambda: _probe(way.by), lanes)
+def _pace_of(way: Way, lanes: int) -> float:
+    return _pace(way.by, lanes) if way.core_seconds >= _WORTH else 1.0
+
+
+def _pace(by: Method, lanes: int) -> float:
+    name = f"permanents.{by.name}.{by.arithmetic}.{by.shape}"
+    return pace(name, lambda: _probe(by), lanes)
 
 
 def _gpu_pace() -> float:

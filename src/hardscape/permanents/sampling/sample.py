@@ -42,7 +42,7 @@ from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, DeviceError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.permanents.methods.sums import Stated, digest
-from hardscape.permanents.plan import LONG_RUN
+from hardscape.permanents.plan import unasked
 from hardscape.permanents.result import devices_of
 from hardscape.permanents.sampling.photons import MOST_TOGETHER, Photons, photons_of
 from hardscape.plain import Plain
@@ -175,8 +175,8 @@ def _check_budget(work: SampleWork, options: RunOptions) -> None:
         )
     # Twice: parts are merged into one.
     memory.require(4 * work.count * photons.outputs, f"{work.count} samples")
-    seconds = work.sample_seconds * work.count / options.threads
-    if seconds > LONG_RUN and not options.asked_for:
+    seconds = unasked(work.sample_seconds * work.count, options.threads, options)
+    if seconds is not None:
         raise BudgetError(
             f"{work.count} samples of {together} photons that interfere take about "
             f"{duration(seconds)} on {options.threads} CPU threads; pass time_limit= for those that "
