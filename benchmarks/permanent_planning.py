@@ -2,8 +2,8 @@
 
 For each kind of matrix the whole call on one core, by the processor's clock: seconds in sums, and all others,
 which are those of structure, plan, and looking for something more precise. They may be 20 ms, or a tenth of
-the sums. Where the sums would take long, only the plan is made, and held against their estimate. A band of three
-diagonals is merged until nothing is left to sum: that is counted as thought.
+the sums. Where the sums would take long, only the plan is made, and held against their estimate. A band of
+three diagonals is merged until nothing is left to sum: that is counted as thought.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from hardscape.permanents.methods.extended.extended import CpuExtendedWork
 from hardscape.permanents.methods.frontier.order import best_order
 from hardscape.permanents.methods.glynn.glynn import CpuGlynnWork
 from hardscape.permanents.methods.repeated.repeated import RepeatedWork
+from hardscape.permanents.methods.sparse.sparse import CpuSparseWork
 from hardscape.permanents.numbers.bounded import BoundedNumber, product, rounded
 from hardscape.permanents.structure.reduce import reduce
 from hardscape.permanents.structure.scaling import balanced
@@ -223,20 +224,38 @@ RANDOM = {
 }
 
 
+def likely(work, matrix):
+    """Whether the likely error of a work is above the error, and whether it is within 50 times."""
+    options = RunOptions.checked(device="cpu", threads=1)
+    found = solve(work, options).whole()
+    sharp = solve(CpuExtendedWork(matrix), options).whole()
+    unit = 2.0 ** (sharp.exponent - found.exponent)
+    error = abs(found.mantissa - (sharp.mantissa + sharp.rest) * unit)
+    return error <= found.likely_error <= found.bound, found.likely_error <= 50 * error
+
+
 @pytest.mark.parametrize("kind", RANDOM)
 def test_the_likely_error_is_of_the_size_of_the_error(kind):
-    held = near = 0
+    told = []
     for seed in range(24):
         matrix = RANDOM[kind](np.random.default_rng(seed), 14 + seed % 4)
-        options = RunOptions.checked(device="cpu", threads=1)
-        found = solve(CpuGlynnWork(matrix, guard=False), options).whole()
-        sharp = solve(CpuExtendedWork(matrix), options).whole()
-        unit = 2.0 ** (sharp.exponent - found.exponent)
-        error = abs(found.mantissa - (sharp.mantissa + sharp.rest) * unit)
-        held += error <= found.likely_error
-        near += found.likely_error <= 30 * error
+        told.append(likely(CpuGlynnWork(matrix, guard=False), matrix))
+    held, near = np.sum(told, axis=0)
     assert held >= 19
     assert near >= 19
+
+
+@pytest.mark.parametrize("unit", [1.0, np.exp(1j)])
+def test_the_likely_error_of_what_is_eliminated(unit):
+    told = []
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        places = (rng.random((20, 20)) < 0.2 + 0.4 * (seed % 2)) | np.eye(20, dtype=bool)
+        matrix = rng.normal(size=(20, 20)) * unit * places
+        told.append(likely(CpuSparseWork(matrix), matrix))
+    held, near = np.sum(told, axis=0)
+    assert held >= 13
+    assert near >= 10
 
 
 def test_a_signed_tridiagonal_matrix_of_five_hundred_rows():

@@ -24,6 +24,8 @@ from hardscape.permanents.structure.scaling import GRID_BITS, equilibrated, part
 #: Fast signs, for real and complex matrices.
 _FAST = {1: 5, 2: 4}
 _MOST_SHARDS = 2**20
+#: Terms whose errors are about the same; complex ones are expected to lose more than they do.
+_SHARED = {1: 8, 2: 1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,4 +120,8 @@ class SparseWork(SignSum):
             shift = math.frexp(max(abs(value.real), abs(value.imag)))[1]
             value, exponent = value * 2.0**-shift * scale, exponent + shift
             bound, magnitude = (math.ldexp(x, -shift) * abs(scale) for x in (bound, magnitude))
-        return BoundedNumber(value, bound, exponent, False, self.terms, magnitude)
+        # Neighbouring terms share products, and what those lost.
+        different = max(1, self.terms // _SHARED[self.parts])
+        return BoundedNumber(
+            value, bound, exponent, False, self.terms, magnitude, different=different
+        )
