@@ -93,7 +93,8 @@ def solve(
         take one. Without any limit, a search ends when it stagnates, and "auto" tries to prove for 10
         seconds more; "exact" ends with the proof. A checkpoint keeps the best assignment and the lower
         bound: a call with the same file and formula, whatever its other arguments, begins with them. An
-        `executor` runs all but presolve and proofs; what it finds is known when its searches end.
+        `executor` runs all but presolve and proofs; up to a limit, its workers search in turns of five seconds,
+        after which the best assignment is known, and every second search goes on from it.
 
     Returns
     -------

@@ -37,6 +37,8 @@ _CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
 _FIRST_SWAPS, _MOST_SWAPPED = 8_000, 200_000
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
+#: Seconds after which a walker on an executor tells what it found, and how often at most that is done.
+_TURN, _TURNS = 5.0, 2**24
 #: Flips and literals of a walk that is over in milliseconds.
 _BRIEF = 4096
 #: Without a limit, a walker ends after so many flips without improvement: so many a variable up to the
@@ -53,7 +55,8 @@ class LocalSearch(Work[Partial]):
     shape (1,)) and the best ``assignment`` of the presolved formula (uint8, shape (n,)).
 
     With `max_flips` for each walker the answer does not depend on who runs them. Else they go on until one
-    of them reaches the target, which stops all, or until it stagnates, unless `endless`.
+    of them reaches the target, which stops all, or until it stagnates, unless `endless`, or for `turn`
+    seconds; then every second one that begins later begins with the best that was found before.
     """
 
     name = "maxsat.local"
@@ -68,6 +71,7 @@ class LocalSearch(Work[Partial]):
     target: int  # cost of `formula` at which a walker stops
     max_flips: int | None = None
     endless: bool = False
+    turn: float = math.inf
     initial: NDArray[np.uint8] | None = None  # first assignment of the first walker
     options: WeightingOptions = field(default_factory=WeightingOptions)
     #: Where improvements go at once, in this process.
@@ -76,7 +80,8 @@ class LocalSearch(Work[Partial]):
     def digest(self) -> str:
         """Hash of the formula and of everything that shapes a walker."""
         first = b"" if self.initial is None else self.initial.tobytes()
-        facts = (self.walk, self.seed, self.walkers, self.target, self.max_flips, self.options)
+        limits = (self.target, self.max_flips, self.turn)
+        facts = (self.walk, self.seed, self.walkers, *limits, self.options)
         return hashlib.sha256(f"{self.formula.digest}{facts}".encode() + first).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
@@ -95,13 +100,24 @@ class LocalSearch(Work[Partial]):
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Let one walker go."""
         walker = self.walker(shard.start, context)
-        complete = walker.walk()
-        return ShardResult(walker.partial(), complete)
+        complete = walker.walk(time.monotonic() + self.turn)
+        # A turn's end is its own, also where another one has reached the target.
+        in_turns = self.turn < math.inf and not context.stopped()
+        return ShardResult(walker.partial(), complete or in_turns)
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """The better one, `left` where they are equal."""
         better = min(left, right, key=_order)
         return {**better, "flips": left["flips"] + right["flips"]}
+
+    def hint(self, known: Partial | None, parts: Sequence[Partial]) -> Partial | None:
+        """The best so far, where walkers have turns; it is offered where it is known first."""
+        if math.isinf(self.turn):
+            return None
+        best = min((part for part in (known, *parts) if part is not None), key=_order, default=None)
+        if self.incumbent is not None and best is not None and best is not known:
+            self.incumbent.offer_reduced(best["assignment"])
+        return best
 
     def finished(self, partial: Partial) -> bool:
         """Whether the target is reached."""
@@ -123,6 +139,8 @@ class Walker:
         self._context = context
         self._stop = context.stop
         self._initial = work.initial if stream == 0 else None
+        if context.incumbent is not None and stream % 2:
+            self._initial = context.incumbent["assignment"]
         self.flips = 0
         self._improved_at = 0
         self._best: tuple[int, int] | None = None
@@ -291,7 +309,16 @@ class LocalWalks(Walks):
 
     def told(self, task: Task) -> str:
         """See `Walks.told`."""
-        return f"{self.name} with {len(task.options.devices)} walkers"
+        shared = self._in_turns(task, task.endless)
+        walkers = task.options.workers_now if shared else len(task.options.devices)
+        return f"{self.name} with {walkers} walkers"
+
+    def _in_turns(self, task: Task, endless: bool) -> bool:
+        """Whether workers elsewhere, which hear nothing of one another on the way, search up to a limit."""
+        return endless and task.options.executor is not None and task.max_flips is None
+
+    def _walkers(self, task: Task, endless: bool) -> int:
+        return _TURNS if self._in_turns(task, endless) else len(task.options.devices)
 
     def work(self, task: Task, *, endless: bool) -> LocalSearch:
         """See `Walks.work`."""
@@ -304,10 +331,11 @@ class LocalWalks(Walks):
             formula=presolved.formula,
             walk=task.formula.uniform,
             seed=task.options.seed,
-            walkers=len(task.options.devices),
+            walkers=self._walkers(task, endless),
             target=0 if task.target is None else max(0, task.target - presolved.constant),
             max_flips=task.max_flips,
             endless=endless,
+            turn=_TURN if self._in_turns(task, endless) else math.inf,
             initial=None if initial is None else presolved.restrict(initial),
             options=task.parameters,
             incumbent=task.incumbent,
