@@ -265,11 +265,15 @@ def density_of_states(
 def _unasked(work: CountingWork, options: RunOptions) -> float | None:
     """Seconds here of what takes a day or more and nobody asked for; None where it may run."""
     lanes = min(len(options.devices), len(work.shards()))
-    said = work.core_seconds / lanes
-    if options.asked_for or said <= _SURELY * _LONG_RUN:
+    if options.asked_for or work.core_seconds <= _SURELY * _LONG_RUN * lanes:
         return None
-    seconds = said * pace(work.name, lambda: _probe(type(work)), lanes)
+    seconds = seconds_here(work, lanes)
     return seconds if seconds > _LONG_RUN else None
+
+
+def seconds_here(work: CountingWork, lanes: int) -> float:
+    """Expected time of counting on so many threads of this machine."""
+    return work.core_seconds / lanes * pace(work.name, lambda: _probe(type(work)), lanes)
 
 
 def _probe(kind: type[CountingWork]) -> tuple[CountingWork, float]:
