@@ -14,6 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hardscape.cli import main
@@ -139,6 +140,27 @@ def test_a_run_that_was_killed_elsewhere_is_not_taken_for_running(tmp_path: Path
         facts = {"host": "elsewhere", "pid": "7", "changed": "2020-01-01T00:00:00+00:00"}
         database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
     assert job("work.ledger").state == "stopped"
+
+
+def test_killed_while_its_log_was_folded_in(capsys: Captured, tmp_path: Path) -> None:
+    (tmp_path / "killed").mkdir()
+    with Ledger("work.ledger", HarmonicSum()) as ledger:
+        ledger.commit(Block(0, 1), {})
+        for index in range(1, 20):
+            ledger.commit(Block(index, index + 1), {"x": np.arange(500)})
+        for path in tmp_path.glob("work.ledger*"):
+            shutil.copy(path, "killed")
+    torn = tmp_path / "killed" / "work.ledger"
+    log = Path(f"{torn}-wal").read_bytes()
+    pages = {int.from_bytes(log[at : at + 4], "big") for at in range(32, len(log), 24 + 4096)}
+    with torn.open("r+b") as file:
+        for page in pages - {1}:
+            file.seek(4096 * (page - 1))
+            file.write(bytes(4096))
+    told = job(torn)
+    assert (told.state, told.done) == ("running", 20)
+    assert main(["jobs", "copy", str(torn), "copy"]) == 0
+    assert job("copy").done == 20
 
 
 def test_damaged_ledgers_are_told_and_refused(capsys: Captured, tmp_path: Path) -> None:

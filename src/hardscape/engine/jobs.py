@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -215,8 +216,33 @@ def _merge(whole: Path, parts: Sequence[Path]) -> None:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """The file as it is at rest, whoever has it open: what the log holds is folded in every second."""
-    return sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, timeout=0)
+    """The file as it is at rest, whoever has it open: what the log holds is folded in every second.
+
+    Who is killed while that happens leaves a file that only its log makes whole.
+    """
+    place = f"{path.absolute().as_uri()}?immutable=1"
+    database = sqlite3.connect(place, uri=True, timeout=0)
+    with suppress(sqlite3.Error):
+        if database.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok":
+            return database
+    database.close()
+    return _with_log(path)
+
+
+def _with_log(path: Path) -> sqlite3.Connection:
+    """A copy in memory of a file and its log, neither of which is touched."""
+    with TemporaryDirectory() as folder:
+        for suffix in ("-wal", "-journal", ""):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(f"{path}{suffix}", Path(folder, f"ledger{suffix}"))
+        with closing(sqlite3.connect(Path(folder, "ledger"))) as copy:
+            memory = sqlite3.connect(":memory:")
+            try:
+                copy.backup(memory)
+            except sqlite3.Error:
+                memory.close()
+                raise
+    return memory
 
 
 def is_ledger(path: Path) -> bool:
