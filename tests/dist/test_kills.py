@@ -1,4 +1,4 @@
-"""``kill -9`` at random moments: whatever is killed, what goes on gives the bytes of who was left alone."""
+"""``kill -9`` at random moments: what goes on gives the bytes of who was left alone; others are refused."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
+import hardscape
+from hardscape.engine import chain
+from hardscape.engine import ledger as ledgers
 from hardscape.engine.jobs import job
 from hardscape.errors import CheckpointError
+from helpers.instances import dense_integer
 from helpers.long_jobs import LONG_JOBS
 
 #: Kills of each job, and the most seconds after its begin in which they come.
@@ -19,7 +23,8 @@ KILLS, MOST = 30, 0.3
 
 
 def perform(name: str, ledger: Path, telling: Connection) -> None:
-    """Tell that the job begins, and what came out."""
+    """Tell that the job begins, and what came out. All that is done is written at once."""
+    chain._BETWEEN = chain._BETWEEN_WRITES = ledgers._BETWEEN_FOLDS = ledgers._FOLDING = 0.0
     telling.send_bytes(b"begin")
     telling.send_bytes(LONG_JOBS[name](device="cpu", threads=2, checkpoint=ledger))
 
@@ -68,3 +73,14 @@ def _kept(ledger: Path) -> int:
         return 0
     assert told.state in ("stopped", "finished")
     return told.done
+
+
+def test_checkpoint_of_another_problem_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "job.hardscape"
+    hardscape.spectrum(dense_integer(20, 1), 10, device="cpu", checkpoint=path)
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError):
+        hardscape.spectrum(dense_integer(20, 2), 10, device="cpu", checkpoint=path)
+    with pytest.raises(CheckpointError):
+        hardscape.spectrum(dense_integer(20, 1), 11, device="cpu", checkpoint=path)
+    assert path.read_bytes() == before

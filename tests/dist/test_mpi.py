@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -73,6 +74,13 @@ def ranks_of(process: subprocess.Popen[str]) -> dict[int, psutil.Process]:
     }
 
 
+@cache
+def plain() -> bytes:
+    """The answer of this process."""
+    found = hardscape.spectrum(dense_gaussian(36, 5), 500, device="cpu", threads=2, prune=False)
+    return found.energies.tobytes() + found.states.tobytes()
+
+
 @pytest.mark.parametrize("who", ["all", "a rank"])
 def test_a_job_of_ranks_is_killed_and_gone_on_with(who: str, tmp_path: Path) -> None:
     path = tmp_path / "job.hardscape"
@@ -95,6 +103,4 @@ def test_a_job_of_ranks_is_killed_and_gone_on_with(who: str, tmp_path: Path) -> 
     options = {"device": "cpu", "threads": 2, "prune": False}
     resumed = hardscape.spectrum(model, 500, checkpoint=path, **options)
     assert resumed.info["resumed_shards"] > 0
-    plain = hardscape.spectrum(model, 500, **options)
-    assert resumed.energies.tobytes() == plain.energies.tobytes()
-    assert resumed.states.tobytes() == plain.states.tobytes()
+    assert resumed.energies.tobytes() + resumed.states.tobytes() == plain()

@@ -178,7 +178,7 @@ def test_workers_that_come_later_are_used(monkeypatch: pytest.MonkeyPatch) -> No
         distributed.Client(cluster) as client,
     ):
         client.loop.call_later(0.5, lambda: cluster.scale(3))
-        work = HarmonicSum(units=900, count=450, pause=0.02)
+        work = HarmonicSum(units=450, count=225, pause=0.02)
         assert solved(work, executor=client).complete
         threads = sum(client.nthreads().values())
     assert most == 2 * threads
