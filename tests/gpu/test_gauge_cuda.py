@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from hardscape.arrays import array_namespace
-from hardscape.engine import Team, cuda_device, team
+from hardscape.engine import RunOptions, Team, cuda_device, solve, team
 from hardscape.gauge import GaugeField, fix
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.cuda import CudaLattices
 from hardscape.gauge.lattice.lattices import MICROCANONICAL, Sweep, Turn
 from hardscape.gauge.lattice.schedule import Schedule
 from hardscape.gauge.options import FixOptions
+from hardscape.gauge.work import GaugeFixWork
 from helpers import gauge_oracles
 
 pytestmark = pytest.mark.gpu
@@ -140,6 +141,22 @@ def test_copies_together_are_the_copies_alone() -> None:
     assert len(gpu.copies) == 4
     assert np.ptp(gpu.copies.functional) > 0 or np.ptp(cpu.copies.functional) == 0
     assert fix(field, device="cuda:0", **keywords).copies.converged.all()
+
+
+@pytest.mark.parametrize("method", ["auto", "matrix-overrelaxation", "fourier-cg"])
+def test_copies_are_the_same_however_many_lie_together(method: Any) -> None:
+    """On one GPU many do, on several fewer each."""
+    noise = GaugeField.random((4, 4, 4, 8), 3, seed=3)
+    links = GaugeField(np.eye(3) + 0.3 * noise.links).reproject().links
+    chosen = options("landau", method=method, theta=1e-16, annealing_sweeps=10)
+    found = []
+    for together in (1, 2, 4):
+        work = GaugeFixWork(links, chosen, copies=4, seed=1, together=together)
+        partial = dict(solve(work, RunOptions.checked(device="cuda:0")).partial or {})
+        del partial["spent"]
+        found.append({name: array.tobytes() for name, array in partial.items()})
+    assert len(found[0]) == 8
+    assert found[0] == found[1] == found[2]
 
 
 def test_device_arrays_in_device_arrays_out() -> None:
