@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hardscape.cli import main
@@ -21,6 +23,7 @@ from helpers.instances import dense_integer
 from helpers.jobs import JOBS
 from helpers.works import FirstHit, HarmonicSum
 from hardscape.ising import formats
+from hardscape.permanents import answers, permanent
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "checkpoints.md"
 #: Those that have several shards in these sizes, and those that are a chain, or no sum of shards.
@@ -74,6 +77,27 @@ def test_what_has_no_shards_has_no_parts(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         JOBS[name](threads=1, checkpoint=tmp_path / "job.ledger", shards="1/2")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_permanent_of_several_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each block has a ledger, and each job does its part of all of them."""
+    monkeypatch.setattr(answers, "_CHECKPOINTED", 0.0)
+    rng = np.random.default_rng(9)
+    a = np.zeros((42, 42))
+    a[:21, :21], a[21:, 21:] = rng.normal(size=(2, 21, 21))
+
+    def found(**run: Any) -> Any:
+        return permanent(a, method="glynn", threads=1, device="cpu", **run)
+
+    whole = tmp_path / "a.ledger"
+    for part in ("1/2", "2/2"):
+        with pytest.raises(PartDone):
+            found(checkpoint=whole, shards=part)
+    assert len(list(tmp_path.iterdir())) == 4
+    wholes = merged(sorted(tmp_path.iterdir()))
+    assert sorted(path.name for path in wholes) == ["a.ledger", "a.ledger.2"]
+    assert {job(path).state for path in wholes} == {"finished"}
+    assert found(checkpoint=whole) == found(checkpoint=tmp_path / "x")
 
 
 def parts_of(work: HarmonicSum, folder: Path, count: int) -> list[Path]:
@@ -175,7 +199,8 @@ def test_from_parts_to_the_answer(folder: Path, capsys: Captured) -> None:
     told = json.loads(capsys.readouterr().out)
     assert told["checkpoint"] == "m.1-of-3.ledger"
     assert 0 < told["shards_done"] < told["shards_total"]
-    assert main([*COMMAND, "--checkpoint=m.ledger", "--shards=3/3"]) == 0
+    quoted = shlex.join([*COMMAND, "--checkpoint=m.ledger"])
+    assert main(["run", quoted, "--shards=3/3"]) == 0
     capsys.readouterr()
     assert main(["merge", "m.1-of-3.ledger", "m.3-of-3.ledger"]) == 0
     told = answer(capsys.readouterr().out)

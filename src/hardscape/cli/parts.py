@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +22,7 @@ def run(*work: Annotated[str, Parameter(allow_leading_hyphen=True)], shards: str
     Parameters
     ----------
     work
-        A command with its --checkpoint, or a checkpoint alone: then the command that began it.
+        A command with its --checkpoint, in one word or several, or a checkpoint: the command that began it.
     shards
         3/64: the third of 64 parts. hardscape merge puts all of them together.
     """
@@ -31,8 +32,8 @@ def run(*work: Annotated[str, Parameter(allow_leading_hyphen=True)], shards: str
         raise InputError("no command is given; a command, or a checkpoint, is accepted")
     Part.checked(shards)
     words = list(work)
-    if len(words) == 1 and is_ledger(Path(words[0])):
-        words = words_of(job(words[0]))
+    if len(words) == 1:
+        words = words_of(job(work[0])) if is_ledger(Path(work[0])) else shlex.split(work[0])
     return main([*words, "--shards", shards])
 
 
