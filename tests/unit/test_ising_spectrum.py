@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape.engine import RunOptions, solve
+from hardscape.engine import RunOptions, pool, solve
 from hardscape.errors import InputError
 from hardscape.ising import Ising, Spectrum, estimate
 from hardscape.ising.methods.exhaustive.blocks import Wanted
@@ -281,3 +281,25 @@ def test_long_lists_are_in_order(h: float) -> None:
     assert found.levels == pickle.loads(pickle.dumps(found)).levels == tuple(found.levels)
     assert found.levels[1:3] == tuple(found.levels)[1:3]
     assert len(repr(found.levels)) < 2000
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_idle_lanes_take_parts_of_what_others_have(threads, monkeypatch):
+    monkeypatch.setattr(pool.LocalPool, "pace", (0.05, 0.0))
+    monkeypatch.setattr(pool.Pace, "shards", lambda self, left, workers, joined: joined)
+    shared = []
+    again = pool.Pool.again
+
+    def counted(self, besides):
+        found = again(self, besides)
+        shared.extend(found)
+        return found
+
+    monkeypatch.setattr(pool.Pool, "again", counted)
+    model = dense_gaussian(40, 3)
+    found = hardscape.spectrum(model, 200, device="cpu", threads=threads)
+    alone = hardscape.spectrum(model, 200, device="cpu", threads=1)
+    assert found.states.tobytes() == alone.states.tobytes()
+    assert found.energies.tobytes() == alone.energies.tobytes()
+    assert found.certified
+    assert bool(shared) == (threads > 1)

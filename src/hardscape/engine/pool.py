@@ -179,19 +179,21 @@ class Pool(ABC):
 
     def again(self, besides: Container[Block]) -> list[Block]:
         """The parts of a block that takes long, for workers that have nothing else to do."""
-        running = sorted((self._began[slot], block) for slot, (block, _) in self._running.items())
-        idle = self._joined > 1 and len(running) < self.workers
+        idle = self._joined > 1 and len(self._running) < self.workers
         now = time.monotonic()
-        for began, block in running:
-            shared = idle and len(block) > 1 and now > began + self.pace[1]
-            if block not in besides and (shared or self._straggles(now - began)):
+        for slot, (block, _) in self._running.items():  # the first to begin is the first
+            taken = now - self._began[slot]
+            shared = idle and taken > self.pace[1]
+            if not (shared or self._straggles(taken)):
+                break
+            if block not in besides and (len(block) > 1 or self._straggles(taken)):
                 return list(block.cut(max(1, block.size // _PARTS)))
         return []
 
     def call_off(self, fold: Fold) -> None:
         """Stop blocks of which all shards have come from elsewhere."""
         for slot, (block, future) in list(self._running.items()):
-            if fold.covers(block):
+            if not self._stops[slot] and fold.covers(block):
                 self._stops[slot] = 1
                 self._withdraw(future)
 

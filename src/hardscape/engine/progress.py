@@ -288,6 +288,11 @@ class Meter:
         self._began = time.monotonic()
         self._tell(resumed, 0.0, self._resumed)
 
+    @property
+    def due(self) -> bool:
+        """Whether the last event is not too recent."""
+        return time.monotonic() - self._began - self._last >= _INTERVAL
+
     def update(self, done: int, shares: Shares = lambda seconds: None) -> None:
         """Tell that `done` units are done, unless the last event is too recent.
 

@@ -425,7 +425,8 @@ class _Run(Generic[Answer]):
         if report is not None:
             asked = self._pool.release(report)
             self._absorb(report, asked)
-            self._meter.update(self._units_done, self._shares)
+            if self._meter.due:  # what is done is many blocks, at times
+                self._meter.update(self._units_done, self._shares)
 
     def _shares(self, seconds: float) -> tuple[float, float] | None:
         """What was resumed and what is done, by the time that parts are expected to take."""
