@@ -32,13 +32,22 @@ struct WeightingOptions {
   std::uint64_t patience = 1;   // flips without improvement before a restart, in variables
 };
 
-// What a run between two restarts makes of three of the options. No single choice suits both
-// covers, where weights must creep, and encodings of counters, where they must leap.
+// What a run between two restarts makes of three of the options, and how all soft clauses grow
+// alike
+// ("press": a factor, 0 where each grows by itself). No single choice suits all: on covers weights
+// must creep, on encodings of counters they must leap, and where one clause after the other would
+// be given up they must grow together, beside some random steps (SPB-MaxSAT, as below).
 struct Temper {
   double increase, limit;
   std::uint64_t patience;
+  double hard = 1, press = 0;
 };
-constexpr Temper kTempers[] = {{1, 1, 1}, {10, 1, 1}, {10, 0.4, 4}, {10, 0.4, 4}};
+constexpr Temper kPress = {1, 1, 100, 5, 1.003};
+constexpr Temper kTempers[] = {{1, 1, 1}, {10, 1, 1}, kPress, {10, 0.4, 4}, kPress};
+// Shares of random steps under pressure: among the good variables, and in a violated clause.
+constexpr double kRandomGood = 0.036, kRandomEscape = 0.48;
+// Pressure beyond which nothing changes any more.
+constexpr double kMostPressure = 1e6;
 
 // The i-th term, from 1, of 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ... (Luby, Sinclair, Zuckerman 1993).
 inline std::uint64_t luby(std::uint64_t i) {
@@ -193,8 +202,10 @@ class Weighting {
   // How the search weights grow until the next restart, and when that comes; false if stopped.
   bool set_temper(const Poll& stopped) {
     const Temper& temper = kTempers[restarts_ % std::size(kTempers)];
+    press_ = temper.press;
     const double soft = options_.soft_increase * temper.increase;
-    const auto hard = std::max<std::int64_t>(1, std::llround(options_.hard_increase * kUnit));
+    const auto hard =
+        std::max<std::int64_t>(1, std::llround(options_.hard_increase * temper.hard * kUnit));
     for (std::size_t c = 0; c < weight_.size(); ++c) {
       if (stopped(c)) return false;
       increase_[c] =
@@ -224,6 +235,7 @@ class Weighting {
   bool begin(const volatile std::uint8_t* stop) {
     const Poll stopped(stop);
     search_weight_ = unit_;
+    pressure_ = 1;
     cost_ = WideCost{};
     last_ = kNone;
     violated_hard_.clear();
@@ -351,6 +363,8 @@ class Weighting {
     const auto look = [&](std::uint32_t v) {
       if (v != last_ && (found == kNone || better(v, found))) found = v;
     };
+    if (press_ > 0 && good_.size() != 0 && chance(kRandomGood))
+      return good_[pick(random_.next() >> 32, good_.size())];
     if (good_.size() <= options_.samples) {
       for (std::uint32_t v : good_) look(v);
     } else {
@@ -367,10 +381,18 @@ class Weighting {
     const bool hard = violated_hard_.size() != 0;
     const bool dear = best_cost_.hard == 0 && !(cost_.soft < best_cost_.soft);
     for (std::uint32_t c : violated_hard_) heavier(c, increase_[c]);
-    if (!hard || dear)
+    if (press_ > 0) {
+      if (dear) press();
+    } else if (!hard || dear) {
       for (std::uint32_t c : violated_soft_)
         if (search_weight_[c] < limit(c)) heavier(c, increase_[c]);
+    }
     const Pool& list = hard ? violated_hard_ : violated_soft_;
+    if (press_ > 0 && chance(kRandomEscape)) {
+      const std::uint32_t c = list[pick(random_.next() >> 32, list.size())];
+      const std::uint32_t first = instance_.start[c], size = instance_.start[c + 1] - first;
+      return instance_.clause[first + pick(random_.next() >> 32, size)] >> 1;
+    }
     std::uint32_t found = kNone;
     for (std::uint32_t t = 0; t < (hard ? 1 : options_.clauses); ++t) {
       const std::uint32_t c = list[pick(random_.next() >> 32, list.size())];
@@ -380,6 +402,27 @@ class Weighting {
       }
     }
     return found;
+  }
+
+  // All soft clauses become heavier alike.
+  void press() {
+    const double before = pressure_;
+    pressure_ = std::min(kMostPressure, press_ * (pressure_ + 1));
+    if (before == pressure_) return;
+    for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
+      if (hard_[c]) continue;
+      const std::int64_t by =
+          std::llround(pressure_ * static_cast<double>(unit_[c])) - search_weight_[c];
+      search_weight_[c] += by;
+      if (trues_[c] == 0)
+        add_to_all(c, by);
+      else if (trues_[c] == 1)
+        change_score(sum_[c], -by);
+    }
+  }
+
+  bool chance(double share) {
+    return static_cast<double>(random_.next() >> 11) < share * static_cast<double>(1ULL << 53);
   }
 
   __int128 limit(std::uint32_t c) const { return static_cast<__int128>(soft_limit_) * unit_[c]; }
@@ -406,7 +449,8 @@ class Weighting {
   WideCost cost_, best_cost_{UINT64_MAX, 0};
   std::int64_t soft_limit_ = 0;
   bool complete_ = false, begun_ = false;
-  std::uint32_t last_ = kNone;  // flipped
+  double press_ = 0, pressure_ = 1;  // how all soft clauses grow, and how many times they have
+  std::uint32_t last_ = kNone;       // flipped
   std::uint64_t now_ = 0, improved_at_ = 0, patience_ = 0, restarts_ = 0;
 };
 
