@@ -9,7 +9,6 @@ import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -120,6 +119,8 @@ class Proof(Work[Partial]):
 
     def _file(self) -> IO[bytes]:
         """The formula in a file without a name, ready to be read."""
+        import tempfile  # takes milliseconds, and most problems need none
+
         f = self.formula
         arrays: dict[str, NDArray[Any]] = {
             "literals": np.asarray(f.literals, dtype=np.int32),
