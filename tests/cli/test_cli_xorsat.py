@@ -14,6 +14,7 @@ import pytest
 
 from hardscape.cli import main
 from hardscape.xorsat import XorSystem, random_regular, random_system
+from helpers.running import done
 
 SOLVE_KEYS = {
     "command", "num_variables", "num_clauses", "satisfied", "violated", "assignment", "method", "clones",
@@ -207,13 +208,18 @@ def test_ctrl_c_keeps_the_runs_that_had_ended(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     random_regular(40, seed=1).to_file(path)
     words = ["xorsat", "tts", str(path), str(path), "--runs", "1000000", "--json", *CPU]
+    words += ["--checkpoint", str(tmp_path / "runs")]
     with subprocess.Popen(
         [sys.executable, "-m", "hardscape", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        time.sleep(3)
+        deadline = time.monotonic() + 60
+        while not any(map(done, tmp_path.glob("runs*"))):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         told, _ = process.communicate(timeout=30)
     assert process.returncode == 130

@@ -11,7 +11,7 @@ GENERATED = {"site.cuh": '#pragma once\n#include "native/random.hpp"\n'}
 
 def test_the_compilers_own_headers_are_supplied() -> None:
     found = kernel("native/random.hpp", "fill")
-    assert [name for name, _ in found.headers] == ["cstdint"]
+    assert [name for name, _ in found.headers] == ["cstdint", "native/device.hpp"]
     assert found.name == "fill"
 
 
