@@ -39,6 +39,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const Site at = Site::of(i / kHalf, i % kHalf);
   Chunk* g = copy_of(all, copy);
   const Real alpha = Real(step[copy * kT + at.t]);
+  if (alpha == 0)
+    return;  // exp(0) g is g but for its last digits, which other copies must not change
   Packed packed;
   for (int c = 0; c < Packed::kSize; ++c) {
     const Pair pair =
