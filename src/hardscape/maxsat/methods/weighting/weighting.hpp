@@ -42,7 +42,7 @@ struct Temper {
   std::uint64_t patience;
   double hard = 1, press = 0;
 };
-constexpr Temper kPress = {1, 1, 100, 5, 1.003};
+constexpr Temper kPress = {1, 1, 20, 5, 1.003};
 constexpr Temper kTempers[] = {{1, 1, 1}, {10, 1, 1}, kPress, {10, 0.4, 4}, kPress};
 // Shares of random steps under pressure: among the good variables, and in a violated clause.
 constexpr double kRandomGood = 0.036, kRandomEscape = 0.48;
