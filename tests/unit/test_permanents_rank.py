@@ -36,6 +36,13 @@ def complex_permanent(matrix):
     return ExactComplex(*map(int, exact_complex_permanent(matrix)))
 
 
+def _summed(factors):
+    work = LowRankWork(factors)
+    (shard,) = work.shards()
+    result = work.run(shard, Context(Cpu(), None, np.zeros(1, np.uint8)))
+    return work.result(result.partial)
+
+
 @given(st.integers(5, 8), st.integers(1, 3), st.integers(0, 99), st.booleans())
 @settings(max_examples=30, deadline=None)
 def test_against_the_plain_sum(n, r, seed, mixed):
@@ -45,10 +52,7 @@ def test_against_the_plain_sum(n, r, seed, mixed):
     assert mixed or factors is not None
     if factors is None:
         return
-    work = LowRankWork(factors)
-    (shard,) = work.shards()
-    result = work.run(shard, Context(Cpu(), None, np.zeros(1, np.uint8)))
-    assert work.result(result.partial) == exact_permanent_by_subsets(integers)
+    assert _summed(factors) == exact_permanent_by_subsets(integers)
 
 
 @given(st.integers(5, 7), st.integers(1, 2), st.integers(0, 99), st.booleans())
@@ -60,10 +64,7 @@ def test_complex_against_the_plain_sum(n, r, seed, mixed):
     assert mixed or factors is not None
     if factors is None:
         return
-    work = LowRankWork(factors)
-    (shard,) = work.shards()
-    result = work.run(shard, Context(Cpu(), None, np.zeros(1, np.uint8)))
-    assert work.result(result.partial) == complex_permanent(integers)
+    assert _summed(factors) == complex_permanent(integers)
 
 
 @pytest.mark.parametrize("mixed", [False, True])
