@@ -23,7 +23,7 @@ from hardscape.engine import Context, Cpu, Cuda, Partial, Shard, ShardResult, Wo
 from hardscape.errors import HardscapeError, MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.weighting.local import LocalSearch, LocalWalks
+from hardscape.maxsat.methods.weighting.local import LocalSearch, LocalWalks, Walker
 from hardscape.maxsat.task import SMALL, Method, Task, Walks
 
 #: Seconds between two looks at the stop flag, and between two assignments that the prover is told.
@@ -146,15 +146,15 @@ class _Talk:
         self._lower = 0
         self._told: Any = None
         self._tell_at = 0.0
+        self._walker = None if work.turns is None else work.turns.walker(0, context)
         self._share = _SHARE
+        self._best = self._incumbent.best  # when the walker's last turn was over
         self._flips = 0
+        self._began = time.monotonic()
+        self._turn_ends = self._began + _TURN
 
     def result(self) -> ShardResult:
         """Listen until the prover ends, the bounds meet, or something says stop."""
-        walker = None if self._work.turns is None else self._work.turns.walker(0, self._context)
-        began = time.monotonic()
-        turn_ends = began + _TURN
-        best = self._incumbent.best
         for line in _lines(self._process):
             if line:
                 message = json.loads(line)
@@ -167,21 +167,23 @@ class _Talk:
                 return ShardResult(self._partial().partial, complete=False)
             now = time.monotonic()
             self._tell(now)
-            if walker is not None and now >= turn_ends:
-                self._process.send_signal(signal.SIGSTOP)
-                between = self._incumbent.best
-                seconds = _TURN_SHARE * (now - began) * self._share
-                walker.walk(now + seconds)
-                self._flips = walker.flips
-                self._process.send_signal(signal.SIGCONT)
-                after = self._incumbent.best
-                step = (after is not between) - (between is not best)
-                best = after
-                moved = self._share + step * _SHARE_STEP
-                self._share = min(_MOST_SHARE, max(_LEAST_SHARE, moved))
-                passed = time.monotonic()
-                turn_ends = passed + _TURN_SHARE * (passed - began) * (1 - self._share)
+            if self._walker is not None and now >= self._turn_ends:
+                self._walk(self._walker, now)
         raise HardscapeError(f"the prover ended without an answer: {_last_words(self._process)}")
+
+    def _walk(self, walker: Walker, now: float) -> None:
+        """Let the walker have its turn, and set the end of the prover's next one."""
+        before = self._incumbent.best
+        self._process.send_signal(signal.SIGSTOP)
+        walker.walk(now + _TURN_SHARE * (now - self._began) * self._share)
+        self._process.send_signal(signal.SIGCONT)
+        self._flips = walker.flips
+        after = self._incumbent.best
+        step = (after is not before) - (before is not self._best)
+        self._best = after
+        self._share = min(_MOST_SHARE, max(_LEAST_SHARE, self._share + step * _SHARE_STEP))
+        passed = time.monotonic()
+        self._turn_ends = passed + _TURN_SHARE * (passed - self._began) * (1 - self._share)
 
     def _hear(self, message: dict[str, Any]) -> None:
         if "model" in message:
