@@ -9,7 +9,7 @@ format, shards and seed (of the call that began it, which a call without one goe
 information only hardscape (the version that created it), created, command (JSON) and folder, the host,
 pid (empty when it has ended), opened and changed of the latest run, and the seconds of all runs;
 ``blocks(start, stop, data, crc)``, one npz for each complete block of shards ``start <= index < stop``, a
-node of the tree along which partials are folded (:mod:`hardscape.engine.fold`); of a chain the latest state
+node of the tree along which partials are folded (``engine/fold.py``); of a chain the latest state
 alone, ``stop`` being the number of its steps. Blocks are replaced by the nodes above them as the file
 grows, so that it stays bounded by the answer. The CRC-32 is of start and stop as decimal digits, a space
 between them, and the npz: SQLite itself does not notice other bytes in its pages. The file's application id

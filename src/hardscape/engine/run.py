@@ -70,6 +70,8 @@ class Outcome(Generic[Answer]):
         `Work.result` of the work that ran.
     checkpoint : Path or None
         The ledger that keeps what is done.
+    heard : str
+        The signal that came, also where it came too late to cut this run short; else "".
     """
 
     partial: Partial | None
@@ -83,6 +85,7 @@ class Outcome(Generic[Answer]):
     seconds: float
     read: Callable[[Partial], Answer] = field(repr=False)
     checkpoint: Path | None = None
+    heard: SignalName | Literal[""] = ""
 
     @property
     def signum(self) -> int:
@@ -98,6 +101,12 @@ class Outcome(Generic[Answer]):
     def answer(self) -> Answer | None:
         """What `Work.result` makes of `partial`; None when nothing was done."""
         return None if self.partial is None else self.read(self.partial)
+
+    def prepared(self) -> Answer | None:
+        """Return `answer`, of what only prepares for more; `Interrupted` if a signal came, however late."""
+        if self.heard:
+            raise Interrupted(signal.Signals[self.heard])
+        return self.answer
 
     def whole(self) -> Answer:
         """Return the final answer, for computations of which a part tells nothing.
@@ -238,7 +247,7 @@ def _solve_here(
                 stopped = "time_limit"
             stopped = signals.caught or stopped
     seconds = time.monotonic() - began
-    return _outcome(work, fold, shards, stopped, seconds)
+    return _outcome(work, fold, shards, stopped, seconds, heard=signals.caught)
 
 
 def _outcome(
@@ -249,6 +258,7 @@ def _outcome(
     seconds: float,
     resumed: int = 0,
     checkpoint: Path | None = None,
+    heard: SignalName | Literal[""] = "",
 ) -> Outcome[Answer]:
     if fold.complete:
         stopped = "finished" if fold.limit < len(shards) else ""
@@ -265,6 +275,7 @@ def _outcome(
         seconds=seconds,
         read=work.result,
         checkpoint=checkpoint,
+        heard=heard,
     )
 
 
@@ -349,6 +360,7 @@ class _Run(Generic[Answer]):
             seconds,
             resumed,
             self._checkpoint,
+            self._signals.caught,
         )
 
     def _loop(self) -> None:

@@ -185,7 +185,7 @@ class Work(ABC, Generic[Answer]):
     """A computation that can be cut into shards. Subclasses are frozen dataclasses that pickle.
 
     The answer is the fold of `merge` over the partials of all shards along a fixed binary tree
-    (:mod:`hardscape.engine.fold`), whatever ran them and in whatever order they finished, so it is the
+    (``engine/fold.py``), whatever ran them and in whatever order they finished, so it is the
     same bit for bit for any number of workers.
 
     Attributes

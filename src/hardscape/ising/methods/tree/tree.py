@@ -26,7 +26,6 @@ from hardscape.engine import (
     solve,
     split,
 )
-from hardscape.errors import Interrupted
 from hardscape.ising.exact import from_limbs
 from hardscape.ising.methods.exhaustive.blocks import BlockSearch, Walk
 from hardscape.ising.methods.exhaustive.work import LowestMethod
@@ -98,7 +97,4 @@ class Tree(LowestMethod):
             return ()
         limit = options.deadline.seconds
         seconds = _RAISE_SECONDS if limit is None else min(_RAISE_SECONDS, _RAISE_SHARE * limit)
-        outcome = solve(work, options.preparing(seconds))
-        if outcome.signum:
-            raise Interrupted(outcome.signum)
-        return outcome.answer or ()
+        return solve(work, options.preparing(seconds)).prepared() or ()
