@@ -75,6 +75,35 @@ def test_optima_and_bounds(seed, said):
     check(formula, board, said)
 
 
+def many_wishes(seed):
+    """Some clauses of a few variables, and half the time an assignment that is known before."""
+    rng = np.random.default_rng(seed)
+    n, most = int(rng.integers(3, 8)), int(rng.choice([1, 2, 9]))
+    clauses, weights, hard = [], [], []
+    for _ in range(int(rng.integers(8, 40))):
+        size = min(int(rng.choice([1, 1, 2, 2, 3])), n)
+        variables = rng.choice(n, size, replace=False) + 1
+        clauses.append([int(v * rng.choice([-1, 1])) for v in variables])
+        weights.append(int(rng.integers(1, most + 1)))
+        hard.append(int(rng.random() < 0.25))
+    formula = {"variables": n, "clauses": clauses, "weights": weights, "hard": hard}
+    known = list(costs_of_all(formula).items())
+    board = prover.Board()
+    if known and rng.random() < 0.5:
+        values, board.cost = known[int(rng.integers(len(known)))]
+        board.values = list(values)
+    return formula, board
+
+
+# Bounds were above the optimum where what was proven of better assignments was taken for all.
+@pytest.mark.parametrize("seed", [3156, 4077, 4654, *range(40)])
+def test_no_bound_lies_above_the_optimum_whatever_was_known(seed, said):
+    formula, board = many_wishes(seed)
+    with pytest.raises(prover.Settled):
+        prover.prove(formula, board)
+    check(formula, board, said)
+
+
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("clauses", [1, 30, 10**6])
 def test_the_linear_search_alone_however_coarse(seed, clauses, said, monkeypatch):

@@ -82,8 +82,13 @@ class Board:
             say(cost=cost, model="".join(map(str, values)))
 
     def raised(self, by: int) -> None:
-        """Take a higher lower bound."""
+        """Take a lower bound that is higher by so much.
+
+        What was proven of assignments better than the best one says of all others only that they cost as much.
+        """
         self.lower += by
+        if self.cost is not None:
+            self.lower = min(self.lower, self.cost)
         say(lower=self.lower)
 
 
