@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
 import selectors
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -24,6 +26,7 @@ from hardscape.errors import HardscapeError, MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.weighting.local import LocalSearch, LocalWalks, Walker
+from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import SMALL, Method, Task, Walks
 
 #: Seconds between two looks at the stop flag, and between two assignments that the prover is told.
@@ -59,8 +62,8 @@ def require_prover() -> None:
 class Proof(Work[Partial]):
     """A prover of a presolved formula, until it ends or its lower bound meets the incumbent.
 
-    The first shard is the prover; the others are walkers of `local`, which go on until it ends. Where there are
-    none, the prover and a walker of `turns` take turns on one thread. A partial holds
+    The first shard is the prover; the others are the walkers of `local` that go on `beside` it until it ends.
+    Where none do, the prover and a walker take turns on one thread. A partial holds
     ``proven`` (1 if the incumbent is optimal), ``unsatisfiable`` (1 if the hard clauses contradict one
     another), ``lower`` (lower bound on the cost of `formula`, two words, high first) and ``flips``. Any
     assignment of `formula` costs `constant` more in the original one.
@@ -74,7 +77,7 @@ class Proof(Work[Partial]):
     constant: int
     incumbent: Incumbent
     local: LocalSearch | None = None
-    turns: LocalSearch | None = None
+    beside: int = 0
 
     def digest(self) -> str:
         """Digest of the formula."""
@@ -82,8 +85,7 @@ class Proof(Work[Partial]):
 
     def shards(self) -> Sequence[Shard]:
         """The prover, then the walkers."""
-        count = 1 if self.local is None else 1 + self.local.walkers
-        return split(count, count)
+        return split(1 + self.beside, 1 + self.beside)
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """What the prover knows, and the flips of all."""
@@ -144,9 +146,14 @@ class _Talk:
         self._work, self._process, self._context = work, process, context
         self._incumbent = work.incumbent
         self._lower = 0
-        self._told: Any = None
+        self._told: Improvement | None = None
         self._tell_at = 0.0
-        self._walker = None if work.turns is None else work.turns.walker(0, context)
+        self._unsent = b""
+        assert process.stdin is not None
+        self._pipe = process.stdin.fileno()
+        os.set_blocking(self._pipe, False)
+        alone = None if work.beside else work.local
+        self._walker = None if alone is None else alone.walker(0, context)
         self._share = _SHARE
         self._best = self._incumbent.best  # when the walker's last turn was over
         self._flips = 0
@@ -195,19 +202,15 @@ class _Talk:
     def _tell(self, now: float) -> None:
         """Tell the prover of a better assignment, unless it was told something just before."""
         best = self._incumbent.best
-        if best is self._told or best is None or best.hard_violations or now < self._tell_at:
-            return
-        self._told, self._tell_at = best, now + _BETWEEN
-        values = self._incumbent.restrict(best)
-        model = "".join(map(str, values.tolist()))
-        line = json.dumps({"cost": best.cost - self._work.constant, "model": model})
-        assert self._process.stdin is not None
-        os.set_blocking(self._process.stdin.fileno(), True)
-        try:
-            self._process.stdin.write(line.encode() + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:  # it has ended: what it said last is still to be read
-            pass
+        known = best is None or best is self._told or best.hard_violations
+        if best is not None and not (known or self._unsent or now < self._tell_at):
+            self._told, self._tell_at = best, now + _BETWEEN
+            model = "".join(map(str, self._incumbent.restrict(best).tolist()))
+            told = {"cost": best.cost - self._work.constant, "model": model}
+            self._unsent = json.dumps(told).encode() + b"\n"
+        if self._unsent:  # a pipe holds so much, and a busy prover does not listen
+            with suppress(BlockingIOError, BrokenPipeError):
+                self._unsent = self._unsent[os.write(self._pipe, self._unsent) :]
 
     def _settled(self) -> ShardResult:
         best = self._incumbent.best
@@ -305,16 +308,12 @@ class Exact(Method):
         # The proof is this machine's CPU's.
         options = replace(task.options.on_cpu(), executor=None)
         options = options.within(_UNASKED_SECONDS if unasked else None)
-        local = turns = None
+        local, beside = None, 0
         if task.max_flips is None:
-            seed = (options.seed + 1) % (MAX_SEED + 1)
-            walkers = len(options.devices) - 1
-            work = replace(self._beside.work(task, endless=True), seed=seed)
-            if walkers:
-                local = replace(work, walkers=walkers)
-            else:
-                turns = work
-        proof = Proof(presolved.formula, presolved.constant, task.incumbent, local, turns)
+            local = self._beside.work(task, endless=True)
+            local = replace(local, seed=(options.seed + 1) % (MAX_SEED + 1), turn=math.inf)
+            beside = len(options.devices) - 1
+        proof = Proof(presolved.formula, presolved.constant, task.incumbent, local, beside)
         found = task.do(self.name, proof, options).answer
         if found is not None:
             high, low = found["lower"].tolist()
