@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -61,8 +62,8 @@ class Task:
         # A walker that another one's success ended counts as cut short, too.
         if outcome.stopped and not outcome.complete and not self.incumbent.reached:
             self.stopped = outcome.stopped
-        if outcome.signum:
-            self.stopped, self.signum = outcome.stopped, outcome.signum
+        if outcome.heard and not self.incumbent.reached:  # also as a part of the search ended
+            self.stopped, self.signum = outcome.heard, int(signal.Signals[outcome.heard])
         return outcome
 
     def note(self, what: str, where: str) -> None:
