@@ -53,9 +53,8 @@ def merge(*files: Path) -> int:
     for whole in wholes:
         found = job(whole)
         note(f"{found.done} of {found.total} shards are in {whole}{_missing(whole, files)}")
-    first = min(
-        wholes, key=lambda whole: len(whole.name)
-    )  # others are of blocks of the same problem
+    # Others are of blocks of the same problem.
+    first = min(wholes, key=lambda whole: len(whole.name))
     if not job(first).command:
         return 0
     return resume(first) if all(job(x).state == "finished" for x in wholes) else show(first)

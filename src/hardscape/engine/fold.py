@@ -170,9 +170,8 @@ class Waiting:
     def __init__(self, limit: int, done: Iterable[Block]) -> None:
         self.limit = limit
         self.left = 0  #: how many wait, those included that `limit` has made unneeded
-        self._ranges: list[
-            Block
-        ] = []  # in order from the last to the first; they need not be nodes
+        # In order from the last to the first; they need not be nodes.
+        self._ranges: list[Block] = []
         begin = 0
         for block in done:
             self._put(begin, block.start)
