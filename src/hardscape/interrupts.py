@@ -1,9 +1,11 @@
-"""Signals that stop a computation, and Ctrl-C where no run hears it: while a file is read, between two runs."""
+"""Signals that stop a computation: where no run hears them, and where one hears them too late to stop."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -16,16 +18,57 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class _Heard(threading.local):
+    """The calls that a thread is in, one in the other, and the signal that their runs have heard."""
+
+    calls = 0
+    number = 0
+
+
+_here = _Heard()
+
+
+@contextmanager
+def one_call() -> Iterator[None]:
+    """Several runs: after a signal the others stop at once, also where it came just as one ended."""
+    _here.calls += 1
+    try:
+        yield
+    finally:
+        _here.calls -= 1
+        if not _here.calls:
+            _here.number = 0
+
+
+def hear(number: int) -> None:
+    """Have the runs that follow in this call stop."""
+    if _here.calls:
+        _here.number = number
+
+
+def heard() -> int:
+    """The signal that a run of this call has heard; 0 if none has."""
+    return _here.number
+
+
 def interruptible(function: Callable[P, R]) -> Callable[P, R]:
-    """Let Ctrl-C raise `Interrupted` out of a function, whatever it is doing."""
+    """Let signals raise `Interrupted` out of a function, whatever it is doing.
+
+    One that comes too late to stop its last run raises it with the whole result, unless it is part of
+    another call.
+    """
 
     @wraps(function)
-    def heard(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except Interrupted:
-            raise
-        except KeyboardInterrupt as stop:
-            raise Interrupted(signal.SIGINT) from stop
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        with one_call():
+            try:
+                result = function(*args, **kwargs)
+            except Interrupted:
+                raise
+            except KeyboardInterrupt as stop:
+                raise Interrupted(signal.SIGINT) from stop
+            if _here.number and _here.calls == 1:
+                raise Interrupted(_here.number, result)
+            return result
 
-    return heard
+    return called

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hardscape import gauge, ising, maxsat, permanents, xorsat
-from hardscape.engine import resolve
+from hardscape.engine import Partial, Work, resolve
 from hardscape.errors import (
     FormatError,
     HardscapeError,
@@ -22,9 +22,10 @@ from hardscape.errors import (
     MissingDependencyError,
     NotConverged,
 )
+from hardscape.interrupts import interruptible
 from hardscape.permanents import formats
 from helpers.running import run
-from helpers.works import SLOW, harmonic
+from helpers.works import SLOW, HarmonicSum, harmonic
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -205,3 +206,54 @@ def test_ctrl_c_is_interrupted_while_a_file_is_read(read: Callable[[Any], Any]) 
 def test_ctrl_c_is_no_error_that_a_loop_passes_over() -> None:
     assert issubclass(Interrupted, KeyboardInterrupt)
     assert not issubclass(Interrupted, Exception | HardscapeError)
+
+
+class Late(HarmonicSum):
+    """Ctrl-C comes as its last shards are put together: too late to stop it."""
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        whole = super().merge(left, right)
+        if whole["terms"] == self.shards()[-1].stop:
+            signal.raise_signal(signal.SIGINT)
+        return whole
+
+
+class Brief(Late):
+    def brief(self, device: object) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("first", [Late(), Brief(pause=1e-5)])  # whoever is brief hears after 2 ms
+@pytest.mark.parametrize("second", [HarmonicSum(), Brief()])
+def test_a_signal_that_comes_as_a_run_ends_stops_the_next_of_the_call(
+    first: Work[Any], second: Work[Any]
+) -> None:
+    ended = []
+
+    @interruptible
+    def both() -> None:
+        for work in (first, second):
+            outcome = run(work, devices=resolve("cpu", threads=1))
+            ended.append((outcome.complete, outcome.shards_done > 0, outcome.signum))
+
+    with pytest.raises(Interrupted) as caught:
+        both()
+    assert caught.value.signum == signal.SIGINT
+    assert ended[0] == (True, True, 0)
+    assert ended[1] == (False, False, signal.SIGINT)
+    # It was of that call.
+    assert run(HarmonicSum(), devices=resolve("cpu", threads=1)).complete
+
+
+def test_a_signal_that_comes_as_the_last_run_of_a_call_ends_has_its_whole_result() -> None:
+    @interruptible
+    def inner() -> bool:
+        return run(Late(), devices=resolve("cpu", threads=1)).complete
+
+    @interruptible
+    def outer() -> list[bool]:
+        return [inner()]
+
+    with pytest.raises(Interrupted) as caught:
+        outer()
+    assert (caught.value.signum, caught.value.result) == (signal.SIGINT, [True])

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 from hardscape.cli.terminal import note, show
 from hardscape.errors import HardscapeError, InputError, Interrupted, OutputError, PartDone
-from hardscape.interrupts import STOPS
+from hardscape.interrupts import STOPS, one_call
 from hardscape.version import __version__
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
         note("error: standard output is closed; nothing could be printed")
         return 1
     try:
-        with _signals_interrupt():
+        with _signals_interrupt(), one_call():
             _log_as_asked()
             code = _run(words)
             sys.stdout.flush()

@@ -29,6 +29,7 @@ from hardscape.engine.progress import Measure, Meter, Progress, is_silent
 from hardscape.engine.signals import SignalName, StopSignals, name_of
 from hardscape.engine.work import Answer, Context, Partial, Shard, Work
 from hardscape.errors import BudgetError, Interrupted, PartDone, WorkerError
+from hardscape.interrupts import hear, heard
 
 log = logging.getLogger("hardscape.engine")
 
@@ -70,8 +71,6 @@ class Outcome(Generic[Answer]):
         `Work.result` of the work that ran.
     checkpoint : Path or None
         The ledger that keeps what is done.
-    heard : str
-        The signal that came, also where it came too late to cut this run short; else "".
     """
 
     partial: Partial | None
@@ -85,7 +84,6 @@ class Outcome(Generic[Answer]):
     seconds: float
     read: Callable[[Partial], Answer] = field(repr=False)
     checkpoint: Path | None = None
-    heard: SignalName | Literal[""] = ""
 
     @property
     def signum(self) -> int:
@@ -101,12 +99,6 @@ class Outcome(Generic[Answer]):
     def answer(self) -> Answer | None:
         """What `Work.result` makes of `partial`; None when nothing was done."""
         return None if self.partial is None else self.read(self.partial)
-
-    def prepared(self) -> Answer | None:
-        """Return `answer`, of what only prepares for more; `Interrupted` if a signal came, however late."""
-        if self.heard:
-            raise Interrupted(signal.Signals[self.heard])
-        return self.answer
 
     def whole(self) -> Answer:
         """Return the final answer, for computations of which a part tells nothing.
@@ -219,7 +211,7 @@ def _solve_here(
     signals = StopSignals(lambda: stop.fill(1))
     watched = False
     done = 0
-    stopped: Stopped = ""
+    stopped: Stopped = name_of(heard()) if heard() else ""
     with ExitStack() as stack:
 
         def look() -> None:
@@ -236,6 +228,7 @@ def _solve_here(
                     several.shard(shards), _Here(device, hint.look(fold), stop, until, look=look)
                 )
             except KeyboardInterrupt as signalled:  # by code of others that heard it first
+                hear(getattr(signalled, "signum", signal.SIGINT))
                 stopped = name_of(getattr(signalled, "signum", signal.SIGINT))
                 break
             if result.complete:
@@ -247,7 +240,7 @@ def _solve_here(
                 stopped = "time_limit"
             stopped = signals.caught or stopped
     seconds = time.monotonic() - began
-    return _outcome(work, fold, shards, stopped, seconds, heard=signals.caught)
+    return _outcome(work, fold, shards, stopped, seconds)
 
 
 def _outcome(
@@ -258,7 +251,6 @@ def _outcome(
     seconds: float,
     resumed: int = 0,
     checkpoint: Path | None = None,
-    heard: SignalName | Literal[""] = "",
 ) -> Outcome[Answer]:
     if fold.complete:
         stopped = "finished" if fold.limit < len(shards) else ""
@@ -275,7 +267,6 @@ def _outcome(
         seconds=seconds,
         read=work.result,
         checkpoint=checkpoint,
-        heard=heard,
     )
 
 
@@ -317,7 +308,7 @@ class _Run(Generic[Answer]):
         self._fold = Fold(work, len(self._shards))
         self._pace = Pace(*pool.pace)
         self._hint = Hint(work)
-        self._stopped: Stopped = ""
+        self._stopped: Stopped = signals.caught
         self._error: BaseException | None = None
         self._ended = math.inf  # when blocks in flight were first told to stop
         self._again: list[Block] = []
@@ -360,7 +351,6 @@ class _Run(Generic[Answer]):
             seconds,
             resumed,
             self._checkpoint,
-            self._signals.caught,
         )
 
     def _loop(self) -> None:

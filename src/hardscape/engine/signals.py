@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any, Literal, Self, cast
 
 from hardscape.errors import Interrupted
-from hardscape.interrupts import STOPS
+from hardscape.interrupts import STOPS, hear, heard
 
 SignalName = Literal["SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU"]
 
@@ -22,7 +22,8 @@ class StopSignals:
     """Catches `STOPS` while it is entered, and calls `wake` for the first.
 
     Handlers belong to the main thread: entered in another one, this does nothing. A signal that the
-    process ignores (``nohup``, background jobs of a shell) stays ignored.
+    process ignores (``nohup``, background jobs of a shell) stays ignored. What an earlier run of the same
+    call has heard is caught from the beginning.
 
     Attributes
     ----------
@@ -37,6 +38,8 @@ class StopSignals:
         self.caught: SignalName | Literal[""] = ""
 
     def __enter__(self) -> Self:
+        if heard():
+            self._catch(heard())
         if threading.current_thread() is threading.main_thread():
             for number in STOPS:
                 before = signal.getsignal(number)
@@ -50,6 +53,8 @@ class StopSignals:
         for number, before in self._previous.items():
             signal.signal(number, before)
         self._previous.clear()
+        if self.caught:
+            hear(signal.Signals[self.caught])
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         name = name_of(number)
@@ -59,9 +64,12 @@ class StopSignals:
                 raise Interrupted(number)
             return
         if not self.caught:
-            self.caught = name
-            self._caught_at = time.monotonic()
+            self._catch(number)
             self._wake()
+
+    def _catch(self, number: int) -> None:
+        self.caught = name_of(number)
+        self._caught_at = time.monotonic()
 
 
 def name_of(number: int) -> SignalName:

@@ -139,7 +139,7 @@ def spectrum(
         info=info,
     )
     if outcome.signum:
-        raise Interrupted(outcome.signum, result)
+        raise Interrupted(outcome.signum, outcome.answer and result)
     if unlimited and result.num_states >= MAX_STATES:
         raise BudgetError(
             f"more than {MAX_STATES} states lie within window={window} of the ground state; "

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Device, Identity, Outcome, Partial, RunOptions, Work, solve
 from hardscape.engine.work import Answer
+from hardscape.interrupts import heard
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.cellular.options import CellularOptions
@@ -62,8 +63,8 @@ class Task:
         # A walker that another one's success ended counts as cut short, too.
         if outcome.stopped and not outcome.complete and not self.incumbent.reached:
             self.stopped = outcome.stopped
-        if outcome.heard and not self.incumbent.reached:  # also as a part of the search ended
-            self.stopped, self.signum = outcome.heard, int(signal.Signals[outcome.heard])
+        if (number := heard()) and not self.incumbent.reached:  # also as a part of the search ended
+            self.stopped, self.signum = signal.Signals(number).name, number
         return outcome
 
     def note(self, what: str, where: str) -> None:

@@ -112,7 +112,7 @@ class BlockWork(Work[Found]):
         limit = options.deadline.seconds
         share = None if limit is None else _HINT_SHARE * limit
         outcome = solve(NearGaugeWork(search), options.preparing(share))
-        found = outcome.prepared() or search.nothing()
+        found = outcome.answer or search.nothing()
         energies, count = found["energies"], search.wanted.count
         if len(energies) == count and (energies[count // 2] == energies[count - 1]).all():
             # Most wanted states tie. Which of them are listed depends on their codes, so the search

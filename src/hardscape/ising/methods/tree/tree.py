@@ -97,4 +97,4 @@ class Tree(LowestMethod):
             return ()
         limit = options.deadline.seconds
         seconds = _RAISE_SECONDS if limit is None else min(_RAISE_SECONDS, _RAISE_SHARE * limit)
-        return solve(work, options.preparing(seconds)).prepared() or ()
+        return solve(work, options.preparing(seconds)).answer or ()
