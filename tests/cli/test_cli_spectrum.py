@@ -205,10 +205,10 @@ def test_a_malformed_line(tmp_path: Path, capsys: Captured) -> None:
 
 def test_too_many_spins(tmp_path: Path, capsys: Captured) -> None:
     path = tmp_path / "chain.coo"
-    path.write_text("".join(f"{i} {i + 1} -1\n" for i in range(64)))
+    path.write_text("".join(f"{i} {i + 1} -1\n" for i in range(128)))
     line = refusal(capsys, path)
-    assert "65" in line
-    assert "64" in line
+    assert "129" in line
+    assert "128" in line
 
 
 def test_plot(instance: Path, tmp_path: Path, capsys: Captured) -> None:

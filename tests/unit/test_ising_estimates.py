@@ -10,6 +10,7 @@ from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.exhaustive.sample import Sample
 from hardscape.ising.methods.exhaustive.work import BlockWork
 from hardscape.ising.methods.tree.tree import Tree
+from hardscape.ising.result import to_codes
 from helpers.instances import dense_gaussian, dense_integer
 from helpers.running import on_one_thread
 
@@ -54,7 +55,8 @@ def test_without_thinning_the_tree_is_counted(make, fields) -> None:
     words = work.wanted.word(limit)
     last = 1 << (work.search.free - work.search.root_bits)
     for first, end in ((0, last), (0, 1), (last // 4, last // 2), (5, 11)):
-        assert core.expected(first, end, words, ALL) == tree_size(work, first, end, limit)
+        roots = to_codes([first, end], 1)
+        assert core.expected(roots, words, ALL) == tree_size(work, first, end, limit)
 
 
 def test_a_thinned_estimate_is_close_and_always_the_same() -> None:

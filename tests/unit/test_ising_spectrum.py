@@ -254,9 +254,49 @@ def test_bad_arguments_are_named(options, named):
         hardscape.spectrum(dense_integer(4, 1), **options)
 
 
-def test_more_than_64_spins_are_refused():
-    with pytest.raises(InputError, match="65"):
-        hardscape.spectrum((np.ones(65), {}), 1)
+@pytest.mark.parametrize(("n", "prune"), [(129, True), (65, False)])
+def test_more_spins_than_a_method_holds_are_refused(n, prune):
+    with pytest.raises(InputError, match=str(n)):
+        hardscape.spectrum((np.ones(n), {}), 1, prune=prune)
+
+
+@pytest.mark.parametrize("fields", [True, False])
+@pytest.mark.parametrize("n", [64, 65, 79, 100, 128])
+def test_long_states_hold_the_spectrum_of_the_few_spins_that_are_free(n, fields):
+    rng = np.random.default_rng(n)
+    free, held = np.split(rng.permutation(n - (not fields)), [15])
+    small = dense_integer(15, seed=n, bound=3)
+    signs = rng.choice([-1, 1], len(held))
+    h, J = np.zeros(n), np.zeros((n, n))
+    J[np.ix_(free, free)] = small.J
+    J[free, held[:15]] = 1.0
+    h[free], h[held] = small.h, -1000.0 * signs
+    if not fields:  # the last spin stands for them
+        J[:, -1], h = h, np.zeros(n)
+    found = hardscape.spectrum(Ising(h, J), 400, threads=1, seed=1)
+    energies, states = lowest_states(Ising(small.h + signs[:15], small.J), 400)
+    up = states if fields else np.concatenate([states, -states])
+    levels = np.concatenate([energies] * (len(up) // len(states))) - 1000.0 * len(held)
+    assert found.certified
+    assert found.energies.tolist() == np.sort(levels)[:400].tolist()
+    assert {*map(bytes, found.states[:, free])} >= {*map(bytes, up[levels < found.energies[-1]])}
+    turned = found.states[:, -1:] if not fields else 1
+    assert (found.states[:, held] * turned == signs).all()
+    codes = [sum(1 << i for i in np.flatnonzero(row > 0).tolist()) for row in found.states]
+    listed = [*zip(found.energies.tolist(), codes, strict=True)]
+    assert listed == sorted(set(listed))
+
+
+def test_long_states_come_back_from_a_checkpoint(tmp_path):
+    n = 70
+    model = Ising(np.arange(n) - 20.5, {(i, i + 1): 1.0 for i in range(10, 30)})
+    whole = hardscape.spectrum(model, 40, seed=1, threads=1)
+    ledger = tmp_path / "long.job"
+    for _ in range(2):
+        again = hardscape.spectrum(model, 40, seed=2, threads=2, checkpoint=ledger)
+        assert again.to_dict()["states"] == whole.to_dict()["states"]
+        assert again.energies.tolist() == whole.energies.tolist()
+    assert again.info["resumed_shards"]
 
 
 def test_a_first_threshold_is_stopped_by_the_limit_too() -> None:

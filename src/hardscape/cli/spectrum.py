@@ -68,7 +68,7 @@ class SearchOptions:
     window
         List only states with energy at most this much above the ground state.
     method
-        exhaustive is certain and takes up to 64 spins; mps takes more and proves nothing.
+        exhaustive is certain and takes up to 128 spins; mps takes more and proves nothing.
     prune
         Skip blocks of states that a lower bound excludes; --no-prune visits every state.
     """

@@ -17,18 +17,27 @@ from hardscape.ising.model import Ising
 from hardscape.plain import Plain
 
 
-def spectral_order(words: NDArray[np.uint64], codes: tuple[NDArray[Any], ...]) -> NDArray[np.intp]:
-    """Order of states by exact energy in two's complement, then by code; least significant words first."""
+def spectral_order(words: NDArray[np.uint64], codes: NDArray[Any]) -> NDArray[np.intp]:
+    """Order of states by exact energy (words) and code (columns), least significant ones first."""
     limbs = words.shape[1]
     energy = [words[:, i] for i in range(limbs - 1)] + [words[:, limbs - 1].view(np.int64)]
-    return np.lexsort((*codes, *energy))
+    return np.lexsort((*codes.T, *energy))
+
+
+def code_words(num_spins: int) -> int:
+    """64-bit words of a state."""
+    return max(1, -(-num_spins // 64))
+
+
+def to_codes(states: Sequence[int], words: int) -> NDArray[np.uint64]:
+    """Words of states that are integers, bit i set where spin i is +1; shape (n, words)."""
+    data = b"".join(state.to_bytes(8 * words, "little") for state in states)
+    return np.frombuffer(data, dtype="<u8").astype(np.uint64).reshape(-1, words)
 
 
 def unpack(codes: NDArray[np.uint64], num_spins: int) -> NDArray[np.int8]:
-    """Spins -1 and +1, int8 of shape (n, num_spins), of packed states."""
-    if num_spins == 0:
-        return np.empty((len(codes), 0), dtype=np.int8)
-    octets = np.ascontiguousarray(codes, dtype="<u8").view(np.uint8).reshape(len(codes), 8)
+    """Spins -1 and +1, int8 of shape (n, num_spins), of states of shape (n, words)."""
+    octets = np.ascontiguousarray(codes, dtype="<u8").view(np.uint8)
     bits = np.unpackbits(octets, axis=1, count=num_spins, bitorder="little")
     return bits.astype(np.int8) * np.int8(2) - np.int8(1)
 
@@ -132,7 +141,7 @@ class Spectrum(Informed):
         """
         unique = np.unique(np.ascontiguousarray(states, dtype=np.int8), axis=0)
         words = model.exact.words(unique)
-        order = spectral_order(words, tuple(unique.T))
+        order = spectral_order(words, unique)
         # One state more than wanted tells whether the last level is cut.
         return cls.from_sorted(
             model,

@@ -26,8 +26,8 @@ from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum, unpack
 from hardscape.plain import Plain
 
-#: States are 64-bit integers.
-MAX_SPINS = 64
+#: States are integers of 128 bits.
+MAX_SPINS = 128
 #: Most states that one call lists: 2**24.
 MAX_STATES = 1 << 24
 #: From this many spins on, "auto" takes a GPU when every state is visited: starting one costs a second.
@@ -60,7 +60,7 @@ def spectrum(
     Parameters
     ----------
     model : Ising or anything `Ising.from_any` takes
-        At most 64 spins. :math:`E(s) = \sum_{i<j} J_{ij} s_i s_j + \sum_i h_i s_i + c`.
+        At most 128 spins, 64 without `prune`. :math:`E(s) = \sum_{i<j} J_{ij} s_i s_j + \sum_i h_i s_i + c`.
     num_states : int, optional
         How many states to list, 1 to 2**24; by default 100, or with `window` as many as it holds.
         Fewer come back only if the model (or the window) has no more.
@@ -84,7 +84,7 @@ def spectrum(
     Raises
     ------
     InputError
-        For a model that is not understood, more than 64 spins, or arguments out of range.
+        For a model that is not understood, more than 128 spins, or arguments out of range.
     BudgetError
         If more than 2**24 states lie within `window`.
     Interrupted
@@ -231,7 +231,7 @@ def _asked(
     n, exact = ising.num_spins, ising.exact
     if n > MAX_SPINS:
         raise InputError(
-            f"the model has {n} spins; exhaustive search takes at most {MAX_SPINS} "
+            f"the model has {n} spins; the exact search takes at most {MAX_SPINS} "
             "(hardscape.ising.mps_spectrum has no such limit, and no certificate)"
         )
     width: int | None = None
@@ -247,8 +247,8 @@ def _asked(
     # One more than listed tells whether the last level is cut.
     wanted = Wanted(exact, min(count, 1 << n) + 1, width)
     for method in METHODS:
-        refusal = method.refusal(prune)
+        refusal = method.refusal(n, prune)
         if not refusal:
             return wanted, method
         _log.debug("spectrum of %d spins: not by %s: %s", n, method.name, refusal)
-    raise InputError(f"no method takes a model of {n} spins with prune={prune!r}")
+    raise InputError(f"no method takes a model of {n} spins with prune={prune!r}: {refusal}")

@@ -1,7 +1,9 @@
 // Simulated annealing from random states: a good first state, around which the exhaustive search
 // starts.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "native/arrays.hpp"
@@ -34,16 +36,17 @@ void flip(Replica& r, const double* J, int n, int i) {
   for (int j = 0; j < n; ++j) r.field[j] += 2 * J[i * n + j] * r.spin[i];
 }
 
-std::uint64_t pack(const Replica& r, int n) {
-  std::uint64_t state = 0;
-  for (int i = 0; i < n; ++i) state |= static_cast<std::uint64_t>(r.spin[i] > 0) << i;
+std::vector<std::uint64_t> pack(const Replica& r, int n) {
+  std::vector<std::uint64_t> state(std::max((n + 63) / 64, 1));
+  for (int i = 0; i < n; ++i) {
+    state[i / 64] |= static_cast<std::uint64_t>(r.spin[i] > 0) << (i % 64);
+  }
   return state;
 }
 
-// Best state met; h (N,) and symmetric J (N, N) with an empty diagonal, N <= 64.
-std::uint64_t anneal(Vector<double> fields, Matrix<double> couplings, int replicas, int sweeps,
-                     std::uint64_t seed) {
-  nb::gil_scoped_release release;
+// Best state met, in words; h (N,) and symmetric J (N, N) with an empty diagonal.
+auto anneal(Vector<double> fields, Matrix<double> couplings, int replicas, int sweeps,
+            std::uint64_t seed) {
   const int n = static_cast<int>(fields.shape(0));
   const double* h = fields.data();
   const double* J = couplings.data();
@@ -53,27 +56,33 @@ std::uint64_t anneal(Vector<double> fields, Matrix<double> couplings, int replic
     for (int j = 0; j < n; ++j) square += J[i * n + j] * J[i * n + j];
     scale = std::fmax(scale, std::sqrt(square));
   }
-  std::uint64_t best_state = 0;
+  std::vector<std::uint64_t> best_state;
   double best = INFINITY;
-  for (int replica = 0; replica < replicas; ++replica) {
-    RandomStream random(seed, replica, kPurpose);
-    Replica r = random_replica(h, J, n, random);
-    for (int sweep = 0; sweep <= sweeps; ++sweep) {
-      // Geometric cooling by a factor of 200; the last sweeps only go down.
-      const double temperature =
-          4 * sweep > 3 * sweeps ? 0.0 : scale * std::pow(200.0, -4.0 * sweep / (3.0 * sweeps + 1));
-      for (int i = 0; i < n; ++i) {
-        const double cost = -2 * r.spin[i] * r.field[i];
-        const double draw = random.uniform();
-        if (cost < 0 || (temperature > 0 && draw < std::exp(-cost / temperature))) flip(r, J, n, i);
-      }
-      if (r.energy < best) {
-        best = r.energy;
-        best_state = pack(r, n);
+  {
+    nb::gil_scoped_release release;
+    for (int replica = 0; replica < replicas; ++replica) {
+      RandomStream random(seed, replica, kPurpose);
+      Replica r = random_replica(h, J, n, random);
+      for (int sweep = 0; sweep <= sweeps; ++sweep) {
+        // Geometric cooling by a factor of 200; the last sweeps only go down.
+        const double temperature = 4 * sweep > 3 * sweeps
+                                       ? 0.0
+                                       : scale * std::pow(200.0, -4.0 * sweep / (3.0 * sweeps + 1));
+        for (int i = 0; i < n; ++i) {
+          const double cost = -2 * r.spin[i] * r.field[i];
+          const double draw = random.uniform();
+          if (cost < 0 || (temperature > 0 && draw < std::exp(-cost / temperature)))
+            flip(r, J, n, i);
+        }
+        if (r.energy < best) {
+          best = r.energy;
+          best_state = pack(r, n);
+        }
       }
     }
   }
-  return best_state;
+  const std::size_t words = best_state.size();
+  return to_numpy(std::move(best_state), {words});
 }
 
 }  // namespace
@@ -81,7 +90,7 @@ std::uint64_t anneal(Vector<double> fields, Matrix<double> couplings, int replic
 void bind_anneal(nb::module_& module) {
   module.def("anneal", &anneal, nb::arg("fields"), nb::arg("couplings"), nb::arg("replicas"),
              nb::arg("sweeps"), nb::arg("seed"),
-             "Best state met by simulated annealing, as bits (1 is +1).");
+             "Best state met by simulated annealing, as words of bits (1 is +1).");
 }
 
 }  // namespace hardscape::ising

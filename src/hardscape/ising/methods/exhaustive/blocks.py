@@ -20,7 +20,7 @@ from hardscape import native
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult
 from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.layout import Geometry, Layout
-from hardscape.ising.result import spectral_order, unpack
+from hardscape.ising.result import code_words, spectral_order, to_codes, unpack
 
 #: Spins of a block of the CPU kernel.
 _LOW = 14
@@ -43,7 +43,7 @@ COUNTERS = ("blocks", "pruned", "opened", "candidates")
 
 @dataclass(frozen=True)
 class Wanted:
-    """The `count` lowest states of at most 64 spins, or those at most `window` exact units above the first."""
+    """The `count` lowest states, or those at most `window` exact units above the first."""
 
     terms: ExactTerms
     count: int
@@ -114,7 +114,7 @@ def _at_most(energies: NDArray[np.uint64], place: int) -> int:
 class Found:
     """The states that a method found, in spectral order."""
 
-    states: NDArray[np.uint64]  #: bit i set: spin i is +1
+    states: NDArray[np.uint64]  #: shape (n, words); bit i set: spin i is +1
     energies: NDArray[np.uint64]  #: exact, in two's complement words, shape (n, limbs)
     counters: Mapping[str, int]  #: what the method did, for people
 
@@ -150,6 +150,11 @@ class BlockSearch:
     def geometry(self) -> Geometry:
         """The model by position."""
         return Geometry.build(self.wanted.terms, self.gauge)
+
+    @property
+    def words(self) -> int:
+        """64-bit words of a state."""
+        return code_words(self.wanted.terms.num_spins)
 
     @property
     def free(self) -> int:
@@ -210,8 +215,7 @@ class BlockSearch:
         """Search a range of roots of the tree on the calling thread."""
         word = self.wanted.word
         states, energies, complete, *counters = self.layout.search.run(
-            first,
-            last,
+            to_codes([first, last], self.words),
             self.wanted.count,
             word(limit),
             word(self.wanted.window),
@@ -239,9 +243,10 @@ class BlockSearch:
         At each position at most `kept` nodes of a part go on.
         """
         bits = self.root_bits
-        words = to_limbs([limit], self.wanted.terms.limbs)[0]
-        expected = self.layout.search.expected
-        sizes = (expected(x.start >> bits, x.stop >> bits, words, kept) for x in parts)
+        limbs = to_limbs([limit], self.wanted.terms.limbs)[0]
+        expected, words = self.layout.search.expected, self.words
+        roots = (to_codes([x.start >> bits, x.stop >> bits], words) for x in parts)
+        sizes = (expected(both, limbs, kept) for both in roots)
         return np.array([nodes + _ROOT_NODES * roots for nodes, roots in sizes])
 
     def near_gauge(self, stop: NDArray[np.uint8]) -> ShardResult:
@@ -253,26 +258,26 @@ class BlockSearch:
     def everything(self) -> Partial:
         """What is wanted of all states of a tiny model."""
         terms = self.wanted.terms
-        codes = np.arange(1 << self.free, dtype=np.uint64)
+        codes = np.arange(1 << self.free, dtype=np.uint64)[:, None]
         energies = terms.words(unpack(codes, terms.num_spins))
-        order = spectral_order(energies, (codes,))
+        order = spectral_order(energies, codes)
         lowest = self.wanted.cut(codes[order], energies[order])
-        return {**lowest, "counters": np.array([0, 0, 0, len(codes)], dtype=np.uint64)}
+        return {**lowest, "counters": np.array([0.0, 0.0, 0.0, len(codes)])}
 
     def nothing(self) -> Partial:
         """The partial of no states."""
         empty = np.empty((0, self.wanted.terms.limbs), dtype=np.uint64)
-        return partial(np.empty(0, dtype=np.uint64), empty, [0] * len(COUNTERS))
+        return partial(np.empty((0, self.words), dtype=np.uint64), empty, [0.0] * len(COUNTERS))
 
 
 def partial(
-    states: NDArray[np.uint64], energies: NDArray[np.uint64], counters: Sequence[int]
+    states: NDArray[np.uint64], energies: NDArray[np.uint64], counters: Sequence[float]
 ) -> Partial:
     """Name the arrays of a partial."""
     return {
         "states": states,
         "energies": energies,
-        "counters": np.array(counters, dtype=np.uint64),
+        "counters": np.array(counters, dtype=np.float64),
     }
 
 
@@ -282,6 +287,7 @@ class Side(ABC):
     low: ClassVar[int]  #: spins of a block
     least_bits: ClassVar[int]  #: logarithm of the smallest chunk that runs here
     most_bits: ClassVar[int]  #: logarithm of the largest that should
+    most_words: ClassVar[int]  #: words of the longest states
 
     def __init__(self, search: BlockSearch) -> None:
         self.search = search
@@ -298,7 +304,7 @@ class CpuSide(Side):
     """Chunks on the calling thread: the compiled core walks and filters blocks, and lists what passes."""
 
     low = _LOW
-    least_bits, most_bits = _LOW, 34
+    least_bits, most_bits, most_words = _LOW, 34, 2
 
     def run(self, shard: Shard, context: Context, limit: int | None) -> ShardResult:
         """Search one chunk."""

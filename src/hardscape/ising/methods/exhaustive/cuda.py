@@ -36,7 +36,7 @@ class CudaSide(Side):
     """Chunks on GPUs; the smallest is a warp of roots. Positions are those of the CPU's layout."""
 
     low = _LOW
-    least_bits, most_bits = _LOW + 5, 40
+    least_bits, most_bits, most_words = _LOW + 5, 40, 1
 
     @cached_property
     def layout(self) -> Layout:

@@ -1,7 +1,9 @@
 // The exhaustive search as Python sees it: one class for all widths of integers.
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -14,19 +16,39 @@ namespace {
 
 using Words64 = NumpyArray<std::uint64_t>;
 
-// States, energies, whether all was done; blocks, of which pruned, opened; candidates.
-using Found =
-    std::tuple<Words64, Words64, bool, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+// States (n, words), energies, whether all was done; blocks, of which pruned, opened; candidates.
+using Found = std::tuple<Words64, Words64, bool, double, double, double, double>;
 
-// One search behind one Python class, whatever its width.
+// Calls body.template operator()<Limbs, Code>() for the widths of an energy and of a state.
+template <class Body>
+auto for_widths(std::size_t limbs, std::size_t words, Body&& body) {
+  if (words > 2) throw std::invalid_argument("states of more than 128 spins are not compiled in");
+  return for_width(limbs, [&]<int Limbs>() {
+    if (words == 2) return body.template operator()<Limbs, unsigned __int128>();
+    return body.template operator()<Limbs, std::uint64_t>();
+  });
+}
+
+// A state of its words, least significant first.
+template <class Code>
+Code load_code(const std::uint64_t* words) {
+  Code code;
+  std::memcpy(&code, words, sizeof code);
+  return code;
+}
+
+template <class Code>
+constexpr std::size_t kWords = sizeof(Code) / sizeof(std::uint64_t);
+
+// One search behind one Python class, whatever its widths.
 class AnySearch {
  public:
   virtual ~AnySearch() = default;
-  virtual Found run(std::uint64_t first, std::uint64_t last, std::size_t wanted,
+  virtual Found run(Matrix<std::uint64_t> roots, std::size_t wanted,
                     std::optional<Vector<std::uint64_t>> threshold,
                     std::optional<Vector<std::uint64_t>> window, bool prune,
                     Vector<std::uint8_t> stop) const = 0;
-  virtual std::tuple<double, double> expected(std::uint64_t first, std::uint64_t last,
+  virtual std::tuple<double, double> expected(Matrix<std::uint64_t> roots,
                                               Vector<std::uint64_t> threshold,
                                               std::size_t kept) const = 0;
   virtual int raise_floors(int limit, Vector<std::uint8_t> stop) = 0;
@@ -37,7 +59,7 @@ class AnySearch {
                      std::optional<Vector<std::uint64_t>> window) const = 0;
 };
 
-template <int Limbs>
+template <int Limbs, class Code>
 class SearchOf final : public AnySearch {
   using Integer = Wide<Limbs>;
   using Words = std::optional<Vector<std::uint64_t>>;
@@ -46,18 +68,18 @@ class SearchOf final : public AnySearch {
   template <class... Args>
   explicit SearchOf(Args&&... args) : search_(std::forward<Args>(args)...) {}
 
-  Found run(std::uint64_t first, std::uint64_t last, std::size_t wanted, Words threshold,
-            Words window, bool prune, Vector<std::uint8_t> stop) const override {
-    return collect(wanted, threshold, window, [&](Pool<Limbs>& pool) {
-      return search_.run(first, last, prune, pool, stop.data());
+  Found run(Matrix<std::uint64_t> roots, std::size_t wanted, Words threshold, Words window,
+            bool prune, Vector<std::uint8_t> stop) const override {
+    return collect(wanted, threshold, window, [&](Pool<Limbs, Code>& pool) {
+      return search_.run(first(roots), last(roots), prune, pool, stop.data());
     });
   }
 
-  std::tuple<double, double> expected(std::uint64_t first, std::uint64_t last,
-                                      Vector<std::uint64_t> threshold,
+  std::tuple<double, double> expected(Matrix<std::uint64_t> roots, Vector<std::uint64_t> threshold,
                                       std::size_t kept) const override {
     nb::gil_scoped_release release;
-    const auto found = search_.expected(first, last, Integer::load(threshold.data()), kept);
+    const auto found =
+        search_.expected(first(roots), last(roots), Integer::load(threshold.data()), kept);
     return {found.nodes, found.roots};
   }
 
@@ -79,12 +101,17 @@ class SearchOf final : public AnySearch {
 
   Found open(Vector<std::uint64_t> blocks, std::size_t wanted, Words threshold,
              Words window) const override {
-    return collect(wanted, threshold, window, [&](Pool<Limbs>& pool) {
+    return collect(wanted, threshold, window, [&](Pool<Limbs, Code>& pool) {
       return search_.open(blocks.data(), blocks.shape(0), pool);
     });
   }
 
  private:
+  static Code first(const Matrix<std::uint64_t>& roots) { return load_code<Code>(roots.data()); }
+  static Code last(const Matrix<std::uint64_t>& roots) {
+    return load_code<Code>(roots.data() + kWords<Code>);
+  }
+
   static std::optional<Integer> integer(const Words& words) {
     if (!words) return std::nullopt;
     return Integer::load(words->data());
@@ -97,18 +124,18 @@ class SearchOf final : public AnySearch {
     Statistics statistics;
     {
       nb::gil_scoped_release release;
-      Pool<Limbs> pool(wanted, integer(window), integer(threshold));
+      Pool<Limbs, Code> pool(wanted, integer(window), integer(threshold));
       statistics = body(pool);
       const auto sorted = pool.take_sorted();
-      states.resize(sorted.size());
+      states.resize(sorted.size() * kWords<Code>);
       energies.resize(sorted.size() * Limbs);
       for (std::size_t i = 0; i < sorted.size(); ++i) {
-        states[i] = sorted[i].state;
+        std::memcpy(&states[i * kWords<Code>], &sorted[i].state, sizeof(Code));
         sorted[i].energy.store(energies.data() + i * Limbs);
       }
     }
-    const std::size_t count = states.size();
-    return {to_numpy(std::move(states), {count}),
+    const std::size_t count = energies.size() / Limbs;
+    return {to_numpy(std::move(states), {count, kWords<Code>}),
             to_numpy(std::move(energies), {count, Limbs}),
             statistics.complete,
             statistics.blocks,
@@ -117,19 +144,20 @@ class SearchOf final : public AnySearch {
             statistics.candidates};
   }
 
-  Search<Limbs> search_;
+  Search<Limbs, Code> search_;
 };
 
 // The `wanted` lowest of two lists in spectral order.
-auto merge_spectra(Vector<std::uint64_t> left_states, Matrix<std::uint64_t> left_energies,
-                   Vector<std::uint64_t> right_states, Matrix<std::uint64_t> right_energies,
+auto merge_spectra(Matrix<std::uint64_t> left_states, Matrix<std::uint64_t> left_energies,
+                   Matrix<std::uint64_t> right_states, Matrix<std::uint64_t> right_energies,
                    std::size_t wanted) {
-  return for_width(left_energies.shape(1), [&]<int Limbs>() {
+  const auto merged = [&]<int Limbs, class Code>() {
     const std::size_t lefts = left_states.shape(0), rights = right_states.shape(0);
     const std::size_t count = std::min(wanted, lefts + rights);
-    std::vector<std::uint64_t> states(count), energies(count * Limbs);
+    std::vector<std::uint64_t> states(count * kWords<Code>), energies(count * Limbs);
     const auto at = [](const auto& words, const auto& codes, std::size_t i) {
-      return Candidate<Limbs>{Wide<Limbs>::load(words.data() + i * Limbs), codes.data()[i]};
+      return Candidate<Limbs, Code>{Wide<Limbs>::load(words.data() + i * Limbs),
+                                    load_code<Code>(codes.data() + i * kWords<Code>)};
     };
     std::size_t i = 0, j = 0;
     for (std::size_t n = 0; n < count; ++n) {
@@ -138,37 +166,39 @@ auto merge_spectra(Vector<std::uint64_t> left_states, Matrix<std::uint64_t> left
           (i < lefts && !(at(right_energies, right_states, j) < at(left_energies, left_states, i)));
       const auto next =
           take_left ? at(left_energies, left_states, i++) : at(right_energies, right_states, j++);
-      states[n] = next.state;
+      std::memcpy(&states[n * kWords<Code>], &next.state, sizeof(Code));
       next.energy.store(energies.data() + n * Limbs);
     }
-    return std::make_tuple(to_numpy(std::move(states), {count}),
+    return std::make_tuple(to_numpy(std::move(states), {count, kWords<Code>}),
                            to_numpy(std::move(energies), {count, Limbs}));
-  });
+  };
+  return for_widths(left_energies.shape(1), left_states.shape(1), merged);
 }
 
 std::unique_ptr<AnySearch> make_search(int mid, int fine_shift, int filter_shift, bool in_order,
                                        std::int64_t slack, Matrix<std::uint64_t> fields,
                                        Matrix<std::uint64_t> couplings,
                                        Vector<std::uint64_t> offset, Vector<std::int64_t> label,
-                                       std::uint64_t gauge) {
+                                       Vector<std::uint64_t> gauge) {
   const Shape shape{
       static_cast<int>(label.shape(0)), mid, fine_shift, filter_shift, slack, in_order};
-  return for_width(offset.shape(0), [&]<int Limbs>() -> std::unique_ptr<AnySearch> {
-    return std::make_unique<SearchOf<Limbs>>(shape, fields.data(), couplings.data(), offset.data(),
-                                             label.data(), gauge);
-  });
+  const auto made = [&]<int Limbs, class Code>() -> std::unique_ptr<AnySearch> {
+    return std::make_unique<SearchOf<Limbs, Code>>(shape, fields.data(), couplings.data(),
+                                                   offset.data(), label.data(),
+                                                   load_code<Code>(gauge.data()));
+  };
+  return for_widths(offset.shape(0), gauge.shape(0), made);
 }
 
 }  // namespace
 
 void bind_exhaustive(nb::module_& module) {
   nb::class_<AnySearch>(module, "SpectrumSearch")
-      .def("run", &AnySearch::run, nb::arg("first"), nb::arg("last"), nb::arg("wanted"),
-           nb::arg("threshold").none(), nb::arg("window").none(), nb::arg("prune"), nb::arg("stop"),
-           "Search the roots first to last-1.")
-      .def("expected", &AnySearch::expected, nb::arg("first"), nb::arg("last"),
-           nb::arg("threshold"), nb::arg("kept"),
-           "Estimate the nodes and the roots that a search of roots first to last-1 visits.")
+      .def("run", &AnySearch::run, nb::arg("roots"), nb::arg("wanted"), nb::arg("threshold").none(),
+           nb::arg("window").none(), nb::arg("prune"), nb::arg("stop"),
+           "Search from the first of two roots to before the second; words, shape (2, words).")
+      .def("expected", &AnySearch::expected, nb::arg("roots"), nb::arg("threshold"),
+           nb::arg("kept"), "Estimate the nodes and the roots that a search of these visits.")
       .def("raise_floors", &AnySearch::raise_floors, nb::arg("limit"), nb::arg("stop"),
            "Tighten the bounds of the tree; returns the position reached.")
       .def("floors", &AnySearch::floors, "Lower bounds on the pair energy below each position.")

@@ -18,6 +18,7 @@ import numpy as np
 
 from hardscape import native
 from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
+from hardscape.ising.result import code_words, to_codes
 
 #: The filter's 16-bit range, and the bits by which fine integers resolve one of its steps.
 _FILTER_RANGE, _FINE_BITS = 2**15 - 1, 14
@@ -167,7 +168,7 @@ class Layout:
             to_limbs(couplings, limbs),
             to_limbs([self.geometry.terms.offset], limbs)[0],
             np.array(self.geometry.order, dtype=np.int64),
-            self.geometry.flips,
+            to_codes([self.geometry.flips], code_words(self.geometry.terms.num_spins))[0],
         )
 
     def pair_energies(self, spins: Sequence[Sequence[int]] | np.ndarray[Any, Any]) -> list[int]:

@@ -1,4 +1,5 @@
-// The lowest states seen so far: at most `wanted` of them, all within `window` of the lowest.
+// The lowest states seen so far: at most `wanted` of them, all within `window` of the lowest. A
+// state is an integer of 64 or 128 bits, its code.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +12,10 @@
 
 namespace hardscape::ising {
 
-template <int Limbs>
+template <int Limbs, class Code>
 struct Candidate {
   Wide<Limbs> energy;
-  std::uint64_t state;
+  Code state;
 
   // The documented order of the spectrum: energy, then the state read as an integer.
   bool operator<(const Candidate& other) const {
@@ -23,14 +24,14 @@ struct Candidate {
   }
 };
 
-template <int Limbs>
+template <int Limbs, class Code>
 class Pool {
  public:
   using Integer = Wide<Limbs>;
 
   Pool(std::size_t wanted, std::optional<Integer> window, std::optional<Integer> threshold)
       : wanted_(wanted), window_(window), capacity_(2 * wanted + kSpare) {
-    if (threshold) limit_ = Candidate<Limbs>{*threshold, ~std::uint64_t{0}};
+    if (threshold) limit_ = Candidate<Limbs, Code>{*threshold, ~Code{0}};
     if (window_) capacity_ = std::max(capacity_ / 2, kSpare) + kSpare;
   }
 
@@ -38,16 +39,16 @@ class Pool {
   // No state above this energy can belong to the answer. Only when bounded().
   const Integer& threshold() const { return limit_->energy; }
   // Largest state that is wanted at the threshold. Only when bounded().
-  std::uint64_t last_tie() const { return limit_->state; }
+  Code last_tie() const { return limit_->state; }
   // Whether nothing with at least this energy and this code is wanted. Only when bounded().
-  bool excludes(const Integer& energy, std::uint64_t state) const {
-    return *limit_ < Candidate<Limbs>{energy, state};
+  bool excludes(const Integer& energy, Code state) const {
+    return *limit_ < Candidate<Limbs, Code>{energy, state};
   }
   // Grows by one with each tightening, so that loops see when to look again.
   std::uint64_t version() const { return version_; }
 
-  void offer(const Integer& energy, std::uint64_t state) {
-    const Candidate<Limbs> candidate{energy, state};
+  void offer(const Integer& energy, Code state) {
+    const Candidate<Limbs, Code> candidate{energy, state};
     if (limit_ && *limit_ < candidate) return;
     if (window_) narrow(energy);
     candidates_.push_back(candidate);
@@ -74,7 +75,7 @@ class Pool {
     if (window_) capacity_ = std::min(2 * candidates_.size(), 2 * wanted_) + kSpare;
   }
 
-  std::vector<Candidate<Limbs>> take_sorted() {
+  std::vector<Candidate<Limbs, Code>> take_sorted() {
     compact();
     std::sort(candidates_.begin(), candidates_.end());
     return std::move(candidates_);
@@ -84,7 +85,7 @@ class Pool {
   static constexpr std::size_t kSpare = 4096;
 
   void narrow(const Integer& energy) {
-    const Candidate<Limbs> candidate{energy + *window_, ~std::uint64_t{0}};
+    const Candidate<Limbs, Code> candidate{energy + *window_, ~Code{0}};
     if (!limit_ || candidate < *limit_) {
       limit_ = candidate;
       ++version_;
@@ -94,8 +95,8 @@ class Pool {
   std::size_t wanted_;
   std::optional<Integer> window_;
   std::size_t capacity_;
-  std::optional<Candidate<Limbs>> limit_;
-  std::vector<Candidate<Limbs>> candidates_;
+  std::optional<Candidate<Limbs, Code>> limit_;
+  std::vector<Candidate<Limbs, Code>> candidates_;
   std::uint64_t version_ = 0;
 };
 

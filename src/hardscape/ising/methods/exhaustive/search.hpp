@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -34,7 +35,7 @@ struct Shape {
 };
 
 struct Statistics {
-  std::uint64_t blocks = 0, pruned = 0, opened = 0, candidates = 0;
+  double blocks = 0, pruned = 0, opened = 0, candidates = 0;  // there may be more than 2^64 blocks
   bool complete = true;
 };
 
@@ -43,7 +44,9 @@ struct Expected {
   double nodes = 0, roots = 0;
 };
 
-template <int Limbs>
+// `Code` is an unsigned integer with a bit for each spin: it holds a state, or the number of a
+// root.
+template <int Limbs, class Code>
 class Search {
  public:
   using Integer = Wide<Limbs>;
@@ -51,12 +54,12 @@ class Search {
   // fields (N, limbs) and couplings (N*N, limbs) by position; label[p] is the bit of the spin at
   // position p in a reported state, flipped where `gauge` has that bit.
   Search(const Shape& shape, const std::uint64_t* fields, const std::uint64_t* couplings,
-         const std::uint64_t* offset, const std::int64_t* label, std::uint64_t gauge)
+         const std::uint64_t* offset, const std::int64_t* label, Code gauge)
       : shape_(shape), gauge_(gauge), offset_(Integer::load(offset)) {
     const int n = shape.num_spins;
     for (int p = 0; p < n; ++p) {
       fields_.push_back(Integer::load(fields + p * Limbs));
-      label_.push_back(std::uint64_t{1} << label[p]);
+      label_.push_back(Code{1} << label[p]);
       for (int q = 0; q < n; ++q) {
         couplings_.push_back(
             Integer::load(couplings + (static_cast<std::size_t>(p) * n + q) * Limbs));
@@ -71,7 +74,7 @@ class Search {
     fill_tables();
   }
 
-  Statistics run(std::uint64_t first, std::uint64_t last, bool prune, Pool<Limbs>& pool,
+  Statistics run(Code first, Code last, bool prune, Pool<Limbs, Code>& pool,
                  const volatile std::uint8_t* stop) const {
     Task task{first, last, prune, pool, stop, {}};
     std::vector<Node> path(shape_.num_spins + 1);
@@ -86,11 +89,10 @@ class Search {
   // What run() visits of these roots while the threshold stays, estimated: at each position at most
   // `kept` nodes go on, picked in proportion to their weights from all in the order of the room
   // that their bounds leave (stratified sampling of a tree: Chen, SIAM J. Comput. 21 (1992) 295).
-  Expected expected(std::uint64_t first, std::uint64_t last, const Integer& threshold,
-                    std::size_t kept) const {
+  Expected expected(Code first, Code last, const Integer& threshold, std::size_t kept) const {
     const int above = kLow + shape_.mid;
     Expected found;
-    RandomStream random(0, first, last);
+    RandomStream random(0, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
     std::vector<Sampled> level(1), next, left;
     level[0].node.energy = offset_;
     std::copy(fields_.begin(), fields_.end(), level[0].node.field.begin());
@@ -98,7 +100,7 @@ class Search {
       next.clear();
       for (const Sampled& one : level) {
         for (const bool minus : {false, true}) {
-          const std::uint64_t bits = one.bits << 1 | minus;
+          const Code bits = one.bits << 1 | minus;
           const int below = p - 1 - above;
           if ((bits + 1) << below <= first || bits << below >= last) continue;
           Sampled& child = next.emplace_back();
@@ -125,7 +127,7 @@ class Search {
     const int above = kLow + shape_.mid;
     std::vector<Node> path(shape_.num_spins + 1);
     Walk walk;
-    std::uint64_t best = 0;  // bit of a position set: its spin is +1 in the least state so far
+    Code best = 0;  // bit of a position set: its spin is +1 in the least state so far
     int reached = above;
     Integer least = Integer::zero(), unit = Integer::zero();
     unit.word[0] = 1;
@@ -139,9 +141,9 @@ class Search {
         best = field.negative() ? best | label_[p - 1] : best & ~label_[p - 1];
         threshold = least - unit;
       }
-      Pool<Limbs> pool(1, std::nullopt, threshold);
+      Pool<Limbs, Code> pool(1, std::nullopt, threshold);
       // Pair energies do not change when all spins flip: the last one may stay at +1.
-      const std::uint64_t roots = std::uint64_t{1} << std::max(p - above - 1, 0);
+      const Code roots = Code{1} << std::max(p - above - 1, 0);
       Task task{0, roots, true, pool, stop, {}};
       path[p] = Node{};
       descend(p, 0, 0, path, walk, task);
@@ -171,13 +173,13 @@ class Search {
   }
 
   // Lists the blocks given by number (root bits above mid bits), as found by another device.
-  Statistics open(const std::uint64_t* blocks, std::size_t count, Pool<Limbs>& pool) const {
+  Statistics open(const std::uint64_t* blocks, std::size_t count, Pool<Limbs, Code>& pool) const {
     static constexpr std::uint8_t kGo = 0;
     Task task{0, 0, false, pool, &kGo, {}};
     Walk walk;
-    std::optional<std::uint64_t> entered;
+    std::optional<Code> entered;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint64_t root = blocks[i] >> shape_.mid;
+      const Code root = blocks[i] >> shape_.mid;
       if (entered != root) {
         enter_root(node_of(root), code_of_root(root), walk);
         entered = root;
@@ -192,13 +194,13 @@ class Search {
   // Exact energy of the spins set so far, offset included, and the fields on the positions below.
   struct Node {
     Integer energy;
-    std::array<Integer, 64> field;
+    std::array<Integer, 8 * sizeof(Code)> field;
   };
 
   // A node that stands for `weight` of its position; `room`: its bound below the threshold.
   struct Sampled {
     Node node;
-    std::uint64_t bits = 0;
+    Code bits = 0;
     double weight = 1, room = 0;
   };
 
@@ -225,23 +227,23 @@ class Search {
   }
 
   struct Task {
-    std::uint64_t first, last;
+    Code first, last;
     bool prune;
-    Pool<Limbs>& pool;
+    Pool<Limbs, Code>& pool;
     const volatile std::uint8_t* stop;
     Statistics statistics;
   };
 
   struct Walk {
-    std::uint64_t code = 0;  // state as reported, low spins down: the least code of the block
-    std::uint64_t root_code = 0;
+    Code code = 0;  // state as reported, low spins down: the least code of the block
+    Code root_code = 0;
     Node root;
     std::uint64_t mid = 0;
     std::int64_t base = 0;  // fine energy of the mid spins
     Fields low_field{};     // fine, from root and mid
     Longs mid_field[2]{};   // fine, from root and mid
     std::uint64_t version = ~std::uint64_t{0};
-    std::uint64_t last_tie = 0;
+    Code last_tie = 0;
     std::int64_t target = 0;  // threshold - energy, in fine units, slack included
     BlockValues block;
   };
@@ -321,11 +323,10 @@ class Search {
 
   // Walks the roots of [first, last) whose upper bits are `bits`, with positions below p open.
   // `code` is the state as reported, open spins down: the least code below this node.
-  void descend(int p, std::uint64_t bits, std::uint64_t code, std::vector<Node>& path, Walk& walk,
-               Task& task) const {
+  void descend(int p, Code bits, Code code, std::vector<Node>& path, Walk& walk, Task& task) const {
     const int below = p - kLow - shape_.mid;  // root spins still open
-    const std::uint64_t begin = bits << below;
-    const std::uint64_t end = begin + (std::uint64_t{1} << below);
+    const Code begin = bits << below;
+    const Code end = begin + (Code{1} << below);
     if (!task.statistics.complete || end <= task.first || begin >= task.last) return;
     if (*task.stop) {
       task.statistics.complete = false;
@@ -333,9 +334,10 @@ class Search {
     }
     const Node& node = path[p];
     if (task.prune && task.pool.bounded() && task.pool.excludes(bound(node, p), code)) {
-      const std::uint64_t roots = std::min(end, task.last) - std::max(begin, task.first);
-      task.statistics.blocks += roots << shape_.mid;
-      task.statistics.pruned += roots << shape_.mid;
+      const auto roots =
+          static_cast<double>(std::min(end, task.last) - std::max(begin, task.first));
+      task.statistics.blocks += std::ldexp(roots, shape_.mid);
+      task.statistics.pruned += std::ldexp(roots, shape_.mid);
       return;
     }
     if (below == 0) {
@@ -351,7 +353,7 @@ class Search {
     }
   }
 
-  Node node_of(std::uint64_t root) const {
+  Node node_of(Code root) const {
     const int above = kLow + shape_.mid;
     Node node;
     node.energy = offset_;
@@ -365,18 +367,18 @@ class Search {
   }
 
   // Bit that a spin contributes to the reported state.
-  std::uint64_t code_of(int p, bool minus) const {
-    return (minus ? 0 : label_[p]) ^ (gauge_ & label_[p]);
+  Code code_of(int p, bool minus) const {
+    return (minus ? Code{0} : label_[p]) ^ (gauge_ & label_[p]);
   }
 
-  std::uint64_t code_of_root(std::uint64_t root) const {
+  Code code_of_root(Code root) const {
     const int above = kLow + shape_.mid;
-    std::uint64_t code = 0;
+    Code code = 0;
     for (int p = above; p < shape_.num_spins; ++p) code |= code_of(p, root >> (p - above) & 1);
     return code;
   }
 
-  void enter_root(const Node& node, std::uint64_t code, Walk& walk) const {
+  void enter_root(const Node& node, Code code, Walk& walk) const {
     walk.root = node;
     walk.root_code = code;
     walk.version = ~std::uint64_t{0};
@@ -433,11 +435,11 @@ class Search {
   }
 
   void visit_block(Walk& walk, Task& task) const {
-    Pool<Limbs>& pool = task.pool;
+    Pool<Limbs, Code>& pool = task.pool;
     if (walk.version != pool.version()) {
       walk.version = pool.version();
       walk.target = kFar;
-      walk.last_tie = ~std::uint64_t{0};
+      walk.last_tie = ~Code{0};
       if (pool.bounded()) {
         if (shape_.fine_shift == 0) walk.last_tie = pool.last_tie();
         walk.target =
@@ -482,7 +484,7 @@ class Search {
     for (int x = 0; x < kStatesA; ++x) {
       if (walk.block.lowest[x] > cut) continue;
       Integer energy_x = base + exact_a_[x];
-      std::uint64_t state_x = walk.code;
+      Code state_x = walk.code;
       for (int i = 0; i < kSpinsA; ++i) {
         energy_x += field[i].flipped(spin(x, i) < 0);
         state_x |= code_of(i, spin(x, i) < 0);
@@ -490,7 +492,7 @@ class Search {
       for (int b = 0; b < kStatesB; ++b) {
         if (walk.block.at(tables_, x, b) > cut) continue;
         Integer energy = energy_x + exact_b_[b];
-        std::uint64_t state = state_x;
+        Code state = state_x;
         for (int j = 0; j < kSpinsB; ++j) {
           energy += (field[kSpinsA + j] + exact_cross_[j][x]).flipped(spin(b, j) < 0);
           state |= code_of(kSpinsA + j, spin(b, j) < 0);
@@ -502,11 +504,11 @@ class Search {
   }
 
   Shape shape_;
-  std::uint64_t gauge_;
+  Code gauge_;
   Integer offset_;
   std::vector<Integer> fields_, couplings_;
   std::vector<Integer> floors_;  // [p]: no pair energy of the spins below position p is lower
-  std::vector<std::uint64_t> label_;
+  std::vector<Code> label_;
   BlockTables tables_;
   std::int64_t least_pairs_ = 0;  // least pair energy inside a block, in fine units, rounded down
   std::array<Integer, kStatesA> exact_a_;

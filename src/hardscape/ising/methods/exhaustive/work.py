@@ -38,13 +38,15 @@ from hardscape.ising.methods.exhaustive.blocks import (
     Wanted,
 )
 from hardscape.ising.methods.exhaustive.cuda import CudaSide
-from hardscape.ising.result import spectral_order
+from hardscape.ising.result import spectral_order, to_codes
 
 SIDES: dict[type[Device], type[Side]] = {Cpu: CpuSide, Cuda: CudaSide}
 #: Of the annealing that finds a first state.
 _REPLICAS, _SWEEPS = 16, 100
 #: States up to which sorting them anew is the quickest way to merge them with their partners.
 _FEW_STATES = 4096
+#: Spins whose states can all be visited.
+_MOST_VISITED = 64
 #: Parts for which the tree is estimated, and nodes of a position that go on in this estimate.
 _PART_BITS, KEPT = 10, 4
 #: Most of a time limit that a first threshold may take.
@@ -90,7 +92,7 @@ class BlockWork(Work[Found]):
     """
 
     name: ClassVar[str] = "ising.spectrum"
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int] = 2
     unit: ClassVar[str] = "states"
 
     search: BlockSearch
@@ -135,9 +137,10 @@ class BlockWork(Work[Found]):
         return {side: side(self.search) for side in SIDES.values()}
 
     def side(self, device: Device) -> Side:
-        """Who searches chunks on `device`; the CPU does where they are too small for it."""
+        """Who searches chunks on `device`; the CPU does where they are too small or too long for it."""
         side = SIDES[type(device)]
-        return self.sides[side if self.search.chunk_bits >= side.least_bits else CpuSide]
+        able = side.least_bits <= self.search.chunk_bits and self.search.words <= side.most_words
+        return self.sides[side if able else CpuSide]
 
     def brief(self, device: Device) -> bool:
         """Whether chunks take milliseconds."""
@@ -185,18 +188,18 @@ class BlockWork(Work[Found]):
         states, energies = partial["states"], partial["energies"]
         if self.wanted.terms.symmetric:
             states, energies = self._with_partners(states, energies)
-        counters = dict(zip(COUNTERS, partial["counters"].tolist(), strict=True))
+        counters = dict(zip(COUNTERS, map(int, partial["counters"].tolist()), strict=True))
         return Found(states, energies, counters)
 
     def _with_partners(
         self, states: NDArray[np.uint64], energies: NDArray[np.uint64]
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """The lowest of these states and their flip partners."""
-        partners = states ^ np.uint64((1 << self.wanted.terms.num_spins) - 1)
+        partners = states ^ to_codes([(1 << self.wanted.terms.num_spins) - 1], self.search.words)
         if len(states) <= _FEW_STATES:
             states = np.concatenate([states, partners])
             energies = np.concatenate([energies, energies])
-            order = spectral_order(energies, (states,))[: self.wanted.count]
+            order = spectral_order(energies, states)[: self.wanted.count]
             return states[order], energies[order]
         # The partners of a level's states are in order from the last to the first.
         changes = np.flatnonzero((energies[1:] != energies[:-1]).any(axis=1)) + 1
@@ -260,7 +263,8 @@ def _first_state(terms: ExactTerms, seed: int) -> int:
     exponent = int(np.frexp(scale)[1])
     matrix = np.ldexp(matrix, -exponent)
     fields = np.ldexp(terms.floats(terms.fields), -exponent)
-    return native.vector.ising.anneal(fields, matrix + matrix.T, _REPLICAS, _SWEEPS, seed)
+    words = native.vector.ising.anneal(fields, matrix + matrix.T, _REPLICAS, _SWEEPS, seed)
+    return int.from_bytes(words.astype("<u8").tobytes(), "little")
 
 
 class LowestMethod(ABC):
@@ -270,7 +274,7 @@ class LowestMethod(ABC):
     walk: ClassVar[Walk]
 
     @abstractmethod
-    def refusal(self, prune: bool) -> str:
+    def refusal(self, num_spins: int, prune: bool) -> str:
         """Why this method is not the one to answer; empty if it is."""
 
     def floors(self, search: BlockSearch, options: RunOptions) -> tuple[int, ...]:
@@ -291,6 +295,8 @@ class Exhaustive(LowestMethod):
     name: ClassVar[str] = "exhaustive"
     walk: ClassVar[Walk] = Walk(prune=False, mid=10, most_chunks=None)
 
-    def refusal(self, prune: bool) -> str:
-        """It is never refused."""
-        return ""
+    def refusal(self, num_spins: int, prune: bool) -> str:
+        """Where there are more states than anybody visits."""
+        if num_spins <= _MOST_VISITED:
+            return ""
+        return f"all states of more than {_MOST_VISITED} spins are too many to visit"

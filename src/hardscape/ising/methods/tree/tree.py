@@ -86,7 +86,7 @@ class Tree(LowestMethod):
     name: ClassVar[str] = "tree"
     walk: ClassVar[Walk] = Walk(prune=True, mid=4, most_chunks=10)
 
-    def refusal(self, prune: bool) -> str:
+    def refusal(self, num_spins: int, prune: bool) -> str:
         """It is refused where every state is to be visited."""
         return "" if prune else "prune=False visits every state"
 
