@@ -92,6 +92,15 @@ def test_json(cover, capsys):
     assert {"method", "flips", "generations", "seconds", "device"} <= set(answer)
 
 
+def test_an_objective_below_zero(tmp_path, capsys):
+    path = tmp_path / "f.opb"
+    path.write_text("min: -3 x1 -2 x2;\n1 x1 1 x2 <= 1;\n")
+    assert main(["maxsat", str(path), "--seed", "1"]) == 30
+    out = capsys.readouterr().out
+    assert lines(out, "o")[-1] == "-3"
+    assert lines(out, "v")[0][:2] == "10"
+
+
 def test_plot(large, tmp_path, capsys):
     plot = tmp_path / "p.svg"
     command = ["maxsat", str(large), "--method", "weighting", "--max-flips", "5000"]

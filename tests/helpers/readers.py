@@ -9,7 +9,7 @@ import lzma
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -118,7 +118,8 @@ def _formulas(format: str) -> list[Formula]:
     signs = np.random.default_rng(1).choice([-1, 1], (6, 3))
     soft = Formula.from_clauses((signs * [1, 2, 3]).tolist())
     firm = Formula.from_clauses([[1, -2], [3]], [2**62, 4], hard=[[1, 2, -3]])
-    return [soft] if format == "cnf" else [soft, firm]
+    spared = replace(Formula.from_clauses([[1], [-2]], [3, 4], hard=[[1, 2]]), offset=-3)
+    return {"cnf": [soft], "opb": [soft, firm, spared]}.get(format, [soft, firm])
 
 
 def _fields(format: str) -> list[GaugeField]:

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -69,10 +70,10 @@ def maxsat(
     """Find an assignment that satisfies all hard clauses and violates little weight of soft ones.
 
     Prints lines as solvers of the MAX-SAT Evaluation do: "c" comments ("c lb" a higher lower bound on the
-    cost, a few times a second), "o" a cost whenever it improves, "s" the status, "v" the assignment as 0 and
-    1. The exit code is 30 if the optimum is proven, 10 if all hard clauses hold, 20 if they cannot, 0 if
-    nothing is known; also after Ctrl-C and SIGTERM, which leave the status UNKNOWN where they come before
-    the search.
+    cost, a few times a second), "o" a cost, or the objective of an OPB file, whenever it improves, "s" the
+    status, "v" the assignment as 0 and 1. The exit code is 30 if the optimum is proven, 10 if all hard
+    clauses hold, 20 if they cannot, 0 if nothing is known; also after Ctrl-C and SIGTERM, which leave the
+    status UNKNOWN where they come before the search.
     """
     output.check([file])
     try:
@@ -82,8 +83,8 @@ def maxsat(
             **vars(search),
             **vars(run),
             progress=output.json,  # else the costs tell how far it is
-            on_improvement=None if output.json else _print_cost,
-            on_bound=None if output.json else _Bounds(),
+            on_improvement=None if output.json else partial(_print_cost, formula.offset),
+            on_bound=None if output.json else _Bounds(formula.offset),
         )
     except KeyboardInterrupt as stop:
         if not isinstance(stop, Interrupted) or stop.result is None:  # before the search began
@@ -113,21 +114,22 @@ def _print(line: str) -> None:
     sys.stdout.flush()
 
 
-def _print_cost(found: Improvement) -> None:
+def _print_cost(offset: int, found: Improvement) -> None:
     if found.hard_violations == 0:
-        _print(f"o {found.cost}")
+        _print(f"o {found.cost + offset}")
 
 
 class _Bounds:
     """Prints lower bounds, a few times a second."""
 
-    def __init__(self) -> None:
+    def __init__(self, offset: int) -> None:
+        self._offset = offset
         self._next = 0.0
 
     def __call__(self, lower: int) -> None:
         now = time.monotonic()
         if now >= self._next:
-            _print(f"c lb {lower}")
+            _print(f"c lb {lower + self._offset}")
             self._next = now + _BETWEEN_BOUNDS
 
 
@@ -148,6 +150,7 @@ def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None
             "num_variables": formula.num_variables,
             "num_hard": formula.num_hard,
             "num_soft": formula.num_soft,
+            "offset": formula.offset,
         }
         print_json(sizes | result.to_dict())
     else:
@@ -158,7 +161,9 @@ def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None
             f"{result.seconds:.3f} s, seed {result.seed}"
         )
         if result.gap:
-            _print(f"c the cost is at least {result.lower_bound}: a gap of {result.gap}")
+            _print(
+                f"c the cost is at least {result.lower_bound + formula.offset}: a gap of {result.gap}"
+            )
         _print(f"s {result.status}")
         if result.cost is not None:
             _print("v " + "".join(map(str, result.assignment.tolist())))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -24,13 +24,17 @@ from hardscape.maxsat.intake import (
     MAX_WEIGHT,
     checked_clause,
     frozen_array,
-    largest_variable,
     soft_weights,
 )
+from hardscape.maxsat.modelling.constraints import Clauses
+from hardscape.maxsat.modelling.cpsat import clauses_of_cpsat
+from hardscape.maxsat.modelling.pysat import clauses_of_pysat, pysat_of
 
 #: Literals from which on an evaluation takes long enough that time is kept back for the last one.
 LARGE = 300_000
 
+#: Largest offset, of either sign.
+MOST_OFFSET = 2**127
 #: Known by name: the formats stand on this module.
 _FORMATS: Formats[Formula] = Formats("hardscape.maxsat.formats")
 #: Literal occurrences looked at in one go by the vectorised evaluation.
@@ -73,6 +77,8 @@ class Formula:
     weights : int64, shape (m,)
         1 to 2**63 - 1 for soft clauses, 0 for hard ones.
     hard : bool, shape (m,)
+    offset : int
+        Of a formula that stands for a linear objective: what that is above the cost. Costs do not hold it.
 
     Raises
     ------
@@ -85,10 +91,13 @@ class Formula:
     offsets: NDArray[np.int64]
     weights: NDArray[np.int64]
     hard: NDArray[np.bool_]
+    offset: int = 0
 
     def __post_init__(self) -> None:
         count = integer(self.num_variables, "num_variables", 0, MAX_VARIABLES)
         object.__setattr__(self, "num_variables", count)
+        offset = integer(self.offset, "offset", -MOST_OFFSET, MOST_OFFSET)
+        object.__setattr__(self, "offset", offset)
         for name, dtype in (
             ("literals", np.int32),
             ("offsets", np.int64),
@@ -202,7 +211,8 @@ class Formula:
             If the file is missing, unreadable or malformed; with path and line.
         """
         found = _FORMATS.read(path, format=format)
-        return cls(found.num_variables, found.literals, found.offsets, found.weights, found.hard)
+        arrays = (found.literals, found.offsets, found.weights, found.hard)
+        return cls(found.num_variables, *arrays, found.offset)
 
     @classmethod
     def from_pysat(cls, formula: Any) -> Self:
@@ -210,31 +220,62 @@ class Formula:
 
         Parameters
         ----------
-        formula : pysat.formula.WCNF or pysat.formula.CNF
-            The clauses of a CNF become soft with weight 1, as ``CNF.weighted`` makes them.
+        formula : pysat.formula.WCNF, WCNFPlus or CNF
+            The clauses of a CNF become soft with weight 1, as ``CNF.weighted`` makes them. Of constraints
+            that at most k literals hold, or that those which do weigh at most k, clauses are made whose new
+            variables follow those of the formula; `rustsat` does that.
 
         Raises
         ------
         InputError
-            For other objects, for cardinality constraints (WCNFPlus with ``atms``), and for weights
-            that are not integers from 1 to 2**63 - 1.
+            For other objects, a CNF with cardinality constraints, and weights that are not integers from 1
+            to 2**63 - 1.
+        MissingDependencyError
+            For cardinality constraints without rustsat.
         """
-        if getattr(formula, "atms", None):
-            raise InputError(
-                "formula has native cardinality constraints; clauses alone are accepted"
-            )
-        if hasattr(formula, "hard") and hasattr(formula, "soft") and hasattr(formula, "wght"):
-            clauses, weights, hard = formula.soft, formula.wght, formula.hard
-        elif hasattr(formula, "clauses"):
-            clauses, weights, hard = formula.clauses, None, []
-        else:
-            raise InputError(
-                f"formula is a {type(formula).__name__}; WCNF and CNF of python-sat are accepted"
-            )
-        count = max(
-            int(getattr(formula, "nv", 0)), largest_variable(clauses), largest_variable(hard)
+        return cls.of(clauses_of_pysat(formula))
+
+    @classmethod
+    def from_cpsat(cls, cp_model: Any) -> Self:
+        """Take over a CP-SAT model of OR-tools whose variables are all Boolean.
+
+        Parameters
+        ----------
+        cp_model : ortools.sat.python.cp_model.CpModel
+            Of the constraints, BoolOr, BoolAnd, AtMostOne, ExactlyOne, BoolXor and linear ones, also those
+            that are enforced by literals, become hard clauses. Variable v of the formula is the one of
+            index v - 1; new ones follow. ``cost + offset`` is the objective if that is minimized, and minus
+            the objective if it is maximized.
+
+        Raises
+        ------
+        InputError
+            For variables that are no Booleans, for constraints of other kinds, and coefficients of the
+            objective that are no integers; it names them.
+        MissingDependencyError
+            For linear constraints without rustsat.
+        """
+        return cls.of(clauses_of_cpsat(cp_model))
+
+    @classmethod
+    def of(cls, made: Clauses) -> Self:
+        """The formula of clauses that were made of something else."""
+        found = cls.from_clauses(
+            made.soft, made.weights, hard=made.hard, num_variables=made.num_variables
         )
-        return cls.from_clauses(clauses, weights, hard=hard, num_variables=count)
+        return replace(found, offset=made.offset)
+
+    def to_pysat(self) -> Any:
+        """Return a ``pysat.formula.WCNF`` with the same clauses, hard and soft ones each in their order.
+
+        Raises
+        ------
+        MissingDependencyError
+            If python-sat is not installed.
+        """
+        literals, bounds = self.literals.tolist(), self.offsets.tolist()
+        clauses = (literals[begin:end] for begin, end in pairwise(bounds))
+        return pysat_of(self.num_variables, zip(clauses, self.weights.tolist(), strict=True))
 
     def to_file(self, path: str | Path, *, format: str | None = None) -> None:
         """Write the formula so that it reads back with the same clauses in the same order.
@@ -243,8 +284,9 @@ class Formula:
         ----------
         path : str or Path
             Ends in .cnf, for soft clauses of weight 1 alone, or in .wcnf, which is written in the
-            format of 2022 with a comment ``c variables n``; then perhaps in .gz, .xz or .bz2. The
-            number of variables is only kept as far as they occur, except in .cnf.
+            format of 2022 with a comment ``c variables n``, or in .opb, which holds the same costs
+            with other clauses; then perhaps in .gz, .xz or .bz2. A .wcnf file keeps the number of variables
+            only as far as they occur.
         format : str, optional
             Its name, where the suffix does not tell.
 
@@ -291,6 +333,8 @@ class Formula:
         found = hashlib.sha256(str(self.num_variables).encode())
         for array in (self.literals, self.offsets, self.weights, self.hard):
             found.update(np.ascontiguousarray(array).data)
+        if self.offset:
+            found.update(str(self.offset).encode())
         return found.hexdigest()
 
     def satisfied(self, assignment: ArrayLike) -> NDArray[np.bool_]:
@@ -425,8 +469,10 @@ def checked_formula(value: Formula | str | Path) -> Formula:
     if isinstance(value, str | Path):
         return Formula.from_file(value)
     if not isinstance(value, Formula):
+        makers = {"pysat": "from_pysat", "ortools": "from_cpsat"}
+        maker = makers.get(type(value).__module__.split(".")[0], "from_clauses")
         raise InputError(
-            f"formula is a {type(value).__name__}; Formula.from_clauses makes one, and the path of a "
-            "file is accepted"
+            f"formula is a {type(value).__name__}; Formula.{maker} makes one, and the path of a file is "
+            "accepted"
         )
     return value

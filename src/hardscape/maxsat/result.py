@@ -108,6 +108,13 @@ class MaxsatResult(Plain):
     improvements: tuple[Improvement, ...]
 
     @property
+    def model(self) -> list[int]:
+        """The assignment as literals: +v where variable v is true, -v where it is false."""
+        signs = 2 * self.assignment.astype(np.int64) - 1
+        found: list[int] = (signs * np.arange(1, len(signs) + 1)).tolist()
+        return found
+
+    @property
     def gap(self) -> int | None:
         """How far the cost may be above the least one; None if hard clauses are violated."""
         return None if self.cost is None else self.cost - self.lower_bound

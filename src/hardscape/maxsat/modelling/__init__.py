@@ -1,0 +1,1 @@
+"""Models beyond clauses: linear constraints over Booleans, those of other packages, formulas that grow."""
