@@ -144,6 +144,32 @@ def test_a_better_assignment_is_heard(seed, said):
     assert all(message["cost"] >= costs[bits] for message in said if "model" in message)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_paid_for_cliques_is_a_bound(seed, sign):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 11))
+    against = {v: {u for u in range(n) if u != v} for v in range(n)}
+    for u, v in itertools.combinations(range(n), 2):
+        if rng.random() < 0.4:
+            against[u].discard(v)
+            against[v].discard(u)
+    weight = {v: int(rng.integers(0, 4)) for v in range(n)}
+    found = prover._cliques(against, weight, sign)
+    for clique, paid in found:
+        assert paid > 0
+        assert all(v in against[u] for u, v in itertools.combinations(clique, 2))
+    for v in range(n):
+        assert sum(paid for clique, paid in found if v in clique) <= weight[v]
+    least = min(
+        sum(weight[v] for v in range(n) if v not in kept)
+        for size in range(n + 1)
+        for kept in itertools.combinations(range(n), size)
+        if all(v not in against[u] for u, v in itertools.combinations(kept, 2))
+    )
+    assert prover._gained(found) <= least
+
+
 def hard_formula(seed=1, n=60):
     """A vertex cover that takes a while to prove."""
     rng = np.random.default_rng(seed)

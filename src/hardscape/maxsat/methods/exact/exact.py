@@ -31,8 +31,8 @@ from hardscape.maxsat.task import SMALL, Method, Task, Walks
 
 #: Seconds between two looks at the stop flag, and between two assignments that the prover is told.
 _POLL, _BETWEEN = 0.005, 0.1
-#: Seconds of search before a prover is started.
-_BEFORE = 0.05
+#: Seconds of search before a prover is started, and while it is.
+_BEFORE, _MEANWHILE = 0.02, 0.04
 #: Share of the time limit, and most seconds, that is searched before the proof where the search is not the
 #: prover's neighbour: on a GPU, by an executor, or with a given number of flips.
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 2.0
@@ -42,6 +42,9 @@ _TURN, _TURN_SHARE = 0.2, 0.1
 _SHARE, _LEAST_SHARE, _MOST_SHARE, _SHARE_STEP = 0.2, 0.2, 0.8, 0.1
 #: Seconds that "auto" tries to prove where no time limit is given.
 _UNASKED_SECONDS = 10.0
+#: What a prover runs: without `site`, which only looks for the packages that are known here, and as a module,
+#: which is compiled once.
+_PROGRAM, _FOLDER = "import prover; prover.main()", str(Path(__file__).parent)
 #: Literals above which "auto" does not try to prove anything; where all clauses have the same length of
 #: 3 or more, which looks like a random formula, it is `SMALL`.
 _PROVABLE = 5_000_000
@@ -105,11 +108,13 @@ class Proof(Work[Partial]):
         with (
             self._file() as file,
             subprocess.Popen(
-                [sys.executable, str(Path(__file__).with_name("prover.py")), str(file.fileno())],
+                [sys.executable, "-S", "-c", _PROGRAM, str(file.fileno())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 pass_fds=[file.fileno()],
+                env=os.environ
+                | {"PYTHONPATH": os.pathsep.join([_FOLDER, *filter(None, sys.path)])},
                 # A signal of the terminal is for this process, which then ends the other.
                 start_new_session=True,
             ) as process,
@@ -158,7 +163,9 @@ class _Talk:
         self._best = self._incumbent.best  # when the walker's last turn was over
         self._flips = 0
         self._began = time.monotonic()
-        self._turn_ends = self._began + _TURN
+        if self._walker is not None:  # a process needs a moment to begin
+            self._walker.walk(self._began + _MEANWHILE)
+        self._turn_ends = time.monotonic() + _TURN
 
     def result(self) -> ShardResult:
         """Listen until the prover ends, the bounds meet, or something says stop."""

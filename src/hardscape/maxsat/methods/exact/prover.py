@@ -1,4 +1,4 @@
-"""A process that proves and improves: ``python prover.py FD``, beside a search.
+"""A process that proves and improves, ``python -c "import prover; prover.main()" FD``, beside a search.
 
 It takes turns at two things until they meet: cores of soft clauses that cannot all hold, which raise the lower
 bound (OLL: Andres, Kaufmann, Matheis, Schaub, ICLP 2012; with the refinements of RC2: Ignatiev, Morgado,
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import heapq
 import itertools
 import json
 import os
@@ -386,19 +387,50 @@ class Cores:
                 if -literal in costs.weight and -literal != wish:
                     against.setdefault(wish, set()).add(-literal)
                     against.setdefault(-literal, set()).add(wish)
-        for wish in sorted(against, key=lambda wish: -len(against[wish])):
-            clique = [wish] if wish in costs.weight else []
-            for other in sorted(against[wish], key=lambda wish: -len(against[wish])):
-                if clique and other in costs.weight and against[other].issuperset(clique):
-                    clique.append(other)
-            if len(clique) > 1:
-                paid = min(costs.weight[wish] for wish in clique)
-                for member in clique:
-                    costs.gain(member, -paid)
-                none = costs.new()
-                costs.add([*clique, none])
-                costs.gain(-none, paid)
-                costs.board.raised(paid * (len(clique) - 1))
+        weight = {wish: costs.weight.get(wish, 0) for wish in against}
+        found = max((_cliques(against, weight, sign) for sign in (1, -1)), key=_gained)
+        for clique, paid in found:
+            for member in clique:
+                costs.gain(member, -paid)
+            none = costs.new()
+            costs.add([*clique, none])
+            costs.gain(-none, paid)
+            costs.board.raised(paid * (len(clique) - 1))
+
+
+def _cliques(
+    against: dict[int, set[int]], weight: dict[int, int], sign: int
+) -> list[tuple[list[int], int]]:
+    """Wishes that exclude one another in pairs, and the weight of the least; of few pairs first, or of many."""
+    left, found = dict(weight), []
+    degree = {wish: len(others) for wish, others in against.items()}
+    order = [(sign * d, wish) for wish, d in degree.items()]
+    heapq.heapify(order)
+    while order:
+        d, wish = heapq.heappop(order)
+        if d != sign * degree[wish] or not left[wish]:
+            continue
+        clique = [wish]
+        for other in sorted(against[wish], key=lambda other: sign * degree[other]):
+            if left[other] and against[other].issuperset(clique):
+                clique.append(other)
+        if len(clique) == 1:
+            continue
+        paid = min(left[member] for member in clique)
+        found.append((clique, paid))
+        for member in clique:
+            left[member] -= paid
+            for other in () if left[member] else against[member]:
+                degree[other] -= 1
+                heapq.heappush(order, (sign * degree[other], other))
+        if left[wish]:
+            heapq.heappush(order, (sign * degree[wish], wish))
+    return found
+
+
+def _gained(cliques: list[tuple[list[int], int]]) -> int:
+    """What they raise the lower bound by."""
+    return sum(paid * (len(clique) - 1) for clique, paid in cliques)
 
 
 class Linear:
@@ -558,7 +590,3 @@ def main() -> None:
         prove(formula, Board(sys.stdin))
     except Settled:
         say(settled=True)
-
-
-if __name__ == "__main__":
-    main()
