@@ -38,21 +38,25 @@ def frozen_array(value: Any, name: str, dtype: type) -> NDArray[Any]:
     return array
 
 
-def checked_clause(clause: Iterable[int], name: str, position: int) -> list[int]:
-    """Literals as ints; else `InputError` that names the clause."""
+def checked_clause(clause: Iterable[int], name: str, position: int | None = None) -> list[int]:
+    """Literals as ints; else `InputError` that names the clause, one of several where it has a position."""
     try:
         literals = [operator.index(literal) for literal in clause]
     except TypeError:
         raise InputError(
-            f"{name}[{position}] is {clause!r}; a list of integers is accepted"
+            f"{_place(name, position)} is {clause!r}; a list of integers is accepted"
         ) from None
     for literal in literals:
         if literal == 0 or abs(literal) > MAX_VARIABLES:
             raise InputError(
-                f"{name}[{position}] holds literal {literal}; +v and -v with v from 1 to "
+                f"{_place(name, position)} holds literal {literal}; +v and -v with v from 1 to "
                 f"{MAX_VARIABLES} are accepted"
             )
     return literals
+
+
+def _place(name: str, position: int | None) -> str:
+    return name if position is None else f"{name}[{position}]"
 
 
 def largest_variable(clauses: Iterable[Iterable[int]]) -> int:

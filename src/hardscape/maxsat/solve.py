@@ -46,6 +46,7 @@ def solve(
     max_flips: int | None = None,
     target: int | None = None,
     initial: Any = None,
+    lower_bound: int = 0,
     on_improvement: Callable[[Improvement], object] | None = None,
     on_bound: Callable[[int], object] | None = None,
     options: WeightingOptions | CellularOptions | None = None,
@@ -78,6 +79,9 @@ def solve(
     initial : array-like of 0 and 1, shape (n,), optional
         Assignment to start from; the result is never worse. "cellular" and walks on a GPU start from
         random ones all the same.
+    lower_bound : int
+        What is known to be no more than the least cost; nobody checks it, and an assignment that costs as
+        much counts as proven.
     on_improvement : callable, optional
         Called with an `Improvement` for each better assignment, one at a time, from the thread that
         found it. What it raises ends the search.
@@ -161,6 +165,7 @@ def solve(
         parameters=options or wanted(),
         incumbent=Incumbent(formula, on_improvement, run_options.deadline.began, on_bound),
     )
+    task.incumbent.lower = integer(lower_bound, "lower_bound", 0, MOST_COST)
     with open_ledger(run_options.checkpoint, task) as ledger:
         return _run(task, ledger)
 

@@ -1,0 +1,127 @@
+"""Formulas that grow between calls: every answer is that of the formula as it is then."""
+
+import random
+
+import pytest
+
+from hardscape.errors import InputError
+from hardscape.maxsat import Formula, Solver, solve
+from helpers import maxsat_oracle as oracle
+
+
+class Mirror:
+    """What was told to a solver, as lists."""
+
+    def __init__(self, n):
+        self.n, self.soft, self.weights, self.hard = n, [], [], []
+        self.solver = Solver(Formula.from_clauses([], num_variables=n))
+
+    def clause(self, rng):
+        return [rng.choice([1, -1]) * rng.randint(1, self.n) for _ in range(rng.randint(1, 3))]
+
+    def change(self, rng):
+        kind = rng.randrange(4)
+        if kind == 0:
+            self.hard.append(self.clause(rng))
+            self.solver.add_hard(self.hard[-1])
+        elif kind == 1 and self.soft:
+            k = rng.randrange(len(self.soft))
+            self.weights[k] = rng.randint(0, 9)
+            self.solver.set_weight(k, self.weights[k])
+        else:
+            self.soft.append(self.clause(rng))
+            self.weights.append(rng.randint(1, 9))
+            assert self.solver.add_soft(self.soft[-1], self.weights[-1]) == len(self.soft) - 1
+
+    def optimum(self, assumed):
+        hard = [*self.hard, *([x] for x in assumed)]
+        return oracle.optimum(self.n, self.soft, self.weights, hard)
+
+
+def test_every_answer_is_right():
+    rng = random.Random(2)
+    statuses = set()
+    for _ in range(12):
+        mirror = Mirror(6)
+        for _ in range(12):
+            for _ in range(rng.randint(0, 4)):
+                mirror.change(rng)
+            assumed = mirror.clause(rng) if rng.random() < 0.5 else []
+            result = mirror.solver.solve(assumed, threads=1, seed=1)
+            wanted = mirror.optimum(assumed)
+            assert result.cost == wanted
+            assert result.status == ("UNSATISFIABLE" if wanted is None else "OPTIMUM FOUND")
+            assert all(result.model[abs(x) - 1] == x for x in assumed) or wanted is None
+            statuses.add(result.status)
+    assert len(statuses) == 2
+
+
+def test_what_is_known_needs_no_search():
+    rng = random.Random(7)
+    mirror = Mirror(30)
+    for _ in range(120):
+        mirror.soft.append(mirror.clause(rng))
+        mirror.solver.add_soft(mirror.soft[-1], 3)
+    first = mirror.solver.solve(method="exact", threads=1, seed=1)
+    assert first.status == "OPTIMUM FOUND"
+    true = first.model[4]
+    mirror.solver.add_hard([true, first.model[9]])
+    mirror.solver.add_soft([true], 5)
+    second = mirror.solver.solve([first.model[2]], threads=1, seed=1)
+    assert (second.cost, second.status, second.ran) == (first.cost, "OPTIMUM FOUND", ())
+    mirror.solver.set_weight(0, 1)
+    less = mirror.solver.solve(threads=1, seed=1, method="exact")
+    assert less.status == "OPTIMUM FOUND"
+    assert less.cost == solve(mirror.solver.formula, method="exact", seed=2).cost
+
+
+def test_a_lower_bound_ends_a_search():
+    formula = Formula.from_clauses([[v] for v in range(1, 30)], hard=[[-1, -2], [-2, -3]])
+    result = solve(formula, method="weighting", lower_bound=1, seed=1)
+    assert (result.cost, result.status, result.lower_bound) == (1, "OPTIMUM FOUND", 1)
+    with pytest.raises(InputError):
+        solve(formula, lower_bound=-1)
+
+
+def test_limits_on_sums():
+    solver = Solver()
+    for v in range(1, 9):
+        solver.add_soft([v], v)
+    solver.add_at_most(range(1, 9), 3)
+    assert solver.solve(seed=1).cost == 15  # 8, 7 and 6 hold
+    solver.add_at_most([8, 7, 6], 20, weights=[8, 7, 6])
+    assert solver.solve(seed=1).cost == 16
+    solver.add_at_most([1, 2], -1, weights=[-1, -1])
+    assert solver.solve(seed=1).cost == 19  # 8, 7 and 2
+    own = solver.formula.num_variables
+    with pytest.raises(InputError):
+        solver.add_hard([own])
+    free = solver.new_variable()
+    solver.add_hard([free, -8])
+    assert solver.solve(seed=1).cost == 19
+
+
+def test_nothing_at_all():
+    solver = Solver()
+    assert solver.solve().cost == 0
+    assert solver.solve([3, -1]).model == [-1, 2, 3] or solver.solve([3, -1]).model == [-1, -2, 3]
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda solver: solver.add_hard([0]),
+        lambda solver: solver.add_soft([1], 0),
+        lambda solver: solver.add_soft([1.5]),
+        lambda solver: solver.set_weight(1, 3),
+        lambda solver: solver.set_weight(0, -3),
+        lambda solver: solver.add_at_most([1, 2], 1, weights=[1]),
+        lambda solver: solver.solve(["a"]),
+        lambda solver: solver.solve(method="magic"),
+    ],
+)
+def test_refusals(refused):
+    solver = Solver()
+    solver.add_soft([1])
+    with pytest.raises(InputError):
+        refused(solver)
