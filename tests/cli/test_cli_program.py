@@ -117,6 +117,31 @@ def test_completion_knows_commands_and_options(shell: str) -> None:
     assert [x for x in (*COMMANDS, "overrelaxation", "copies") if x not in script] == []
 
 
+@pytest.mark.parametrize(
+    ("words", "unit"),
+    [
+        (["density", "torus30.rudy"], ""),  # by its cost
+        (["approximate", "dodecahedron.mtx", "--num-samples", "5000000"], "samples"),
+        (["xorsat", "tts", "regular64.cnf", "--runs", "100000"], "runs"),
+        (["gauge", "fix", "hot4.nersc", "--copies", "100000", "-o", "fixed.nersc"], "copies"),
+        (["gauge", "generate", "--shape", "4,4,4,4", "--beta=6", "--sweeps=1000000", "-o", "u.npz"], "sweeps"),
+    ],
+)  # fmt: skip
+def test_estimates_of_what_is_tried(
+    words: list[str], unit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = [str(ROOT / "examples" / x) if (ROOT / "examples" / x).exists() else x for x in words]
+    limits = ["--device", "cpu", "--checkpoint", "ledger", "--time-limit", "1"]
+    assert main([*given, *limits, "--estimate", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["unit"] == unit
+    assert found["seconds"] > 0
+    assert list(tmp_path.iterdir()) == []
+    assert main([*given, *limits, "--estimate"]) == 0
+    assert "about" in capsys.readouterr().out
+
+
 OPTIONS = """--format --base --convention --num-states --window --method --device --threads --seed
 --time-limit --checkpoint --no-prune --bond-dimension --beta --dbeta --estimate --yes --json
 --plot"""

@@ -10,9 +10,9 @@ import pytest
 
 import hardscape
 from hardscape.engine import RunOptions, Work
-from hardscape.engine import pace as pace_module
 from hardscape.engine.device import cpu_lanes
-from hardscape.engine.pace import pace
+from hardscape.engine.estimates import pace as pace_module
+from hardscape.engine.estimates.pace import pace
 from hardscape.errors import BudgetError
 from hardscape.ising import Ising, estimate
 from hardscape.ising import density as density_module

@@ -5,18 +5,19 @@ from __future__ import annotations
 import cmath
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Group
 
 from hardscape.cli.options import (
-    JsonOptions,
+    EstimateOptions,
     SeededShardRunOptions,
     file_help,
     format_help,
     option_group,
 )
 from hardscape.cli.terminal import seconds_text, show
+from hardscape.errors import Interrupted
 from hardscape.permanents import formats
 from hardscape.permanents.approximation.approximate import (
     Approximation,
@@ -49,7 +50,7 @@ class EstimatorOptions:
 
 
 _DEFAULT_ESTIMATOR, _DEFAULT_RUN = EstimatorOptions(), SeededShardRunOptions()
-_DEFAULT_OUTPUT = JsonOptions()
+_DEFAULT_OUTPUT = EstimateOptions()
 
 
 def approximate(
@@ -58,19 +59,29 @@ def approximate(
     *,
     given: EstimatorOptions = _DEFAULT_ESTIMATOR,
     run: SeededShardRunOptions = _DEFAULT_RUN,
-    output: JsonOptions = _DEFAULT_OUTPUT,
+    output: EstimateOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Estimate the permanent of a matrix that is too large to be found, and bound it."""
     matrix = formats.read_matrix(file, format=given.format)
-    between = bounds(matrix)
-    found = find_approximation(
-        matrix,
-        method=given.method,
-        num_samples=given.num_samples,
-        confidence=given.confidence,
-        progress=True,
+    keywords: dict[str, Any] = {
+        "method": given.method,
+        "num_samples": given.num_samples,
+        "confidence": given.confidence,
         **vars(run),
-    )
+    }
+    if output.estimated("approximate", find_approximation, matrix, **keywords):
+        return
+    between = bounds(matrix)
+    try:
+        found = find_approximation(matrix, progress=True, **keywords)
+    except Interrupted as stop:
+        if stop.result is not None:
+            _report(stop.result, between, output)
+        raise
+    _report(found, between, output)
+
+
+def _report(found: Approximation, between: Bounds, output: EstimateOptions) -> None:
     show(
         output.json,
         "approximate",

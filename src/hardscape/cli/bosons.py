@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from cyclopts import Group
 
 from hardscape.cli.options import (
-    JsonOptions,
+    EstimateOptions,
     SeededShardRunOptions,
     file_help,
     format_help,
@@ -18,7 +18,7 @@ from hardscape.cli.options import (
 )
 from hardscape.cli.permanent import multiplicities
 from hardscape.cli.terminal import seconds_text, show, table
-from hardscape.errors import InputError
+from hardscape.errors import InputError, Interrupted
 from hardscape.permanents import formats
 from hardscape.permanents.sampling.sample import Samples, sample
 
@@ -56,7 +56,7 @@ class PhotonOptions:
 _DEFAULT_PHOTONS, _DEFAULT_RUN, _DEFAULT_OUTPUT = (
     PhotonOptions(),
     SeededShardRunOptions(),
-    JsonOptions(),
+    EstimateOptions(),
 )
 
 
@@ -66,19 +66,25 @@ def bosons(
     *,
     given: PhotonOptions = _DEFAULT_PHOTONS,
     run: SeededShardRunOptions = _DEFAULT_RUN,
-    output: JsonOptions = _DEFAULT_OUTPUT,
+    output: EstimateOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Draw where photons come out of an interferometer: boson sampling."""
     matrix = formats.read_matrix(file, format=given.format)
-    found = sample(
-        matrix,
-        _inputs(given.photons, matrix.shape[1]),
-        given.num_samples,
-        overlap=given.overlap,
-        transmission=given.transmission,
-        progress=True,
-        **vars(run),
-    )
+    wanted = (matrix, _inputs(given.photons, matrix.shape[1]), given.num_samples)
+    keywords: dict[str, Any] = {"overlap": given.overlap, "transmission": given.transmission}
+    keywords |= vars(run)
+    if output.estimated("bosons", sample, *wanted, **keywords):
+        return
+    try:
+        found = sample(*wanted, progress=True, **keywords)
+    except Interrupted as stop:
+        if stop.result is not None:
+            _report(stop.result, output)
+        raise
+    _report(found, output)
+
+
+def _report(found: Samples, output: EstimateOptions) -> None:
     show(output.json, "bosons", found.to_dict, _facts(found), _samples(found))
 
 

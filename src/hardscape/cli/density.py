@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from hardscape.cli.options import PlotOptions, ShardRunOptions, file_help
+from hardscape.cli.options import EstimatePlotOptions, ShardRunOptions, file_help
 from hardscape.cli.spectrum import ModelOptions
 from hardscape.cli.terminal import seconds_text, show, table
 from hardscape.ising.density import DensityOfStates, Method, density_of_states
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 #: Levels that the table lists.
 _ROWS = 40
 _COUNT = Group("Count", sort_key=1)
-_DEFAULT_MODEL, _DEFAULT_RUN, _DEFAULT_OUTPUT = ModelOptions(), ShardRunOptions(), PlotOptions()
+_DEFAULT_MODEL, _DEFAULT_RUN = ModelOptions(), ShardRunOptions()
+_DEFAULT_OUTPUT = EstimatePlotOptions()
 
 
 def density(
@@ -31,7 +32,7 @@ def density(
     model: ModelOptions = _DEFAULT_MODEL,
     method: Annotated[Method, Parameter(group=_COUNT)] = "auto",
     run: ShardRunOptions = _DEFAULT_RUN,
-    output: PlotOptions = _DEFAULT_OUTPUT,
+    output: EstimatePlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Count the states of every energy of an Ising model or QUBO, exactly.
 
@@ -42,8 +43,10 @@ def density(
     """
     output.check([file])
     ising = Ising.from_file(file, format=model.format, base=model.base, convention=model.convention)
-    keywords: dict[str, Any] = vars(run)
-    found = density_of_states(ising, method=method, progress=True, **keywords)
+    keywords: dict[str, Any] = {"method": method, **vars(run)}
+    if output.estimated("density", density_of_states, ising, **keywords):
+        return
+    found = density_of_states(ising, progress=True, **keywords)
     show(output.json, "density", found.to_dict, _facts(found), _levels(found))
     output.draw(found.plot)
 

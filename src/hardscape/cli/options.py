@@ -3,13 +3,15 @@
 Annotations are evaluated here: classes elsewhere inherit the fields, and cyclopts reads them there.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, dataclass_transform
 
 from cyclopts import Group, Parameter
 
+from hardscape.cli.terminal import seconds_text, show
+from hardscape.engine.estimates.forecast import Forecast, forecast
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError
 from hardscape.files import COMPRESSED, check_outputs
@@ -139,11 +141,40 @@ class EstimateOptions(JsonOptions):
     ----------
     estimate
         Print what it would take here, and stop.
+    """
+
+    estimate: Flag = False
+
+    def estimated(
+        self, command: str, call: Callable[..., object], *given: object, **run: object
+    ) -> bool:
+        """Whether it is asked what a call takes, which is then tried and told."""
+        if self.estimate:
+            found = forecast(call, *given, **run)
+            show(self.json, command, found.to_dict, _forecast_facts(found))
+        return self.estimate
+
+
+def _forecast_facts(found: Forecast) -> Iterator[tuple[str, str]]:
+    tried = seconds_text(found.tried_seconds)
+    if found.seconds is None:
+        yield "time", f"unknown: of {found.total} {found.unit} none was over after {tried}"
+    else:
+        yield "time", f"about {seconds_text(found.seconds)}"
+    if found.total:
+        yield "tried", f"{tried}, {found.share:.2%} of {found.total} {found.unit}"
+
+
+@option_group(OUTPUT)
+class LongOptions(EstimateOptions):
+    """The same for what refuses to take long unasked.
+
+    Attributes
+    ----------
     yes
         Go on even if that is estimated to take more than ten minutes.
     """
 
-    estimate: Flag = False
     yes: Flag = False
 
     def refuse_unasked(self, what: str, seconds: float) -> None:
@@ -198,3 +229,8 @@ class PlotOptions(FileOptions):
             from hardscape.figures import save_plot
 
             save_plot(figure(), self.plot)
+
+
+@option_group(OUTPUT)
+class EstimatePlotOptions(EstimateOptions, PlotOptions):
+    """What to print and draw, and whether to compute at all."""

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from cyclopts import Group
 
 from hardscape.cli.options import (
-    EstimateOptions,
+    LongOptions,
     ShardRunOptions,
     file_help,
     format_help,
@@ -65,7 +65,7 @@ class ProblemOptions:
 _DEFAULT_PROBLEM, _DEFAULT_RUN, _DEFAULT_OUTPUT = (
     ProblemOptions(),
     ShardRunOptions(),
-    EstimateOptions(),
+    LongOptions(),
 )
 
 
@@ -75,7 +75,7 @@ def permanent(
     *,
     problem: ProblemOptions = _DEFAULT_PROBLEM,
     run: ShardRunOptions = _DEFAULT_RUN,
-    output: EstimateOptions = _DEFAULT_OUTPUT,
+    output: LongOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Compute the permanent of a matrix."""
     matrix = formats.read_matrix(file, format=problem.format, base=problem.base)

@@ -11,7 +11,7 @@ from cyclopts import Group
 
 from hardscape.cli.options import (
     OUTPUT,
-    EstimateOptions,
+    LongOptions,
     PlotOptions,
     SeededShardRunOptions,
     file_help,
@@ -99,7 +99,7 @@ class MpsOptions:
 
 
 @option_group(OUTPUT)
-class OutputOptions(EstimateOptions, PlotOptions):
+class OutputOptions(LongOptions, PlotOptions):
     """What to print and draw, and whether to search at all."""
 
 

@@ -8,6 +8,7 @@ from hardscape.engine.chain import Chain, steps
 from hardscape.engine.cuda import CudaDevice, Kernel, LoadedKernel, cuda_device, kernel
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Cuda, Device, resolve
+from hardscape.engine.estimates.forecast import Forecast, forecast
 from hardscape.engine.lanes import Team, team
 from hardscape.engine.ledger import Ledger
 from hardscape.engine.machine import CudaStatus, Machine, cuda_status, probe
@@ -33,6 +34,7 @@ __all__ = [
     "CudaStatus",
     "Deadline",
     "Device",
+    "Forecast",
     "Identity",
     "Kernel",
     "Ledger",
@@ -53,6 +55,7 @@ __all__ = [
     "Work",
     "cuda_device",
     "cuda_status",
+    "forecast",
     "kernel",
     "probe",
     "resolve",

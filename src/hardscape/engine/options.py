@@ -12,6 +12,7 @@ from hardscape.arguments import checked_seed, integer, seconds
 from hardscape.engine.cluster.parts import Part, whole_of
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Device, among, cpu_lanes
+from hardscape.engine.estimates.forecast import Forecaster
 from hardscape.engine.ledger import kept_seed
 from hardscape.engine.progress import NullProgress, Progress, ProgressEvent, resolve_progress
 from hardscape.errors import InputError
@@ -165,6 +166,11 @@ class RunOptions:
         """Whether the caller said something that only a long run needs."""
         limited = self.deadline.seconds is not None
         return limited or self.checkpoint is not None or self.executor is not None
+
+    def takes(self, seconds: Callable[[], float]) -> None:
+        """End a call that is only forecast, where its cost tells how long it takes."""
+        if isinstance(self.progress, Forecaster):
+            self.progress.known(seconds())
 
     def on(self, devices: Sequence[Device]) -> RunOptions:
         """The same options on other devices."""

@@ -17,7 +17,7 @@ from hardscape import memory
 from hardscape.arrays import as_float64
 from hardscape.engine import Device, RunArguments, RunOptions, solve
 from hardscape.engine.device import describe
-from hardscape.engine.pace import pace
+from hardscape.engine.estimates.pace import pace
 from hardscape.errors import BudgetError, DeviceError, HardscapeError, InputError
 from hardscape.interrupts import interruptible
 from hardscape.ising.methods.counting import CountingMethod, CountingWork, LevelTerms
@@ -241,6 +241,7 @@ def density_of_states(
             "checkpoint= or executor= to run it anyway"
         )
     lanes = min(len(options.devices), len(work.shards()))
+    options.takes(lambda: seconds_here(work, lanes))
     memory.require(lanes * work.memory_bytes, f"counting up to {work.terms.num_levels} levels")
     outcome = solve(work, options)
     found = outcome.whole()

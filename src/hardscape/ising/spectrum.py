@@ -14,7 +14,7 @@ from hardscape import memory
 from hardscape.arguments import integer
 from hardscape.engine import Cpu, Device, RunArguments, RunOptions, solve
 from hardscape.engine.device import describe
-from hardscape.engine.pace import pace
+from hardscape.engine.estimates.pace import pace
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.ising.exact import dyadic

@@ -115,7 +115,7 @@ def plan(
 
     Takes the arguments of :func:`hardscape.permanent` for one matrix, and only as much time as the
     matrix's zeros and repeated lines take to find. Estimates go by the pace of this machine, which is
-    measured once and kept: see ``engine/pace.py``. Ways are chosen without it.
+    measured once and kept: see ``engine/estimates/pace.py``. Ways are chosen without it.
 
     Returns
     -------

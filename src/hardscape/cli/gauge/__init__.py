@@ -20,6 +20,7 @@ from hardscape.cli.gauge.files import (
 )
 from hardscape.cli.gauge.fixing import fix
 from hardscape.cli.options import (
+    EstimateOptions,
     Flag,
     Json,
     Output,
@@ -174,7 +175,7 @@ class ChainOptions:
     start: Literal["hot", "cold"] = "hot"
 
 
-_DEFAULT_CHAIN, _DEFAULT_RUN = ChainOptions(), SeededRunOptions()
+_DEFAULT_CHAIN, _DEFAULT_RUN, _DEFAULT_TOLD = ChainOptions(), SeededRunOptions(), EstimateOptions()
 
 
 @gauge.command
@@ -186,7 +187,7 @@ def generate(
     chain: ChainOptions = _DEFAULT_CHAIN,
     run: SeededRunOptions = _DEFAULT_RUN,
     file: FileOptions = _DEFAULT_FILE,
-    json: Json = False,
+    told: EstimateOptions = _DEFAULT_TOLD,
 ) -> None:
     """Generate a quenched configuration of the Wilson action by heatbath and overrelaxation.
 
@@ -201,6 +202,8 @@ def generate(
     """
     name = file.check(output)
     settings: dict[str, Any] = vars(chain) | vars(run)
+    if told.estimated("gauge generate", make_field, _shape(shape), beta, **settings):
+        return
     began = time.perf_counter()
     try:
         field = make_field(_shape(shape), beta, progress=True, **settings)
@@ -230,7 +233,7 @@ def generate(
 
     def report() -> None:
         with aside(output):
-            show(json, "gauge generate", lambda: facts, shown)
+            show(told.json, "gauge generate", lambda: facts, shown)
 
     deliver(lambda: file.write(field, output), report)
 

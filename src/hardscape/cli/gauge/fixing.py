@@ -15,9 +15,9 @@ from hardscape.cli.gauge.files import FileArgument, FormatOption, read_checked
 from hardscape.cli.options import (
     OUTPUT,
     RUN,
+    EstimatePlotOptions,
     Flag,
     Output,
-    PlotOptions,
     SeededShardRunOptions,
     option_group,
 )
@@ -99,8 +99,8 @@ class RunOptions(SeededShardRunOptions):
 
 
 @option_group(OUTPUT)
-class FixOutput(PlotOptions):
-    """What to write.
+class FixOutput(EstimatePlotOptions):
+    """What to write, and whether to compute at all.
 
     Attributes
     ----------
@@ -150,6 +150,8 @@ def fix(
     output.check([file])
     field, _ = read_checked(file, format, ignore_checksum)
     keywords: dict[str, Any] = vars(gauge) | vars(method) | vars(run)
+    if output.estimated("gauge fix", find_gauge, field, **keywords):
+        return
     try:
         found = find_gauge(field, progress=True, **keywords)
     except Interrupted as stop:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from hardscape.cli.options import PlotOptions, SeededShardRunOptions
+from hardscape.cli.options import EstimatePlotOptions, SeededShardRunOptions
 from hardscape.cli.terminal import cut_short, fact_table, note, print_json, print_parts, show, table
 from hardscape.cli.xorsat.options import (
     SEARCH,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = (
     SearchOptions(),
     SeededShardRunOptions(),
-    PlotOptions(),
+    EstimatePlotOptions(),
 )
 
 
@@ -43,7 +43,7 @@ def tts(
     format: FormatOption = None,
     search: SearchOptions = _DEFAULT_SEARCH,
     run: SeededShardRunOptions = _DEFAULT_RUN,
-    output: PlotOptions = _DEFAULT_OUTPUT,
+    output: EstimatePlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Measure the time to solution of the quasi-greedy search, one system or several.
 
@@ -58,12 +58,12 @@ def tts(
     """
     if not files:
         raise InputError("no file was given; one or more are accepted")
-    if run.shards is not None and len(files) > 1:
-        raise InputError("--shards is for one file at a time")
+    if len(files) > 1 and (run.shards is not None or output.estimate):
+        raise InputError("--shards and --estimate are for one file at a time")
     output.check(files)
     results: list[TimeToSolution] = []
     signum = 0
-    keywords: dict[str, Any] = dict(vars(run))
+    keywords: dict[str, Any] = vars(search) | vars(run)
     began = time.monotonic()
     for number, file in enumerate(files, start=1):
         system = read_system(file, format)
@@ -71,17 +71,10 @@ def tts(
             keywords["time_limit"] = max(run.time_limit - (time.monotonic() - began), 1e-3)
         if run.checkpoint is not None and len(files) > 1:
             keywords["checkpoint"] = f"{run.checkpoint}.{number}"
+        if output.estimated("xorsat tts", time_to_solution, system, runs, timeout, **keywords):
+            return
         try:
-            results.append(
-                time_to_solution(
-                    system,
-                    runs,
-                    timeout,
-                    progress=True,
-                    **vars(search),
-                    **keywords,
-                )
-            )
+            results.append(time_to_solution(system, runs, timeout, progress=True, **keywords))
         except Interrupted as stop:
             results += [stop.result] if stop.result is not None else []
             signum = stop.signum
@@ -99,7 +92,9 @@ def tts(
         raise Interrupted(signum, results or None)
 
 
-def _report(files: tuple[Path, ...], results: list[TimeToSolution], output: PlotOptions) -> None:
+def _report(
+    files: tuple[Path, ...], results: list[TimeToSolution], output: EstimatePlotOptions
+) -> None:
     """Print and draw the results of the first files, those that there are."""
     if output.json:
         print_json(_tts_json(files, results))
@@ -164,7 +159,7 @@ def scan(
     clones: Annotated[int | None, Parameter(group=SEARCH)] = None,
     format: FormatOption = None,
     run: SeededShardRunOptions = _DEFAULT_RUN,
-    output: PlotOptions = _DEFAULT_OUTPUT,
+    output: EstimatePlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Measure the time to solution at several w1, and find the w1 of least sweeps.
 
@@ -182,9 +177,11 @@ def scan(
     output.check([file])
     w1 = _numbers("--values", values)
     system = read_system(file, format)
-    keywords: dict[str, Any] = {"clones": clones, "progress": True, **vars(run)}
+    keywords: dict[str, Any] = {"clones": clones, **vars(run)}
+    if output.estimated("xorsat scan", scan_w1, system, w1, runs, timeout, **keywords):
+        return
     try:
-        found = scan_w1(system, w1, runs, timeout, **keywords)
+        found = scan_w1(system, w1, runs, timeout, progress=True, **keywords)
     except Interrupted as stop:
         if stop.result is not None:
             _report_scan(stop.result, output)
@@ -199,7 +196,7 @@ def _numbers(option: str, text: str) -> list[float]:
         raise InputError(f"{option} {text!r}; numbers separated by commas are accepted") from None
 
 
-def _report_scan(found: W1Scan, output: PlotOptions) -> None:
+def _report_scan(found: W1Scan, output: EstimatePlotOptions) -> None:
     rows = [
         (f"{w1:.4g}", f"{x.num_solved}/{x.runs}", f"{x.tau:.4g}", f"{x.tau_sweeps:.4g}")
         for w1, x in zip(found.w1, found.results, strict=True)
@@ -222,7 +219,7 @@ def theory(
     *,
     w1: float = RUN_W1,
     k: int = 3,
-    output: PlotOptions = _DEFAULT_OUTPUT,
+    output: EstimatePlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Free-energy barrier of the K-spin model on K-regular graphs at the search's temperature.
 

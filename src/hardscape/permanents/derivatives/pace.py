@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hardscape.engine.pace import pace
+from hardscape.engine.estimates.pace import pace
 from hardscape.permanents.derivatives.batch import GlynnMinorBatchWork, SubsetMinorWork
 from hardscape.permanents.derivatives.frontier import (
     FrontierMinorResidueWork,

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Cuda, Device, Work
 from hardscape.engine.device import Cpu
+from hardscape.engine.estimates.pace import pace
 from hardscape.engine.machine import cuda_status
-from hardscape.engine.pace import pace
 from hardscape.permanents.methods.glynn.glynn import Glynn
 from hardscape.permanents.methods.method import START_DEVICE, Block, Choice, Method, Way
 
