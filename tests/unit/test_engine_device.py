@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from hardscape import errors
-from hardscape.engine import Cpu, Cuda, CudaStatus, Device, machine, probe, resolve
+from hardscape.engine import Cpu, Cuda, CudaStatus, Device, RunOptions, machine, probe, resolve
 from hardscape.engine import device as device_module
 from hardscape.engine.cuda import driver, jit
 from hardscape.engine.cuda.driver import DriverReport, Gpu
@@ -71,6 +72,19 @@ def test_auto_takes_the_cpu_where_cuda_is_unusable() -> None:
 def test_a_gpu_asked_for_by_name_must_be_usable(name: str) -> None:
     with pytest.raises(errors.DeviceError, match=r"on fire.*call for help"):
         resolve(name)
+
+
+@pytest.mark.usefixtures("without_gpus")
+def test_gpus_of_workers_need_not_be_here() -> None:
+    with ThreadPoolExecutor(1) as executor:
+        for name, devices in (
+            ("cuda", (Cuda(anywhere=True),)),
+            ("cuda:0,2", gpus(0, 2)),
+            (["cuda", "cpu"], (Cuda(anywhere=True), *resolve("cpu", threads=2))),
+        ):
+            options = RunOptions.checked(device=name, threads=2, executor=executor)
+            assert options.devices == devices
+    assert [str(device) for device in (Cuda(anywhere=True), Cuda(2))] == ["cuda", "cuda:2"]
 
 
 def test_a_device_object_is_taken_as_it_is() -> None:

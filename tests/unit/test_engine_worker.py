@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from hardscape import native
-from hardscape.engine import Context, Cpu, Cuda, Device, Shard, ShardResult, Work
+from hardscape.engine import Context, Cpu, Cuda, CudaStatus, Device, Shard, ShardResult, Work
+from hardscape.engine import device as device_module
 from hardscape.engine.cluster.worker import Parcel, StopSign, run_in_worker
 from hardscape.engine.fold import Block
 from hardscape.engine.pool import BlockResult
@@ -89,12 +90,16 @@ def test_a_worker_of_other_vectors_is_refused(tmp_path: Path) -> None:
         run(StopSign(str(tmp_path / "absent"), 0, None), level="v0")
 
 
-def test_workers_of_a_host_take_a_gpu_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("gpus", [(Cuda(1), Cuda(3)), (Cuda(anywhere=True),)])
+def test_workers_of_a_host_take_a_gpu_each(
+    gpus: tuple[Device, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_module, "_usable_gpus", lambda: (Cuda(1), Cuda(3)))
+    monkeypatch.setattr(device_module, "cuda_status", lambda: CudaStatus(True, *("",) * 6, ()))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("SLURM_LOCALID", "0")
     taken: dict[int, list[Device]] = {}
     stop = StopSign(str(tmp_path / "absent"), 0, None)
-    gpus = (Cuda(1), Cuda(3))
     all_there = threading.Barrier(4)
 
     class Where(HarmonicSum):
@@ -167,9 +172,11 @@ def test_threads_do_not_take_one_another_s_work() -> None:
         sys.setswitchinterval(interval)
 
 
+@pytest.mark.parametrize("gpus", [(Cuda(0), Cuda(1)), (Cuda(anywhere=True),)])
 def test_workers_beyond_the_gpus_take_cpus_where_they_may(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    gpus: tuple[Device, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(device_module, "_usable_gpus", lambda: (Cuda(0), Cuda(1)))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     stop = StopSign(str(tmp_path / "absent"), 0, None)
     taken: dict[int, Device] = {}
@@ -182,7 +189,7 @@ def test_workers_beyond_the_gpus_take_cpus_where_they_may(
 
     def worker(_: int) -> None:
         for _ in range(2):
-            run_in_worker(*call(Where(), (Cpu(0), Cuda(0), Cuda(1), Cpu(1)), stop))
+            run_in_worker(*call(Where(), (Cpu(0), *gpus, Cpu(1)), stop))
         all_there.wait(30)
 
     with ThreadPoolExecutor(4) as pool:
@@ -190,7 +197,9 @@ def test_workers_beyond_the_gpus_take_cpus_where_they_may(
     assert sorted(map(str, taken.values())) == ["cpu:0", "cpu:0", "cuda:0", "cuda:1"]
 
 
-def test_without_gpus_it_is_the_cpu(tmp_path: Path) -> None:
+def test_a_worker_without_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = CudaStatus(False, "none", "buy one", *("",) * 4, ())
+    monkeypatch.setattr(device_module, "cuda_status", lambda: nothing)
     seen = []
 
     class Where(HarmonicSum):
@@ -199,5 +208,8 @@ def test_without_gpus_it_is_the_cpu(tmp_path: Path) -> None:
             return super().run(shard, context)
 
     stop = StopSign(str(tmp_path / "absent"), 0, None)
-    run_in_worker(*call(Where(), (Cpu(0), Cpu(1)), stop))
-    assert seen == [Cpu()]
+    for devices in ((Cpu(0), Cpu(1)), (Cpu(0), Cuda(anywhere=True))):
+        run_in_worker(*call(Where(), devices, stop))
+    assert seen == [Cpu(), Cpu()]
+    with pytest.raises(DeviceError, match="buy one"):
+        run_in_worker(*call(Where(), (Cuda(anywhere=True),), stop))

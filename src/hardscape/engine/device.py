@@ -56,9 +56,19 @@ class Cpu(Device):
 
 @dataclass(frozen=True, slots=True)
 class Cuda(Device):
-    """A GPU."""
+    """A GPU.
+
+    Attributes
+    ----------
+    anywhere : bool
+        Any GPU that a worker of an executor finds on its host; this process need not have one.
+    """
 
     kind: ClassVar[Literal["cpu", "cuda"]] = "cuda"
+    anywhere: bool = False
+
+    def __str__(self) -> str:
+        return "cuda" if self.anywhere else f"cuda:{self.ordinal}"
 
 
 def resolve(
@@ -91,21 +101,29 @@ def resolve(
 
 
 def among(
-    lanes: tuple[Device, ...], device: str | Device | Sequence[str | Device], big_enough: bool
+    lanes: tuple[Device, ...],
+    device: str | Device | Sequence[str | Device],
+    big_enough: bool,
+    *,
+    elsewhere: bool = False,
 ) -> tuple[Device, ...]:
-    """What :func:`resolve` gives where the CPU has these lanes."""
+    """What :func:`resolve` gives where the CPU has these lanes.
+
+    GPUs that are named for `elsewhere` need not be here, and "cuda" is then what each worker has.
+    """
     if isinstance(device, Device):
         return (device,)
     if not isinstance(device, str):
         if not isinstance(device, Sequence) or len(device) == 0:
             raise InputError(f"device={device!r}; {_ACCEPTED}")
-        return _distinct([d for one in device for d in among(lanes, one, big_enough)], device)
+        each = (among(lanes, one, big_enough, elsewhere=elsewhere) for one in device)
+        return _distinct([found for one in each for found in one], device)
     if device == "cpu":
         return lanes
     if device == "auto":
         gpus = _usable_gpus() if big_enough else ()
         return gpus or lanes
-    return _distinct(_named_gpus(device), device)
+    return _distinct(_named_gpus(device, elsewhere), device)
 
 
 def cpu_lanes(threads: int | None) -> tuple[Device, ...]:
@@ -149,16 +167,19 @@ def _usable_gpus() -> tuple[Device, ...]:
     return tuple(Cuda(gpu.ordinal) for gpu in status.gpus) if status.usable else ()
 
 
-def _named_gpus(device: str) -> tuple[Device, ...]:
+def _named_gpus(device: str, elsewhere: bool) -> tuple[Device, ...]:
     """The GPUs of "cuda" or "cuda:0,1"."""
     if not re.fullmatch(r"cuda(:\d+(,\d+)*)?", device):
         raise InputError(f"device={device!r}; {_ACCEPTED}")
+    numbers = [int(number) for number in re.findall(r"\d+", device)]
+    if elsewhere:
+        return tuple(map(Cuda, numbers)) or (Cuda(anywhere=True),)
     status = cuda_status()
     if not status.usable:
         raise DeviceError(f"device={device!r} cannot be used: {status.reason}; {status.remedy}")
-    if device == "cuda":
+    if not numbers:
         return _usable_gpus()
-    named = tuple(Cuda(int(number)) for number in device.partition(":")[2].split(","))
+    named = tuple(map(Cuda, numbers))
     for gpu in named:
         if gpu.ordinal >= len(status.gpus):
             raise DeviceError(

@@ -139,7 +139,9 @@ class RunOptions:
             seed = kept_seed(checkpoint)
         executor, workers = run.get("executor"), run.get("workers")
         return cls(
-            devices=among(lanes, run.get("device", "auto"), big_enough),
+            devices=among(
+                lanes, run.get("device", "auto"), big_enough, elsewhere=executor is not None
+            ),
             threads=len(lanes),
             seed=checked_seed(seed),
             deadline=Deadline(None if limit is None else seconds(limit, "time_limit")),

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine.deadline import Deadline
-from hardscape.engine.device import Cpu, Cuda, Device
+from hardscape.engine.device import Cpu, Cuda, Device, resolve
 from hardscape.engine.fold import Block
 from hardscape.engine.pool import BlockResult, run_block
 from hardscape.engine.work import Context, Partial, Work
@@ -179,11 +179,19 @@ def _device_of_worker(devices: tuple[Device, ...]) -> Device:
         return Cpu()
     if gpus not in _own.gpus:
         with_cpus = len(gpus) < len(devices)
-        taken = _taken(gpus, 1 if with_cpus else _SHARING)
+        here = _here(gpus, needed=not with_cpus)
+        taken = _taken(here, 1 if with_cpus else _SHARING)
         if taken is None and with_cpus:
             return Cpu()
-        _own.gpus[gpus] = taken or gpus[os.getpid() % len(gpus)]
+        _own.gpus[gpus] = taken or here[os.getpid() % len(here)]
     return _own.gpus[gpus]
+
+
+def _here(gpus: tuple[Device, ...], needed: bool) -> tuple[Device, ...]:
+    """The GPUs, by their numbers in this process; those of this host where any will do."""
+    if not any(isinstance(gpu, Cuda) and gpu.anywhere for gpu in gpus):
+        return gpus
+    return tuple(x for x in resolve("cuda" if needed else "auto") if isinstance(x, Cuda))
 
 
 def _taken(gpus: tuple[Device, ...], sharing: int) -> Device | None:
