@@ -18,6 +18,8 @@ from hardscape import maxsat
 pytest.importorskip("pysat")
 pytest.importorskip("rustsat")
 
+from pysat.solvers import Solver
+
 from hardscape.maxsat.methods.exact import prover
 
 FOREVER = float("inf")
@@ -142,6 +144,30 @@ def test_a_better_assignment_is_heard(seed, said):
         prover.prove(formula, board)
     assert board.cost == costs[bits]
     assert all(message["cost"] >= costs[bits] for message in said if "model" in message)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_first_assignment_after_many_tries_or_none(seed, said, monkeypatch):
+    monkeypatch.setattr(prover, "_FEW_CONFLICTS", 2)
+    monkeypatch.setattr(prover, "_TRIES", 2)
+    rng = np.random.default_rng(seed)
+    clauses = [
+        [int(v * rng.choice([-1, 1])) for v in rng.choice(50, 3, replace=False) + 1]
+        for _ in range(int(rng.integers(200, 230)))
+    ]
+    satisfiable = Solver(name="cd15", bootstrap_with=clauses).solve()
+    count = len(clauses)
+    formula = {"variables": 50, "clauses": clauses, "weights": [1] * count, "hard": [1] * count}
+    costs = prover.Costs(formula, prover.Board())
+    if satisfiable:
+        prover.begin(costs)
+        (found,) = said
+        model = [int(x) for x in found["model"]]
+        assert all(any(model[abs(x) - 1] == (x > 0) for x in clause) for clause in clauses)
+    else:
+        with pytest.raises(prover.Settled):
+            prover.begin(costs)
+        assert not said
 
 
 @pytest.mark.parametrize("sign", [1, -1])

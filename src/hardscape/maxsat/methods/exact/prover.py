@@ -36,8 +36,12 @@ from pysat.solvers import Solver
 _DEATH_SIGNAL = 1
 #: Processor time of the first turn, of the last, and their ratio, in seconds.
 _FIRST, _LONGEST, _GROWTH = 0.3, 20.0, 1.5
+#: Where the cores raised the lower bound by at least such a share of what is left, they go on at once.
+_PACE = 0.5
 #: Conflicts between two looks at the clock, and those that a core is made smaller or stronger with.
 _CONFLICTS, _FEW_CONFLICTS = 2000, 300
+#: Tries of so few conflicts for a first assignment, before a long one of half as many in all.
+_TRIES = 10
 #: Longest core that is made smaller clause by clause, and failures after which that ends.
 _LONG, _FAILURES = 300, 20
 #: Wishes that are looked through for pairs that exclude one another.
@@ -63,6 +67,11 @@ class Board:
         self._heard: list[str] = []
         threading.Thread(target=self._listen, args=(heard,), daemon=True).start()
 
+    @property
+    def gap(self) -> float:
+        """What lies between the bounds."""
+        return float("inf") if self.cost is None else self.cost - self.lower
+
     def _listen(self, lines: Iterable[str]) -> None:
         for line in lines:
             self._heard.append(line)
@@ -76,11 +85,11 @@ class Board:
         if self.cost is not None and self.lower >= self.cost:
             raise Settled
 
-    def offer(self, cost: int, values: Sequence[int]) -> None:
-        """Take an assignment if it is better."""
+    def offer(self, cost: int, model: Sequence[int]) -> None:
+        """Take the literals of an assignment if it is better."""
         if self.cost is None or cost < self.cost:
-            self.cost, self.values = cost, values
-            say(cost=cost, model="".join(map(str, values)))
+            self.cost, self.values = cost, [int(x > 0) for x in model]
+            say(cost=cost, model="".join(map(str, self.values)))
 
     def raised(self, by: int) -> None:
         """Take a lower bound that is higher by so much.
@@ -102,8 +111,8 @@ def say(**message: Any) -> None:
 class Oracle:
     """A SAT solver whose calls end at a moment, and the clauses that it was given."""
 
-    def __init__(self, clauses: list[list[int]], board: Board) -> None:
-        self._solver = Solver(name="g4", bootstrap_with=clauses)
+    def __init__(self, clauses: list[list[int]], board: Board, solver: str = "g4") -> None:
+        self._solver = Solver(name=solver, bootstrap_with=clauses)
         self._board = board
         self._like: Sequence[int] = ()
         self.until = 0.0
@@ -111,6 +120,10 @@ class Oracle:
     def add(self, clause: list[int]) -> None:
         """Demand a clause from now on."""
         self._solver.add_clause(clause)
+
+    def prefer(self, literals: Sequence[int]) -> None:
+        """Try these literals first."""
+        self._solver.set_phases(literals)
 
     def late(self) -> bool:
         """Whether the turn is over."""
@@ -122,9 +135,9 @@ class Oracle:
             self._board.look()
             if (
                 self._board.values is not self._like
-            ):  # solutions near the best one are likely the better ones
+            ):  # the better solutions are likely near the best
                 self._like = self._board.values
-                self._solver.set_phases([v if x else -v for v, x in enumerate(self._like, 1)])
+                self.prefer([v if x else -v for v, x in enumerate(self._like, 1)])
             self._solver.conf_budget(conflicts or _CONFLICTS)
             answer: bool | None = self._solver.solve_limited(assumptions=wishes)
             if answer is not None or conflicts or self.late():
@@ -201,17 +214,14 @@ class Costs:
 
     def offer(self, model: list[int]) -> None:
         """Offer a solution for what it costs."""
-
-        def holds(literal: int) -> bool:
-            v = abs(literal)
-            return (v <= len(model) and model[v - 1] > 0) == (literal > 0)
-
+        model = model + [-v for v in range(len(model) + 1, self.top + 1)]
         cost = self._constant
         for wish, weight in self._soft.items():
-            if not holds(wish) and not any(map(holds, self._relaxed.get(wish, ()))):
+            if model[abs(wish) - 1] != wish and all(
+                model[abs(x) - 1] != x for x in self._relaxed.get(wish, ())
+            ):
                 cost += weight
-        values = [int(x > 0) for x in model[: self.variables]]
-        self.board.offer(cost, values + [0] * (self.variables - len(values)))
+        self.board.offer(cost, model[: self.variables])
 
     def harden(self) -> None:
         """Demand the wishes that nothing better than the best assignment can leave out."""
@@ -545,19 +555,37 @@ class Linear:
         )
 
 
+def begin(costs: Costs) -> None:
+    """Have an assignment, by short tries of one solver; long ones of another prove where there is none."""
+    quick = Oracle(costs.clauses, costs.board, solver="m22")
+    quick.prefer(list(costs.weight))
+    tries = _TRIES
+    while costs.board.cost is None:
+        rounds = [(quick, _FEW_CONFLICTS)] * tries + [(costs.oracle, tries * _FEW_CONFLICTS // 2)]
+        for oracle, conflicts in rounds:
+            answer = oracle.ask([], conflicts)
+            if answer is False:
+                raise Settled
+            if answer:
+                costs.offer(oracle.model())
+            if costs.board.cost is not None:
+                break
+        tries *= 2
+    quick.delete()
+
+
 def prove(formula: dict[str, Any], board: Board) -> None:
     """Prove and improve until `Settled`."""
     costs = Costs(formula, board)
-    costs.oracle.until = float("inf")
-    if not costs.oracle.ask([]):
-        raise Settled
-    costs.offer(costs.oracle.model())
+    begin(costs)
     cores = Cores(costs)
     linear = Linear(costs, cores)
     turn = _FIRST
     while True:
+        before = board.lower
         cores.turn(time.process_time() + turn)
-        linear.turn(time.process_time() + turn)
+        if board.lower - before < _PACE * board.gap:
+            linear.turn(time.process_time() + turn)
         turn = min(_LONGEST, _GROWTH * turn)
 
 
