@@ -25,7 +25,7 @@ whose ``sniff`` takes it.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -213,14 +213,16 @@ def _write_all(file: Any, written: bytes | Iterator[Any]) -> None:
         file.write(chunk)
 
 
-def _choices(
-    module: Any, function: Callable[..., Any], options: Mapping[str, Any]
-) -> dict[str, Any]:
+def _choices(module: Any, function: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Check what the caller chooses against what the format leaves open."""
-    hints = get_type_hints(function)
-    chosen = {name: value for name, value in options.items() if value is not None}
+    left_open = function.__kwdefaults__ or {}
+    # A listener hears nothing where the format has nothing to tell it.
+    known = {x: value for x, value in options.items() if x in left_open or not callable(value)}
+    chosen = {name: value for name, value in known.items() if value is not None}
     for name, value in chosen.items():
-        accepted = [None] if name not in hints else _literals(hints[name])
+        if callable(value):
+            continue
+        accepted = _literals(get_type_hints(function)[name]) if name in left_open else [None]
         if accepted and (isinstance(value, bool) or value not in accepted):
             raise InputError(
                 f"{name}={value!r}; format {module.NAME!r} accepts "

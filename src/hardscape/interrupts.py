@@ -72,3 +72,13 @@ def interruptible(function: Callable[P, R]) -> Callable[P, R]:
             return result
 
     return called
+
+
+@contextmanager
+def signals_wait() -> Iterator[None]:
+    """Hear signals afterwards: a module that is being imported may swallow the exception of one."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,6 +1,7 @@
 """``hardscape maxsat``: the Evaluation's lines and exit codes, JSON, plots, signals."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -9,9 +10,11 @@ import time
 import numpy as np
 import pytest
 
+from hardscape import cli, maxsat
 from hardscape.cli import main
 from hardscape.errors import Interrupted
 from hardscape.maxsat import Formula
+from hardscape.maxsat.formats import FORMATS
 from helpers.maxsat_clauses import random_clauses
 
 COVER = "h 1 2 0\nh 2 3 0\n3 -1 0\n5 -2 0\n4 -3 0\n"
@@ -164,10 +167,10 @@ def test_signals_print_the_best(method, number, large):
 def test_signals_while_the_file_is_read_leave_the_status_unknown(
     stop, name, cover, monkeypatch, capsys
 ):
-    def interrupted(path, format=None):
+    def interrupted(path, **options):
         raise stop
 
-    monkeypatch.setattr(Formula, "from_file", interrupted)
+    monkeypatch.setattr(FORMATS, "read", interrupted)
     assert main(["maxsat", str(cover)]) == 0
     out = capsys.readouterr().out
     assert lines(out, "s") == ["UNKNOWN"]
@@ -177,3 +180,46 @@ def test_signals_while_the_file_is_read_leave_the_status_unknown(
     assert told["status"] == "UNKNOWN"
     assert told["cost"] is None
     assert told["stopped"] == name
+
+
+def test_signals_while_modules_are_imported_leave_the_status_unknown(cover, monkeypatch, capsys):
+    program = cli.program
+
+    def interrupted(**options):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return program(**options)
+
+    monkeypatch.setattr(cli, "program", interrupted)
+    assert main(["maxsat", str(cover)]) == 0
+    assert lines(capsys.readouterr().out, "s") == ["UNKNOWN"]
+    assert main(["maxsat", str(cover), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["stopped"] == "SIGTERM"
+
+
+def test_signals_before_the_search_leave_the_first_assignment(cover, monkeypatch, capsys):
+    def interrupted(formula, **options):
+        raise Interrupted(signal.SIGTERM)
+
+    monkeypatch.setattr(maxsat, "solve", interrupted)
+    assert main(["maxsat", str(cover)]) == 10
+    out = capsys.readouterr().out
+    assert lines(out, "s") == ["SATISFIABLE"]
+    (value,) = lines(out, "v")
+    evaluation = Formula.from_file(cover).evaluate([int(x) for x in value])
+    assert (evaluation.hard_violations, [evaluation.cost]) == (0, [int(x) for x in lines(out, "o")])
+    assert main(["maxsat", str(cover), "--json"]) == 10
+    told = json.loads(capsys.readouterr().out)
+    assert (told["cost"], told["assignment"]) == (evaluation.cost, value)
+
+
+def test_what_comes_before_the_first_cost_needs_no_numpy():
+    """The command, and all formats, are known in half of the time that NumPy would add."""
+    known = "import sys, hardscape.cli.maxsat; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", known]).returncode == 0
+
+
+def test_the_first_cost_is_there_before_the_search(cover, monkeypatch, capsys):
+    """A formula whose first assignment is the best one: its cost is told once."""
+    assert main(["maxsat", str(cover)]) == 30
+    costs = [int(x) for x in lines(capsys.readouterr().out, "o")]
+    assert costs == sorted(set(costs), reverse=True)

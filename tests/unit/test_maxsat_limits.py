@@ -35,7 +35,7 @@ def large_formula(n, m, seed, hard=0):
 
 
 def greedy(formula, stop=None):
-    return native.core.maxsat.greedy(formula, stop)
+    return native.core.maxsat.first(formula, stop)
 
 
 def compiled(name, formula, stop):

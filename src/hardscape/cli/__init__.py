@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 from hardscape.cli.terminal import note, show
 from hardscape.errors import HardscapeError, InputError, Interrupted, OutputError, PartDone
-from hardscape.interrupts import STOPS, one_call
+from hardscape.interrupts import STOPS, one_call, signals_wait
 from hardscape.version import __version__
 
 if TYPE_CHECKING:
@@ -93,13 +93,8 @@ def main(tokens: Sequence[str] | None = None) -> int:
             _log_as_asked()
             code = _run(words)
             sys.stdout.flush()
-    except Interrupted as stop:
-        if stop.result is None:
-            note(f"stopped by {signal.Signals(stop.signum).name}")
-        return 128 + stop.signum
-    except KeyboardInterrupt:
-        note("stopped by SIGINT")
-        return 128 + signal.SIGINT
+    except KeyboardInterrupt as stop:
+        return _stopped(words, stop)
     except PartDone as part:
         _tell(words, part)
         return 0
@@ -117,6 +112,18 @@ def main(tokens: Sequence[str] | None = None) -> int:
         note(f"error: out of memory: {error}".removesuffix(": "))
         return 1
     return code
+
+
+def _stopped(words: list[str], stop: KeyboardInterrupt) -> int:
+    """What is left to say after a signal that the command did not answer; the exit code."""
+    if words[:1] == ["maxsat"]:  # which has words for that, also before it was imported
+        from hardscape.cli.maxsat import report_early
+
+        return report_early(stop, "--json" in words)
+    number = stop.signum if isinstance(stop, Interrupted) else signal.SIGINT
+    if not isinstance(stop, Interrupted) or stop.result is None:
+        note(f"stopped by {signal.Signals(number).name}")
+    return 128 + number
 
 
 def _tell(words: list[str], part: PartDone) -> None:
@@ -171,8 +178,9 @@ def _run(words: list[str]) -> int:
     # cyclopts takes a lone "-" for an option; as paths the two are the same.
     named = ["./-" if word == "-" else word for word in words]
     try:
-        with _signals_wait():
-            command, bound, *_ = program().parse_args(named, exit_on_error=False, print_error=False)
+        with signals_wait():
+            known = program(installs=words[0] not in _COMMANDS)
+            command, bound, *_ = known.parse_args(named, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         note(f"error: {error}")
         return 2
@@ -203,8 +211,8 @@ def _recorded(words: list[str]) -> Iterator[None]:
         ledger.command = []
 
 
-def program() -> App:
-    """All commands; those that are not used are not imported."""
+def program(*, installs: bool = True) -> App:
+    """All commands; those that are not used are not imported. One installs completion in shells."""
     from cyclopts import App, Parameter
 
     made = App(
@@ -216,7 +224,8 @@ def program() -> App:
     )
     for name, told in _COMMANDS.items():
         made.command(f"hardscape.cli.{_MODULES.get(name, name)}:{name}", name=name, help=told)
-    made.register_install_completion_command(add_to_startup=False)
+    if installs:
+        made.register_install_completion_command(add_to_startup=False)
     return made
 
 
@@ -254,16 +263,6 @@ def _signals_interrupt() -> Iterator[None]:
     finally:
         for number in left:
             signal.signal(number, signal.SIG_DFL)
-
-
-@contextmanager
-def _signals_wait() -> Iterator[None]:
-    """Hear signals afterwards: a module that is being imported may swallow the exception of one."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

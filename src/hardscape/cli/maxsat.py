@@ -8,7 +8,7 @@ import time
 import warnings
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group
 
@@ -21,14 +21,18 @@ from hardscape.cli.options import (
 )
 from hardscape.cli.terminal import cut_short, note, print_json
 from hardscape.errors import Interrupted
+from hardscape.interrupts import signals_wait
 from hardscape.maxsat.formats import FORMATS, FormatWarning
-from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.result import Improvement, MaxsatResult
-from hardscape.maxsat.solve import Method, solve
+from hardscape.maxsat.methods import MethodName
+
+if TYPE_CHECKING:  # a first cost is printed before they are imported
+    from hardscape.maxsat import Formula, Improvement, MaxsatResult
 
 #: Exit code of each status.
 EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
 
+#: Literals up to which a formula's first assignment takes milliseconds, and is told before all else.
+EARLY = 300_000
 #: Seconds between two lower bounds that are printed.
 _BETWEEN_BOUNDS = 0.2
 
@@ -50,7 +54,7 @@ class SearchOptions:
         Flips of each thread at which to stop.
     """
 
-    method: Method = "auto"
+    method: MethodName = "auto"
     target: int | None = None
     max_flips: int | None = None
 
@@ -76,36 +80,34 @@ def maxsat(
     status UNKNOWN where they come before the search.
     """
     output.check([file])
+    costs = _Costs(quiet=output.json)
     try:
-        formula = _read(file, format, output)
+        formula = _read(file, format, output, costs)
+        with signals_wait():
+            from hardscape.maxsat import solve
         result = solve(
             formula,
             **vars(search),
             **vars(run),
             progress=output.json,  # else the costs tell how far it is
-            on_improvement=None if output.json else partial(_print_cost, formula.offset),
+            on_improvement=partial(costs.improved, formula.offset),
             on_bound=None if output.json else _Bounds(formula.offset),
         )
     except KeyboardInterrupt as stop:
         if not isinstance(stop, Interrupted) or stop.result is None:  # before the search began
-            _report_nothing(stop, output)
-            return EXIT_CODES["UNKNOWN"]
+            return report_early(stop, output.json, costs.first, costs.least)
         result = stop.result
     _report(formula, result, output)
     return EXIT_CODES[result.status]
 
 
-def _read(file: Path, format: str | None, output: PlotOptions) -> Formula:
+def _read(file: Path, format: str | None, output: PlotOptions, costs: _Costs) -> Formula:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FormatWarning)
-        formula = Formula.from_file(file, format=format)
+        formula: Formula = FORMATS.read(file, format=format, seen=costs.seen)
     for warning in caught:
         note(f"warning: {warning.message}")
-    if not output.json:
-        _print(
-            f"c {formula.num_variables} variables, {formula.num_hard} hard clauses, "
-            f"{formula.num_soft} soft clauses of total weight {formula.total_weight}"
-        )
+    costs.size(formula)
     return formula
 
 
@@ -114,9 +116,44 @@ def _print(line: str) -> None:
     sys.stdout.flush()
 
 
-def _print_cost(offset: int, found: Improvement) -> None:
-    if found.hard_violations == 0:
-        _print(f"o {found.cost + offset}")
+class _Costs:
+    """Prints sizes, and costs as they fall, the first one before the search is imported."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._sized = False
+        self.least: int | None = None
+        self.first: str | None = None  # an assignment that the search begins with, too
+
+    def size(self, formula: Any) -> None:
+        """Tell once how large the formula is."""
+        if not self._quiet and not self._sized:
+            _print(
+                f"c {formula.num_variables} variables, {formula.num_hard} hard clauses, "
+                f"{formula.num_soft} soft clauses of total weight {formula.total_weight}"
+            )
+        self._sized = True
+
+    def seen(self, text: Any) -> None:
+        """Tell of the first assignment of a formula that was just read."""
+        self.size(text)
+        if text.num_literals > EARLY:
+            return
+        values, hard_violations, high, low = text.first()
+        if hard_violations == 0:
+            self.first = values
+            self._tell((high << 64) + low)
+
+    def improved(self, offset: int, found: Improvement) -> None:
+        """Tell of an improvement."""
+        if found.hard_violations == 0:
+            self._tell(found.cost + offset)
+
+    def _tell(self, cost: int) -> None:
+        if self.least is None or cost < self.least:
+            self.least = cost
+            if not self._quiet:
+                _print(f"o {cost}")
 
 
 class _Bounds:
@@ -133,14 +170,21 @@ class _Bounds:
             self._next = now + _BETWEEN_BOUNDS
 
 
-def _report_nothing(stop: KeyboardInterrupt, output: PlotOptions) -> None:
+def report_early(
+    stop: KeyboardInterrupt, as_json: bool, first: str | None = None, cost: int | None = None
+) -> int:
+    """Report what is known where the search had not begun; the exit code."""
     stopped = signal.Signals(stop.signum if isinstance(stop, Interrupted) else signal.SIGINT).name
-    if output.json:
-        nothing = {"cost": None, "assignment": None, "status": "UNKNOWN", "stopped": stopped}
-        print_json({"command": "maxsat"} | nothing)
-    else:
-        _print(f"c {cut_short(stopped, 'the search had not begun')}")
-        _print("s UNKNOWN")
+    status = "UNKNOWN" if first is None else "SATISFIABLE"
+    if as_json:
+        known = {"cost": cost, "assignment": first, "status": status, "stopped": stopped}
+        print_json({"command": "maxsat"} | known)
+        return EXIT_CODES[status]
+    _print(f"c {cut_short(stopped, 'the search had not begun')}")
+    _print(f"s {status}")
+    if first is not None:
+        _print(f"v {first}")
+    return EXIT_CODES[status]
 
 
 def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None:

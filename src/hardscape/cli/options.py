@@ -6,16 +6,17 @@ Annotations are evaluated here: classes elsewhere inherit the fields, and cyclop
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
 
 from cyclopts import Group, Parameter
 
 from hardscape.cli.terminal import seconds_text, show
-from hardscape.engine.estimates.forecast import Forecast, forecast
-from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError
 from hardscape.files import COMPRESSED, check_outputs
 from hardscape.formats import Formats
+
+if TYPE_CHECKING:
+    from hardscape.engine.estimates.forecast import Forecast
 
 #: Seconds that a computation may take without being asked for.
 _UNASKED_SECONDS = 600.0
@@ -150,12 +151,14 @@ class EstimateOptions(JsonOptions):
     ) -> bool:
         """Whether it is asked what a call takes, which is then tried and told."""
         if self.estimate:
+            from hardscape.engine.estimates.forecast import forecast  # as below
+
             found = forecast(call, *given, **run)
             show(self.json, command, found.to_dict, _forecast_facts(found))
         return self.estimate
 
 
-def _forecast_facts(found: Forecast) -> Iterator[tuple[str, str]]:
+def _forecast_facts(found: "Forecast") -> Iterator[tuple[str, str]]:
     tried = seconds_text(found.tried_seconds)
     if found.seconds is None:
         yield "time", f"unknown: of {found.total} {found.unit} none was over after {tried}"
@@ -180,6 +183,8 @@ class LongOptions(EstimateOptions):
     def refuse_unasked(self, what: str, seconds: float) -> None:
         """Refuse what is estimated to take long, unless --yes asks for it."""
         if seconds > _UNASKED_SECONDS and not self.yes:
+            from hardscape.engine.progress import duration  # takes as long as all of the above
+
             raise BudgetError(
                 f"{what} is estimated to take {duration(seconds)}; --yes computes it all the same, "
                 "--time-limit SECONDS bounds it, --checkpoint FILE lets it go on later, --estimate tells more"

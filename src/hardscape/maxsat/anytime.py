@@ -88,9 +88,9 @@ def _offer_first(task: Task) -> None:
     began = time.monotonic()
     if task.initial is not None:
         task.incumbent.offer(task.initial)
-    elif large and task.incumbent.best is None:
+    elif task.incumbent.best is None:
         with deadline.watched() as stop:
-            found = native.core.maxsat.greedy(f, stop)
+            found = native.core.maxsat.first(f, stop)
         began = time.monotonic()
         task.incumbent.offer(found)
     if large:

@@ -4,7 +4,7 @@
 namespace hardscape::maxsat {
 
 void bind_evaluate(nb::module_& module);
-void bind_greedy(nb::module_& module);
+void bind_first(nb::module_& module);
 void bind_parse(nb::module_& module);
 void bind_presolve(nb::module_& module);
 void bind_walk(nb::module_& module);
@@ -15,7 +15,7 @@ namespace {
 
 const native::Family family("maxsat", [](nb::module_& module) {
   bind_evaluate(module);
-  bind_greedy(module);
+  bind_first(module);
   bind_parse(module);
   bind_presolve(module);
   bind_walk(module);

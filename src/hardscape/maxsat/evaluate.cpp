@@ -33,34 +33,39 @@ bool any_holds(const std::int32_t* literal, std::int64_t count, const std::uint6
   return holds;
 }
 
-// (hard clauses violated, cost in two words, clauses satisfied).
-auto evaluate(const nb::object& formula, Vector<std::uint8_t> assignment) {
-  const Clauses f(formula);
-  std::uint64_t violated = 0, satisfied = 0;
-  unsigned __int128 cost = 0;
-  {
-    nb::gil_scoped_release release;
-    const std::vector<std::uint64_t> words = packed(assignment.data(), assignment.shape(0));
-    for (std::size_t c = 0; c < f.count; ++c) {
-      const std::int64_t from = f.offsets[c];
-      const bool holds = any_holds(f.literals + from, f.offsets[c + 1] - from, words.data());
-      satisfied += holds;
-      if (holds) continue;
-      if (f.hard[c])
-        ++violated;
-      else
-        cost += static_cast<std::uint64_t>(f.weights[c]);
-    }
-  }
-  return std::make_tuple(violated, static_cast<std::uint64_t>(cost >> 64),
-                         static_cast<std::uint64_t>(cost), satisfied);
-}
-
 }  // namespace
 
+Evaluation evaluate(const Clauses& f, const std::uint8_t* assignment) {
+  Evaluation found;
+  const std::vector<std::uint64_t> words = packed(assignment, f.variables);
+  for (std::size_t c = 0; c < f.count; ++c) {
+    const std::int64_t from = f.offsets[c];
+    const bool holds = any_holds(f.literals + from, f.offsets[c + 1] - from, words.data());
+    found.satisfied += holds;
+    if (holds) continue;
+    if (f.hard[c])
+      ++found.violated;
+    else
+      found.cost += static_cast<std::uint64_t>(f.weights[c]);
+  }
+  return found;
+}
+
 void bind_evaluate(nb::module_& module) {
-  module.def("evaluate", &evaluate, nb::arg("formula"), nb::arg("assignment"),
-             "Hard clauses violated, cost in two words, and clauses satisfied.");
+  module.def(
+      "evaluate",
+      [](const nb::object& formula, Vector<std::uint8_t> assignment) {
+        const Clauses f(formula);
+        Evaluation found;
+        {
+          nb::gil_scoped_release release;
+          found = evaluate(f, assignment.data());
+        }
+        return std::make_tuple(found.violated, static_cast<std::uint64_t>(found.cost >> 64),
+                               static_cast<std::uint64_t>(found.cost), found.satisfied);
+      },
+      nb::arg("formula"), nb::arg("assignment"),
+      "Hard clauses violated, cost in two words, and clauses satisfied.");
 }
 
 }  // namespace hardscape::maxsat

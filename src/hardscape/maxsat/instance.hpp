@@ -42,7 +42,7 @@ NumpyArray<T> to_array(std::vector<T> values) {
   return to_numpy(std::move(values), {count});
 }
 
-// The arrays of a Python `Formula`, which must live as long.
+// The arrays of a formula, most often of a Python `Formula`, which must live as long.
 struct Clauses {
   std::uint32_t variables;
   const std::int32_t* literals;
@@ -50,6 +50,16 @@ struct Clauses {
   const std::int64_t* weights;
   const std::uint8_t* hard;
   std::size_t count;
+
+  Clauses(std::uint32_t variables, const std::vector<std::int32_t>& literals,
+          const std::vector<std::int64_t>& offsets, const std::vector<std::int64_t>& weights,
+          const std::vector<std::uint8_t>& hard)
+      : variables(variables),
+        literals(literals.data()),
+        offsets(offsets.data()),
+        weights(weights.data()),
+        hard(hard.data()),
+        count(weights.size()) {}
 
   explicit Clauses(const nb::object& formula)
       : variables(nb::cast<std::uint32_t>(formula.attr("num_variables"))),
@@ -83,6 +93,17 @@ struct Clauses {
     return nb::cast<Vector<T>>(formula.attr(name), false);
   }
 };
+
+// What an assignment, a byte a variable, does to a formula.
+struct Evaluation {
+  std::uint64_t violated = 0;  // hard clauses
+  std::uint64_t satisfied = 0;
+  unsigned __int128 cost = 0;
+};
+Evaluation evaluate(const Clauses& formula, const std::uint8_t* assignment);
+
+// A first assignment, found in milliseconds, or in a few passes over a large formula.
+std::vector<std::uint8_t> first_assignment(const Clauses& formula, const Poll& stopped);
 
 struct Instance {
   std::uint32_t num_variables = 0;

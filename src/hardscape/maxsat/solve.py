@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack, get_args
 
 import numpy as np
 
@@ -20,14 +20,14 @@ from hardscape.interrupts import interruptible
 from hardscape.maxsat.anytime import conclude, search
 from hardscape.maxsat.formula import Formula, checked_formula
 from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods import MethodName
 from hardscape.maxsat.methods.cellular.options import CellularOptions
 from hardscape.maxsat.methods.exact.exact import require_prover
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.result import MOST_COST, Improvement, MaxsatResult
 from hardscape.maxsat.task import SMALL, Task
 
-Method = Literal["auto", "weighting", "cellular", "exact"]
-_METHODS = ("auto", "weighting", "cellular", "exact")
+_METHODS = get_args(MethodName)
 
 #: Most flips of a walker that may be asked for.
 _MOST_FLIPS = 2**62
@@ -42,7 +42,7 @@ _MOST_VARIABLES = 100_000_000
 def solve(
     formula: Formula | str | Path,
     *,
-    method: Method = "auto",
+    method: MethodName = "auto",
     max_flips: int | None = None,
     target: int | None = None,
     initial: Any = None,

@@ -15,13 +15,17 @@ Some 100 MB/s are read.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hardscape.formats import Formats
 from hardscape.maxsat.formats.wcnf import FormatWarning
-from hardscape.maxsat.formula import Formula
+
+if TYPE_CHECKING:
+    from hardscape.maxsat.formula import Formula
 
 __all__ = ["FORMATS", "FormatWarning", "read", "write"]
 
 #: The modules of formats by name.
 FORMATS: Formats[Formula] = Formats(__name__)
 
-read, write = FORMATS.read, Formula.to_file
+read, write = FORMATS.read, FORMATS.write

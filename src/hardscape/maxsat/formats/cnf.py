@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hardscape.errors import InputError
 from hardscape.maxsat.formats.wcnf import body
 from hardscape.maxsat.formats.wcnf import has_cnf_header as sniff  # noqa: F401 - the module's own
 from hardscape.maxsat.formats.wcnf import read as read
-from hardscape.maxsat.formula import Formula
+
+if TYPE_CHECKING:
+    from hardscape.maxsat.formula import Formula
 
 NAME = "cnf"
 SUFFIXES = (".cnf",)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from hardscape.errors import InputError
 from hardscape.files import Source, shown
-from hardscape.maxsat.formula import Formula
+from hardscape.interrupts import signals_wait
 from hardscape.maxsat.modelling.constraints import Clauses, Term
+
+if TYPE_CHECKING:  # the formats are known before NumPy is imported
+    from hardscape.maxsat.formula import Formula
 
 NAME = "opb"
 SUFFIXES = (".opb", ".wbo")
@@ -84,6 +86,9 @@ class _Reader:
 
     def formula(self) -> Formula:
         """The formula of all that was taken."""
+        with signals_wait():
+            from hardscape.maxsat.formula import Formula
+
         clauses = self._clauses
         if self._limit is not None:
             clauses.at_least([(-w, x) for w, x in self._prices], 1 - self._limit)
@@ -154,8 +159,8 @@ def write(formula: Formula) -> Iterator[bytes]:
     one literal that is plain, which then count as ``-w x``.
     """
     literals, bounds = formula.literals.tolist(), formula.offsets.tolist()
-    soft = np.flatnonzero(~formula.hard)
-    alone = soft[np.diff(formula.offsets)[soft] == 1]
+    (soft,) = (~formula.hard).nonzero()
+    alone = soft[formula.offsets[soft + 1] - formula.offsets[soft] == 1]
     plain = alone[formula.literals[formula.offsets[alone]] > 0]
     saved = -sum(formula.weights[plain].tolist())
     if formula.offset not in (0, saved):

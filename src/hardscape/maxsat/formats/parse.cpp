@@ -4,9 +4,14 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -196,35 +201,83 @@ class Parser {
   std::uint64_t declared_ = 0, declared_clauses_ = 0, largest_ = 0, top_ = 0;
 };
 
-// Line and reason of the first fault.
-using Refused = std::tuple<std::size_t, std::string>;
-// Variables, literals, offsets, weights, hard, warnings.
-using Parsed =
-    std::tuple<std::uint64_t, NumpyArray<std::int32_t>, NumpyArray<std::int64_t>,
-               NumpyArray<std::int64_t>, NumpyArray<std::uint8_t>, std::vector<std::string>>;
+// A formula as it was read; what Python makes an array of stays here.
+class Text {
+ public:
+  explicit Text(Parser&& parser) : read_(std::move(parser)) {}
 
-std::variant<Refused, Parsed> parse(nb::bytes data) {
-  Parser parser(std::string_view(data.c_str(), data.size()));
-  Fault fault{0, ""};
-  bool failed = false;
-  {
-    nb::gil_scoped_release release;
-    try {
-      parser.parse();
-    } catch (const Fault& found) {
-      fault = found;
-      failed = true;
-    }
+  std::uint64_t num_variables() const { return read_.variables; }
+  const std::vector<std::string>& warnings() const { return read_.warnings; }
+
+  std::size_t num_literals() const { return read_.literals.size(); }
+  std::size_t num_hard() const {
+    return static_cast<std::size_t>(std::count(read_.hard.begin(), read_.hard.end(), 1));
   }
-  if (failed) return Refused(fault.line, fault.reason);
-  return Parsed(parser.variables, to_array(std::move(parser.literals)),
-                to_array(std::move(parser.offsets)), to_array(std::move(parser.weights)),
-                to_array(std::move(parser.hard)), parser.warnings);
+  std::size_t num_soft() const { return read_.hard.size() - num_hard(); }
+  nb::object total_weight() const {
+    unsigned __int128 total = 0;
+    for (const std::int64_t weight : read_.weights) total += static_cast<std::uint64_t>(weight);
+    return nb::int_(static_cast<std::uint64_t>(total >> 64)) << nb::int_(64) |
+           nb::int_(static_cast<std::uint64_t>(total));
+  }
+
+  // A first assignment as characters 0 and 1, hard clauses that it violates, and its cost in two
+  // words.
+  auto first() const {
+    Evaluation found;
+    std::vector<std::uint8_t> value;
+    {
+      nb::gil_scoped_release release;
+      const Clauses clauses(static_cast<std::uint32_t>(read_.variables), read_.literals,
+                            read_.offsets, read_.weights, read_.hard);
+      value = first_assignment(clauses, Poll(nullptr));
+      found = evaluate(clauses, value.data());
+    }
+    std::string shown(value.size(), '0');
+    for (std::size_t v = 0; v < value.size(); ++v) shown[v] = static_cast<char>('0' + value[v]);
+    return std::make_tuple(shown, found.violated, static_cast<std::uint64_t>(found.cost >> 64),
+                           static_cast<std::uint64_t>(found.cost));
+  }
+
+  template <auto Member>
+  static auto array(nb::handle self) {
+    auto& values = nb::cast<Text&>(self).read_.*Member;
+    using Value = typename std::remove_reference_t<decltype(values)>::value_type;
+    return NumpyArray<const Value>(values.data(), {values.size()}, self);
+  }
+
+ private:
+  Parser read_;
+};
+
+// Or line and reason of the first fault.
+std::variant<std::tuple<std::size_t, std::string>, std::unique_ptr<Text>> parse(nb::bytes data) {
+  Parser parser(std::string_view(data.c_str(), data.size()));
+  try {
+    nb::gil_scoped_release release;
+    parser.parse();
+  } catch (const Fault& fault) {
+    return std::make_tuple(fault.line, fault.reason);
+  }
+  return std::make_unique<Text>(std::move(parser));
 }
 
 }  // namespace
 
 void bind_parse(nb::module_& module) {
+  nb::class_<Text>(module, "Text", "A formula as it was read.")
+      .def_prop_ro("num_variables", &Text::num_variables)
+      .def_prop_ro("literals", &Text::array<&Parser::literals>)
+      .def_prop_ro("offsets", &Text::array<&Parser::offsets>)
+      .def_prop_ro("weights", &Text::array<&Parser::weights>)
+      .def_prop_ro("hard", &Text::array<&Parser::hard>)
+      .def_prop_ro("warnings", &Text::warnings)
+      .def_prop_ro("num_literals", &Text::num_literals)
+      .def_prop_ro("num_hard", &Text::num_hard)
+      .def_prop_ro("num_soft", &Text::num_soft)
+      .def_prop_ro("total_weight", &Text::total_weight, nb::sig("def total_weight(self) -> int"))
+      .def("first", &Text::first,
+           "A first assignment as a string, hard clauses it violates, and its cost in two words.");
   module.def("parse_wcnf", &parse, nb::arg("data"),
              "Clauses of a CNF or WCNF file, or (line, reason) where it is malformed.");
 }

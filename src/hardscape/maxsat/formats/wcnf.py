@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
-
-import numpy as np
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from hardscape import native
 from hardscape.files import Source
-from hardscape.maxsat.formula import Formula
+from hardscape.interrupts import signals_wait
+
+if TYPE_CHECKING:  # the command prints a first cost before NumPy is imported
+    from hardscape.maxsat.formula import Formula
 
 NAME = "wcnf"
 SUFFIXES = (".wcnf",)
@@ -33,17 +36,22 @@ def has_cnf_header(source: Source) -> bool:
     return source.data[start : start + 20].split()[:2] == [b"p", b"cnf"]
 
 
-def read(source: Source) -> Formula:
-    """Read any CNF or WCNF file: its content tells which."""
-    found = native.core.maxsat.parse_wcnf(source.data)
-    if len(found) == 2:
-        line, reason = found
+def read(source: Source, *, seen: Callable[[Any], object] | None = None) -> Formula:
+    """Read any CNF or WCNF file: its content tells which. `seen` hears of the text as soon as it is read."""
+    text = native.core.maxsat.parse_wcnf(source.data)
+    if isinstance(text, tuple):
+        line, reason = text
         raise source.error(line or None, reason)
-    variables, literals, offsets, weights, hard, doubts = found
-    source.believe(variables, "variables")
-    for doubt in doubts:
+    source.believe(text.num_variables, "variables")
+    for doubt in text.warnings:
         warnings.warn(f"{source.path}:{doubt}", FormatWarning, stacklevel=2)
-    return Formula(variables, literals, offsets, weights, hard.view(np.bool_))
+    if seen is not None:
+        seen(text)
+    with signals_wait():
+        from hardscape.maxsat.formula import Formula
+
+    hard = text.hard.view(bool)
+    return Formula(text.num_variables, text.literals, text.offsets, text.weights, hard)
 
 
 def write(formula: Formula) -> bytes:

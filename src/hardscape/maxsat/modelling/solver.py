@@ -14,11 +14,12 @@ from hardscape.engine import RunArguments
 from hardscape.errors import InputError, Interrupted
 from hardscape.maxsat.formula import Formula, checked_formula
 from hardscape.maxsat.intake import MAX_WEIGHT, checked_clause
+from hardscape.maxsat.methods import MethodName
 from hardscape.maxsat.methods.cellular.options import CellularOptions
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.modelling.constraints import Clauses
 from hardscape.maxsat.result import Improvement, MaxsatResult
-from hardscape.maxsat.solve import Method, solve
+from hardscape.maxsat.solve import solve
 
 #: Assignments that later calls may begin with.
 _KEPT = 8
@@ -27,7 +28,7 @@ _KEPT = 8
 class SolveArguments(RunArguments, total=False):
     """The keyword arguments of `Solver.solve`, which are those of :func:`hardscape.maxsat.solve`."""
 
-    method: Method
+    method: MethodName
     max_flips: int | None
     target: int | None
     on_improvement: Callable[[Improvement], object] | None

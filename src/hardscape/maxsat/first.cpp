@@ -1,0 +1,136 @@
+// A first assignment, before anything else is known of a formula: the best of a few by unit
+// propagation, or, for formulas so large that this takes a while, one of three passes over the
+// clauses: literals that a clause still needs are chosen by how often and how heavily they occur,
+// hard clauses first.
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "maxsat/instance.hpp"
+#include "maxsat/methods/weighting/decimation.hpp"
+#include "native/arrays.hpp"
+#include "native/random.hpp"
+
+namespace hardscape::maxsat {
+namespace {
+
+constexpr std::uint8_t kOpen = 2;
+// Literals, or variables, from which on unit propagation would take long; and literals that it may
+// look at, about: ten times those of a small formula.
+constexpr std::int64_t kLarge = 300'000, kEffort = 200'000;
+constexpr std::uint64_t kFirstPurpose = 0x6d786669;
+
+// What the positive literal of each variable weighs more than the negative one; a hard clause
+// weighs as much as a mean soft one, both shared among their literals.
+std::vector<float> balance(const Clauses& f, const Poll& stopped) {
+  std::vector<float> found(f.variables);
+  double total = 0, soft = 1;
+  for (std::size_t c = 0; c < f.count && !stopped(c); ++c) {
+    total += static_cast<double>(f.weights[c]);
+    soft += !f.hard[c];
+  }
+  const double mean = total > 0 ? total / soft : 1;
+  for (std::size_t c = 0; c < f.count && !stopped(c); ++c) {
+    const auto size = static_cast<double>(f.offsets[c + 1] - f.offsets[c]);
+    const double weight = f.hard[c] ? 1 : static_cast<double>(f.weights[c]) / mean;
+    const auto share = static_cast<float>(weight / (size * size));
+    for (std::int64_t i = f.offsets[c]; i < f.offsets[c + 1]; ++i) {
+      const std::int32_t l = f.literals[i];
+      found[(l > 0 ? l : -l) - 1] += l > 0 ? share : -share;
+    }
+  }
+  return found;
+}
+
+// Gives the clause a true literal where it has none and one is open.
+void satisfy(const Clauses& f, std::size_t c, const std::vector<float>& balance,
+             std::vector<std::uint8_t>& value) {
+  std::int32_t best = 0;
+  float most = 0;
+  for (std::int64_t i = f.offsets[c]; i < f.offsets[c + 1]; ++i) {
+    const std::int32_t l = f.literals[i];
+    const std::uint32_t v = (l > 0 ? l : -l) - 1;
+    if (value[v] == (l > 0)) return;
+    if (value[v] != kOpen) continue;
+    const float gain = l > 0 ? balance[v] : -balance[v];
+    if (best == 0 || gain > most) {
+      best = l;
+      most = gain;
+    }
+  }
+  if (best) value[(best > 0 ? best : -best) - 1] = best > 0;
+}
+
+std::vector<std::uint8_t> greedy(const Clauses& f, const Poll& stopped) {
+  std::vector<std::uint8_t> value(f.variables, kOpen);
+  const std::vector<float> sums = balance(f, stopped);
+  for (int firm = 1; firm >= 0; --firm)
+    for (std::size_t c = 0; c < f.count && !stopped(c); ++c)
+      if (f.hard[c] == firm) satisfy(f, c, sums, value);
+  for (std::size_t v = 0; v < value.size(); ++v)
+    if (value[v] == kOpen) value[v] = sums[v] > 0;
+  return value;
+}
+
+// A formula as it was given, but for what `Clauses::append` leaves out.
+struct Given : Instance {
+  std::vector<std::uint64_t> weight;
+  std::vector<std::uint8_t> hard;
+
+  explicit Given(const Clauses& f) {
+    fill(f, Poll(nullptr), [&](std::size_t c) {
+      if (!f.append(c, clause)) return false;
+      weight.push_back(static_cast<std::uint64_t>(f.weights[c]));
+      hard.push_back(f.hard[c]);
+      return true;
+    });
+  }
+};
+
+// The best of a few.
+std::vector<std::uint8_t> propagated(const Clauses& f) {
+  const Given given(f);
+  Decimation decimation(given, given.weight, given.hard);
+  RandomStream random(0, 0, kFirstPurpose);
+  const std::uint8_t never = 0;
+  std::vector<std::uint8_t> value, best;
+  Evaluation least;
+  for (std::int64_t left = kEffort; left > 0; left -= f.offsets[f.count] + f.variables + 1) {
+    decimation.run(value, random, &never);
+    const Evaluation found = evaluate(f, value.data());
+    const auto order = [](const Evaluation& x) { return std::make_pair(x.violated, x.cost); };
+    if (!best.empty() && order(found) >= order(least)) continue;
+    best = value;
+    least = found;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> first_assignment(const Clauses& f, const Poll& stopped) {
+  const auto size = std::max<std::int64_t>(f.offsets[f.count], f.variables);
+  return size > kLarge ? greedy(f, stopped) : propagated(f);
+}
+
+void bind_first(nb::module_& module) {
+  module.def(
+      "first",
+      [](const nb::object& formula, std::optional<Vector<std::uint8_t>> stop) {
+        const Clauses f(formula);
+        const Poll stopped(stop);
+        std::vector<std::uint8_t> value;
+        {
+          nb::gil_scoped_release release;
+          value = first_assignment(f, stopped);
+        }
+        return to_array(std::move(value));
+      },
+      nb::arg("formula"), nb::arg("stop").none() = nb::none(),
+      "A first assignment, uint8 of shape (n,); of formulas that are not large always the same.");
+}
+
+}  // namespace hardscape::maxsat
