@@ -10,6 +10,7 @@ pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are n
 from hardscape.engine.cuda import jit
 from hardscape.maxsat import Formula
 from hardscape.maxsat.methods.islands.tables import WalkTables, fits, walk_kernels
+from hardscape.maxsat.methods.islands.weighing import weighing_kernels
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,16 @@ def test_walk_kernels(arch, cached, uniform, synchronous):
     assert set(kernels) == {"start", "run", "adopt"}
     for name, kernel in kernels.items():
         assert kernel.name == f"walk_{name}"
+        assert jit.compile(kernel, arch).startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("near", [False, True])
+def test_weighing_kernels(arch, near):
+    kernels = weighing_kernels(threads=128, near=near)
+    assert set(kernels) == {"start", "run", "adopt"}
+    for name, kernel in kernels.items():
+        assert kernel.name == f"weigh_{name}"
         assert jit.compile(kernel, arch).startswith(b"\x7fELF")
 
 

@@ -14,7 +14,7 @@ from hardscape.maxsat.formula import LARGE
 from hardscape.maxsat.methods.cellular.method import Cellular
 from hardscape.maxsat.methods.enumeration import Enumeration
 from hardscape.maxsat.methods.exact.exact import Exact
-from hardscape.maxsat.methods.islands.islands import IslandWalks
+from hardscape.maxsat.methods.islands.islands import IslandWalks, IslandWeighing
 from hardscape.maxsat.methods.weighting.local import LocalWalks
 from hardscape.maxsat.presolve import presolve
 from hardscape.maxsat.result import MaxsatResult, Status, told
@@ -27,13 +27,14 @@ _RESERVED = 3.0
 #: Seconds that an evaluation takes for each literal, about, as long as none has been measured.
 _EVALUATION = 3e-9
 
-_ISLANDS, _LOCAL = IslandWalks(), LocalWalks()
+_ISLANDS, _WEIGHING, _LOCAL = IslandWalks(), IslandWeighing(), LocalWalks()
 #: The table of methods: the first that takes a task does it.
 METHODS: tuple[Method, ...] = (
     Cellular(),
     Enumeration(),
-    Exact((_ISLANDS, _LOCAL), _LOCAL),
+    Exact((_ISLANDS, _WEIGHING, _LOCAL), _LOCAL),
     _ISLANDS,
+    _WEIGHING,
     _LOCAL,
 )
 

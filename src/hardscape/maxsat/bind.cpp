@@ -9,6 +9,7 @@ void bind_parse(nb::module_& module);
 void bind_presolve(nb::module_& module);
 void bind_walk(nb::module_& module);
 void bind_synchronous(nb::module_& module);
+void bind_weighing(nb::module_& module);
 void bind_weighting(nb::module_& module);
 
 namespace {
@@ -20,6 +21,7 @@ const native::Family family("maxsat", [](nb::module_& module) {
   bind_presolve(module);
   bind_walk(module);
   bind_synchronous(module);
+  bind_weighing(module);
   bind_weighting(module);
 });
 

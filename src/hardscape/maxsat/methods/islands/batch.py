@@ -21,31 +21,35 @@ STATUS = np.dtype(
 
 
 class WalkBatch(ABC):
-    """Walks of consecutive streams, in synchronous steps of up to four flips: those of synchronous.hpp."""
+    """Walks of consecutive streams that search in steps, and count what an assignment violates."""
 
     walks: int
-    #: Of each walk, a `STATUS` after the last `run`; its ``best`` since the last `adopt`.
+    #: Of each walk after the last `run`: ``steps``, ``flips``, and what its ``best`` assignment since the last
+    #: `adopt` violates.
     status: NDArray[Any]
-    #: Violated clauses of the best assignment that was given.
-    _given = 2**32 - 1
+    #: What the best assignment violates that was given.
+    _given = 2**63 - 1
 
     @abstractmethod
     def run(self, steps: int, target: int, *, race: bool = False) -> None:
-        """Let every walk do so many steps, or fewer if it comes to `target` violated clauses.
+        """Let every walk do so many steps, or fewer if it comes to violate no more than `target`.
 
         In a `race`, a walk may also end after as many steps as one that came to the target.
         """
 
     @abstractmethod
-    def adopt(self, sources: NDArray[np.int32]) -> None:
-        """Let each walk with a source, not -1, go on from the best assignment of that walk."""
+    def adopt(self, sources: NDArray[np.int32], guest: NDArray[np.uint8] | None = None) -> None:
+        """Let each walk with a source, not -1, go on from the best assignment of that walk.
+
+        Behind the last walk is the `guest`.
+        """
 
     @abstractmethod
     def best_of(self, walk: int) -> NDArray[np.uint8]:
         """Best assignment of a walk since the last `adopt`, uint8 of shape (n,)."""
 
     def winner(self) -> int:
-        """Walk of the fewest violated clauses; of these the one with the fewest steps, then the first."""
+        """Walk that violates least; of these the one with the fewest steps, then the first."""
         best, steps = self.status["best"], self.status["steps"]
         equal = np.flatnonzero(best == best.min())
         return int(equal[np.argmin(steps[equal])])
@@ -59,8 +63,16 @@ class WalkBatch(ABC):
         return self.best_of(self.winner())
 
 
+def elites_of(
+    batch: WalkBatch, sources: NDArray[np.int32], guest: NDArray[np.uint8] | None
+) -> dict[int, NDArray[np.uint8]]:
+    """The assignments of all sources of an exchange; see `WalkBatch.adopt`."""
+    found = {int(i): batch.best_of(int(i)) for i in set(sources) if 0 <= i < batch.walks}
+    return found if guest is None else {**found, batch.walks: guest}
+
+
 class CpuWalks(WalkBatch):
-    """Walks on one CPU thread, one after the other; `seed` and `first` key the first walk's stream."""
+    """The walks of synchronous.hpp on one CPU thread, one after the other, from stream `first` on."""
 
     def __init__(
         self, tables: WalkTables, seed: int, first: int, walks: int, stop: NDArray[np.uint8]
@@ -83,9 +95,9 @@ class CpuWalks(WalkBatch):
                 steps = min(steps, done)
         self._look()
 
-    def adopt(self, sources: NDArray[np.int32]) -> None:
+    def adopt(self, sources: NDArray[np.int32], guest: NDArray[np.uint8] | None = None) -> None:
         """See `WalkBatch.adopt`."""
-        found = {int(i): self.best_of(int(i)) for i in set(sources[sources >= 0])}
+        found = elites_of(self, sources, guest)
         for walk, source in zip(self._walks, sources.tolist(), strict=True):
             walk.renew(found.get(source))
 

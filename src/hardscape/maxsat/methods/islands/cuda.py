@@ -19,12 +19,24 @@ LISTED, MOST_LISTED = 128, 1024
 MOST_SHARED = 227 * 1024
 
 
+def packed(bits: NDArray[np.uint8], words: int) -> NDArray[np.uint32]:
+    """Bits, one a byte, in so many words of 32."""
+    whole = np.zeros(32 * words, dtype=np.uint8)
+    whole[: len(bits)] = bits
+    return np.packbits(whole, bitorder="little").view("<u4").astype(np.uint32)
+
+
+def unpacked(words: NDArray[np.uint32], bits: int) -> NDArray[np.uint8]:
+    """So many bits of words of 32, one a byte."""
+    return np.unpackbits(words.astype("<u4").view(np.uint8), count=bits, bitorder="little")
+
+
 class WalkArrays:
     """What walks on a GPU read and change, and the kernels that do it.
 
-    ``truths`` and ``best_truths`` (uint32, shape (walks, words)) are where each walk is and its best
-    assignment; ``statuses`` are bytes to be viewed as `STATUS`. Steps of `synchronous` walks flip
-    several variables at once.
+    ``truths`` and ``best_truths`` (uint32, shapes (walks, words) and (walks + 1, words)) are where each
+    walk is and its best assignment, and a guest's; ``statuses`` are bytes to be viewed as `STATUS`. Steps of
+    `synchronous` walks flip several variables at once.
     """
 
     def __init__(
@@ -55,7 +67,7 @@ class WalkArrays:
         self._tables = cupy.asarray(np.array([*pointers, *tables.sizes], dtype=np.uint64))
         self._sizes = np.int32(walks), np.int32(words)
         self.truths = cupy.zeros((walks, words), dtype=np.uint32)
-        self.best_truths = cupy.zeros((walks, words), dtype=np.uint32)
+        self.best_truths = cupy.zeros((walks + 1, words), dtype=np.uint32)
         self._lists = cupy.empty((walks, tables.places), dtype=np.uint64)
         self.statuses = cupy.zeros(walks * STATUS.itemsize, dtype=np.uint8)
         self._fewest = cupy.full(1, 2**32 - 1, dtype=np.uint32)  # steps of a walk at the target
@@ -111,18 +123,20 @@ class CudaWalks(WalkBatch):
         self._afresh = False
         self._look()
 
-    def adopt(self, sources: NDArray[np.int32]) -> None:
+    def adopt(self, sources: NDArray[np.int32], guest: NDArray[np.uint8] | None = None) -> None:
         """See `WalkBatch.adopt`."""
         import cupy
 
+        best = self._arrays.best_truths
+        if guest is not None:
+            literals = np.stack([guest, 1 - guest], axis=1).ravel()
+            best[self.walks] = cupy.asarray(packed(literals, best.shape[1]))
         self._arrays.adopt(cupy.asarray(sources))
         self._afresh = True
 
     def best_of(self, walk: int) -> NDArray[np.uint8]:
         """See `WalkBatch.best_of`."""
-        words = self._arrays.best_truths[walk].get()
-        bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
-        return bits[: 2 * self._variables : 2].copy()
+        return unpacked(self._arrays.best_truths[walk].get(), 2 * self._variables)[::2].copy()
 
     def _look(self) -> None:
         self._device.synchronize()  # lets other threads run meanwhile, as a copy would not

@@ -5,28 +5,41 @@ from __future__ import annotations
 import hashlib
 import math
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Context, Cuda, Partial, Shard, ShardResult, Work, split
-from hardscape.engine.cuda import cuda_device
+from hardscape.engine.cuda import CudaDevice, cuda_device
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.islands.batch import MOST_AT_ONCE, CpuWalks, WalkBatch
 from hardscape.maxsat.methods.islands.cuda import CudaWalks
 from hardscape.maxsat.methods.islands.elites import ISLAND, Exchange, elites
 from hardscape.maxsat.methods.islands.tables import WalkTables, fits
+from hardscape.maxsat.methods.islands.weighing import (
+    INFEASIBLE,
+    CpuWeighers,
+    CudaWeighers,
+    WeighingTables,
+    weighs,
+)
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
+from hardscape.maxsat.methods.weighting.searches import Weighing
 from hardscape.maxsat.task import SMALL, Task, Walks
 
 #: Steps of each walk in the first launch, and seconds that the later ones aim at.
 _FIRST_STEPS, _LAUNCH_SECONDS = 128, 0.02
-#: Variables for each step of a walk before the first exchange, fewest such steps, and how many times as
-#: many come before the next exchange.
-_EXCHANGE_SHARE, _FIRST_EXCHANGE, _EXCHANGE_GROWTH = 2.5, 128, 1.5
+#: Fewest steps of a walk before the first exchange, and how many times as many come before the next one.
+_FIRST_EXCHANGE, _EXCHANGE_GROWTH = 128, 1.5
+#: First assignments of clause-weighting walks at most, literals that are decimated for them, and one walk
+#: in so many that goes on from what others found.
+_INITIALS, _DECIMATED, _GUESTS = 16, 2_000_000, 8
 #: Without a limit, walks end after this many steps a variable without improvement, or as many as there
 #: were before it.
 _PATIENCE = 100
@@ -43,39 +56,38 @@ _MOST_VIOLATED = 0.55
 def _better(
     known: tuple[NDArray[np.uint8], int], batch: WalkBatch
 ) -> tuple[NDArray[np.uint8], int]:
-    """The known assignment and its violated clauses, or the winner's, if that is better."""
+    """The known assignment and what it violates, or the winner's, if that is better."""
     winner = batch.winner()
     violated = int(batch.status["best"][winner])
     return (batch.best_of(winner), violated) if violated < known[1] else known
 
 
 @dataclass(frozen=True, eq=False)
-class WalkIslands(Work[Partial]):
-    """Focused random walks on a presolved formula, which may exchange their elites.
+class Islands(Work[Partial]):
+    """Many walks at once on a presolved formula, which may exchange their elites.
 
-    Walks of the same number take the same steps on every device. The first one to satisfy all clauses,
-    by its number of steps, gives the answer; where none does and `max_steps` ends the search, the first
-    of the best ones at an exchange or at the end. However the launches were cut, it is the same.
+    Walks of the same number take the same steps on every device. The first one to come to the target, by
+    its number of steps, gives the answer; where none does and `max_steps` ends the search, the first of
+    the best ones at an exchange or at the end. However the launches were cut, it is the same.
 
-    A partial holds the best ``assignment`` (uint8, shape (n,)), its number of ``violated`` clauses, and
-    the ``flips`` of all walks (int64, shape (1,)).
+    A partial holds the best ``assignment`` (uint8, shape (n,)), what it ``violated``, as walks count it,
+    and the ``flips`` of all walks (int64, shape (1,)).
 
-    `max_steps` are those of each walk, up to four flips each; without, walks go on until the target is
-    reached, or until nothing improves for long, unless `endless`. They exchange their assignments after 0.4
-    steps a variable, half as many more, and so on.
+    `max_steps` are those of each walk; without, walks go on until the target is reached, or until nothing
+    improves for long, unless `endless`.
     """
 
-    name = "maxsat.walks"
     revision = 1
-    here = ("tables", "offer", "halt")
     unit = "devices"
+    #: Steps a variable before the first exchange.
+    first_exchange: ClassVar[float]
 
-    formula: Formula  # one that `tables.fits`
+    formula: Formula
     seed: int
     devices: int = 1  # shards
     #: Of a device; by default as many as a GPU runs at once, and one island on a CPU thread.
     walks: int | None = None
-    target: int = 0  # violated clauses at which the search ends
+    target: int = 0  # what is violated when the search ends
     exchange: Exchange = "winners"
     max_steps: int | None = None
     endless: bool = False
@@ -83,32 +95,41 @@ class WalkIslands(Work[Partial]):
     offer: Callable[[NDArray[np.uint8]], object] | None = field(default=None, repr=False)
     #: Becomes 1 when another search has found what is wanted.
     halt: NDArray[np.uint8] | None = field(default=None, repr=False)
+    #: What others know, from which some walks go on at an exchange where `max_steps` is not given.
+    incumbent: Incumbent | None = field(default=None, repr=False)
 
     def digest(self) -> str:
         """Hash of the formula and of everything that shapes a walk."""
         facts = (self.seed, self.devices, self.walks, self.target, self.exchange, self.max_steps)
-        return hashlib.sha256(f"{self.formula.digest}{facts}".encode()).hexdigest()
+        return hashlib.sha256(f"{self.formula.digest}{facts}{self.shape()}".encode()).hexdigest()
+
+    @abstractmethod
+    def shape(self) -> object:
+        """What else shapes a walk."""
 
     def shards(self) -> Sequence[Shard]:
         """One for each device."""
         return split(self.devices, self.devices)
 
-    @cached_property
-    def tables(self) -> WalkTables:
-        """The formula as the kernels read it."""
-        return WalkTables.of(self.formula)
-
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Let the walks of one device go."""
         first = shard.start * _STREAMS
         if not isinstance(context.device, Cuda):
-            walks = self.walks or ISLAND
-            batch = CpuWalks(self.tables, self.seed, first, walks, context.stop)
-            return self._search(batch, first, context.stop)
+            return self._search(self.on_cpu(first, context.stop), first, context.stop)
         with cuda_device(context.device.ordinal) as device:
-            return self._search(
-                CudaWalks(self.tables, self.seed, first, self.walks, device), first, context.stop
-            )
+            return self._search(self.on_gpu(first, device), first, context.stop)
+
+    @abstractmethod
+    def on_cpu(self, first: int, stop: NDArray[np.uint8]) -> WalkBatch:
+        """The walks from that stream on, on a CPU thread."""
+
+    @abstractmethod
+    def on_gpu(self, first: int, device: CudaDevice) -> WalkBatch:
+        """The walks from that stream on, on a GPU."""
+
+    @abstractmethod
+    def counted(self, assignment: NDArray[np.uint8]) -> int:
+        """What an assignment violates, as the walks count it."""
 
     def _search(self, batch: WalkBatch, first: int, stop: NDArray[np.uint8]) -> ShardResult:
         best = batch.improvement()
@@ -117,16 +138,16 @@ class WalkIslands(Work[Partial]):
         rule = elites(self.exchange, batch.walks, self.seed, first)
         exchange: float = math.inf
         if rule is not None:
-            exchange = max(int(self.formula.num_variables / _EXCHANGE_SHARE), _FIRST_EXCHANGE)
+            exchange = max(int(self.first_exchange * self.formula.num_variables), _FIRST_EXCHANGE)
         steps = _FIRST_STEPS
         done = improved_at = 0
         fewest = int(batch.status["best"].min())
         # The best at exchanges and at the end: moments that no launch depends on.
-        answer = best, 2**32
+        answer = best, fewest
         while not self._over(fewest, done, improved_at):
             if rule is not None and done == exchange:
                 answer = _better(answer, batch)
-                batch.adopt(rule.sources(batch.status["best"]))
+                self._exchange(batch, rule.sources(batch.status["best"]))
                 exchange = int(exchange * _EXCHANGE_GROWTH)
             most = int(min(steps, exchange - done, _MOST_STEPS))
             if self.max_steps is not None:
@@ -145,6 +166,21 @@ class WalkIslands(Work[Partial]):
             if fewest > self.target and (stop[0] or (self.halt is not None and self.halt[0])):
                 return ShardResult(self._partial(batch, best, fewest), False)
         return ShardResult(self._partial(batch, *_better(answer, batch)), True)
+
+    def _exchange(self, batch: WalkBatch, sources: NDArray[np.int32]) -> None:
+        best = batch.status["best"]
+        guest = self._guest(int(best.min()))
+        if guest is not None:
+            sources[np.argsort(best, kind="stable")[::-_GUESTS]] = batch.walks
+        batch.adopt(sources, guest)
+
+    def _guest(self, fewest: int) -> NDArray[np.uint8] | None:
+        """What others found, if it is better than what these walks did."""
+        known = None if self.incumbent is None else self.incumbent.best
+        if self.incumbent is None or known is None or self.max_steps is not None:
+            return None
+        assignment = self.incumbent.restrict(known)
+        return assignment if self.counted(assignment) < fewest else None
 
     def _tell(self, assignment: NDArray[np.uint8]) -> None:
         if self.offer is not None:
@@ -173,6 +209,89 @@ class WalkIslands(Work[Partial]):
     def finished(self, partial: Partial) -> bool:
         """Whether the target is reached."""
         return int(partial["violated"][0]) <= self.target
+
+
+@dataclass(frozen=True, eq=False)
+class WalkIslands(Islands):
+    """Focused random walks, in steps of up to four flips; they count violated clauses.
+
+    They exchange their assignments after 0.4 steps a variable, half as many more, and so on.
+    """
+
+    name = "maxsat.walks"
+    here = ("tables", "offer", "halt", "incumbent")
+    first_exchange = 0.4
+
+    def shape(self) -> object:
+        """See `Islands.shape`: nothing."""
+        return ""
+
+    @cached_property
+    def tables(self) -> WalkTables:
+        """The formula, one that `fits`, as the kernels read it."""
+        return WalkTables.of(self.formula)
+
+    def on_cpu(self, first: int, stop: NDArray[np.uint8]) -> CpuWalks:
+        """See `Islands.on_cpu`."""
+        return CpuWalks(self.tables, self.seed, first, self.walks or ISLAND, stop)
+
+    def on_gpu(self, first: int, device: CudaDevice) -> CudaWalks:
+        """See `Islands.on_gpu`."""
+        return CudaWalks(self.tables, self.seed, first, self.walks, device)
+
+    def counted(self, assignment: NDArray[np.uint8]) -> int:
+        """See `Islands.counted`."""
+        return self.formula.num_clauses - self.formula.evaluate(assignment)[2]
+
+
+@dataclass(frozen=True, eq=False)
+class WeighingIslands(Islands):
+    """Clause-weighting walks, a flip a step; they count `INFEASIBLE` and a hard clause each, else costs.
+
+    They begin with assignments by decimation, some with `initial`, and exchange them after four steps a
+    variable, half as many more, and so on.
+    """
+
+    name = "maxsat.weighing"
+    here = ("tables", "offer", "halt", "incumbent")
+    first_exchange = 4.0
+
+    options: WeightingOptions = field(default_factory=WeightingOptions)
+    initial: NDArray[np.uint8] | None = None
+
+    def shape(self) -> object:
+        """See `Islands.shape`."""
+        return self.options, None if self.initial is None else self.initial.tobytes()
+
+    @cached_property
+    def tables(self) -> WeighingTables:
+        """The formula, one that `weighs`, as the kernels read it."""
+        return WeighingTables.of(self.formula, self.options)
+
+    def on_cpu(self, first: int, stop: NDArray[np.uint8]) -> CpuWeighers:
+        """See `Islands.on_cpu`."""
+        initials = self._initials(first, stop)
+        return CpuWeighers(self.tables, initials, self.seed, first, self.walks or ISLAND, stop)
+
+    def on_gpu(self, first: int, device: CudaDevice) -> CudaWeighers:
+        """See `Islands.on_gpu`."""
+        initials = self._initials(first, np.zeros(1, dtype=np.uint8))
+        return CudaWeighers(self.tables, initials, self.seed, first, self.walks, device)
+
+    def _initials(self, first: int, stop: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Assignments by decimation."""
+        found = [] if self.initial is None else [self.initial]
+        many = max(1, min(_INITIALS, _DECIMATED // len(self.formula.literals)))
+        for stream in range(first, first + many):
+            search = Weighing(self.formula, self.options, 0, self.seed, stream, None, stop)
+            search.run(1, stop)
+            found.append(search.best())
+        return np.array(found, dtype=np.uint8)
+
+    def counted(self, assignment: NDArray[np.uint8]) -> int:
+        """See `Islands.counted`."""
+        hard, cost, _ = self.formula.evaluate(assignment)
+        return INFEASIBLE + hard if hard else cost
 
 
 class IslandWalks(Walks):
@@ -211,4 +330,36 @@ class IslandWalks(Walks):
             endless=endless,
             offer=task.incumbent.offer_reduced,
             halt=task.incumbent.halt,
+            incumbent=task.incumbent,
+        )
+
+
+class IslandWeighing(Walks):
+    """Many clause-weighting walks at once on GPUs."""
+
+    name = "weighing"
+    asked = ("auto", "weighting", "exact")
+    devices = (Cuda,)
+
+    def unfit(self, task: Task) -> str:
+        """See `Method.unfit`."""
+        return "" if weighs(task.presolved.formula) else "it is too large, or nothing is left of it"
+
+    def work(self, task: Task, *, endless: bool) -> WeighingIslands:
+        """See `Walks.work`."""
+        assert isinstance(task.parameters, WeightingOptions)
+        presolved, initial = task.presolved, task.initial
+        return WeighingIslands(
+            presolved.formula,
+            task.options.seed,
+            devices=len(task.options.devices),
+            target=0 if task.target is None else max(0, task.target - presolved.constant),
+            exchange=task.parameters.exchange,
+            max_steps=task.max_flips,
+            endless=endless,
+            offer=task.incumbent.offer_reduced,
+            halt=task.incumbent.halt,
+            incumbent=task.incumbent,
+            options=task.parameters,
+            initial=None if initial is None else presolved.restrict(initial),
         )

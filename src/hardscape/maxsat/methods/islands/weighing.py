@@ -1,0 +1,279 @@
+"""Clause-weighting walks by the thousand on structured formulas: those of weighing.hpp."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import native
+from hardscape.engine import Kernel, kernel
+from hardscape.engine.cuda import CudaDevice
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.islands.batch import WalkBatch, elites_of
+from hardscape.maxsat.methods.islands.cuda import packed, unpacked
+from hardscape.maxsat.methods.weighting.options import WeightingOptions
+
+#: What an assignment counts that violates this many hard clauses less: ``kInfeasible`` of weighing.hpp.
+INFEASIBLE = 2**62
+
+#: Literals have so many bits, places of literals so many, and lengths those up to 32.
+_LITERAL_BITS, _PLACE_BITS = 16, 24
+#: Length of a clause that says only that it is longer.
+_LONG = 255
+#: First search weight of a soft clause of mean cost, where scores have room for it.
+_UNIT = 4096
+#: Of each temper: increase and limit of soft weights, and patience, in those of the options.
+_TEMPERS = ((1.0, 1.0, 1), (10.0, 1.0, 1), (10.0, 0.4, 4))
+
+#: Walks of a block on a GPU.
+WALKS = 4
+#: Bytes of shared memory that a walk may take for its scores.
+MOST_NEAR = 14 * 1024
+#: Share of a GPU's free memory that walks may take.
+_MEMORY = 0.5
+
+#: What is known of a walk: ``WeighingStatus`` of weighing.hpp.
+STATUS = np.dtype(
+    [
+        *((name, "<u8") for name in ("random", "steps", "best", "cost", "improved_at")),
+        *((name, "<u4") for name in ("hard", "soft", "last", "restarts", "began", "padding")),
+    ]
+)
+
+
+def weighs(formula: Formula) -> bool:
+    """Whether clause-weighting walks on a GPU can take a presolved formula.
+
+    Up to 32,767 variables, 16,777,215 literals, and costs that add up to less than 2^62.
+    """
+    return (
+        formula.num_clauses > 0
+        and formula.num_variables < 2 ** (_LITERAL_BITS - 1)
+        and len(formula.literals) < 2**_PLACE_BITS
+        and float(formula.weights[~formula.hard].astype(np.float64).sum()) < INFEASIBLE
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class WeighingTables:
+    """A formula as the walks read it, hard clauses first; literal 2 v is variable v, 2 v + 1 its negation."""
+
+    literal: NDArray[np.uint16]  # clause by clause
+    start: NDArray[np.uint32]  # literal of each clause, shape (m + 1,)
+    occurrence: NDArray[np.uint32]  # clauses, literal by literal
+    first: NDArray[np.uint32]  # occurrence of each literal, shape (2 n + 1,)
+    unit: NDArray[np.int32]  # first search weight of each clause
+    cost: NDArray[np.uint64]  # of each clause
+    tempers: NDArray[np.int32]  # ``WeighingTemper`` of weighing.hpp, shape (tempers, 4)
+    num_hard: int
+    most: int  # search weight of a hard clause
+
+    @classmethod
+    def of(cls, formula: Formula, options: WeightingOptions) -> WeighingTables:
+        """Tables of a presolved formula that `weighs`."""
+        n, m = formula.num_variables, formula.num_clauses
+        order = np.argsort(~formula.hard, kind="stable")
+        lengths = np.diff(formula.offsets)[order]
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        at = np.repeat(formula.offsets[:-1][order] - start[:-1], lengths) + np.arange(start[-1])
+        literals = formula.literals[at].astype(np.int64)
+        codes = 2 * (np.abs(literals) - 1) + (literals < 0)
+        counts = np.bincount(codes, minlength=2 * n)
+        hard = formula.hard[order]
+        cost = formula.weights[order].astype(np.float64)
+        # A score is a sum of search weights, and has 31 bits.
+        most = (2**31 - 1) // max(1, int((counts[::2] + counts[1::2]).max()))
+        share = cost / max(1.0, cost[~hard].mean() if not hard.all() else 1.0)
+        share[hard] = options.hard_start
+        room = most / (options.soft_limit * max(1.0, share.max()))
+        scale = min(_UNIT, max(1.0, room))
+        soft_most = max(1, most // options.soft_limit)
+        unit = np.clip(np.rint(share * scale), 1, np.where(hard, most, soft_most))
+        return cls(
+            codes.astype(np.uint16),
+            start.astype(np.uint32),
+            np.repeat(np.arange(m), lengths)[np.argsort(codes, kind="stable")].astype(np.uint32),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32),
+            unit.astype(np.int32),
+            formula.weights[order].astype(np.uint64),
+            np.array([_temper(options, n, scale, *each) for each in _TEMPERS], dtype=np.int32),
+            int(formula.num_hard),
+            most,
+        )
+
+    @property
+    def num_variables(self) -> int:
+        """Variables of the formula."""
+        return len(self.first) // 2
+
+    @property
+    def words(self) -> int:
+        """Words of 32 bits that hold an assignment."""
+        return -(-self.num_variables // 32)
+
+    @property
+    def occurrences(self) -> NDArray[np.uint32]:
+        """Clause of each occurrence; where it begins, and how long it is; shape (nnz, 2)."""
+        lengths = np.minimum(np.diff(self.start), _LONG)
+        where = self.start[:-1] | lengths.astype(np.uint32) << np.uint32(_PLACE_BITS)
+        return np.stack([self.occurrence, where[self.occurrence]], axis=1)
+
+
+def _temper(
+    options: WeightingOptions, n: int, scale: float, increase: float, limit: float, patience: int
+) -> tuple[int, int, int, int]:
+    return (
+        max(1, round(options.hard_increase * scale)),
+        round(min(options.soft_increase * increase, 2.0**14) * 2**16),
+        max(1, round(options.soft_limit * limit)),
+        min(options.patience * patience * n, 2**31 - 1),
+    )
+
+
+class CpuWeighers(WalkBatch):
+    """Clause-weighting walks on one CPU thread, one after the other; see `CudaWeighers`."""
+
+    def __init__(
+        self,
+        tables: WeighingTables,
+        initials: NDArray[np.uint8],
+        seed: int,
+        first: int,
+        walks: int,
+        stop: NDArray[np.uint8],
+    ) -> None:
+        self._stop = stop
+        t = tables
+        read = t.literal, t.start, t.occurrence, t.first, t.unit, t.cost, t.tempers
+        self._walks = [
+            native.core.maxsat.WeighingWalk(
+                *read, t.num_hard, t.most, seed, stream, initials[turn(tables, initials, stream)]
+            )
+            for stream in range(first, first + walks)
+        ]
+        self.walks = walks
+        self.status = np.zeros(walks, dtype=[("steps", "u8"), ("flips", "u8"), ("best", "u8")])
+        self._look()
+
+    def run(self, steps: int, target: int, *, race: bool = False) -> None:
+        """See `WalkBatch.run`."""
+        for walk in self._walks:
+            done = walk.run(steps, target, self._stop)
+            if race and walk.best_cost <= target:
+                steps = min(steps, done)
+        self._look()
+
+    def adopt(self, sources: NDArray[np.int32], guest: NDArray[np.uint8] | None = None) -> None:
+        """See `WalkBatch.adopt`."""
+        found = elites_of(self, sources, guest)
+        for walk, source in zip(self._walks, sources.tolist(), strict=True):
+            if source >= 0:
+                walk.renew(found[source])
+
+    def best_of(self, walk: int) -> NDArray[np.uint8]:
+        """See `WalkBatch.best_of`."""
+        return self._walks[walk].best()
+
+    def _look(self) -> None:
+        self.status["steps"] = self.status["flips"] = [walk.steps for walk in self._walks]
+        self.status["best"] = [walk.best_cost for walk in self._walks]
+
+
+def turn(tables: WeighingTables, initials: NDArray[np.uint8], stream: int) -> int:
+    """Which of the first assignments a walk has: all of them meet all tempers."""
+    return stream // len(tables.tempers) % len(initials)
+
+
+def weighing_kernels(*, threads: int, near: bool) -> dict[str, Kernel]:
+    """The kernels that set up walks, run them, and let them take over assignments, as data.
+
+    `threads` are those of a block, a warp of 32 for each walk; `near` if shared memory holds the scores.
+    """
+    constants = {"kThreads": threads, "kNear": near}
+    return {
+        name: kernel("maxsat/methods/islands/weighing.cu", f"weigh_{name}", constants=constants)
+        for name in ("start", "run", "adopt")
+    }
+
+
+class CudaWeighers(WalkBatch):
+    """Clause-weighting walks of consecutive streams on one GPU, by default as many as it runs at once.
+
+    They begin with the first assignments given (`initials`, uint8, shape (some, n)), by turns.
+    """
+
+    def __init__(
+        self,
+        tables: WeighingTables,
+        initials: NDArray[np.uint8],
+        seed: int,
+        first: int,
+        walks: int | None,
+        device: CudaDevice,
+    ) -> None:
+        import cupy
+
+        self._device = device
+        self._variables, self._first = tables.num_variables, np.uint64(first)
+        n, m, words = tables.num_variables, len(tables.unit), tables.words
+        near = 4 * (n + 2 * words) <= MOST_NEAR
+        self._shared = WALKS * 4 * (2 * words + (n if near else 0))
+        kernels = weighing_kernels(threads=32 * WALKS, near=near)
+        self._kernels = {name: device.load(kernel) for name, kernel in kernels.items()}
+        if walks is None:
+            blocks = self._kernels["run"].blocks_per_multiprocessor(32 * WALKS, self._shared)
+            room = int(_MEMORY * device.free_memory()) // (12 * m + 8 * n + 8 * words)
+            walks = max(1, min(max(1, blocks) * device.multiprocessors * WALKS, room))
+        self.walks = walks
+        read = (tables.occurrences, tables.first, tables.start, tables.literal, tables.unit)
+        self._keep = [cupy.asarray(array) for array in (*read, tables.cost, tables.tempers)]
+        sizes = n | m << 32, tables.num_hard | len(tables.tempers) << 32, tables.most
+        self._tables = _addresses(self._keep, *sizes)
+        self._best_truths = cupy.zeros((walks + 1, words), dtype=np.uint32)  # and the guest's
+        self._statuses = cupy.zeros(walks * STATUS.itemsize, dtype=np.uint8)
+        widths = words, None, m, n, n, m, m
+        self._state = [
+            self._best_truths if width is None else cupy.empty((walks, width), dtype=np.uint32)
+            for width in widths
+        ]
+        self._arrays = _addresses([*self._state, self._statuses])
+        self._fewest = cupy.empty(1, dtype=np.uint32)
+        words_of = cupy.asarray(np.stack([packed(initial, words) for initial in initials]))
+        self._launch("start", np.uint64(seed), self._first, words_of, np.uint32(len(initials)))
+        self.run(0, 0)
+
+    def run(self, steps: int, target: int, *, race: bool = False) -> None:
+        """See `WalkBatch.run`."""
+        self._fewest.fill(2**32 - 1)
+        how = self._first, np.uint32(steps), np.uint64(target), np.uint32(race), self._fewest
+        self._launch("run", *how, shared=self._shared)
+        self._device.synchronize()  # lets other threads run meanwhile, as a copy would not
+        status = self._statuses.get().view(STATUS)
+        self.status = np.zeros(self.walks, dtype=[("steps", "u8"), ("flips", "u8"), ("best", "u8")])
+        for name, of in (("steps", "steps"), ("flips", "steps"), ("best", "best")):
+            self.status[name] = status[of]
+
+    def adopt(self, sources: NDArray[np.int32], guest: NDArray[np.uint8] | None = None) -> None:
+        """See `WalkBatch.adopt`."""
+        import cupy
+
+        if guest is not None:
+            self._best_truths[self.walks] = cupy.asarray(packed(guest, self._best_truths.shape[1]))
+        self._launch("adopt", cupy.asarray(sources))
+
+    def best_of(self, walk: int) -> NDArray[np.uint8]:
+        """See `WalkBatch.best_of`."""
+        return unpacked(self._best_truths[walk].get(), self._variables)
+
+    def _launch(self, name: str, *given: Any, shared: int = 0) -> None:
+        of = self._tables, self._arrays, np.int32(self.walks)
+        self._kernels[name](-(-self.walks // WALKS), 32 * WALKS, *of, *given, shared=shared)
+
+
+def _addresses(arrays: list[Any], *sizes: int) -> Any:
+    import cupy
+
+    return cupy.asarray(np.array([*(a.data.ptr for a in arrays), *sizes], dtype=np.uint64))

@@ -1,0 +1,133 @@
+"""The clause-weighting walk of many by its definition, with lists and loops: scores are found anew."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from hardscape.maxsat.methods.islands.weighing import INFEASIBLE, WeighingTables
+from helpers.cellular_oracle import Stream
+
+
+class PlainWeighing:
+    """One walk; clauses are lists of literals +-v, the hard ones first."""
+
+    def __init__(self, tables: WeighingTables, initial: np.ndarray, seed: int, stream: int) -> None:
+        codes = [tables.literal[a:b].tolist() for a, b in pairwise(tables.start)]
+        self.clauses = [[-(x >> 1) - 1 if x & 1 else (x >> 1) + 1 for x in c] for c in codes]
+        self.tables, self.stream = tables, stream
+        self.random = Stream(seed, stream, 0x6D787765)
+        self.steps = self.restarts = self.improved_at = 0
+        self.begin(initial.tolist())
+        self.best, self.least = list(self.value), self.counts()
+
+    def begin(self, value: list[int]) -> None:
+        self.value = list(value)
+        self.weight = self.tables.unit.tolist()
+        self.age = [0] * len(value)
+        self.last = -1
+        broken = [c for c in range(len(self.clauses)) if not self.trues(c)]
+        hard = self.tables.num_hard
+        self.lists = [[c for c in broken if c < hard], [c for c in broken if c >= hard]]
+
+    def trues(self, c: int) -> list[int]:
+        return [x for x in self.clauses[c] if self.value[abs(x) - 1] == (x > 0)]
+
+    def counts(self) -> int:
+        firm, soft = self.lists
+        return INFEASIBLE + len(firm) if firm else int(self.tables.cost[soft].sum())
+
+    def scores(self) -> list[int]:
+        score = [0] * len(self.value)
+        for c, clause in enumerate(self.clauses):
+            trues = self.trues(c)
+            for x in clause if not trues else trues if len(trues) == 1 else []:
+                score[abs(x) - 1] += -self.weight[c] if trues else self.weight[c]
+        return score
+
+    def step(self) -> bool:
+        """One step; whether it was an escape."""
+        draws = [self.random.next() for _ in range(8)]
+        score = self.scores()
+        x = self.good(score, draws[0] & 0xFFFFFFFF)
+        escapes = x is None
+        if x is None:
+            x = self.escape(draws)
+        self.steps += 1
+        self.flip(x)
+        temper = self.temper()
+        if self.counts() < self.least:
+            self.least, self.best, self.improved_at = self.counts(), list(self.value), self.steps
+        elif self.steps - self.improved_at > temper[3] * (self.restarts + 1):
+            self.restarts += 1
+            self.improved_at = self.steps
+            self.begin(self.best)
+        return escapes
+
+    def temper(self) -> list[int]:
+        tempers = self.tables.tempers
+        return tempers[(self.stream + self.restarts) % len(tempers)].tolist()
+
+    def good(self, score: list[int], draw: int) -> int | None:
+        words = -(-len(score) // 32)
+        seen = []
+        for lane in range(32):
+            of_lane = [
+                v
+                for i in range(lane, words, 32)
+                for v in range(len(score))
+                if v // 32 == (i + (draw * words >> 32)) % words and score[v] > 0 and v != self.last
+            ]
+            seen += of_lane[:2]
+        return self.best_of(seen, score) if seen else None
+
+    def best_of(self, variables: list[int], score: list[int]) -> int:
+        return min(variables, key=lambda v: (-score[v], self.age[v], v))
+
+    def escape(self, draws: list[int]) -> int:
+        firm, soft = self.lists
+        dear = self.least < INFEASIBLE and int(self.tables.cost[soft].sum()) >= self.least
+        if firm:
+            self.press(firm, draws[1] & 0xFFFFFFFF)
+        if not firm or dear:
+            self.press(soft, draws[1] >> 32)
+        chosen = firm or soft
+        offers = [chosen[(draw & 0xFFFFFFFF) * len(chosen) >> 32] for draw in draws[2:7]]
+        variables = [abs(x) - 1 for c in offers[: 1 if firm else 5] for x in self.clauses[c]]
+        return self.best_of(variables, self.scores())
+
+    def press(self, of: list[int], draw: int) -> None:
+        hard, share, limit, _ = self.temper()
+        begins = draw * len(of) >> 32 if of else 0
+        for i in range(min(32, len(of))):
+            c = of[(begins + i) % len(of)]
+            unit = int(self.tables.unit[c])
+            firm = c < self.tables.num_hard
+            most = self.tables.most if firm else unit * limit
+            gain = max(1, hard if firm else unit * share >> 16) * -(-len(of) // 32)
+            self.weight[c] = max(self.weight[c], min(most, self.weight[c] + gain))
+
+    def flip(self, x: int) -> None:
+        literal = x + 1 if not self.value[x] else -x - 1
+        row = [c for c, clause in enumerate(self.clauses) if literal in clause]
+        row += [c for c, clause in enumerate(self.clauses) if -literal in clause]
+        before = {c: not self.trues(c) for c in row}
+        self.value[x] ^= 1
+        self.age[x], self.last = self.steps, x
+        for base in range(0, len(row), 32):
+            turned = [c for c in row[base : base + 32] if before[c] == bool(self.trues(c))]
+            for soft in (0, 1):
+                of = [c for c in turned if (c >= self.tables.num_hard) == soft]
+                self.leave(self.lists[soft], [c for c in of if before[c]])
+                self.lists[soft] += [c for c in of if not before[c]]
+
+    @staticmethod
+    def leave(listed: list[int], leaving: list[int]) -> None:
+        left = len(listed) - len(leaving)
+        stays = [c for c in listed[left:] if c not in leaving]
+        for c in leaving:
+            at = listed.index(c)
+            if at < left:
+                listed[at] = stays.pop(0)
+        del listed[left:]
