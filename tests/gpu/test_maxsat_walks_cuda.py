@@ -147,4 +147,4 @@ def test_solve_walks_on_the_gpu():
     assert found.stopped == "time_limit"
     assert found.cost == crowded.cost(found.assignment) > 0
     with pytest.raises(InputError):
-        solve(Formula.from_clauses([[1], [2]], [1, 2]), method="weighting", device="cuda:0")
+        solve(Formula.from_clauses([[1], [2**15]], [1, 2]), method="weighting", device="cuda:0")

@@ -75,8 +75,8 @@ def choose(task: Task) -> Method:
             return method
         _logger.debug("%s is passed over: %s", method.name, refusal)
     raise InputError(
-        f"device {told(task.options)} with method={task.method!r}; GPUs take 'cellular', and 'auto' and "
-        "'weighting' where all clauses count alike and have up to three literals; device='cpu' takes all"
+        f"device {told(task.options)} with method={task.method!r}; GPUs take 'cellular', and the "
+        "others up to 32,767 variables; device='cpu' takes all"
     )
 
 

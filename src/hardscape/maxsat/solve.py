@@ -77,8 +77,8 @@ def solve(
     target : int, optional
         Cost at which to stop.
     initial : array-like of 0 and 1, shape (n,), optional
-        Assignment to start from; the result is never worse. "cellular" and walks on a GPU start from
-        random ones all the same.
+        Assignment to start from; the result is never worse. "cellular" and random walks on a GPU
+        start from random ones all the same.
     lower_bound : int
         What is known to be no more than the least cost; nobody checks it, and an assignment that costs as
         much counts as proven.
@@ -90,11 +90,12 @@ def solve(
     options : WeightingOptions or CellularOptions, optional
         Parameters of the local search, or of the genetic algorithm.
     **run
-        How to search; see :class:`hardscape.engine.RunArguments`. GPUs run "cellular", and where all
-        clauses count alike and none has more than three literals many random walks at once; device
-        "auto" takes one for such formulas of more than 20,000 literals that a random assignment
-        violates at most 0.55 clauses a variable of. `threads` are independent walkers; small formulas
-        take one. Without any limit, a search ends when it stagnates, and "auto" tries to prove for 10
+        How to search; see :class:`hardscape.engine.RunArguments`. GPUs run "cellular", and else many
+        walks at once, beside a proof by the CPU where there is one: random walks where all clauses count
+        alike and none has more than three literals, clause weighting on other formulas of up to 32,767
+        variables. Device "auto" takes one for formulas of the first kind with more than 20,000 literals
+        that a random assignment violates at most 0.55 clauses a variable of. `threads` are independent
+        walkers; small formulas take one. Without any limit, a search ends when it stagnates, and "auto" tries to prove for 10
         seconds more; "exact" ends with the proof. A checkpoint keeps the best assignment and the lower
         bound: a call with the same file and formula, whatever its other arguments, begins with them. An
         `executor` runs all but presolve and proofs; up to a limit, its workers search in turns of five seconds,

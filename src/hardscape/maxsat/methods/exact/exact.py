@@ -65,7 +65,8 @@ def require_prover() -> None:
 class Proof(Work[Partial]):
     """A prover of a presolved formula, until it ends or its lower bound meets the incumbent.
 
-    The first shard is the prover; the others are the walkers of `local` that go on `beside` it until it ends.
+    The first shard is the prover; the others are the walkers of `local`, and on GPUs the `islands`, that go on
+    `beside` it until it ends.
     Where none do, the prover and a walker take turns on one thread. A partial holds
     ``proven`` (1 if the incumbent is optimal), ``unsatisfiable`` (1 if the hard clauses contradict one
     another), ``lower`` (lower bound on the cost of `formula`, two words, high first) and ``flips``. Any
@@ -81,6 +82,7 @@ class Proof(Work[Partial]):
     incumbent: Incumbent
     local: LocalSearch | None = None
     beside: int = 0
+    islands: Work[Partial] | None = None
 
     def digest(self) -> str:
         """Digest of the formula."""
@@ -101,8 +103,9 @@ class Proof(Work[Partial]):
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Run the prover and listen to it, or let a walker go."""
-        if shard.index and self.local is not None:
-            found = self.local.run(Shard(shard.index - 1, shard.start - 1, shard.stop - 1), context)
+        walks = self.islands if isinstance(context.device, Cuda) else self.local
+        if shard.index and walks is not None:
+            found = walks.run(Shard(shard.index - 1, shard.start - 1, shard.stop - 1), context)
             flips = int(found.partial["flips"][0])
             return ShardResult(_partial(flips=flips), found.complete)
         with (
@@ -268,9 +271,10 @@ def _last_words(process: subprocess.Popen[bytes]) -> str:
 
 
 class Exact(Method):
-    """A prover, in turns with local search on one thread, and beside it on more.
+    """A prover, in turns with local search on one thread, and beside it on more and on GPUs.
 
-    The first of `walks` that takes the task searches before; `beside` searches on with the prover.
+    The first of `walks` that takes the task searches before where it cannot search on with the prover; `beside`
+    does so on CPU threads.
     """
 
     name = "exact"
@@ -299,28 +303,34 @@ class Exact(Method):
         walking = self._walking(task)
         assert walking is not None
         options = task.options
-        together = walking is self._beside and options.executor is None and task.max_flips is None
+        together = options.executor is None and task.max_flips is None
         first, left = (_BEFORE if together else _FIRST_SECONDS), options.deadline.left
         if left is not None:
             first = min(first, _FIRST_SHARE * left)
+        if together:
+            walking, options = self._beside, options.on_cpu()
         walking.walk(task, options.within(first), endless=False)
         if task.stopped == "time_limit":  # of the first part alone
             task.stopped = ""
         if not (task.incumbent.reached or task.stopped):
-            self._prove(task)
+            self._prove(task, together)
 
-    def _prove(self, task: Task) -> None:
+    def _prove(self, task: Task, together: bool) -> None:
         presolved = task.presolved
         unasked = task.method == "auto" and task.options.deadline.left is None
         # The proof is this machine's CPU's.
         options = replace(task.options.on_cpu(), executor=None)
         options = options.within(_UNASKED_SECONDS if unasked else None)
-        local, beside = None, 0
+        local, islands, beside = None, None, 0
+        walking = self._walking(task)
+        if together and walking is not None and walking is not self._beside:
+            islands = walking.work(task, endless=True)
+            options = options.on([*options.devices, *task.options.devices])
         if task.max_flips is None:
             local = self._beside.work(task, endless=True)
             local = replace(local, seed=(options.seed + 1) % (MAX_SEED + 1), turn=math.inf)
             beside = len(options.devices) - 1
-        proof = Proof(presolved.formula, presolved.constant, task.incumbent, local, beside)
+        proof = Proof(presolved.formula, presolved.constant, task.incumbent, local, beside, islands)
         found = task.do(self.name, proof, options).answer
         if found is not None:
             high, low = found["lower"].tolist()

@@ -39,7 +39,7 @@ class WeightingOptions:
         Flips without improvement before a restart, in multiples of the number of variables, times Luby's
         sequence 1, 1, 2, 1, 1, 2, 4, ...
     exchange : {"winners", "cellular", "none"}
-        Of random walks on GPUs: what they take over from one another, in growing distances. With
+        Of walks on GPUs: what they take over from one another, in growing distances. With
         "winners" the best 40 in 100 go on, and the others from the best assignments of those; with
         "cellular" walks look at their neighbours on islands, as in the genetic algorithm.
 
