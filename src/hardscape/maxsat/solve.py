@@ -95,10 +95,11 @@ def solve(
         alike and none has more than three literals, clause weighting on other formulas of up to 32,767
         variables. Device "auto" takes one for formulas of the first kind with more than 20,000 literals
         that a random assignment violates at most 0.55 clauses a variable of. `threads` are independent
-        walkers; small formulas take one. Without any limit, a search ends when it stagnates, and "auto" tries to prove for 10
-        seconds more; "exact" ends with the proof. A checkpoint keeps the best assignment and the lower
-        bound: a call with the same file and formula, whatever its other arguments, begins with them. An
-        `executor` runs all but presolve and proofs; up to a limit, its workers search in turns of five seconds,
+        walkers; small formulas take one. Without any limit, a search ends when it stagnates, and "auto"
+        tries to prove for 10 seconds more; "exact" ends with the proof. A checkpoint keeps the best
+        assignment and the lower bound: a call with the same file and formula, whatever its other arguments,
+        begins with them. An `executor` runs all but presolve and proofs; up to a limit, its workers search
+        in turns of five seconds,
         after which the best assignment is known, and every second search goes on from it.
 
     Returns
