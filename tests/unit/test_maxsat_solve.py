@@ -285,7 +285,7 @@ def test_the_log_says_why_methods_are_passed_over(caplog):
     caplog.set_level(logging.DEBUG, logger="hardscape.maxsat")
     solve(random_formula(60, 400, 6), method="weighting", seed=1, max_flips=10)
     passed = [record.args[0] for record in caplog.records]
-    assert passed == ["cellular", "enumeration", "exact", "walks", "weighting"]
+    assert passed == ["cellular", "enumeration", "exact", "walks", "weighing", "weighting"]
 
 
 def test_integers_of_any_type():
