@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from hardscape.ising.levels import Level
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum
+from hardscape.ising.search import search
 from hardscape.ising.spectrum import Estimate, estimate, spectrum
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ __all__ = [
     "density_of_states",
     "estimate",
     "mps_spectrum",
+    "search",
     "spectrum",
 ]
 

@@ -8,12 +8,14 @@ void bind_exact(nb::module_& module);
 void bind_exhaustive(nb::module_& module);
 void bind_frontier(nb::module_& module);
 void bind_histogram(nb::module_& module);
+void bind_tabu(nb::module_& module);
 
 namespace {
 
 const native::Family family("ising", [](nb::module_& module) {
   bind_anneal(module);
   bind_histogram(module);
+  bind_tabu(module);
   bind_frontier(module);
   bind_exact(module);
   bind_exhaustive(module);

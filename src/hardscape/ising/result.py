@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -11,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.errors import needed
-from hardscape.ising.exact import from_limbs, to_limbs
+from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
 from hardscape.ising.levels import Level, Levels
 from hardscape.ising.model import Ising
 from hardscape.plain import Plain
@@ -102,6 +104,8 @@ class Spectrum(Informed):
         Whether these are proven to be the lowest states.
     labels : tuple
         Names of the spins.
+    lower_bound : float
+        No state of the model has a lower energy; the ground energy where that is proven.
     info : mapping
         Facts about the computation: ``method``, ``device``, ``seconds``, ``states_per_second``,
         ``candidates`` and more.
@@ -115,6 +119,7 @@ class Spectrum(Informed):
     gap: float | None
     certified: bool
     labels: tuple[Hashable, ...] = ()
+    lower_bound: float = -math.inf
     info: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
@@ -162,11 +167,13 @@ class Spectrum(Informed):
         *,
         certified: bool,
         info: Mapping[str, Any],
+        lower_bound: int | None = None,
     ) -> Self:
         """Build from states in spectral order with their exact energies.
 
         If `certified`, no state outside the list has an energy at or below its last one, so that the
-        last level is complete unless `num_states` cuts it.
+        last level is complete unless `num_states` cuts it. Else no state lies below `lower_bound`, an
+        exact integer.
         """
         exact = model.exact
         kept = words[:num_states]
@@ -190,6 +197,7 @@ class Spectrum(Informed):
             gap,
             certified,
             model.labels,
+            float(energies[0]) if certified and len(energies) else _bound(exact, lower_bound),
             MappingProxyType(dict(info)),
         )
 
@@ -216,7 +224,7 @@ class Spectrum(Informed):
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes."""
         return self.listed(
-            "num_spins num_states energies states levels gap certified labels",
+            "num_spins num_states energies states levels gap certified lower_bound labels",
             states=self.bit_strings(),
             labels=[x if isinstance(x, str | int) else repr(x) for x in self.labels],
             levels=[
@@ -249,3 +257,12 @@ class Spectrum(Informed):
             f"<Spectrum: {self.num_states} states of {self.num_spins} spins, "
             f"E0={ground.energy!r} (x{ground.count}), gap={self.gap!r}, certified={self.certified}>"
         )
+
+
+def _bound(exact: ExactTerms, known: int | None) -> float:
+    """A lower bound of all energies, rounded down; without a known one that of the coefficients' sizes."""
+    least = exact.offset + abs(exact.offset) - exact.bound
+    bound = least if known is None else max(least, known)
+    value = float(exact.floats([bound])[0])
+    above = Fraction(value) > bound * Fraction(2) ** exact.exponent
+    return math.nextafter(value, -math.inf) if above else value

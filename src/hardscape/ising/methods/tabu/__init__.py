@@ -1,0 +1,1 @@
+"""One-flip tabu search with path relinking."""

@@ -1,0 +1,159 @@
+"""Low states of a model of any size, by a search that proves nothing."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hardscape import memory
+from hardscape.arguments import integer
+from hardscape.arrays import as_spins
+from hardscape.engine import Cpu, RunArguments, RunOptions, solve
+from hardscape.engine.device import describe
+from hardscape.errors import DeviceError, InputError, Interrupted
+from hardscape.interrupts import interruptible
+from hardscape.ising.exact import dyadic
+from hardscape.ising.methods.tabu.tabu import TabuWork
+from hardscape.ising.model import Ising
+from hardscape.ising.result import Spectrum, code_words, unpack
+
+#: Runs without a limit of time or number, and with a limit of time alone.
+_RUNS, _ENDLESS = 16, 1 << 20
+#: Moves of the shortest run: for each spin, and at least.
+_MOVES_A_SPIN, _LEAST_MOVES = 500, 20_000
+#: Most states listed, and most moves of a run.
+_MOST_STATES, _MOST_MOVES = 1 << 20, 1 << 50
+
+
+@interruptible
+def search(
+    model: Any,
+    num_states: int | None = None,
+    *,
+    target: float | None = None,
+    initial_states: ArrayLike | None = None,
+    runs: int | None = None,
+    moves: int | None = None,
+    **run: Unpack[RunArguments],
+) -> Spectrum:
+    r"""Find low states of an Ising model of any size, without a certificate.
+
+    One-flip tabu search from random states, and from the middle of paths between the best states of a run.
+
+    Parameters
+    ----------
+    model : Ising or anything `Ising.from_any` takes
+        :math:`E(s) = \sum_{i<j} J_{ij} s_i s_j + \sum_i h_i s_i + c`.
+    num_states : int, optional
+        How many distinct states to list, the lowest of all that were met; 1 by default.
+    target : float, optional
+        Stop after a run that meets a state of this energy or a lower one.
+    initial_states : array-like, shape (N,) or (k, N), optional
+        Spins -1 and +1 from which the first run starts.
+    runs : int, optional
+        How many runs, which know nothing of one another; by default 16, or with `time_limit` as many as it
+        holds.
+    moves : int, optional
+        Flips of the shortest runs, by default 500 a spin, 20,000 at least. Run 0, 1, 2, ... makes 1, 1, 2,
+        1, 1, 2, 4, ... times as many: M. Luby, A. Sinclair, D. Zuckerman, Inf. Process. Lett. 47 (1993) 173.
+    **run
+        How it is run: see :class:`hardscape.engine.RunArguments`. It runs on CPU threads alone.
+
+    Returns
+    -------
+    Spectrum
+        States in order of exact energy, ``certified=False``; its `lower_bound` is minus the sum of all
+        coefficients' absolute values. One seed gives the same states on any number of workers, unless
+        `time_limit` cuts it. In `info`: ``runs`` and ``moves`` made.
+
+    Raises
+    ------
+    InputError
+        For a model that is not understood, states of another shape, or arguments out of range.
+    DeviceError
+        If `device` is a GPU.
+    Interrupted
+        On Ctrl-C or SIGTERM; its `result` is the best so far.
+
+    Notes
+    -----
+    A move costs O(N), some 10 to 100 ns for 100 to 1,000 spins; energies are sums of 32-bit integers where the
+    coefficients allow it, else of float64, and those listed are evaluated exactly. Memory: 4 (8) N**2 bytes a
+    worker for dense models. After F. Glover, Z. Lü, J.-K. Hao, 4OR 8 (2010) 239, and Y. Wang, Z. Lü, F. Glover,
+    J.-K. Hao, Eur. J. Oper. Res. 223 (2012) 595.
+
+    Examples
+    --------
+    >>> from hardscape.ising import search
+    >>> ring = search({(i, (i + 1) % 300): -1.0 for i in range(300)}, seed=1)
+    >>> ring.energies.tolist(), ring.certified
+    ([-300.0], False)
+    """
+    began = time.perf_counter()
+    ising = Ising.from_any(model)
+    options = RunOptions.checked(**run)
+    if not all(isinstance(device, Cpu) for device in options.devices):
+        raise DeviceError(f"search does not run on {options.devices[0]}; use device='cpu'")
+    n = ising.num_spins
+    work = TabuWork(
+        ising.exact,
+        1 if num_states is None else integer(num_states, "num_states", 1, _MOST_STATES),
+        integer(runs, "runs", 1, _ENDLESS) if runs is not None else _number(options),
+        max(_LEAST_MOVES, _MOVES_A_SPIN * n)
+        if moves is None
+        else integer(moves, "moves", 1, _MOST_MOVES),
+        options.seed,
+        tuple(row.tobytes() for row in checked_states(initial_states, n)),
+        None if target is None else units(ising, target, "target"),
+    )
+    memory.require(work.memory_bytes(len(options.devices)), f"a search of {n} spins")
+    outcome = solve(work, options)
+    found = outcome.partial or work.partial(np.zeros((1, code_words(n)), dtype=np.uint64), [0, 0])
+    made, moved = found["counters"].tolist()
+    info = {
+        "method": "search",
+        "device": describe(options.devices),
+        "workers": len(options.devices),
+        "seconds": time.perf_counter() - began,
+        "runs": made,
+        "moves": moved,
+        "resumed_shards": outcome.resumed_shards,
+        "seed": options.seed,
+        "stopped": outcome.cut,
+    }
+    result = Spectrum.from_sorted(
+        ising,
+        unpack(found["states"], n),
+        found["energies"],
+        work.count,
+        certified=False,
+        info=info,
+    )
+    if outcome.signum:
+        raise Interrupted(outcome.signum, result)
+    return result
+
+
+def _number(options: RunOptions) -> int:
+    return _RUNS if options.deadline.seconds is None else _ENDLESS
+
+
+def checked_states(states: ArrayLike | None, num_spins: int) -> NDArray[np.int8]:
+    """States given by a user, int8 of shape (k, N)."""
+    if states is None:
+        return np.empty((0, num_spins), dtype=np.int8)
+    spins = as_spins(states, num_spins)
+    if spins.ndim > 2:
+        raise InputError(
+            f"initial_states have shape {spins.shape}; (N,) or (k, N) is accepted, N = {num_spins}"
+        )
+    return np.atleast_2d(spins)
+
+
+def units(ising: Ising, energy: float, name: str) -> int:
+    """The largest exact energy of a model, as an integer, that is not above this one."""
+    return int(dyadic(energy, name) / Fraction(2) ** ising.exact.exponent // 1)

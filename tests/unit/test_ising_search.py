@@ -1,0 +1,120 @@
+"""Tabu search: true energies, distinct states, the same ones for any number of workers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hardscape.errors import DeviceError, InputError
+from hardscape.ising import Ising, search
+from hardscape.ising.methods.tabu.tabu import TabuWork
+from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice, wide_range
+from helpers.oracles import exact_energies, lowest_states
+
+SMALL = {
+    "integers": dense_integer(13, seed=1, bound=5),
+    "without fields": dense_integer(12, seed=2, fields=False),
+    "reals": dense_gaussian(14, seed=3),
+    "a lattice": plus_minus_lattice(3, 4, seed=4),
+    "one spin": Ising([2.0], {}),
+    "two spins": Ising([0.0, 0.0], {(0, 1): 1.0}),
+    "free spins": Ising(np.zeros(5), {}),
+    "no spins": Ising([], {}, 1.5),
+}
+
+
+@pytest.mark.parametrize("model", SMALL.values(), ids=SMALL)
+@pytest.mark.parametrize("num_states", [1, 7])
+def test_small_models_are_solved(model: Ising, num_states: int) -> None:
+    found = search(model, num_states, seed=1, threads=1, moves=20_000, runs=4)
+    energies, states = lowest_states(model, num_states)
+    np.testing.assert_array_equal(found.energies, energies)
+    assert not found.certified
+    assert found.lower_bound <= energies[0]
+    below = found.energies < energies[-1]
+    np.testing.assert_array_equal(found.states[below], states[below])
+
+
+@pytest.mark.parametrize("model", [wide_range(20, 1), dense_integer(70, 2), dense_gaussian(66, 3)])
+def test_states_are_distinct_in_order_and_evaluated_exactly(model: Ising) -> None:
+    found = search(model, 20, seed=1, threads=1, moves=2000, runs=2)
+    exact = exact_energies(model.h, model.J, model.offset, found.states)
+    assert found.energies.tolist() == [float(x) for x in exact]
+    assert exact == sorted(exact)
+    assert len({row.tobytes() for row in found.states}) == found.num_states == 20
+    assert found.lower_bound < found.energies[0]
+
+
+def test_workers_do_not_change_the_answer(tmp_path) -> None:
+    model = dense_integer(90, seed=5)
+    one, two = (search(model, 5, seed=3, threads=k, runs=6, moves=3000) for k in (1, 2))
+    kept = tmp_path / "job"
+    for _ in range(2):
+        again = search(model, 5, seed=3, checkpoint=kept, runs=6, moves=3000)
+        for other in (two, again):
+            np.testing.assert_array_equal(one.states, other.states)
+            assert one.info["moves"] == other.info["moves"] >= 6 * 3000
+    assert again.info["resumed_shards"]
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_a_planted_state_of_many_spins_is_found(sparse: bool) -> None:
+    n = 400
+    rng = np.random.default_rng(n)
+    planted = rng.choice([-1, 1], n)
+    row, col = np.triu_indices(n, 1)
+    kept = (rng.random(len(row)) < 0.02) | (col == row + 1) if sparse else row >= 0
+    row, col = row[kept], col[kept]
+    model = Ising(
+        np.zeros(n), {(i, j): -1.0 * planted[i] * planted[j] for i, j in zip(row, col, strict=True)}
+    )
+    found = search(model, 2, seed=1, target=-float(len(row)))
+    assert found.energies.tolist() == [-len(row)] * 2 or found.energies[0] == -len(row)
+    assert (np.abs(found.states[0] @ planted)) == n
+    assert found.energies[0] == found.lower_bound
+
+
+def test_it_starts_from_what_is_given() -> None:
+    model = dense_integer(60, seed=1)
+    best = search(model, seed=1).states[0]
+    found = search(model, initial_states=best, runs=1, moves=1, seed=2)
+    assert found.energies[0] <= model.energy(best)
+    assert search(model, runs=1, moves=1, seed=2).energies[0] > model.energy(best)
+
+
+def test_a_target_ends_it() -> None:
+    model = dense_integer(40, seed=1)
+    assert search(model, target=1e9, runs=50, seed=1).info["runs"] == 1
+
+
+def test_a_time_limit_ends_it() -> None:
+    found = search(dense_integer(100, seed=1), 3, time_limit=0.05)
+    assert found.stopped == "time_limit"
+    assert found.num_states >= 1
+
+
+def test_lengths_of_runs() -> None:
+    assert [TabuWork.length(k) for k in range(15)] == [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"num_states": 0},
+        {"runs": 0},
+        {"moves": 0},
+        {"target": "low"},
+        {"initial_states": [1, -1]},
+        {"initial_states": [[[1, -1, 1, 1]]]},
+        {"initial_states": [1, -1, 0, 1]},
+        {"time_limit": -1.0},
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong) -> None:
+    with pytest.raises(InputError):
+        search(dense_integer(4, 1), **wrong)
+
+
+def test_it_runs_on_cpus_alone() -> None:
+    with pytest.raises(DeviceError):
+        search(dense_integer(4, 1), device="cuda")
