@@ -21,7 +21,8 @@ from hardscape.cli import main
 from hardscape.engine.fold import Block
 from hardscape.engine.jobs import job
 from hardscape.engine.ledger import Ledger
-from hardscape.ising import Ising, formats
+from hardscape.errors import PartDone
+from hardscape.ising import Ising, formats, spectrum
 from hardscape.xorsat import random_regular
 from helpers.instances import dense_integer
 from helpers.running import done
@@ -123,8 +124,33 @@ def test_the_same_answer_after_resume(capsys: Captured) -> None:
     assert found["states"] == expected["states"]
 
 
+def test_an_answer_is_shown_and_gone_on_with_without_the_executor(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    formats.write(dense_integer(30, seed=3), "small.npz")
+    words = ["spectrum", "small.npz", *LONG[2:-3], "--num-states", "3", "--seed", "5", "--json"]
+    nobody = ["--executor", "dask:nowhere.yaml", "--threads", "1"]
+    monkeypatch.setattr("hardscape.engine.ledger.command", [*words, *nobody])
+    with pytest.raises(PartDone):
+        spectrum("small.npz", 3, prune=False, device="cpu", seed=5, checkpoint="a", shards="1/2")
+    Path("a.1-of-2").rename("a")
+    assert main(words) == 0
+    expected = json.loads(capsys.readouterr().out)
+    assert main(["resume", "a"]) == 2  # the executor is not there
+    assert main(["show", "a"]) == 0
+    capsys.readouterr()
+    assert main(["resume", "a", "--here"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["energies"], found["states"]) == (expected["energies"], expected["states"])
+    assert main(["show", "a"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert (whole["certified"], whole["states_per_second"]) == (True, 0)  # of this run
+
+
 def test_what_python_began_is_told(capsys: Captured, tmp_path: Path) -> None:
     with Ledger("work.ledger", HarmonicSum()) as ledger:
+        told = listed(capsys)["work.ledger"]
+        assert (told["state"], told["host"], told["done"]) == ("running", os.uname().nodename, 0)
         ledger.commit(Block(0, 1), {})
         assert job("work.ledger").state == "running"
     told = listed(capsys)["work.ledger"]
@@ -145,6 +171,8 @@ def test_a_run_that_was_killed_elsewhere_is_not_taken_for_running(tmp_path: Path
 def test_killed_while_its_log_was_folded_in(capsys: Captured, tmp_path: Path) -> None:
     (tmp_path / "killed").mkdir()
     with Ledger("work.ledger", HarmonicSum()) as ledger:
+        told = listed(capsys)["work.ledger"]
+        assert (told["state"], told["host"], told["done"]) == ("running", os.uname().nodename, 0)
         ledger.commit(Block(0, 1), {})
         for index in range(1, 20):
             ledger.commit(Block(index, index + 1), {"x": np.arange(500)})

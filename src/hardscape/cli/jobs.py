@@ -17,6 +17,8 @@ from hardscape.errors import CheckpointError
 from hardscape.files import check_outputs
 
 jobs = App(name="jobs")
+#: Options that say where a command computes; not --device, on which its shards depend.
+_PLACES = ("--executor", "--cluster", "--threads")
 
 
 @jobs.default
@@ -56,17 +58,20 @@ def copy(file: Path, output: Path, /, *, force: Flag = False) -> None:
     copied(file, output)
 
 
-def resume(file: Path, /) -> int:
-    """Go on with a checkpoint: the command that began it, in its folder, on the devices of this machine.
+def resume(file: Path, /, *, here: Flag = False) -> int:
+    """Go on with a checkpoint: the command that began it, in its folder.
 
     Parameters
     ----------
     file
         The checkpoint.
+    here
+        On the threads of this machine, whatever executor and number of threads the command names.
     """
     from hardscape.cli import main
 
-    return main(words_of(job(file)))
+    words = words_of(job(file))
+    return main(without(words, *_PLACES) if here else words)
 
 
 def show(file: Path, /) -> int:
@@ -84,7 +89,7 @@ def show(file: Path, /) -> int:
         raise CheckpointError(
             f"checkpoint {file} is in use on {found.host}; 'hardscape jobs copy' makes a copy to look at"
         )
-    words = without(without(words_of(found), "--time-limit"), "--shards")
+    words = without(words_of(found), "--time-limit", "--shards", *_PLACES)
     return main([*words, "--time-limit", "0.001"])
 
 

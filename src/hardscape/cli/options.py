@@ -67,12 +67,14 @@ Json = Annotated[
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
 
 
-def without(words: Iterable[str], option: str) -> list[str]:
-    """The words but an option and its value."""
-    kept = [word for word in words if not word.startswith(f"{option}=")]
-    while option in kept:
-        at = kept.index(option)
-        del kept[at : at + 2]
+def without(words: Iterable[str], *options: str) -> list[str]:
+    """The words but some options and their values."""
+    kept = list(words)
+    for option in options:
+        kept = [word for word in kept if not word.startswith(f"{option}=")]
+        while option in kept:
+            at = kept.index(option)
+            del kept[at : at + 2]
     return kept
 
 

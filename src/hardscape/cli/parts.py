@@ -57,7 +57,9 @@ def merge(*files: Path) -> int:
     first = min(wholes, key=lambda whole: len(whole.name))
     if not job(first).command:
         return 0
-    return resume(first) if all(job(x).state == "finished" for x in wholes) else show(first)
+    return (
+        resume(first, here=True) if all(job(x).state == "finished" for x in wholes) else show(first)
+    )
 
 
 def _missing(whole: Path, files: Sequence[Path]) -> str:

@@ -131,6 +131,7 @@ def steps(chain: Chain[Answer], options: RunOptions) -> Outcome[Answer]:
         units_done=done,
         units_total=chain.total,
         resumed_shards=int(resumed > 0),
+        resumed_units=resumed,
         seconds=time.monotonic() - began,
         read=lambda partial: chain.result(),
         checkpoint=options.checkpoint,

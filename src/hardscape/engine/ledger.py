@@ -197,6 +197,7 @@ class Ledger:
                 self._spent = float(self._told("seconds") or 0.0)
                 self._opened = time.monotonic()
                 self._tell(host=os.uname().nodename, pid=str(os.getpid()), opened=_now())
+                self._fold()  # who looks at the file alone sees whose it is
         except BaseException:
             self._database.close()
             raise

@@ -63,8 +63,8 @@ class Outcome(Generic[Answer]):
         Complete shards, those resumed included, and all shards.
     units_done, units_total : int
         The same in work units.
-    resumed_shards : int
-        Complete shards read from the checkpoint.
+    resumed_shards, resumed_units : int
+        Complete ones read from the checkpoint.
     seconds : float
         Wall-clock time of this run, in seconds.
     read : callable
@@ -81,6 +81,7 @@ class Outcome(Generic[Answer]):
     units_done: int
     units_total: int
     resumed_shards: int
+    resumed_units: int
     seconds: float
     read: Callable[[Partial], Answer] = field(repr=False)
     checkpoint: Path | None = None
@@ -249,7 +250,7 @@ def _outcome(
     shards: Sequence[Shard],
     stopped: Stopped,
     seconds: float,
-    resumed: int = 0,
+    resumed: Sequence[Block] = (),
     checkpoint: Path | None = None,
 ) -> Outcome[Answer]:
     if fold.complete:
@@ -263,7 +264,8 @@ def _outcome(
         shards_total=len(shards),
         units_done=sum(_units(shards, block) for block, _ in fold.nodes()),
         units_total=_units(shards, Block(0, len(shards))),
-        resumed_shards=resumed,
+        resumed_shards=sum(map(len, resumed)),
+        resumed_units=sum(_units(shards, block) for block in resumed),
         seconds=seconds,
         read=work.result,
         checkpoint=checkpoint,
@@ -325,7 +327,6 @@ class _Run(Generic[Answer]):
         for block, partial in self._ledger.load():
             self._fold.add(block, partial)
         self._resumed = [block for block, _ in self._fold.nodes()]
-        resumed = self._fold.shards
         self._waiting = self._missing()
         self._meter.begin(self._units_done)
         try:
@@ -349,7 +350,7 @@ class _Run(Generic[Answer]):
             self._shards,
             self._stopped,
             seconds,
-            resumed,
+            self._resumed,
             self._checkpoint,
         )
 

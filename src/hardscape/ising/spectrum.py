@@ -116,7 +116,7 @@ def spectrum(
     unlimited = num_states is None and window is not None
     limit = MAX_STATES if unlimited else wanted.count - 1
     found = outcome.answer or work.result(work.search.nothing())
-    searched = work.states_searched(outcome.units_done)
+    searched, resumed = map(work.states_searched, (outcome.units_done, outcome.resumed_units))
     info = {
         "method": method.name,
         "device": describe(options.devices),
@@ -124,7 +124,7 @@ def spectrum(
         "seconds": time.perf_counter() - began,
         "total_states": 1 << ising.num_spins,
         "states_searched": searched,
-        "states_per_second": searched / max(outcome.seconds, 1e-9),
+        "states_per_second": (searched - resumed) / max(outcome.seconds, 1e-9),
         **found.counters,
         "resumed_shards": outcome.resumed_shards,
         "seed": options.seed,
