@@ -15,7 +15,15 @@ from hardscape.engine import Context, Cpu, Device, Partial, Shard, ShardResult, 
 from hardscape.maxsat.formula import LARGE, Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
-from hardscape.maxsat.methods.weighting.searches import NEVER, Search, Walking, Weighing
+from hardscape.maxsat.methods.weighting.searches import (
+    NEVER,
+    Covering,
+    Search,
+    Walking,
+    Weighing,
+    Weighted,
+    asks_for_a_cover,
+)
 from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possible
 from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import Task, Walks
@@ -32,9 +40,11 @@ _FIRST_TURN, _TURN_PER_VARIABLE = 200_000, 50
 #: The random walk goes on alone where its best violates at most this share of the clauses, or this many, or
 #: less than this share of what it did a turn before: then it is likely to satisfy them all.
 _CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
-#: Flips of the clause-weighting search before the walk over soft clauses has its first turn; and literals
-#: from which on it has none.
-_FIRST_SWAPS, _MOST_SWAPPED = 8_000, 200_000
+#: Flips of the clause-weighting search before another search has its first turn; and literals from which on
+#: the walk over soft clauses has none.
+_FIRST_ALONE, _MOST_SWAPPED = 8_000, 200_000
+#: What the better one of two searches has, in flips of the other.
+_LESS = 4
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
 #: Seconds after which a walker on an executor tells what it found, and how often at most that is done.
@@ -183,7 +193,7 @@ class Walker:
         if incumbent is None or self._work.max_flips is not None:
             return
         found = incumbent.suggested
-        if found is None or found is self._seen or not isinstance(search, Weighing):
+        if found is None or found is self._seen or not isinstance(search, Weighted):
             return
         self._seen = found
         if self._best is None or incumbent.reduced_cost(found) < self._best:
@@ -226,20 +236,32 @@ class Walker:
         work = self._work
         formula = work.formula
         weighing = self._weighing(self._initial)
+        turn = _FIRST_ALONE + formula.num_variables
+        yield weighing, turn
+        if asks_for_a_cover(formula):
+            yield from self._covering_turns(weighing, turn)
+            return
         if len(formula.literals) > _MOST_SWAPPED or not swapping_is_possible(formula):
             yield weighing, 2**62
             return
-        swapping: Swapping | None = None
-        turn = _FIRST_SWAPS + formula.num_variables
+        how = work.target, weighing.best(), self._stop
+        swapping = Swapping(formula, work.seed, self._stream, *how)
         while True:
-            yield weighing, turn
-            if swapping is None:
-                swapping = Swapping(
-                    formula, work.seed, self._stream, work.target, weighing.best(), self._stop
-                )
             if not swapping.given_up:
                 yield swapping, turn // 2
             turn *= 2
+            yield weighing, turn
+
+    def _covering_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
+        """First as many flips; then the better one has more than the other."""
+        work = self._work
+        how = work.target, work.seed, self._stream, weighing.best()
+        covering = Covering(work.formula, *how, self._stop)
+        yield covering, turn
+        while True:
+            turn *= 2
+            for search, other in ((weighing, covering), (covering, weighing)):
+                yield search, turn if search.cost() <= other.cost() else turn // _LESS
 
     def _advance(self, search: Search, end: int) -> bool:
         """Run one slice; False where the search itself has nothing more to do."""

@@ -74,20 +74,10 @@ class Walking(_Compiled):
         return (self._search.best_cost,)
 
 
-class Weighing(_Compiled):
-    """The clause-weighting search; quality are violated hard clauses and the cost, high word first."""
+class Weighted(_Compiled):
+    """A search by costs; quality are violated hard clauses and the cost, high word first."""
 
-    def __init__(
-        self,
-        formula: Formula,
-        options: WeightingOptions,
-        target: int,
-        seed: int,
-        stream: int,
-        initial: Any,
-        stop: NDArray[np.uint8],
-    ) -> None:
-        search = native.core.maxsat.Weighting(formula, options, seed, stream, initial, stop)
+    def __init__(self, search: Any, target: int) -> None:
         super().__init__(search, *divmod(max(target, 0), 2**64))
 
     def adopt(self, assignment: NDArray[np.uint8], stop: NDArray[np.uint8]) -> None:
@@ -103,3 +93,49 @@ class Weighing(_Compiled):
     def quality(self) -> tuple[int, ...]:
         """See `Search.quality`."""
         return self._search.best_cost  # type: ignore[no-any-return]
+
+
+class Weighing(Weighted):
+    """The clause-weighting search."""
+
+    def __init__(
+        self,
+        formula: Formula,
+        options: WeightingOptions,
+        target: int,
+        seed: int,
+        stream: int,
+        initial: Any,
+        stop: NDArray[np.uint8],
+    ) -> None:
+        weighting = native.core.maxsat.Weighting
+        super().__init__(weighting(formula, options, seed, stream, initial, stop), target)
+
+
+class Covering(Weighted):
+    """The search for covers, of formulas that ask for one."""
+
+    def __init__(
+        self,
+        formula: Formula,
+        target: int,
+        seed: int,
+        stream: int,
+        initial: Any,
+        stop: NDArray[np.uint8],
+    ) -> None:
+        covering = native.core.maxsat.Covering
+        super().__init__(covering(formula, seed, stream, initial, stop), target)
+
+
+def asks_for_a_cover(formula: Formula) -> bool:
+    """Whether hard clauses hold only negations of soft clauses, which are single literals."""
+    lengths = np.diff(formula.offsets)
+    soft = ~formula.hard
+    if soft.all() or (lengths[soft] != 1).any():
+        return False
+    n = formula.num_variables
+    wish = np.zeros(2 * n + 1, dtype=bool)
+    wish[n + formula.literals[np.repeat(soft, lengths)]] = True
+    rows = formula.literals[np.repeat(formula.hard, lengths)]
+    return bool(wish[n - rows].all()) and not (wish & wish[::-1]).any()

@@ -1,42 +1,35 @@
-// The clause-weighting search of weighting.hpp on one thread.
+// The clause-weighting search and the search for covers on one thread, as Python sees them.
 #include "maxsat/methods/weighting/weighting.hpp"
 
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "maxsat/methods/weighting/covering.hpp"
 #include "native/arrays.hpp"
 
 namespace hardscape::maxsat {
 namespace {
 
-class PyWeighting {
+using Flags = Vector<std::uint8_t>;
+
+template <class Search>
+class PySearch {
  public:
-  PyWeighting(const nb::object& formula, const nb::object& options, std::uint64_t seed,
-              std::uint64_t stream, std::optional<Vector<std::uint8_t>> initial,
-              std::optional<Vector<std::uint8_t>> stop) {
+  // `make(instance, weights, hard, stopped)` gives the search.
+  template <class Make>
+  PySearch(const nb::object& formula, const std::optional<Flags>& stop, Make&& make) {
     const Clauses given(formula);
-    WeightingOptions o;
-    const auto take = [&]<class T>(const char* name, T& into) {
-      into = nb::cast<T>(options.attr(name));
-    };
-    take("samples", o.samples);
-    take("clauses", o.clauses);
-    take("hard_start", o.hard_start);
-    take("hard_increase", o.hard_increase);
-    take("soft_increase", o.soft_increase);
-    take("soft_limit", o.soft_limit);
-    take("patience", o.patience);
     const Poll stopped(stop);
     nb::gil_scoped_release release;
     Instance instance(given, stopped);
     if (!instance.complete) return;
-    auto search = std::make_unique<Weighting>(
-        std::move(instance), std::vector<std::uint64_t>(given.weights, given.weights + given.count),
-        std::vector<std::uint8_t>(given.hard, given.hard + given.count), o, seed, stream,
-        initial ? initial->data() : nullptr, stopped);
+    auto search = make(std::move(instance),
+                       std::vector<std::uint64_t>(given.weights, given.weights + given.count),
+                       std::vector<std::uint8_t>(given.hard, given.hard + given.count), stopped);
     if (search->complete()) search_ = std::move(search);
   }
 
@@ -48,7 +41,7 @@ class PyWeighting {
                         stop.data());
   }
 
-  void adopt(const Vector<std::uint8_t>& value, const Vector<std::uint8_t>& stop) {
+  void adopt(const Flags& value, const Flags& stop) {
     if (!search_) return;
     nb::gil_scoped_release release;
     search_->adopt(value.data(), stop.data());
@@ -62,30 +55,83 @@ class PyWeighting {
 
   auto best() const { return to_array(search_ ? search_->best() : std::vector<std::uint8_t>()); }
 
-  std::uint64_t restarts() const { return search_ ? search_->restarts() : 0; }
+  const Search* search() const { return search_.get(); }
+
+  // What all have in common.
+  static auto bind(nb::module_& module, const char* name, const char* doc) {
+    return nb::class_<PySearch>(module, name, doc)
+        .def("run", &PySearch::run, nb::arg("flips"), nb::arg("target_high"), nb::arg("target_low"),
+             nb::arg("stop"), "Search; returns the flips done.")
+        .def("adopt", &PySearch::adopt, nb::arg("assignment"), nb::arg("stop"),
+             "Go on from an assignment, as the best.")
+        .def_prop_ro(
+            "best_cost", &PySearch::best_cost,
+            "Hard clauses violated, and the cost in two words, at best so far; 2**64 - 1 hard "
+            "clauses before anything was evaluated.")
+        .def("best", &PySearch::best, "The best assignment, uint8 of shape (n,).");
+  }
 
  private:
-  std::unique_ptr<Weighting> search_;
+  std::unique_ptr<Search> search_;
 };
+
+WeightingOptions options_of(const nb::object& options) {
+  WeightingOptions o;
+  const auto take = [&]<class T>(const char* name, T& into) {
+    into = nb::cast<T>(options.attr(name));
+  };
+  take("samples", o.samples);
+  take("clauses", o.clauses);
+  take("hard_start", o.hard_start);
+  take("hard_increase", o.hard_increase);
+  take("soft_increase", o.soft_increase);
+  take("soft_limit", o.soft_limit);
+  take("patience", o.patience);
+  return o;
+}
+
+using PyWeighting = PySearch<Weighting>;
+using PyCovering = PySearch<Covering>;
 
 }  // namespace
 
 void bind_weighting(nb::module_& module) {
-  nb::class_<PyWeighting>(module, "Weighting", "Clause-weighting search on a weighted formula.")
-      .def(nb::init<const nb::object&, const nb::object&, std::uint64_t, std::uint64_t,
-                    std::optional<Vector<std::uint8_t>>, std::optional<Vector<std::uint8_t>>>(),
-           nb::arg("formula"), nb::arg("options"), nb::arg("seed"), nb::arg("stream"),
-           nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none())
-      .def("run", &PyWeighting::run, nb::arg("flips"), nb::arg("target_high"),
-           nb::arg("target_low"), nb::arg("stop"), "Search; returns the flips done.")
-      .def("adopt", &PyWeighting::adopt, nb::arg("assignment"), nb::arg("stop"),
-           "Go on from an assignment, as the best.")
+  PyWeighting::bind(module, "Weighting", "Clause-weighting search on a weighted formula.")
+      .def(
+          "__init__",
+          [](PyWeighting* self, const nb::object& formula, const nb::object& options,
+             std::uint64_t seed, std::uint64_t stream, const std::optional<Flags>& initial,
+             const std::optional<Flags>& stop) {
+            new (self)
+                PyWeighting(formula, stop,
+                            [&, o = options_of(options)](Instance&& instance, auto&& weight,
+                                                         auto&& hard, const Poll& stopped) {
+                              return std::make_unique<Weighting>(
+                                  std::move(instance), std::move(weight), std::move(hard), o, seed,
+                                  stream, initial ? initial->data() : nullptr, stopped);
+                            });
+          },
+          nb::arg("formula"), nb::arg("options"), nb::arg("seed"), nb::arg("stream"),
+          nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none())
       .def_prop_ro(
-          "best_cost", &PyWeighting::best_cost,
-          "Hard clauses violated, and the cost in two words, at best so far; 2**64 - 1 hard "
-          "clauses before anything was evaluated.")
-      .def_prop_ro("restarts", &PyWeighting::restarts, "Restarts so far.")
-      .def("best", &PyWeighting::best, "The best assignment, uint8 of shape (n,).");
+          "restarts",
+          [](const PyWeighting& self) { return self.search() ? self.search()->restarts() : 0; },
+          "Restarts so far.");
+  PyCovering::bind(module, "Covering", "Search for cheapest covers.")
+      .def(
+          "__init__",
+          [](PyCovering* self, const nb::object& formula, std::uint64_t seed, std::uint64_t stream,
+             const std::optional<Flags>& initial, const std::optional<Flags>& stop) {
+            new (self) PyCovering(formula, stop,
+                                  [&](Instance&& instance, const auto& weight, const auto& hard,
+                                      const Poll& stopped) {
+                                    return std::make_unique<Covering>(
+                                        std::move(instance), weight, hard, seed, stream,
+                                        initial ? initial->data() : nullptr, stopped);
+                                  });
+          },
+          nb::arg("formula"), nb::arg("seed"), nb::arg("stream"),
+          nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none());
 }
 
 }  // namespace hardscape::maxsat
