@@ -51,6 +51,7 @@ def results() -> dict[type[Plain], Any]:
         xorsat.fit_exponent([64, 96, 128], [1.0, 2.0, 4.1]),
         maxsat.solve(formula, on_improvement=told.append, **CPU),
         maxsat.cellular_search(formula, **CPU),
+        maxsat.enumerate(formula, 3, **CPU),
         fixed,
         fixed.copies,
         gauge.gluon_propagator(fixed.fixed()),

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from hardscape.maxsat.formats import FormatWarning
     from hardscape.maxsat.formula import Formula
     from hardscape.maxsat.methods.cellular import CellularOptions, CellularResult, cellular_search
+    from hardscape.maxsat.methods.listing.listing import enumerate
+    from hardscape.maxsat.methods.listing.result import MaxsatListing
     from hardscape.maxsat.methods.weighting.options import WeightingOptions
     from hardscape.maxsat.modelling.solver import SolveArguments, Solver
     from hardscape.maxsat.result import Improvement, MaxsatResult
@@ -22,11 +24,13 @@ _MODULES = {
     "FormatWarning": "formats",
     "Formula": "formula",
     "Improvement": "result",
+    "MaxsatListing": "methods.listing.result",
     "MaxsatResult": "result",
     "SolveArguments": "modelling.solver",
     "Solver": "modelling.solver",
     "WeightingOptions": "methods.weighting.options",
     "cellular_search": "methods.cellular",
+    "enumerate": "methods.listing.listing",
     "solve": "solve",
 }
 
@@ -36,11 +40,13 @@ __all__ = [
     "FormatWarning",
     "Formula",
     "Improvement",
+    "MaxsatListing",
     "MaxsatResult",
     "SolveArguments",
     "Solver",
     "WeightingOptions",
     "cellular_search",
+    "enumerate",
     "solve",
 ]
 

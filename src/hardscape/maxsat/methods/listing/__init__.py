@@ -1,0 +1,1 @@
+"""The cheapest assignments in order, by a SAT solver."""
