@@ -10,10 +10,11 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,6 +37,9 @@ _BEFORE, _MEANWHILE = 0.02, 0.04
 #: Share of the time limit, and most seconds, that is searched before the proof where the search is not the
 #: prover's neighbour: on a GPU, by an executor, or with a given number of flips.
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 2.0
+#: Threads for each prover but the first, most provers, literals above which there is one, and seconds after
+#: which the others begin.
+_THREADS, _MOST_PROVERS, _SHARED, _LATER = 4, 6, 1_000_000, 1.0
 #: On one thread prover and search take turns: the first turn in seconds, a turn's share of the time passed, and
 #: the search's share of both, which moves by a step to the side that finds more.
 _TURN, _TURN_SHARE = 0.2, 0.1
@@ -65,16 +69,16 @@ def require_prover() -> None:
 class Proof(Work[Partial]):
     """A prover of a presolved formula, until it ends or its lower bound meets the incumbent.
 
-    The first shard is the prover; the others are the walkers of `local`, and on GPUs the `islands`, that go on
-    `beside` it until it ends.
-    Where none do, the prover and a walker take turns on one thread. A partial holds
+    The first shards are `provers`, of which all but the first begin as walkers; the others are the walkers of
+    `local`, and on GPUs the `islands`, that go on `beside` them until one ends. Where none do, the prover and a
+    walker take turns on one thread. A partial holds
     ``proven`` (1 if the incumbent is optimal), ``unsatisfiable`` (1 if the hard clauses contradict one
     another), ``lower`` (lower bound on the cost of `formula`, two words, high first) and ``flips``. Any
     assignment of `formula` costs `constant` more in the original one.
     """
 
     name = "maxsat.exact"
-    revision = 2
+    revision = 3
     unit = "searches"
 
     formula: Formula
@@ -83,35 +87,54 @@ class Proof(Work[Partial]):
     local: LocalSearch | None = None
     beside: int = 0
     islands: Work[Partial] | None = None
+    provers: int = 1
+    #: Set where a prover has ended.
+    ended: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def digest(self) -> str:
         """Digest of the formula."""
         return self.formula.digest
 
     def shards(self) -> Sequence[Shard]:
-        """The prover, then the walkers."""
-        return split(1 + self.beside, 1 + self.beside)
+        """The provers, then the walkers."""
+        count = self.provers + self.beside
+        return split(count, count)
 
     def merge(self, left: Partial, right: Partial) -> Partial:
-        """What the prover knows, and the flips of all."""
-        first = max(left, right, key=lambda partial: int(partial["rank"][0]))
-        return {**first, "flips": left["flips"] + right["flips"]}
+        """What the provers know, and the flips of all."""
+        known = {name: np.maximum(left[name], right[name]) for name in ("proven", "unsatisfiable")}
+        lower = max(left["lower"], right["lower"], key=np.ndarray.tolist)
+        return {**known, "lower": lower, "flips": left["flips"] + right["flips"]}
 
     def finished(self, partial: Partial) -> bool:
-        """Whether the prover has ended."""
+        """Whether a prover has ended."""
         return bool(partial["proven"][0] or partial["unsatisfiable"][0])
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Run the prover and listen to it, or let a walker go."""
-        walks = self.islands if isinstance(context.device, Cuda) else self.local
-        if shard.index and walks is not None:
-            found = walks.run(Shard(shard.index - 1, shard.start - 1, shard.stop - 1), context)
-            flips = int(found.partial["flips"][0])
-            return ShardResult(_partial(flips=flips), found.complete)
+        """Run a prover and listen to it, or let a walker go."""
+        flips = 0
+        if shard.index and self.islands is not None and isinstance(context.device, Cuda):
+            found = self.islands.run(
+                Shard(shard.index - 1, shard.start - 1, shard.stop - 1), context
+            )
+            return ShardResult(_partial(flips=int(found.partial["flips"][0])), found.complete)
+        if shard.index and self.local is not None:
+            walker = self.local.walker(shard.index - 1, context)
+            proves = shard.index < self.provers
+            complete = walker.walk(time.monotonic() + (_LATER if proves else math.inf))
+            flips = walker.flips
+            if not proves or complete or self.incumbent.halt[0] or context.stopped():
+                return ShardResult(_partial(flips=flips), complete)
         with (
             self._file() as file,
             subprocess.Popen(
-                [sys.executable, "-S", "-c", _PROGRAM, str(file.fileno())],
+                [
+                    sys.executable,
+                    "-S",
+                    "-c",
+                    _PROGRAM,
+                    *map(str, (file.fileno(), shard.index, os.getpid())),
+                ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -123,7 +146,7 @@ class Proof(Work[Partial]):
             ) as process,
         ):
             try:
-                return _Talk(self, process, context).result()
+                return _Talk(self, process, context, flips).result()
             finally:
                 process.kill()
 
@@ -150,21 +173,24 @@ class Proof(Work[Partial]):
 class _Talk:
     """What a prover says, what it is told, and a walker that has its thread in between."""
 
-    def __init__(self, work: Proof, process: subprocess.Popen[bytes], context: Context) -> None:
+    def __init__(
+        self, work: Proof, process: subprocess.Popen[bytes], context: Context, flips: int
+    ) -> None:
         self._work, self._process, self._context = work, process, context
         self._incumbent = work.incumbent
         self._lower = 0
+        self._heard = False
         self._told: Improvement | None = None
         self._tell_at = 0.0
         self._unsent = b""
         assert process.stdin is not None
         self._pipe = process.stdin.fileno()
         os.set_blocking(self._pipe, False)
-        alone = None if work.beside else work.local
+        alone = None if work.beside or work.provers > 1 else work.local
         self._walker = None if alone is None else alone.walker(0, context)
         self._share = _SHARE
         self._best = self._incumbent.best  # when the walker's last turn was over
-        self._flips = 0
+        self._flips = flips
         self._began = time.monotonic()
         if self._walker is not None:  # a process needs a moment to begin
             self._walker.walk(self._began + _MEANWHILE)
@@ -178,13 +204,14 @@ class _Talk:
                 if "settled" in message:
                     return self._settled()
                 self._hear(message)
-            if self._incumbent.proven:
-                return self._partial(proven=True)
+                self._heard = True
+            if self._incumbent.proven or self._work.ended.is_set():
+                return self._partial(proven=self._incumbent.proven)
             if self._context.stopped() or self._incumbent.halt[0]:
                 return ShardResult(self._partial().partial, complete=False)
             now = time.monotonic()
             self._tell(now)
-            if self._walker is not None and now >= self._turn_ends:
+            if self._walker is not None and self._heard and now >= self._turn_ends:
                 self._walk(self._walker, now)
         raise HardscapeError(f"the prover ended without an answer: {_last_words(self._process)}")
 
@@ -223,6 +250,7 @@ class _Talk:
                 self._unsent = self._unsent[os.write(self._pipe, self._unsent) :]
 
     def _settled(self) -> ShardResult:
+        self._work.ended.set()
         best = self._incumbent.best
         if best is None or best.hard_violations:
             return self._partial(unsatisfiable=True)
@@ -230,7 +258,7 @@ class _Talk:
         return self._partial(proven=True)
 
     def _partial(self, **known: int) -> ShardResult:
-        return ShardResult(_partial(self._lower, rank=1, flips=self._flips, **known))
+        return ShardResult(_partial(self._lower, flips=self._flips, **known))
 
 
 def _values(model: str) -> NDArray[np.uint8]:
@@ -239,7 +267,7 @@ def _values(model: str) -> NDArray[np.uint8]:
 
 def _partial(lower: int = 0, **known: int) -> Partial:
     """What is known; the rest is 0."""
-    names = ("rank", "proven", "unsatisfiable", "flips")
+    names = ("proven", "unsatisfiable", "flips")
     words = np.array(divmod(lower, 2**64), dtype=np.uint64)
     return {"lower": words} | {name: np.array([known.get(name, 0)]) for name in names}
 
@@ -321,16 +349,26 @@ class Exact(Method):
         # The proof is this machine's CPU's.
         options = replace(task.options.on_cpu(), executor=None)
         options = options.within(_UNASKED_SECONDS if unasked else None)
-        local, islands, beside = None, None, 0
-        walking = self._walking(task)
+        local, islands, provers, beside = None, None, 1, 0
+        walking, threads = self._walking(task), len(options.devices)
         if together and walking is not None and walking is not self._beside:
             islands = walking.work(task, endless=True)
             options = options.on([*options.devices, *task.options.devices])
         if task.max_flips is None:
             local = self._beside.work(task, endless=True)
             local = replace(local, seed=(options.seed + 1) % (MAX_SEED + 1), turn=math.inf)
-            beside = len(options.devices) - 1
-        proof = Proof(presolved.formula, presolved.constant, task.incumbent, local, beside, islands)
+            if len(presolved.formula.literals) <= _SHARED:
+                provers = min(_MOST_PROVERS, 1 + threads // _THREADS)
+            beside = len(options.devices) - provers
+        proof = Proof(
+            presolved.formula,
+            presolved.constant,
+            task.incumbent,
+            local,
+            beside,
+            islands,
+            provers,
+        )
         found = task.do(self.name, proof, options).answer
         if found is not None:
             high, low = found["lower"].tolist()

@@ -1,4 +1,4 @@
-"""A process that proves and improves, ``python -c "import prover; prover.main()" FD``, beside a search.
+"""A process that proves and improves, ``python -c "import prover; prover.main()" FD N PID``, beside a search.
 
 It takes turns at two things until they meet: cores of soft clauses that cannot all hold, which raise the lower
 bound (OLL: Andres, Kaufmann, Matheis, Schaub, ICLP 2012; with the refinements of RC2: Ignatiev, Morgado,
@@ -11,7 +11,8 @@ imports nothing of hardscape, so that it begins at once. The file descriptor FD 
 with its sizes, then its arrays. Standard input takes lines ``{"cost": 3, "model": "0110"}`` whenever others
 find a better assignment. Standard output gives the like, ``{"lower": 2}`` whenever the lower bound rises, and
 at the end ``{"settled": true}``: no assignment is better than the best one said or heard, and without any, the
-hard clauses contradict one another. The process ends with its parent.
+hard clauses contradict one another. The process ends with its parent PID. Of several, each number N but 0 has
+an order and a solver of its own, and odd ones look for cores alone.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import heapq
 import itertools
 import json
 import os
+import random
 import signal
 import sys
 import threading
@@ -36,6 +38,8 @@ from pysat.solvers import Solver
 _DEATH_SIGNAL = 1
 #: Processor time of the first turn, of the last, and their ratio, in seconds.
 _FIRST, _LONGEST, _GROWTH = 0.3, 20.0, 1.5
+#: Solvers of the provers by number.
+_SOLVERS = ("g4", "g4", "m22", "mcm")
 #: Where the cores raised the lower bound by at least such a share of what is left, they go on at once.
 _PACE = 0.5
 #: Conflicts between two looks at the clock, and those that a core is made smaller or stronger with.
@@ -166,7 +170,7 @@ class Costs:
     A wish is a literal: of a soft clause of one literal itself, of another one a new variable that relaxes it.
     """
 
-    def __init__(self, formula: dict[str, Any], board: Board) -> None:
+    def __init__(self, formula: dict[str, Any], board: Board, solver: str = "g4") -> None:
         self.board = board
         self.variables = self.top = int(formula["variables"])
         self.clauses: list[list[int]] = []
@@ -193,7 +197,7 @@ class Costs:
         self._soft, self._constant = dict(self.weight), constant
         if constant:
             board.raised(constant)
-        self.oracle = Oracle(self.clauses, board)
+        self.oracle = Oracle(self.clauses, board, solver)
 
     def new(self) -> int:
         """A new variable."""
@@ -574,9 +578,14 @@ def begin(costs: Costs) -> None:
     quick.delete()
 
 
-def prove(formula: dict[str, Any], board: Board) -> None:
-    """Prove and improve until `Settled`."""
-    costs = Costs(formula, board)
+def prove(formula: dict[str, Any], board: Board, number: int = 0) -> None:
+    """Prove and improve until `Settled`, in the way that a number stands for."""
+    if number:
+        names = ("clauses", "weights", "hard")
+        rows = list(zip(*(formula[name] for name in names), strict=True))
+        random.Random(number).shuffle(rows)
+        formula = formula | dict(zip(names, zip(*rows, strict=True), strict=True))
+    costs = Costs(formula, board, _SOLVERS[number % len(_SOLVERS)])
     begin(costs)
     cores = Cores(costs)
     linear = Linear(costs, cores)
@@ -584,7 +593,7 @@ def prove(formula: dict[str, Any], board: Board) -> None:
     while True:
         before = board.lower
         cores.turn(time.process_time() + turn)
-        if board.lower - before < _PACE * board.gap:
+        if number % 2 == 0 and board.lower - before < _PACE * board.gap:
             linear.turn(time.process_time() + turn)
         turn = min(_LONGEST, _GROWTH * turn)
 
@@ -602,19 +611,21 @@ def read(file: BinaryIO) -> dict[str, Any]:
 
 
 def _end_with(parent: int) -> None:
-    if sys.platform == "linux":  # also while this process is stopped, between its turns
-        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
 
 
 def main() -> None:
-    """Prove the formula behind the file descriptor of the first argument."""
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    with os.fdopen(int(sys.argv[1]), "rb") as file:
+    """Prove the formula behind a file descriptor, in the way of a number, as long as a process lives."""
+    descriptor, number, parent = map(int, sys.argv[1:])
+    if sys.platform == "linux":  # also while this process is stopped, between its turns
+        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    say(lower=0)  # from now on it may be stopped
+    with os.fdopen(descriptor, "rb") as file:
         formula = read(file)
     try:
-        prove(formula, Board(sys.stdin))
+        prove(formula, Board(sys.stdin), number)
     except Settled:
         say(settled=True)
