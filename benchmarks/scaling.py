@@ -1,9 +1,9 @@
 """How a pruned search scales: the engine's own schedule, in simulated time, over times of its shards.
 
 ``python -m benchmarks.scaling 60 --workers 10,100,1000`` searches the lowest states of a dense Gaussian model
-on one thread, part by part, and then lets that many workers do it: each block takes as long as its shards took,
-and the clock of the scheduler is that of the simulation. ``--threads 1,32`` runs it on so many threads, and
-processes, for real.
+on one thread, slice by slice, and then lets that many workers do it: each block takes as long as its shards
+took, and the clock of the scheduler, whose own work takes no time there, is that of the simulation.
+``--threads 1,32`` runs it on so many threads, and processes, for real.
 """
 
 from __future__ import annotations
@@ -33,11 +33,14 @@ from hardscape.engine.progress import NullProgress
 from hardscape.engine.signals import StopSignals
 from hardscape.ising import Ising
 from hardscape.ising.methods.exhaustive.blocks import Wanted
-from hardscape.ising.methods.tree.tree import Tree
+from hardscape.ising.methods.exhaustive.work import BlockWork
+from hardscape.ising.methods.tree import tree
 
 _STATES = 1000
-#: Parts that are timed at first and those in a part, as powers of two; seconds from which on a part is cut.
-_PARTS, _CUT, _LONG = 12, 3, 1e-3
+#: Seconds of a slice that is timed, and times that the quickest is.
+_SLICE, _TIMES = 1e-4, 20
+#: Seconds after which nothing is run again for a better time.
+_ENOUGH = 3.0
 
 
 def instance(n: int) -> Ising:
@@ -45,39 +48,77 @@ def instance(n: int) -> Ising:
     return Ising(np.zeros(n), np.triu(np.random.default_rng(1).normal(size=(n, n)), 1))
 
 
-def recorded(n: int) -> tuple[NDArray[np.float64], int]:
-    """Seconds of the thread for each shard, without what a call takes at least; and how many are joined.
+@dataclass(frozen=True)
+class Recording:
+    """How long the shards of a search take one after the other on one thread."""
 
-    Parts that take less than a fraction of a millisecond are not cut further: their shards share it.
-    """
-    terms = instance(n).exact
-    options = RunOptions.checked(device="cpu", threads=1, seed=0)
-    work = Tree().work(Wanted(terms, _STATES + 1, None), options)
-    shards, stop = work.shards(), np.zeros(1, dtype=np.uint8)
-    fold, seconds = Fold(work, len(shards)), np.zeros(len(shards))
-    hint = Hint(work)
+    shards: NDArray[np.float64]  #: how many were done at some times, from 0 on
+    seconds: NDArray[np.float64]  #: of the thread, until then
 
-    def timed(block: Block) -> tuple[float, Partial]:
-        context = Context(Cpu(), hint.look(fold), stop)
-        began = time.thread_time()
-        found = work.run(block.shard(shards), context).partial
-        return time.thread_time() - began, found
+    @classmethod
+    def of(cls, work: BlockWork) -> Recording:
+        """Search in slices of time, without what a call takes at least."""
+        shards, stop = work.shards(), np.zeros(1, dtype=np.uint8)
+        fold, hint = Fold(work, len(shards)), Hint(work)
 
-    def spread(block: Block, taken: float) -> None:
-        seconds[block.start : block.stop] = taken / len(block)
-        if taken > _LONG and len(block) > 1:
-            for part in block.cut(len(block) >> _CUT or 1):
-                spread(part, max(0.0, timed(part)[0] - least))
+        def timed(start: int, seconds: float) -> tuple[float, int, Partial]:
+            context = Context(Cpu(), hint.look(fold), stop, seconds=seconds)
+            began = time.thread_time()
+            result = work.run(Block(start, len(shards)).shard(shards), context)
+            taken = time.thread_time() - began
+            return taken, len(shards) if result.left is None else result.left, result.partial
 
-    coarse = []
-    for block in Block(0, len(shards)).cut(max(1, len(shards) >> _PARTS)):
-        taken, partial = timed(block)
-        fold.add(block, partial)
-        coarse.append((block, taken))
-    least = min(taken for _, taken in coarse)
-    for block, taken in coarse:
-        spread(block, taken - least)
-    return seconds, work.joined()
+        done, spent = [0], [0.0]
+        least = min(timed(len(shards) - 1, 1.0)[0] for _ in range(_TIMES))
+        while done[-1] < len(shards):
+            taken, reached, partial = timed(done[-1], _SLICE)
+            fold.add(Block(done[-1], reached), partial)
+            done.append(reached)
+            spent.append(spent[-1] + max(0.0, taken - least))
+        return cls(np.array(done, dtype=np.float64), np.array(spent))
+
+    @property
+    def count(self) -> int:
+        """All shards."""
+        return int(self.shards[-1])
+
+    @property
+    def whole(self) -> float:
+        """Seconds of all of them."""
+        return float(self.seconds[-1])
+
+    def until(self, shard: int) -> float:
+        """Seconds of those before one."""
+        return float(np.interp(shard, self.shards, self.seconds))
+
+    def after(self, seconds: float) -> int:
+        """The first that is not begun by then."""
+        return int(np.ceil(np.interp(seconds, self.seconds, self.shards)))
+
+    def scaled(self, factor: float) -> Recording:
+        """As if all took so much longer."""
+        return Recording(self.shards, self.seconds * factor)
+
+
+def recorded(n: int) -> tuple[float, list[Recording]]:
+    """Seconds of what one thread does before, and all that is shared: floors, and the search itself."""
+    options = RunOptions.checked(device="cpu", threads=2, seed=0)
+    shared: list[Recording] = []
+    alone = time.process_time()
+
+    def noted(work: Work[Any], options: RunOptions) -> Any:
+        nonlocal alone
+        began = time.process_time()
+        if isinstance(work, BlockWork):
+            shared.append(Recording.of(work))
+        outcome = runs.solve(work, options)
+        if isinstance(work, BlockWork):
+            alone += time.process_time() - began
+        return outcome
+
+    with patch.object(tree, "solve", noted):
+        work = tree.Tree().work(Wanted(instance(n).exact, _STATES + 1, None), options)
+    return time.process_time() - alone, [*shared, Recording.of(work)]
 
 
 @dataclass(frozen=True)
@@ -88,7 +129,6 @@ class Replayed(Work[Partial]):
     revision: ClassVar[int] = 1
 
     count: int
-    together: int
 
     def digest(self) -> str:
         return ""
@@ -97,7 +137,7 @@ class Replayed(Work[Partial]):
         return split(self.count, self.count)
 
     def joined(self) -> int:
-        return self.together
+        return self.count
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         raise NotImplementedError
@@ -106,17 +146,31 @@ class Replayed(Work[Partial]):
         return {}
 
 
+@dataclass
+class Running:
+    """A block that a worker has, and where and when it will end."""
+
+    began: float
+    block: Block
+    future: Future[BlockResult]
+    stop: int
+    ends: float = 0.0
+
+
 class Simulation(Pool):
     """Workers that take the recorded times, and `call` seconds a block; its own clock and queue of reports."""
 
     pace = LocalPool.pace
 
-    def __init__(self, work: Replayed, seconds: NDArray[np.float64], workers: int, call: float):
+    def __init__(self, recording: Recording, workers: int, call: float):
+        work = Replayed(recording.count)
         super().__init__(work, np.zeros(workers, dtype=np.uint8), self)  # type: ignore[arg-type]
-        self._sums = np.append(0.0, np.cumsum(seconds))
+        self.work = work
+        self._recording = recording
         self._call = call
-        self._ends: list[tuple[float, int, Block, Future[BlockResult]]] = []
-        self.now = self.busy_seconds = 0.0
+        self._simulated: dict[int, Running] = {}
+        self._ends: list[tuple[float, int]] = []
+        self.now = 0.0
         self.blocks = 0
 
     def monotonic(self) -> float:
@@ -130,21 +184,29 @@ class Simulation(Pool):
     def glance(self) -> float:
         return self.pace[1] if self._free else float("inf")
 
-    def _seconds(self, block: Block) -> float:
-        return float(self._sums[block.stop] - self._sums[block.start]) + self._call
-
     def _start(self, slot: int, block: Block, incumbent: Partial | None) -> Future[BlockResult]:
         future: Future[BlockResult] = Future()
         self.blocks += 1
-        heapq.heappush(self._ends, (self.now + self._seconds(block), slot, block, future))
+        self._simulated[slot] = Running(self.now, block, future, block.stop)
+        self._leave(slot, self.pace[0])
         return future
 
+    def _leave(self, slot: int, seconds: float) -> None:
+        """Have a block end with the shard that it works at after so many seconds."""
+        one, at = self._simulated[slot], self._recording
+        begin = at.until(one.block.start)
+        one.stop = min(one.stop, max(one.block.start + 1, at.after(begin + max(0.0, seconds))))
+        one.ends = max(self.now, one.began + self._call + at.until(one.stop) - begin)
+        heapq.heappush(self._ends, (one.ends, slot))
+
+    def ask(self) -> None:
+        before = self._stops.copy()
+        super().ask()
+        for slot in np.flatnonzero(self._stops != before).tolist():
+            self._leave(slot, self.now - self._simulated[slot].began - self._call)
+
     def _withdraw(self, future: Future[BlockResult]) -> None:
-        for place, (end, slot, block, other) in enumerate(self._ends):
-            if other is future:
-                self._ends[place] = (min(end, self.now), slot, block, other)
-                heapq.heapify(self._ends)
-                return
+        raise NotImplementedError
 
     def put(self, report: Report) -> None:
         self._report = report
@@ -152,38 +214,37 @@ class Simulation(Pool):
     def get(self, timeout: float | None) -> Report:
         """The next report, or Empty: time passes."""
         until = float("inf") if timeout is None else self.now + timeout
-        if not self._ends or self._ends[0][0] > until:
-            self.now = until
-            raise Empty
-        self.now, slot, block, future = heapq.heappop(self._ends)
-        done = not self._stops[slot]
-        nodes = ((block, {}),) if done else ()
-        future.set_result(BlockResult(nodes, self._seconds(block)))
-        return self._report
+        while self._ends and self._ends[0][0] <= until:
+            self.now, slot = heapq.heappop(self._ends)
+            one = self._simulated.get(slot)
+            if one is not None and one.ends == self.now:  # else it ended earlier
+                del self._simulated[slot]
+                done = Block(one.block.start, one.stop)
+                one.future.set_result(BlockResult(((done, {}),), self.now - one.began))
+                return self._report
+        self.now = until
+        raise Empty
 
     def close(self) -> None:
         pass
 
 
-def simulated(
-    seconds: NDArray[np.float64], joined: int, workers: int, call: float
-) -> tuple[float, int]:
+def simulated(recording: Recording, workers: int, call: float) -> tuple[float, int]:
     """Seconds until all is done, and the number of blocks."""
-    work = Replayed(len(seconds), joined)
-    pool = Simulation(work, seconds, workers, call)
+    pool = Simulation(recording, workers, call)
     with ExitStack() as stack:
         for module in (pools, runs):
             stack.enter_context(patch.object(module, "time", pool))
         signals = StopSignals(lambda: None)
         quiet: Any = (NoLedger(), signals, NullProgress(), float("inf"), None, None)
-        runs._Run(work, Cpu(), pool, pool, *quiet).outcome()  # type: ignore[arg-type]
+        runs._Run(pool.work, Cpu(), pool, pool, *quiet).outcome()  # type: ignore[arg-type]
     return pool.now, pool.blocks
 
 
-def best_of(repeats: int, function: Callable[[], object]) -> float:
-    """The least time of some."""
-    taken = []
-    for _ in range(repeats):
+def best(function: Callable[[], object]) -> float:
+    """The least time of three, or of as many as are begun within some seconds."""
+    taken: list[float] = []
+    while len(taken) < 3 and sum(taken) < _ENOUGH:
         began = time.perf_counter()
         function()
         taken.append(time.perf_counter() - began)
@@ -210,23 +271,26 @@ def main() -> None:
                 if how == "processes":
                     options = {"executor": f"processes:{threads}", "threads": 1}
                 hardscape.spectrum(instance(40), _STATES, device="cpu", **options)
-                taken = best_of(
-                    3,
-                    lambda: hardscape.spectrum(model, _STATES, device="cpu", **options),  # noqa: B023
+                taken = best(
+                    lambda: hardscape.spectrum(model, _STATES, device="cpu", **options)  # noqa: B023
                 )
                 alone = alone or taken * threads
                 print(
                     f"{threads:6} {how:9} {taken:9.3f} s  efficiency {alone / taken / threads:5.2f}"
                 )
         return
-    seconds, joined = recorded(told.spins)
-    seconds *= told.scale
-    whole = float(seconds.sum())
-    print(f"{whole:.3f} s, longest shard {seconds.max():.4f} s")
+    alone, shared = recorded(told.spins)
+    alone *= told.scale
+    shared = [one.scaled(told.scale) for one in shared]
+    whole = alone + sum(one.whole for one in shared)
+    print(f"{whole:.3f} s: {alone:.3f} on one thread, {shared[-1].whole:.3f} the search")
     for workers in map(int, told.workers.split(",")):
-        taken, blocks = simulated(seconds, joined, workers, told.call)
+        parts = [simulated(one, workers, told.call) for one in shared]
+        taken, blocks = alone + sum(seconds for seconds, _ in parts), sum(b for _, b in parts)
+        last = shared[-1].whole / parts[-1][0] / workers
         print(
-            f"{workers:6} {taken:9.4f} s  efficiency {whole / taken / workers:5.2f}  {blocks} blocks"
+            f"{workers:6} {taken:9.4f} s  efficiency {whole / taken / workers:5.2f}, of the search alone "
+            f"{last:5.2f}  {blocks} blocks"
         )
 
 

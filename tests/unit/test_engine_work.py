@@ -117,6 +117,61 @@ def test_what_waits_is_all_that_is_not_done(total: int, data: st.DataObject) -> 
     assert waiting.left == 0
 
 
+@dataclass(frozen=True)
+class Members(HarmonicSum):
+    """Which units there are: merges of any blocks, in any order, are exact."""
+
+    def joined(self) -> int:
+        return self.count
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        return ShardResult({"units": np.arange(shard.start, shard.stop)})
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        return {"units": np.concatenate([left["units"], right["units"]])}
+
+
+@given(total=st.integers(2, 60), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_joined_blocks_of_any_size_count_once(total: int, data: st.DataObject) -> None:
+    work = Members(units=total, count=total)
+    fold = Fold(work, total)
+    ends = st.tuples(st.integers(0, total), st.integers(0, total))
+    for one, other in data.draw(st.lists(ends, max_size=30)):
+        block = Block(min(one, other), max(one, other))
+        if len(block):
+            fold.add(block, work.run(block.shard(work.shards()), CONTEXT).partial)
+    done = [block for block, _ in fold.nodes()]
+    waiting = Waiting(total, done)
+    assert waiting.left == total - fold.shards
+    while block := waiting.take(total):
+        assert fold.add(block, work.run(block.shard(work.shards()), CONTEXT).partial)
+    assert fold.complete
+    ((whole, partial),) = fold.nodes()
+    assert whole == Block(0, total)
+    assert sorted(partial["units"].tolist()) == list(range(total))
+
+
+@given(total=st.integers(1, 200), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_what_is_shared_among_takers_is_all_that_waits(total: int, data: st.DataObject) -> None:
+    waiting, taken = Waiting(total, []), []
+    most = data.draw(st.integers(1, total))
+    while block := waiting.share(most, data.draw(st.integers(1, 9))):
+        assert 1 <= len(block) <= most
+        done = data.draw(st.integers(1, len(block)))
+        taken.append(Block(block.start, block.start + done))
+        waiting.give_back(block.start + done, block.stop)
+    assert sorted(i for block in taken for i in range(block.start, block.stop)) == [*range(total)]
+    assert waiting.left == 0
+
+
+def test_takers_get_parts_of_one_block() -> None:
+    waiting = Waiting(64, [])
+    blocks = [waiting.share(64, takers) for takers in (4, 3, 2, 1)]
+    assert blocks == [Block(32, 64), Block(16, 32), Block(8, 16), Block(0, 8)]
+
+
 def test_order_of_merging_matters_for_the_test_work() -> None:
     # Else the tests of determinism could not fail.
     work = HarmonicSum()

@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape.engine import RunOptions, pool, solve
+from hardscape.engine import Context, Cpu, RunOptions, pool, solve
+from hardscape.engine.fold import Block, Fold
 from hardscape.errors import InputError
 from hardscape.ising import Ising, Spectrum, estimate
+from hardscape.ising.exact import from_limbs
 from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.exhaustive.work import BlockWork, NearGaugeWork
+from hardscape.ising.methods.tree import tree
 from hardscape.ising.methods.tree.tree import Tree
 from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice, wide_range
 from helpers.oracles import all_states, exact_energies, lowest_states
@@ -324,22 +327,56 @@ def test_long_lists_are_in_order(h: float) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_idle_lanes_take_parts_of_what_others_have(threads, monkeypatch):
+def test_idle_lanes_take_what_others_have_not_begun(threads, monkeypatch):
     monkeypatch.setattr(pool.LocalPool, "pace", (0.05, 0.0))
     monkeypatch.setattr(pool.Pace, "shards", lambda self, left, workers, joined: joined)
-    shared = []
-    again = pool.Pool.again
+    blocks = []
+    start = pool.LocalPool._start
 
-    def counted(self, besides):
-        found = again(self, besides)
-        shared.extend(found)
-        return found
+    def counted(self, slot, block, incumbent):
+        blocks.append(slot)
+        return start(self, slot, block, incumbent)
 
-    monkeypatch.setattr(pool.Pool, "again", counted)
+    monkeypatch.setattr(pool.LocalPool, "_start", counted)
     model = dense_gaussian(40, 3)
     found = hardscape.spectrum(model, 200, device="cpu", threads=threads)
+    assert len(set(blocks)) == threads
     alone = hardscape.spectrum(model, 200, device="cpu", threads=1)
     assert found.states.tobytes() == alone.states.tobytes()
     assert found.energies.tobytes() == alone.energies.tobytes()
     assert found.certified
-    assert bool(shared) == (threads > 1)
+
+
+@pytest.mark.parametrize("fields", [True, False])
+def test_a_search_that_goes_on_where_it_left_off_finds_the_same(fields):
+    model = dense_integer(30, seed=5, bound=40, fields=fields)
+    options = RunOptions.checked(device="cpu", threads=1)
+    work = Tree().work(Wanted(model.exact, 60, None), options)
+    shards, stop = work.shards(), np.full(1, 2, dtype=np.uint8)
+    fold, at, slices = Fold(work, len(shards)), 0, 0
+    while at < len(shards):
+        result = work.run(Block(at, len(shards)).shard(shards), Context(Cpu(), None, stop))
+        assert result.complete
+        left = len(shards) if result.left is None else result.left
+        assert left > at
+        fold.add(Block(at, left), result.partial)
+        at, slices = left, slices + 1
+    assert slices > 10
+    found, expected = work.result(fold.best_so_far()), solve(work, options).whole()
+    assert found.states.tobytes() == expected.states.tobytes()
+    assert found.energies.tobytes() == expected.energies.tobytes()
+
+
+@pytest.mark.parametrize("make", [dense_gaussian, plus_minus_lattice])
+def test_floors_that_all_lanes_raise_are_those_of_one(make, monkeypatch):
+    model = make(42, 1) if make is dense_gaussian else make(6, 7, seed=1)
+    one, three = (RunOptions.checked(device="cpu", threads=k) for k in (1, 3))
+
+    def search():
+        wanted = Wanted(model.exact, 10, None)
+        return BlockWork.around_low_state(wanted, Tree.walk, one).search
+
+    alone = Tree().floors(search(), one)
+    monkeypatch.setattr(tree, "_ALONE_HERE", 0.0)
+    assert Tree().floors(search(), three) == alone
+    assert alone != tuple(from_limbs(search().layout.search.floors()))

@@ -4,7 +4,7 @@ The leaves of the tree are the shards; a node of level k stands for 2^k of them,
 on, or for as many of these as there are. Its partial is the merge of those of the two nodes below it, the
 lower first, so that it depends on the shards alone, also where `Work.merge` rounds (floating sums) and is
 associative only in exact arithmetic. Anybody can make it: a worker folds the block of shards that it was
-given and sends one partial.
+given and sends one partial. Where merges are exact (`Work.joined`), any blocks side by side make one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hardscape.engine.work import Partial, Shard, Work
 
 @dataclass(frozen=True, slots=True, order=True)
 class Block:
-    """The shards ``start <= index < stop``: a node of the tree."""
+    """The shards ``start <= index < stop``: a node of the tree, or any where merges are exact."""
 
     start: int
     stop: int
@@ -57,6 +57,7 @@ class Fold:
 
     def __init__(self, work: Work[Any], total: int) -> None:
         self._work = work
+        self._anyhow = work.joined() > 1
         self._partials: dict[int, tuple[Block, Partial]] = {}  # by the first shard
         self._starts: list[int] = []  # their keys in order
         self._incomplete: list[tuple[Block, Partial]] = []
@@ -84,7 +85,7 @@ class Fold:
 
         A settled answer is the end of its block.
         """
-        if block.stop > self.limit or self.covers(block):
+        if block.stop > self.limit or self.covers(block) or (self._anyhow and self._cuts(block)):
             return False
         for inner in self._between(block.start, block.stop):
             self._remove(inner)
@@ -95,7 +96,33 @@ class Fold:
         self._join(block, partial)
         return True
 
+    def _cuts(self, block: Block) -> bool:
+        """Whether a block that is there is half in this one, as no node is in another."""
+        for edge in (block.start, block.stop):
+            at = bisect_left(self._starts, edge)
+            if at and self._partials[self._starts[at - 1]][0].stop > edge:
+                return True
+        return False
+
+    def _joined(self, block: Block, partial: Partial) -> None:
+        """Make one of this block and those on both sides of it."""
+        self.shards += len(block)
+        at = bisect_left(self._starts, block.start)
+        if at < len(self._starts) and self._starts[at] == block.stop:
+            right, found = self._partials.pop(self._starts.pop(at))
+            block, partial = Block(block.start, right.stop), self._work.merge(partial, found)
+        if at:
+            left, found = self._partials[self._starts[at - 1]]
+            if left.stop == block.start:
+                block, partial = Block(left.start, block.stop), self._work.merge(found, partial)
+                self._starts.pop(at - 1)
+        self._partials[block.start] = block, partial
+        insort(self._starts, block.start)
+
     def _join(self, block: Block, partial: Partial) -> None:
+        if self._anyhow:
+            self._joined(block, partial)
+            return
         self.shards += len(block)
         size = block.size
         while len(block) < self.limit:
@@ -187,6 +214,29 @@ class Waiting:
     def give_back(self, start: int, stop: int) -> None:
         """Shards that were taken wait again, and are the next."""
         self._put(start, stop)
+
+    def share(self, most: int, takers: int) -> Block | None:
+        """The next block of at most `most` shards for one of so many takers, where no block need be a node.
+
+        Of what somebody left, one goes on where that one was, and others take what comes last.
+        """
+        while self._ranges:
+            rest = self._ranges.pop()
+            self.left -= len(rest)
+            start, stop = rest.start, min(rest.stop, self.limit)
+            if start >= stop:
+                continue
+            if stop - start > most:
+                self._put(start + most, stop)
+                return Block(start, start + most)
+            if takers > len(self._ranges) + 1 and stop - start > 1:
+                # At the topmost node of it, of which the others take the lower side.
+                level = (start ^ (stop - 1)).bit_length() - 1
+                middle = stop - 1 >> level << level
+                self._put(start, middle)
+                return Block(middle, stop)
+            return Block(start, stop)
+        return None
 
     def take(self, most: int) -> Block | None:
         """The next block of at most `most` shards, or None."""

@@ -269,7 +269,7 @@ class Ledger:
             ):
                 block = Block(start, stop)
                 numbers = isinstance(start, int) and isinstance(stop, int)
-                if not numbers or not block.is_node or start < end or 0 < self._total < stop:
+                if not numbers or not end <= start < stop or 0 < self._total < stop:
                     raise CheckpointError(
                         f"checkpoint {self._path} is damaged: it holds shards {start} up to {stop} of "
                         f"{self._total}; delete it to start afresh"

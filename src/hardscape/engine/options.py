@@ -196,13 +196,11 @@ class RunOptions:
 
     def preparing(self, seconds: float | None) -> RunOptions:
         """For a part that only prepares: one CPU lane and so much time, nothing recorded or shown."""
-        return replace(
-            self.within(seconds),
-            devices=(Cpu(),),
-            checkpoint=None,
-            executor=None,
-            progress=NullProgress(),
-        )
+        return replace(self.together(seconds), devices=(Cpu(),), executor=None)
+
+    def together(self, seconds: float | None) -> RunOptions:
+        """For a part that only prepares, on all that there is."""
+        return replace(self.within(seconds), checkpoint=None, progress=NullProgress())
 
     def within(self, seconds: float | None) -> RunOptions:
         """The same options with a deadline that is over in `seconds` at the latest."""

@@ -19,8 +19,10 @@ from hardscape.engine.fold import Block, Fold, Hint
 from hardscape.engine.lanes import Lanes, require_room
 from hardscape.engine.work import Context, Partial, Work
 
-#: Parts that a block is cut into at most where there is nothing else to do.
+#: Parts that a straggler is cut into.
 _PARTS = 16
+#: Values of a stop flag: return what there is; return what is begun.
+_STOP, _HAND_OVER = 1, 2
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ def run_block(work: Work[Any], block: Block, context: Context, seconds: float) -
     """
     began = ended = time.monotonic()
     shards, fold, hint = work.shards(), Fold(work, block.stop), Hint(work, context.incumbent)
+    context = replace(context, seconds=seconds)
     incomplete = None
     for several in block.cut(min(work.joined(), len(block))):
         try:
@@ -60,9 +63,12 @@ def run_block(work: Work[Any], block: Block, context: Context, seconds: float) -
         if not result.complete:
             incomplete = several, result.partial
             break
-        fold.add(several, result.partial)
+        done = several if result.left is None else Block(several.start, result.left)
+        fold.add(done, result.partial)
         ended = time.monotonic()
-        if fold.limit < block.stop or ended >= began + seconds or several.stop == block.stop:
+        if result.left is not None or fold.limit < block.stop or several.stop == block.stop:
+            break
+        if ended >= began + seconds:
             break
         context = replace(context, incumbent=hint.look(fold))
     return BlockResult(tuple(fold.nodes()), ended - began, incomplete)
@@ -72,13 +78,16 @@ class Pace:
     """How many shards a block should have, by the time that those before took.
 
     Blocks are to take `seconds`, and less near the end, so that all workers end at about the same time; but
-    not less than `least` seconds, by which what a block costs besides pays.
+    not less than `least` seconds, by which what a block costs besides pays. Those that hand over what is
+    left have the same share each.
     """
 
     #: Weight of a block in the means.
     _NEWEST = 0.2
     #: Growth from block to block, while little is known.
     _GROWTH = 8
+    #: Blocks for each worker, of shards that are joined.
+    _SHARE = 4
 
     def __init__(self, seconds: float, least: float) -> None:
         self._seconds = seconds
@@ -95,12 +104,14 @@ class Pace:
 
     def shards(self, left: int, workers: int, joined: int) -> int:
         """How many shards the next block should have, of so many that are left for so many workers."""
+        if joined > 1:
+            return max(1, joined // (self._SHARE * workers))
         fair = left // (2 * workers)
         if not self._shard:
-            return max(1, min(joined, fair))
+            return 1
         fair = max(fair, int(self._least / self._shard))
         timely = min(self._most, int(self._seconds / self._shard))
-        return max(1, min(max(timely, joined), fair))
+        return max(1, min(timely, fair))
 
 
 @dataclass(frozen=True)
@@ -140,6 +151,11 @@ class Pool(ABC):
         """How many there are, now."""
 
     @property
+    def idle(self) -> int:
+        """How many workers have nothing to do."""
+        return self.workers - len(self._running)
+
+    @property
     def glance(self) -> float:
         """Seconds after which there may be more room, or a straggler, though no block was reported."""
         return math.inf
@@ -164,7 +180,7 @@ class Pool(ABC):
 
     def release(self, report: Report) -> bool:
         """Free the slot of a block that was reported; whether it was asked to stop."""
-        asked = bool(self._stops[report.slot])
+        asked = bool(self._stops[report.slot] == _STOP)
         del self._running[report.slot]
         self._stops[report.slot] = 0
         self._free.append(report.slot)
@@ -174,27 +190,38 @@ class Pool(ABC):
         """Ask blocks that have shards with index `first` or above to return what they have."""
         for slot, (block, future) in list(self._running.items()):
             if block.stop > first:
-                self._stops[slot] = 1
+                self._stops[slot] = _STOP
                 self._withdraw(future)
 
     def again(self, besides: Container[Block]) -> list[Block]:
-        """The parts of a block that takes long, for workers that have nothing else to do."""
-        idle = self._joined > 1 and len(self._running) < self.workers
+        """The parts of a block that takes much longer than others, to be tried by other workers."""
         now = time.monotonic()
         for slot, (block, _) in self._running.items():  # the first to begin is the first
-            taken = now - self._began[slot]
-            shared = idle and taken > self.pace[1]
-            if not (shared or self._straggles(taken)):
+            if not self._straggles(now - self._began[slot]):
                 break
-            if block not in besides and (len(block) > 1 or self._straggles(taken)):
+            if block not in besides:
                 return list(block.cut(max(1, block.size // _PARTS)))
         return []
+
+    def ask(self) -> None:
+        """Have blocks of joined shards hand over what they have not begun, as other workers idle."""
+        if self._joined == 1:
+            return
+        asked = int(np.count_nonzero(self._stops == _HAND_OVER))
+        idle = self.idle - asked
+        now = time.monotonic()
+        for slot, (block, _) in self._running.items():
+            if idle <= 0 or now - self._began[slot] < self.pace[1]:
+                break
+            if not self._stops[slot] and len(block) > 1:
+                self._stops[slot] = _HAND_OVER
+                idle -= 1
 
     def call_off(self, fold: Fold) -> None:
         """Stop blocks of which all shards have come from elsewhere."""
         for slot, (block, future) in list(self._running.items()):
-            if not self._stops[slot] and fold.covers(block):
-                self._stops[slot] = 1
+            if self._stops[slot] != _STOP and fold.covers(block):
+                self._stops[slot] = _STOP
                 self._withdraw(future)
 
     def abandon(self) -> None:

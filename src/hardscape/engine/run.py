@@ -369,18 +369,24 @@ class _Run(Generic[Answer]):
         """A block that nobody has, or one that somebody has for long."""
         if not self._waiting.left and not self._pool.busy:
             self._waiting = self._missing()
-        most = self._pace.shards(self._waiting.left, self._pool.workers, self._joined)
-        while block := self._again.pop() if self._again else self._waiting.take(most):
+        while block := self._again.pop() if self._again else self._take():
             if not self._fold.covers(block):
                 return block
         if self._fold.complete:
             return None
         self._again = self._pool.again(self._twice)[::-1]
         if not self._again:
+            self._pool.ask()
             return None
         log.debug("shards from %d on are tried by others, too", self._again[-1].start)
         self._twice.add(Block(self._again[-1].start, self._again[0].stop))
         return self._again.pop()
+
+    def _take(self) -> Block | None:
+        most = self._pace.shards(self._waiting.left, self._pool.workers, self._joined)
+        if self._joined > 1:
+            return self._waiting.share(most, self._pool.idle)
+        return self._waiting.take(most)
 
     def _missing(self) -> Waiting:
         done = [block for block, _ in self._fold.nodes()]

@@ -116,12 +116,16 @@ class Context:
         it.
     until : float
         ``time.monotonic()`` from which on the same holds, where nobody is there to set `stop`.
+    seconds : float
+        Seconds after which `run`, given several shards as one, leaves those that it has not begun; it does so
+        too when `stop` becomes 2, as others have nothing to do (see `Work.joined`).
     """
 
     device: Device
     incumbent: Partial | None
     stop: NDArray[np.uint8]
     until: float = math.inf
+    seconds: float = math.inf
 
     def stopped(self) -> bool:
         """Whether the shard should return what it has, for code that is not compiled."""
@@ -139,10 +143,13 @@ class ShardResult:
     complete : bool
         False when the shard returned early because `Context.stop` was set: its partial then counts
         for the best so far, and is never written to a ledger.
+    left : int or None
+        Of several shards that were run as one, the index of the first that was left, with all after it.
     """
 
     partial: Partial
     complete: bool = True
+    left: int | None = None
 
 
 @dataclass(frozen=True)
@@ -254,10 +261,11 @@ class Work(ABC, Generic[Answer]):
         return None
 
     def joined(self) -> int:
-        """How many shards, a power of two, `run` takes as one that covers them, unless others are idle.
+        """How many shards `run` takes as one that covers them: one, or all.
 
-        More than one only where `merge` is exact, and as quick as one shard where little is found: many
-        small shards then cost nothing, and can be shared among many workers where they are hard.
+        All only where `merge` is exact and can be done in any order, and a range in which there is little to
+        find is quick. `run` leaves what it has not begun when it is asked to (`Context.seconds`), so that
+        nobody has to know beforehand which shards are hard.
         """
         return 1
 

@@ -37,6 +37,11 @@ def to_codes(states: Sequence[int], words: int) -> NDArray[np.uint64]:
     return np.frombuffer(data, dtype="<u8").astype(np.uint64).reshape(-1, words)
 
 
+def from_codes(code: NDArray[np.uint64]) -> int:
+    """The integer of one state's words."""
+    return int.from_bytes(np.ascontiguousarray(code, dtype="<u8").tobytes(), "little")
+
+
 def unpack(codes: NDArray[np.uint64], num_spins: int) -> NDArray[np.int8]:
     """Spins -1 and +1, int8 of shape (n, num_spins), of states of shape (n, words)."""
     octets = np.ascontiguousarray(codes, dtype="<u8").view(np.uint8)

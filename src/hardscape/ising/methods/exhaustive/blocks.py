@@ -6,6 +6,7 @@ The states are cut into chunks, a chunk into blocks of states that share all spi
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ from hardscape import native
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult
 from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.layout import Geometry, Layout
-from hardscape.ising.result import code_words, spectral_order, to_codes, unpack
+from hardscape.ising.result import code_words, from_codes, spectral_order, to_codes, unpack
 
 #: Spins of a block of the CPU kernel.
 _LOW = 14
@@ -28,7 +29,7 @@ _LOW = 14
 #: what a lane does in a fraction of a second (`Side.most_bits`).
 _FEW_BITS, _MANY_BITS, _SMALL_CHUNK_BITS = 2, 6, 28
 #: Most shards, as a power of two.
-_MOST_SHARDS_BITS = 24
+_MOST_SHARDS_BITS = 30
 #: What takes milliseconds: states of a chunk (a power of two), states wanted, words of an energy.
 QUICK_BITS, _QUICK_STATES, _QUICK_LIMBS = 24, 10_000, 4
 #: States near the gauge state that are searched for a first threshold.
@@ -92,8 +93,9 @@ class Wanted:
     def merge(self, left: Partial, right: Partial) -> Partial:
         """The lowest states of both; counters are added."""
         counters = left["counters"] + right["counters"]
-        if not len(right["states"]):
-            return {**left, "counters": counters}
+        for one, other in ((left, right), (right, left)):
+            if not len(other["states"]):
+                return {**one, "counters": counters}
         states, energies = native.vector.ising.merge_spectra(
             left["states"], left["energies"], right["states"], right["energies"], self.count
         )
@@ -143,8 +145,8 @@ class BlockSearch:
     divisible: bool = False
     #: Lower bounds on the pair energy of the spins below each position; a hint, or empty.
     floors: tuple[int, ...] = ()
-    #: Walk the tree by position, which meets low codes first, instead of by the fields.
-    in_order: bool = False
+    #: Positions below which alone the pair energy counts: a search for their floor. None: all of the model.
+    below: int | None = None
 
     @cached_property
     def geometry(self) -> Geometry:
@@ -158,7 +160,9 @@ class BlockSearch:
 
     @property
     def free(self) -> int:
-        """Number of spins that are searched."""
+        """Number of spins that are searched: of pair energies all but the last, which may stay +1."""
+        if self.below is not None:
+            return self.below - 1
         return self.wanted.terms.num_spins - self.wanted.terms.symmetric
 
     @property
@@ -194,35 +198,56 @@ class BlockSearch:
     def layout(self) -> Layout:
         """Widths and scales of the compiled core."""
         mid = min(self.walk.mid, self.shard_bits - _LOW)
-        layout = Layout.build(self.geometry, _LOW, mid, _LOW + mid, self.in_order)
+        layout = Layout.build(self.geometry, _LOW, mid, _LOW + mid)
         if self.floors:
             layout.search.set_floors(to_limbs(self.floors, self.wanted.terms.limbs))
         return layout
 
     def with_raised_floors(self, floors: tuple[int, ...]) -> BlockSearch:
         """The same search with floors that its core has raised."""
-        raised = replace(self, floors=floors)
-        vars(raised).update(geometry=self.geometry, layout=self.layout)
-        return raised
+        return self._alike(floors=floors)
+
+    def of_pairs(self, below: int, floors: tuple[int, ...]) -> BlockSearch:
+        """A search for the least pair energy of the spins below a position."""
+        return self._alike(
+            floors=floors, below=below, wanted=replace(self.wanted, count=1, window=None)
+        )
+
+    def _alike(self, **changes: Any) -> BlockSearch:
+        """The same search but for `changes`, which its core does not see or has taken."""
+        other = replace(self, **changes)
+        vars(other).update(geometry=self.geometry, layout=self.layout)
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         # A core is built anew from the floors.
         return {name: value for name, value in vars(self).items() if name != "layout"}
 
     def roots(
-        self, first: int, last: int, limit: int | None, stop: NDArray[np.uint8]
-    ) -> ShardResult:
-        """Search a range of roots of the tree on the calling thread."""
+        self,
+        first: int,
+        last: int,
+        limit: int | None,
+        stop: NDArray[np.uint8],
+        seconds: float = math.inf,
+    ) -> tuple[ShardResult, int]:
+        """Search a range of roots of the tree on the calling thread.
+
+        Before `last` it ends after so many seconds, or when `stop` becomes 2; it tells where.
+        """
         word = self.wanted.word
-        states, energies, complete, *counters = self.layout.search.run(
+        (states, energies, complete, *counters), reached = self.layout.search.run(
+            self.below or self.wanted.terms.num_spins,
             to_codes([first, last], self.words),
             self.wanted.count,
             word(limit),
             word(self.wanted.window),
             self.walk.prune,
             stop,
+            self.shard_bits - self.root_bits,
+            seconds,
         )
-        return ShardResult(partial(states, energies, counters), complete)
+        return ShardResult(partial(states, energies, counters), complete), from_codes(reached)
 
     def opened(self, blocks: NDArray[np.uint64], limit: int | None) -> Partial:
         """List the candidates of CPU blocks given by number."""
@@ -253,7 +278,7 @@ class BlockSearch:
         """The lowest of the states near the gauge state."""
         above = self.root_bits
         roots = 1 << min(_THRESHOLD_BITS - above, self.free - above)
-        return self.roots(0, roots, None, stop)
+        return self.roots(0, roots, None, stop)[0]
 
     def everything(self) -> Partial:
         """What is wanted of all states of a tiny model."""
@@ -307,6 +332,10 @@ class CpuSide(Side):
     least_bits, most_bits, most_words = _LOW, 34, 2
 
     def run(self, shard: Shard, context: Context, limit: int | None) -> ShardResult:
-        """Search one chunk."""
-        bits = self.search.root_bits
-        return self.search.roots(shard.start >> bits, shard.stop >> bits, limit, context.stop)
+        """Search one chunk, or shards that are joined."""
+        search, bits = self.search, self.search.root_bits
+        first, last = shard.start >> bits, shard.stop >> bits
+        result, reached = search.roots(first, last, limit, context.stop, context.seconds)
+        if reached == last:
+            return result
+        return replace(result, left=reached >> (search.shard_bits - bits))

@@ -44,14 +44,17 @@ constexpr std::size_t kWords = sizeof(Code) / sizeof(std::uint64_t);
 class AnySearch {
  public:
   virtual ~AnySearch() = default;
-  virtual Found run(Matrix<std::uint64_t> roots, std::size_t wanted,
-                    std::optional<Vector<std::uint64_t>> threshold,
-                    std::optional<Vector<std::uint64_t>> window, bool prune,
-                    Vector<std::uint8_t> stop) const = 0;
+  virtual std::tuple<Found, Words64> run(int spins, Matrix<std::uint64_t> roots, std::size_t wanted,
+                                         std::optional<Vector<std::uint64_t>> threshold,
+                                         std::optional<Vector<std::uint64_t>> window, bool prune,
+                                         Vector<std::uint8_t> stop, int grain,
+                                         double seconds) const = 0;
   virtual std::tuple<double, double> expected(Matrix<std::uint64_t> roots,
                                               Vector<std::uint64_t> threshold,
                                               std::size_t kept) const = 0;
-  virtual int raise_floors(int limit, Vector<std::uint8_t> stop) = 0;
+  virtual std::tuple<int, Words64> raise_floors(int limit, double seconds,
+                                                Vector<std::uint8_t> stop) = 0;
+  virtual void raise_floor(int position, Vector<std::uint64_t> floor) = 0;
   virtual Words64 floors() const = 0;
   virtual void set_floors(Matrix<std::uint64_t> words) = 0;
   virtual Found open(Vector<std::uint64_t> blocks, std::size_t wanted,
@@ -68,11 +71,20 @@ class SearchOf final : public AnySearch {
   template <class... Args>
   explicit SearchOf(Args&&... args) : search_(std::forward<Args>(args)...) {}
 
-  Found run(Matrix<std::uint64_t> roots, std::size_t wanted, Words threshold, Words window,
-            bool prune, Vector<std::uint8_t> stop) const override {
-    return collect(wanted, threshold, window, [&](Pool<Limbs, Code>& pool) {
-      return search_.run(first(roots), last(roots), prune, pool, stop.data());
+  std::tuple<Found, Words64> run(int spins, Matrix<std::uint64_t> roots, std::size_t wanted,
+                                 Words threshold, Words window, bool prune,
+                                 Vector<std::uint8_t> stop, int grain,
+                                 double seconds) const override {
+    Patience patience{grain};
+    if (seconds < 1e9) {
+      patience.until = Patience::Clock::now() +
+                       std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * seconds));
+    }
+    Code end = last(roots);
+    Found found = collect(wanted, threshold, window, [&](Pool<Limbs, Code>& pool) {
+      return search_.run(spins, first(roots), end, prune, pool, stop.data(), patience);
     });
+    return {std::move(found), words(end)};
   }
 
   std::tuple<double, double> expected(Matrix<std::uint64_t> roots, Vector<std::uint64_t> threshold,
@@ -83,9 +95,19 @@ class SearchOf final : public AnySearch {
     return {found.nodes, found.roots};
   }
 
-  int raise_floors(int limit, Vector<std::uint8_t> stop) override {
-    nb::gil_scoped_release release;
-    return search_.raise_floors(limit, stop.data());
+  std::tuple<int, Words64> raise_floors(int limit, double seconds,
+                                        Vector<std::uint8_t> stop) override {
+    int reached;
+    Code best;
+    {
+      nb::gil_scoped_release release;
+      std::tie(reached, best) = search_.raise_floors(limit, seconds, stop.data());
+    }
+    return {reached, words(best)};
+  }
+
+  void raise_floor(int position, Vector<std::uint64_t> floor) override {
+    search_.raise_floor(position, Integer::load(floor.data()));
   }
 
   void set_floors(Matrix<std::uint64_t> words) override { search_.set_floors(words.data()); }
@@ -110,6 +132,12 @@ class SearchOf final : public AnySearch {
   static Code first(const Matrix<std::uint64_t>& roots) { return load_code<Code>(roots.data()); }
   static Code last(const Matrix<std::uint64_t>& roots) {
     return load_code<Code>(roots.data() + kWords<Code>);
+  }
+
+  static Words64 words(const Code& code) {
+    std::vector<std::uint64_t> words(kWords<Code>);
+    std::memcpy(words.data(), &code, sizeof code);
+    return to_numpy(std::move(words), {kWords<Code>});
   }
 
   static std::optional<Integer> integer(const Words& words) {
@@ -175,13 +203,12 @@ auto merge_spectra(Matrix<std::uint64_t> left_states, Matrix<std::uint64_t> left
   return for_widths(left_energies.shape(1), left_states.shape(1), merged);
 }
 
-std::unique_ptr<AnySearch> make_search(int mid, int fine_shift, int filter_shift, bool in_order,
+std::unique_ptr<AnySearch> make_search(int mid, int fine_shift, int filter_shift,
                                        std::int64_t slack, Matrix<std::uint64_t> fields,
                                        Matrix<std::uint64_t> couplings,
                                        Vector<std::uint64_t> offset, Vector<std::int64_t> label,
                                        Vector<std::uint64_t> gauge) {
-  const Shape shape{
-      static_cast<int>(label.shape(0)), mid, fine_shift, filter_shift, slack, in_order};
+  const Shape shape{static_cast<int>(label.shape(0)), mid, fine_shift, filter_shift, slack};
   const auto made = [&]<int Limbs, class Code>() -> std::unique_ptr<AnySearch> {
     return std::make_unique<SearchOf<Limbs, Code>>(shape, fields.data(), couplings.data(),
                                                    offset.data(), label.data(),
@@ -194,13 +221,19 @@ std::unique_ptr<AnySearch> make_search(int mid, int fine_shift, int filter_shift
 
 void bind_exhaustive(nb::module_& module) {
   nb::class_<AnySearch>(module, "SpectrumSearch")
-      .def("run", &AnySearch::run, nb::arg("roots"), nb::arg("wanted"), nb::arg("threshold").none(),
-           nb::arg("window").none(), nb::arg("prune"), nb::arg("stop"),
-           "Search from the first of two roots to before the second; words, shape (2, words).")
+      .def("run", &AnySearch::run, nb::arg("spins"), nb::arg("roots"), nb::arg("wanted"),
+           nb::arg("threshold").none(), nb::arg("window").none(), nb::arg("prune"), nb::arg("stop"),
+           nb::arg("grain"), nb::arg("seconds"),
+           "Search from the first of two roots to before the second (words, shape (2, words)), or "
+           "before the one that it returns.")
       .def("expected", &AnySearch::expected, nb::arg("roots"), nb::arg("threshold"),
            nb::arg("kept"), "Estimate the nodes and the roots that a search of these visits.")
-      .def("raise_floors", &AnySearch::raise_floors, nb::arg("limit"), nb::arg("stop"),
-           "Tighten the bounds of the tree; returns the position reached.")
+      .def(
+          "raise_floors", &AnySearch::raise_floors, nb::arg("limit"), nb::arg("seconds"),
+          nb::arg("stop"),
+          "Tighten the bounds of the tree; returns the position reached and the least state there.")
+      .def("raise_floor", &AnySearch::raise_floor, nb::arg("position"), nb::arg("floor"),
+           "Take the bound of one position.")
       .def("floors", &AnySearch::floors, "Lower bounds on the pair energy below each position.")
       .def("set_floors", &AnySearch::set_floors, nb::arg("words"), "Take bounds found before.")
       .def("open", &AnySearch::open, nb::arg("blocks"), nb::arg("wanted"),
@@ -210,8 +243,8 @@ void bind_exhaustive(nb::module_& module) {
              nb::arg("right_states"), nb::arg("right_energies"), nb::arg("wanted"),
              "The lowest states of two lists, both in spectral order.");
   module.def("spectrum_search", &make_search, nb::arg("mid"), nb::arg("fine_shift"),
-             nb::arg("filter_shift"), nb::arg("in_order"), nb::arg("slack"), nb::arg("fields"),
-             nb::arg("couplings"), nb::arg("offset"), nb::arg("label"), nb::arg("gauge"),
+             nb::arg("filter_shift"), nb::arg("slack"), nb::arg("fields"), nb::arg("couplings"),
+             nb::arg("offset"), nb::arg("label"), nb::arg("gauge"),
              "Prepare a search over the blocks of one model.");
 }
 

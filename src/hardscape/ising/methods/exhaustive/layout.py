@@ -113,12 +113,9 @@ class Layout:
     fine_shift: int  #: a fine unit is ``2**fine_shift`` exact units
     filter_shift: int  #: a filter step is ``2**filter_shift`` fine units
     slack: int  #: bound on all roundings together, in fine units
-    in_order: bool = False  #: walk the tree above the roots by position instead of by the fields
 
     @classmethod
-    def build(
-        cls, geometry: Geometry, low: int, mid: int, walked: int, in_order: bool = False
-    ) -> Layout:
+    def build(cls, geometry: Geometry, low: int, mid: int, walked: int) -> Layout:
         """Choose the scales for given widths."""
         fields, couplings = geometry.fields, geometry.couplings
         block = range(low)
@@ -140,7 +137,7 @@ class Layout:
             slack += 1 + (halves + 1) // 2
         if filter_shift:
             slack += ((low + 3) << filter_shift) // 2
-        return cls(geometry, low, mid, walked, fine, filter_shift, slack, in_order)
+        return cls(geometry, low, mid, walked, fine, filter_shift, slack)
 
     def fine(self, x: int) -> int:
         """An exact integer in fine units."""
@@ -162,7 +159,6 @@ class Layout:
             self.mid,
             self.fine_shift,
             self.filter_shift,
-            self.in_order,
             self.slack,
             to_limbs(self.geometry.fields, limbs),
             to_limbs(couplings, limbs),

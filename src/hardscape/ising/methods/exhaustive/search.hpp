@@ -11,10 +11,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "ising/methods/exhaustive/block.hpp"
@@ -31,12 +33,21 @@ constexpr std::int64_t kFar = std::int64_t{1} << 61;  // beyond any relative ene
 struct Shape {
   int num_spins, mid, fine_shift, filter_shift;
   std::int64_t slack;
-  bool in_order;  // walk the tree by position, not by the value that each field prefers
 };
 
 struct Statistics {
   double blocks = 0, pruned = 0, opened = 0, candidates = 0;  // there may be more than 2^64 blocks
   bool complete = true;
+};
+
+// Values of the byte that a search looks at: end at once, or leave to others what is not begun.
+constexpr std::uint8_t kStop = 1, kHandOver = 2;
+
+// When a search leaves to others what it has not begun, from a multiple of 2^grain roots on.
+struct Patience {
+  using Clock = std::chrono::steady_clock;
+  int grain = 64;  // none by default
+  Clock::time_point until = Clock::time_point::max();
 };
 
 // What a search is expected to visit: nodes of the tree, and roots whose blocks are walked.
@@ -74,15 +85,20 @@ class Search {
     fill_tables();
   }
 
-  Statistics run(Code first, Code last, bool prune, Pool<Limbs, Code>& pool,
-                 const volatile std::uint8_t* stop) const {
-    Task task{first, last, prune, pool, stop, {}};
-    std::vector<Node> path(shape_.num_spins + 1);
-    Node& top = path[shape_.num_spins];
-    top.energy = offset_;
-    std::copy(fields_.begin(), fields_.end(), top.field.begin());
+  // Searches the roots of [first, last), or those before another `last`, which it sets. With fewer
+  // than all spins, energies are the pair energies of those below position `spins`.
+  Statistics run(int spins, Code first, Code& last, bool prune, Pool<Limbs, Code>& pool,
+                 const volatile std::uint8_t* stop, const Patience& patience) const {
+    Task task{first, last, prune, pool, stop, {}, patience};
+    std::vector<Node> path(spins + 1);
+    path[spins] = Node{};
+    if (spins == shape_.num_spins) {
+      path[spins].energy = offset_;
+      std::copy(fields_.begin(), fields_.end(), path[spins].field.begin());
+    }
     Walk walk;
-    descend(shape_.num_spins, 0, 0, path, walk, task);
+    descend(spins, 0, 0, path, walk, task);
+    last = task.last;
     return task.statistics;
   }
 
@@ -121,17 +137,16 @@ class Search {
 
   // Raises the floors: floors[p] becomes the least pair energy of the spins below position p, found
   // by this very search one spin after the other (Russian doll search: Verfaillie, Lemaitre,
-  // Schiex, AAAI 1996), until the seconds are spent. Returns the position reached; above it floors
-  // rise by the coupling's range only.
-  int raise_floors(int limit, const volatile std::uint8_t* stop) {
+  // Schiex, AAAI 1996), up to `limit` or to the first that takes so many seconds. Returns the
+  // position reached, and the least state there (bit of a spin set: it is +1, turned to the gauge).
+  std::tuple<int, Code> raise_floors(int limit, double seconds, const volatile std::uint8_t* stop) {
     const int above = kLow + shape_.mid;
-    std::vector<Node> path(shape_.num_spins + 1);
-    Walk walk;
-    Code best = 0;  // bit of a position set: its spin is +1 in the least state so far
+    Code best = 0;
     int reached = above;
     Integer least = Integer::zero(), unit = Integer::zero();
     unit.word[0] = 1;
     for (int p = above; p <= std::min(limit, shape_.num_spins); ++p) {
+      const auto began = Patience::Clock::now();
       std::optional<Integer> threshold;
       if (p > above) {
         // The last doll's state, with the new spin in its field's favour, must be beaten strictly.
@@ -143,11 +158,8 @@ class Search {
       }
       Pool<Limbs, Code> pool(1, std::nullopt, threshold);
       // Pair energies do not change when all spins flip: the last one may stay at +1.
-      const Code roots = Code{1} << std::max(p - above - 1, 0);
-      Task task{0, roots, true, pool, stop, {}};
-      path[p] = Node{};
-      descend(p, 0, 0, path, walk, task);
-      if (!task.statistics.complete) break;
+      Code roots = Code{1} << std::max(p - above - 1, 0);
+      if (!run(p, 0, roots, true, pool, stop, {}).complete) break;
       const auto found = pool.take_sorted();
       if (!found.empty()) {
         least = found.front().energy;
@@ -155,15 +167,16 @@ class Search {
       }
       floors_[p] = std::max(floors_[p], least);
       reached = p;
+      if (Patience::Clock::now() - began > std::chrono::duration<double>(seconds)) break;
     }
-    for (int p = reached + 1; p <= shape_.num_spins; ++p) {
-      Integer weak = floors_[p - 1];
-      for (int q = 0; q < p - 1; ++q) {
-        weak -= coupling(p - 1, q).flipped(coupling(p - 1, q).negative());
-      }
-      floors_[p] = std::max(floors_[p], weak);
-    }
-    return reached;
+    raise_above(reached);
+    return {reached, best};
+  }
+
+  // Takes the floor of a position, and raises those above it by what a spin more can change.
+  void raise_floor(int p, const Integer& floor) {
+    floors_[p] = std::max(floors_[p], floor);
+    raise_above(p);
   }
 
   const std::vector<Integer>& floors() const { return floors_; }
@@ -175,7 +188,7 @@ class Search {
   // Lists the blocks given by number (root bits above mid bits), as found by another device.
   Statistics open(const std::uint64_t* blocks, std::size_t count, Pool<Limbs, Code>& pool) const {
     static constexpr std::uint8_t kGo = 0;
-    Task task{0, 0, false, pool, &kGo, {}};
+    Task task{0, 0, false, pool, &kGo, {}, {}};
     Walk walk;
     std::optional<Code> entered;
     for (std::size_t i = 0; i < count; ++i) {
@@ -203,6 +216,16 @@ class Search {
     Code bits = 0;
     double weight = 1, room = 0;
   };
+
+  void raise_above(int reached) {
+    for (int p = reached + 1; p <= shape_.num_spins; ++p) {
+      Integer weak = floors_[p - 1];
+      for (int q = 0; q < p - 1; ++q) {
+        weak -= coupling(p - 1, q).flipped(coupling(p - 1, q).negative());
+      }
+      floors_[p] = std::max(floors_[p], weak);
+    }
+  }
 
   static void thin(std::vector<Sampled>& nodes, std::size_t kept, RandomStream& random,
                    std::vector<Sampled>& left) {
@@ -232,6 +255,21 @@ class Search {
     Pool<Limbs, Code>& pool;
     const volatile std::uint8_t* stop;
     Statistics statistics;
+    Patience patience;
+    bool begun = false;    // something is done: a search that goes on later does not stand still
+    bool leaving = false;  // what is not begun is left
+    unsigned looked = 0;
+
+    // Whether a part of 2^below roots that is not begun is left to others.
+    bool leaves(int below) {
+      if (below < patience.grain || !begun) return false;
+      if (!leaving) {
+        leaving =
+            *stop == kHandOver || (patience.until != Patience::Clock::time_point::max() &&
+                                   ++looked % 8 == 0 && Patience::Clock::now() >= patience.until);
+      }
+      return leaving;
+    }
   };
 
   struct Walk {
@@ -328,7 +366,7 @@ class Search {
     const Code begin = bits << below;
     const Code end = begin + (Code{1} << below);
     if (!task.statistics.complete || end <= task.first || begin >= task.last) return;
-    if (*task.stop) {
+    if (*task.stop == kStop) {
       task.statistics.complete = false;
       return;
     }
@@ -338,16 +376,21 @@ class Search {
           static_cast<double>(std::min(end, task.last) - std::max(begin, task.first));
       task.statistics.blocks += std::ldexp(roots, shape_.mid);
       task.statistics.pruned += std::ldexp(roots, shape_.mid);
+      task.begun = true;
+      return;
+    }
+    if (task.leaves(below)) {
+      task.last = begin;
       return;
     }
     if (below == 0) {
       enter_root(node, code, walk);
       walk_blocks(walk, task);
+      task.begun = true;
       return;
     }
-    // The value that the field prefers first: low states early make a tight threshold.
-    const bool minus_first = !shape_.in_order && !node.field[p - 1].negative();
-    for (const bool minus : {minus_first, !minus_first}) {
+    // The gauge state's value first: low states early make a tight threshold.
+    for (const bool minus : {false, true}) {
       set_spin(p - 1, minus, node, path[p - 1]);
       descend(p - 1, bits << 1 | minus, code | code_of(p - 1, minus), path, walk, task);
     }

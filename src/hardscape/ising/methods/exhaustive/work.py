@@ -119,7 +119,7 @@ class BlockWork(Work[Found]):
         if len(energies) == count and (energies[count // 2] == energies[count - 1]).all():
             # Most wanted states tie. Which of them are listed depends on their codes, so the search
             # starts at the lowest codes, and what lies beyond the last of them is soon excluded.
-            search = replace(search, gauge=0, in_order=True)
+            search = replace(search, gauge=0)
         return BlockWork(search, search.wanted.limit(found))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -149,7 +149,7 @@ class BlockWork(Work[Found]):
     def digest(self) -> str:
         """Hash of the model, of what is wanted and of the gauge, which shapes the chunks."""
         wanted, search = self.wanted, self.search
-        parts = (search.gauge, wanted.count, wanted.window, search.shard_bits)
+        parts = (search.gauge, wanted.count, wanted.window, search.shard_bits, search.below)
         return hashlib.sha256(wanted.terms.canonical() + repr(parts).encode()).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
@@ -166,8 +166,8 @@ class BlockWork(Work[Found]):
         return split(1 << free, 1 << (free - bits))
 
     def joined(self) -> int:
-        """The shards of a chunk."""
-        return 1 << (self.search.chunk_bits - self.search.shard_bits)
+        """All shards where a tree is walked, which can be left in many places."""
+        return 1 << (self.search.free - self.search.shard_bits) if self.search.divisible else 1
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Search a chunk, or a part of one."""

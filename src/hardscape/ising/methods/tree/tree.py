@@ -11,9 +11,12 @@ On a GPU only whole chunks and single blocks are cut: the tree leaves too little
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
+
+import numpy as np
 
 from hardscape.engine import (
     Context,
@@ -26,9 +29,10 @@ from hardscape.engine import (
     solve,
     split,
 )
-from hardscape.ising.exact import from_limbs
+from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.blocks import BlockSearch, Walk
-from hardscape.ising.methods.exhaustive.work import LowestMethod
+from hardscape.ising.methods.exhaustive.work import BlockWork, LowestMethod
+from hardscape.ising.result import from_codes
 
 #: Floors are raised for all positions but the last ones, whose nodes are few.
 _UNRAISED = 16
@@ -36,16 +40,28 @@ _UNRAISED = 16
 _RAISE_SECONDS, _RAISE_SHARE = 5.0, 0.2
 #: Positions up to which it takes milliseconds.
 _BRIEF = 26
+#: Seconds of a position from which on those above are searched on all threads, and on all of an executor.
+_ALONE_HERE, _ALONE_ELSEWHERE = 0.005, 0.1
 
 
 @dataclass(frozen=True)
-class FloorsWork(Work[tuple[int, ...]]):
+class Raised:
+    """How far floors were raised."""
+
+    floors: tuple[int, ...]
+    position: int  #: the last whose floor is the least pair energy below it
+    state: int  #: one that has it; bit set: the spin is as in the gauge state
+
+
+@dataclass(frozen=True)
+class FloorsWork(Work[Raised]):
     """Raise the floors of a search as far as the time allows; one shard, on one thread."""
 
     name: ClassVar[str] = "ising.spectrum.floors"
     revision: ClassVar[int] = 1
 
     search: BlockSearch
+    seconds: float  #: the first position that takes so long is the last
 
     @property
     def position(self) -> int:
@@ -68,16 +84,18 @@ class FloorsWork(Work[tuple[int, ...]]):
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Raise them; those that are not reached still hold."""
         core = self.search.layout.search
-        core.raise_floors(self.position, context.stop)
-        return ShardResult({"floors": core.floors()}, complete=not context.stop[0])
+        position, state = core.raise_floors(self.position, self.seconds, context.stop)
+        found = {"floors": core.floors(), "position": np.array(position), "state": state}
+        return ShardResult(found, complete=not context.stop[0])
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """There is one shard."""
         return right
 
-    def result(self, partial: Partial) -> tuple[int, ...]:
-        """The floor of each position."""
-        return tuple(from_limbs(partial["floors"]))
+    def result(self, partial: Partial) -> Raised:
+        """The floor of each position, and the last one's state."""
+        floors, state = from_limbs(partial["floors"]), from_codes(partial["state"])
+        return Raised(tuple(floors), int(partial["position"]), state)
 
 
 class Tree(LowestMethod):
@@ -91,10 +109,41 @@ class Tree(LowestMethod):
         return "" if prune else "prune=False visits every state"
 
     def floors(self, search: BlockSearch, options: RunOptions) -> tuple[int, ...]:
-        """Raise them within a share of the time limit."""
-        work = FloorsWork(search)
-        if work.position < search.layout.low + search.layout.mid:
-            return ()
+        """Raise them within a share of the time limit: on one thread, and on all where that takes long."""
         limit = options.deadline.seconds
         seconds = _RAISE_SECONDS if limit is None else min(_RAISE_SECONDS, _RAISE_SHARE * limit)
-        return solve(work, options.preparing(seconds)).answer or ()
+        together = options.together(seconds)
+        alone = math.inf
+        if search.divisible and (options.executor or len(options.devices) > 1):
+            alone = _ALONE_HERE if options.executor is None else _ALONE_ELSEWHERE
+        work = FloorsWork(search, alone)
+        if work.position < search.layout.low + search.layout.mid:
+            return ()
+        outcome = solve(work, options.preparing(seconds))
+        raised = outcome.answer
+        floors: tuple[int, ...] = () if raised is None else raised.floors
+        while outcome.complete and raised is not None and raised.position < work.position:
+            raised = _raised_by_one(search, raised, together)
+            floors = floors if raised is None else raised.floors
+        return floors
+
+
+def _raised_by_one(search: BlockSearch, raised: Raised, options: RunOptions) -> Raised | None:
+    """Find the floor of one position more on all lanes, as the compiled core does; None if time was up."""
+    p, geometry = raised.position, search.geometry
+    field = sum(
+        x if raised.state >> i & 1 else -x
+        for x, i in zip(geometry.couplings[p][:p], geometry.order[:p], strict=True)
+    )
+    # The last state, with the new spin in its field's favour, must be beaten strictly.
+    least, bit = raised.floors[p] - abs(field), 1 << geometry.order[p]
+    state = raised.state | bit if field < 0 else raised.state & ~bit
+    outcome = solve(BlockWork(search.of_pairs(p + 1, raised.floors), least - 1), options)
+    found = outcome.answer
+    if not outcome.complete or found is None:
+        return None
+    if len(found.states):
+        least, state = from_limbs(found.energies)[0], from_codes(found.states[0]) ^ geometry.flips
+    core = search.layout.search
+    core.raise_floor(p + 1, to_limbs([least], search.wanted.terms.limbs)[0])
+    return Raised(tuple(from_limbs(core.floors())), p + 1, state)
