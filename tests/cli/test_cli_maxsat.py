@@ -13,7 +13,7 @@ import pytest
 from hardscape import cli, maxsat
 from hardscape.cli import main
 from hardscape.errors import Interrupted
-from hardscape.maxsat import Formula
+from hardscape.maxsat import CellularOptions, Formula, cellular_search
 from hardscape.maxsat.formats import FORMATS
 from helpers.maxsat_clauses import random_clauses
 
@@ -93,6 +93,31 @@ def test_json(cover, capsys):
     assert (answer["cost"], answer["assignment"], answer["status"]) == (5, "010", "OPTIMUM FOUND")
     assert (answer["num_satisfied"], answer["num_clauses"], answer["hard_violations"]) == (4, 5, 0)
     assert {"method", "flips", "generations", "seconds", "device"} <= set(answer)
+
+
+def test_parameters_of_the_genetic_algorithm(cover, capsys):
+    words = [
+        "maxsat",
+        str(cover),
+        "--method",
+        "cellular",
+        "--seed",
+        "1",
+        "--threads",
+        "1",
+        "--json",
+    ]
+    small = "--runs 3 --width 4 --height 4 --columns 1 --rows 1 --max-generations 2 --mutation 0.5"
+    main([*words, *small.split()])
+    few = json.loads(capsys.readouterr().out)
+    options = CellularOptions(width=4, height=4, columns=1, rows=1, max_generations=2, mutation=0.5)
+    same = cellular_search(Formula.from_file(cover), options=options, runs=3, seed=1, threads=1)
+    assert few["generations"] == same.run_generations.sum()
+    assert few["cost"] == same.cost
+    assert main(["maxsat", str(cover), "--width", "4"]) == 2
+    assert main(["maxsat", str(cover), "--runs", "2"]) == 2
+    assert main([*words, "--mutation", "2"]) == 2
+    capsys.readouterr()
 
 
 def test_an_objective_below_zero(tmp_path, capsys):

@@ -20,13 +20,13 @@ from hardscape.cli.options import (
     option_group,
 )
 from hardscape.cli.terminal import cut_short, note, print_json
-from hardscape.errors import Interrupted
+from hardscape.errors import InputError, Interrupted
 from hardscape.interrupts import signals_wait
 from hardscape.maxsat.formats import FORMATS, FormatWarning
 from hardscape.maxsat.methods import MethodName
 
 if TYPE_CHECKING:  # a first cost is printed before they are imported
-    from hardscape.maxsat import Formula, Improvement, MaxsatResult
+    from hardscape.maxsat import CellularOptions, Formula, Improvement, MaxsatResult
 
 #: Exit code of each status.
 EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
@@ -59,6 +59,74 @@ class SearchOptions:
     max_flips: int | None = None
 
 
+_CELLULAR = Group("Genetic algorithm", sort_key=2)
+
+
+@option_group(_CELLULAR)
+class CellularParameters:
+    """Parameters of --method cellular; by default the paper's.
+
+    Attributes
+    ----------
+    runs
+        Independent runs; with a limit, so many at first.
+    width
+        Cells of a sub-population in a row [default: 10].
+    height
+        And in a column [default: 10].
+    columns
+        Sub-populations in a row [default: 10].
+    rows
+        And in a column [default: 3].
+    diffusion
+        Probability that sub-populations join in a generation [default: 0.05].
+    recombination
+        Probability that a bit comes from the second parent [default: 0.2].
+    mutation
+        Probability that a bit is turned [default: 0.1].
+    passes
+        Most passes of hill climbing [default: 20].
+    step
+        By which their number falls or rises [default: 2].
+    feedback
+        Share of individuals above which it rises [default: 0.2].
+    patience
+        Generations without improvement that end a run [default: 5].
+    walk_flips
+        Flips of a search in place of hill climbing.
+    max_generations
+        Generations that end a run in any case.
+    """
+
+    runs: int = 1
+    width: int | None = None
+    height: int | None = None
+    columns: int | None = None
+    rows: int | None = None
+    diffusion: float | None = None
+    recombination: float | None = None
+    mutation: float | None = None
+    passes: int | None = None
+    step: int | None = None
+    feedback: float | None = None
+    patience: int | None = None
+    walk_flips: int | None = None
+    max_generations: int | None = None
+
+    def chosen(self, method: str) -> CellularOptions | None:
+        """The algorithm's own; an error for another method."""
+        given = {k: v for k, v in vars(self).items() if k != "runs" and v is not None}
+        if not given:
+            return None
+        if method != "cellular":
+            words = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise InputError(f"{words} with --method {method}; --method cellular takes them")
+        from hardscape.maxsat import CellularOptions
+
+        return CellularOptions(**given)
+
+
+_DEFAULT_CELLULAR = CellularParameters()
 _DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = SearchOptions(), SeededRunOptions(), PlotOptions()
 
 
@@ -68,6 +136,7 @@ def maxsat(
     *,
     format: Annotated[str | None, format_help(FORMATS)] = None,
     search: SearchOptions = _DEFAULT_SEARCH,
+    cellular: CellularParameters = _DEFAULT_CELLULAR,
     run: SeededRunOptions = _DEFAULT_RUN,
     output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> int:
@@ -80,6 +149,7 @@ def maxsat(
     status UNKNOWN where they come before the search.
     """
     output.check([file])
+    options = cellular.chosen(search.method)
     costs = _Costs(quiet=output.json)
     try:
         formula = _read(file, format, output, costs)
@@ -88,6 +158,8 @@ def maxsat(
         result = solve(
             formula,
             **vars(search),
+            options=options,
+            runs=cellular.runs,
             **vars(run),
             progress=output.json,  # else the costs tell how far it is
             on_improvement=partial(costs.improved, formula.offset),

@@ -21,7 +21,7 @@ from hardscape.maxsat.anytime import conclude, search
 from hardscape.maxsat.formula import Formula, checked_formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods import MethodName
-from hardscape.maxsat.methods.cellular.options import CellularOptions
+from hardscape.maxsat.methods.cellular.options import MOST_RUNS, CellularOptions
 from hardscape.maxsat.methods.exact.exact import require_prover
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.result import MOST_COST, Improvement, MaxsatResult
@@ -50,6 +50,7 @@ def solve(
     on_improvement: Callable[[Improvement], object] | None = None,
     on_bound: Callable[[int], object] | None = None,
     options: WeightingOptions | CellularOptions | None = None,
+    runs: int = 1,
     **run: Unpack[RunArguments],
 ) -> MaxsatResult:
     r"""Find an assignment that satisfies all hard clauses and costs little, as early as possible.
@@ -64,8 +65,8 @@ def solve(
         "weighting" is local search: clause weighting, where some clauses are hard and python-sat is
         installed also a walk over sets of soft clauses that hold together, and where all clauses count
         alike a focused random walk.
-        "cellular" is :func:`cellular_search`, the genetic algorithm: one run, and with `time_limit` or
-        `target` one after the other.
+        "cellular" is :func:`cellular_search`, the genetic algorithm: `runs`, and with `time_limit` or
+        `target` others after them.
         "exact" is a SAT solver's work in a process of its own: cores of soft clauses raise the lower
         bound, and between them it looks for better assignments; local search goes on beside it, or in
         turns with it on one thread.
@@ -89,6 +90,8 @@ def solve(
         The same, with each higher lower bound on the cost.
     options : WeightingOptions or CellularOptions, optional
         Parameters of the local search, or of the genetic algorithm.
+    runs : int
+        Independent runs of the genetic algorithm; with a limit, so many at first.
     **run
         How to search; see :class:`hardscape.engine.RunArguments`. GPUs run "cellular", and else many
         walks at once, beside a proof by the CPU where there is one: random walks where all clauses count
@@ -153,6 +156,9 @@ def solve(
         raise InputError(
             f"options is a {type(options).__name__}; method {method!r} takes {wanted.__name__}"
         )
+    runs = integer(runs, "runs", 1, MOST_RUNS)
+    if runs > 1 and method != "cellular":
+        raise InputError(f"runs={runs} with method={method!r}; only 'cellular' has runs")
     if initial is not None:
         initial = to_numpy(initial, "initial")
         formula.evaluate(initial)  # refuses other shapes and values
@@ -165,6 +171,7 @@ def solve(
         target=None if target is None else integer(target, "target", 0, MOST_COST),
         initial=None if initial is None else initial.astype(np.uint8),
         parameters=options or wanted(),
+        runs=runs,
         incumbent=Incumbent(formula, on_improvement, run_options.deadline.began, on_bound),
     )
     task.incumbent.lower = integer(lower_bound, "lower_bound", 0, MOST_COST)

@@ -38,6 +38,7 @@ class Task:
     initial: NDArray[np.uint8] | None
     parameters: WeightingOptions | CellularOptions
     incumbent: Incumbent
+    runs: int = 1  # of the genetic algorithm, at first
     presolved: Presolved = NOTHING_LEFT
     flips: int = 0
     generations: int = 0

@@ -34,6 +34,7 @@ class SolveArguments(RunArguments, total=False):
     on_improvement: Callable[[Improvement], object] | None
     on_bound: Callable[[int], object] | None
     options: WeightingOptions | CellularOptions | None
+    runs: int
 
 
 class Solver:

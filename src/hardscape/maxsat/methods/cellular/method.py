@@ -14,11 +14,11 @@ from hardscape.maxsat.methods.cellular.search import evolve, pays_on_gpu
 from hardscape.maxsat.task import Method, Task
 
 #: Most runs that share a call, where they go on up to a limit.
-_MOST_RUNS = 256
+_MOST_TOGETHER = 256
 
 
 class Cellular(Method):
-    """Runs of the genetic algorithm, on the formula as it was given: one, or up to the limit."""
+    """Runs of the genetic algorithm, on the formula as it was given: those asked for, or up to the limit."""
 
     name = "cellular"
     asked = ("cellular",)
@@ -26,10 +26,10 @@ class Cellular(Method):
 
     def search(self, task: Task) -> None:
         """See `Method.search`."""
-        seed, runs = task.options.seed, 1
+        seed, runs = task.options.seed, task.runs
         while self._breed(task, seed, runs) and task.endless:
             seed = (seed + 1) % (MAX_SEED + 1)
-            runs = min(2 * runs, _MOST_RUNS)
+            runs = max(task.runs, min(2 * runs, _MOST_TOGETHER))
 
     def _breed(self, task: Task, seed: int, runs: int) -> bool:
         """Do some runs; False where they were cut short, or reached the target."""

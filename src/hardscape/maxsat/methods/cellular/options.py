@@ -13,6 +13,8 @@ from hardscape.errors import InputError
 
 #: Individuals have 31-bit numbers.
 _MOST = 2**31 - 1
+#: Most independent runs.
+MOST_RUNS = 2**40
 
 
 @dataclass(frozen=True, kw_only=True)

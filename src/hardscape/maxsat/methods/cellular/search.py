@@ -26,7 +26,7 @@ from hardscape.interrupts import interruptible
 from hardscape.maxsat.formula import LARGE, Evaluation, Formula, checked_formula
 from hardscape.maxsat.intake import MAX_WEIGHT
 from hardscape.maxsat.methods.cellular.generation import CellularKernel
-from hardscape.maxsat.methods.cellular.options import CellularOptions
+from hardscape.maxsat.methods.cellular.options import MOST_RUNS, CellularOptions
 from hardscape.maxsat.methods.cellular.result import CellularResult
 from hardscape.maxsat.methods.cellular.run import Offer, best_individual, unpack_individual
 from hardscape.maxsat.methods.cellular.runs import CellularRuns
@@ -39,7 +39,6 @@ _TOGETHER = 64
 _LISTED = 2**29
 #: From this many literals in all clauses, times runs, on, "auto" takes a GPU.
 _GPU_LITERALS = 2000
-_MOST_RUNS = 2**40
 #: Evaluations of an individual for which time is kept back.
 _RESERVED = 3.0
 
@@ -110,7 +109,7 @@ def cellular_search(
             f"{MAX_WEIGHT}"
         )
     options = CellularOptions() if options is None else options
-    runs = integer(runs, "runs", 1, _MOST_RUNS)
+    runs = integer(runs, "runs", 1, MOST_RUNS)
     target = None if target is None else integer(target, "target", 0, MOST_COST)
     run_options = RunOptions.checked(big_enough=pays_on_gpu(formula, options, runs), **run)
     tell = None if on_improvement is None else _telling(formula, on_improvement)
