@@ -6,6 +6,7 @@ Foreign arrays are recognised by the protocols they speak, so none of their pack
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -83,6 +84,14 @@ def array_namespace(value: Any) -> Any:
 
         return cupy
     return np
+
+
+def current(value: Any) -> AbstractContextManager[Any]:
+    """Make the GPU of a CuPy array the current one; nothing for NumPy's."""
+    gpu: AbstractContextManager[Any] = (
+        nullcontext() if array_namespace(value) is np else value.device
+    )
+    return gpu
 
 
 @dataclass(frozen=True)

