@@ -103,7 +103,7 @@ _ENTRIES: dict[tuple[str, str, str], Callable[[], NDArray[Any]]] = {
     ("glynn", "double", "square"): lambda: _real(23, 23),
     ("glynn", "extended", "square"): lambda: _real(20, 20),
     ("glynn", "exact", "square"): lambda: _whole(22, 22),
-    ("subset", "double", "square"): lambda: abs(_real(20, 20)),
+    ("subset", "double", "square"): lambda: abs(_real(22, 22)),
     ("subset", "double", "rectangles"): lambda: _real(14, 20),
     ("subset", "exact", "any"): lambda: _whole(10, 10),
     ("repeated", "double", "square"): lambda: np.kron(_real(8, 8), np.ones((5, 5))),
