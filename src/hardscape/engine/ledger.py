@@ -382,7 +382,7 @@ def _reported(path: Path, verb: str) -> Iterator[None]:
         code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             reason = _IN_USE
-        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        elif code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "decode" in str(error):
             reason = f"it is damaged ({error}); delete it to start afresh"
         else:
             reason = f"{error}; name a file on a disk with room that you may write"
