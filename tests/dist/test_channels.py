@@ -152,10 +152,12 @@ def test_a_killed_worker_loses_nothing_and_a_new_one_helps(cluster, tmp_path: Pa
     new = []
 
     def replace() -> None:
+        while not Path(work.folder, str(first.pid)).exists():
+            time.sleep(0.05)
         first.kill()
         new.append(hosts.worker())
 
-    threading.Timer(1.0, replace).start()
+    threading.Thread(target=replace, daemon=True).start()
     assert raw(solved(work, client)) == expected(work)
     took_part = {int(path.name) for path in Path(work.folder).iterdir()}
     assert took_part == {first.pid, second.pid, new[0].pid}
