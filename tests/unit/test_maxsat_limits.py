@@ -34,7 +34,7 @@ def large_formula(n, m, seed, hard=0):
     return Formula(n, literals.ravel(), np.arange(m + 1) * 3, weights, firm)
 
 
-def greedy(formula, stop=None):
+def first(formula, stop=None):
     return native.core.maxsat.first(formula, stop)
 
 
@@ -51,7 +51,7 @@ def compiled(name, formula, stop):
 def test_the_first_assignment_is_one(lists):
     formula = lists.formula()
     for stop in (None, STOP):
-        found = greedy(formula, stop)
+        found = first(formula, stop)
         assert found.shape == (formula.num_variables,)
         assert np.isin(found, (0, 1)).all()
 
@@ -60,9 +60,19 @@ def test_the_first_assignment_is_better_than_a_random_one():
     formula = large_formula(3000, 12_000, 1)
     rng = np.random.default_rng(2)
     chance = formula.cost(rng.integers(0, 2, (20, 3000)))
-    assert formula.cost(greedy(formula)) < 0.5 * chance.min()
-    easy = large_formula(3000, 3000, 1, hard=3000)
-    assert easy.hard_violations(greedy(easy)) < 30
+    assert formula.cost(first(formula)) < 0.5 * chance.min()
+
+
+@pytest.mark.parametrize("m", [3000, 120_000], ids=["by propagation", "by a walk"])
+def test_the_first_assignment_satisfies_hard_clauses_that_are_easy(m):
+    formula = large_formula(m, m, 1, hard=m // 2)
+    assert formula.hard_violations(first(formula)) == 0
+
+
+def test_the_first_assignment_of_hard_clauses_that_contradict_one_another():
+    always, never = [[1, -1, 2]] * 40_000, [[3], [-3], [], [4, 4], [-4, -4]]
+    formula = Formula.from_clauses([[5]], hard=always * 3 + never)
+    assert formula.hard_violations(first(formula)) == 3
 
 
 def test_presolve_can_be_stopped():

@@ -1,7 +1,7 @@
 // A first assignment, before anything else is known of a formula: the best of a few by unit
 // propagation, or, for formulas so large that this takes a while, one of three passes over the
 // clauses: literals that a clause still needs are chosen by how often and how heavily they occur,
-// hard clauses first.
+// hard clauses first, and a walk repairs those that are violated then.
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace hardscape::maxsat {
 namespace {
 
 constexpr std::uint8_t kOpen = 2;
-// Literals, or variables, from which on unit propagation would take long; and literals that it may
-// look at, about: ten times those of a small formula.
+// Literals, or variables, from which on unit propagation would take long; and literals that it
+// may look at, about: ten times those of a small formula.
 constexpr std::int64_t kLarge = 300'000, kEffort = 200'000;
 constexpr std::uint64_t kFirstPurpose = 0x6d786669;
 
@@ -64,6 +64,93 @@ void satisfy(const Clauses& f, std::size_t c, const std::vector<float>& balance,
   if (best) value[(best > 0 ? best : -best) - 1] = best > 0;
 }
 
+// A focused random walk over the hard clauses (WalkSAT; Selman, Kautz and Cohen, 1994) from an
+// assignment that violates a few of them, for as many flips as there are variables, about.
+class Repair {
+ public:
+  Repair(const Clauses& f, std::vector<std::uint8_t>& value, const Poll& stopped)
+      : f_(f), value_(value), first_(2 * std::size_t{f.variables} + 1) {
+    for_hard(stopped, [&](std::size_t, std::uint32_t l) { ++first_[l + 1]; });
+    for (std::size_t l = 1; l < first_.size(); ++l) first_[l] += first_[l - 1];
+    if (!extend(occurrence_, first_.back(), stopped) || !extend(trues_, f.count, stopped)) return;
+    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+    for_hard(stopped, [&](std::size_t c, std::uint32_t l) {
+      occurrence_[next[l]++] = static_cast<std::uint32_t>(c);
+      trues_[c] += holds(l);
+    });
+    for (std::size_t c = 0; c < f.count && !stopped(c); ++c)
+      if (f.hard[c] && trues_[c] == 0) violated_.push_back(static_cast<std::uint32_t>(c));
+    ready_ = !stopped(0);
+  }
+
+  void run(const Poll& stopped) {
+    RandomStream random(0, 0, kFirstPurpose);
+    const std::size_t most = f_.variables + 10 * violated_.size();
+    for (std::size_t step = 0; ready_ && !violated_.empty() && step < most && !stopped(step);) {
+      std::uint32_t& drawn = violated_[pick(random.next() >> 32, size())];
+      const std::uint32_t c = drawn;
+      if (trues_[c] > 0 || f_.offsets[c] == f_.offsets[c + 1]) {  // it holds by now, or never will
+        drawn = violated_.back();
+        violated_.pop_back();
+        continue;
+      }
+      flip(choose(c, random));
+      ++step;
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kNoise = std::uint64_t{1} << 30;  // of 2^32
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(violated_.size()); }
+  bool holds(std::uint32_t l) const { return value_[l >> 1] != (l & 1); }
+
+  template <class Do>
+  void for_hard(const Poll& stopped, Do&& act) {
+    for (std::size_t c = 0; c < f_.count && !stopped(c); ++c)
+      for (std::int64_t i = f_.offsets[c]; f_.hard[c] && i < f_.offsets[c + 1]; ++i)
+        act(c, Clauses::code(f_.literals[i]));
+  }
+
+  // The literal of a violated clause whose flip breaks the fewest, or, now and then, any.
+  std::uint32_t choose(std::uint32_t c, RandomStream& random) const {
+    const std::int64_t from = f_.offsets[c];
+    const auto length = static_cast<std::uint32_t>(f_.offsets[c + 1] - from);
+    std::uint32_t best = Clauses::code(f_.literals[from + pick(random.next() >> 32, length)]);
+    std::size_t least = breaks(best);
+    if (least == 0 || random.next() >> 32 < kNoise) return best;
+    for (std::int64_t i = from; i < f_.offsets[c + 1]; ++i) {
+      const std::uint32_t l = Clauses::code(f_.literals[i]);
+      const std::size_t found = breaks(l);
+      if (found >= least) continue;
+      best = l;
+      least = found;
+    }
+    return best;
+  }
+
+  // Clauses that hold by the negation of a false literal alone.
+  std::size_t breaks(std::uint32_t l) const {
+    std::size_t found = 0;
+    for (std::uint32_t i = first_[l ^ 1]; i < first_[(l ^ 1) + 1]; ++i)
+      found += trues_[occurrence_[i]] == 1;
+    return found;
+  }
+
+  // Makes a false literal true.
+  void flip(std::uint32_t l) {
+    value_[l >> 1] ^= 1;
+    for (std::uint32_t i = first_[l]; i < first_[l + 1]; ++i) ++trues_[occurrence_[i]];
+    for (std::uint32_t i = first_[l ^ 1]; i < first_[(l ^ 1) + 1]; ++i)
+      if (--trues_[occurrence_[i]] == 0) violated_.push_back(occurrence_[i]);
+  }
+
+  const Clauses& f_;
+  std::vector<std::uint8_t>& value_;
+  std::vector<std::uint32_t> first_, occurrence_, trues_, violated_;
+  bool ready_ = false;
+};
+
 std::vector<std::uint8_t> greedy(const Clauses& f, const Poll& stopped) {
   std::vector<std::uint8_t> value(f.variables, kOpen);
   const std::vector<float> sums = balance(f, stopped);
@@ -72,6 +159,7 @@ std::vector<std::uint8_t> greedy(const Clauses& f, const Poll& stopped) {
       if (f.hard[c] == firm) satisfy(f, c, sums, value);
   for (std::size_t v = 0; v < value.size(); ++v)
     if (value[v] == kOpen) value[v] = sums[v] > 0;
+  Repair(f, value, stopped).run(stopped);
   return value;
 }
 

@@ -63,13 +63,17 @@ class Presolve {
       original.push_back(static_cast<std::int32_t>(v) + 1);
       number[v] = static_cast<std::int32_t>(original.size());
     }
-    offsets.push_back(0);
+    const auto clauses = static_cast<std::size_t>(std::count(alive_.begin(), alive_.end(), 1));
     literals.reserve(literal_.size());
+    offsets.reserve(clauses + 1);
+    weights.reserve(clauses);
+    hard.reserve(clauses);
+    offsets.push_back(0);
     for (std::uint32_t c = 0; c < size_.size() && !cut(c); ++c) {
       if (!alive_[c]) continue;
       for (std::size_t i = start_[c]; i < start_[c + 1]; ++i) {
         const std::uint32_t l = literal_[i];
-        if (fixed[l >> 1] == kOpen) literals.push_back(l & 1 ? -number[l >> 1] : number[l >> 1]);
+        if (const std::int32_t x = number[l >> 1]) literals.push_back(l & 1 ? -x : x);
       }
       offsets.push_back(static_cast<std::int64_t>(literals.size()));
       weights.push_back(static_cast<std::int64_t>(weight_[c]));
@@ -89,10 +93,17 @@ class Presolve {
     for (std::size_t l = 0; l < occurring_.size(); ++l) first_[l + 1] = first_[l] + occurring_[l];
     incomplete = incomplete || !extend(size_, m, stopped_) ||
                  !extend(occurrence_, literal_.size(), stopped_);
+    if (incomplete) return;
     std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
     for (std::uint32_t c = 0; c < m && !cut(c); ++c) {
       size_[c] = static_cast<std::uint32_t>(start_[c + 1] - start_[c]);
-      for (std::size_t i = start_[c]; i < start_[c + 1]; ++i) occurrence_[next[literal_[i]]++] = c;
+      for (std::size_t i = start_[c]; i < start_[c + 1]; ++i) {
+        if (i + 2 * kAhead < literal_.size()) {
+          __builtin_prefetch(&next[literal_[i + 2 * kAhead]]);
+          __builtin_prefetch(&occurrence_[next[literal_[i + kAhead]]]);
+        }
+        occurrence_[next[literal_[i]]++] = c;
+      }
     }
   }
 
@@ -164,9 +175,13 @@ class Presolve {
       live(c, a);
       std::uint64_t key = 0;
       for (std::uint32_t l : a) key = (key ^ l) * 0x9e3779b97f4a7c15ull + (key >> 29);
-      key ^= key >> 32;
-      keys[c] = static_cast<std::uint32_t>(key);
-      for (std::size_t at = key & (slots - 1);; at = (at + 1) & (slots - 1)) {
+      keys[c] = static_cast<std::uint32_t>(key ^ key >> 32);
+    }
+    for (std::uint32_t c = 0; c < size_.size() && !cut(c); ++c) {
+      if (c + kAhead < keys.size()) __builtin_prefetch(&table[keys[c + kAhead] & (slots - 1)]);
+      if (!alive_[c]) continue;
+      live(c, a);
+      for (std::size_t at = keys[c] & (slots - 1);; at = (at + 1) & (slots - 1)) {
         const std::uint32_t d = table[at];
         if (d == kNone) {
           table[at] = c;
@@ -216,6 +231,7 @@ class Presolve {
   }
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
+  static constexpr std::size_t kAhead = 16;  // what is fetched before it is needed
 
   Poll stopped_;
   std::vector<std::uint32_t> literal_, size_, occurring_, occurrence_, queue_;

@@ -49,6 +49,7 @@ class Parser {
   std::uint64_t variables = 0;
 
   void parse() {
+    reserve();
     bool any = false;
     while (next_line()) {
       std::string_view token = next_token();
@@ -75,6 +76,23 @@ class Parser {
 
  private:
   enum class Kind { kNew, kOld, kCnf };
+
+  // Makes room for as many clauses and literals as the beginning promises, a tenth more.
+  void reserve() {
+    constexpr std::size_t kSeen = 1 << 16;
+    if (rest_.size() <= kSeen) return;
+    std::size_t lines = 1, blanks = 0;
+    for (const char c : rest_.substr(0, kSeen)) {
+      lines += c == '\n';
+      blanks += c == ' ';
+    }
+    const double times = 1.1 * static_cast<double>(rest_.size()) / kSeen;
+    const auto clauses = static_cast<std::size_t>(times * static_cast<double>(lines));
+    literals.reserve(static_cast<std::size_t>(times * static_cast<double>(blanks)));
+    offsets.reserve(clauses + 1);
+    weights.reserve(clauses);
+    hard.reserve(clauses);
+  }
 
   bool next_line() {
     if (rest_.empty()) return false;
@@ -144,11 +162,37 @@ class Parser {
           throw Fault{line_, "goes on with " + quoted(token) +
                                  " after the 0 that ends the clause; one clause stands on a line"};
         begin(token);
-        if (kind_ != Kind::kCnf) continue;
+        if (kind_ != Kind::kCnf) {
+          plain_literals();
+          continue;
+        }
       }
       literal(token);
+      if (open_) plain_literals();
     }
     if (open_ && kind_ == Kind::kNew) throw Fault{line_, "the clause does not end with 0"};
+  }
+
+  // Literals up to the first that is out of the ordinary, the 0 included: most of a large file.
+  void plain_literals() {
+    constexpr int kDigits = 9;  // that any 32-bit integer can have
+    const char *at = text_.data(), *const end = at + text_.size();
+    for (;;) {
+      const char* next = at;
+      while (next < end && *next == ' ') ++next;
+      const bool negative = next < end && *next == '-';
+      next += negative;
+      const char* const first = next;
+      std::uint32_t value = 0;
+      for (; next < end && next - first < kDigits && *next >= '0' && *next <= '9'; ++next)
+        value = 10 * value + static_cast<std::uint32_t>(*next - '0');
+      if (value == 0 || next == end || *next != ' ') break;
+      if (value > largest_) largest_ = value;
+      const auto variable = static_cast<std::int32_t>(value);
+      literals.push_back(negative ? -variable : variable);
+      at = next;
+    }
+    text_.remove_prefix(static_cast<std::size_t>(at - text_.data()));
   }
 
   void begin(std::string_view token) {
