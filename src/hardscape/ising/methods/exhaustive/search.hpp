@@ -46,7 +46,7 @@ constexpr std::uint8_t kStop = 1, kHandOver = 2;
 // When a search leaves to others what it has not begun, from a multiple of 2^grain roots on.
 struct Patience {
   using Clock = std::chrono::steady_clock;
-  int grain = 64;  // none by default
+  int grain = 128;  // none by default
   Clock::time_point until = Clock::time_point::max();
 };
 
@@ -141,6 +141,8 @@ class Search {
   // position reached, and the least state there (bit of a spin set: it is +1, turned to the gauge).
   std::tuple<int, Code> raise_floors(int limit, double seconds, const volatile std::uint8_t* stop) {
     const int above = kLow + shape_.mid;
+    std::vector<Node> path(shape_.num_spins + 1);
+    Walk walk;
     Code best = 0;
     int reached = above;
     Integer least = Integer::zero(), unit = Integer::zero();
@@ -158,8 +160,11 @@ class Search {
       }
       Pool<Limbs, Code> pool(1, std::nullopt, threshold);
       // Pair energies do not change when all spins flip: the last one may stay at +1.
-      Code roots = Code{1} << std::max(p - above - 1, 0);
-      if (!run(p, 0, roots, true, pool, stop, {}).complete) break;
+      const Code roots = Code{1} << std::max(p - above - 1, 0);
+      Task task{0, roots, true, pool, stop, {}, {}};
+      path[p] = Node{};
+      descend(p, 0, 0, path, walk, task);
+      if (!task.statistics.complete) break;
       const auto found = pool.take_sorted();
       if (!found.empty()) {
         least = found.front().energy;
