@@ -205,7 +205,7 @@ def hard_formula(seed=1, n=60):
     return maxsat.Formula.from_clauses([[-v] for v in range(1, n + 1)], weights, hard=hard)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 8])
+@pytest.mark.parametrize("threads", [None, 1, 2, 8])
 def test_bounds_meet_from_both_sides(threads, monkeypatch):
     monkeypatch.setattr(exact, "_LATER", 0.02)
     formula = hard_formula(n=40)

@@ -138,7 +138,8 @@ def solve(
     4
     """
     formula = checked_formula(formula)
-    if run.get("threads") is None and len(formula.literals) <= SMALL:
+    narrowed = run.get("threads") is None and len(formula.literals) <= SMALL
+    if narrowed:
         run["threads"] = 1
     run_options = RunOptions.checked(**run).undivided("an anytime search")
     if formula.num_variables > _MOST_VARIABLES:
@@ -172,6 +173,7 @@ def solve(
         initial=None if initial is None else initial.astype(np.uint8),
         parameters=options or wanted(),
         runs=runs,
+        narrowed=narrowed,
         incumbent=Incumbent(formula, on_improvement, run_options.deadline.began, on_bound),
     )
     task.incumbent.lower = integer(lower_bound, "lower_bound", 0, MOST_COST)

@@ -39,6 +39,7 @@ class Task:
     parameters: WeightingOptions | CellularOptions
     incumbent: Incumbent
     runs: int = 1  # of the genetic algorithm, at first
+    narrowed: bool = False  # whether it has one thread only because the formula is small
     presolved: Presolved = NOTHING_LEFT
     flips: int = 0
     generations: int = 0

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arguments import MAX_SEED
-from hardscape.engine import Context, Cpu, Cuda, Partial, Shard, ShardResult, Work, split
+from hardscape.engine import Context, Cpu, Cuda, Partial, Shard, ShardResult, Work, resolve, split
 from hardscape.errors import HardscapeError, MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
@@ -349,6 +349,8 @@ class Exact(Method):
         # The proof is this machine's CPU's.
         options = replace(task.options.on_cpu(), executor=None)
         options = options.within(_UNASKED_SECONDS if unasked else None)
+        if task.narrowed:
+            options = options.on(resolve("cpu"))
         local, islands, provers, beside = None, None, 1, 0
         walking, threads = self._walking(task), len(options.devices)
         if together and walking is not None and walking is not self._beside:

@@ -50,6 +50,8 @@ _TRIES = 10
 _LONG, _FAILURES = 300, 20
 #: Wishes that are looked through for pairs that exclude one another.
 _MOST_PAIRED = 5000
+#: Wishes above which a restart of the solver costs more than all else.
+_MANY = 20_000
 #: Longest core of which the linear search has every count.
 _COUNTED = 64
 #: Clauses, about, of the first constraint on the cost; each finer one may have so many times more, up to the
@@ -115,8 +117,12 @@ def say(**message: Any) -> None:
 class Oracle:
     """A SAT solver whose calls end at a moment, and the clauses that it was given."""
 
-    def __init__(self, clauses: list[list[int]], board: Board, solver: str = "g4") -> None:
-        self._solver = Solver(name=solver, bootstrap_with=clauses)
+    def __init__(
+        self, clauses: list[list[int]], board: Board, solver: str = "g4", *, many: bool = False
+    ) -> None:
+        # Glucose's incremental mode keeps what the assumptions imply when it restarts.
+        mode = {"incr": True} if many and solver == "g4" else {}
+        self._solver = Solver(name=solver, bootstrap_with=clauses, **mode)
         self._board = board
         self._like: Sequence[int] = ()
         self.until = 0.0
@@ -197,7 +203,7 @@ class Costs:
         self._soft, self._constant = dict(self.weight), constant
         if constant:
             board.raised(constant)
-        self.oracle = Oracle(self.clauses, board, solver)
+        self.oracle = Oracle(self.clauses, board, solver, many=len(soft) > _MANY)
 
     def new(self) -> int:
         """A new variable."""
