@@ -119,32 +119,32 @@ def run(instance: Instance, solver: str, command: str, seconds: float, seed: int
     packaged = command.startswith(PACKAGED.partition("{")[0])
     facts = {"file": instance.new, "old": instance.old, "seconds": seconds, "seed": seed}
     began = time.monotonic()
-    process = subprocess.Popen(
+    limit = seconds + (LOADING if packaged else 0.0)
+    with subprocess.Popen(
         shlex.split(command.format(**facts)),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
         preexec_fn=lambda: os.sched_setaffinity(0, {core}),
-    )
+    ) as process:
 
-    def end(how: int) -> None:
-        if process.poll() is None:
-            os.killpg(process.pid, how)
+        def end(how: int) -> None:
+            if process.poll() is None:
+                os.killpg(process.pid, how)
 
-    limit = seconds + (LOADING if packaged else 0.0)
-    timers = [
-        threading.Timer(limit, end, [signal.SIGTERM]),
-        threading.Timer(limit + GRACE, end, [signal.SIGKILL]),
-    ]
-    for timer in timers:
-        timer.start()
-    assert process.stdout is not None
-    said = [(time.monotonic() - began, line) for line in process.stdout]
-    process.wait()
-    ended = time.monotonic() - began
-    for timer in timers:
-        timer.cancel()
+        timers = [
+            threading.Timer(limit, end, [signal.SIGTERM]),
+            threading.Timer(limit + GRACE, end, [signal.SIGKILL]),
+        ]
+        for timer in timers:
+            timer.start()
+        assert process.stdout is not None
+        said = [(time.monotonic() - began, line) for line in process.stdout]
+        process.wait()
+        ended = time.monotonic() - began
+        for timer in timers:
+            timer.cancel()
     values, proven, first, told = answered(said)
     cost = instance.cost(values) if values else None
     if values and told is not None and told != cost:

@@ -120,6 +120,21 @@ def test_parameters_of_the_genetic_algorithm(cover, capsys):
     capsys.readouterr()
 
 
+def test_a_list(cover, tmp_path, capsys):
+    assert main(["maxsat", str(cover), "--num-assignments", "3"]) == 30
+    out = capsys.readouterr().out
+    assert (lines(out, "o"), lines(out, "v")) == (["5", "7", "8"], ["010", "101", "110"])
+    assert lines(out, "s") == ["OPTIMUM FOUND"]
+    assert main(["maxsat", str(cover), "--num-assignments", "9", "--max-gap", "2", "--json"]) == 30
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["costs"], answer["assignment"]) == ([5, 7], ["010", "101"])
+    none = tmp_path / "none.wcnf"
+    none.write_text("h 1 0\nh -1 0\n")
+    assert main(["maxsat", str(none), "--num-assignments", "3"]) == 20
+    assert main(["maxsat", str(cover), "--max-gap", "3"]) == 2
+    capsys.readouterr()
+
+
 def test_an_objective_below_zero(tmp_path, capsys):
     path = tmp_path / "f.opb"
     path.write_text("min: -3 x1 -2 x2;\n1 x1 1 x2 <= 1;\n")

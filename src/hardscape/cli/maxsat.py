@@ -126,7 +126,23 @@ class CellularParameters:
         return CellularOptions(**given)
 
 
-_DEFAULT_CELLULAR = CellularParameters()
+@option_group(Group("Listing", sort_key=3))
+class ListingOptions:
+    """To list assignments in order of their costs, each cost proven.
+
+    Attributes
+    ----------
+    num_assignments
+        How many to list at most, in place of a search for one.
+    max_gap
+        Lists no assignment that costs more than the least one by more than this.
+    """
+
+    num_assignments: int | None = None
+    max_gap: int | None = None
+
+
+_DEFAULT_CELLULAR, _DEFAULT_LISTING = CellularParameters(), ListingOptions()
 _DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = SearchOptions(), SeededRunOptions(), PlotOptions()
 
 
@@ -137,6 +153,7 @@ def maxsat(
     format: Annotated[str | None, format_help(FORMATS)] = None,
     search: SearchOptions = _DEFAULT_SEARCH,
     cellular: CellularParameters = _DEFAULT_CELLULAR,
+    listing: ListingOptions = _DEFAULT_LISTING,
     run: SeededRunOptions = _DEFAULT_RUN,
     output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> int:
@@ -146,9 +163,13 @@ def maxsat(
     cost, a few times a second), "o" a cost, or the objective of an OPB file, whenever it improves, "s" the
     status, "v" the assignment as 0 and 1. The exit code is 30 if the optimum is proven, 10 if all hard
     clauses hold, 20 if they cannot, 0 if nothing is known; also after Ctrl-C and SIGTERM, which leave the
-    status UNKNOWN where they come before the search.
+    status UNKNOWN where they come before the search. With --num-assignments there is an "o" and a "v" for each.
     """
     output.check([file])
+    if listing.num_assignments is not None:
+        return _list(file, format, listing, run, output)
+    if listing.max_gap is not None:
+        raise InputError("--max-gap without --num-assignments; it is for a list")
     options = cellular.chosen(search.method)
     costs = _Costs(quiet=output.json)
     try:
@@ -171,6 +192,47 @@ def maxsat(
         result = stop.result
     _report(formula, result, output)
     return EXIT_CODES[result.status]
+
+
+def _list(
+    file: Path,
+    format: str | None,
+    listing: ListingOptions,
+    run: SeededRunOptions,
+    output: PlotOptions,
+) -> int:
+    """List the cheapest assignments; the exit code."""
+    if output.plot is not None:
+        raise InputError("--plot with --num-assignments; a list is not drawn")
+    from hardscape.maxsat import Formula, enumerate
+
+    formula = Formula.from_file(file, format=format)
+    try:
+        found = enumerate(formula, **vars(listing), **vars(run), progress=output.json)
+    except Interrupted as stop:
+        if stop.result is None:
+            return report_early(stop, output.json)
+        found = stop.result
+    status = "OPTIMUM FOUND" if found.costs else "UNKNOWN"
+    if found.complete_below is None and not found.costs:
+        status = "UNSATISFIABLE"
+    if output.json:
+        print_json(
+            {"command": "maxsat", "offset": formula.offset, "status": status} | found.to_dict()
+        )
+        return EXIT_CODES[status]
+    if found.stopped:
+        _print(f"c {cut_short(found.stopped, 'these are the cheapest')}")
+    for cost, row in zip(found.costs, found.assignment.tolist(), strict=True):
+        _print(f"o {cost + formula.offset}")
+        _print("v " + "".join(map(str, row)))
+    _print(f"c {len(found.costs)} assignments, {found.seconds:.3f} s")
+    if found.complete_below is None:
+        _print("c there are no others")
+    else:
+        _print(f"c all that cost less than {found.complete_below + formula.offset} are listed")
+    _print(f"s {status}")
+    return EXIT_CODES[status]
 
 
 def _read(file: Path, format: str | None, output: PlotOptions, costs: _Costs) -> Formula:
