@@ -18,7 +18,7 @@ class PlainWeighing:
         self.clauses = [[-(x >> 1) - 1 if x & 1 else (x >> 1) + 1 for x in c] for c in codes]
         self.tables, self.stream = tables, stream
         self.random = Stream(seed, stream, 0x6D787765)
-        self.steps = self.restarts = self.improved_at = 0
+        self.steps = self.restarts = self.improved_at = self.pressed = 0
         self.begin(initial.tolist())
         self.best, self.least = list(self.value), self.counts()
 
@@ -27,6 +27,7 @@ class PlainWeighing:
         self.weight = self.tables.unit.tolist()
         self.age = [0] * len(value)
         self.last = -1
+        self.pressure, self.presses = 2**16, 0
         broken = [c for c in range(len(self.clauses)) if not self.trues(c)]
         hard = self.tables.num_hard
         self.lists = [[c for c in broken if c < hard], [c for c in broken if c >= hard]]
@@ -50,7 +51,8 @@ class PlainWeighing:
         """One step; whether it was an escape."""
         draws = [self.random.next() for _ in range(8)]
         score = self.scores()
-        x = self.good(score, draws[0] & 0xFFFFFFFF)
+        first = self.temper()[4] and draws[7] & 0xFFFFFFFF < 154618823
+        x = self.good(score, draws[0] & 0xFFFFFFFF, first)
         escapes = x is None
         if x is None:
             x = self.escape(draws)
@@ -69,7 +71,7 @@ class PlainWeighing:
         tempers = self.tables.tempers
         return tempers[(self.stream + self.restarts) % len(tempers)].tolist()
 
-    def good(self, score: list[int], draw: int) -> int | None:
+    def good(self, score: list[int], draw: int, first: bool) -> int | None:
         words = -(-len(score) // 32)
         seen = []
         for lane in range(32):
@@ -80,6 +82,8 @@ class PlainWeighing:
                 if v // 32 == (i + (draw * words >> 32)) % words and score[v] > 0 and v != self.last
             ]
             seen += of_lane[:2]
+        if first and seen:
+            return seen[0]
         return self.best_of(seen, score) if seen else None
 
     def best_of(self, variables: list[int], score: list[int]) -> int:
@@ -88,17 +92,32 @@ class PlainWeighing:
     def escape(self, draws: list[int]) -> int:
         firm, soft = self.lists
         dear = self.least < INFEASIBLE and int(self.tables.cost[soft].sum()) >= self.least
+        under = self.temper()[4]
         if firm:
-            self.press(firm, draws[1] & 0xFFFFFFFF)
-        if not firm or dear:
-            self.press(soft, draws[1] >> 32)
+            self.grow(firm, draws[1] & 0xFFFFFFFF)
+        if under and dear:
+            self.press()
+        if not under and (not firm or dear):
+            self.grow(soft, draws[1] >> 32)
         chosen = firm or soft
+        if under and draws[7] >> 32 < 2061584302:
+            clause = self.clauses[chosen[(draws[2] & 0xFFFFFFFF) * len(chosen) >> 32]]
+            return abs(clause[(draws[2] >> 32) * len(clause) >> 32]) - 1
         offers = [chosen[(draw & 0xFFFFFFFF) * len(chosen) >> 32] for draw in draws[2:7]]
         variables = [abs(x) - 1 for c in offers[: 1 if firm else 5] for x in self.clauses[c]]
         return self.best_of(variables, self.scores())
 
-    def press(self, of: list[int], draw: int) -> None:
-        hard, share, limit, _ = self.temper()
+    def press(self) -> None:
+        self.pressure = min(2**36, (self.pressure + 2**16) * 1003 // 1000)
+        self.presses += 1
+        if self.presses % 16 == 0:
+            self.pressed += 1
+            for c in range(self.tables.num_hard, len(self.clauses)):
+                weight = self.pressure * int(self.tables.unit[c]) >> 16
+                self.weight[c] = min(self.tables.most, weight)
+
+    def grow(self, of: list[int], draw: int) -> None:
+        hard, share, limit, _, _ = self.temper()
         begins = draw * len(of) >> 32 if of else 0
         for i in range(min(32, len(of))):
             c = of[(begins + i) % len(of)]

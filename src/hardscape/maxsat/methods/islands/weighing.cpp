@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
+#include <utility>
 #include <vector>
 
 #include "maxsat/instance.hpp"
@@ -19,9 +19,9 @@ class WeighingWalk {
  public:
   WeighingWalk(Vector<std::uint16_t> literal, Vector<std::uint32_t> start,
                Vector<std::uint32_t> occurrence, Vector<std::uint32_t> first,
-               Vector<std::int32_t> unit, Vector<std::uint64_t> cost,
-               Matrix<std::int32_t> tempers, std::uint32_t num_hard, std::int32_t most,
-               std::uint64_t seed, std::uint64_t stream, Vector<std::uint8_t> initial)
+               Vector<std::int32_t> unit, Vector<std::uint64_t> cost, Matrix<std::int32_t> tempers,
+               std::uint32_t num_hard, std::int32_t most, std::uint64_t seed, std::uint64_t stream,
+               Vector<std::uint8_t> initial)
       : literal_(copy(literal)),
         start_(copy(start)),
         occurrence_(copy(occurrence)),
@@ -38,7 +38,8 @@ class WeighingWalk {
         place_(unit_.size()) {
     for (std::size_t t = 0; t < tempers.shape(0); ++t)
       tempers_.push_back({tempers(t, 0), static_cast<std::uint32_t>(tempers(t, 1)), tempers(t, 2),
-                          static_cast<std::uint32_t>(tempers(t, 3))});
+                          static_cast<std::uint32_t>(tempers(t, 3)),
+                          static_cast<std::uint32_t>(tempers(t, 4))});
     renew(std::nullopt);
   }
 
@@ -83,9 +84,7 @@ class WeighingWalk {
 
   bool holds(std::uint32_t l) const { return value_[l >> 1] != (l & 1); }
   bool hard(std::uint32_t c) const { return c < num_hard_; }
-  const WeighingTemper& temper() const {
-    return tempers_[(stream_ + restarts_) % tempers_.size()];
-  }
+  const WeighingTemper& temper() const { return tempers_[(stream_ + restarts_) % tempers_.size()]; }
   std::uint64_t draw(std::uint32_t which) const { return weighing_draw(random_, steps_, which); }
 
   void begin() {
@@ -95,10 +94,10 @@ class WeighingWalk {
     for (List& list : violated_) list.clear();
     soft_cost_ = 0;
     last_ = kNone;
+    pressure_ = kPressureOne;
+    presses_ = 0;
     for (std::uint32_t c = 0; c < unit_.size(); ++c) {
-      std::uint32_t trues = 0, sole = 0;
-      for (std::uint32_t i = start_[c]; i < start_[c + 1]; ++i)
-        if (holds(literal_[i])) ++trues, sole = literal_[i] >> 1;
+      const auto [trues, sole] = trues_of(c, kNone);
       if (trues == 0) {
         join(c);
         add_to_all(c, weight_[c], kNone);
@@ -106,6 +105,14 @@ class WeighingWalk {
         score_[sole] -= weight_[c];
       }
     }
+  }
+
+  // How many literals of a clause are true, but for one variable's, and the last one's variable.
+  std::pair<std::uint32_t, std::uint32_t> trues_of(std::uint32_t c, std::uint32_t but) const {
+    std::uint32_t trues = 0, sole = 0;
+    for (std::uint32_t i = start_[c]; i < start_[c + 1]; ++i)
+      if (literal_[i] >> 1 != but && holds(literal_[i])) ++trues, sole = literal_[i] >> 1;
+    return {trues, sole};
   }
 
   void add_to_all(std::uint32_t c, std::int32_t by, std::uint32_t but) {
@@ -164,6 +171,7 @@ class WeighingWalk {
   std::uint32_t best_good() const {
     const auto n = static_cast<std::uint32_t>(value_.size()), words = (n + 31) / 32;
     const std::uint32_t shift = pick(draw(kWordDraw) & 0xffffffffu, words);
+    const bool random = temper().press && (draw(kChanceDraw) & 0xffffffffu) < kRandomGood;
     std::uint32_t found = kNone;
     for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
       std::uint32_t looked = 0;
@@ -171,6 +179,7 @@ class WeighingWalk {
         const std::uint32_t word = (i + shift) % words;
         for (std::uint32_t v = 32 * word; v < std::min(n, 32 * word + 32) && looked < kLooks; ++v) {
           if (score_[v] <= 0 || v == last_) continue;
+          if (random) return v;
           if (better(v, found)) found = v;
           ++looked;
         }
@@ -183,28 +192,49 @@ class WeighingWalk {
     const bool firm = !violated_[0].empty();
     const bool dear = best_cost_ < kInfeasible && soft_cost_ >= best_cost_;
     const std::uint64_t windows = draw(kWindowDraw);
-    if (firm) press(violated_[0], windows & 0xffffffffu);
-    if (!firm || dear) press(violated_[1], windows >> 32);
+    const bool under = temper().press;
+    if (firm) grow(violated_[0], windows & 0xffffffffu);
+    if (under && dear) press();
+    if (!under && (!firm || dear)) grow(violated_[1], windows >> 32);
     const List& list = violated_[!firm];
+    if (under && draw(kChanceDraw) >> 32 < kRandomEscape) {
+      const std::uint64_t drawn = draw(kOfferDraw);
+      const std::uint32_t c = list[pick(drawn & 0xffffffffu, size_of(list))];
+      return literal_[start_[c] + pick(drawn >> 32, start_[c + 1] - start_[c])] >> 1;
+    }
     std::uint32_t found = kNone;
     for (std::uint32_t t = 0; t < (firm ? 1 : kOffers); ++t) {
       const std::uint64_t low = draw(kOfferDraw + t) & 0xffffffffu;
-      const std::uint32_t c = list[pick(low, static_cast<std::uint32_t>(list.size()))];
+      const std::uint32_t c = list[pick(low, size_of(list))];
       for (std::uint32_t i = start_[c]; i < start_[c + 1]; ++i)
         if (better(literal_[i] >> 1, found)) found = literal_[i] >> 1;
     }
     return found;
   }
 
+  static std::uint32_t size_of(const List& list) { return static_cast<std::uint32_t>(list.size()); }
+
+  // All soft clauses become heavier alike.
+  void press() {
+    pressure_ = more_pressure(pressure_);
+    if (++presses_ % kPressing) return;
+    for (std::uint32_t c = num_hard_; c < unit_.size(); ++c) {
+      const std::int32_t next = pressed(pressure_, unit_[c], most_), by = next - weight_[c];
+      weight_[c] = next;
+      const auto [trues, sole] = trues_of(c, kNone);
+      if (trues == 0) add_to_all(c, by, kNone);
+      if (trues == 1) score_[sole] -= by;
+    }
+  }
+
   // Makes clauses of a list heavier.
-  void press(const List& list, std::uint64_t draw32) {
-    const auto count = static_cast<std::uint32_t>(list.size());
+  void grow(const List& list, std::uint64_t draw32) {
+    const std::uint32_t count = size_of(list);
     if (count == 0) return;
     const std::uint32_t begins = pick(draw32, count), times = (count + kWindow - 1) / kWindow;
     for (std::uint32_t i = 0; i < std::min(count, kWindow); ++i) {
       const std::uint32_t c = list[(begins + i) % count];
-      const std::int32_t next =
-          heavier(temper(), hard(c), unit_[c], weight_[c], times, most_);
+      const std::int32_t next = heavier(temper(), hard(c), unit_[c], weight_[c], times, most_);
       add_to_all(c, next - weight_[c], kNone);
       weight_[c] = next;
     }
@@ -222,11 +252,8 @@ class WeighingWalk {
       List leaving[2], joining;
       for (std::uint32_t t = base; t < std::min(all, base + kLanes); ++t) {
         const bool makes = t < made;
-        const std::uint32_t c =
-            occurrence_[makes ? first_[l] + t : first_[l ^ 1] + t - made];
-        std::uint32_t others = 0, sole = 0;
-        for (std::uint32_t i = start_[c]; i < start_[c + 1]; ++i)
-          if (literal_[i] >> 1 != x && holds(literal_[i])) ++others, sole = literal_[i] >> 1;
+        const std::uint32_t c = occurrence_[makes ? first_[l] + t : first_[l ^ 1] + t - made];
+        const auto [others, sole] = trues_of(c, x);
         if (others > 1) continue;
         const std::int32_t by = makes ? weight_[c] : -weight_[c];
         if (others == 1) {
@@ -258,7 +285,8 @@ class WeighingWalk {
   std::vector<std::uint32_t> age_, place_;
   List violated_[2];  // hard, soft
   std::uint64_t soft_cost_ = 0, best_cost_ = 0, steps_ = 0, improved_at_ = 0;
-  std::uint32_t last_ = kNone, restarts_ = 0;
+  std::uint64_t pressure_ = kPressureOne;
+  std::uint32_t last_ = kNone, restarts_ = 0, presses_ = 0;
 };
 
 }  // namespace
@@ -267,8 +295,8 @@ void bind_weighing(nb::module_& module) {
   nb::class_<WeighingWalk>(module, "WeighingWalk", "Clause-weighting walk, one of many.")
       .def(nb::init<Vector<std::uint16_t>, Vector<std::uint32_t>, Vector<std::uint32_t>,
                     Vector<std::uint32_t>, Vector<std::int32_t>, Vector<std::uint64_t>,
-                    Matrix<std::int32_t>, std::uint32_t, std::int32_t, std::uint64_t,
-                    std::uint64_t, Vector<std::uint8_t>>(),
+                    Matrix<std::int32_t>, std::uint32_t, std::int32_t, std::uint64_t, std::uint64_t,
+                    Vector<std::uint8_t>>(),
            nb::arg("literal"), nb::arg("start"), nb::arg("occurrence"), nb::arg("first"),
            nb::arg("unit"), nb::arg("cost"), nb::arg("tempers"), nb::arg("num_hard"),
            nb::arg("most"), nb::arg("seed"), nb::arg("stream"), nb::arg("initial"))

@@ -7,8 +7,11 @@
 // anew, from the formula, which all walks share in the caches.
 #include "maxsat/methods/islands/weighing.hpp"
 
+using hardscape::maxsat::kChanceDraw;
 using hardscape::maxsat::kInfeasible;
 using hardscape::maxsat::kLanes;
+using hardscape::maxsat::kRandomGood;
+using hardscape::maxsat::kWordDraw;
 using hardscape::maxsat::WeighingStatus;
 using hardscape::maxsat::WeighingTemper;
 
@@ -68,8 +71,8 @@ struct Choice {
   uint32 age = 0, variable = kNobody;
 
   __device__ void look(uint32 v, int s, uint32 a) {
-    const bool better = variable == kNobody || s > score ||
-                        (s == score && (a < age || (a == age && v < variable)));
+    const bool better =
+        variable == kNobody || s > score || (s == score && (a < age || (a == age && v < variable)));
     if (better) score = s, age = a, variable = v;
   }
   // The best of all lanes, `kNobody` where no lane has one.
@@ -94,8 +97,8 @@ struct Walk {
   uint32* place;
   uint32 lane;
   uint32 count[2];  // violated clauses, hard and soft
-  uint64 cost;
-  uint32 last;
+  uint64 cost, pressure;
+  uint32 last, presses;
 
   __device__ bool hard(uint32 c) const { return c < tables.num_hard; }
   __device__ bool holds(uint32 l) const { return ((truth[l >> 6] >> (l >> 1 & 31)) ^ l) & 1; }
@@ -147,8 +150,7 @@ struct Walk {
     const uint32 many = __popc(set), left = count[soft] - many;
     const uint32 at = leaving ? place[c] : 0;
     const uint32 tail = l[left + min(lane, many - 1)];
-    const uint32 gone =
-        __reduce_or_sync(kEveryone, leaving && at >= left ? 1u << (at - left) : 0u);
+    const uint32 gone = __reduce_or_sync(kEveryone, leaving && at >= left ? 1u << (at - left) : 0u);
     uint32 stays = (many == 32 ? ~0u : (1u << many) - 1) & ~gone;
     const bool hole = leaving && at < left;
     const uint32 holes = __ballot_sync(kEveryone, hole);
@@ -184,6 +186,21 @@ struct Walk {
     cost += by;
   }
 
+  // Adds to scores what the lanes' clauses gain, those that are `live`; whether they are violated.
+  __device__ bool weigh(uint32 c, bool live, int by) const {
+    Range range = range_of(c);
+    uint32 trues = 0, sole = 0;
+    for (uint32 i = 0; i < range.length && trues < 2; ++i) {
+      const uint32 l = tables.literal[range.begin + i];
+      if (holds(l)) ++trues, sole = l >> 1;
+    }
+    if (live && trues == 1) change(sole, -by);
+    const bool violated = live && trues == 0;
+    if (!violated) range.length = 0;
+    literals(range, by, [&](uint32 l, int more) { change(l >> 1, more); });
+    return violated;
+  }
+
   // Everything that follows from the assignment, with first search weights.
   __device__ void begin() {
     const uint32 n = tables.variables, m = tables.clauses;
@@ -193,7 +210,9 @@ struct Walk {
     for (uint32 w = lane; w < (n + 31) / 32; w += 32) good[w] = 0;
     count[0] = count[1] = 0;
     cost = 0;
+    pressure = hardscape::maxsat::kPressureOne;
     last = kNobody;
+    presses = 0;
     __syncwarp();
 #pragma unroll 1
     for (uint32 base = 0; base < m; base += 32) {
@@ -201,16 +220,7 @@ struct Walk {
       const bool live = base + lane < m;
       const int unit = tables.unit[c];
       if (live) weight[c] = unit;
-      Range range = range_of(c);
-      uint32 trues = 0, sole = 0;
-      for (uint32 i = 0; i < range.length; ++i) {
-        const uint32 l = tables.literal[range.begin + i];
-        if (holds(l)) ++trues, sole = l >> 1;
-      }
-      if (live && trues == 1) change(sole, -unit);
-      const bool violated = live && trues == 0;
-      if (!violated) range.length = 0;
-      literals(range, unit, [&](uint32 l, int by) { change(l >> 1, by); });
+      const bool violated = weigh(c, live, unit);
       join(0, violated && hard(c), c);
       join(1, violated && !hard(c), c);
       add_cost(violated && !hard(c), true, c);
@@ -218,27 +228,50 @@ struct Walk {
     __syncwarp();
   }
 
-  __device__ uint32 best_good(uint32 draw) const {
+  // The best of some variables of positive score, or the first one.
+  __device__ uint32 best_good(uint32 draw, bool first) const {
     const uint32 n = tables.variables, words = (n + 31) / 32;
     const uint32 shift = __umulhi(draw, words);
+    const uint32 looks = first ? 1 : hardscape::maxsat::kLooks;
     Choice choice;
     uint32 looked = 0;
 #pragma unroll 1
-    for (uint32 i = lane; i < words && looked < hardscape::maxsat::kLooks; i += kLanes) {
+    for (uint32 i = lane; i < words && looked < looks; i += kLanes) {
       const uint32 w = i + shift < words ? i + shift : i + shift - words;
       uint32 bits = good[w];
       if (last >> 5 == w) bits &= ~(1u << (last & 31));
-      for (; bits && looked < hardscape::maxsat::kLooks; bits &= bits - 1, ++looked) {
+      for (; bits && looked < looks; bits &= bits - 1, ++looked) {
         const uint32 v = 32 * w + __ffs(bits) - 1;
         choice.look(v, score[v], age[v]);
       }
     }
     __syncwarp();
+    if (first) {
+      const uint32 some = __ballot_sync(kEveryone, choice.variable != kNobody);
+      return some ? __shfl_sync(kEveryone, choice.variable, __ffs(some) - 1) : kNobody;
+    }
     return choice.best();
   }
 
+  // All soft clauses become heavier alike.
+  __device__ void press() {
+    pressure = hardscape::maxsat::more_pressure(pressure);
+    if (++presses % hardscape::maxsat::kPressing) return;
+#pragma unroll 1
+    for (uint32 base = tables.num_hard; base < tables.clauses; base += 32) {
+      const uint32 c = min(base + lane, tables.clauses - 1);
+      const bool live = base + lane < tables.clauses;
+      const int next = hardscape::maxsat::pressed(pressure, tables.unit[c], tables.most);
+      const int by = next - weight[c];
+      __syncwarp();
+      if (live) weight[c] = next;
+      weigh(c, live, by);
+    }
+    __syncwarp();
+  }
+
   // Makes violated clauses of one kind heavier.
-  __device__ void press(int soft, uint32 draw, const WeighingTemper& temper) const {
+  __device__ void grow(int soft, uint32 draw, const WeighingTemper& temper) const {
     constexpr uint32 kWindow = hardscape::maxsat::kWindow;
     const uint32 many = soft ? count[1] : count[0];
     if (many == 0) return;
@@ -259,15 +292,25 @@ struct Walk {
   }
 
   // `drawn` is the number that lane q draws for use q.
-  __device__ uint32 escape(uint64 drawn, uint64 best, const WeighingTemper& temper) const {
+  __device__ uint32 escape(uint64 drawn, uint64 best, const WeighingTemper& temper) {
     using namespace hardscape::maxsat;
     const bool firm = count[0] != 0, dear = best < kInfeasible && cost >= best;
     const uint64 windows = __shfl_sync(kEveryone, drawn, kWindowDraw);
-    if (firm) press(0, windows, temper);
-    if (!firm || dear) press(1, windows >> 32, temper);
+    if (firm) grow(0, windows, temper);
+    if (temper.press) {
+      if (dear) press();
+      if (__shfl_sync(kEveryone, drawn, kChanceDraw) >> 32 < kRandomEscape) {
+        const uint64 offer = __shfl_sync(kEveryone, drawn, kOfferDraw);
+        const uint32 many = firm ? count[0] : count[1];
+        const Range range = range_of(listed(!firm)[__umulhi(static_cast<uint32>(offer), many)]);
+        return tables.literal[range.begin + __umulhi(offer >> 32, range.length)] >> 1;
+      }
+    } else if (!firm || dear) {
+      grow(1, windows >> 32, temper);
+    }
     const uint32 offers = firm ? 1 : kOffers;
-    const uint32 low = __shfl_sync(kEveryone, static_cast<uint32>(drawn),
-                                   kOfferDraw + min(lane, kOffers - 1));
+    const uint32 low =
+        __shfl_sync(kEveryone, static_cast<uint32>(drawn), kOfferDraw + min(lane, kOffers - 1));
     Range range = {0, 0};
     if (lane < offers) {
       range = range_of(listed(!firm)[__umulhi(low, firm ? count[0] : count[1])]);
@@ -279,7 +322,7 @@ struct Walk {
 
   __device__ void flip(uint32 x, uint32 now) {
     const uint32 was = truth[x >> 5] >> (x & 31) & 1;  // literal 2 x + was becomes true
-      const uint32 first = tables.first[2 * x], middle = tables.first[2 * x + 1],
+    const uint32 first = tables.first[2 * x], middle = tables.first[2 * x + 1],
                  end = tables.first[2 * x + 2];
     const uint32 from_made = was ? middle : first, from_broken = was ? first : middle;
     const uint32 made = was ? end - middle : middle - first, all = end - first;
@@ -329,8 +372,8 @@ struct Walk {
 
 // Sets up walks `first` to `first + walks - 1`, at the assignments given, by turns.
 extern "C" __global__ void weigh_start(const WeighingTables* tables, const WeighingArrays* arrays,
-                                       int walks, uint64 seed, uint64 first,
-                                       const uint32* initials, uint32 many) {
+                                       int walks, uint64 seed, uint64 first, const uint32* initials,
+                                       uint32 many) {
   const int walk = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
   if (walk >= walks) return;
   const uint32 words = (tables->variables + 31) / 32;
@@ -340,7 +383,7 @@ extern "C" __global__ void weigh_start(const WeighingTables* tables, const Weigh
   }
   if (lane == 0) {
     const hardscape::RandomStream random(seed, first + walk, hardscape::maxsat::kWeighingPurpose);
-    arrays->statuses[walk] = {random.state(), 0, 0, 0, 0, 0, 0, kNobody, 0, 0};
+    arrays->statuses[walk] = {random.state(), 0, 0, 0, 0, 0, 0, 0, kNobody, 0, 0, 0};
   }
 }
 
@@ -384,7 +427,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
              lane,
              {status.hard, status.soft},
              status.cost,
-             status.last};
+             status.pressure,
+             status.last,
+             status.presses};
   uint32* truths = arrays->truths + walk * words;
   uint32* best_truths = arrays->best_truths + walk * words;
   const auto keep = [&](uint32* to, const uint32* from) {
@@ -422,8 +467,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
         tables.tempers[(first + walk + status.restarts) % tables.num_tempers];
     const uint64 drawn = hardscape::maxsat::weighing_draw(status.random, status.steps,
                                                           lane % hardscape::maxsat::kDraws);
-    uint32 x = going.best_good(
-        __shfl_sync(kEveryone, static_cast<uint32>(drawn), hardscape::maxsat::kWordDraw));
+    const uint32 low = drawn;
+    const bool random = temper.press && __shfl_sync(kEveryone, low, kChanceDraw) < kRandomGood;
+    uint32 x = going.best_good(__shfl_sync(kEveryone, low, kWordDraw), random);
     if (x == kNobody) x = going.escape(drawn, status.best, temper);
     ++status.steps;
     ++done;
@@ -451,6 +497,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     status.hard = going.count[0];
     status.soft = going.count[1];
     status.last = going.last;
+    status.pressure = going.pressure;
+    status.presses = going.presses;
     arrays->statuses[walk] = status;
   }
 }

@@ -25,8 +25,15 @@ _LITERAL_BITS, _PLACE_BITS = 16, 24
 _LONG = 255
 #: First search weight of a soft clause of mean cost, where scores have room for it.
 _UNIT = 4096
-#: Of each temper: increase and limit of soft weights, and patience, in those of the options.
-_TEMPERS = ((1.0, 1.0, 1), (10.0, 1.0, 1), (10.0, 0.4, 4))
+#: Of each temper: increase and limit of soft weights, patience, and increase of hard weights, in those of the
+#: options; and whether it is under pressure.
+_TEMPERS = (
+    (1.0, 1.0, 1, 1.0, False),
+    (10.0, 1.0, 1, 1.0, False),
+    (1.0, 1.0, 20, 5.0, True),
+    (10.0, 0.4, 4, 1.0, False),
+    (1.0, 1.0, 20, 5.0, True),
+)
 
 #: Walks of a block on a GPU.
 WALKS = 4
@@ -38,8 +45,8 @@ _MEMORY = 0.5
 #: What is known of a walk: ``WeighingStatus`` of weighing.hpp.
 STATUS = np.dtype(
     [
-        *((name, "<u8") for name in ("random", "steps", "best", "cost", "improved_at")),
-        *((name, "<u4") for name in ("hard", "soft", "last", "restarts", "began", "padding")),
+        *((name, "<u8") for name in ("random", "steps", "best", "cost", "improved_at", "pressure")),
+        *((name, "<u4") for name in ("hard", "soft", "last", "restarts", "presses", "began")),
     ]
 )
 
@@ -67,7 +74,7 @@ class WeighingTables:
     first: NDArray[np.uint32]  # occurrence of each literal, shape (2 n + 1,)
     unit: NDArray[np.int32]  # first search weight of each clause
     cost: NDArray[np.uint64]  # of each clause
-    tempers: NDArray[np.int32]  # ``WeighingTemper`` of weighing.hpp, shape (tempers, 4)
+    tempers: NDArray[np.int32]  # ``WeighingTemper`` of weighing.hpp, shape (tempers, 5)
     num_hard: int
     most: int  # search weight of a hard clause
 
@@ -123,13 +130,21 @@ class WeighingTables:
 
 
 def _temper(
-    options: WeightingOptions, n: int, scale: float, increase: float, limit: float, patience: int
-) -> tuple[int, int, int, int]:
+    options: WeightingOptions,
+    n: int,
+    scale: float,
+    increase: float,
+    limit: float,
+    patience: int,
+    hard: float,
+    press: bool,
+) -> tuple[int, int, int, int, int]:
     return (
-        max(1, round(options.hard_increase * scale)),
+        max(1, round(options.hard_increase * hard * scale)),
         round(min(options.soft_increase * increase, 2.0**14) * 2**16),
         max(1, round(options.soft_limit * limit)),
         min(options.patience * patience * n, 2**31 - 1),
+        int(press),
     )
 
 
