@@ -46,7 +46,7 @@ def solve(
     max_flips: int | None = None,
     target: int | None = None,
     initial: Any = None,
-    lower_bound: int = 0,
+    lower_bound: int | None = None,
     on_improvement: Callable[[Improvement], object] | None = None,
     on_bound: Callable[[int], object] | None = None,
     options: WeightingOptions | CellularOptions | None = None,
@@ -80,7 +80,7 @@ def solve(
     initial : array-like of 0 and 1, shape (n,), optional
         Assignment to start from; the result is never worse. "cellular" and random walks on a GPU
         start from random ones all the same.
-    lower_bound : int
+    lower_bound : int, optional
         What is known to be no more than the least cost; nobody checks it, and an assignment that costs as
         much counts as proven.
     on_improvement : callable, optional
@@ -176,7 +176,7 @@ def solve(
         narrowed=narrowed,
         incumbent=Incumbent(formula, on_improvement, run_options.deadline.began, on_bound),
     )
-    task.incumbent.lower = integer(lower_bound, "lower_bound", 0, MOST_COST)
+    task.incumbent.lower = integer(lower_bound or 0, "lower_bound", 0, MOST_COST)
     with open_ledger(run_options.checkpoint, task) as ledger:
         return _run(task, ledger)
 
