@@ -1,6 +1,8 @@
 """Files of formulas: both generations of WCNF, CNF as SATLIB has it, and refusals with their line."""
 
+import bz2
 import gzip
+import itertools
 import lzma
 import warnings
 from pathlib import Path
@@ -8,7 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pysat.formula import WCNF
+from pysat.formula import WCNF, WCNFPlus
+from pysat.solvers import Solver
 
 from hardscape.errors import FormatError, InputError
 from hardscape.maxsat import Formula
@@ -97,6 +100,15 @@ BAD = {
     "weight float": ("p wcnf 1 1 9\n1.5 1 0\n", 2),
     "weight zero, top zero": ("p wcnf 1 1 0\n0 1 0\n", 2),
     "h in the old format": ("p wcnf 1 1 9\nh 1 0\n", 2),
+    "limit that is soft": ("h 1 0\n3 1 2 <= 1\n", 2),
+    "limit of nothing": ("h <= 1\n", 1),
+    "limit without a number": ("h 1 2 <=\n", 1),
+    "limit of variable 0": ("h 1 0 2 <= 1\n", 1),
+    "limit of a variable too large": ("h w 1*2147483648 >= 1\n", 1),
+    "limit with a coefficient but no w": ("h 2*1 2 <= 1\n", 1),
+    "limit with w and no coefficient": ("h w 2*1 2 <= 1\n", 1),
+    "limit and 0": ("h 1 2 <= 1 0\n", 1),
+    "limit in a CNF file": ("p cnf 2 1\n1 2 <= 1\n", 2),
 }
 
 
@@ -120,6 +132,59 @@ def test_missing_damaged_and_no_path(tmp_path):
         Formula.from_file(3)
 
 
+@st.composite
+def limited(draw):
+    """Clauses and limits on four variables, as lines, and what each demands of an assignment."""
+    literal = st.sampled_from([-4, -3, -2, -1, 1, 2, 3, 4])
+    lines, demands = [], []
+    for _ in range(draw(st.integers(1, 3))):
+        literals = draw(st.lists(literal, min_size=1, max_size=4))
+        weights = draw(st.lists(st.integers(-2, 3), min_size=len(literals), max_size=len(literals)))
+        weighted, most = draw(st.booleans()), draw(st.booleans())
+        bound = draw(st.integers(-3, 5))
+        shown = [f"{w}*{x}" if weighted else f"{x}" for w, x in zip(weights, literals, strict=True)]
+        mark = "w " if weighted else ""
+        lines.append(f"h {mark}{' '.join(shown)} {'<=' if most else '>='} {bound}")
+        demands.append((weights if weighted else [1] * len(literals), literals, most, bound))
+    return lines, demands
+
+
+def met(demand, assignment):
+    weights, literals, most, bound = demand
+    true = [assignment[abs(x) - 1] == (x > 0) for x in literals]
+    total = sum(w for w, holds in zip(weights, true, strict=True) if holds)
+    return total <= bound if most else total >= bound
+
+
+@settings(max_examples=60, deadline=None)
+@given(limited())
+def test_limits_of_wcnfplus(tmp_path_factory, given):
+    """An assignment can be completed if and only if it keeps every limit; its cost is that of the clauses."""
+    lines, demands = given
+    text = "\n".join(["3 1 2 0", *lines, "h 3 4 0", "2 -1 0", ""])
+    formula = Formula.from_file(written(tmp_path_factory.mktemp("f"), text, "f.wcnf+"))
+    for bits in itertools.product((0, 1), repeat=4):
+        fixed = [[v if x else -v] for v, x in enumerate(bits, 1)]
+        clauses = as_lists(formula)
+        hard = fixed + [clause for mark, clause in clauses if mark == "h"]
+        with Solver(bootstrap_with=[clause for clause in hard if clause]) as solver:
+            possible = all(hard) and solver.solve()
+        assert possible == (bool(bits[2] or bits[3]) and all(met(x, bits) for x in demands))
+    soft = [clause for clause in as_lists(formula) if clause[0] != "h"]
+    assert soft == [(3, [1, 2]), (2, [-1])]
+
+
+def test_wcnfplus_of_pysat(tmp_path):
+    theirs = WCNFPlus(
+        from_string="p wcnf+ 7 3 10\n10 1 -2 3 5 -7 <= 3\n10 4 5 6 -7 >= 2\n5 3 5 7 0\n"
+    )
+    theirs.to_file(str(tmp_path / "new.wcnf"))
+    theirs.to_file(str(tmp_path / "old.wcnf+"), format="legacy")
+    ours = Formula.from_pysat(theirs)
+    for name in ("new.wcnf", "old.wcnf+"):
+        assert as_lists(Formula.from_file(tmp_path / name)) == as_lists(ours)
+
+
 @pytest.mark.parametrize("header", ["p cnf 3 5", "p cnf 1 2"])
 def test_a_wrong_header_warns_and_the_clauses_count(header, tmp_path):
     path = written(tmp_path, f"c x\n{header}\n1 -2 0\n3 0\n")
@@ -130,7 +195,9 @@ def test_a_wrong_header_warns_and_the_clauses_count(header, tmp_path):
 
 def test_compressed(tmp_path):
     text = b"h 1 0\n3 -1 2 0\n"
-    for name, data in (("f.wcnf.gz", gzip.compress(text)), ("f.wcnf.XZ", lzma.compress(text))):
+    named = {"f.wcnf.gz": gzip, "f.wcnf.XZ": lzma, "f.bz2": bz2, "gz": gzip, "xz": lzma, "bz": bz2}
+    for name, packer in named.items():
+        data = packer.compress(text)
         assert Formula.from_file(written(tmp_path, data, name)).num_clauses == 2
 
 

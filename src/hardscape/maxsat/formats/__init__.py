@@ -5,6 +5,8 @@ cnf
 wcnf
     Since 2022: no header, each line ``h`` or a weight, literals, 0. Before: ``p wcnf n m top``, each line
     a weight (``top``: hard), literals, 0; without ``top`` all clauses are soft.
+    Lines of WCNFPlus (python-sat, MiniCard) demand limits: ``h 1 -2 3 <= 2``, ``h w 2*1 3*-2 >= 4``; what the
+    clauses for them need are variables after all others.
 
 The content tells the format, not the name. A further suffix .gz, .xz or .bz2 stands for compression, and the
 path ``-`` for standard input or output. Lines that start with ``c`` are comments, anywhere. Clauses may go

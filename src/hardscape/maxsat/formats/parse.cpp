@@ -1,6 +1,7 @@
 // DIMACS CNF and WCNF text, before and since 2022, in one pass over the bytes.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
@@ -46,6 +47,8 @@ class Parser {
   std::vector<std::int64_t> weights;
   std::vector<std::uint8_t> hard;
   std::vector<std::string> warnings;
+  // Lines of WCNFPlus that demand that sums are at least or at most something, and their numbers.
+  std::vector<std::tuple<std::size_t, std::string>> limits;
   std::uint64_t variables = 0;
 
   void parse() {
@@ -65,9 +68,10 @@ class Parser {
     }
     if (!any) throw Fault{0, "holds neither a header 'p cnf', 'p wcnf' nor clauses"};
     if (open_) throw Fault{line_, "the file ends inside a clause; 0 ends a clause"};
-    if (header_line_ && declared_clauses_ != weights.size())
+    const std::size_t found = weights.size() + limits.size();
+    if (header_line_ && declared_clauses_ != found)
       warn("announces " + std::to_string(declared_clauses_) + " clauses, and the file has " +
-           std::to_string(weights.size()));
+           std::to_string(found));
     if (header_line_ && largest_ > declared_)
       warn("announces " + std::to_string(declared_) + " variables, and the largest literal is of " +
            std::to_string(largest_));
@@ -98,7 +102,7 @@ class Parser {
     if (rest_.empty()) return false;
     if (rest_.size() + kHeard < unheard_) hear();
     const std::size_t end = rest_.find('\n');
-    text_ = rest_.substr(0, end);
+    text_ = whole_ = rest_.substr(0, end);
     rest_ = end == std::string_view::npos ? std::string_view{} : rest_.substr(end + 1);
     ++line_;
     return true;
@@ -138,7 +142,7 @@ class Parser {
 
   void header() {
     const std::string_view kind = next_token();
-    if (kind != "cnf" && kind != "wcnf")
+    if (kind != "cnf" && kind != "wcnf" && kind != "wcnf+")
       throw Fault{
           line_, "header 'p' goes on with " + quoted(kind) + "; 'p cnf' and 'p wcnf' are accepted"};
     kind_ = kind == "cnf" ? Kind::kCnf : Kind::kOld;
@@ -167,10 +171,22 @@ class Parser {
           continue;
         }
       }
+      if (kind_ != Kind::kCnf && (token == "<=" || token == ">=" || token == "w")) return limit();
       literal(token);
       if (open_) plain_literals();
     }
     if (open_ && kind_ == Kind::kNew) throw Fault{line_, "the clause does not end with 0"};
+  }
+
+  // What was taken for the clause of this line is left to Python, which knows how to say it in
+  // clauses.
+  void limit() {
+    if (!hard.back()) throw Fault{line_, "demands a limit that is soft; hard ones are accepted"};
+    literals.resize(static_cast<std::size_t>(offsets.back()));
+    weights.pop_back();
+    hard.pop_back();
+    limits.emplace_back(line_, whole_);
+    open_ = false;
   }
 
   // Literals up to the first that is out of the ordinary, the 0 included: most of a large file.
@@ -237,7 +253,7 @@ class Parser {
     warnings.push_back(std::to_string(header_line_) + ": the header " + what);
   }
 
-  std::string_view rest_, text_;
+  std::string_view rest_, text_, whole_;
   std::size_t unheard_ = rest_.size();  // bytes that were left when signals were looked for
   std::size_t line_ = 0, header_line_ = 0, ended_on_ = 0;
   Kind kind_ = Kind::kNew;
@@ -252,6 +268,7 @@ class Text {
 
   std::uint64_t num_variables() const { return read_.variables; }
   const std::vector<std::string>& warnings() const { return read_.warnings; }
+  const auto& limits() const { return read_.limits; }
 
   std::size_t num_literals() const { return read_.literals.size(); }
   std::size_t num_hard() const {
@@ -316,6 +333,7 @@ void bind_parse(nb::module_& module) {
       .def_prop_ro("weights", &Text::array<&Parser::weights>)
       .def_prop_ro("hard", &Text::array<&Parser::hard>)
       .def_prop_ro("warnings", &Text::warnings)
+      .def_prop_ro("limits", &Text::limits)
       .def_prop_ro("num_literals", &Text::num_literals)
       .def_prop_ro("num_hard", &Text::num_hard)
       .def_prop_ro("num_soft", &Text::num_soft)

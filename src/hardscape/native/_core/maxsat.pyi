@@ -53,6 +53,9 @@ class Text:
     def warnings(self) -> list[str]: ...
 
     @property
+    def limits(self) -> list[tuple[int, str]]: ...
+
+    @property
     def num_literals(self) -> int: ...
 
     @property
