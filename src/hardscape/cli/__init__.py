@@ -48,7 +48,7 @@ _COMMANDS = {
     "examples": "Copy small instances of every family into a folder",
     "gauge": "Lattice gauge configurations: check, convert, generate, fix, measure",
     "jobs": "What the checkpoints of a folder hold: command, progress, speed, time left, who works on it",
-    "maxsat": "The best assignment of a CNF or WCNF formula",
+    "maxsat": "The best assignment of a CNF, WCNF or OPB formula",
     "merge": "Put the checkpoints of parts together, and print the answer",
     "permanent": "The permanent of a matrix",
     "resume": "Go on with a checkpoint: the command that began it, in its folder",
