@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from hardscape import maxsat
+from hardscape.errors import InputError
 
 pytest.importorskip("pysat")
 pytest.importorskip("rustsat")
@@ -168,6 +169,49 @@ def test_a_first_assignment_after_many_tries_or_none(seed, said, monkeypatch):
         with pytest.raises(prover.Settled):
             prover.begin(costs)
         assert not said
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_two_solvers_agree_on(seed, said):
+    formula, board = random_formula(seed), prover.Board(check=True)
+    with pytest.raises(prover.Settled):
+        prover.prove(formula, board, seed % 6)
+    check(formula, board, said)
+
+
+class Liar(Solver):
+    """A solver that refutes whatever it is asked under assumptions."""
+
+    def solve_limited(self, assumptions=(), **how):
+        self.asked = list(assumptions)
+        return False if self.asked else super().solve_limited(**how)
+
+    def get_core(self):
+        return self.asked
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_wrong_core_is_found_out(seed, said, monkeypatch):
+    ring = (
+        np.random.default_rng(seed).permutation(7) + 1
+    )  # a cover of 4, pairs that exclude one another tell 3
+    edges = np.column_stack([ring, np.roll(ring, 1)]).tolist()
+    clauses = [[-v] for v in range(1, 8)] + edges
+    formula = {"variables": 7, "clauses": clauses, "weights": [1] * 14, "hard": [0] * 7 + [1] * 7}
+    honest = Solver
+    monkeypatch.setattr(
+        prover, "Solver", lambda name, **how: (honest if name == "cd15" else Liar)(name, **how)
+    )
+    with pytest.raises(prover.ContradictionError):
+        prover.prove(formula, prover.Board(check=True))
+
+
+def test_a_checked_proof_says_so():
+    result = maxsat.solve(hard_formula(n=40), threads=1, seed=1, device="cpu", check=True)
+    assert result.status == "OPTIMUM FOUND"
+    assert any("checked" in what for what in result.ran)
+    with pytest.raises(InputError):
+        maxsat.solve(hard_formula(n=40), method="weighting", check=True)
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -52,11 +52,14 @@ class SearchOptions:
         Cost at which to stop.
     max_flips
         Flips of each thread at which to stop.
+    check
+        A second SAT solver confirms what the first refutes.
     """
 
     method: MethodName = "auto"
     target: int | None = None
     max_flips: int | None = None
+    check: bool = False
 
 
 _CELLULAR = Group("Genetic algorithm", sort_key=2)

@@ -51,6 +51,7 @@ def solve(
     on_bound: Callable[[int], object] | None = None,
     options: WeightingOptions | CellularOptions | None = None,
     runs: int = 1,
+    check: bool = False,
     **run: Unpack[RunArguments],
 ) -> MaxsatResult:
     r"""Find an assignment that satisfies all hard clauses and costs little, as early as possible.
@@ -92,6 +93,10 @@ def solve(
         Parameters of the local search, or of the genetic algorithm.
     runs : int
         Independent runs of the genetic algorithm; with a limit, so many at first.
+    check : bool
+        Whether a second SAT solver, CaDiCaL, must refute whatever the first one refutes, before a lower bound
+        rises or the search ends: about twice the work. Where the two disagree the call fails with a
+        `HardscapeError`. Methods "auto" and "exact" take it.
     **run
         How to search; see :class:`hardscape.engine.RunArguments`. GPUs run "cellular", and else many
         walks at once, beside a proof by the CPU where there is one: random walks where all clauses count
@@ -150,7 +155,9 @@ def solve(
     memory.require(_BYTES * formula.num_variables, f"a search of {formula.num_variables} variables")
     if method not in _METHODS:
         raise InputError(f"method={method!r}; {', '.join(map(repr, _METHODS))} are accepted")
-    if method == "exact":
+    if check and method not in ("auto", "exact"):
+        raise InputError(f"check=True with method={method!r}; 'auto' and 'exact' prove something")
+    if method == "exact" or check:
         require_prover()
     wanted = CellularOptions if method == "cellular" else WeightingOptions
     if options is not None and not isinstance(options, wanted):
@@ -173,6 +180,7 @@ def solve(
         initial=None if initial is None else initial.astype(np.uint8),
         parameters=options or wanted(),
         runs=runs,
+        check=check,
         narrowed=narrowed,
         incumbent=Incumbent(formula, on_improvement, run_options.deadline.began, on_bound),
     )

@@ -39,6 +39,7 @@ class Task:
     parameters: WeightingOptions | CellularOptions
     incumbent: Incumbent
     runs: int = 1  # of the genetic algorithm, at first
+    check: bool = False  # whether proofs are confirmed by a second solver
     narrowed: bool = False  # whether it has one thread only because the formula is small
     presolved: Presolved = NOTHING_LEFT
     flips: int = 0

@@ -88,6 +88,7 @@ class Proof(Work[Partial]):
     beside: int = 0
     islands: Work[Partial] | None = None
     provers: int = 1
+    check: bool = False  # whether a second solver confirms what the first refutes
     #: Set where a prover has ended.
     ended: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -133,7 +134,7 @@ class Proof(Work[Partial]):
                     "-S",
                     "-c",
                     _PROGRAM,
-                    *map(str, (file.fileno(), shard.index, os.getpid())),
+                    *map(str, (file.fileno(), shard.index, int(self.check), os.getpid())),
                 ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -370,8 +371,9 @@ class Exact(Method):
             beside,
             islands,
             provers,
+            task.check,
         )
-        found = task.do(self.name, proof, options).answer
+        found = task.do(f"{self.name}{', checked' * task.check}", proof, options).answer
         if found is not None:
             high, low = found["lower"].tolist()
             task.incumbent.bound((high << 64) + low + presolved.constant)

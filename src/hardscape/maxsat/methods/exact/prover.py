@@ -1,4 +1,4 @@
-"""A process that proves and improves, ``python -c "import prover; prover.main()" FD N PID``, beside a search.
+"""A process that proves and improves, ``python -c "import prover; prover.main()" FD N C PID``, beside a search.
 
 It takes turns at two things until they meet: cores of soft clauses that cannot all hold, which raise the lower
 bound (OLL: Andres, Kaufmann, Matheis, Schaub, ICLP 2012; with the refinements of RC2: Ignatiev, Morgado,
@@ -12,7 +12,8 @@ with its sizes, then its arrays. Standard input takes lines ``{"cost": 3, "model
 find a better assignment. Standard output gives the like, ``{"lower": 2}`` whenever the lower bound rises, and
 at the end ``{"settled": true}``: no assignment is better than the best one said or heard, and without any, the
 hard clauses contradict one another. The process ends with its parent PID. Of several, each number N but 0 has
-an order and a solver of its own, and odd ones look for cores alone.
+an order and a solver of its own, and odd ones look for cores alone. With C = 1 a second solver, CaDiCaL, must
+refute whatever the first one refutes.
 """
 
 from __future__ import annotations
@@ -63,10 +64,15 @@ class Settled(Exception):  # noqa: N818 - no error, but the end
     """Nothing better than the best assignment exists."""
 
 
+class ContradictionError(Exception):
+    """One solver refutes what another one satisfies."""
+
+
 class Board:
     """What is known on both sides, and the lines that say so."""
 
-    def __init__(self, heard: Iterable[str] = ()) -> None:
+    def __init__(self, heard: Iterable[str] = (), *, check: bool = False) -> None:
+        self.check = check
         self.cost: int | None = None
         self.values: Sequence[int] = ()
         self.lower = 0
@@ -123,6 +129,7 @@ class Oracle:
         # Glucose's incremental mode keeps what the assumptions imply when it restarts.
         mode = {"incr": True} if many and solver == "g4" else {}
         self._solver = Solver(name=solver, bootstrap_with=clauses, **mode)
+        self._second = Solver(name="cd15", bootstrap_with=clauses) if board.check else None
         self._board = board
         self._like: Sequence[int] = ()
         self.until = 0.0
@@ -130,6 +137,8 @@ class Oracle:
     def add(self, clause: list[int]) -> None:
         """Demand a clause from now on."""
         self._solver.add_clause(clause)
+        if self._second is not None:
+            self._second.add_clause(clause)
 
     def prefer(self, literals: Sequence[int]) -> None:
         """Try these literals first."""
@@ -150,8 +159,15 @@ class Oracle:
                 self.prefer([v if x else -v for v, x in enumerate(self._like, 1)])
             self._solver.conf_budget(conflicts or _CONFLICTS)
             answer: bool | None = self._solver.solve_limited(assumptions=wishes)
+            if answer is False:
+                self.confirm(self.core())
             if answer is not None or conflicts or self.late():
                 return answer
+
+    def confirm(self, literals: Sequence[int]) -> None:
+        """Have a second solver refute them too, if that is wanted."""
+        if self._second is not None and self._second.solve(assumptions=literals):
+            raise ContradictionError(f"CaDiCaL satisfies what was refuted: {literals}")
 
     def core(self) -> list[int]:
         """The wishes that contradicted one another; none where the clauses alone do."""
@@ -168,6 +184,8 @@ class Oracle:
     def delete(self) -> None:
         """Give the memory back."""
         self._solver.delete()
+        if self._second is not None:
+            self._second.delete()
 
 
 class Costs:
@@ -398,6 +416,7 @@ class Cores:
                 break
             possible, implied = self._oracle.follows(wish)
             if not possible:
+                self._oracle.confirm([wish])
                 costs.add([-wish])
                 paid = costs.weight[wish]
                 costs.gain(wish, -paid)
@@ -410,6 +429,8 @@ class Cores:
         weight = {wish: costs.weight.get(wish, 0) for wish in against}
         found = max((_cliques(against, weight, sign) for sign in (1, -1)), key=_gained)
         for clique, paid in found:
+            for pair in itertools.combinations(clique, 2):
+                self._oracle.confirm(pair)
             for member in clique:
                 costs.gain(member, -paid)
             none = costs.new()
@@ -624,7 +645,7 @@ def _end_with(parent: int) -> None:
 
 def main() -> None:
     """Prove the formula behind a file descriptor, in the way of a number, as long as a process lives."""
-    descriptor, number, parent = map(int, sys.argv[1:])
+    descriptor, number, check, parent = map(int, sys.argv[1:])
     if sys.platform == "linux":  # also while this process is stopped, between its turns
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
@@ -632,6 +653,6 @@ def main() -> None:
     with os.fdopen(descriptor, "rb") as file:
         formula = read(file)
     try:
-        prove(formula, Board(sys.stdin), number)
+        prove(formula, Board(sys.stdin, check=bool(check)), number)
     except Settled:
         say(settled=True)
