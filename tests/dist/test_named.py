@@ -74,6 +74,15 @@ class Hanging(HarmonicSum):
 
 
 @dataclass(frozen=True)
+class Stopping(HarmonicSum):
+    """Its worker is stopped, and does not answer any more."""
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return super().run(shard, context)
+
+
+@dataclass(frozen=True)
 class Heavy(HarmonicSum):
     """Notes in a file each time that it is unpacked."""
 
@@ -99,6 +108,12 @@ def test_a_shard_that_hangs_is_run_by_another_worker_too(tmp_path: Path) -> None
     found = solved(Once(mark=str(tmp_path / "mark"), bad="hang"), executor="processes:2")
     assert time.monotonic() - began < 30
     assert raw(found) == raw(solved(HarmonicSum()))
+
+
+def test_workers_of_ours_that_do_not_answer_are_replaced() -> None:
+    found = solved(Stopping(), executor="processes:1", time_limit=2)
+    assert (found.stopped, found.shards_done) == ("time_limit", 0)
+    assert raw(solved(HarmonicSum(), executor="processes:1")) == raw(solved(HarmonicSum()))
 
 
 def test_all_that_hang_are_run_by_others(tmp_path: Path) -> None:

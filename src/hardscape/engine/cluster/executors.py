@@ -18,6 +18,7 @@ import numpy as np
 
 from hardscape import native
 from hardscape.engine.cluster.channels import channel_of
+from hardscape.engine.cluster.named import Processes
 from hardscape.engine.cluster.worker import Parcel, StopSign, run_in_worker, unpacked
 from hardscape.engine.device import Device
 from hardscape.engine.fold import Block
@@ -143,8 +144,11 @@ class ExecutorPool(Pool):
 
     def abandon(self) -> None:
         """See `Pool`."""
-        for _, future in self._running.values():
+        futures = [future for _, future in self._running.values()]
+        for future in futures:
             _cancel(future)
+        if isinstance(self._given, Processes):
+            self._given.forget(futures)
         super().abandon()
 
     def close(self) -> None:

@@ -6,8 +6,9 @@ import atexit
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+import threading
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from importlib import import_module
 from multiprocessing import get_context
@@ -24,6 +25,8 @@ _ACCEPTED = (
     "'processes', 'processes:8', 'dask://host:port', 'dask:cluster.yaml' (a cluster of Dask's or "
     "dask-jobqueue's and its options), 'mpi', 'ray' and 'ray://host:port' are accepted"
 )
+#: Seconds for which workers that nobody waits for any more may still be at it.
+_LAST_WORDS = 3.0
 _opened: dict[str, Any] = {}
 
 
@@ -79,6 +82,17 @@ class Processes(Executor):
             self._pool.shutdown(wait=False)
             self._pool = self._begun()
             return self._pool.submit(function, *args, **kwargs)
+
+    def forget(self, futures: Collection[Future[Any]]) -> None:
+        """Kill the workers unless these, which were told to stop, are over soon: this process could not end."""
+
+        def end(pool: ProcessPoolExecutor) -> None:
+            if wait(futures, _LAST_WORDS).not_done:
+                for worker in list((pool._processes or {}).values()):
+                    worker.kill()
+
+        name = "hardscape-forget"
+        threading.Thread(target=end, args=(self._pool,), name=name, daemon=True).start()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """See `concurrent.futures.Executor`."""
