@@ -26,7 +26,12 @@ from hardscape.engine import Context, Cpu, Cuda, Partial, Shard, ShardResult, Wo
 from hardscape.errors import HardscapeError, MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.weighting.local import LocalSearch, LocalWalks, Walker
+from hardscape.maxsat.methods.weighting.local import (
+    LocalSearch,
+    LocalWalks,
+    Walker,
+    looks_random,
+)
 from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import SMALL, Method, Task, Walks
 
@@ -44,13 +49,14 @@ _THREADS, _MOST_PROVERS, _SHARED, _LATER = 4, 6, 1_000_000, 1.0
 #: the search's share of both, which moves by a step to the side that finds more.
 _TURN, _TURN_SHARE = 0.2, 0.1
 _SHARE, _LEAST_SHARE, _MOST_SHARE, _SHARE_STEP = 0.2, 0.2, 0.8, 0.1
+#: The share at first where no clause is hard: without hard clauses first cores are long.
+_SOFT_SHARE = 0.5
 #: Seconds that "auto" tries to prove where no time limit is given.
 _UNASKED_SECONDS = 10.0
 #: What a prover runs: without `site`, which only looks for the packages that are known here, and as a module,
 #: which is compiled once.
 _PROGRAM, _FOLDER = "import prover; prover.main()", str(Path(__file__).parent)
-#: Literals above which "auto" does not try to prove anything; where all clauses have the same length of
-#: 3 or more, which looks like a random formula, it is `SMALL`.
+#: Literals above which "auto" does not try to prove anything; for formulas that look random it is `SMALL`.
 _PROVABLE = 5_000_000
 
 
@@ -189,7 +195,7 @@ class _Talk:
         os.set_blocking(self._pipe, False)
         alone = None if work.beside or work.provers > 1 else work.local
         self._walker = None if alone is None else alone.walker(0, context)
-        self._share = _SHARE
+        self._share = _SHARE if work.formula.num_hard else _SOFT_SHARE
         self._best = self._incumbent.best  # when the walker's last turn was over
         self._flips = flips
         self._began = time.monotonic()
@@ -383,6 +389,4 @@ class Exact(Method):
 
 def _provable(formula: Formula) -> bool:
     """Whether the prover may prove the optimum of a presolved formula in less than ages."""
-    sizes = np.diff(formula.offsets)
-    random_like = len(sizes) > 0 and sizes[0] >= 3 and (sizes == sizes[0]).all()
-    return len(formula.literals) <= (SMALL if random_like else _PROVABLE)
+    return len(formula.literals) <= (SMALL if looks_random(formula) else _PROVABLE)

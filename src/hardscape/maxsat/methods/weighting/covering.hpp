@@ -16,7 +16,6 @@
 #include "maxsat/instance.hpp"
 #include "maxsat/methods/weighting/best.hpp"
 #include "maxsat/methods/weighting/pool.hpp"
-#include "maxsat/methods/weighting/tournament.hpp"
 #include "maxsat/walker.hpp"
 #include "native/random.hpp"
 

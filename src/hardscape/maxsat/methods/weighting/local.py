@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from hardscape.engine import Context, Cpu, Device, Partial, Shard, ShardResult, Work, split
 from hardscape.maxsat.formula import LARGE, Formula
 from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.weighting.asking import can_ask
+from hardscape.maxsat.methods.weighting.growing import Growing
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import (
     NEVER,
@@ -40,9 +42,12 @@ _FIRST_TURN, _TURN_PER_VARIABLE = 200_000, 50
 #: The random walk goes on alone where its best violates at most this share of the clauses, or this many, or
 #: less than this share of what it did a turn before: then it is likely to satisfy them all.
 _CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
-#: Flips of the clause-weighting search before another search has its first turn; and literals from which on
-#: the walk over soft clauses has none.
-_FIRST_ALONE, _MOST_SWAPPED = 8_000, 200_000
+#: Flips of the clause-weighting search before another search has its first turn; literals from which on
+#: soft clauses are no longer exchanged, and those from which on no SAT solver is asked.
+_FIRST_ALONE, _MOST_SWAPPED, _MOST_GROWN = 8_000, 200_000, 3_000_000
+#: More flips before a solver is asked about small formulas without hard clauses: to begin with one takes it
+#: as long, and their optima are often found before.
+_BEFORE_GROWN = 100_000
 #: What the better one of two searches has, in flips of the other.
 _LESS = 4
 #: Time between two offers of improvements, in times that an offer takes.
@@ -135,6 +140,12 @@ class LocalSearch(Work[Partial]):
         return hard == 0 and cost <= self.target
 
 
+def looks_random(formula: Formula) -> bool:
+    """Whether all clauses have the same length of 3 or more."""
+    sizes = np.diff(formula.offsets)
+    return len(sizes) > 0 and bool(sizes[0] >= 3) and bool((sizes == sizes[0]).all())
+
+
 def _order(partial: Partial) -> tuple[int, int]:
     high, low = partial["cost"].tolist()
     return int(partial["hard"][0]), (high << 64) + low
@@ -215,6 +226,10 @@ class Walker:
             yield from self._weighted_turns()
             return
         walking = Walking(work.formula, work.seed, self._stream, self._initial, self._stop)
+        if not looks_random(work.formula):
+            yield walking, _FIRST_TURN
+            yield from self._weighted_turns()
+            return
         weighing: Weighing | None = None
         turn = _FIRST_TURN + _TURN_PER_VARIABLE * work.formula.num_variables
         close = max(_CLOSE, int(_CLOSE_SHARE * work.formula.num_clauses))
@@ -241,8 +256,14 @@ class Walker:
         if asks_for_a_cover(formula):
             yield from self._covering_turns(weighing, turn)
             return
-        if len(formula.literals) > _MOST_SWAPPED or not swapping_is_possible(formula):
+        size = len(formula.literals)
+        exchange = size <= _MOST_SWAPPED and swapping_is_possible(formula)
+        grow = not exchange and size <= _MOST_GROWN and not looks_random(formula) and can_ask()
+        if not (exchange or grow):
             yield weighing, 2**62
+            return
+        if grow:
+            yield from self._growing_turns(weighing, turn)
             return
         how = work.target, weighing.best(), self._stop
         swapping = Swapping(formula, work.seed, self._stream, *how)
@@ -251,6 +272,26 @@ class Walker:
                 yield swapping, turn // 2
             turn *= 2
             yield weighing, turn
+
+    def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
+        """What grows begins again where clause weighting has found something better."""
+        work = self._work
+        if len(work.formula.literals) <= _MOST_SWAPPED:
+            yield weighing, _BEFORE_GROWN
+        while True:
+            growing = Growing(work.formula, work.target, weighing.best(), self._stop)
+            while not growing.given_up:
+                yield growing, turn
+                turn *= 2
+                yield weighing, turn
+                if weighing.cost() < growing.cost():
+                    break
+            if growing.cost() < weighing.cost():
+                weighing.adopt(growing.best(), self._stop)
+            known = weighing.cost()
+            while not weighing.cost() < known:
+                turn *= 2
+                yield weighing, turn
 
     def _covering_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """First as many flips; then the better one has more than the other."""

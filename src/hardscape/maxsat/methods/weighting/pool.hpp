@@ -1,8 +1,11 @@
 // What searches with weights on clauses have in common.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
+
+#include "maxsat/instance.hpp"
 
 namespace hardscape::maxsat {
 
@@ -38,6 +41,42 @@ class Pool {
  private:
   std::vector<std::uint32_t> items_;
   std::vector<std::uint32_t>& place_;
+};
+
+// The first of some variables in an order that changes, at the price of a logarithm a change.
+class Tournament {
+ public:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  // For variables 0 to n - 1; false if stopped.
+  bool prepare(std::size_t n, const Poll& stopped) {
+    size_ = n;
+    return extend(winner_, std::max<std::size_t>(2, 2 * n), stopped);
+  }
+
+  void clear() { std::fill(winner_.begin(), winner_.end(), kNone); }
+
+  // To be called when v begins or ends to take part, and where its place in the order is another;
+  // `before(a, b)` is the order.
+  template <class Before>
+  void set(std::uint32_t v, bool takes_part, Before&& before) {
+    std::size_t node = size_ + v;
+    winner_[node] = takes_part ? v : kNone;
+    for (; node > 1; node /= 2) {
+      const std::uint32_t a = winner_[node], b = winner_[node ^ 1];
+      const std::uint32_t won = b == kNone || (a != kNone && before(a, b)) ? a : b;
+      // What v neither wins nor won stays as it is.
+      if (winner_[node / 2] == won && won != v) return;
+      winner_[node / 2] = won;
+    }
+  }
+
+  // The first one, or kNone.
+  std::uint32_t first() const { return winner_[1]; }
+
+ private:
+  std::size_t size_ = 0;
+  std::vector<std::uint32_t> winner_;
 };
 
 }  // namespace hardscape::maxsat

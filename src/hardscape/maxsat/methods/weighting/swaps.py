@@ -7,21 +7,12 @@ of implications, as encodings have them, that no flip can cross.
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Iterable
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.methods.weighting.searches import NEVER
+from hardscape.maxsat.methods.weighting.asking import Asking, can_ask
 
-#: Literals that the solver assigns for what counts as a flip.
-_WORK = 8
-#: Conflicts, and literals assigned, after which the solver gives up a question: no more than takes some
-#: hundredths of a second, for only then is the clock looked at.
-_CONFLICTS, _ASSIGNED = 200, 200_000
 #: One move in so many takes what it asks for, whatever it costs.
 _ANYTHING = 8
 #: Keeps the coins apart from those of other searches with the same seed.
@@ -29,13 +20,12 @@ _PURPOSE = 0x6D787377
 
 
 def swapping_is_possible(formula: Formula) -> bool:
-    """Whether some clauses are hard and some soft, and python-sat is there to ask."""
-    mixed = 0 < formula.num_hard < formula.num_clauses
-    return mixed and importlib.util.find_spec("pysat") is not None
+    """Whether some clauses are hard and some soft, and a SAT solver is there to ask."""
+    return 0 < formula.num_hard < formula.num_clauses and can_ask()
 
 
-class Swapping:
-    """The walk; its answers come from MiniSat, as python-sat brings it, and are evaluated by the caller.
+class Swapping(Asking):
+    """The walk; what it finds is evaluated by the caller.
 
     Each soft clause is a *wish*: a literal that the solver may be asked to hold. Clauses of one literal are
     wishes themselves, the others get a new variable that relaxes them. The walk of the presolved `formula`
@@ -52,19 +42,13 @@ class Swapping:
         initial: NDArray[np.uint8] | None,
         stop: NDArray[np.uint8],
     ) -> None:
-        from pysat.solvers import Minisat22
-
+        super().__init__(target)
         self._formula = formula
-        self._target = max(target, 0)
         self._random = np.random.default_rng([seed, stream, _PURPOSE])
-        self._solver: Any = Minisat22()
         self._weight: dict[int, int] = {}  # of each wish
         self._held: list[int] = []
         self._lost: list[int] = []
-        self._granted = 0
         self._began = False
-        self._best = np.zeros(0, dtype=np.uint8)
-        self._cost = (NEVER, 0)
         self.given_up = not self._tell(stop)
         if self.given_up:
             return
@@ -99,50 +83,11 @@ class Swapping:
         self._solver.add_clause([top, -top])  # so that models have a value of every variable
         return True
 
-    def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
-        """Walk on; returns the work done, in what costs about as much as a flip.
-
-        What a move does beyond `flips` is taken off the next run's, so that the walk does not depend on how it
-        is cut into runs. Where nothing is left to try they count as done.
-        """
-        before = self._granted
-        self._granted += flips
-        while self._worked() < self._granted and not self.given_up and not self._arrived():
-            if stop[0]:
-                break
-            if self._began:
-                self._move(stop)
-            else:
-                self._begin()
-        if stop[0] or self._arrived():
-            self._granted = max(before, self._worked())
-        return self._granted - before
-
-    def best(self) -> NDArray[np.uint8]:
-        """The best assignment."""
-        return self._best
-
-    def cost(self) -> tuple[int, int]:
-        """Of the best one: violated hard clauses and weight of the soft ones."""
-        return self._cost
-
-    @property
-    def quality(self) -> tuple[int, ...]:
-        """The cost, after 0 for no violated hard clause."""
-        return self._cost
-
-    def _worked(self) -> int:
-        return int(self._solver.accum_stats()["propagations"]) // _WORK
-
-    def _arrived(self) -> bool:
-        return self._cost <= (0, self._target)
-
-    def _ask(self, wishes: Iterable[int]) -> bool | None:
-        self._solver.conf_budget(_CONFLICTS)
-        self._solver.prop_budget(_ASSIGNED)
-        # Interrupts are not used, but are how python-sat is told to leave signals and other threads alone.
-        answer: bool | None = self._solver.solve_limited(list(wishes), expect_interrupt=True)
-        return answer
+    def _move(self, stop: NDArray[np.uint8]) -> None:
+        if self._began:
+            self._swap(stop)
+        else:
+            self._begin()
 
     def _begin(self) -> None:
         answer = self._ask(())
@@ -175,11 +120,9 @@ class Swapping:
         assigned = model[: self._formula.num_variables]
         self._solver.set_phases(assigned)
         self._solver.set_phases(self._wishes)
-        if (0, cost) < self._cost:
-            self._cost = 0, cost
-            self._best = (np.array(assigned) > 0).astype(np.uint8)
+        self._found(cost, assigned)
 
-    def _move(self, stop: NDArray[np.uint8]) -> None:
+    def _swap(self, stop: NDArray[np.uint8]) -> None:
         """Ask for a lost wish, and give up what stands against it.
 
         That may weigh no more than the wish, but now and then whatever it takes.

@@ -1,0 +1,93 @@
+"""Searches that ask a SAT solver."""
+
+from __future__ import annotations
+
+import importlib.util
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.maxsat.methods.weighting.searches import NEVER, Search
+
+#: Literals that the solver assigns for what counts as a flip.
+_WORK = 8
+#: Conflicts, and literals assigned, after which the solver gives up a question: no more than takes some
+#: hundredths of a second, for only then is the clock looked at.
+_CONFLICTS, _ASSIGNED = 200, 200_000
+
+
+def can_ask() -> bool:
+    """Whether python-sat is there; it is not imported."""
+    return importlib.util.find_spec("pysat") is not None
+
+
+class Asking(Search):
+    """Moves of which each asks MiniSat, as python-sat brings it.
+
+    ``given_up`` says that nothing is left to try.
+    """
+
+    def __init__(self, target: int) -> None:
+        from pysat.solvers import Minisat22
+
+        self._target = max(target, 0)
+        self._solver: Any = Minisat22()
+        self._granted = 0
+        self._best = np.zeros(0, dtype=np.uint8)
+        self._cost = (NEVER, 0)
+        self.given_up = False
+
+    @abstractmethod
+    def _move(self, stop: NDArray[np.uint8]) -> None:
+        """Ask something."""
+
+    def run(self, flips: int, stop: NDArray[np.uint8]) -> int:
+        """Search on; returns the work done, in what costs about as much as a flip.
+
+        What a move does beyond `flips` is taken off the next run's, so that the search does not depend on how
+        it is cut into runs. Where nothing is left to try they count as done.
+        """
+        before = self._granted
+        self._granted += flips
+        while self._worked() < self._granted and not self.given_up and not self._arrived():
+            if stop[0]:
+                break
+            self._move(stop)
+        if stop[0] or self._arrived():
+            self._granted = max(before, self._worked())
+        return self._granted - before
+
+    def best(self) -> NDArray[np.uint8]:
+        """The best assignment."""
+        return self._best
+
+    def cost(self) -> tuple[int, int]:
+        """Of the best one: violated hard clauses and weight of the soft ones."""
+        return self._cost
+
+    @property
+    def quality(self) -> tuple[int, ...]:
+        """The cost, after 0 for no violated hard clause."""
+        return self._cost
+
+    def _worked(self) -> int:
+        return int(self._solver.accum_stats()["propagations"]) // _WORK
+
+    def _arrived(self) -> bool:
+        return self._cost <= (0, self._target)
+
+    def _ask(self, wishes: Iterable[int]) -> bool | None:
+        self._solver.conf_budget(_CONFLICTS)
+        self._solver.prop_budget(max(_ASSIGNED, 4 * self._solver.nof_vars()))
+        # Interrupts are not used, but are how python-sat is told to leave signals and other threads alone.
+        answer: bool | None = self._solver.solve_limited(list(wishes), expect_interrupt=True)
+        return answer
+
+    def _found(self, cost: int, assigned: Iterable[int]) -> None:
+        """Keep what costs less than the best; `assigned` are its literals."""
+        if (0, cost) < self._cost:
+            self._cost = 0, cost
+            self._best = (np.array(assigned) > 0).astype(np.uint8)

@@ -1,0 +1,79 @@
+"""A set of clauses that hold together, grown by a SAT solver until no other can join."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.weighting.asking import Asking
+
+
+class Growing(Asking):
+    """What holds under `initial` is to hold on, and the solver is asked for what does not, clause by clause.
+
+    The heaviest first. Since nothing is given up, clauses that hold are clauses of the solver and not
+    assumptions, which it could not carry in tens of thousands. A question that takes too many conflicts is
+    asked again after the others. It is over where all that is left has been refused, and at once where
+    `initial` violates hard clauses.
+    """
+
+    def __init__(
+        self, formula: Formula, target: int, initial: NDArray[np.uint8], stop: NDArray[np.uint8]
+    ) -> None:
+        super().__init__(target)
+        self._formula = formula
+        self.given_up = bool(stop[0]) or formula.hard_violations(initial) > 0
+        if self.given_up:
+            return
+        self._begin(initial, stop)
+
+    def _begin(self, initial: NDArray[np.uint8], stop: NDArray[np.uint8]) -> None:
+        formula = self._formula
+        n = formula.num_variables
+        holds = self._holding(initial)
+        literals, offsets = formula.literals.tolist(), formula.offsets.tolist()
+        wanted = np.flatnonzero(~holds)
+        order = np.argsort(-formula.weights[wanted], kind="stable")
+        self._wanted = deque(int(c) for c in wanted[order])
+        self._switch = {int(c): n + 1 + i for i, c in enumerate(wanted)}
+        for c in range(formula.num_clauses):
+            if stop[0]:
+                self.given_up = True
+                return
+            clause = literals[offsets[c] : offsets[c + 1]]
+            self._solver.add_clause(clause if holds[c] else [*clause, -self._switch[c]])
+        self._solver.add_clause([n, -n])  # so that models have a value of every variable
+        self._lost = int(sum(int(w) for w in formula.weights[wanted]))
+        self._keep(initial)
+
+    def _holding(self, assignment: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        formula = self._formula
+        true = assignment[np.abs(formula.literals) - 1] == (formula.literals > 0)
+        return np.asarray(np.logical_or.reduceat(true, formula.offsets[:-1]))
+
+    def _keep(self, assignment: NDArray[np.uint8]) -> None:
+        phases = np.where(assignment, 1, -1) * np.arange(1, self._formula.num_variables + 1)
+        self._solver.set_phases(phases.tolist())
+        self._found(self._lost, phases)
+
+    def _move(self, stop: NDArray[np.uint8]) -> None:
+        if not self._wanted:
+            self.given_up = True
+            return
+        c = self._wanted.popleft()
+        answer = self._ask([self._switch[c]])
+        if answer is None:
+            self._wanted.append(c)
+        if not answer:
+            return
+        n = self._formula.num_variables
+        assignment = (np.array(self._solver.get_model()[:n]) > 0).astype(np.uint8)
+        holds = self._holding(assignment)
+        for joins in [c, *(other for other in self._wanted if holds[other])]:
+            self._solver.add_clause([self._switch[joins]])
+            self._lost -= int(self._formula.weights[joins])
+        self._wanted = deque(other for other in self._wanted if not holds[other])
+        self._keep(assignment)

@@ -1,0 +1,80 @@
+"""A set of clauses that grows by answers of a SAT solver."""
+
+import numpy as np
+import pytest
+
+from hardscape.maxsat import Formula
+from helpers.maxsat_clauses import random_clauses
+
+pytest.importorskip("pysat")
+from hardscape.maxsat.methods.weighting.growing import Growing
+
+STOP = np.zeros(1, dtype=np.uint8)
+
+
+def formula(n, m, hard, seed, most=20):
+    rng = np.random.default_rng(seed)
+    soft = random_clauses(n, m, [1, 2, 3], seed)
+    firm = random_clauses(n, hard, [2, 3], seed + 1) if hard else []
+    return Formula.from_clauses(soft, rng.integers(1, most + 1, m), hard=firm, num_variables=n)
+
+
+def holding(f, assignments):
+    """Which clauses hold, a row for each assignment."""
+    true = (np.atleast_2d(assignments)[:, np.abs(f.literals) - 1] == 1) == (f.literals > 0)
+    return np.logical_or.reduceat(true, f.offsets[:-1], axis=1)
+
+
+def every(n):
+    return (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.uint8)
+
+
+def feasible(f):
+    return next(x for x in every(f.num_variables) if f.hard_violations(x) == 0)
+
+
+@pytest.mark.parametrize("hard", [0, 8])
+def test_no_other_clause_can_join(hard):
+    grown = 0
+    for seed in range(20):
+        f = formula(9, 40, hard, seed)
+        start = feasible(f)
+        search = Growing(f, 0, start, STOP)
+        search.run(10**9, STOP)
+        assert search.given_up
+        assert search.cost() == f.evaluate(search.best())[:2]
+        (before,), (after,) = holding(f, start), holding(f, search.best())
+        assert (after >= before).all()
+        grown += int(after.sum() > before.sum())
+        known = holding(f, every(9))
+        assert not ((known >= after).all(axis=1) & (known > after).any(axis=1)).any()
+    assert grown > 3
+
+
+def test_cut_into_pieces_it_is_the_same_search():
+    f = formula(60, 300, 20, 3)
+    start = next(
+        x
+        for x in np.random.default_rng(1).integers(0, 2, (100_000, 60), dtype=np.uint8)
+        if f.hard_violations(x) == 0
+    )
+    whole, pieces = Growing(f, 0, start, STOP), Growing(f, 0, start, STOP)
+    assert whole.run(400, STOP) == 400
+    for flips in (1, 99, 100, 200):
+        assert pieces.run(flips, STOP) == flips
+    assert whole.cost() == pieces.cost() < f.evaluate(start)[:2]
+    assert (whole.best() == pieces.best()).all()
+
+
+def test_it_stops():
+    f = formula(9, 40, 8, 5)
+    start = feasible(f)
+    assert Growing(f, 0, start, np.ones(1, dtype=np.uint8)).given_up
+    search = Growing(f, 0, start, STOP)
+    assert search.run(10**6, np.ones(1, dtype=np.uint8)) < 1000
+    assert search.cost() == f.evaluate(start)[:2]
+    easy = Growing(f, f.total_weight, start, STOP)
+    assert easy.run(10**6, STOP) < 1000
+    assert easy.cost() == f.evaluate(start)[:2]
+    violating = Growing(Formula.from_clauses([[1]], hard=[[2]]), 0, np.zeros(2, np.uint8), STOP)
+    assert violating.given_up
