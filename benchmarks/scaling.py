@@ -160,7 +160,7 @@ class Running:
 class Simulation(Pool):
     """Workers that take the recorded times, and `call` seconds a block; its own clock and queue of reports."""
 
-    pace = LocalPool.pace
+    pace, asked_after = LocalPool.pace, LocalPool.asked_after
 
     def __init__(self, recording: Recording, workers: int, call: float):
         work = Replayed(recording.count)
@@ -182,7 +182,7 @@ class Simulation(Pool):
 
     @property
     def glance(self) -> float:
-        return self.pace[1] if self._free else float("inf")
+        return self.asked_after if self._free else float("inf")
 
     def _start(self, slot: int, block: Block, incumbent: Partial | None) -> Future[BlockResult]:
         future: Future[BlockResult] = Future()

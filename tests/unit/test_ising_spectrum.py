@@ -14,7 +14,7 @@ from hardscape.engine import Context, Cpu, RunOptions, pool, solve
 from hardscape.engine.fold import Block, Fold
 from hardscape.errors import InputError
 from hardscape.ising import Ising, Spectrum, estimate
-from hardscape.ising.exact import from_limbs
+from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.exhaustive.work import BlockWork, NearGaugeWork
 from hardscape.ising.methods.tree import tree
@@ -328,7 +328,7 @@ def test_long_lists_are_in_order(h: float) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_idle_lanes_take_what_others_have_not_begun(threads, monkeypatch):
-    monkeypatch.setattr(pool.LocalPool, "pace", (0.05, 0.0))
+    monkeypatch.setattr(pool.LocalPool, "asked_after", 0.0)
     monkeypatch.setattr(pool.Pace, "shards", lambda self, left, workers, joined: joined)
     blocks = []
     start = pool.LocalPool._start
@@ -380,3 +380,13 @@ def test_floors_that_all_lanes_raise_are_those_of_one(make, monkeypatch):
     monkeypatch.setattr(tree, "_ALONE_HERE", 0.0)
     assert Tree().floors(search(), three) == alone
     assert alone != tuple(from_limbs(search().layout.search.floors()))
+
+
+@pytest.mark.parametrize("count", [3, 5000])
+def test_a_whole_list_tells_its_last_energy(count):
+    wanted = Wanted(dense_integer(14, seed=1).exact, count, None)
+    energies = to_limbs(range(10, 10 + count), wanted.terms.limbs)
+    assert wanted.limit_of([{"energies": energies}]) == 9 + count
+    assert wanted.limit_of([{"energies": energies[:-1]}]) is None
+    halves = [{"energies": energies[::2]}, {"energies": energies[1::2]}]
+    assert wanted.limit_of([*halves, *halves]) < 9 + count

@@ -133,6 +133,8 @@ class Pool(ABC):
     patience = math.inf
     #: Seconds that a block should take, and those that one is worth.
     pace: ClassVar[tuple[float, float]]
+    #: Seconds after which a block of joined shards may be asked for what it has not begun.
+    asked_after: ClassVar[float]
 
     def __init__(
         self, work: Work[Any], stops: NDArray[np.uint8], reports: SimpleQueue[Report | None]
@@ -211,7 +213,7 @@ class Pool(ABC):
         idle = self.idle - asked
         now = time.monotonic()
         for slot, (block, _) in self._running.items():
-            if idle <= 0 or now - self._began[slot] < self.pace[1]:
+            if idle <= 0 or now - self._began[slot] < self.asked_after:
                 break
             if not self._stops[slot] and len(block) > 1:
                 self._stops[slot] = _HAND_OVER
@@ -248,6 +250,7 @@ class LocalPool(Pool):
     """One host thread for each device of this process: a GPU always sees the same thread."""
 
     pace = (0.05, 0.002)
+    asked_after = 0.0005
 
     def __init__(
         self, work: Work[Any], devices: Sequence[Device], reports: SimpleQueue[Report | None]
@@ -260,7 +263,7 @@ class LocalPool(Pool):
     @property
     def glance(self) -> float:
         """Lanes that are idle look whether there is something to share."""
-        return self.pace[1] if self._free and self._joined > 1 else math.inf
+        return self.asked_after if self._free and self._joined > 1 else math.inf
 
     @property
     def workers(self) -> int:

@@ -49,6 +49,7 @@ class ExecutorPool(Pool):
 
     patience = _PATIENCE
     pace = (0.4, 0.02)
+    asked_after = 0.005
 
     def __init__(
         self,
@@ -94,7 +95,9 @@ class ExecutorPool(Pool):
     @property
     def glance(self) -> float:
         """Workers are counted as they come; those that are idle look whether there is something to share."""
-        return self.pace[1] if self._joined > 1 and len(self._running) < self.workers else _COUNTED
+        return (
+            self.asked_after if self._joined > 1 and len(self._running) < self.workers else _COUNTED
+        )
 
     @property
     def workers(self) -> int:

@@ -75,6 +75,7 @@ class Wanted:
         looked_at = np.concatenate([energies[every - 1 :: every] for energies in lists])
         enough = -(-self.count // every)
         limits = [_at_most(looked_at, enough - 1)] if len(looked_at) >= enough else []
+        limits += [from_limbs(x[self.count - 1 :])[0] for x in lists if len(x) >= self.count]
         if self.window is not None:
             first = [from_limbs(energies[:1])[0] for energies in lists if len(energies)]
             limits += [energy + self.window for energy in first]
