@@ -275,6 +275,13 @@ def test_hard_clauses_that_contradict_one_another_end_all_provers(monkeypatch):
     assert result.status == "UNSATISFIABLE"
 
 
+def test_modules_that_lie_around_are_not_the_prover_s(tmp_path, monkeypatch):
+    for name in ("prover", "json", "random", "pysat"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(1)\n")
+    monkeypatch.chdir(tmp_path)
+    assert maxsat.solve(hard_formula(n=40), threads=1, device="cpu").status == "OPTIMUM FOUND"
+
+
 def test_a_gap_when_time_is_over():
     formula = hard_formula(n=300)
     result = maxsat.solve(formula, threads=1, seed=1, time_limit=3.0, device="cpu")

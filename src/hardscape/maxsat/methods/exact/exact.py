@@ -53,8 +53,8 @@ _SHARE, _LEAST_SHARE, _MOST_SHARE, _SHARE_STEP = 0.2, 0.2, 0.8, 0.1
 _SOFT_SHARE = 0.5
 #: Seconds that "auto" tries to prove where no time limit is given.
 _UNASKED_SECONDS = 10.0
-#: What a prover runs: without `site`, which only looks for the packages that are known here, and as a module,
-#: which is compiled once.
+#: What a prover runs: without `site`, which only looks for the packages that are known here, and the modules
+#: that lie where it is called; and as a module, which is compiled once.
 _PROGRAM, _FOLDER = "import prover; prover.main()", str(Path(__file__).parent)
 #: Literals above which "auto" does not try to prove anything; for formulas that look random it is `SMALL`.
 _PROVABLE = 5_000_000
@@ -137,7 +137,7 @@ class Proof(Work[Partial]):
             subprocess.Popen(
                 [
                     sys.executable,
-                    "-S",
+                    "-SP",
                     "-c",
                     _PROGRAM,
                     *map(str, (file.fileno(), shard.index, int(self.check), os.getpid())),
