@@ -103,16 +103,26 @@ def test_in_a_race_the_fewest_steps_win():
         assert (answers[0][name] == answers[1][name]).all()
 
 
-@pytest.mark.parametrize("method", ["weighting", "exact"])
-def test_solve(method):
+def test_solve_weighs_on_the_gpu():
     formula = partial(60, 100, 90, 7)
-    cpu = solve(formula, method="exact", device="cpu", time_limit=20, seed=1)
-    assert cpu.status == "OPTIMUM FOUND"
-    found = solve(formula, method=method, device="cuda:0", target=cpu.cost, time_limit=20, seed=1)
-    assert found.cost == cpu.cost
-    assert formula.cost(found.assignment) == cpu.cost
-    # Beside a proof that is over at once they may not have begun.
-    assert method == "exact" or any("cuda" in part for part in found.ran)
+    proven = solve(formula, method="exact", device="cpu", time_limit=20, seed=1)
+    assert proven.status == "OPTIMUM FOUND"
+    how = {"device": "cuda:0", "target": proven.cost, "time_limit": 20, "seed": 1}
+    found = solve(formula, method="weighting", **how)
+    assert found.ran == ("weighing on cuda:0",)
+    assert found.cost == proven.cost == formula.cost(found.assignment)
+
+
+def test_walks_on_the_gpu_go_on_beside_the_proof():
+    formula = partial(300, 500, 900, 8)
+    cpu, cuda = (
+        solve(formula, method="exact", device=device, threads=1, time_limit=2, seed=1)
+        for device in ("cpu", "cuda:0")
+    )
+    assert "cuda:0" in cuda.ran[-1]
+    assert cuda.flips > 10 * cpu.flips
+    assert cuda.lower_bound <= cuda.cost == formula.cost(cuda.assignment)
+    assert cpu.lower_bound <= cuda.cost
 
 
 def test_a_number_of_flips_has_one_answer():
