@@ -248,13 +248,13 @@ class WalkIslands(Islands):
 class WeighingIslands(Islands):
     """Clause-weighting walks, a flip a step; they count `INFEASIBLE` and a hard clause each, else costs.
 
-    They begin with assignments by decimation, some with `initial`, and exchange them after four steps a
+    They begin with assignments by decimation, some with `initial`, and exchange them after 16 steps a
     variable, half as many more, and so on.
     """
 
     name = "maxsat.weighing"
     here = ("tables", "offer", "halt", "incumbent")
-    first_exchange = 4.0
+    first_exchange = 16.0
 
     options: WeightingOptions = field(default_factory=WeightingOptions)
     initial: NDArray[np.uint8] | None = None
