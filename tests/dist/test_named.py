@@ -6,8 +6,11 @@ import json
 import os
 import shutil
 import signal
+import sys
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,6 +117,30 @@ def test_workers_of_ours_that_do_not_answer_are_replaced() -> None:
     found = solved(Stopping(), executor="processes:1", time_limit=2)
     assert (found.stopped, found.shards_done) == ("time_limit", 0)
     assert raw(solved(HarmonicSum(), executor="processes:1")) == raw(solved(HarmonicSum()))
+
+
+#: Prints the number of a worker, and waits to be killed.
+CLIENT = """
+import os, time
+from hardscape.engine.cluster.named import named
+if __name__ == "__main__":
+    print(named("processes:1").submit(os.getpid).result(), flush=True)
+    time.sleep(60)
+"""
+
+
+def test_workers_of_ours_end_when_their_client_is_killed() -> None:
+    words = [sys.executable, "-c", CLIENT]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as client:
+        assert client.stdout is not None
+        worker = Path("/proc", client.stdout.readline().strip(), "stat")
+        assert worker.exists()
+        client.kill()
+    deadline = time.monotonic() + 30
+    with suppress(OSError):  # it is not there any more
+        while ") Z " not in worker.read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
 
 def test_all_that_hang_are_run_by_others(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from importlib import import_module
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -72,7 +72,8 @@ class Processes(Executor):
 
     def _begun(self) -> ProcessPoolExecutor:
         # A forked process could not use CUDA, nor trust the locks of other threads.
-        return ProcessPoolExecutor(self._max_workers, mp_context=get_context("spawn"))
+        context = get_context("spawn")
+        return ProcessPoolExecutor(self._max_workers, context, initializer=_end_with_parent)
 
     def submit(self, function: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
         """See `concurrent.futures.Executor`."""
@@ -97,6 +98,18 @@ class Processes(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """See `concurrent.futures.Executor`."""
         self._pool.shutdown(wait, cancel_futures=cancel_futures)
+
+
+def _end_with_parent() -> None:
+    """Have this worker end when its parent does, killed or not: it would wait for work for ever."""
+
+    def end() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+        os._exit(1)
+
+    threading.Thread(target=end, name="hardscape-orphan", daemon=True).start()
 
 
 def _dask(where: Any) -> Any:
