@@ -16,8 +16,10 @@ _MOST_INCREASE = 1000
 class WeightingOptions:
     """Parameters of the clause-weighting search.
 
-    Between restarts the search takes turns at four tempers: as given here, then with ten times the
-    `soft_increase`, then twice with that, 0.4 of the `soft_limit` and four times the `patience`.
+    Between restarts the search takes turns at five tempers: as given here; with ten times the `soft_increase`;
+    under pressure, where all soft clauses grow alike; with ten times the `soft_increase`, 0.4 of the
+    `soft_limit` and four times the `patience`; under pressure again. Pressure has five times the
+    `hard_increase` and twenty times the `patience`.
 
     Attributes
     ----------

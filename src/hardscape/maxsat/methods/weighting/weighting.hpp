@@ -34,10 +34,9 @@ struct WeightingOptions {
 };
 
 // What a run between two restarts makes of three of the options, and how all soft clauses grow
-// alike
-// ("press": a factor, 0 where each grows by itself). No single choice suits all: on covers weights
-// must creep, on encodings of counters they must leap, and where one clause after the other would
-// be given up they must grow together, beside some random steps (SPB-MaxSAT, as below).
+// alike ("press": a factor, 0 where each grows by itself). No single choice suits all: on covers
+// weights must creep, on encodings of counters they must leap, and where one clause after the other
+// would be given up they must grow together, beside some random steps (SPB-MaxSAT, as below).
 struct Temper {
   double increase, limit;
   std::uint64_t patience;
@@ -157,6 +156,7 @@ class Weighting {
     double total = 0, soft = 0;
     for (std::size_t c = 0; c < weight_.size(); ++c)
       if (!hard_[c]) total += static_cast<double>(weight_[c]), ++soft;
+    some_hard_ = soft < static_cast<double>(weight_.size());
     for (std::size_t c = 0; c < weight_.size(); ++c) {
       if (stopped(c)) return false;
       const double share =
@@ -349,7 +349,7 @@ class Weighting {
     const bool dear = best_cost_.hard == 0 && !(cost_.soft < best_cost_.soft);
     for (std::uint32_t c : violated_hard_) heavier(c, increase_[c]);
     if (press_ > 0) {
-      if (dear) press();
+      if (dear && some_hard_) press();  // among soft clauses alone nothing changes
     } else if (!hard || dear) {
       for (std::uint32_t c : violated_soft_)
         if (search_weight_[c] < limit(c)) heavier(c, increase_[c]);
@@ -415,7 +415,7 @@ class Weighting {
   BestAssignment best_;
   WideCost cost_, best_cost_{UINT64_MAX, 0};
   std::int64_t soft_limit_ = 0;
-  bool complete_ = false, begun_ = false;
+  bool complete_ = false, begun_ = false, some_hard_ = false;
   double press_ = 0, pressure_ = 1;  // how all soft clauses grow, and how many times they have
   std::uint32_t last_ = kNone;       // flipped
   std::uint64_t now_ = 0, improved_at_ = 0, patience_ = 0, restarts_ = 0;
