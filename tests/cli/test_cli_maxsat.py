@@ -107,16 +107,25 @@ def test_parameters_of_the_genetic_algorithm(cover, capsys):
         "1",
         "--json",
     ]
-    small = "--runs 3 --width 4 --height 4 --columns 1 --rows 1 --max-generations 2 --mutation 0.5"
-    main([*words, *small.split()])
+    small = {
+        "width": 4,
+        "height": 4,
+        "columns": 1,
+        "rows": 1,
+        "max_generations": 2,
+        "mutation": 0.5,
+    }
+    given = [word for name, value in small.items() for word in (f"--options.{name}", str(value))]
+    main([*words, "--runs", "3", *given])
     few = json.loads(capsys.readouterr().out)
-    options = CellularOptions(width=4, height=4, columns=1, rows=1, max_generations=2, mutation=0.5)
+    options = CellularOptions(**small)
     same = cellular_search(Formula.from_file(cover), options=options, runs=3, seed=1, threads=1)
     assert few["generations"] == same.run_generations.sum()
     assert few["cost"] == same.cost
-    assert main(["maxsat", str(cover), "--width", "4"]) == 2
+    assert main(["maxsat", str(cover), "--options.width", "4"]) == 2
+    assert main(["maxsat", str(cover), "--options.patience", "4"]) == 30
     assert main(["maxsat", str(cover), "--runs", "2"]) == 2
-    assert main([*words, "--mutation", "2"]) == 2
+    assert main([*words, "--options.mutation", "2"]) == 2
     capsys.readouterr()
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 import sys
 import time
 import warnings
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group
+from cyclopts import Group, Parameter
 
 from hardscape.cli.options import (
     PlotOptions,
@@ -26,7 +28,13 @@ from hardscape.maxsat.formats import FORMATS, FormatWarning
 from hardscape.maxsat.methods import MethodName
 
 if TYPE_CHECKING:  # a first cost is printed before they are imported
-    from hardscape.maxsat import CellularOptions, Formula, Improvement, MaxsatResult
+    from hardscape.maxsat import (
+        CellularOptions,
+        Formula,
+        Improvement,
+        MaxsatResult,
+        WeightingOptions,
+    )
 
 #: Exit code of each status.
 EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
@@ -37,6 +45,11 @@ EARLY = 300_000
 _BETWEEN_BOUNDS = 0.2
 
 _SEARCH = Group("Search", sort_key=1)
+_PARAMETERS = Parameter(
+    group=_SEARCH,
+    help="Parameters of the search: --options.mutation 0.2 and others of CellularOptions for cellular, "
+    "--options.patience 20 and others of WeightingOptions for the other methods.",
+)
 
 
 @option_group(_SEARCH)
@@ -54,79 +67,15 @@ class SearchOptions:
         Flips of each thread at which to stop.
     check
         A second SAT solver confirms what the first refutes.
+    runs
+        Independent runs of the genetic algorithm; with a limit, so many at first.
     """
 
     method: MethodName = "auto"
     target: int | None = None
     max_flips: int | None = None
     check: bool = False
-
-
-_CELLULAR = Group("Genetic algorithm", sort_key=2)
-
-
-@option_group(_CELLULAR)
-class CellularParameters:
-    """Parameters of --method cellular; by default the paper's.
-
-    Attributes
-    ----------
-    runs
-        Independent runs; with a limit, so many at first.
-    width
-        Cells of a sub-population in a row [default: 10].
-    height
-        And in a column [default: 10].
-    columns
-        Sub-populations in a row [default: 10].
-    rows
-        And in a column [default: 3].
-    diffusion
-        Probability that sub-populations join in a generation [default: 0.05].
-    recombination
-        Probability that a bit comes from the second parent [default: 0.2].
-    mutation
-        Probability that a bit is turned [default: 0.1].
-    passes
-        Most passes of hill climbing [default: 20].
-    step
-        By which their number falls or rises [default: 2].
-    feedback
-        Share of individuals above which it rises [default: 0.2].
-    patience
-        Generations without improvement that end a run [default: 5].
-    walk_flips
-        Flips of a search in place of hill climbing.
-    max_generations
-        Generations that end a run in any case.
-    """
-
     runs: int = 1
-    width: int | None = None
-    height: int | None = None
-    columns: int | None = None
-    rows: int | None = None
-    diffusion: float | None = None
-    recombination: float | None = None
-    mutation: float | None = None
-    passes: int | None = None
-    step: int | None = None
-    feedback: float | None = None
-    patience: int | None = None
-    walk_flips: int | None = None
-    max_generations: int | None = None
-
-    def chosen(self, method: str) -> CellularOptions | None:
-        """The algorithm's own; an error for another method."""
-        given = {k: v for k, v in vars(self).items() if k != "runs" and v is not None}
-        if not given:
-            return None
-        if method != "cellular":
-            words = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-            raise InputError(f"{words} with --method {method}; --method cellular takes them")
-        from hardscape.maxsat import CellularOptions
-
-        return CellularOptions(**given)
 
 
 @option_group(Group("Listing", sort_key=3))
@@ -145,8 +94,8 @@ class ListingOptions:
     max_gap: int | None = None
 
 
-_DEFAULT_CELLULAR, _DEFAULT_LISTING = CellularParameters(), ListingOptions()
-_DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = SearchOptions(), SeededRunOptions(), PlotOptions()
+_DEFAULT_SEARCH, _DEFAULT_LISTING = SearchOptions(), ListingOptions()
+_DEFAULT_RUN, _DEFAULT_OUTPUT = SeededRunOptions(), PlotOptions()
 
 
 def maxsat(
@@ -155,7 +104,7 @@ def maxsat(
     *,
     format: Annotated[str | None, format_help(FORMATS)] = None,
     search: SearchOptions = _DEFAULT_SEARCH,
-    cellular: CellularParameters = _DEFAULT_CELLULAR,
+    options: Annotated[dict[str, int | float | str] | None, _PARAMETERS] = None,
     listing: ListingOptions = _DEFAULT_LISTING,
     run: SeededRunOptions = _DEFAULT_RUN,
     output: PlotOptions = _DEFAULT_OUTPUT,
@@ -173,7 +122,7 @@ def maxsat(
         return _list(file, format, listing, run, output)
     if listing.max_gap is not None:
         raise InputError("--max-gap without --num-assignments; it is for a list")
-    options = cellular.chosen(search.method)
+    parameters = _chosen(search.method, options or {})
     costs = _Costs(quiet=output.json)
     try:
         formula = _read(file, format, output, costs)
@@ -182,8 +131,7 @@ def maxsat(
         result = solve(
             formula,
             **vars(search),
-            options=options,
-            runs=cellular.runs,
+            options=parameters,
             **vars(run),
             progress=output.json,  # else the costs tell how far it is
             on_improvement=partial(costs.improved, formula.offset),
@@ -195,6 +143,21 @@ def maxsat(
         result = stop.result
     _report(formula, result, output)
     return EXIT_CODES[result.status]
+
+
+def _chosen(
+    method: MethodName, options: Mapping[str, Any]
+) -> CellularOptions | WeightingOptions | None:
+    if not options:
+        return None
+    from hardscape.maxsat import CellularOptions, WeightingOptions
+
+    kind = CellularOptions if method == "cellular" else WeightingOptions
+    names = [field.name for field in dataclasses.fields(kind)]
+    if not options.keys() <= set(names):
+        wrong = ", ".join(f"--options.{name}" for name in sorted(options.keys() - set(names)))
+        raise InputError(f"{wrong} with --method {method}; it has {', '.join(names)}")
+    return kind(**options)
 
 
 def _list(

@@ -35,6 +35,7 @@ class SolveArguments(RunArguments, total=False):
     on_bound: Callable[[int], object] | None
     options: WeightingOptions | CellularOptions | None
     runs: int
+    check: bool
 
 
 class Solver:
