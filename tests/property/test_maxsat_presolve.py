@@ -26,8 +26,8 @@ def test_costs_lift_and_the_optimum_stays(lists):
     left = assignments(found.formula.num_variables)
     whole = found.lift(left)
     costs = formula.cost(whole)
-    assert (costs == found.formula.cost(left) + found.constant).all()
     fits = found.formula.hard_violations(left) == 0
+    assert (costs == found.formula.cost(left) + found.constant)[fits].all()
     assert (fits == (formula.hard_violations(whole) == 0)).all()
     assert (min(costs[fits].tolist(), default=None)) == best
     assert (found.restrict(whole) == left).all()
@@ -48,6 +48,25 @@ def test_what_is_left_is_clean(lists):
     assert {abs(x) for x in present} == set(range(1, formula.num_variables + 1))
     for clause, hard in zip(clauses, formula.hard.tolist(), strict=True):
         assert len({abs(x) for x in clause}) == len(clause) > hard
+
+
+@settings(max_examples=150)
+@given(formulas(max_variables=4, max_clauses=16, max_weight=2**63 - 1))
+def test_no_clause_holds_wherever_a_hard_one_does(lists):
+    """Few variables, so that clauses hold one another; and weights whose sums are beyond 64 bits."""
+    formula = lists.formula()
+    found = presolve(formula)
+    f = found.formula
+    clauses = [
+        set(f.literals[a:b].tolist()) for a, b in zip(f.offsets, f.offsets[1:], strict=False)
+    ]
+    for i, firm in enumerate(f.hard.tolist()):
+        assert not firm or not any(clauses[i] < other for other in clauses)
+    best = oracle.optimum(lists.num_variables, lists.soft, lists.weights, lists.hard)
+    left = assignments(f.num_variables)
+    fits = (f.hard_violations(left) == 0) & (not found.unsatisfiable)
+    known = [int(cost) + found.constant for cost in f.cost(left)[fits]]
+    assert min(known, default=None) == best
 
 
 def test_weights_that_do_not_fit_one_clause_stay_apart():

@@ -1,6 +1,7 @@
 // Presolve: what follows from hard units and from literals whose negation never occurs, repeated
-// clauses merged, opposite soft units cancelled. Every assignment of what is left costs a constant
-// more in the whole formula.
+// clauses merged, those that hard ones imply left out, opposite soft units cancelled. Every
+// assignment of what is left that satisfies its hard clauses costs a constant more in the whole
+// formula.
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
@@ -48,6 +49,7 @@ class Presolve {
     if (unsatisfiable || incomplete) return;
     merging_ = true;  // clauses are compared by their open literals, so none may be assigned
     merge();
+    subsume();
     cancel_units();
     merging_ = false;
     purify();
@@ -206,6 +208,36 @@ class Presolve {
     remove(d);
   }
 
+  // Clauses that hold wherever a hard one does, of which they have all literals, go. Looked for
+  // among the clauses of its rarest literal, by a bit for each of its variables modulo 64 first.
+  void subsume() {
+    if (literal_.size() > kSubsumed) return;
+    std::vector<std::uint64_t> bits(size_.size());
+    std::vector<std::uint32_t> marked(occurring_.size(), kNone), a, b;
+    for (std::uint32_t c = 0; c < size_.size() && !cut(c); ++c) {
+      live(c, a);
+      for (std::uint32_t l : a) bits[c] |= std::uint64_t{1} << (l >> 1) % 64;
+    }
+    std::size_t looks = kLooks;
+    for (std::uint32_t c = 0; c < size_.size() && looks > 0 && !cut(c); ++c) {
+      if (!alive_[c] || !hard_[c]) continue;
+      live(c, a);
+      const auto occurrences = [&](std::uint32_t l) { return first_[l + 1] - first_[l]; };
+      const std::uint32_t rarest = *std::min_element(
+          a.begin(), a.end(), [&](auto x, auto y) { return occurrences(x) < occurrences(y); });
+      looks -= std::min(looks, occurrences(rarest));
+      for (std::uint32_t l : a) marked[l] = c;
+      for (std::size_t i = first_[rarest]; i < first_[rarest + 1]; ++i) {
+        const std::uint32_t d = occurrence_[i];
+        if (!alive_[d] || size_[d] <= size_[c] || bits[c] & ~bits[d]) continue;
+        live(d, b);
+        const auto common =
+            std::count_if(b.begin(), b.end(), [&](std::uint32_t l) { return marked[l] == c; });
+        if (common == static_cast<std::ptrdiff_t>(a.size())) remove(d);
+      }
+    }
+  }
+
   // Of x and not x one is always false.
   void cancel_units() {
     std::vector<std::uint32_t> unit(occurring_.size(), kNone), a;
@@ -231,6 +263,8 @@ class Presolve {
   }
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
+  // Literals up to which subsumed clauses are looked for, and how many clauses are looked at.
+  static constexpr std::size_t kSubsumed = 2'000'000, kLooks = 20'000'000;
   static constexpr std::size_t kAhead = 16;  // what is fetched before it is needed
 
   Poll stopped_;

@@ -19,9 +19,11 @@ class Presolved:
     Attributes
     ----------
     formula : Formula
-        Without tautologies, hard units, pure literals, repeated literals and repeated clauses.
+        Without tautologies, hard units, pure literals, repeated literals, repeated clauses, and clauses
+        that a hard one implies.
     constant : int
-        What any assignment of `formula` costs more in the original formula.
+        What any assignment of `formula` under which the hard clauses hold costs more in the original
+        formula.
     fixed : int8, shape (n,)
         Value of each variable of the original formula, -1 for those that are left or do not matter.
     original : int32, shape (formula.num_variables,)
@@ -62,8 +64,9 @@ def presolve(formula: Formula, *, stop: NDArray[np.uint8] | None = None) -> Pres
     """Simplify a formula without changing its least cost.
 
     Hard clauses of one literal fix it, and what follows is propagated; a literal whose negation occurs
-    nowhere is made true; clauses with the same literals become one, with the sum of the weights; of
-    soft units x and not x the lighter one is a constant cost.
+    nowhere is made true; clauses with the same literals become one, with the sum of the weights; clauses
+    that have all literals of a hard one are left out, up to two million literals; of soft units x and not x
+    the lighter one is a constant cost.
 
     Parameters
     ----------
@@ -74,12 +77,12 @@ def presolve(formula: Formula, *, stop: NDArray[np.uint8] | None = None) -> Pres
     Returns
     -------
     Presolved
-        ``formula.cost(p.lift(x)) == p.formula.cost(x) + p.constant`` for every x, and hard clauses
-        hold in the one if and only if they hold in the other.
+        ``formula.cost(p.lift(x)) == p.formula.cost(x) + p.constant`` for every x that satisfies the hard
+        clauses, and they hold in the one if and only if they hold in the other.
 
     Notes
     -----
-    Cost O(nnz log nnz).
+    Cost O(nnz log nnz), and up to 2e7 looks at clauses that may be implied by a hard one.
     """
     found = native.core.maxsat.presolve(formula, stop)
     if found is None:
