@@ -29,7 +29,7 @@ _LOW = 14
 #: what a lane does in a fraction of a second (`Side.most_bits`).
 _FEW_BITS, _MANY_BITS, _SMALL_CHUNK_BITS = 2, 6, 28
 #: Most shards, as a power of two.
-_MOST_SHARDS_BITS = 30
+_MOST_SHARDS_BITS = 40
 #: What takes milliseconds: states of a chunk (a power of two), states wanted, words of an energy.
 QUICK_BITS, _QUICK_STATES, _QUICK_LIMBS = 24, 10_000, 4
 #: States near the gauge state that are searched for a first threshold.
