@@ -127,10 +127,10 @@ def test_a_signal_that_an_import_swallows(
 
     made = hardscape.cli.program
 
-    def swallowing() -> object:
+    def swallowing(*, installs: bool) -> object:
         with suppress(BaseException):
             signal.raise_signal(number)
-        return made()
+        return made(installs=installs)
 
     monkeypatch.setattr(hardscape.cli, "program", swallowing)
     assert hardscape.cli.main(["devices"]) == 128 + number
