@@ -147,7 +147,7 @@ class Islands(Work[Partial]):
         while not self._over(fewest, done, improved_at):
             if rule is not None and done == exchange:
                 answer = _better(answer, batch)
-                self._exchange(batch, rule.sources(batch.status["best"]))
+                self._exchange(batch, rule.sources(batch.status["best"]), fewest)
                 exchange = int(exchange * _EXCHANGE_GROWTH)
             most = int(min(steps, exchange - done, _MOST_STEPS))
             if self.max_steps is not None:
@@ -167,15 +167,15 @@ class Islands(Work[Partial]):
                 return ShardResult(self._partial(batch, best, fewest), False)
         return ShardResult(self._partial(batch, *_better(answer, batch)), True)
 
-    def _exchange(self, batch: WalkBatch, sources: NDArray[np.int32]) -> None:
-        best = batch.status["best"]
-        guest = self._guest(int(best.min()))
+    def _exchange(self, batch: WalkBatch, sources: NDArray[np.int32], fewest: int) -> None:
+        guest = self._guest(fewest)
         if guest is not None:
-            sources[np.argsort(best, kind="stable")[::-_GUESTS]] = batch.walks
+            worst_first = np.argsort(batch.status["best"], kind="stable")[::-1]
+            sources[worst_first[::_GUESTS]] = batch.walks
         batch.adopt(sources, guest)
 
     def _guest(self, fewest: int) -> NDArray[np.uint8] | None:
-        """What others found, if it is better than what these walks did."""
+        """What others found, if it is better than all that these walks have."""
         known = None if self.incumbent is None else self.incumbent.best
         if self.incumbent is None or known is None or self.max_steps is not None:
             return None
