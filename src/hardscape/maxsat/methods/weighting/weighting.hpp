@@ -156,12 +156,14 @@ class Weighting {
     double total = 0, soft = 0;
     for (std::size_t c = 0; c < weight_.size(); ++c)
       if (!hard_[c]) total += static_cast<double>(weight_[c]), ++soft;
-    some_hard_ = soft < static_cast<double>(weight_.size());
+    const bool some_hard = soft < static_cast<double>(weight_.size());
+    if (some_hard) soft_.reserve(static_cast<std::size_t>(soft));
     for (std::size_t c = 0; c < weight_.size(); ++c) {
       if (stopped(c)) return false;
       const double share =
           hard_[c] ? options_.hard_start : static_cast<double>(weight_[c]) * soft / total;
       unit_[c] = std::max<std::int64_t>(1, std::llround(share * kUnit));
+      if (some_hard && !hard_[c]) soft_.push_back(static_cast<std::uint32_t>(c));
     }
     return true;
   }
@@ -349,7 +351,7 @@ class Weighting {
     const bool dear = best_cost_.hard == 0 && !(cost_.soft < best_cost_.soft);
     for (std::uint32_t c : violated_hard_) heavier(c, increase_[c]);
     if (press_ > 0) {
-      if (dear && some_hard_) press();  // among soft clauses alone nothing changes
+      if (dear) press();
     } else if (!hard || dear) {
       for (std::uint32_t c : violated_soft_)
         if (search_weight_[c] < limit(c)) heavier(c, increase_[c]);
@@ -371,13 +373,12 @@ class Weighting {
     return found;
   }
 
-  // All soft clauses become heavier alike.
+  // All soft clauses become heavier alike; where none is hard, that changes nothing.
   void press() {
     const double before = pressure_;
     pressure_ = std::min(kMostPressure, press_ * (pressure_ + 1));
     if (before == pressure_) return;
-    for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
-      if (hard_[c]) continue;
+    for (const std::uint32_t c : soft_) {
       const std::int64_t by =
           std::llround(pressure_ * static_cast<double>(unit_[c])) - search_weight_[c];
       search_weight_[c] += by;
@@ -407,6 +408,7 @@ class Weighting {
   Decimation decimation_;
   std::vector<std::int64_t> unit_, increase_, search_weight_;
   std::vector<std::uint32_t> trues_, sum_, clause_place_;
+  std::vector<std::uint32_t> soft_;  // clauses, where others are hard
   std::vector<std::int64_t> score_;
   std::vector<std::uint64_t> flipped_at_;
   std::vector<std::uint32_t> good_place_;
@@ -415,7 +417,7 @@ class Weighting {
   BestAssignment best_;
   WideCost cost_, best_cost_{UINT64_MAX, 0};
   std::int64_t soft_limit_ = 0;
-  bool complete_ = false, begun_ = false, some_hard_ = false;
+  bool complete_ = false, begun_ = false;
   double press_ = 0, pressure_ = 1;  // how all soft clauses grow, and how many times they have
   std::uint32_t last_ = kNone;       // flipped
   std::uint64_t now_ = 0, improved_at_ = 0, patience_ = 0, restarts_ = 0;
