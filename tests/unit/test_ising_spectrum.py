@@ -390,3 +390,87 @@ def test_a_whole_list_tells_its_last_energy(count):
     assert wanted.limit_of([{"energies": energies[:-1]}]) is None
     halves = [{"energies": energies[::2]}, {"energies": energies[1::2]}]
     assert wanted.limit_of([*halves, *halves]) < 9 + count
+
+
+@pytest.mark.parametrize("n", [30, 62, 100])
+def test_a_stopped_search_has_the_best_states_seen_and_a_bound(n):
+    model = dense_integer(n, seed=n, fields=n != 62)
+    found = hardscape.spectrum(model, 20, time_limit=1e-3, seed=1, threads=1)
+    assert not found.certified
+    assert found.num_states == 20
+    assert found.energies.tolist() == model.energy(found.states).tolist()
+    assert len({row.tobytes() for row in found.states}) == 20
+    assert -np.abs(model.J).sum() - np.abs(model.h).sum() <= found.lower_bound
+    assert found.lower_bound < found.energies[0]
+
+
+@pytest.mark.parametrize(("make", "fields"), [(dense_integer, True), (dense_gaussian, False)])
+def test_no_state_lies_below_the_bound_of_what_is_left(make, fields):
+    model = make(20, 4, fields=fields)
+    options = RunOptions.checked(seed=3, threads=1)
+    search = Tree().work(Wanted(model.exact, 10, None), options).search
+    geometry, codes = search.geometry, np.arange(1 << search.free)
+    spins = np.ones((len(codes), 20), dtype=np.int8)
+    for p, spin in enumerate(geometry.order[: search.free]):
+        spins[:, spin] = 1 - 2 * (codes >> p & 1)
+    signs = np.array([1 if geometry.gauge >> i & 1 else -1 for i in range(20)], dtype=np.int8)
+    energies = model.energy(spins * signs)
+    last, part = len(codes), 1 << search.root_bits
+    for ranges in (
+        [(0, last)],
+        [(0, part)],
+        [(last - part, last)],
+        [(0, part), (last - part, last)],
+    ):
+        bound = search.least_bound(ranges)
+        assert bound is not None  # rounding keeps the order
+        assert model.exact.floats([bound])[0] <= min(energies[x:y].min() for x, y in ranges)
+    assert search.least_bound([]) is None
+
+
+def test_the_bound_of_a_whole_search_is_the_ground_energy():
+    whole = hardscape.spectrum(dense_gaussian(30, seed=2, fields=False), 5, seed=1)
+    assert whole.lower_bound == whole.energies[0]
+
+
+@pytest.mark.parametrize("n", [9, 18])
+@pytest.mark.parametrize("fields", [True, False])
+def test_a_cutoff_lists_every_state_below_and_none_above(n, fields):
+    model = dense_integer(n, seed=n, bound=5, fields=fields)
+    energies, states = lowest_states(model, 200)
+    for top in (energies[0] - 0.5, energies[0], energies[30] + 0.25, 1e300):
+        found = hardscape.spectrum(model, 200, cutoff=top, seed=1)
+        kept = energies <= top
+        assert found.certified
+        np.testing.assert_array_equal(found.states, states[kept])
+        assert found.lower_bound == energies[0] or not kept.any()
+        if not kept.any():
+            assert top < found.lower_bound <= energies[0]
+
+
+@pytest.mark.parametrize("n", [8, 20])
+def test_known_states_never_change_the_answer(n):
+    model = dense_integer(n, seed=3, bound=9, fields=False)
+    _, states = lowest_states(model, 40)
+    rng = np.random.default_rng(1)
+    for given in (states, -states[3], rng.choice([-1, 1], (50, n)), np.ones(n)):
+        found = hardscape.spectrum(model, 40, initial_states=given, seed=1)
+        np.testing.assert_array_equal(found.states, states)
+    stopped = hardscape.spectrum(
+        dense_integer(90, seed=1), 3, initial_states=np.ones(90), time_limit=0.01
+    )
+    assert stopped.num_states == 3
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"cutoff": np.nan},
+        {"cutoff": "low"},
+        {"initial_states": [1]},
+        {"initial_states": [0, 1, 1, 1]},
+    ],
+)
+def test_cutoffs_and_known_states_are_checked(wrong):
+    with pytest.raises(InputError):
+        hardscape.spectrum(dense_integer(4, 1), **wrong)

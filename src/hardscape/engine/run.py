@@ -63,6 +63,8 @@ class Outcome(Generic[Answer]):
         Complete shards, those resumed included, and all shards.
     units_done, units_total : int
         The same in work units.
+    done : tuple of (start, stop)
+        Ranges of the units of complete shards, in order; empty for a chain.
     resumed_shards, resumed_units : int
         Complete ones read from the checkpoint.
     seconds : float
@@ -85,6 +87,7 @@ class Outcome(Generic[Answer]):
     seconds: float
     read: Callable[[Partial], Answer] = field(repr=False)
     checkpoint: Path | None = None
+    done: tuple[tuple[int, int], ...] = field(default=(), repr=False)
 
     @property
     def signum(self) -> int:
@@ -255,6 +258,7 @@ def _outcome(
 ) -> Outcome[Answer]:
     if fold.complete:
         stopped = "finished" if fold.limit < len(shards) else ""
+    done = tuple((x.start, x.stop) for x in (block.shard(shards) for block, _ in fold.nodes()))
     return Outcome(
         partial=fold.best_so_far(),
         complete=fold.complete,
@@ -262,13 +266,14 @@ def _outcome(
         stopped=stopped if fold.complete or stopped else "time_limit",
         shards_done=fold.shards,
         shards_total=len(shards),
-        units_done=sum(_units(shards, block) for block, _ in fold.nodes()),
+        units_done=sum(stop - start for start, stop in done),
         units_total=_units(shards, Block(0, len(shards))),
         resumed_shards=sum(map(len, resumed)),
         resumed_units=sum(_units(shards, block) for block in resumed),
         seconds=seconds,
         read=work.result,
         checkpoint=checkpoint,
+        done=done,
     )
 
 

@@ -3,7 +3,6 @@
 
 namespace hardscape::ising {
 
-void bind_anneal(nb::module_& module);
 void bind_exact(nb::module_& module);
 void bind_exhaustive(nb::module_& module);
 void bind_frontier(nb::module_& module);
@@ -13,7 +12,6 @@ void bind_tabu(nb::module_& module);
 namespace {
 
 const native::Family family("ising", [](nb::module_& module) {
-  bind_anneal(module);
   bind_histogram(module);
   bind_tabu(module);
   bind_frontier(module);

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hardscape import memory
 from hardscape.arguments import integer
@@ -24,6 +25,7 @@ from hardscape.ising.methods.exhaustive.work import BlockWork, Exhaustive, Lowes
 from hardscape.ising.methods.tree.tree import Tree
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum, unpack
+from hardscape.ising.search import checked_states, units
 from hardscape.plain import Plain
 
 #: States are integers of 128 bits.
@@ -34,6 +36,8 @@ MAX_STATES = 1 << 24
 _GPU_SPINS = 36
 #: Seconds that the end takes for each state listed: what a time limit keeps back.
 _SECONDS_A_STATE = 5e-7
+#: Seconds that the lower bound of a search that is stopped takes.
+_SECONDS_OF_BOUND = 0.02
 #: States listed by default.
 _SOME_STATES = 100
 
@@ -49,6 +53,8 @@ def spectrum(
     num_states: int | None = None,
     *,
     window: float | None = None,
+    cutoff: float | None = None,
+    initial_states: ArrayLike | None = None,
     prune: bool = True,
     **run: Unpack[RunArguments],
 ) -> Spectrum:
@@ -66,14 +72,18 @@ def spectrum(
         Fewer come back only if the model (or the window) has no more.
     window : float, optional
         List only states with energy at most this much above the ground state.
+    cutoff : float, optional
+        List only states of at most this energy.
+    initial_states : array-like, shape (N,) or (k, N), optional
+        States that are known, spins -1 and +1: they may save time, never change a certified answer.
     prune : bool
         Skip blocks whose energy a lower bound (fields on the block's spins, and the least pair energy
         inside it) puts above the threshold. False visits every state, as plain exhaustive search does.
     **run
         How it is run: see :class:`hardscape.engine.RunArguments`. "auto" takes GPUs where N is 36 or more
-        and `prune` is False. `seed` is that of the annealing that finds a first low state: it may change
-        the time, never the answer. After `time_limit` the best so far comes back, with
-        ``certified=False``.
+        and `prune` is False. `seed` is that of the tabu search that finds first low states: it may change
+        the time, never the answer. After `time_limit` the best states met come back, with
+        ``certified=False`` and the `lower_bound` that is proven.
 
     Returns
     -------
@@ -106,16 +116,20 @@ def spectrum(
     began = time.perf_counter()
     ising = Ising.from_any(model)
     options = _options(ising, prune, run)
-    wanted, method = _asked(ising, num_states, window, prune)
-    if num_states is not None:  # those of a window are not known before
-        options.deadline.reserve(_SECONDS_A_STATE * wanted.count)
-    work = method.work(wanted, options)
+    given = checked_states(initial_states, ising.num_spins)
+    wanted, method = _asked(ising, num_states, window, prune, cutoff)
+    # Those of a window are not known before.
+    listed = 0 if num_states is None else wanted.count
+    options.deadline.reserve(_SECONDS_OF_BOUND + _SECONDS_A_STATE * listed)
+    work = method.work(wanted, options, given)
     if num_states is not None:
         memory.require(work.memory_bytes(1), f"a list of {wanted.count - 1} states")
     outcome = solve(work, options)
     unlimited = num_states is None and window is not None
     limit = MAX_STATES if unlimited else wanted.count - 1
-    found = outcome.answer or work.result(work.search.nothing())
+    found = outcome.answer if outcome.complete else work.best_so_far(outcome.partial)
+    assert found is not None
+    bound = work.lower_bound(outcome.done, found)
     searched, resumed = map(work.states_searched, (outcome.units_done, outcome.resumed_units))
     info = {
         "method": method.name,
@@ -137,6 +151,7 @@ def spectrum(
         limit,
         certified=outcome.complete,
         info=info,
+        lower_bound=bound,
     )
     if outcome.signum:
         raise Interrupted(outcome.signum, outcome.answer and result)
@@ -225,7 +240,11 @@ def _options(ising: Ising, prune: bool, run: RunArguments) -> RunOptions:
 
 
 def _asked(
-    ising: Ising, num_states: int | None, window: float | None, prune: bool
+    ising: Ising,
+    num_states: int | None,
+    window: float | None,
+    prune: bool,
+    cutoff: float | None = None,
 ) -> tuple[Wanted, LowestMethod]:
     """Check what is wanted, and choose who finds it."""
     n, exact = ising.num_spins, ising.exact
@@ -245,7 +264,10 @@ def _asked(
     else:
         count = _SOME_STATES if window is None else MAX_STATES
     # One more than listed tells whether the last level is cut.
-    wanted = Wanted(exact, min(count, 1 << n) + 1, width)
+    top = None if cutoff is None else min(units(ising, cutoff, "cutoff"), exact.bound)
+    wanted = Wanted(
+        exact, min(count, 1 << n) + 1, width, None if top is None else max(top, -exact.bound - 1)
+    )
     for method in METHODS:
         refusal = method.refusal(n, prune)
         if not refusal:

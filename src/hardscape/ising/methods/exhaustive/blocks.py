@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Context, Device, Partial, Shard, ShardResult
+from hardscape.engine import Context, Cpu, Device, Partial, Shard, ShardResult
 from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.layout import Geometry, Layout
+from hardscape.ising.methods.tabu.tabu import TabuWork, distinct
 from hardscape.ising.result import code_words, from_codes, spectral_order, to_codes, unpack
 
 #: Spins of a block of the CPU kernel.
@@ -36,6 +37,10 @@ QUICK_BITS, _QUICK_STATES, _QUICK_LIMBS = 24, 10_000, 4
 _THRESHOLD_BITS = 26
 #: Nodes of the tree that take as long as the blocks of a root.
 _ROOT_NODES = 5.0
+#: States kept of a short tabu search, and its moves, times the number of spins squared.
+_FIRST_STATES, _MOVES = 1000, 1
+#: Nodes at which the tree is cut for a lower bound.
+_BOUND_NODES = 2048
 #: Energies that are looked at for a threshold.
 _LOOKED_AT = 4096
 #: Counters that partials carry: blocks, blocks excluded by their bound, blocks listed, candidates.
@@ -44,11 +49,12 @@ COUNTERS = ("blocks", "pruned", "opened", "candidates")
 
 @dataclass(frozen=True)
 class Wanted:
-    """The `count` lowest states, or those at most `window` exact units above the first."""
+    """The `count` lowest states, at most `window` exact units above the first, none above `cutoff`."""
 
     terms: ExactTerms
     count: int
     window: int | None
+    cutoff: int | None = None
 
     def word(self, value: int | None) -> NDArray[np.uint64] | None:
         """Two's complement words of one integer, or None."""
@@ -56,7 +62,7 @@ class Wanted:
 
     def limit(self, found: Partial | None, *known: int | None) -> int | None:
         """Tightest energy that no wanted state lies above: those known, and what `found` tells."""
-        limits = [x for x in known if x is not None]
+        limits = [x for x in (*known, self.cutoff) if x is not None]
         if found is not None:
             energies = found["energies"]
             if len(energies) >= self.count:
@@ -74,7 +80,9 @@ class Wanted:
         every = 1 + self.count // _LOOKED_AT
         looked_at = np.concatenate([energies[every - 1 :: every] for energies in lists])
         enough = -(-self.count // every)
-        limits = [_at_most(looked_at, enough - 1)] if len(looked_at) >= enough else []
+        limits = [] if self.cutoff is None else [self.cutoff]
+        if len(looked_at) >= enough:
+            limits.append(_at_most(looked_at, enough - 1))
         limits += [from_limbs(x[self.count - 1 :])[0] for x in lists if len(x) >= self.count]
         if self.window is not None:
             first = [from_limbs(energies[:1])[0] for energies in lists if len(energies)]
@@ -84,8 +92,10 @@ class Wanted:
     def cut(self, states: NDArray[np.uint64], energies: NDArray[np.uint64]) -> Partial:
         """What is wanted of states in spectral order."""
         count = min(len(states), self.count)
-        if self.window is not None and count:
-            top = from_limbs(energies[:1])[0] + self.window
+        least = from_limbs(energies[:1])
+        tops = [] if self.window is None else [x + self.window for x in least]
+        tops += [] if self.cutoff is None else [self.cutoff]
+        for top in tops:
             count = bisect_right(
                 range(count), top, key=lambda i: from_limbs(energies[i : i + 1])[0]
             )
@@ -211,7 +221,9 @@ class BlockSearch:
     def of_pairs(self, below: int, floors: tuple[int, ...]) -> BlockSearch:
         """A search for the least pair energy of the spins below a position."""
         return self._alike(
-            floors=floors, below=below, wanted=replace(self.wanted, count=1, window=None)
+            floors=floors,
+            below=below,
+            wanted=replace(self.wanted, count=1, window=None, cutoff=None),
         )
 
     def _alike(self, **changes: Any) -> BlockSearch:
@@ -258,6 +270,14 @@ class BlockSearch:
         )
         return partial(states, energies, counters)
 
+    def least_bound(self, ranges: Sequence[tuple[int, int]]) -> int | None:
+        """No state of these ranges, in order and apart, has a lower energy; None without any."""
+        if not ranges:
+            return None
+        roots = [x >> self.root_bits for both in ranges for x in both]
+        words = self.layout.search.least_bound(to_codes(roots, self.words), _BOUND_NODES)
+        return None if words is None else from_limbs(words)[0]
+
     @property
     def root_bits(self) -> int:
         """A root of the tree has ``2**root_bits`` states."""
@@ -274,6 +294,47 @@ class BlockSearch:
         roots = (to_codes([x.start >> bits, x.stop >> bits], words) for x in parts)
         sizes = (expected(both, limbs, kept) for both in roots)
         return np.array([nodes + _ROOT_NODES * roots for nodes, roots in sizes])
+
+    def low_states(self, seed: int) -> Partial:
+        """Low states by a short tabu search, always the same ones for one seed."""
+        terms = self.wanted.terms
+        work = TabuWork(
+            terms, min(self.wanted.count, _FIRST_STATES), 1, _MOVES * terms.num_spins**2, seed
+        )
+        found = work.run(Shard(0, 0, 1), Context(Cpu(), None, np.zeros(1, dtype=np.uint8))).partial
+        return self._searched(found["states"], found["energies"])
+
+    def packed(self, states: NDArray[np.int8]) -> Partial:
+        """Known states, int8 of shape (k, N), as a partial."""
+        words = np.zeros((len(states), 8 * self.words), dtype=np.uint8)
+        octets = np.packbits(states > 0, axis=1, bitorder="little")
+        words[:, : octets.shape[1]] = octets
+        return self._searched(words.view("<u8").astype(np.uint64), self.wanted.terms.words(states))
+
+    def _searched(self, states: NDArray[np.uint64], energies: NDArray[np.uint64]) -> Partial:
+        """States, or those of their partners that are searched, in order."""
+        if self.wanted.terms.symmetric:
+            last = self.wanted.terms.num_spins - 1
+            up = (states[:, last // 64] >> np.uint64(last % 64)).astype(bool)
+            mask = to_codes([(1 << last + 1) - 1], self.words)
+            states = np.where(up[:, None], states ^ mask, states)
+        lowest = distinct(states, energies)
+        return partial(lowest["states"], lowest["energies"], [0.0] * len(COUNTERS))
+
+    def joined(self, known: Partial | None, found: Partial) -> Partial:
+        """What is wanted of two lists that may have states in common; the counters are those of `found`."""
+        if known is not None:
+            both = [known, found]
+            states, energies = (
+                np.concatenate([x[name] for x in both]) for name in ("states", "energies")
+            )
+        else:
+            states, energies = found["states"], found["energies"]
+        lowest = distinct(states, energies)
+        return {
+            **self.wanted.cut(lowest["states"], lowest["energies"]),
+            "counters": found["counters"],
+        }
 
     def near_gauge(self, stop: NDArray[np.uint8]) -> ShardResult:
         """The lowest of the states near the gauge state."""

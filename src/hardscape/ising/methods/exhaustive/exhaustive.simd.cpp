@@ -52,6 +52,7 @@ class AnySearch {
   virtual std::tuple<double, double> expected(Matrix<std::uint64_t> roots,
                                               Vector<std::uint64_t> threshold,
                                               std::size_t kept) const = 0;
+  virtual std::optional<Words64> least_bound(Matrix<std::uint64_t> ranges, int nodes) const = 0;
   virtual std::tuple<int, Words64> raise_floors(int limit, double seconds,
                                                 Vector<std::uint8_t> stop) = 0;
   virtual void raise_floor(int position, Vector<std::uint64_t> floor) = 0;
@@ -93,6 +94,23 @@ class SearchOf final : public AnySearch {
     const auto found =
         search_.expected(first(roots), last(roots), Integer::load(threshold.data()), kept);
     return {found.nodes, found.roots};
+  }
+
+  std::optional<Words64> least_bound(Matrix<std::uint64_t> ranges, int nodes) const override {
+    std::optional<Integer> bound;
+    {
+      nb::gil_scoped_release release;
+      std::vector<std::pair<Code, Code>> pairs;
+      for (std::size_t i = 0; i + 1 < ranges.shape(0); i += 2) {
+        const std::uint64_t* words = ranges.data() + i * kWords<Code>;
+        pairs.emplace_back(load_code<Code>(words), load_code<Code>(words + kWords<Code>));
+      }
+      bound = search_.least_bound(pairs, nodes);
+    }
+    if (!bound) return std::nullopt;
+    std::vector<std::uint64_t> words(Limbs);
+    bound->store(words.data());
+    return to_numpy(std::move(words), {1, Limbs});
   }
 
   std::tuple<int, Words64> raise_floors(int limit, double seconds,
@@ -228,6 +246,9 @@ void bind_exhaustive(nb::module_& module) {
            "before the one that it returns.")
       .def("expected", &AnySearch::expected, nb::arg("roots"), nb::arg("threshold"),
            nb::arg("kept"), "Estimate the nodes and the roots that a search of these visits.")
+      .def("least_bound", &AnySearch::least_bound, nb::arg("ranges"), nb::arg("nodes"),
+           "A lower bound on the states below ranges of roots, shape (2 k, words); None without "
+           "any.")
       .def(
           "raise_floors", &AnySearch::raise_floors, nb::arg("limit"), nb::arg("seconds"),
           nb::arg("stop"),

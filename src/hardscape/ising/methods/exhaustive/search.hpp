@@ -16,7 +16,9 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <queue>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "ising/methods/exhaustive/block.hpp"
@@ -184,6 +186,39 @@ class Search {
     raise_above(p);
   }
 
+  // No state below the roots of these ranges (in order, apart) has a lower energy: the least bound
+  // of the tree cut at so many nodes, or at its leaves, the most promising node first.
+  std::optional<Integer> least_bound(const std::vector<std::pair<Code, Code>>& ranges,
+                                     int nodes) const {
+    const int above = kLow + shape_.mid;
+    struct Open {
+      Integer bound;
+      int p;
+      Code bits;
+      bool operator<(const Open& other) const { return other.bound < bound; }
+    };
+    std::priority_queue<Open> open;
+    open.push({bound(node_at(0, shape_.num_spins), shape_.num_spins), shape_.num_spins, 0});
+    while (!open.empty()) {
+      const Open least = open.top();
+      if (least.p == above || nodes-- == 0) return least.bound;
+      open.pop();
+      const Node parent = node_at(least.bits, least.p);
+      for (const bool minus : {false, true}) {
+        const int p = least.p - 1;
+        const Code bits = least.bits << 1 | minus;
+        const Code begin = bits << (p - above), end = begin + (Code{1} << (p - above));
+        const auto range = std::partition_point(
+            ranges.begin(), ranges.end(), [&](const auto& one) { return one.second <= begin; });
+        if (range == ranges.end() || range->first >= end) continue;
+        Node child;
+        set_spin(p, minus, parent, child);
+        open.push({std::max(least.bound, bound(child, p)), p, bits});
+      }
+    }
+    return std::nullopt;
+  }
+
   const std::vector<Integer>& floors() const { return floors_; }
 
   void set_floors(const std::uint64_t* words) {
@@ -199,7 +234,7 @@ class Search {
     for (std::size_t i = 0; i < count; ++i) {
       const Code root = blocks[i] >> shape_.mid;
       if (entered != root) {
-        enter_root(node_of(root), code_of_root(root), walk);
+        enter_root(node_at(root, kLow + shape_.mid), code_of_root(root), walk);
         entered = root;
       }
       enter_mid(blocks[i] & ((std::uint64_t{1} << shape_.mid) - 1), walk);
@@ -401,14 +436,14 @@ class Search {
     }
   }
 
-  Node node_of(Code root) const {
-    const int above = kLow + shape_.mid;
+  // The node at position `above` whose spins there and higher are `bits`.
+  Node node_at(Code bits, int above) const {
     Node node;
     node.energy = offset_;
     std::copy(fields_.begin(), fields_.end(), node.field.begin());
     for (int p = shape_.num_spins - 1; p >= above; --p) {
       Node child;
-      set_spin(p, root >> (p - above) & 1, node, child);
+      set_spin(p, bits >> (p - above) & 1, node, child);
       node = child;
     }
     return node;

@@ -26,7 +26,7 @@ from hardscape.engine import (
     solve,
     split,
 )
-from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
+from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.blocks import (
     COUNTERS,
     QUICK_BITS,
@@ -41,8 +41,6 @@ from hardscape.ising.methods.exhaustive.cuda import CudaSide
 from hardscape.ising.result import spectral_order, to_codes
 
 SIDES: dict[type[Device], type[Side]] = {Cpu: CpuSide, Cuda: CudaSide}
-#: Of the annealing that finds a first state.
-_REPLICAS, _SWEEPS = 16, 100
 #: States up to which sorting them anew is the quickest way to merge them with their partners.
 _FEW_STATES = 4096
 #: Spins whose states can all be visited.
@@ -97,16 +95,26 @@ class BlockWork(Work[Found]):
 
     search: BlockSearch
     threshold: int | None = None  #: exact energy that no wanted state lies above; a hint
+    #: States known before, of those that are searched: the best so far of a call that is stopped.
+    known: Partial | None = None
 
     @classmethod
     def around_low_state(cls, wanted: Wanted, walk: Walk, options: RunOptions) -> BlockWork:
-        """Search around a state found by annealing, in chunks that suit the first device."""
+        """Search around a state found by tabu search, in chunks that suit the first device."""
         most_bits = SIDES[type(options.devices[0])].most_bits
         on_cpus = all(isinstance(device, Cpu) for device in options.devices)
         search = BlockSearch(wanted, 0, walk, most_bits, divisible=walk.prune and on_cpus)
         if search.tiny:
             return cls(search)
-        return cls(replace(search, gauge=_first_state(wanted.terms, options.seed)))
+        low = search.low_states(options.seed)
+        gauge = int.from_bytes(low["states"][0].astype("<u8").tobytes(), "little")
+        return cls(replace(search, gauge=gauge), known=search.joined(None, low))
+
+    def knowing(self, states: NDArray[np.int8]) -> BlockWork:
+        """The same work with states, int8 of shape (k, N), that somebody knows."""
+        if not len(states):
+            return self
+        return replace(self, known=self.search.joined(self.known, self.search.packed(states)))
 
     def with_hints(self, floors: tuple[int, ...], options: RunOptions) -> BlockWork:
         """Take floors that the core has raised, and a threshold from the states near the gauge state."""
@@ -120,7 +128,23 @@ class BlockWork(Work[Found]):
             # Most wanted states tie. Which of them are listed depends on their codes, so the search
             # starts at the lowest codes, and what lies beyond the last of them is soon excluded.
             search = replace(search, gauge=0)
-        return BlockWork(search, search.wanted.limit(found))
+        known = search.joined(self.known, found)
+        return BlockWork(search, search.wanted.limit(known), known)
+
+    def best_so_far(self, partial: Partial | None) -> Found:
+        """The answer of a call that was stopped: of what it found, and of what was known before."""
+        return self.result(self.search.joined(self.known, partial or self.search.nothing()))
+
+    def lower_bound(self, done: Sequence[tuple[int, int]], found: Found) -> int | None:
+        """No state has a lower energy, where all states of these ranges of units are in `found`, or higher."""
+        search, cutoff = self.search, self.wanted.cutoff
+        known = from_limbs(found.energies[:1]) or ([] if cutoff is None else [cutoff + 1])
+        if search.tiny:
+            return min(known, default=None) if done else None
+        ends = [0, *(x for both in done for x in both), 1 << search.free]
+        left = [(x, y) for x, y in zip(ends[::2], ends[1::2], strict=True) if x < y]
+        bound = search.least_bound(left)
+        return min([*known, *([] if bound is None else [bound])], default=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Without the sides, which each process makes for itself.
@@ -149,7 +173,14 @@ class BlockWork(Work[Found]):
     def digest(self) -> str:
         """Hash of the model, of what is wanted and of the gauge, which shapes the chunks."""
         wanted, search = self.wanted, self.search
-        parts = (search.gauge, wanted.count, wanted.window, search.shard_bits, search.below)
+        parts = (
+            search.gauge,
+            wanted.count,
+            wanted.window,
+            wanted.cutoff,
+            search.shard_bits,
+            search.below,
+        )
         return hashlib.sha256(wanted.terms.canonical() + repr(parts).encode()).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
@@ -185,7 +216,8 @@ class BlockWork(Work[Found]):
 
     def result(self, partial: Partial) -> Found:
         """The states found, with their flip partners where the model has no fields."""
-        states, energies = partial["states"], partial["energies"]
+        lowest = self.wanted.cut(partial["states"], partial["energies"])
+        states, energies = lowest["states"], lowest["energies"]
         if self.wanted.terms.symmetric:
             states, energies = self._with_partners(states, energies)
         counters = dict(zip(COUNTERS, map(int, partial["counters"].tolist()), strict=True))
@@ -250,23 +282,6 @@ class BlockWork(Work[Found]):
         return search.walk.prune and not search.tiny and isinstance(self.side(device), CpuSide)
 
 
-def _first_state(terms: ExactTerms, seed: int) -> int:
-    """A low state, found by annealing with float64 couplings; deterministic."""
-    n = terms.num_spins
-    matrix = np.zeros((n, n))
-    matrix[terms.row, terms.col] = terms.floats(terms.couplings)
-    # Only ratios matter, and scaled couplings cannot overflow.
-    scale = max(
-        float(np.abs(matrix).max(initial=0)),
-        float(np.abs(terms.floats(terms.fields)).max(initial=0)),
-    )
-    exponent = int(np.frexp(scale)[1])
-    matrix = np.ldexp(matrix, -exponent)
-    fields = np.ldexp(terms.floats(terms.fields), -exponent)
-    words = native.vector.ising.anneal(fields, matrix + matrix.T, _REPLICAS, _SWEEPS, seed)
-    return int.from_bytes(words.astype("<u8").tobytes(), "little")
-
-
 class LowestMethod(ABC):
     """A row of the table of `spectrum`: how it walks the blocks, and under which floors."""
 
@@ -281,9 +296,13 @@ class LowestMethod(ABC):
         """Floors raised before the search; none by default."""
         return ()
 
-    def work(self, wanted: Wanted, options: RunOptions) -> BlockWork:
-        """The work that answers, with all hints that its shards profit from."""
+    def work(
+        self, wanted: Wanted, options: RunOptions, given: NDArray[np.int8] | None = None
+    ) -> BlockWork:
+        """The work that answers, with all hints that its shards profit from, and the states given."""
         work = BlockWork.around_low_state(wanted, self.walk, options)
+        if given is not None:
+            work = work.knowing(given)
         if work.search.tiny:
             return work
         return work.with_hints(self.floors(work.search, options), options)

@@ -5,6 +5,7 @@
 // run is a function of the model, the seed and its number: sums are of integers, or in double
 // precision in a fixed order.
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <numeric>
 #include <utility>
@@ -96,17 +97,27 @@ struct Kept {
 template <class T>
 class Lowest {
  public:
-  explicit Lowest(std::size_t wanted) : wanted_(wanted) {}
+  explicit Lowest(std::size_t wanted)
+      : wanted_(wanted), seen_(std::bit_ceil(4 * (2 * wanted + kSpare))) {}
 
   bool wants(T energy) const { return !full_ || energy < limit_; }
 
-  void offer(T energy, const Padded<T>& spin, int n) {
+  // `hash` tells whether the state was offered lately: a search comes back to few low states often.
+  void offer(T energy, const Padded<T>& spin, int n, std::uint64_t hash) {
+    for (std::size_t at = hash;; ++at) {
+      std::uint64_t& seen = seen_[at & (seen_.size() - 1)];
+      if (seen == hash) return;
+      if (seen == 0) {
+        seen = hash;
+        break;
+      }
+    }
     Kept<T> kept{energy, std::vector<std::uint64_t>(std::max((n + 63) / 64, 1))};
     for (int i = 0; i < n; ++i) {
       kept.words[i / 64] |= static_cast<std::uint64_t>(spin[i] > 0) << (i % 64);
     }
     kept_.push_back(std::move(kept));
-    if (kept_.size() >= 2 * wanted_ + kSpare) compact();
+    if (++offered_ >= 2 * wanted_ + kSpare) compact();
   }
 
   const std::vector<Kept<T>>& take() {
@@ -118,6 +129,8 @@ class Lowest {
   static constexpr std::size_t kSpare = 64;
 
   void compact() {
+    offered_ = 0;
+    std::fill(seen_.begin(), seen_.end(), 0);
     const auto by_state = [](const auto& a, const auto& b) { return a.words < b.words; };
     std::sort(kept_.begin(), kept_.end(), by_state);
     const auto same = [](const auto& a, const auto& b) { return a.words == b.words; };
@@ -136,6 +149,8 @@ class Lowest {
   bool full_ = false;
   T limit_{};
   std::vector<Kept<T>> kept_;
+  std::size_t offered_ = 0;
+  std::vector<std::uint64_t> seen_;  // hashes of those offered since the last cut; 0 is empty
 };
 
 template <class T>
@@ -307,7 +322,7 @@ class Walker {
       least_ = energy_;
       best_after_ = moves_;
     }
-    if (lowest_.wants(energy_)) lowest_.offer(energy_, spin_, model_.n);
+    if (lowest_.wants(energy_)) lowest_.offer(energy_, spin_, model_.n, hash_);
   }
 
   // The flip that lowers the energy most of those allowed; of equal ones a random one.
@@ -358,6 +373,7 @@ class Walker {
     }
     gain_[i] = -own;
     spin_[i] = -s;
+    hash_ ^= mix64(static_cast<std::uint64_t>(i) + 1);
   }
 
   const Model<T>& model_;
@@ -369,6 +385,7 @@ class Walker {
   Padded<T> gain_;  // a flip lowers the energy by twice this
   Padded<Count> until_;
   T energy_{};
+  std::uint64_t hash_ = kPurpose;  // of the spins that are down
   bool met_ = false;
   T least_{};
   std::int64_t moves_ = 0, best_after_ = 0;
