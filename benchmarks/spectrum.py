@@ -176,7 +176,8 @@ def kernel(case: Case) -> dict[str, Any]:
     from hardscape.engine import Cuda, RunOptions
     from hardscape.engine.cuda import cuda_device
     from hardscape.ising.methods.exhaustive.blocks import Wanted
-    from hardscape.ising.methods.exhaustive.work import BlockWork, Exhaustive
+    from hardscape.ising.methods.exhaustive.method import Exhaustive
+    from hardscape.ising.methods.exhaustive.work import BlockWork
 
     terms = instance(case).exact
     options = RunOptions.checked(device=Cuda(0), seed=0)

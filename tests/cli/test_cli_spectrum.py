@@ -32,6 +32,7 @@ KEYS = {
     "levels",
     "gap",
     "certified",
+    "lower_bound",
     "labels",
     "states_per_second",
     "seconds",
@@ -73,7 +74,7 @@ def test_json_is_the_spectrum(instance: Path, capsys: Captured) -> None:
     energies, states = lowest_states(model, 30)
     assert set(found) == KEYS
     assert found["command"] == "spectrum"
-    assert found["method"] == "exhaustive"
+    assert found["method"] == "tree"
     assert (found["num_spins"], found["num_states"]) == (12, 30)
     assert found["energies"] == energies.tolist()
     assert found["states"] == ["".join("01"[x > 0] for x in row) for row in states.tolist()]

@@ -68,14 +68,15 @@ class SearchOptions:
     window
         List only states with energy at most this much above the ground state.
     method
-        exhaustive is certain and takes up to 128 spins; mps takes more and proves nothing.
+        auto, tree, semidefinite and exhaustive are certain and take up to 128 spins (exhaustive 64); mps takes
+        more and proves nothing.
     prune
         Skip blocks of states that a lower bound excludes; --no-prune visits every state.
     """
 
     num_states: int | None = None
     window: float | None = None
-    method: Literal["exhaustive", "mps"] = "exhaustive"
+    method: Literal["auto", "tree", "semidefinite", "exhaustive", "mps"] = "auto"
     prune: bool = True
 
 
@@ -130,7 +131,7 @@ def spectrum(
         if search.method == "mps":
             found = _mps_search(ising, search, mps, run)
         else:
-            found = _exhaustive_search(ising, search, run, output)
+            found = _certain_search(ising, search, run, output)
     except Interrupted as stop:
         if stop.result is not None:
             _report(ising, stop.result, search, run, output)
@@ -142,9 +143,9 @@ def _check(
     search: SearchOptions, mps: MpsOptions, run: SeededShardRunOptions, output: OutputOptions
 ) -> None:
     """Refuse, before the file is read, what cannot work or would be ignored."""
-    exhaustive = search.method == "exhaustive"
+    certain = search.method != "mps"
     foreign: dict[str, bool]
-    if exhaustive:
+    if certain:
         foreign = {f"--{name.replace('_', '-')}": x is not None for name, x in vars(mps).items()}
     else:
         foreign = {
@@ -153,11 +154,11 @@ def _check(
         }
     for flag, given in foreign.items():
         if given:
-            other = "mps" if exhaustive else "exhaustive"
-            raise InputError(f"{flag} is for --method {other}; leave it out, or give that method")
+            other = "for --method mps" if certain else "not for --method mps"
+            raise InputError(f"{flag} is {other}; leave it out, or give another method")
 
 
-def _exhaustive_search(
+def _certain_search(
     ising: Ising, search: SearchOptions, run: SeededShardRunOptions, output: OutputOptions
 ) -> Spectrum:
     unlimited = run.time_limit is None and not output.yes
@@ -168,6 +169,7 @@ def _exhaustive_search(
         ising,
         search.num_states,
         window=search.window,
+        method=search.method,
         prune=search.prune,
         progress=True,
         **vars(run),
@@ -182,6 +184,7 @@ def _estimate(ising: Ising, search: SearchOptions, run: SeededShardRunOptions) -
         device=run.device,
         threads=run.threads,
         seed=run.seed,
+        method=search.method,
         prune=search.prune,
     )
 
@@ -207,7 +210,7 @@ def _report(
     show(
         output.json,
         "spectrum",
-        lambda: found.to_dict() | {"method": search.method},
+        found.to_dict,
         _spectrum_facts(ising, found),
         _states(found),
     )

@@ -7,6 +7,7 @@ void bind_exact(nb::module_& module);
 void bind_exhaustive(nb::module_& module);
 void bind_frontier(nb::module_& module);
 void bind_histogram(nb::module_& module);
+void bind_semidefinite(nb::module_& module);
 void bind_tabu(nb::module_& module);
 
 namespace {
@@ -17,6 +18,7 @@ const native::Family family("ising", [](nb::module_& module) {
   bind_frontier(module);
   bind_exact(module);
   bind_exhaustive(module);
+  bind_semidefinite(module);
 });
 
 }  // namespace

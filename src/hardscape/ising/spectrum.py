@@ -16,12 +16,14 @@ from hardscape.arguments import integer
 from hardscape.engine import Cpu, Device, RunArguments, RunOptions, solve
 from hardscape.engine.device import describe
 from hardscape.engine.estimates.pace import pace
-from hardscape.errors import BudgetError, InputError, Interrupted
+from hardscape.errors import BudgetError, DeviceError, InputError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.ising.exact import dyadic
 from hardscape.ising.methods.exhaustive.blocks import Wanted
-from hardscape.ising.methods.exhaustive.sample import Sample
-from hardscape.ising.methods.exhaustive.work import BlockWork, Exhaustive, LowestMethod
+from hardscape.ising.methods.exhaustive.method import Exhaustive
+from hardscape.ising.methods.exhaustive.work import BlockWork
+from hardscape.ising.methods.lowest import LowestMethod, LowestWork
+from hardscape.ising.methods.semidefinite.semidefinite import Semidefinite
 from hardscape.ising.methods.tree.tree import Tree
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum, unpack
@@ -41,8 +43,8 @@ _SECONDS_OF_BOUND = 0.02
 #: States listed by default.
 _SOME_STATES = 100
 
-#: The methods; the first that does not refuse answers.
-METHODS: tuple[LowestMethod, ...] = (Tree(), Exhaustive())
+#: The methods; the first that can and pays answers.
+METHODS: tuple[LowestMethod[Any], ...] = (Semidefinite(), Tree(), Exhaustive())
 
 _log = logging.getLogger("hardscape.ising")
 
@@ -55,6 +57,7 @@ def spectrum(
     window: float | None = None,
     cutoff: float | None = None,
     initial_states: ArrayLike | None = None,
+    method: str = "auto",
     prune: bool = True,
     **run: Unpack[RunArguments],
 ) -> Spectrum:
@@ -76,6 +79,10 @@ def spectrum(
         List only states of at most this energy.
     initial_states : array-like, shape (N,) or (k, N), optional
         States that are known, spins -1 and +1: they may save time, never change a certified answer.
+    method : str
+        "tree" (bounds from the least pair energies), "semidefinite" (branch and bound under semidefinite
+        bounds with triangle inequalities: dense models of more than some 56 spins), "exhaustive" (every
+        state), or "auto", which takes what should be the quickest.
     prune : bool
         Skip blocks whose energy a lower bound (fields on the block's spins, and the least pair energy
         inside it) puts above the threshold. False visits every state, as plain exhaustive search does.
@@ -117,11 +124,11 @@ def spectrum(
     ising = Ising.from_any(model)
     options = _options(ising, prune, run)
     given = checked_states(initial_states, ising.num_spins)
-    wanted, method = _asked(ising, num_states, window, prune, cutoff)
+    wanted, row = _asked(ising, num_states, window, method, prune, options, cutoff)
     # Those of a window are not known before.
     listed = 0 if num_states is None else wanted.count
     options.deadline.reserve(_SECONDS_OF_BOUND + _SECONDS_A_STATE * listed)
-    work = method.work(wanted, options, given)
+    work = row.work(wanted, options, given)
     if num_states is not None:
         memory.require(work.memory_bytes(1), f"a list of {wanted.count - 1} states")
     outcome = solve(work, options)
@@ -132,7 +139,7 @@ def spectrum(
     bound = work.lower_bound(outcome.done, found)
     searched, resumed = map(work.states_searched, (outcome.units_done, outcome.resumed_units))
     info = {
-        "method": method.name,
+        "method": row.name,
         "device": describe(options.devices),
         "workers": len(options.devices),
         "seconds": time.perf_counter() - began,
@@ -196,6 +203,7 @@ def estimate(
     num_states: int | None = None,
     *,
     window: float | None = None,
+    method: str = "auto",
     prune: bool = True,
     sample_seconds: float = 0.3,
     **run: Unpack[RunArguments],
@@ -206,12 +214,12 @@ def estimate(
     """
     ising = Ising.from_any(model)
     options = _options(ising, prune, run)
-    wanted, method = _asked(ising, num_states, window, prune)
+    wanted, row = _asked(ising, num_states, window, method, prune, options)
     began = time.process_time()
-    work = method.work(wanted, options)
+    work = row.work(wanted, options)
     prepared = time.process_time() - began
     lanes = len(options.devices)
-    one = Sample(work, options.devices[0]).seconds(sample_seconds)
+    one = row.sample(work, options.devices[0], sample_seconds)
     seconds = prepared + one / lanes * _slowdown(options.devices)
     states = 1 << ising.num_spins
     size = work.memory_bytes(lanes)
@@ -226,11 +234,12 @@ def _slowdown(devices: tuple[Device, ...]) -> float:
     return max(1.0, together / alone)
 
 
-def _probe() -> tuple[BlockWork, float]:
+def _probe() -> tuple[LowestWork, float]:
     """A whole search of some milliseconds, and what it is said to take."""
     couplings = np.triu(np.random.default_rng(1).normal(size=(28, 28)), 1)
-    wanted, method = _asked(Ising(np.zeros(28), couplings), 10, None, prune=False)
-    return method.work(wanted, RunOptions.checked(device="cpu", threads=1, seed=1)), 5e-3
+    options = RunOptions.checked(device="cpu", threads=1, seed=1)
+    wanted, row = _asked(Ising(np.zeros(28), couplings), 10, None, "exhaustive", False, options)
+    return row.work(wanted, options), 5e-3
 
 
 def _options(ising: Ising, prune: bool, run: RunArguments) -> RunOptions:
@@ -243,9 +252,11 @@ def _asked(
     ising: Ising,
     num_states: int | None,
     window: float | None,
+    method: str,
     prune: bool,
+    options: RunOptions,
     cutoff: float | None = None,
-) -> tuple[Wanted, LowestMethod]:
+) -> tuple[Wanted, LowestMethod[Any]]:
     """Check what is wanted, and choose who finds it."""
     n, exact = ising.num_spins, ising.exact
     if n > MAX_SPINS:
@@ -268,9 +279,25 @@ def _asked(
     wanted = Wanted(
         exact, min(count, 1 << n) + 1, width, None if top is None else max(top, -exact.bound - 1)
     )
-    for method in METHODS:
-        refusal = method.refusal(n, prune)
-        if not refusal:
-            return wanted, method
-        _log.debug("spectrum of %d spins: not by %s: %s", n, method.name, refusal)
-    raise InputError(f"no method takes a model of {n} spins with prune={prune!r}: {refusal}")
+    return wanted, _row(wanted, method, prune, options)
+
+
+def _row(wanted: Wanted, method: str, prune: bool, options: RunOptions) -> LowestMethod[Any]:
+    """Who finds what is wanted."""
+    accepted = ("auto", *(row.name for row in METHODS))
+    if method not in accepted:
+        raise InputError(f"method={method!r}; {', '.join(map(repr, accepted))} are accepted")
+    rows = [row for row in METHODS if method in ("auto", row.name)]
+    able = [row for row in rows if all(isinstance(x, row.devices) for x in options.devices)]
+    if not able:
+        raise DeviceError(
+            f"method={method!r} does not run on {options.devices[0]}; use device='cpu'"
+        )
+    refusals = {row: row.refusal(wanted, prune) for row in able}
+    n = wanted.terms.num_spins
+    for row, refusal in refusals.items():
+        if not refusal and (method == row.name or row.pays(wanted)):
+            return row
+        _log.debug("spectrum of %d spins: not by %s: %s", n, row.name, refusal or "others pay")
+    told = "; ".join(refusal for refusal in refusals.values() if refusal)
+    raise InputError(f"no method takes a model of {n} spins with method={method!r}: {told}")

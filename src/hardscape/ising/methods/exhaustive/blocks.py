@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
-from hardscape.engine import Context, Cpu, Device, Partial, Shard, ShardResult
+from hardscape.engine import Context, Device, Partial, Shard, ShardResult
 from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.layout import Geometry, Layout
-from hardscape.ising.methods.tabu.tabu import TabuWork, distinct
 from hardscape.ising.result import code_words, from_codes, spectral_order, to_codes, unpack
 
 #: Spins of a block of the CPU kernel.
@@ -37,8 +36,8 @@ QUICK_BITS, _QUICK_STATES, _QUICK_LIMBS = 24, 10_000, 4
 _THRESHOLD_BITS = 26
 #: Nodes of the tree that take as long as the blocks of a root.
 _ROOT_NODES = 5.0
-#: States kept of a short tabu search, and its moves, times the number of spins squared.
-_FIRST_STATES, _MOVES = 1000, 1
+#: Nodes of a position that go on in an estimate of the tree.
+KEPT = 4
 #: Nodes at which the tree is cut for a lower bound.
 _BOUND_NODES = 2048
 #: Energies that are looked at for a threshold.
@@ -294,47 +293,6 @@ class BlockSearch:
         roots = (to_codes([x.start >> bits, x.stop >> bits], words) for x in parts)
         sizes = (expected(both, limbs, kept) for both in roots)
         return np.array([nodes + _ROOT_NODES * roots for nodes, roots in sizes])
-
-    def low_states(self, seed: int) -> Partial:
-        """Low states by a short tabu search, always the same ones for one seed."""
-        terms = self.wanted.terms
-        work = TabuWork(
-            terms, min(self.wanted.count, _FIRST_STATES), 1, _MOVES * terms.num_spins**2, seed
-        )
-        found = work.run(Shard(0, 0, 1), Context(Cpu(), None, np.zeros(1, dtype=np.uint8))).partial
-        return self._searched(found["states"], found["energies"])
-
-    def packed(self, states: NDArray[np.int8]) -> Partial:
-        """Known states, int8 of shape (k, N), as a partial."""
-        words = np.zeros((len(states), 8 * self.words), dtype=np.uint8)
-        octets = np.packbits(states > 0, axis=1, bitorder="little")
-        words[:, : octets.shape[1]] = octets
-        return self._searched(words.view("<u8").astype(np.uint64), self.wanted.terms.words(states))
-
-    def _searched(self, states: NDArray[np.uint64], energies: NDArray[np.uint64]) -> Partial:
-        """States, or those of their partners that are searched, in order."""
-        if self.wanted.terms.symmetric:
-            last = self.wanted.terms.num_spins - 1
-            up = (states[:, last // 64] >> np.uint64(last % 64)).astype(bool)
-            mask = to_codes([(1 << last + 1) - 1], self.words)
-            states = np.where(up[:, None], states ^ mask, states)
-        lowest = distinct(states, energies)
-        return partial(lowest["states"], lowest["energies"], [0.0] * len(COUNTERS))
-
-    def joined(self, known: Partial | None, found: Partial) -> Partial:
-        """What is wanted of two lists that may have states in common; the counters are those of `found`."""
-        if known is not None:
-            both = [known, found]
-            states, energies = (
-                np.concatenate([x[name] for x in both]) for name in ("states", "energies")
-            )
-        else:
-            states, energies = found["states"], found["energies"]
-        lowest = distinct(states, energies)
-        return {
-            **self.wanted.cut(lowest["states"], lowest["energies"]),
-            "counters": found["counters"],
-        }
 
     def near_gauge(self, stop: NDArray[np.uint8]) -> ShardResult:
         """The lowest of the states near the gauge state."""

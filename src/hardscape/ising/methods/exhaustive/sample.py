@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Context, Cpu, Deadline, Device, Partial, Shard, ShardResult
 from hardscape.ising.exact import from_limbs
-from hardscape.ising.methods.exhaustive.work import KEPT, BlockWork
+from hardscape.ising.methods.exhaustive.blocks import KEPT
+from hardscape.ising.methods.exhaustive.work import BlockWork
 
 #: Nodes of a position that go on in the estimate of the tree below a part that is drawn: of rough sizes
 #: those that are too large are drawn too often.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape import native
 from hardscape.engine import (
     Context,
     Cpu,
@@ -26,27 +24,23 @@ from hardscape.engine import (
     solve,
     split,
 )
-from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.blocks import (
     COUNTERS,
+    KEPT,
     QUICK_BITS,
     BlockSearch,
     CpuSide,
-    Found,
     Side,
     Walk,
     Wanted,
 )
 from hardscape.ising.methods.exhaustive.cuda import CudaSide
-from hardscape.ising.result import spectral_order, to_codes
+from hardscape.ising.methods.lowest import LowestWork
+from hardscape.ising.result import from_codes
 
 SIDES: dict[type[Device], type[Side]] = {Cpu: CpuSide, Cuda: CudaSide}
-#: States up to which sorting them anew is the quickest way to merge them with their partners.
-_FEW_STATES = 4096
-#: Spins whose states can all be visited.
-_MOST_VISITED = 64
-#: Parts for which the tree is estimated, and nodes of a position that go on in this estimate.
-_PART_BITS, KEPT = 10, 4
+#: Parts for which the tree is estimated.
+_PART_BITS = 10
 #: Most of a time limit that a first threshold may take.
 _HINT_SHARE = 0.25
 
@@ -83,7 +77,7 @@ class NearGaugeWork(Work[Partial]):
 
 
 @dataclass(frozen=True)
-class BlockWork(Work[Found]):
+class BlockWork(LowestWork):
     """The chunks of a `BlockSearch`. Models without fields give one of each two partners.
 
     A partial holds ``states`` and ``energies``, as `Found`, and ``counters``.
@@ -94,9 +88,8 @@ class BlockWork(Work[Found]):
     unit: ClassVar[str] = "states"
 
     search: BlockSearch
-    threshold: int | None = None  #: exact energy that no wanted state lies above; a hint
-    #: States known before, of those that are searched: the best so far of a call that is stopped.
-    known: Partial | None = None
+
+    counters: ClassVar[tuple[str, ...]] = COUNTERS
 
     @classmethod
     def around_low_state(cls, wanted: Wanted, walk: Walk, options: RunOptions) -> BlockWork:
@@ -106,15 +99,10 @@ class BlockWork(Work[Found]):
         search = BlockSearch(wanted, 0, walk, most_bits, divisible=walk.prune and on_cpus)
         if search.tiny:
             return cls(search)
-        low = search.low_states(options.seed)
-        gauge = int.from_bytes(low["states"][0].astype("<u8").tobytes(), "little")
-        return cls(replace(search, gauge=gauge), known=search.joined(None, low))
-
-    def knowing(self, states: NDArray[np.int8]) -> BlockWork:
-        """The same work with states, int8 of shape (k, N), that somebody knows."""
-        if not len(states):
-            return self
-        return replace(self, known=self.search.joined(self.known, self.search.packed(states)))
+        work = cls(search)
+        low = work.low_states(options.seed)
+        gauge = from_codes(low["states"][0])
+        return cls(replace(search, gauge=gauge), known=work.both(None, low))
 
     def with_hints(self, floors: tuple[int, ...], options: RunOptions) -> BlockWork:
         """Take floors that the core has raised, and a threshold from the states near the gauge state."""
@@ -128,27 +116,17 @@ class BlockWork(Work[Found]):
             # Most wanted states tie. Which of them are listed depends on their codes, so the search
             # starts at the lowest codes, and what lies beyond the last of them is soon excluded.
             search = replace(search, gauge=0)
-        known = search.joined(self.known, found)
-        return BlockWork(search, search.wanted.limit(known), known)
+        known = self.both(self.known, found)
+        return BlockWork(search, threshold=search.wanted.limit(known), known=known)
 
-    def best_so_far(self, partial: Partial | None) -> Found:
-        """The answer of a call that was stopped: of what it found, and of what was known before."""
-        return self.result(self.search.joined(self.known, partial or self.search.nothing()))
+    def least_bound(self, ranges: Sequence[tuple[int, int]]) -> int | None:
+        """The least bound of the tree above these states."""
+        return None if self.search.tiny else self.search.least_bound(ranges)
 
-    def lower_bound(self, done: Sequence[tuple[int, int]], found: Found) -> int | None:
-        """No state has a lower energy, where all states of these ranges of units are in `found`, or higher."""
-        search, cutoff = self.search, self.wanted.cutoff
-        known = from_limbs(found.energies[:1]) or ([] if cutoff is None else [cutoff + 1])
-        if search.tiny:
-            return min(known, default=None) if done else None
-        ends = [0, *(x for both in done for x in both), 1 << search.free]
-        left = [(x, y) for x, y in zip(ends[::2], ends[1::2], strict=True) if x < y]
-        bound = search.least_bound(left)
-        return min([*known, *([] if bound is None else [bound])], default=None)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Without the sides, which each process makes for itself.
-        return BlockWork, (self.search, self.threshold)
+    def __getstate__(self) -> dict[str, Any]:
+        # Without the sides, which each process makes for itself, and what only the client needs.
+        state = {name: value for name, value in vars(self).items() if name != "sides"}
+        return {**state, "known": None}
 
     @property
     def wanted(self) -> Wanted:
@@ -207,62 +185,6 @@ class BlockWork(Work[Found]):
         limit = self.limit(context.incumbent)
         return self.side(context.device).run(shard, context, limit)
 
-    def hint(self, known: Partial | None, parts: Sequence[Partial]) -> Partial | None:
-        """The exact energy that no wanted state lies above, ``limit``."""
-        limit = self.wanted.limit_of(parts)
-        if limit is None or (known is not None and from_limbs(known["limit"])[0] <= limit):
-            return known
-        return {"limit": to_limbs([limit], self.wanted.terms.limbs)}
-
-    def result(self, partial: Partial) -> Found:
-        """The states found, with their flip partners where the model has no fields."""
-        lowest = self.wanted.cut(partial["states"], partial["energies"])
-        states, energies = lowest["states"], lowest["energies"]
-        if self.wanted.terms.symmetric:
-            states, energies = self._with_partners(states, energies)
-        counters = dict(zip(COUNTERS, map(int, partial["counters"].tolist()), strict=True))
-        return Found(states, energies, counters)
-
-    def _with_partners(
-        self, states: NDArray[np.uint64], energies: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """The lowest of these states and their flip partners."""
-        partners = states ^ to_codes([(1 << self.wanted.terms.num_spins) - 1], self.search.words)
-        if len(states) <= _FEW_STATES:
-            states = np.concatenate([states, partners])
-            energies = np.concatenate([energies, energies])
-            order = spectral_order(energies, states)[: self.wanted.count]
-            return states[order], energies[order]
-        # The partners of a level's states are in order from the last to the first.
-        changes = np.flatnonzero((energies[1:] != energies[:-1]).any(axis=1)) + 1
-        starts = np.concatenate([[0], changes])
-        sizes = np.diff(np.append(starts, len(states)))
-        mirrored = np.repeat(2 * starts + sizes - 1, sizes) - np.arange(len(states))
-        return native.vector.ising.merge_spectra(
-            states, energies, partners[mirrored], energies, self.wanted.count
-        )
-
-    def merge(self, left: Partial, right: Partial) -> Partial:
-        """The lowest states of both."""
-        return self.wanted.merge(left, right)
-
-    def states_searched(self, units: int) -> int:
-        """A unit is a state, or two partners."""
-        return units << self.wanted.terms.symmetric
-
-    def memory_bytes(self, lanes: int) -> int:
-        """A pool and its sorted copy a lane, the merged ones, and the result's states."""
-        terms = self.wanted.terms
-        lists = (3 * lanes + 4) * 8 * (1 + terms.limbs)
-        states = 2 * (terms.num_spins + 8) * (1 + self.wanted.terms.symmetric)
-        return self.wanted.count * (lists + states)
-
-    def limit(self, incumbent: Partial | None) -> int | None:
-        """Tightest energy known that no wanted state lies above."""
-        known = [] if self.threshold is None else [self.threshold]
-        told = [] if incumbent is None else from_limbs(incumbent["limit"])
-        return min(known + told, default=None)
-
     @property
     def parts(self) -> Sequence[Shard]:
         """Equal parts of the states, for estimates."""
@@ -280,42 +202,3 @@ class BlockWork(Work[Found]):
         """Whether a tree of bounds cuts the chunks on this device."""
         search = self.search
         return search.walk.prune and not search.tiny and isinstance(self.side(device), CpuSide)
-
-
-class LowestMethod(ABC):
-    """A row of the table of `spectrum`: how it walks the blocks, and under which floors."""
-
-    name: ClassVar[str]
-    walk: ClassVar[Walk]
-
-    @abstractmethod
-    def refusal(self, num_spins: int, prune: bool) -> str:
-        """Why this method is not the one to answer; empty if it is."""
-
-    def floors(self, search: BlockSearch, options: RunOptions) -> tuple[int, ...]:
-        """Floors raised before the search; none by default."""
-        return ()
-
-    def work(
-        self, wanted: Wanted, options: RunOptions, given: NDArray[np.int8] | None = None
-    ) -> BlockWork:
-        """The work that answers, with all hints that its shards profit from, and the states given."""
-        work = BlockWork.around_low_state(wanted, self.walk, options)
-        if given is not None:
-            work = work.knowing(given)
-        if work.search.tiny:
-            return work
-        return work.with_hints(self.floors(work.search, options), options)
-
-
-class Exhaustive(LowestMethod):
-    """Every block is filtered: 2**N states at some 1e10 a second and core, 1e13 a second and GPU."""
-
-    name: ClassVar[str] = "exhaustive"
-    walk: ClassVar[Walk] = Walk(prune=False, mid=10, most_chunks=None)
-
-    def refusal(self, num_spins: int, prune: bool) -> str:
-        """Where there are more states than anybody visits."""
-        if num_spins <= _MOST_VISITED:
-            return ""
-        return f"all states of more than {_MOST_VISITED} spins are too many to visit"

@@ -30,8 +30,9 @@ from hardscape.engine import (
     split,
 )
 from hardscape.ising.exact import from_limbs, to_limbs
-from hardscape.ising.methods.exhaustive.blocks import BlockSearch, Walk
-from hardscape.ising.methods.exhaustive.work import BlockWork, LowestMethod
+from hardscape.ising.methods.exhaustive.blocks import BlockSearch, Walk, Wanted
+from hardscape.ising.methods.exhaustive.method import BlockMethod
+from hardscape.ising.methods.exhaustive.work import BlockWork
 from hardscape.ising.result import from_codes
 
 #: Floors are raised for all positions but the last ones, whose nodes are few.
@@ -98,13 +99,13 @@ class FloorsWork(Work[Raised]):
         return Raised(tuple(floors), int(partial["position"]), state)
 
 
-class Tree(LowestMethod):
+class Tree(BlockMethod):
     """States are skipped where a bound excludes them."""
 
     name: ClassVar[str] = "tree"
     walk: ClassVar[Walk] = Walk(prune=True, mid=4, most_chunks=10)
 
-    def refusal(self, num_spins: int, prune: bool) -> str:
+    def refusal(self, wanted: Wanted, prune: bool) -> str:
         """It is refused where every state is to be visited."""
         return "" if prune else "prune=False visits every state"
 
@@ -138,7 +139,7 @@ def _raised_by_one(search: BlockSearch, raised: Raised, options: RunOptions) -> 
     # The last state, with the new spin in its field's favour, must be beaten strictly.
     least, bit = raised.floors[p] - abs(field), 1 << geometry.order[p]
     state = raised.state | bit if field < 0 else raised.state & ~bit
-    outcome = solve(BlockWork(search.of_pairs(p + 1, raised.floors), least - 1), options)
+    outcome = solve(BlockWork(search.of_pairs(p + 1, raised.floors), threshold=least - 1), options)
     found = outcome.answer
     if not outcome.complete or found is None:
         return None

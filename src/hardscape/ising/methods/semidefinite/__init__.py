@@ -1,0 +1,1 @@
+"""Branch and bound under semidefinite bounds."""

@@ -1,0 +1,390 @@
+// Branch and bound for the lowest states of an Ising model, under semidefinite bounds.
+//
+// Spins are fixed in a given order; the values of the first ones number the units of work. A node
+// is cut where its bound proves that no wanted state lies below it: energies are exact integers,
+// bounds are of `fine` integers (exact >> shift), whose roundings `slack` counts.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "ising/methods/exhaustive/pool.hpp"
+#include "ising/methods/semidefinite/elliptope.hpp"
+#include "ising/methods/semidefinite/leaf.hpp"
+#include "native/arrays.hpp"
+#include "native/wide.hpp"
+#include "native/widths.hpp"
+
+namespace hardscape::ising {
+namespace {
+
+constexpr std::int64_t kFar = std::int64_t{1} << 61;
+// Values of the byte that a search looks at: end at once, or leave what is not begun.
+constexpr std::uint8_t kStop = 1, kHandOver = 2;
+
+using Clock = std::chrono::steady_clock;
+
+struct Counted {
+  double nodes = 0, cut = 0, leaves = 0, candidates = 0;
+  bool complete = true;
+};
+
+template <int Limbs, class Code>
+class Branching {
+ public:
+  using Integer = Wide<Limbs>;
+  using States = Pool<Limbs, Code>;
+
+  // fields (N, limbs) and couplings (N*N, limbs) in the order in which spins are fixed; label[p] is
+  // the bit of the spin at place p. `step`: energies differ by multiples of it, in fine units (1 if
+  // shift).
+  Branching(int shift, std::int64_t step, const std::uint64_t* fields,
+            const std::uint64_t* couplings, const std::uint64_t* offset,
+            std::vector<std::int64_t> label, Code gauge)
+      : n_(static_cast<int>(label.size())), shift_(shift), step_(step), label_(std::move(label)) {
+    for (const std::int64_t bit : label_) gauge_up_.push_back(gauge >> bit & 1);
+    root_.energy = Integer::load(offset);
+    for (int p = 0; p < n_; ++p) {
+      root_.fields.push_back(Integer::load(fields + p * Limbs));
+      for (int q = 0; q < n_; ++q) {
+        couplings_.push_back(
+            Integer::load(couplings + (static_cast<std::size_t>(p) * n_ + q) * Limbs));
+        fine_.push_back(fine(couplings_.back()));
+      }
+    }
+  }
+
+  // Searches the states whose first `places` spins differ from the gauge where the bits of a number
+  // in [first, last) are set, the first spin's bit being the highest; or those before another
+  // `last`, which it sets, if it is asked to hand over or after `until`.
+  Counted run(int places, std::uint64_t first, std::uint64_t& last, States& pool,
+              const volatile std::uint8_t* stop, Clock::time_point until) const {
+    Task task{pool, stop, places, first, last, until, {}, {}};
+    Node node = root_;
+    descend(0, 0, node, task);
+    last = task.last;
+    return task.counted;
+  }
+
+  // A lower bound on all energies less the constant, in fine units.
+  double bound(int rounds) const {
+    std::vector<double> matrix;
+    fill(0, root_, matrix);
+    return Elliptope().bound(n_ + 1, matrix.data(), rounds);
+  }
+
+  // How long a search takes, in seconds, by one random path from the root: each node on it stands
+  // for two at the place before (D. E. Knuth, Math. Comp. 29 (1975) 121).
+  double probe(bool symmetric, std::uint64_t seed, States& pool,
+               const volatile std::uint8_t* stop) const {
+    Task task{pool, stop, 0, 0, 1, Clock::time_point::max(), {}, {}};
+    Node node = root_;
+    double seconds = 0, stands_for = 1;
+    for (int p = 0; *stop != kStop; ++p) {
+      const auto began = Clock::now();
+      const bool leaf = n_ - p <= kLeafSpins;
+      const bool done = leaf || cut(p, node, task);
+      if (leaf) search_leaf(p, node, task);
+      seconds += stands_for * std::chrono::duration<double>(Clock::now() - began).count();
+      if (done) break;
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      const bool fixed = symmetric && p == 0;
+      Node child = node.child(*this, p, gauge_up_[p] != (!fixed && seed >> 63));
+      child.dual = node.dual.contracted();
+      node = std::move(child);
+      if (!fixed) stands_for *= 2;
+    }
+    return seconds;
+  }
+
+ private:
+  struct Node {
+    Integer energy;               // of the spins that are fixed
+    std::vector<Integer> fields;  // on the others
+    Code code = 0;                // the state, open spins down
+    Dual dual;
+
+    // With one spin more fixed, that at place p; it has no dual yet.
+    Node child(const Branching& all, int p, bool up) const {
+      Node child;
+      child.energy = energy + fields[0].flipped(!up);
+      child.fields.reserve(fields.size() - 1);
+      for (std::size_t q = 1; q < fields.size(); ++q) {
+        const Integer& coupling = all.couplings_[all.at(p, p + static_cast<int>(q))];
+        child.fields.push_back(fields[q] + coupling.flipped(!up));
+      }
+      child.code = code | (up ? Code{1} << all.label_[p] : Code{0});
+      return child;
+    }
+  };
+
+  struct Task {
+    States& pool;
+    const volatile std::uint8_t* stop;
+    int places;
+    std::uint64_t first, last;
+    Clock::time_point until;
+    Elliptope elliptope;
+    std::vector<double> matrix;
+    Counted counted{};
+  };
+
+  const Integer& coupling(int p, int q) const {
+    return couplings_[static_cast<std::size_t>(p) * n_ + q];
+  }
+  double fine(const Integer& x) const { return static_cast<double>(x.shifted(shift_, kFar)); }
+
+  void descend(int p, std::uint64_t bits, Node& node, Task& task) const {
+    const int below = task.places - p;
+    bool whole = true;  // whether all below this node is to be searched
+    if (below >= 0) {
+      const std::uint64_t begin = bits << below, end = (bits + 1) << below;
+      if (end <= task.first || begin >= task.last) return;
+      whole = begin >= task.first && end <= task.last;
+      if (begin > task.first && (*task.stop == kHandOver || Clock::now() >= task.until)) {
+        task.last = begin;
+        return;
+      }
+    }
+    if (*task.stop == kStop) task.counted.complete = false;
+    if (!task.counted.complete) return;
+    ++task.counted.nodes;
+    if (n_ - p <= kLeafSpins && below <= 0) {
+      search_leaf(p, node, task);
+      return;
+    }
+    if (whole && task.pool.bounded() && cut(p, node, task)) {
+      ++task.counted.cut;
+      return;
+    }
+    const Dual contracted = node.dual.contracted();
+    for (const bool differs : {false, true}) {
+      Node child = node.child(*this, p, differs != gauge_up_[p]);
+      child.dual = contracted;
+      descend(p + 1, bits << 1 | differs, child, task);
+    }
+  }
+
+  // The highest relative energy, in fine units, that a wanted state below the node can have.
+  double wanted(const Node& node, int open, const States& pool) const {
+    const Integer room = pool.threshold() - node.energy;
+    auto most = static_cast<double>(room.shifted(shift_, kFar));
+    if (shift_) return most + 2 + 0.5 * open * (open + 1);
+    if (node.code > pool.last_tie()) most -= 1;
+    // All relative energies leave the same remainder.
+    double sum = 0;
+    const int p = n_ - open;
+    for (int q = 0; q < open; ++q) {
+      sum += fine(node.fields[q]);
+      for (int r = q + 1; r < open; ++r) sum += fine_[at(p + q, p + r)];
+    }
+    return most - positive_remainder(most - sum);
+  }
+
+  double positive_remainder(double x) const {
+    const auto step = static_cast<double>(step_);
+    const double rest = std::fmod(x, step);
+    return rest < 0 ? rest + step : rest;
+  }
+
+  std::size_t at(int p, int q) const { return static_cast<std::size_t>(p) * n_ + q; }
+
+  // Variable 0 stands for all that is fixed; the next spin to be fixed is the last one.
+  void fill(int p, const Node& node, std::vector<double>& w) const {
+    const int open = n_ - p, m = open + 1;
+    w.assign(static_cast<std::size_t>(m) * m, 0);
+    for (int q = 0; q < open; ++q) {
+      const int row = open - q;
+      w[row] = w[static_cast<std::size_t>(row) * m] = fine(node.fields[q]);
+      for (int r = q + 1; r < open; ++r) {
+        const int col = open - r;
+        const double x = fine_[at(p + q, p + r)];
+        w[static_cast<std::size_t>(row) * m + col] = x;
+        w[static_cast<std::size_t>(col) * m + row] = x;
+      }
+    }
+  }
+
+  bool cut(int p, Node& node, Task& task) const {
+    fill(p, node, task.matrix);
+    const int open = n_ - p;
+    return task.elliptope.exceeds(open + 1, task.matrix.data(), wanted(node, open, task.pool),
+                                  node.dual, p == 0, task.stop);
+  }
+
+  void search_leaf(int p, const Node& node, Task& task) const {
+    const int open = n_ - p;
+    ++task.counted.leaves;
+    Leaf::Fields fields{};
+    std::array<Leaf::Fields, kLeafSpins> couplings{};
+    for (int q = 0; q < open; ++q) {
+      fields[q] = fine(node.fields[q]);
+      for (int r = 0; r < open; ++r) couplings[q][r] = q == r ? 0 : fine_[at(p + q, p + r)];
+    }
+    std::uint64_t version = ~task.pool.version();
+    double most = 0;
+    const auto limit = [&] {
+      if (version != task.pool.version()) {
+        version = task.pool.version();
+        most = task.pool.bounded() ? wanted(node, open, task.pool) : 0x1p60;
+      }
+      return most;
+    };
+    Leaf(open, fields, couplings)
+        .search(
+            [&](std::uint32_t down, double) {
+              ++task.counted.candidates;
+              offer(p, node, down, task.pool);
+            },
+            limit);
+    task.pool.compact();  // the next bounds profit from what was found
+  }
+
+  // The exact energy of a state of the open spins, bit q set where spin p + q is down.
+  void offer(int p, const Node& node, std::uint32_t down, States& pool) const {
+    Integer energy = node.energy;
+    Code code = node.code;
+    for (int q = 0; q < n_ - p; ++q) {
+      const bool minus = down >> q & 1;
+      Integer own = node.fields[q];
+      for (int r = 0; r < q; ++r) own += coupling(p + q, p + r).flipped(down >> r & 1);
+      energy += own.flipped(minus);
+      if (!minus) code |= Code{1} << label_[p + q];
+    }
+    pool.offer(energy, code);
+  }
+
+  int n_, shift_;
+  std::int64_t step_;
+  std::vector<std::int64_t> label_;
+  std::vector<bool> gauge_up_;
+  Node root_;
+  std::vector<Integer> couplings_;
+  std::vector<double> fine_;
+};
+
+using Words64 = NumpyArray<std::uint64_t>;
+
+// States (n, words), energies, whether all was done; nodes, of which cut; leaves; candidates; the
+// number before which all is searched.
+using Found = std::tuple<Words64, Words64, bool, double, double, double, double, std::uint64_t>;
+
+class AnyBranching {
+ public:
+  virtual ~AnyBranching() = default;
+  virtual Found run(int places, std::uint64_t first, std::uint64_t last, std::size_t wanted,
+                    std::optional<Vector<std::uint64_t>> threshold,
+                    std::optional<Vector<std::uint64_t>> window, Vector<std::uint8_t> stop,
+                    double seconds) const = 0;
+  virtual double bound(int rounds) const = 0;
+  virtual double probe(bool symmetric, std::uint64_t seed, std::size_t wanted,
+                       Vector<std::uint64_t> threshold, Vector<std::uint8_t> stop) const = 0;
+};
+
+template <int Limbs, class Code>
+class BranchingOf final : public AnyBranching {
+  using Integer = Wide<Limbs>;
+  using Words = std::optional<Vector<std::uint64_t>>;
+
+ public:
+  template <class... Args>
+  explicit BranchingOf(Args&&... args) : branching_(std::forward<Args>(args)...) {}
+
+  Found run(int places, std::uint64_t first, std::uint64_t last, std::size_t wanted,
+            Words threshold, Words window, Vector<std::uint8_t> stop,
+            double seconds) const override {
+    constexpr std::size_t kWords = sizeof(Code) / sizeof(std::uint64_t);
+    const auto integer = [](const Words& words) -> std::optional<Integer> {
+      if (!words) return std::nullopt;
+      return Integer::load(words->data());
+    };
+    std::vector<std::uint64_t> states, energies;
+    Counted counted;
+    {
+      nb::gil_scoped_release release;
+      Pool<Limbs, Code> pool(wanted, integer(window), integer(threshold));
+      const auto until =
+          seconds < 1e9
+              ? Clock::now() + std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9))
+              : Clock::time_point::max();
+      counted = branching_.run(places, first, last, pool, stop.data(), until);
+      const auto sorted = pool.take_sorted();
+      states.resize(sorted.size() * kWords);
+      energies.resize(sorted.size() * Limbs);
+      for (std::size_t i = 0; i < sorted.size(); ++i) {
+        std::memcpy(&states[i * kWords], &sorted[i].state, sizeof(Code));
+        sorted[i].energy.store(energies.data() + i * Limbs);
+      }
+    }
+    const std::size_t count = energies.size() / Limbs;
+    return {to_numpy(std::move(states), {count, kWords}),
+            to_numpy(std::move(energies), {count, Limbs}),
+            counted.complete,
+            counted.nodes,
+            counted.cut,
+            counted.leaves,
+            counted.candidates,
+            last};
+  }
+
+  double bound(int rounds) const override {
+    nb::gil_scoped_release release;
+    return branching_.bound(rounds);
+  }
+
+  double probe(bool symmetric, std::uint64_t seed, std::size_t wanted,
+               Vector<std::uint64_t> threshold, Vector<std::uint8_t> stop) const override {
+    nb::gil_scoped_release release;
+    Pool<Limbs, Code> pool(wanted, std::nullopt, Integer::load(threshold.data()));
+    return branching_.probe(symmetric, seed, pool, stop.data());
+  }
+
+ private:
+  Branching<Limbs, Code> branching_;
+};
+
+std::unique_ptr<AnyBranching> make_branching(
+    int shift, std::int64_t step, Matrix<std::uint64_t> fields, Matrix<std::uint64_t> couplings,
+    Vector<std::uint64_t> offset, Vector<std::int64_t> label, Vector<std::uint64_t> gauge) {
+  const std::size_t words = gauge.shape(0);
+  if (words > 2) throw std::invalid_argument("states of more than 128 spins are not compiled in");
+  std::vector<std::int64_t> labels(label.data(), label.data() + label.shape(0));
+  return for_width(offset.shape(0), [&]<int Limbs>() -> std::unique_ptr<AnyBranching> {
+    const auto made = [&]<class Code>() {
+      Code state;
+      std::memcpy(&state, gauge.data(), sizeof state);
+      return std::make_unique<BranchingOf<Limbs, Code>>(
+          shift, step, fields.data(), couplings.data(), offset.data(), labels, state);
+    };
+    if (words == 2) return made.template operator()<unsigned __int128>();
+    return made.template operator()<std::uint64_t>();
+  });
+}
+
+}  // namespace
+
+void bind_semidefinite(nb::module_& module) {
+  nb::class_<AnyBranching>(module, "SemidefiniteSearch")
+      .def("run", &AnyBranching::run, nb::arg("places"), nb::arg("first"), nb::arg("last"),
+           nb::arg("wanted"), nb::arg("threshold").none(), nb::arg("window").none(),
+           nb::arg("stop"), nb::arg("seconds"),
+           "Search the states whose first spins are those of a range of numbers.")
+      .def("bound", &AnyBranching::bound, nb::arg("rounds"),
+           "Lower bound on all energies less the constant, in fine units.")
+      .def("probe", &AnyBranching::probe, nb::arg("symmetric"), nb::arg("seed"), nb::arg("wanted"),
+           nb::arg("threshold"), nb::arg("stop"),
+           "Seconds that a search takes, by one random path.");
+  module.def("semidefinite_search", &make_branching, nb::arg("shift"), nb::arg("step"),
+             nb::arg("fields"), nb::arg("couplings"), nb::arg("offset"), nb::arg("label"),
+             nb::arg("gauge"), "Prepare a search of one model, spins in the order of branching.");
+}
+
+}  // namespace hardscape::ising

@@ -1,0 +1,137 @@
+"""Branch and bound under semidefinite bounds: the same spectra as by the other tree, and proofs that hold."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import hardscape
+from hardscape.errors import DeviceError, InputError
+from hardscape.ising import Ising, estimate
+from hardscape.ising.spectrum import METHODS
+
+
+def model_of(kind, n, seed):
+    rng = np.random.default_rng([seed, n])
+    couplings = {
+        "integers": lambda: rng.integers(-9, 10, (n, n)),
+        "signs": lambda: rng.choice([-1, 1], (n, n)),
+        "cut": lambda: 7 * rng.integers(0, 2, (n, n)),
+        "sparse": lambda: rng.choice([-1, 1], (n, n)) * (rng.random((n, n)) < 0.15),
+        "real": lambda: rng.normal(size=(n, n)),
+        "wide": lambda: rng.normal(size=(n, n)) * 10.0 ** rng.integers(-9, 9, (n, n)),
+    }[kind]()
+    fields = np.zeros(n) if seed % 2 else rng.integers(-5, 6, n) * (1 if kind != "real" else 0.7)
+    return Ising(fields, np.triu(couplings, 1).astype(float))
+
+
+def same(found, expected):
+    assert found.certified
+    assert found.states.tobytes() == expected.states.tobytes()
+    assert found.energies.tobytes() == expected.energies.tobytes()
+    assert [(x.count, x.complete) for x in found.levels] == [
+        (x.count, x.complete) for x in expected.levels
+    ]
+
+
+@pytest.mark.parametrize("kind", ["integers", "signs", "cut", "sparse", "real", "wide"])
+@pytest.mark.parametrize("seed", range(4))
+def test_spectra_are_those_of_the_other_tree(kind, seed):
+    model = model_of(kind, 27 + 2 * seed, seed)
+    for num_states in (1, 2, 40):
+        found = hardscape.spectrum(
+            model, num_states, method="semidefinite", device="cpu", threads=1, seed=seed
+        )
+        same(found, hardscape.spectrum(model, num_states, method="tree", device="cpu", threads=1))
+        assert found.method == "semidefinite"
+    assert found.info["cut"] > 0
+
+
+def test_windows():
+    model = model_of("integers", 28, 0)
+    asked = {"num_states": 500, "window": 12, "device": "cpu"}
+    found = hardscape.spectrum(model, method="semidefinite", **asked)
+    same(found, hardscape.spectrum(model, method="tree", **asked))
+    assert found.num_states > 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 24, 25])
+def test_few_spins(n):
+    for seed in (0, 1):
+        model = model_of("integers", n, seed)
+        found = hardscape.spectrum(model, 3, method="semidefinite", device="cpu", seed=1)
+        same(found, hardscape.spectrum(model, 3, method="exhaustive", device="cpu"))
+
+
+def planted(n, seed):
+    """Couplings that all favour one state and its partner; that state and its energy."""
+    rng = np.random.default_rng(seed)
+    state = rng.choice([-1, 1], n)
+    strength = np.triu(rng.integers(1, 20, (n, n)), 1).astype(float)
+    return Ising(np.zeros(n), -strength * np.outer(state, state)), state, -strength.sum()
+
+
+@pytest.mark.parametrize("n", [63, 64, 65, 90, 128])
+def test_states_of_two_words(n):
+    model, state, energy = planted(n, n)
+    found = hardscape.spectrum(model, 2, device="cpu", threads=1, seed=1)
+    assert found.method == "semidefinite"
+    assert found.certified
+    assert {row.tobytes() for row in found.states} == {
+        row.astype(np.int8).tobytes() for row in (state, -state)
+    }
+    assert found.energies.tolist() == [energy, energy]
+
+
+def test_the_same_bytes_whoever_searches(tmp_path):
+    model = model_of("real", 44, 3)
+    run = {"method": "semidefinite", "device": "cpu", "seed": 3}
+    alone = hardscape.spectrum(model, 20, threads=1, **run)
+    same(hardscape.spectrum(model, 20, threads=3, **run), alone)
+    with ThreadPoolExecutor(2) as executor:
+        same(hardscape.spectrum(model, 20, executor=executor, **run), alone)
+    path = tmp_path / "low.ledger"
+    cut = hardscape.spectrum(model, 20, threads=1, time_limit=0.05, checkpoint=path, **run)
+    assert not cut.certified
+    same(hardscape.spectrum(model, 20, threads=2, checkpoint=path, **run), alone)
+
+
+def test_auto_takes_what_pays():
+    dense, sparse = model_of("integers", 60, 1), Ising.from_any({(i, i + 1): 1 for i in range(60)})
+    assert hardscape.spectrum(sparse, 1, device="cpu").method == "tree"
+    limited = {"device": "cpu", "threads": 1, "time_limit": 0.2}
+    assert hardscape.spectrum(dense, 1, **limited).method == "semidefinite"
+    assert hardscape.spectrum(dense, 10**5, **limited).method == "tree"
+
+
+def test_estimates():
+    cost = estimate(
+        model_of("integers", 60, 1), 1, method="semidefinite", device="cpu", threads=1, seed=1
+    )
+    assert 0 < cost.seconds < 600
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"method": "sdp"},
+        {"method": "semidefinite", "prune": False},
+        {"method": "semidefinite", "num_states": 10**6},
+        {"method": "tree", "prune": False},
+    ],
+)
+def test_what_no_method_does(wrong):
+    with pytest.raises(InputError):
+        hardscape.spectrum(model_of("integers", 30, 1), **{"device": "cpu", **wrong})
+
+
+def test_it_runs_on_cpus(monkeypatch):
+    row = METHODS[0]
+    assert row.name == "semidefinite"
+    monkeypatch.setattr(type(row), "devices", ())
+    with pytest.raises(DeviceError):
+        hardscape.spectrum(
+            model_of("integers", 30, 1), 1, method="semidefinite", device="cpu", threads=1
+        )
