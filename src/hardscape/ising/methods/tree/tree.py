@@ -42,7 +42,7 @@ _RAISE_SECONDS, _RAISE_SHARE = 5.0, 0.2
 #: Positions up to which it takes milliseconds.
 _BRIEF = 26
 #: Seconds of a position from which on those above are searched on all threads, and on all of an executor.
-_ALONE_HERE, _ALONE_ELSEWHERE = 0.005, 0.1
+_ALONE_HERE, _ALONE_ELSEWHERE = 0.1, 0.2
 
 
 @dataclass(frozen=True)
