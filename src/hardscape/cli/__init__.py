@@ -171,7 +171,8 @@ def _run(words: list[str]) -> int:
     if not words:
         print(_WELCOME, end="")
         return 0
-    from cyclopts import CycloptsError
+    with signals_wait():
+        from cyclopts import CycloptsError
 
     if words[0] == "help":
         words = [*words[1:], "--help"]
