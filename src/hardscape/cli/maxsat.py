@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 from hardscape.cli.options import (
+    Flag,
     PlotOptions,
     SeededRunOptions,
     file_help,
@@ -74,7 +75,7 @@ class SearchOptions:
     method: MethodName = "auto"
     target: int | None = None
     max_flips: int | None = None
-    check: bool = False
+    check: Flag = False
     runs: int = 1
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from hardscape.cli.options import EstimatePlotOptions, SeededShardRunOptions
+from hardscape.cli.options import EstimatePlotOptions, PlotOptions, SeededShardRunOptions
 from hardscape.cli.terminal import cut_short, fact_table, note, print_json, print_parts, show, table
 from hardscape.cli.xorsat.options import (
     SEARCH,
@@ -29,6 +29,7 @@ from hardscape.xorsat.studies.times import TimeToSolution, median_tts
 if TYPE_CHECKING:
     from rich.table import Table
 
+_PLAIN_OUTPUT = PlotOptions()
 _DEFAULT_SEARCH, _DEFAULT_RUN, _DEFAULT_OUTPUT = (
     SearchOptions(),
     SeededShardRunOptions(),
@@ -219,7 +220,7 @@ def theory(
     *,
     w1: float = RUN_W1,
     k: int = 3,
-    output: EstimatePlotOptions = _DEFAULT_OUTPUT,
+    output: PlotOptions = _PLAIN_OUTPUT,
 ) -> None:
     """Free-energy barrier of the K-spin model on K-regular graphs at the search's temperature.
 
