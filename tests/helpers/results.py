@@ -57,5 +57,6 @@ def results() -> dict[type[Plain], Any]:
         gauge.gluon_propagator(fixed.fixed()),
         gauge.inspect(links)[1],
         engine.probe(),
+        engine.forecast(xorsat.time_to_solution, system, 4, 5.0, **CPU),
     ]
     return {type(one): one for one in found + told}
