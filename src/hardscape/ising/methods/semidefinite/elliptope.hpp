@@ -447,7 +447,7 @@ class Elliptope {
       for (int j = 0; j < i; ++j) total += std::abs(w_[i * m_ + j]);
     }
     const double unit = std::ldexp(1.0, std::ilogb(std::max(total, 1.0)) - 49);
-    const double most = 8 * total + 8;
+    const double most = 4 * total + 4;
     const int blocks = (m_ + kDoubles - 1) / kDoubles, width = blocks * kDoubles;
     factor_.assign(static_cast<std::size_t>(m_) * blocks, Doubles{});
     double* a = reinterpret_cast<double*>(factor_.data());

@@ -203,11 +203,11 @@ class Semidefinite(LowestMethod[SemidefiniteWork]):
         tabu = TabuWork(wanted.terms, wanted.count, _RUNS, moves, options.seed)
         found = solve(tabu, options.preparing(share)).partial
         if found is not None and len(found["states"]):
-            # Of states and their partners: this tells more than those of them that are searched.
-            work = replace(work, threshold=wanted.limit(found))
+            # Of states and their partners: this tells more than those of them that are searched. The gauge
+            # stays that of the first ones, which no time limit changes.
             low = work.searched(found["states"], found["energies"])
             known = work.both(work.known, low)
-            work = replace(work, gauge=from_codes(known["states"][0]), known=known)
+            work = replace(work, threshold=wanted.limit(found), known=known)
         return work.knowing(given)
 
     def sample(self, work: SemidefiniteWork, device: Device, allowed: float) -> float:
