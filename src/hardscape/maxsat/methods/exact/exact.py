@@ -6,13 +6,12 @@ import importlib.util
 import json
 import math
 import os
-import selectors
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from hardscape.engine import Context, Cpu, Cuda, Partial, Shard, ShardResult, Wo
 from hardscape.errors import HardscapeError, MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.talk import lines_of
 from hardscape.maxsat.methods.weighting.local import (
     LocalSearch,
     LocalWalks,
@@ -35,8 +35,8 @@ from hardscape.maxsat.methods.weighting.local import (
 from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import SMALL, Method, Task, Walks
 
-#: Seconds between two looks at the stop flag, and between two assignments that the prover is told.
-_POLL, _BETWEEN = 0.005, 0.1
+#: Seconds between two assignments that the prover is told.
+_BETWEEN = 0.1
 #: Seconds of search before a prover is started, and while it is.
 _BEFORE, _MEANWHILE = 0.02, 0.04
 #: Share of the time limit, and most seconds, that is searched before the proof where the search is not the
@@ -205,7 +205,7 @@ class _Talk:
 
     def result(self) -> ShardResult:
         """Listen until the prover ends, the bounds meet, or something says stop."""
-        for line in _lines(self._process):
+        for line in lines_of(self._process):
             if line:
                 message = json.loads(line)
                 if "settled" in message:
@@ -277,25 +277,6 @@ def _partial(lower: int = 0, **known: int) -> Partial:
     names = ("proven", "unsatisfiable", "flips")
     words = np.array(divmod(lower, 2**64), dtype=np.uint64)
     return {"lower": words} | {name: np.array([known.get(name, 0)]) for name in names}
-
-
-def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes | bytearray]:
-    """What the process says, line by line, and an empty line where it has been silent for a moment."""
-    assert process.stdout is not None
-    said = bytearray()
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ)
-        while True:
-            if not selector.select(_POLL):
-                yield b""
-                continue
-            more = os.read(process.stdout.fileno(), 2**16)
-            if not more:
-                return
-            said += more
-            if b"\n" in more:
-                *lines, said = said.split(b"\n")
-                yield from lines
 
 
 def _last_words(process: subprocess.Popen[bytes]) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import selectors
 import subprocess
 import sys
 import tempfile
@@ -34,10 +32,9 @@ from hardscape.interrupts import interruptible
 from hardscape.maxsat.formats.wcnf import write
 from hardscape.maxsat.formula import Formula, checked_formula
 from hardscape.maxsat.methods.listing.result import MaxsatListing
+from hardscape.maxsat.methods.talk import lines_of
 from hardscape.maxsat.result import MOST_COST
 
-#: Seconds between two looks at the stop flag.
-_POLL = 0.005
 #: Most assignments that may be asked for.
 _MOST = 2**40
 
@@ -100,7 +97,7 @@ class Listing(Work[Partial]):
         file.seek(0)
         return file
 
-    def _lines(self) -> Iterator[bytes]:
+    def _lines(self) -> Iterator[bytes | bytearray]:
         """What the process says, line by line, and an empty line where it has been silent for a moment."""
         with (
             self._file() as text,
@@ -110,21 +107,9 @@ class Listing(Work[Partial]):
                 stdout=subprocess.PIPE,
                 start_new_session=True,  # a signal of the terminal is for this process
             ) as process,
-            selectors.DefaultSelector() as selector,
         ):
-            assert process.stdout is not None
-            selector.register(process.stdout, selectors.EVENT_READ)
-            said = b""
             try:
-                while True:
-                    if not selector.select(_POLL):
-                        yield b""
-                        continue
-                    more = os.read(process.stdout.fileno(), 2**16)
-                    if not more:
-                        return
-                    *lines, said = (said + more).split(b"\n")
-                    yield from lines
+                yield from lines_of(process)
             finally:
                 process.kill()
 
