@@ -72,15 +72,6 @@ def test_thewalrus_gives_the_same(kind):
         assert hardscape.permanent(a) == pytest.approx(expected, rel=1e-9)
 
 
-def test_thewalrus_gives_the_same_with_repeats():
-    import thewalrus
-
-    counts = [1, 2, 0, 1]
-    assert hardscape.permanent(INTERFEROMETER, rows=counts, cols=counts) == pytest.approx(
-        thewalrus.permanent_repeated(INTERFEROMETER, counts), rel=1e-10
-    )
-
-
 @pytest.mark.parametrize("out", [(1, 1, 0, 1), (0, 0, 3, 0), (2, 1, 0, 0)])
 def test_piquasso_gives_the_same(out):
     import piquasso

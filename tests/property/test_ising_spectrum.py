@@ -116,7 +116,7 @@ def test_the_filter_never_exceeds_its_slack(model, gauge, mid):
         assert abs((fine << layout.fine_shift) - exact) <= (layout.slack << layout.fine_shift)
 
 
-@settings(max_examples=20, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=8, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(models(15, 17), st.integers(0, 2**17 - 1))
 def test_floors_are_the_least_pair_energies(model, gauge):
     geometry = Geometry.build(model.exact, gauge & (2**model.num_spins - 1))
