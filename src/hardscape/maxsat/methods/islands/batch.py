@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,32 @@ def elites_of(
     return found if guest is None else {**found, batch.walks: guest}
 
 
-class CpuWalks(WalkBatch):
+class CpuBatch(WalkBatch):
+    """Walks of the compiled core on one CPU thread, one after the other."""
+
+    _walks: Sequence[Any]
+    _stop: NDArray[np.uint8]
+
+    def run(self, steps: int, target: int, *, race: bool = False) -> None:
+        """See `WalkBatch.run`."""
+        for i, walk in enumerate(self._walks):
+            done = walk.run(steps, target, self._stop)
+            self.status["steps"][i] += done
+            if race and walk.best_cost <= target:
+                steps = min(steps, done)
+        self._look()
+
+    def best_of(self, walk: int) -> NDArray[np.uint8]:
+        """See `WalkBatch.best_of`."""
+        found: NDArray[np.uint8] = self._walks[walk].best()
+        return found
+
+    @abstractmethod
+    def _look(self) -> None:
+        """Take what the walks tell of themselves, but the steps, into `status`."""
+
+
+class CpuWalks(CpuBatch):
     """The walks of synchronous.hpp on one CPU thread, one after the other, from stream `first` on."""
 
     def __init__(
@@ -86,24 +112,11 @@ class CpuWalks(WalkBatch):
         self.status = np.zeros(walks, dtype=STATUS)
         self._look()
 
-    def run(self, steps: int, target: int, *, race: bool = False) -> None:
-        """See `WalkBatch.run`."""
-        for i, walk in enumerate(self._walks):
-            done = walk.run(steps, target, self._stop)
-            self.status["steps"][i] += done
-            if race and walk.best_cost <= target:
-                steps = min(steps, done)
-        self._look()
-
     def adopt(self, sources: NDArray[np.int32], guest: NDArray[np.uint8] | None = None) -> None:
         """See `WalkBatch.adopt`."""
         found = elites_of(self, sources, guest)
         for walk, source in zip(self._walks, sources.tolist(), strict=True):
             walk.renew(found.get(source))
-
-    def best_of(self, walk: int) -> NDArray[np.uint8]:
-        """See `WalkBatch.best_of`."""
-        return self._walks[walk].best()
 
     def _look(self) -> None:
         self.status["flips"] = [walk.flips for walk in self._walks]

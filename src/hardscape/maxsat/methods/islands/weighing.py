@@ -12,7 +12,7 @@ from hardscape import native
 from hardscape.engine import Kernel, kernel
 from hardscape.engine.cuda import CudaDevice
 from hardscape.maxsat.formula import Formula
-from hardscape.maxsat.methods.islands.batch import WalkBatch, elites_of
+from hardscape.maxsat.methods.islands.batch import CpuBatch, WalkBatch, elites_of
 from hardscape.maxsat.methods.islands.cuda import packed, unpacked
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 
@@ -148,7 +148,7 @@ def _temper(
     )
 
 
-class CpuWeighers(WalkBatch):
+class CpuWeighers(CpuBatch):
     """Clause-weighting walks on one CPU thread, one after the other; see `CudaWeighers`."""
 
     def __init__(
@@ -173,14 +173,6 @@ class CpuWeighers(WalkBatch):
         self.status = np.zeros(walks, dtype=[("steps", "u8"), ("flips", "u8"), ("best", "u8")])
         self._look()
 
-    def run(self, steps: int, target: int, *, race: bool = False) -> None:
-        """See `WalkBatch.run`."""
-        for walk in self._walks:
-            done = walk.run(steps, target, self._stop)
-            if race and walk.best_cost <= target:
-                steps = min(steps, done)
-        self._look()
-
     def adopt(self, sources: NDArray[np.int32], guest: NDArray[np.uint8] | None = None) -> None:
         """See `WalkBatch.adopt`."""
         found = elites_of(self, sources, guest)
@@ -188,12 +180,8 @@ class CpuWeighers(WalkBatch):
             if source >= 0:
                 walk.renew(found[source])
 
-    def best_of(self, walk: int) -> NDArray[np.uint8]:
-        """See `WalkBatch.best_of`."""
-        return self._walks[walk].best()
-
     def _look(self) -> None:
-        self.status["steps"] = self.status["flips"] = [walk.steps for walk in self._walks]
+        self.status["flips"] = [walk.steps for walk in self._walks]
         self.status["best"] = [walk.best_cost for walk in self._walks]
 
 
