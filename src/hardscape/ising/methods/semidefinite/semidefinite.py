@@ -33,7 +33,7 @@ from hardscape.engine import (
     split,
 )
 from hardscape.ising.exact import to_limbs
-from hardscape.ising.methods.exhaustive.blocks import Wanted
+from hardscape.ising.methods.exhaustive.blocks import Wanted, partial
 from hardscape.ising.methods.lowest import LowestMethod, LowestWork
 from hardscape.ising.methods.tabu.tabu import TabuWork
 from hardscape.ising.result import code_words, from_codes, to_codes
@@ -162,12 +162,8 @@ class SemidefiniteWork(LowestWork):
             context.stop,
             context.seconds,
         )
-        partial = {
-            "states": states,
-            "energies": energies,
-            "counters": np.array(counters, dtype=np.uint64),
-        }
-        return ShardResult(partial, complete, None if reached == last else reached)
+        found = partial(states, energies, counters)
+        return ShardResult(found, complete, None if reached == last else reached)
 
 
 class Semidefinite(LowestMethod[SemidefiniteWork]):
