@@ -8,37 +8,14 @@
 #include <vector>
 
 #include "ising/methods/exhaustive/search.hpp"
+#include "ising/methods/lists.hpp"
 #include "native/arrays.hpp"
-#include "native/widths.hpp"
 
 namespace hardscape::ising {
 namespace {
 
-using Words64 = NumpyArray<std::uint64_t>;
-
 // States (n, words), energies, whether all was done; blocks, of which pruned, opened; candidates.
 using Found = std::tuple<Words64, Words64, bool, double, double, double, double>;
-
-// Calls body.template operator()<Limbs, Code>() for the widths of an energy and of a state.
-template <class Body>
-auto for_widths(std::size_t limbs, std::size_t words, Body&& body) {
-  if (words > 2) throw std::invalid_argument("states of more than 128 spins are not compiled in");
-  return for_width(limbs, [&]<int Limbs>() {
-    if (words == 2) return body.template operator()<Limbs, unsigned __int128>();
-    return body.template operator()<Limbs, std::uint64_t>();
-  });
-}
-
-// A state of its words, least significant first.
-template <class Code>
-Code load_code(const std::uint64_t* words) {
-  Code code;
-  std::memcpy(&code, words, sizeof code);
-  return code;
-}
-
-template <class Code>
-constexpr std::size_t kWords = sizeof(Code) / sizeof(std::uint64_t);
 
 // One search behind one Python class, whatever its widths.
 class AnySearch {
@@ -76,13 +53,9 @@ class SearchOf final : public AnySearch {
                                  Words threshold, Words window, bool prune,
                                  Vector<std::uint8_t> stop, int grain,
                                  double seconds) const override {
-    Patience patience{grain};
-    if (seconds < 1e9) {
-      patience.until = Patience::Clock::now() +
-                       std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * seconds));
-    }
+    const Patience patience{grain, after(seconds)};
     Code end = last(roots);
-    Found found = collect(wanted, threshold, window, [&](Pool<Limbs, Code>& pool) {
+    Found found = listed(wanted, threshold, window, [&](Pool<Limbs, Code>& pool) {
       return search_.run(spins, first(roots), end, prune, pool, stop.data(), patience);
     });
     return {std::move(found), words(end)};
@@ -141,7 +114,7 @@ class SearchOf final : public AnySearch {
 
   Found open(Vector<std::uint64_t> blocks, std::size_t wanted, Words threshold,
              Words window) const override {
-    return collect(wanted, threshold, window, [&](Pool<Limbs, Code>& pool) {
+    return listed(wanted, threshold, window, [&](Pool<Limbs, Code>& pool) {
       return search_.open(blocks.data(), blocks.shape(0), pool);
     });
   }
@@ -158,36 +131,12 @@ class SearchOf final : public AnySearch {
     return to_numpy(std::move(words), {kWords<Code>});
   }
 
-  static std::optional<Integer> integer(const Words& words) {
-    if (!words) return std::nullopt;
-    return Integer::load(words->data());
-  }
-
   template <class Body>
-  static Found collect(std::size_t wanted, const Words& threshold, const Words& window,
-                       Body&& body) {
-    std::vector<std::uint64_t> states, energies;
-    Statistics statistics;
-    {
-      nb::gil_scoped_release release;
-      Pool<Limbs, Code> pool(wanted, integer(window), integer(threshold));
-      statistics = body(pool);
-      const auto sorted = pool.take_sorted();
-      states.resize(sorted.size() * kWords<Code>);
-      energies.resize(sorted.size() * Limbs);
-      for (std::size_t i = 0; i < sorted.size(); ++i) {
-        std::memcpy(&states[i * kWords<Code>], &sorted[i].state, sizeof(Code));
-        sorted[i].energy.store(energies.data() + i * Limbs);
-      }
-    }
-    const std::size_t count = energies.size() / Limbs;
-    return {to_numpy(std::move(states), {count, kWords<Code>}),
-            to_numpy(std::move(energies), {count, Limbs}),
-            statistics.complete,
-            statistics.blocks,
-            statistics.pruned,
-            statistics.opened,
-            statistics.candidates};
+  static Found listed(std::size_t wanted, const Words& threshold, const Words& window,
+                      Body&& body) {
+    auto [states, energies, told] = collect<Limbs, Code>(wanted, threshold, window, body);
+    return {std::move(states), std::move(energies), told.complete,  told.blocks,
+            told.pruned,       told.opened,         told.candidates};
   }
 
   Search<Limbs, Code> search_;

@@ -23,6 +23,7 @@
 
 #include "ising/methods/exhaustive/block.hpp"
 #include "ising/methods/exhaustive/pool.hpp"
+#include "ising/methods/patience.hpp"
 #include "native/random.hpp"
 #include "native/wide.hpp"
 
@@ -30,7 +31,6 @@ namespace hardscape::ising {
 
 using Longs = std::int64_t __attribute__((vector_size(64)));
 constexpr int kMaxMid = 16;
-constexpr std::int64_t kFar = std::int64_t{1} << 61;  // beyond any relative energy in fine units
 
 struct Shape {
   int num_spins, mid, fine_shift, filter_shift;
@@ -42,12 +42,8 @@ struct Statistics {
   bool complete = true;
 };
 
-// Values of the byte that a search looks at: end at once, or leave to others what is not begun.
-constexpr std::uint8_t kStop = 1, kHandOver = 2;
-
 // When a search leaves to others what it has not begun, from a multiple of 2^grain roots on.
 struct Patience {
-  using Clock = std::chrono::steady_clock;
   int grain = 128;  // none by default
   Clock::time_point until = Clock::time_point::max();
 };
@@ -150,7 +146,7 @@ class Search {
     Integer least = Integer::zero(), unit = Integer::zero();
     unit.word[0] = 1;
     for (int p = above; p <= std::min(limit, shape_.num_spins); ++p) {
-      const auto began = Patience::Clock::now();
+      const auto began = Clock::now();
       std::optional<Integer> threshold;
       if (p > above) {
         // The last doll's state, with the new spin in its field's favour, must be beaten strictly.
@@ -174,7 +170,7 @@ class Search {
       }
       floors_[p] = std::max(floors_[p], least);
       reached = p;
-      if (Patience::Clock::now() - began > std::chrono::duration<double>(seconds)) break;
+      if (Clock::now() - began > std::chrono::duration<double>(seconds)) break;
     }
     raise_above(reached);
     return {reached, best};
@@ -304,9 +300,8 @@ class Search {
     bool leaves(int below) {
       if (below < patience.grain || !begun) return false;
       if (!leaving) {
-        leaving =
-            *stop == kHandOver || (patience.until != Patience::Clock::time_point::max() &&
-                                   ++looked % 8 == 0 && Patience::Clock::now() >= patience.until);
+        leaving = *stop == kHandOver || (patience.until != Clock::time_point::max() &&
+                                         ++looked % 8 == 0 && Clock::now() >= patience.until);
       }
       return leaving;
     }

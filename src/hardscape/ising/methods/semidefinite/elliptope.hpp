@@ -18,7 +18,7 @@
 #include <limits>
 #include <vector>
 
-#include "native/random.hpp"
+#include "ising/methods/patience.hpp"
 #include "native/vector.hpp"
 
 namespace hardscape::ising {
@@ -97,7 +97,7 @@ class Elliptope {
     std::array<double, 4> before;
     before.fill(energy);
     const int rounds = dogged ? most_rounds : 80;
-    for (int round = 0; round < rounds && *stop != 1; ++round) {
+    for (int round = 0; round < rounds && *stop != kStop; ++round) {
       gram();
       drop_slack_ones();
       separate();

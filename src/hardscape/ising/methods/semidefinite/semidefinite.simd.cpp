@@ -5,32 +5,23 @@
 // bounds are of `fine` integers (exact >> shift), whose roundings `slack` counts.
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "ising/methods/exhaustive/pool.hpp"
+#include "ising/methods/lists.hpp"
+#include "ising/methods/patience.hpp"
 #include "ising/methods/semidefinite/elliptope.hpp"
 #include "ising/methods/semidefinite/leaf.hpp"
 #include "native/arrays.hpp"
 #include "native/wide.hpp"
-#include "native/widths.hpp"
 
 namespace hardscape::ising {
 namespace {
-
-constexpr std::int64_t kFar = std::int64_t{1} << 61;
-// Values of the byte that a search looks at: end at once, or leave what is not begun.
-constexpr std::uint8_t kStop = 1, kHandOver = 2;
-
-using Clock = std::chrono::steady_clock;
 
 struct Counted {
   double nodes = 0, cut = 0, leaves = 0, candidates = 0;
@@ -271,8 +262,6 @@ class Branching {
   std::vector<double> fine_;
 };
 
-using Words64 = NumpyArray<std::uint64_t>;
-
 // States (n, words), energies, whether all was done; nodes, of which cut; leaves; candidates; the
 // number before which all is searched.
 using Found = std::tuple<Words64, Words64, bool, double, double, double, double, std::uint64_t>;
@@ -301,38 +290,13 @@ class BranchingOf final : public AnyBranching {
   Found run(int places, std::uint64_t first, std::uint64_t last, std::size_t wanted,
             Words threshold, Words window, Vector<std::uint8_t> stop,
             double seconds) const override {
-    constexpr std::size_t kWords = sizeof(Code) / sizeof(std::uint64_t);
-    const auto integer = [](const Words& words) -> std::optional<Integer> {
-      if (!words) return std::nullopt;
-      return Integer::load(words->data());
-    };
-    std::vector<std::uint64_t> states, energies;
-    Counted counted;
-    {
-      nb::gil_scoped_release release;
-      Pool<Limbs, Code> pool(wanted, integer(window), integer(threshold));
-      const auto until =
-          seconds < 1e9
-              ? Clock::now() + std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9))
-              : Clock::time_point::max();
-      counted = branching_.run(places, first, last, pool, stop.data(), until);
-      const auto sorted = pool.take_sorted();
-      states.resize(sorted.size() * kWords);
-      energies.resize(sorted.size() * Limbs);
-      for (std::size_t i = 0; i < sorted.size(); ++i) {
-        std::memcpy(&states[i * kWords], &sorted[i].state, sizeof(Code));
-        sorted[i].energy.store(energies.data() + i * Limbs);
-      }
-    }
-    const std::size_t count = energies.size() / Limbs;
-    return {to_numpy(std::move(states), {count, kWords}),
-            to_numpy(std::move(energies), {count, Limbs}),
-            counted.complete,
-            counted.nodes,
-            counted.cut,
-            counted.leaves,
-            counted.candidates,
-            last};
+    const auto until = after(seconds);
+    auto [states, energies, told] =
+        collect<Limbs, Code>(wanted, threshold, window, [&](Pool<Limbs, Code>& pool) {
+          return branching_.run(places, first, last, pool, stop.data(), until);
+        });
+    return {std::move(states), std::move(energies), told.complete,   told.nodes,
+            told.cut,          told.leaves,         told.candidates, last};
   }
 
   double bound(int rounds) const override {
@@ -354,19 +318,13 @@ class BranchingOf final : public AnyBranching {
 std::unique_ptr<AnyBranching> make_branching(
     int shift, std::int64_t step, Matrix<std::uint64_t> fields, Matrix<std::uint64_t> couplings,
     Vector<std::uint64_t> offset, Vector<std::int64_t> label, Vector<std::uint64_t> gauge) {
-  const std::size_t words = gauge.shape(0);
-  if (words > 2) throw std::invalid_argument("states of more than 128 spins are not compiled in");
-  std::vector<std::int64_t> labels(label.data(), label.data() + label.shape(0));
-  return for_width(offset.shape(0), [&]<int Limbs>() -> std::unique_ptr<AnyBranching> {
-    const auto made = [&]<class Code>() {
-      Code state;
-      std::memcpy(&state, gauge.data(), sizeof state);
-      return std::make_unique<BranchingOf<Limbs, Code>>(
-          shift, step, fields.data(), couplings.data(), offset.data(), labels, state);
-    };
-    if (words == 2) return made.template operator()<unsigned __int128>();
-    return made.template operator()<std::uint64_t>();
-  });
+  const std::vector<std::int64_t> labels(label.data(), label.data() + label.shape(0));
+  const auto made = [&]<int Limbs, class Code>() -> std::unique_ptr<AnyBranching> {
+    return std::make_unique<BranchingOf<Limbs, Code>>(shift, step, fields.data(), couplings.data(),
+                                                      offset.data(), labels,
+                                                      load_code<Code>(gauge.data()));
+  };
+  return for_widths(offset.shape(0), gauge.shape(0), made);
 }
 
 }  // namespace

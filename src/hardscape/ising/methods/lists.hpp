@@ -1,0 +1,70 @@
+// Lists of states as Python has them: words of the states and of their energies, lowest first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "ising/methods/exhaustive/pool.hpp"
+#include "native/arrays.hpp"
+#include "native/widths.hpp"
+
+namespace hardscape::ising {
+
+using Words64 = NumpyArray<std::uint64_t>;
+
+// Calls body.template operator()<Limbs, Code>() for the widths of an energy and of a state.
+template <class Body>
+auto for_widths(std::size_t limbs, std::size_t words, Body&& body) {
+  if (words > 2) throw std::invalid_argument("states of more than 128 spins are not compiled in");
+  return for_width(limbs, [&]<int Limbs>() {
+    if (words == 2) return body.template operator()<Limbs, unsigned __int128>();
+    return body.template operator()<Limbs, std::uint64_t>();
+  });
+}
+
+template <class Code>
+constexpr std::size_t kWords = sizeof(Code) / sizeof(std::uint64_t);
+
+// A state of its words, least significant first.
+template <class Code>
+Code load_code(const std::uint64_t* words) {
+  Code code;
+  std::memcpy(&code, words, sizeof code);
+  return code;
+}
+
+// What body(pool) finds: states (n, words), energies (n, limbs), and what it returns.
+template <int Limbs, class Code, class Body>
+auto collect(std::size_t wanted, const std::optional<Vector<std::uint64_t>>& threshold,
+             const std::optional<Vector<std::uint64_t>>& window, Body&& body) {
+  using Integer = Wide<Limbs>;
+  const auto integer = [](const auto& words) -> std::optional<Integer> {
+    if (!words) return std::nullopt;
+    return Integer::load(words->data());
+  };
+  std::vector<std::uint64_t> states, energies;
+  const auto told = [&] {
+    nb::gil_scoped_release release;
+    Pool<Limbs, Code> pool(wanted, integer(window), integer(threshold));
+    const auto counted = body(pool);
+    const auto sorted = pool.take_sorted();
+    states.resize(sorted.size() * kWords<Code>);
+    energies.resize(sorted.size() * Limbs);
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      std::memcpy(&states[i * kWords<Code>], &sorted[i].state, sizeof(Code));
+      sorted[i].energy.store(energies.data() + i * Limbs);
+    }
+    return counted;
+  }();
+  const std::size_t count = energies.size() / Limbs;
+  return std::make_tuple(to_numpy(std::move(states), {count, kWords<Code>}),
+                         to_numpy(std::move(energies), {count, Limbs}), told);
+}
+
+}  // namespace hardscape::ising
