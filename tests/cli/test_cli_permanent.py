@@ -144,7 +144,7 @@ def test_files_that_are_no_matrix(tmp_path: Path, capsys: Captured) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_and_resumed(tmp_path: Path, number: signal.Signals) -> None:
-    path = saved(tmp_path, np.random.default_rng(2).normal(size=(28, 28)))
+    path = saved(tmp_path, np.random.default_rng(2).normal(size=(30, 30)))
     ledger = tmp_path / "ledger"
     words = ["permanent", str(path), "--threads", "1", "--checkpoint", str(ledger), "--json"]
     command = [sys.executable, "-m", "hardscape", *words]

@@ -200,7 +200,7 @@ def test_the_likely_error_tells_where_no_proof_is_cheap(monkeypatch):
     for name in ("THOUGHT", "_PROOF", "_PROOF_TIMES"):
         monkeypatch.setattr(program, name, 0.0)
     held = near = 0
-    for seed in range(20):
+    for seed in range(60):
         matrix = unitary(10 + seed % 4, seed)
         found = hardscape.permanent(matrix, method="glynn", full_output=True)
         exact = hardscape.permanent(matrix, precision="exact")
@@ -210,8 +210,8 @@ def test_the_likely_error_tells_where_no_proof_is_cheap(monkeypatch):
         assert 20 * found.likely_error < found.error_bound
         held += error <= found.likely_error
         near += found.likely_error <= 100 * error
-    assert held >= 19
-    assert near >= 18
+    assert held >= 51  # 57 are expected; the matrices are of the machine's own LAPACK
+    assert near >= 51
 
 
 RANDOM = {
