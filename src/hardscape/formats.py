@@ -8,6 +8,7 @@ a module states     what it is
 ``DESCRIPTION``     a line for help texts and documents
 ``MAGIC``           first bytes that are its own, one ``bytes`` or more (optional)
 ``sniff(source)``   whether content without magic bytes looks like it (optional)
+``READS``           further suffixes that it is read from; formats that share one have a ``sniff`` (optional)
 ``FILE_NAME``       pattern of further names of files, lower case (optional)
 ``MEMORY``          bytes of memory that `read` takes at least, for each byte of a large file (optional)
 ``read``            from a `hardscape.files.Source` to the problem; `FormatError` where it is wrong
@@ -19,7 +20,7 @@ Keyword arguments of ``read`` and ``write`` are choices that the format leaves t
 are annotated as ``Literal`` are checked here. A module without ``NAME`` is none of a format.
 
 A file's format is the one whose magic bytes it begins with; else what its name says; else the only one
-whose ``sniff`` takes it.
+whose ``sniff`` takes it, of those that the name leaves where it is a suffix of several.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """All suffixes."""
+        """All suffixes of files that are written."""
         return tuple(suffix for module in self.values() for suffix in module.SUFFIXES)
 
     def read(self, path: str | Path, *, format: str | None = None, **options: Any) -> _Problem:
@@ -109,9 +110,9 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
         self, path: str | Path, *, format: str | None = None, **options: Any
     ) -> tuple[str, _Problem]:
         """Read a problem as :meth:`read` does, and tell the format."""
-        likely = self._by_name(path_of(path)) if format is None else format
-        if likely is not None:  # what it cannot do is refused before the file is opened
-            _choices(self[likely], self[likely].read, options)
+        likely = self._by_name(path_of(path)) if format is None else [format]
+        if len(likely) == 1:  # what it cannot do is refused before the file is opened
+            _choices(self[likely[0]], self[likely[0]].read, options)
         source = load(path, mapped=self._mapped)
         name = self._named_by(source) if format is None else format
         read = self[name].read
@@ -145,6 +146,9 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
             the file cannot be written.
         """
         module = self[self.named_by(path) if format is None else format]
+        if not hasattr(module, "write"):
+            writable = ", ".join(x for x, other in self.items() if hasattr(other, "write"))
+            raise InputError(f"format {module.NAME!r} is only read; {writable} are written")
         written = module.write(problem, **_choices(module, module.write, options))
         replace(path, lambda file: _write_all(file, written))
 
@@ -166,35 +170,38 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
         InputError
             If it belongs to no format.
         """
-        name = self._by_name(path_of(path))
-        if name is None:
+        names = self._by_name(path_of(path), written=True)
+        if not names:
             raise InputError(
                 f"{path}: suffix {path_of(path).suffix!r} tells no format; "
                 f"{', '.join(self.suffixes)} are accepted, also with {', '.join(COMPRESSED)}, or the "
                 f"name of a format: {', '.join(self)}"
             )
-        return name
+        return names[0]
 
-    def _by_name(self, path: Path) -> str | None:
+    def _by_name(self, path: Path, written: bool = False) -> list[str]:
         plain = plain_name(path)
+        found = []
         for name, module in self.items():
             pattern = getattr(module, "FILE_NAME", None)
-            if Path(plain).suffix in module.SUFFIXES or (pattern and pattern.fullmatch(plain)):
-                return name
-        return None
+            suffixes = module.SUFFIXES + (() if written else getattr(module, "READS", ()))
+            if Path(plain).suffix in suffixes or (pattern and pattern.fullmatch(plain)):
+                found.append(name)
+        return found
 
     def _named_by(self, source: Source) -> str:
         for name, module in self.items():
             if source.raw[:_SHOWN].startswith(getattr(module, "MAGIC", ())):
                 return name
         named = self._by_name(Path(source.path))
-        if named is not None:
-            return named
-        fitting = [
-            x for x, module in self.items() if hasattr(module, "sniff") and module.sniff(source)
-        ]
+        if len(named) == 1:
+            return named[0]
+        sniffing = [x for x in named or self if hasattr(self[x], "sniff")]
+        fitting = [x for x in sniffing if self[x].sniff(source)]
         if len(fitting) == 1:
             return fitting[0]
+        if named and not fitting:  # whose suffix it is says what is wrong
+            return self.named_by(source.path)
         if fitting:
             both = " and of ".join(f"{name!r} ({self[name].DESCRIPTION})" for name in fitting)
             raise source.error(

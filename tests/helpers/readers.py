@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import scipy.sparse
 
@@ -94,6 +95,8 @@ def _resume(path: Path) -> object:
 def _corpus(family: str, module: Any) -> tuple[bytes, ...]:
     if family == "permanents":
         return _MATRICES[module.NAME]()
+    if not hasattr(module, "write"):
+        return _READ_ONLY[module.NAME]()
     written = [module.write(problem) for problem in _PROBLEMS[family](module.NAME)]
     return tuple(x if isinstance(x, bytes) else b"".join(map(bytes, x)) for x in written)
 
@@ -152,6 +155,41 @@ def _sparse() -> tuple[bytes, ...]:
     return tuple(found)
 
 
+def _qubin() -> tuple[bytes, ...]:
+    with h5py.File(file := io.BytesIO(), "w") as held:
+        form = held.create_group("model/form")
+        held["model/variables"] = [2, 3, 5]
+        held["model/metadata"] = "{}"
+        form["dimension"], form["scale"], form["offset"] = 3, 2.0, 0.5
+        form["sense"], form["domain"] = "min", "bool"
+        form["linear/i"], form["linear/v"] = [1, 3], [1.0, -0.5]
+        form["quadratic/i"], form["quadratic/j"], form["quadratic/v"] = [1, 2], [2, 3], [-2.0, 1.5]
+    return (file.getvalue(),)
+
+
+_QUADRATIC = b"2 # quadratic terms\n1 1 4.0\n2 1 -1.5\n"
+_PROGRAM = (
+    b"QPLIB_9999 # name\nQBN # problem type\nmaximize # sense\n3 # variables\n"
+    + _QUADRATIC
+    + b"""\
+0.0 # default linear coefficient
+1 # others
+3 2.0
+0.25 # constant
+1.0E+30 # infinity
+0.0
+0
+0.0
+0
+0
+"""
+)
+#: Formats of Ising models that are not written.
+_READ_ONLY: Mapping[str, Callable[[], tuple[bytes, ...]]] = {
+    "lp": lambda: (b"Minimize\n obj: 2 x - z + [ 2 x * y ] / 2\nBinary\n x y z\nEnd\n",),
+    "qplib": lambda: (_PROGRAM, _PROGRAM.replace(b"QBN", b"LBB").replace(_QUADRATIC, b"")),
+    "qubin": _qubin,
+}
 _MATRICES: Mapping[str, Callable[[], tuple[bytes, ...]]] = {
     "coo": lambda: (b"2 3 2\n1 1 0.5\n2 3 -1e3\n", b"0 1\n1 0\n", b"1 1 0 1\n2 2 .5 -1\n"),
     "csv": lambda: (

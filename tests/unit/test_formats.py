@@ -287,7 +287,10 @@ def test_every_module_of_a_format_is_complete(family: str) -> None:
         assert "\n" not in module.DESCRIPTION.strip()
         assert module.DESCRIPTION
         assert callable(module.read)
-        assert family == "permanents" or callable(module.write)
+        assert module.SUFFIXES == () or family == "permanents" or callable(module.write)
+        read = module.SUFFIXES + getattr(module, "READS", ())
+        shared = [x for x in formats.values() if {*read} & {*getattr(x, "READS", ())}]
+        assert len(shared) < 2 or all(hasattr(x, "sniff") for x in shared)
         by_say_so = not module.SUFFIXES or (family, name) == ("permanents", "coo")
         assert by_say_so or hasattr(module, "MAGIC") or callable(module.sniff)
         assert module.__doc__

@@ -1,5 +1,6 @@
 """The Ising model by hand: values, labels, immutability, and every refusal."""
 
+import itertools
 from decimal import Decimal
 from fractions import Fraction
 
@@ -114,6 +115,37 @@ def test_from_bqm_keeps_labels_and_order():
     model = Ising.from_any(bqm)
     assert model.labels == ("x", ("y", 2))
     assert model.h.tolist() == [1.0, -1.0]
+
+
+def test_models_of_mixed_variables_are_exact():
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        mixed = dimod.QuadraticModel()
+        for i in range(4):
+            mixed.add_variable(random.choice(["SPIN", "BINARY"]), f"v{i}")
+            mixed.add_linear(f"v{i}", random.integers(-4, 5) / 4)
+            for j in range(i):
+                mixed.add_quadratic(f"v{i}", f"v{j}", random.integers(-2, 3))
+        mixed.offset = 0.75
+        held = dimod.ConstrainedQuadraticModel()
+        held.set_objective(mixed)
+        model = Ising.from_any(mixed)
+        assert Ising.from_any(held) == model
+        for spins in itertools.product((-1, 1), repeat=4):
+            named = zip(model.labels, spins, strict=True)
+            sample = {v: s if mixed.vartype(v) is dimod.SPIN else (s + 1) // 2 for v, s in named}
+            assert model.energy(spins) == mixed.energy(sample)
+
+
+def test_integers_and_constraints_are_refused():
+    whole = dimod.QuadraticModel()
+    whole.add_variable("INTEGER", "k")
+    bound = dimod.ConstrainedQuadraticModel()
+    bound.add_variable("BINARY", "k")
+    bound.add_constraint([("k", 1)], "<=", 1, label="least")
+    for model, name in ((whole, "'k'"), (bound, "'least'")):
+        with pytest.raises(InputError, match=name):
+            Ising.from_any(model)
 
 
 def test_from_networkx_reads_attributes_and_their_defaults():

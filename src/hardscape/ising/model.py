@@ -16,6 +16,7 @@ from hardscape.arrays import as_float64, as_spins, is_array, is_sparse, sparse_e
 from hardscape.errors import InputError, needed
 from hardscape.formats import Formats
 from hardscape.ising.exact import ExactTerms, dyadic
+from hardscape.ising.quadratic import is_quadratic, terms_of
 
 Convention = Literal["dimod", "ising"]
 #: Known by name: the formats stand on this module.
@@ -320,7 +321,9 @@ class Ising:
 
     @classmethod
     def from_any(cls, model: Any, *, convention: Convention = "dimod") -> Self:
-        """Take a model in any accepted form: Ising, path, mapping, matrix, BQM, networkx graph.
+        """Take a model in any accepted form: Ising, path, mapping, matrix, dimod model, networkx graph.
+
+        Of dimod's models, those with integers or constraints are refused.
 
         Raises
         ------
@@ -331,6 +334,9 @@ class Ising:
             return model
         if isinstance(model, str | Path):
             return cls.from_file(model, convention=convention)
+        if is_quadratic(model):
+            names, terms = terms_of(model)
+            return cls.from_exact(terms, names)
         if hasattr(model, "vartype") and hasattr(model, "quadratic"):
             return cls.from_bqm(model)
         if hasattr(model, "nodes") and hasattr(model, "edges"):
@@ -344,7 +350,7 @@ class Ising:
             return cls.from_matrix(model, convention=convention)
         raise InputError(
             f"a model of type {type(model).__name__} is not understood; Ising, (h, J), a matrix, "
-            "{(i, j): J}, a dimod BQM, a networkx graph and a file's path are"
+            "{(i, j): J}, a dimod model, a networkx graph and a file's path are"
         )
 
     # -- views -------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ coo
     ``# hardscape num_spins=N offset=c base=0 convention=dimod`` (each word optional) states
     what the entries leave open; the writer puts it first. A comment ``# vartype=SPIN`` or
     ``# vartype=BINARY``, which dimod's writer puts first, means counting from 0, and for BINARY
-    that the entries are a QUBO's.
+    that the entries are a QUBO's. In a file ``.qh``, Qubist's line ``sites lines`` may come first.
 biqmac
     ``n m``, then m lines ``i j q`` counted from 1. Q[i, j] and Q[j, i] are given once and both
     count, so that a pair contributes :math:`2 q_{ij}` (Biq Mac Library, Wiegele 2007).
@@ -24,13 +24,24 @@ rudy
 qubo
     ``p qubo topology maxNodes nNodes nCouplers``, then nNodes lines ``i i value`` and nCouplers
     lines ``i j value`` with i < j, counted from 0. A comment ``c hardscape offset=x`` keeps
-    a constant.
+    a constant; with the comments ``c offset : x`` and ``c scale : a`` of bqpjson the energy is a (sum + x).
+hercules
+    ``n``, then lines ``i value`` of c and ``i j value`` of Q, counted from 0:
+    :math:`x^T Q x / 2 + c^T x`.
+qplib
+    Programs of binary variables without constraints (types QBN, QBB), maximised ones with the sign changed.
+lp
+    The same in the LP format, by dimod; names are labels.
+bqpjson, qubin
+    ``scale (sum of terms + offset)`` of bqpjson, and of QUBOTools and QUBOLib in HDF5; the variables' numbers
+    are labels.
 bqm-json
     Labels are kept. Vectors are lists, or with ``use_bytes`` base64 text.
 npz
     Labels are kept. See :mod:`hardscape.ising.formats.npz`.
 
-The text formats number the spins 0 to N-1 and drop labels. Files with more than
+The text formats number the spins 0 to N-1 and drop labels. ``n m`` and triples without a
+suffix that tells are a graph of rudy's, or biqmac's where an entry is on the diagonal. Files with more than
 `MAX_SPINS` spins or `MAX_BYTES` decompressed bytes are refused.
 """
 

@@ -8,18 +8,20 @@ from typing import Literal
 from hardscape.errors import InputError
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.text import Text, counts, named_coefficients, rendered
+from hardscape.ising.formats.text import Text, counts, loops, named_coefficients, rendered
 from hardscape.ising.model import Ising
 
 NAME = "biqmac"
 SUFFIXES = (".sparse",)
+#: MQLib calls them so.
+READS = (".qubo",)
 DESCRIPTION = "a QUBO of the Biq Mac library: 'n m', then 'i j q' of a symmetric matrix"
 MEMORY = 45
 
 
 def sniff(source: Source) -> bool:
-    """Whether there is a header of two numbers."""
-    return counts(source, 2)
+    """Whether there is a header of two numbers, and the matrix has a diagonal, which a graph has not."""
+    return counts(source, 2) and loops(source)
 
 
 def read(source: Source, *, base: Literal[0, 1] = 1) -> Ising:

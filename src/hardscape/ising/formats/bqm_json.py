@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from fractions import Fraction
 from typing import Any
 
@@ -40,8 +40,8 @@ _INDEX_TYPES = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16",
 
 
 def sniff(source: Source) -> bool:
-    """Whether an object begins."""
-    return source.raw[:4096].lstrip().startswith(b"{")
+    """Whether an object begins, and it is none of bqpjson's."""
+    return source.raw[:4096].lstrip().startswith(b"{") and b'"variable_domain"' not in source.data
 
 
 def read(source: Source) -> Ising:
@@ -49,8 +49,20 @@ def read(source: Source) -> Ising:
 
     With ``use_bytes`` the vectors are base64 text of little-endian arrays.
     """
+    return parsed(source, lambda document: _model(_checked(document)))
+
+
+def parsed(source: Source, model: Callable[[Any], Ising]) -> Ising:
+    """What `model` makes of a JSON document; its ValueErrors, and those of the text, name the file."""
     try:
-        return _model(_document(source.data))
+        return model(
+            json.loads(
+                source.data.decode(),
+                parse_constant=_refused,
+                parse_float=_finite,
+                parse_int=_whole,
+            )
+        )
     except RecursionError:
         raise source.error(None, "is nested too deeply for a binary quadratic model") from None
     except json.JSONDecodeError as error:
@@ -59,10 +71,7 @@ def read(source: Source) -> Ising:
         raise source.error(None, str(error)) from None
 
 
-def _document(data: bytes) -> dict[str, Any]:
-    document = json.loads(
-        data.decode(), parse_constant=_refused, parse_float=_finite, parse_int=_whole
-    )
+def _checked(document: Any) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise ValueError("holds no JSON object; dimod's BQM.to_serializable() makes one")
     for key in _KEYS:
@@ -111,7 +120,7 @@ def _model(document: dict[str, Any]) -> Ising:
     for i, j, _ in pairs:
         if i == j:
             raise ValueError(f"an interaction joins variable {i} to itself")
-    offset = _number(document["offset"], "offset")
+    offset = number(document["offset"], "offset")
     terms = ExactTerms.collect(n, enumerate(linear), pairs, offset)
     kind = document["variable_type"]
     if kind not in ("SPIN", "BINARY"):
@@ -119,7 +128,8 @@ def _model(document: dict[str, Any]) -> Ising:
     return Ising.from_exact(terms.from_binary() if kind == "BINARY" else terms, names)
 
 
-def _number(value: Any, name: str) -> Fraction:
+def number(value: Any, name: str) -> Fraction:
+    """A number of a document, exactly."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{name} is {value!r:.40}; a number is accepted")
     return dyadic(value, name)
@@ -127,7 +137,7 @@ def _number(value: Any, name: str) -> Fraction:
 
 def _biases(document: dict[str, Any], key: str) -> list[Fraction]:
     values = _vector(document, key, "bias_type", _BIAS_TYPES)
-    return [_number(value, f"{key}[{k}]") for k, value in enumerate(values)]
+    return [number(value, f"{key}[{k}]") for k, value in enumerate(values)]
 
 
 def _indices(document: dict[str, Any], key: str, n: int) -> list[int]:

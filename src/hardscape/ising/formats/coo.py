@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Literal
 
-from hardscape.files import Source, shown
+from hardscape.files import Source, plain_name, shown
 from hardscape.ising.exact import ExactTerms
 from hardscape.ising.formats.text import (
     MAX_SPINS,
@@ -60,7 +61,8 @@ def read(
             f"the file's comments say convention {declared!r}; "
             f"convention={convention!r} was asked for",
         )
-    entries = [(row, *_entry(row)) for row in text.rows]
+    header, rows = _sized(header, text)
+    entries = [(row, *_entry(row)) for row in rows]
     first = header.base if base is None else base
     if first is None:
         first = 0 if any(0 in (i, j) for _, i, j, _ in entries) else 1
@@ -81,6 +83,17 @@ def read(
             pairs.append((i, j, sign * value))
     terms = ExactTerms.collect(num_spins, fields, pairs, header.offset)
     return Ising.from_exact(terms.from_binary() if header.binary else terms)
+
+
+def _sized(header: _Header, text: Text) -> tuple[_Header, list[Row]]:
+    """The rows of entries; a line ``sites lines`` before them, which Qubist's files have, gives the spins."""
+    named = plain_name(Path(text.source.path)).endswith(".qh")
+    if not (named and text.rows and len(text.rows[0].fields) == 2):
+        return header, text.rows
+    first = text.rows[0]
+    rows = text.body(first.count(1, "number of lines"), "lines")
+    sites = first.num_spins(0, "number of sites")
+    return replace(header, num_spins=sites, base=0 if header.base is None else header.base), rows
 
 
 def _entry(row: Row) -> tuple[int, int, Fraction]:

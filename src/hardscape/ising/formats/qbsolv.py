@@ -25,6 +25,8 @@ MEMORY = 45
 
 _PROBLEM = "p qubo topology maxNodes nNodes nCouplers"
 _OFFSET = re.compile(r"c\s+hardscape\s+offset=(\S*)")
+#: As bqpjson and QUBOTools write them: the energy is scale (sum + offset).
+_BQP_OFFSET, _BQP_SCALE = (re.compile(rf"c\s+{x}\s*:\s*(\S+)") for x in ("offset", "scale"))
 
 
 def sniff(source: Source) -> bool:
@@ -33,7 +35,7 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source, *, base: Literal[0, 1] = 0) -> Ising:
-    """Read E(q) = sum_i Q[i, i] q_i + sum_{i<j} Q[i, j] q_i q_j, plus the offset of our comment."""
+    """Read E(q) = sum_i Q[i, i] q_i + sum_{i<j} Q[i, j] q_i q_j, with the offset and scale of comments."""
     text = Text.of(source)
     header = text.header(_PROBLEM)
     if header.fields[:2] != ["p", "qubo"]:
@@ -44,23 +46,26 @@ def read(source: Source, *, base: Literal[0, 1] = 0) -> Ising:
     for row, i, j, _ in entries:
         if i > j:
             raise row.error("the first index is above the second; couplers have i < j")
-    linear = [(i, x) for _, i, j, x in entries if i == j]
+    scale = _told(text, _BQP_SCALE, Fraction(1))
+    offset = _told(text, _OFFSET, Fraction(0)) + scale * _told(text, _BQP_OFFSET, Fraction(0))
+    linear = [(i, scale * x) for _, i, j, x in entries if i == j]
     if len(linear) != nodes:
         raise header.error(f"nNodes is {nodes}, and the file has {len(linear)} nodes 'i i value'")
-    pairs = [(i, j, x) for _, i, j, x in entries if i != j]
-    terms = ExactTerms.collect(num_spins, linear, pairs, _offset(text))
+    pairs = [(i, j, scale * x) for _, i, j, x in entries if i != j]
+    terms = ExactTerms.collect(num_spins, linear, pairs, offset)
     return Ising.from_exact(terms.from_binary())
 
 
-def _offset(text: Text) -> Fraction:
+def _told(text: Text, pattern: re.Pattern[str], default: Fraction) -> Fraction:
+    """The number of the one comment that fits."""
     found = [
         Row(text.source, number, [match[1]])
         for number, comment in text.comments
-        if (match := _OFFSET.fullmatch(comment))
+        if (match := pattern.fullmatch(comment))
     ]
     if len(found) > 1:
-        raise found[1].error("a second comment with the offset")
-    return found[0].value(0) if found else Fraction(0)
+        raise found[1].error("a second comment with the same number")
+    return found[0].value(0) if found else default
 
 
 def write(model: Ising, *, base: Literal[0] = 0) -> bytes:

@@ -9,7 +9,7 @@ from typing import Literal
 from hardscape.errors import InputError
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.text import Text, counts, named_coefficients, rendered
+from hardscape.ising.formats.text import Text, counts, loops, named_coefficients, rendered
 from hardscape.ising.model import Ising
 
 NAME = "rudy"
@@ -21,8 +21,8 @@ MEMORY = 45
 
 
 def sniff(source: Source) -> bool:
-    """Whether there is a header of two numbers."""
-    return counts(source, 2)
+    """Whether there is a header of two numbers, and no edge joins a vertex to itself."""
+    return counts(source, 2) and not loops(source)
 
 
 def read(source: Source, *, base: Literal[0, 1] = 1) -> Ising:

@@ -145,10 +145,21 @@ def counts(source: Source, number: int) -> bool:
     return len(fields) == number and all(map(_INTEGER.fullmatch, fields[:2]))
 
 
-def first_fields(source: Source) -> list[str]:
-    """The fields of the first line that is neither blank nor a comment; none where there is no such line."""
+def first_lines(source: Source, count: int) -> list[list[str]]:
+    """The fields of the first lines that are neither blank nor comments; none where there is no such line."""
     lines = (line for _, line in source.lines() if line and not line.startswith(_COMMENTS))
-    return next(lines, "").split()
+    return [next(lines, "").split() for _ in range(count)]
+
+
+def first_fields(source: Source) -> list[str]:
+    """The fields of the first of these lines."""
+    return first_lines(source, 1)[0]
+
+
+def loops(source: Source) -> bool:
+    """Whether a line after the header joins an index to itself, as the diagonal of a matrix does."""
+    rows = (line.split(None, 2) for _, line in source.lines() if not line.startswith(_COMMENTS))
+    return any(len(row) == 3 and row[0] == row[1] for row in rows)
 
 
 def exact_float(value: Fraction, name: str, format: str) -> float:
