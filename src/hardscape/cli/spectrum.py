@@ -68,15 +68,15 @@ class SearchOptions:
     window
         List only states with energy at most this much above the ground state.
     method
-        auto, tree, semidefinite and exhaustive are certain and take up to 128 spins (exhaustive 64); mps takes
-        more and proves nothing.
+        mps proves nothing; all others are certain and take up to 128 spins (exhaustive 64, partition one
+        weighted sum of spins, squared).
     prune
         Skip blocks of states that a lower bound excludes; --no-prune visits every state.
     """
 
     num_states: int | None = None
     window: float | None = None
-    method: Literal["auto", "tree", "semidefinite", "exhaustive", "mps"] = "auto"
+    method: Literal["auto", "tree", "semidefinite", "partition", "exhaustive", "mps"] = "auto"
     prune: bool = True
 
 

@@ -23,6 +23,7 @@ from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.exhaustive.method import Exhaustive
 from hardscape.ising.methods.exhaustive.work import BlockWork
 from hardscape.ising.methods.lowest import LowestMethod, LowestWork
+from hardscape.ising.methods.partition.partition import Partition
 from hardscape.ising.methods.semidefinite.semidefinite import Semidefinite
 from hardscape.ising.methods.tree.tree import Tree
 from hardscape.ising.model import Ising
@@ -44,7 +45,7 @@ _SECONDS_OF_BOUND = 0.02
 _SOME_STATES = 100
 
 #: The methods; the first that can and pays answers.
-METHODS: tuple[LowestMethod[Any], ...] = (Semidefinite(), Tree(), Exhaustive())
+METHODS: tuple[LowestMethod[Any], ...] = (Partition(), Semidefinite(), Tree(), Exhaustive())
 
 _log = logging.getLogger("hardscape.ising")
 
@@ -81,7 +82,8 @@ def spectrum(
         States that are known, spins -1 and +1: they may save time, never change a certified answer.
     method : str
         "tree" (bounds from the least pair energies), "semidefinite" (branch and bound under semidefinite
-        bounds with triangle inequalities: dense models of more than some 56 spins), "exhaustive" (every
+        bounds with triangle inequalities: dense models of more than some 56 spins), "partition" (number
+        partitioning and other squares of one sum of spins, by meeting in the middle), "exhaustive" (every
         state), or "auto", which takes what should be the quickest.
     prune : bool
         Skip blocks whose energy a lower bound (fields on the block's spins, and the least pair energy

@@ -1,3 +1,7 @@
-from hardscape.native._core import maxsat as maxsat, xorsat as xorsat
+from hardscape.native._core import (
+    ising as ising,
+    maxsat as maxsat,
+    xorsat as xorsat
+)
 
 def supported_levels() -> list[str]: ...

@@ -1,0 +1,1 @@
+"""Number partitioning and its kin, by meeting in the middle."""
