@@ -21,7 +21,13 @@ pytest.importorskip("rustsat")
 
 from pysat.solvers import Solver
 
-from hardscape.maxsat.methods.exact import exact, prover
+from hardscape.maxsat.methods.exact import exact
+from hardscape.maxsat.methods.exact.prover import board as boards
+from hardscape.maxsat.methods.exact.prover import cores as lower
+from hardscape.maxsat.methods.exact.prover import costs as arithmetic
+from hardscape.maxsat.methods.exact.prover import linear as upper
+from hardscape.maxsat.methods.exact.prover import main as prover
+from hardscape.maxsat.methods.exact.prover import oracle as oracles
 
 FOREVER = float("inf")
 
@@ -55,7 +61,7 @@ def costs_of_all(formula):
 @pytest.fixture
 def said(monkeypatch):
     told = []
-    monkeypatch.setattr(prover, "say", lambda **message: told.append(message))
+    monkeypatch.setattr(boards, "say", lambda **message: told.append(message))
     return told
 
 
@@ -72,8 +78,8 @@ def check(formula, board, said):
 
 @pytest.mark.parametrize("seed", range(120))
 def test_optima_and_bounds(seed, said):
-    formula, board = random_formula(seed), prover.Board()
-    with pytest.raises(prover.Settled):
+    formula, board = random_formula(seed), boards.Board()
+    with pytest.raises(boards.Settled):
         prover.prove(formula, board, seed % 6)
     check(formula, board, said)
 
@@ -91,7 +97,7 @@ def many_wishes(seed):
         hard.append(int(rng.random() < 0.25))
     formula = {"variables": n, "clauses": clauses, "weights": weights, "hard": hard}
     known = list(costs_of_all(formula).items())
-    board = prover.Board()
+    board = boards.Board()
     if known and rng.random() < 0.5:
         values, board.cost = known[int(rng.integers(len(known)))]
         board.values = list(values)
@@ -102,7 +108,7 @@ def many_wishes(seed):
 @pytest.mark.parametrize("seed", [3156, 4077, 4654, *range(40)])
 def test_no_bound_lies_above_the_optimum_whatever_was_known(seed, said):
     formula, board = many_wishes(seed)
-    with pytest.raises(prover.Settled):
+    with pytest.raises(boards.Settled):
         prover.prove(formula, board, seed % 6 if seed < 40 else 0)
     check(formula, board, said)
 
@@ -110,25 +116,82 @@ def test_no_bound_lies_above_the_optimum_whatever_was_known(seed, said):
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("clauses", [1, 30, 10**6])
 def test_the_linear_search_alone_however_coarse(seed, clauses, said, monkeypatch):
-    monkeypatch.setattr(prover, "_CLAUSES", clauses)
-    formula, board = random_formula(seed), prover.Board()
-    costs = prover.Costs(formula, board)
+    monkeypatch.setattr(upper, "_CLAUSES", clauses)
+    formula, board = random_formula(seed), boards.Board()
+    costs = arithmetic.Costs(formula, board)
     costs.oracle.until = FOREVER
     if not costs.oracle.ask([]):
         assert not costs_of_all(formula)
         return
     costs.offer(costs.oracle.model())
-    cores = prover.Cores(costs)
-    linear = prover.Linear(costs, cores)
+    cores = lower.Cores(costs)
+    linear = upper.Linear(costs, cores)
     try:
         linear.turn(FOREVER)
-    except prover.Settled:
+    except boards.Settled:
         pass
     else:
         assert not costs.weight  # all wishes must hold: there is nothing to encode
-        with pytest.raises(prover.Settled):
+        with pytest.raises(boards.Settled):
             cores.turn(FOREVER)
     check(formula, board, said)
+
+
+def costly_few(rng):
+    """A formula of some variables that cost and some that do not."""
+    n, m = int(rng.integers(4, 11)), int(rng.integers(6, 34))
+    clauses = [
+        [int(v * rng.choice([-1, 1])) for v in rng.choice(n, size, replace=False) + 1]
+        for size in [min(int(rng.choice([2, 2, 3, 3, 4])), n) for _ in range(m)] + [1] * (n // 2)
+    ]
+    count = len(clauses)
+    hard = [int(i < m and rng.random() < 0.7) for i in range(count)]
+    weights = rng.integers(1, 6, count).tolist()
+    return {"variables": n, "clauses": clauses, "weights": weights, "hard": hard}
+
+
+def simplify_again_and_again(formula, board, rng):
+    """Prove in short turns, with fewer clauses after some of them."""
+    costs = arithmetic.Costs(formula, board, solver=str(rng.choice(["g4", "m22"])))
+    if rng.random() < 0.5:
+        costs.simplify()
+    prover.begin(costs)
+    cores = lower.Cores(costs)
+    linear = upper.Linear(costs, cores)
+    while True:
+        cores.turn(FOREVER)
+        if rng.random() < 0.5:
+            costs.simplify()
+        linear.turn(FOREVER)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_simpler_clauses_have_the_same_optimum(seed, said, monkeypatch):
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(oracles.Oracle, "late", lambda self: rng.random() < 0.3)
+    monkeypatch.setattr(arithmetic, "_SHRUNK", float(rng.choice([0.95, 1.5])))
+    formula, board = costly_few(rng), boards.Board()
+    with pytest.raises(boards.Settled):
+        simplify_again_and_again(formula, board, rng)
+    check(formula, board, said)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_simpler_clauses_tell_wishes_apart_as_before(seed):
+    rng = np.random.default_rng(seed)
+    formula = random_formula(seed + 1000)
+    costs = arithmetic.Costs(formula, boards.Board())
+    before = Solver(name="m22", bootstrap_with=costs.clauses)
+    wishes = list(costs.weight)
+    try:
+        costs.simplify()
+    except boards.Settled:
+        assert not before.solve()
+        return
+    after = Solver(name="m22", bootstrap_with=costs.clauses)
+    for _ in range(30):
+        chosen = [x * int(rng.choice([-1, 1])) for x in wishes if rng.random() < 0.6]
+        assert before.solve(chosen) == after.solve(chosen)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -139,9 +202,9 @@ def test_a_better_assignment_is_heard(seed, said):
         return
     bits = min(costs, key=costs.get)
     line = json.dumps({"cost": costs[bits], "model": "".join(map(str, bits))})
-    board = prover.Board([line])
+    board = boards.Board([line])
     time.sleep(0.001)
-    with pytest.raises(prover.Settled):
+    with pytest.raises(boards.Settled):
         prover.prove(formula, board)
     assert board.cost == costs[bits]
     assert all(message["cost"] >= costs[bits] for message in said if "model" in message)
@@ -149,7 +212,7 @@ def test_a_better_assignment_is_heard(seed, said):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_first_assignment_after_many_tries_or_none(seed, said, monkeypatch):
-    monkeypatch.setattr(prover, "_FEW_CONFLICTS", 2)
+    monkeypatch.setattr(prover, "FEW_CONFLICTS", 2)
     monkeypatch.setattr(prover, "_TRIES", 2)
     rng = np.random.default_rng(seed)
     clauses = [
@@ -159,22 +222,22 @@ def test_a_first_assignment_after_many_tries_or_none(seed, said, monkeypatch):
     satisfiable = Solver(name="cd15", bootstrap_with=clauses).solve()
     count = len(clauses)
     formula = {"variables": 50, "clauses": clauses, "weights": [1] * count, "hard": [1] * count}
-    costs = prover.Costs(formula, prover.Board())
+    costs = arithmetic.Costs(formula, boards.Board())
     if satisfiable:
         prover.begin(costs)
         (found,) = said
         model = [int(x) for x in found["model"]]
         assert all(any(model[abs(x) - 1] == (x > 0) for x in clause) for clause in clauses)
     else:
-        with pytest.raises(prover.Settled):
+        with pytest.raises(boards.Settled):
             prover.begin(costs)
         assert not said
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_what_two_solvers_agree_on(seed, said):
-    formula, board = random_formula(seed), prover.Board(check=True)
-    with pytest.raises(prover.Settled):
+    formula, board = random_formula(seed), boards.Board(check=True)
+    with pytest.raises(boards.Settled):
         prover.prove(formula, board, seed % 6)
     check(formula, board, said)
 
@@ -200,10 +263,10 @@ def test_a_wrong_core_is_found_out(seed, said, monkeypatch):
     formula = {"variables": 7, "clauses": clauses, "weights": [1] * 14, "hard": [0] * 7 + [1] * 7}
     honest = Solver
     monkeypatch.setattr(
-        prover, "Solver", lambda name, **how: (honest if name == "cd15" else Liar)(name, **how)
+        oracles, "Solver", lambda name, **how: (honest if name == "cd15" else Liar)(name, **how)
     )
-    with pytest.raises(prover.ContradictionError):
-        prover.prove(formula, prover.Board(check=True))
+    with pytest.raises(boards.ContradictionError):
+        prover.prove(formula, boards.Board(check=True))
 
 
 def test_a_checked_proof_says_so():
@@ -225,7 +288,7 @@ def test_what_is_paid_for_cliques_is_a_bound(seed, sign):
             against[u].discard(v)
             against[v].discard(u)
     weight = {v: int(rng.integers(0, 4)) for v in range(n)}
-    found = prover._cliques(against, weight, sign)
+    found = lower._cliques(against, weight, sign)
     for clique, paid in found:
         assert paid > 0
         assert all(v in against[u] for u, v in itertools.combinations(clique, 2))
@@ -237,7 +300,7 @@ def test_what_is_paid_for_cliques_is_a_bound(seed, sign):
         for kept in itertools.combinations(range(n), size)
         if all(v not in against[u] for u, v in itertools.combinations(kept, 2))
     )
-    assert prover._gained(found) <= least
+    assert lower._gained(found) <= least
 
 
 def hard_formula(seed=1, n=60):

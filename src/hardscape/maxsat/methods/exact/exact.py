@@ -55,7 +55,7 @@ _SOFT_SHARE = 0.5
 _UNASKED_SECONDS = 10.0
 #: What a prover runs: without `site`, which only looks for the packages that are known here, and the modules
 #: that lie where it is called; and as a module, which is compiled once.
-_PROGRAM, _FOLDER = "import prover; prover.main()", str(Path(__file__).parent)
+_PROGRAM, _FOLDER = "from prover.main import main; main()", str(Path(__file__).parent)
 #: Literals above which "auto" does not try to prove anything; for formulas that look random it is `SMALL`.
 _PROVABLE = 5_000_000
 
@@ -186,7 +186,7 @@ class _Talk:
         self._work, self._process, self._context = work, process, context
         self._incumbent = work.incumbent
         self._lower = 0
-        self._heard = False
+        self._ready = False
         self._told: Improvement | None = None
         self._tell_at = 0.0
         self._unsent = b""
@@ -211,14 +211,13 @@ class _Talk:
                 if "settled" in message:
                     return self._settled()
                 self._hear(message)
-                self._heard = True
             if self._incumbent.proven or self._work.ended.is_set():
                 return self._partial(proven=self._incumbent.proven)
             if self._context.stopped() or self._incumbent.halt[0]:
                 return ShardResult(self._partial().partial, complete=False)
             now = time.monotonic()
             self._tell(now)
-            if self._walker is not None and self._heard and now >= self._turn_ends:
+            if self._walker is not None and self._ready and now >= self._turn_ends:
                 self._walk(self._walker, now)
         raise HardscapeError(f"the prover ended without an answer: {_last_words(self._process)}")
 
@@ -237,8 +236,14 @@ class _Talk:
         self._turn_ends = passed + _TURN_SHARE * (passed - self._began) * (1 - self._share)
 
     def _hear(self, message: dict[str, Any]) -> None:
-        if "model" in message:
+        if "ready" in message:
+            self._ready = True
+        elif "model" in message:
             self._incumbent.suggest(_values(message["model"]))
+            best = self._incumbent.best
+            assert best is not None
+            if self._incumbent.reduced_cost(best) > (0, int(message["cost"])):
+                raise HardscapeError("the prover's assignment does not cost what it says")
         else:
             self._lower = max(self._lower, int(message["lower"]))
             self._incumbent.bound(self._lower + self._work.constant)

@@ -1,0 +1,73 @@
+"""What the prover knows, and says."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+#: Held by the thread that says something.
+_SAYING = threading.Lock()
+
+
+class Settled(Exception):  # noqa: N818 - no error, but the end
+    """Nothing better than the best assignment exists."""
+
+
+class ContradictionError(Exception):
+    """One solver refutes what another one satisfies."""
+
+
+class Board:
+    """What is known on both sides, and the lines that say so."""
+
+    def __init__(self, heard: Iterable[str] = (), *, check: bool = False) -> None:
+        self.check = check
+        self.cost: int | None = None
+        self.values: Sequence[int] = ()
+        self.lower = 0
+        self._heard: list[str] = []
+        threading.Thread(target=self._listen, args=(heard,), daemon=True).start()
+
+    @property
+    def gap(self) -> float:
+        """What lies between the bounds."""
+        return float("inf") if self.cost is None else self.cost - self.lower
+
+    def _listen(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._heard.append(line)
+
+    def look(self) -> None:
+        """Take what others found; `Settled` if the bounds meet."""
+        while self._heard:
+            told = json.loads(self._heard.pop(0))
+            if self.cost is None or told["cost"] < self.cost:
+                self.cost, self.values = told["cost"], [int(x) for x in told["model"]]
+        if self.cost is not None and self.lower >= self.cost:
+            raise Settled
+
+    def offer(self, cost: int, model: Sequence[int]) -> None:
+        """Take the literals of an assignment if it is better."""
+        if self.cost is None or cost < self.cost:
+            self.cost, self.values = cost, [int(x > 0) for x in model]
+            say(cost=cost, model="".join(map(str, self.values)))
+
+    def raised(self, by: int) -> None:
+        """Take a lower bound that is higher by so much.
+
+        What was proven of assignments better than the best one says of all others only that they cost as much.
+        """
+        self.lower += by
+        if self.cost is not None:
+            self.lower = min(self.lower, self.cost)
+        say(lower=self.lower)
+
+
+def say(**message: Any) -> None:
+    """Tell the parent."""
+    with _SAYING:
+        sys.stdout.write(json.dumps(message) + "\n")
+        sys.stdout.flush()

@@ -1,0 +1,209 @@
+"""The lower side: cores of wishes that cannot all hold."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+
+from .board import Settled
+from .costs import Costs, Count
+from .oracle import CONFLICTS, FEW_CONFLICTS
+
+#: Longest core that is made smaller clause by clause, and failures after which that ends.
+_LONG, _FAILURES = 300, 20
+#: Wishes that are looked through for pairs that exclude one another, and pairs, each twice, up to which those
+#: that are left are counted anew.
+_MOST_PAIRED, _MOST_PAIRS = 5000, 100_000
+
+
+class Cores:
+    """Raises the lower bound by cores, heavy wishes first."""
+
+    def __init__(self, costs: Costs) -> None:
+        self._costs, self._oracle = costs, costs.oracle
+        self.counts: list[Count] = []
+        self._place: dict[int, tuple[Count, int]] = {}  # of wishes that are counts
+        self._waiting: list[tuple[list[int], int]] = []  # cores that are not counted yet
+        self._level: int | None = None
+
+    def turn(self, until: float) -> None:
+        """Go on until a moment; `Settled` if that proves the best assignment."""
+        self._oracle.until = until
+        costs, board = self._costs, self._costs.board
+        if self._level is None:
+            self._exclude()
+            self._level = self._next(max(costs.weight.values(), default=0) + 1)
+        while not self._oracle.late():
+            heavy = sorted(costs.weight.items(), key=lambda item: -item[1])
+            answer = self._oracle.ask([wish for wish, w in heavy if w >= self._level])
+            if answer is None:
+                break
+            if answer:
+                costs.offer(self._oracle.model())
+                waited = self._count()
+                if not waited and self._level == 0:
+                    raise Settled  # all that is left holds: the solution costs the lower bound
+                if not waited:
+                    self._level = self._next(self._level)
+            else:
+                core = self._oracle.core()
+                if not core:
+                    raise Settled
+                self._pay(self._smaller(core))
+            costs.harden()
+            board.look()
+        self._count()
+
+    def _next(self, level: int) -> int:
+        """The next level: as many wishes again, or twice as many of one weight; 0 for all."""
+        below = sorted((w for w in self._costs.weight.values() if w < level), reverse=True)
+        if not below:
+            return 0
+        wanted = max(1, (len(self._costs.weight) - len(below)) // 2)
+        found = below[min(wanted, len(below)) - 1]
+        return found if found > below[-1] else 0
+
+    def _pay(self, core: list[int]) -> None:
+        """Take from each wish of a core what the least of them weighs."""
+        costs = self._costs
+        paid = min(costs.weight[wish] for wish in core)
+        for wish in core:
+            costs.gain(wish, -paid)
+            if wish in self._place:
+                count, i = self._place[wish]
+                self._show(count, i + 1, paid)
+        if len(core) == 1:
+            costs.add([-core[0]])
+        else:
+            costs.add([-wish for wish in core])
+            self._waiting.append((core, paid))
+        costs.board.raised(paid)
+
+    def _show(self, count: Count, i: int, weight: int) -> None:
+        """Wish that no more than i are violated."""
+        if i < count.size:
+            wish = count.wish(i)
+            count.shown[i] = count.shown.get(i, 0) + weight
+            self._place[wish] = count, i
+            self._costs.gain(wish, weight)
+
+    def _count(self) -> bool:
+        """Count the violated wishes of the cores that wait; whether there were some."""
+        waited, self._waiting = self._waiting, []
+        for core, paid in waited:
+            count = Count(self._costs, [-wish for wish in core], paid)
+            self.counts.append(count)
+            i = 1
+            while i < count.size and len(core) <= _LONG and not self._oracle.late():
+                wish = count.wish(i)
+                answer = self._oracle.ask([wish], FEW_CONFLICTS)
+                if answer:
+                    self._costs.offer(self._oracle.model())
+                if answer is not False:
+                    break
+                count.shown[i] = paid
+                self._costs.add([-wish])
+                self._costs.board.raised(paid)
+                i += 1
+            self._show(count, i, paid)
+        return bool(waited)
+
+    def _smaller(self, core: list[int]) -> list[int]:
+        """A part of a core that is one, too."""
+        oracle = self._oracle
+        for _ in range(3):
+            if len(core) == 1 or oracle.ask(core, CONFLICTS) is not False:
+                break
+            found = oracle.core()
+            if not found or len(found) >= len(core):
+                break
+            core = found
+        failures = 0
+        for wish in sorted(core, key=self._costs.weight.__getitem__):
+            if not 1 < len(core) <= _LONG or failures > _FAILURES or oracle.late():
+                break
+            rest = [other for other in core if other != wish]
+            if len(rest) == len(core):
+                continue
+            answer = oracle.ask(rest, FEW_CONFLICTS)
+            if answer is False:
+                core = oracle.core() or rest
+            else:
+                failures += 1
+            if answer:
+                self._costs.offer(oracle.model())
+        return core
+
+    def _exclude(self) -> None:
+        """Wishes of which at most one can hold: all but one are paid for, and any one of them is wished."""
+        costs = self._costs
+        if len(costs.weight) > _MOST_PAIRED:
+            return
+        against: dict[int, set[int]] = {}
+        for wish in list(costs.weight):
+            if self._oracle.late():
+                break
+            possible, implied = self._oracle.follows(wish)
+            if not possible:
+                self._oracle.confirm([wish])
+                costs.add([-wish])
+                paid = costs.weight[wish]
+                costs.gain(wish, -paid)
+                costs.board.raised(paid)
+                continue
+            others = costs.weight.keys() & {-literal for literal in implied}
+            if others := others - {wish}:
+                against[wish] = others
+        for wish, others in list(against.items()):
+            for other in others:
+                against.setdefault(other, set()).add(wish)
+        weight = {wish: costs.weight.get(wish, 0) for wish in against}
+        found = max((_cliques(against, weight, sign) for sign in (1, -1)), key=_gained)
+        for clique, paid in found:
+            for pair in itertools.combinations(clique, 2):
+                self._oracle.confirm(pair)
+            for member in clique:
+                costs.gain(member, -paid)
+            none = costs.new()
+            costs.add([*clique, none])
+            costs.gain(-none, paid)
+            costs.board.raised(paid * (len(clique) - 1))
+
+
+def _cliques(
+    against: dict[int, set[int]], weight: dict[int, int], sign: int
+) -> list[tuple[list[int], int]]:
+    """Wishes that exclude one another in pairs, and the weight of the least; of few pairs first, or of many.
+
+    Among many pairs, those that are left are not counted anew.
+    """
+    left, found = dict(weight), []
+    degree = {wish: len(others) for wish, others in against.items()}
+    lively = sum(degree.values()) <= _MOST_PAIRS
+    order = [(sign * d, wish) for wish, d in degree.items()]
+    heapq.heapify(order)
+    while order:
+        d, wish = heapq.heappop(order)
+        if d != sign * degree[wish] or not left[wish]:
+            continue
+        clique = [wish]
+        for other in sorted(against[wish], key=lambda other: sign * degree[other]):
+            if left[other] and against[other].issuperset(clique):
+                clique.append(other)
+        if len(clique) == 1:
+            continue
+        paid = min(left[member] for member in clique)
+        found.append((clique, paid))
+        for member in clique:
+            left[member] -= paid
+            for other in against[member] if lively and not left[member] else ():
+                degree[other] -= 1
+                heapq.heappush(order, (sign * degree[other], other))
+        if left[wish]:
+            heapq.heappush(order, (sign * degree[wish], wish))
+    return found
+
+
+def _gained(cliques: list[tuple[list[int], int]]) -> int:
+    """What they raise the lower bound by."""
+    return sum(paid * (len(clique) - 1) for clique, paid in cliques)

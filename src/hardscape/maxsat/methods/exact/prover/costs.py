@@ -1,0 +1,135 @@
+"""What an assignment costs: wishes and their weights, and counts of violated ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysat.solvers import Cadical153
+
+from .board import Board, Settled
+from .oracle import Oracle
+
+#: Wishes above which a restart of the solver costs more than all else.
+_MANY = 20_000
+#: Share of the clauses that simpler ones may be at most, or they are not worth it.
+_SHRUNK = 0.9
+#: What CaDiCaL says of clauses that contradict one another.
+_REFUTED = 20
+
+
+class Costs:
+    """The clauses, and the weight that each wish costs where it does not hold.
+
+    A wish is a literal: of a soft clause of one literal itself, of another one a new variable that relaxes it.
+    """
+
+    def __init__(self, formula: dict[str, Any], board: Board, solver: str = "g4") -> None:
+        self.board = board
+        self.variables = self.top = int(formula["variables"])
+        self.clauses: list[list[int]] = []
+        self._eliminated: list[tuple[Any, int]] = []  # who knows their values, of variables up to
+        self.weight: dict[int, int] = {}
+        self._relaxed: dict[int, list[int]] = {}
+        soft = []
+        parts = zip(formula["clauses"], formula["weights"], formula["hard"], strict=True)
+        for clause, weight, hard in parts:
+            if hard:
+                self.clauses.append(clause)
+            elif len(clause) == 1:
+                soft.append((clause[0], weight))
+            else:
+                wish = -self.new()
+                self.clauses.append([*clause, -wish])
+                self._relaxed[wish] = clause
+                soft.append((wish, weight))
+        constant = 0
+        for wish, weight in soft:
+            both = min(weight, self.weight.get(-wish, 0))
+            constant += both
+            self.gain(-wish, -both)
+            self.gain(wish, weight - both)
+        self._soft, self._constant = dict(self.weight), constant
+        if constant:
+            board.raised(constant)
+        self.oracle = Oracle(self.clauses, board, solver, many=len(soft) > _MANY)
+
+    def new(self) -> int:
+        """A new variable."""
+        self.top += 1
+        return self.top
+
+    def add(self, clause: list[int]) -> None:
+        """Demand a clause from now on."""
+        self.clauses.append(clause)
+        self.oracle.add(clause)
+
+    def gain(self, wish: int, weight: int) -> None:
+        """Let a wish weigh more, or less."""
+        if weight:
+            self.weight[wish] = self.weight.get(wish, 0) + weight
+            if not self.weight[wish]:
+                del self.weight[wish]
+
+    def simplify(self) -> None:
+        """Have fewer clauses, which wishes and counts cannot tell from those that were there."""
+        named = {abs(wish) for wish in self._soft}
+        kept = [v for v in range(1, self.top + 1) if v > self.variables or v in named]
+        processor = Cadical153(bootstrap_with=self.clauses)
+        # Equal literals stay two: what is substituted could not be wished for.
+        answer, simpler = processor.process(decompose=False, freeze=kept)
+        if answer == _REFUTED:
+            raise Settled
+        if len(simpler) <= _SHRUNK * len(self.clauses):
+            self.clauses = simpler
+            self._eliminated.append((processor, self.top))
+            self.oracle.restart(self.clauses)
+
+    def offer(self, model: list[int]) -> None:
+        """Offer a solution for what it costs."""
+        model = model + [-v for v in range(len(model) + 1, self.top + 1)]
+        for processor, top in reversed(self._eliminated):
+            model[:top] = processor.restore(model[:top])
+        cost = self._constant
+        for wish, weight in self._soft.items():
+            if model[abs(wish) - 1] != wish and all(
+                model[abs(x) - 1] != x for x in self._relaxed.get(wish, ())
+            ):
+                cost += weight
+        self.board.offer(cost, model[: self.variables])
+
+    def harden(self) -> None:
+        """Demand the wishes that nothing better than the best assignment can leave out."""
+        if self.board.cost is None:
+            return
+        gap = self.board.cost - self.board.lower
+        for wish in [wish for wish, weight in self.weight.items() if weight >= gap]:
+            self.add([wish])
+            del self.weight[wish]
+
+
+class Count:
+    """How many literals of a core are violated, as literals: output i says more than i. One is paid for."""
+
+    def __init__(self, costs: Costs, violated: list[int], weight: int) -> None:
+        from pysat.card import ITotalizer  # takes milliseconds
+
+        self._costs = costs
+        self.weight, self.size = weight, len(violated)
+        self.shown: dict[int, int] = {}  # weight that output i has as a wish, those paid included
+        self._bound = 1
+        self._sum = ITotalizer(lits=violated, ubound=1, top_id=costs.top)
+        self._take(self._sum.cnf.clauses)
+
+    def _take(self, clauses: list[list[int]]) -> None:
+        self._costs.top = max(self._costs.top, self._sum.top_id)
+        for clause in clauses:
+            self._costs.add(clause)
+
+    def wish(self, i: int) -> int:
+        """That no more than i are violated, i < size."""
+        if i > self._bound:
+            self._bound = min(self.size - 1, 2 * i)
+            self._sum.increase(ubound=self._bound, top_id=self._costs.top)
+            if self._sum.nof_new:
+                self._take(self._sum.cnf.clauses[-self._sum.nof_new :])
+        return -int(self._sum.rhs[i])

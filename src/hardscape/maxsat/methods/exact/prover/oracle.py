@@ -1,0 +1,90 @@
+"""A SAT solver that minds the time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from pysat.solvers import Solver
+
+from .board import Board, ContradictionError
+
+#: Conflicts between two looks at the clock, and those that a core is made smaller or stronger with.
+CONFLICTS, FEW_CONFLICTS = 2000, 300
+
+
+class Oracle:
+    """A SAT solver whose calls end at a moment, and the clauses that it was given."""
+
+    def __init__(
+        self, clauses: list[list[int]], board: Board, solver: str = "g4", *, many: bool = False
+    ) -> None:
+        # Glucose's incremental mode keeps what the assumptions imply when it restarts.
+        self._mode: dict[str, Any] = {"name": solver} | (
+            {"incr": True} if many and solver == "g4" else {}
+        )
+        self._solver = Solver(bootstrap_with=clauses, **self._mode)
+        self._second = Solver(name="cd15", bootstrap_with=clauses) if board.check else None
+        self._board = board
+        self._like: Sequence[int] = ()
+        self.until = 0.0
+
+    def restart(self, clauses: list[list[int]]) -> None:
+        """Work on other clauses, whose solutions under any wishes are the same."""
+        self._solver.delete()
+        self._solver = Solver(bootstrap_with=clauses, **self._mode)
+        self._like = ()
+
+    def add(self, clause: list[int]) -> None:
+        """Demand a clause from now on."""
+        self._solver.add_clause(clause)
+        if self._second is not None:
+            self._second.add_clause(clause)
+
+    def prefer(self, literals: Sequence[int]) -> None:
+        """Try these literals first."""
+        self._solver.set_phases(literals)
+
+    def late(self) -> bool:
+        """Whether the turn is over."""
+        return time.process_time() >= self.until
+
+    def ask(self, wishes: Sequence[int], conflicts: int | None = None) -> bool | None:
+        """Whether the wishes can all hold; None where the turn or the conflicts are over."""
+        while True:
+            self._board.look()
+            if (
+                self._board.values is not self._like
+            ):  # the better solutions are likely near the best
+                self._like = self._board.values
+                self.prefer([v if x else -v for v, x in enumerate(self._like, 1)])
+            self._solver.conf_budget(conflicts or CONFLICTS)
+            answer: bool | None = self._solver.solve_limited(assumptions=wishes)
+            if answer is False:
+                self.confirm(self.core())
+            if answer is not None or conflicts or self.late():
+                return answer
+
+    def confirm(self, literals: Sequence[int]) -> None:
+        """Have a second solver refute them too, if that is wanted."""
+        if self._second is not None and self._second.solve(assumptions=literals):
+            raise ContradictionError(f"CaDiCaL satisfies what was refuted: {literals}")
+
+    def core(self) -> list[int]:
+        """The wishes that contradicted one another; none where the clauses alone do."""
+        return self._solver.get_core() or []
+
+    def model(self) -> list[int]:
+        """The literals of the last solution."""
+        return self._solver.get_model()  # type: ignore[no-any-return]
+
+    def follows(self, wish: int) -> tuple[bool, list[int]]:
+        """Whether a wish can hold as far as unit propagation tells, and what it implies."""
+        return self._solver.propagate([wish])  # type: ignore[no-any-return]
+
+    def delete(self) -> None:
+        """Give the memory back."""
+        self._solver.delete()
+        if self._second is not None:
+            self._second.delete()
