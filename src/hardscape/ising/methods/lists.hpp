@@ -41,7 +41,8 @@ Code load_code(const std::uint64_t* words) {
 
 // What body(pool) finds: states (n, words), energies (n, limbs), and what it returns.
 template <int Limbs, class Code, class Body>
-auto collect(std::size_t wanted, const std::optional<Vector<std::uint64_t>>& threshold,
+auto collect(std::size_t listed, bool witness,
+             const std::optional<Vector<std::uint64_t>>& threshold,
              const std::optional<Vector<std::uint64_t>>& window, Body&& body) {
   using Integer = Wide<Limbs>;
   const auto integer = [](const auto& words) -> std::optional<Integer> {
@@ -51,7 +52,7 @@ auto collect(std::size_t wanted, const std::optional<Vector<std::uint64_t>>& thr
   std::vector<std::uint64_t> states, energies;
   const auto told = [&] {
     nb::gil_scoped_release release;
-    Pool<Limbs, Code> pool(wanted, integer(window), integer(threshold));
+    Pool<Limbs, Code> pool(listed, witness, integer(window), integer(threshold));
     const auto counted = body(pool);
     const auto sorted = pool.take_sorted();
     states.resize(sorted.size() * kWords<Code>);

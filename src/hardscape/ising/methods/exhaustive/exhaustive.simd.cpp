@@ -134,7 +134,7 @@ class SearchOf final : public AnySearch {
   template <class Body>
   static Found listed(std::size_t wanted, const Words& threshold, const Words& window,
                       Body&& body) {
-    auto [states, energies, told] = collect<Limbs, Code>(wanted, threshold, window, body);
+    auto [states, energies, told] = collect<Limbs, Code>(wanted, false, threshold, window, body);
     return {std::move(states), std::move(energies), told.complete,  told.blocks,
             told.pruned,       told.opened,         told.candidates};
   }

@@ -1,5 +1,7 @@
-// The lowest states seen so far: at most `wanted` of them, all within `window` of the lowest. A
-// state is an integer of 64 or 128 bits, its code.
+// The lowest states seen so far: at most `listed` of them, all within `window` of the lowest. With
+// a `witness`, one state more, which tells whether the last one's energy has others: once it has,
+// states of that energy are wanted for smaller codes alone. A state is an integer of 64 or 128
+// bits, its code.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +31,12 @@ class Pool {
  public:
   using Integer = Wide<Limbs>;
 
-  Pool(std::size_t wanted, std::optional<Integer> window, std::optional<Integer> threshold)
-      : wanted_(wanted), window_(window), capacity_(2 * wanted + kSpare) {
+  Pool(std::size_t listed, bool witness, std::optional<Integer> window,
+       std::optional<Integer> threshold)
+      : listed_(listed),
+        wanted_(listed + witness),
+        window_(window),
+        capacity_(2 * wanted_ + kSpare) {
     if (threshold) limit_ = Candidate<Limbs, Code>{*threshold, ~Code{0}};
     if (window_) capacity_ = std::max(capacity_ / 2, kSpare) + kSpare;
   }
@@ -55,10 +61,10 @@ class Pool {
     if (candidates_.size() >= capacity_) compact();
   }
 
-  // Keeps the `wanted` lowest and tightens the threshold to the highest of them.
+  // Keeps the lowest and tightens the threshold to the last of them.
   void compact() {
     if (window_) {
-      std::erase_if(candidates_, [&](const auto& c) { return *limit_ < c; });
+      std::erase_if(candidates_, [&](const auto& c) { return limit_->energy < c.energy; });
     }
     if (candidates_.size() > wanted_) {
       const auto cut = candidates_.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
@@ -67,8 +73,12 @@ class Pool {
     }
     if (candidates_.size() == wanted_) {
       const auto highest = std::max_element(candidates_.begin(), candidates_.end());
-      if (!limit_ || *highest < *limit_) {
-        limit_ = *highest;
+      std::iter_swap(highest, candidates_.end() - 1);
+      const auto listed = candidates_.begin() + static_cast<std::ptrdiff_t>(listed_);
+      const auto last = std::max_element(candidates_.begin(), listed);
+      const auto& limit = last->energy == candidates_.back().energy ? *last : candidates_.back();
+      if (!limit_ || limit < *limit_) {
+        limit_ = limit;
         ++version_;
       }
     }
@@ -92,7 +102,7 @@ class Pool {
     }
   }
 
-  std::size_t wanted_;
+  std::size_t listed_, wanted_;
   std::optional<Integer> window_;
   std::size_t capacity_;
   std::optional<Candidate<Limbs, Code>> limit_;

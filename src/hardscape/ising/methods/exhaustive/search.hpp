@@ -156,7 +156,7 @@ class Search {
         best = field.negative() ? best | label_[p - 1] : best & ~label_[p - 1];
         threshold = least - unit;
       }
-      Pool<Limbs, Code> pool(1, std::nullopt, threshold);
+      Pool<Limbs, Code> pool(1, false, std::nullopt, threshold);
       // Pair energies do not change when all spins flip: the last one may stay at +1.
       const Code roots = Code{1} << std::max(p - above - 1, 0);
       Task task{0, roots, true, pool, stop, {}, {}};

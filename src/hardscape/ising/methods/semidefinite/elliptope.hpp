@@ -104,8 +104,8 @@ class Elliptope {
       lay_out();
       for (int inner = 0; inner < 10; ++inner) {
         if (inner) gram();
-        ascend(0.005f * step, 0.01f * step);
-        sweep(2);
+        ascend(0.005f * step, 0.006f * step);
+        sweep(4);
       }
       take_multipliers();
       if (round % 5 == 4) build();
@@ -121,7 +121,7 @@ class Elliptope {
       best = std::max(best, energy);
       if (stalled > (dogged ? 12 : 6)) break;
       const double gain = energy - before[round % 4];
-      if (!dogged && round >= 8 && target - energy > 3 * gain) break;
+      if (!dogged && round >= 6 && target - energy > 3 * gain) break;
       before[round % 4] = energy;
     }
     return leave(dual, false);
@@ -309,7 +309,7 @@ class Elliptope {
 
   // Adds the most violated triangles. `cut_` is what the least violated of them had last time.
   void separate() {
-    constexpr float kLeast = 0.02f;
+    constexpr float kLeast = 0.05f;
     const auto most = static_cast<std::size_t>(5) * m_;
     const float threshold = std::max(kLeast, 0.85f * cut_);
     violated_.clear();
@@ -428,11 +428,11 @@ class Elliptope {
   }
 
   // Tries to prove an estimate that is high enough, with some more sweeps if need be.
-  bool proven_soon(double energy, double target) {
-    for (int attempt = 0; attempt < 4; ++attempt) {
+  bool proven_soon(double& energy, double target) {
+    for (int attempt = 0; attempt < 12; ++attempt) {
       if (!(energy > target)) return false;
       if (proven(target)) return true;
-      sweep(10);
+      sweep(20);
       energy = estimate();
     }
     return false;

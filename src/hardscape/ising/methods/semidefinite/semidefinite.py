@@ -26,6 +26,7 @@ from hardscape.engine import (
     Context,
     Cpu,
     Device,
+    Partial,
     RunOptions,
     Shard,
     ShardResult,
@@ -52,6 +53,8 @@ _LEAST_PATHS = 3
 _SPINS, _COUPLINGS = 57, 4
 #: Runs of tabu search for the first threshold, their moves for each spin, and most of a time limit for it.
 _RUNS, _MOVES, _HINT_SHARE = 8, 500, 0.25
+#: States that it keeps, at least: those that tie with the last one listed.
+_KEPT = 1000
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,13 @@ class SemidefiniteWork(LowestWork):
     """The values of the first spins, in the order in which spins are fixed."""
 
     name: ClassVar[str] = "ising.spectrum.semidefinite"
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int] = 2
     unit: ClassVar[str] = "states"
     counters: ClassVar[tuple[str, ...]] = ("nodes", "cut", "leaves", "candidates")
 
     asked: Wanted
     gauge: int = 0  #: a low state, which is searched first
+    leading: int = 0  #: spins of highest code that are fixed before all others
 
     @property
     def wanted(self) -> Wanted:
@@ -73,7 +77,7 @@ class SemidefiniteWork(LowestWork):
 
     def digest(self) -> str:
         """Hash of the model, of what is wanted and of the gauge, which orders the shards."""
-        parts = (self.gauge, self.asked.count, self.asked.window, self.asked.cutoff)
+        parts = (self.gauge, self.leading, self.asked.count, self.asked.window, self.asked.cutoff)
         return hashlib.sha256(self.asked.terms.canonical() + repr(parts).encode()).hexdigest()
 
     @cached_property
@@ -84,8 +88,9 @@ class SemidefiniteWork(LowestWork):
         for i, j, x in zip(terms.row.tolist(), terms.col.tolist(), terms.couplings, strict=True):
             strength[i] += abs(x)
             strength[j] += abs(x)
-        last = terms.num_spins - 1 if terms.symmetric else None
-        return tuple(sorted(range(terms.num_spins), key=lambda i: (i != last, -strength[i], i)))
+        first = terms.num_spins - max(self.leading, terms.symmetric)
+        others = sorted(range(first), key=lambda i: (-strength[i], i))
+        return (*reversed(range(first, terms.num_spins)), *others)
 
     @property
     def shift(self) -> int:
@@ -113,8 +118,7 @@ class SemidefiniteWork(LowestWork):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in vars(self).items() if name != "core"}
-        return {**state, "known": None}
+        return {name: value for name, value in vars(self).items() if name != "core"}
 
     @property
     def free(self) -> int:
@@ -143,6 +147,22 @@ class SemidefiniteWork(LowestWork):
         open_terms = terms.num_spins * (terms.num_spins + 1) // 2 if shift else 0
         return terms.offset + ((math.floor(bound) - open_terms) << shift)
 
+    def limit_of(self, known: Partial) -> int | None:
+        """Tightest energy that no wanted state lies above, by states that are searched, in order."""
+        energies = np.repeat(known["energies"], 1 + self.asked.terms.symmetric, axis=0)
+        return self.asked.limit({"energies": energies})
+
+    def hint(self, known: Partial | None, parts: Sequence[Partial]) -> Partial | None:
+        """The lowest states: all parts begin with them, so that each tells which ties are not wanted."""
+        best = known or self.known
+        for part in parts:
+            best = self.both(best, part)
+        return best
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """The lowest states of both, which may have some in common."""
+        return {**self.both(left, right), "counters": left["counters"] + right["counters"]}
+
     def brief(self, device: Device) -> bool:
         """It takes longer than a moment."""
         return False
@@ -151,19 +171,34 @@ class SemidefiniteWork(LowestWork):
         """Search the states of some shards."""
         word, bits = self.asked.word, self.free - self.places
         first, last = shard.start >> bits, shard.stop >> bits
+        known = context.incumbent or self.known or self.nothing()
         # The first spin of a model without fields has one value, that of the last half of states.
         states, energies, complete, *counters, reached = self.core.run(
             self.places + self.asked.terms.symmetric,
             first,
             last,
-            self.asked.count,
-            word(self.limit(context.incumbent)),
+            self.asked.count - 1,
+            not self.asked.terms.symmetric,
+            word(self.limit_of(known)),
             word(self.asked.window),
+            known["states"],
+            known["energies"],
             context.stop,
             context.seconds,
         )
         found = partial(states, energies, counters)
         return ShardResult(found, complete, None if reached == last else reached)
+
+
+def _leading(low: Partial, wanted: Wanted) -> int:
+    """Spins to be fixed in the order of codes, so that most nodes are beyond the last tie listed.
+
+    Of states of the same energy the lowest codes are listed: where many tie, their highest spins are down.
+    """
+    states, energies, listed = low["states"], low["energies"], wanted.count - 1
+    if len(states) <= listed or (energies[listed] != energies[listed - 1]).any():
+        return 0
+    return wanted.terms.num_spins - from_codes(states[listed - 1]).bit_length()
 
 
 class Semidefinite(LowestMethod[SemidefiniteWork]):
@@ -191,24 +226,27 @@ class Semidefinite(LowestMethod[SemidefiniteWork]):
     ) -> SemidefiniteWork:
         """The work that answers, with a threshold from a search for low states."""
         work = SemidefiniteWork(wanted)
-        low = work.low_states(options.seed)
-        work = replace(work, gauge=from_codes(low["states"][0]), known=work.both(None, low))
+        kept = max(wanted.count, _KEPT)
+        low = work.low_states(options.seed, kept)
+        leading = _leading(low, wanted)
+        work = replace(
+            work, gauge=from_codes(low["states"][0]), leading=leading, known=work.both(None, low)
+        )
         limit = options.deadline.seconds
         share = None if limit is None else _HINT_SHARE * limit
         moves = _MOVES * max(1, wanted.terms.num_spins)
-        tabu = TabuWork(wanted.terms, wanted.count, _RUNS, moves, options.seed)
+        tabu = TabuWork(wanted.terms, kept, _RUNS, moves, options.seed)
         found = solve(tabu, options.preparing(share)).partial
         if found is not None and len(found["states"]):
-            # Of states and their partners: this tells more than those of them that are searched. The gauge
-            # stays that of the first ones, which no time limit changes.
+            # The gauge stays that of the first states, which no time limit changes.
             low = work.searched(found["states"], found["energies"])
-            known = work.both(work.known, low)
-            work = replace(work, threshold=wanted.limit(found), known=known)
+            work = replace(work, known=work.both(work.known, low))
         return work.knowing(given)
 
     def sample(self, work: SemidefiniteWork, device: Device, allowed: float) -> float:
         """Seconds on one lane, by random paths."""
-        limit, symmetric = work.wanted.word(work.limit(None)), work.wanted.terms.symmetric
+        known, symmetric = work.known or work.nothing(), work.wanted.terms.symmetric
+        limit = work.wanted.word(work.limit_of(known))
         stop = np.zeros(1, dtype=np.uint8)
         began, paths, total = time.perf_counter(), 0, 0.0
         while paths < _LEAST_PATHS or time.perf_counter() < began + allowed:

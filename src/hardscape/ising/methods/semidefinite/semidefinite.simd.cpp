@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -26,6 +27,35 @@ namespace {
 struct Counted {
   double nodes = 0, cut = 0, leaves = 0, candidates = 0;
   bool complete = true;
+};
+
+// What the children of the nodes above a place go on from, from the root on.
+using Trail = std::vector<Dual>;
+
+// Where searches ended, by the number that is next, for those that go on from there.
+class Trails {
+ public:
+  Trail take(std::uint64_t next) {
+    const std::lock_guard<std::mutex> locked(mutex_);
+    const auto found = std::find_if(trails_.begin(), trails_.end(),
+                                    [&](const auto& one) { return one.first == next; });
+    if (found == trails_.end()) return {};
+    Trail trail = std::move(found->second);
+    trails_.erase(found);
+    return trail;
+  }
+
+  void put(std::uint64_t next, Trail&& trail) {
+    if (trail.empty()) return;
+    const std::lock_guard<std::mutex> locked(mutex_);
+    if (trails_.size() == kMost) trails_.erase(trails_.begin());
+    trails_.emplace_back(next, std::move(trail));
+  }
+
+ private:
+  static constexpr std::size_t kMost = 64;
+  std::mutex mutex_;
+  std::vector<std::pair<std::uint64_t, Trail>> trails_;
 };
 
 template <int Limbs, class Code>
@@ -56,12 +86,17 @@ class Branching {
   // Searches the states whose first `places` spins differ from the gauge where the bits of a number
   // in [first, last) are set, the first spin's bit being the highest; or those before another
   // `last`, which it sets, if it is asked to hand over or after `until`.
+  // `pool` may hold the states that are `known`, in order.
   Counted run(int places, std::uint64_t first, std::uint64_t& last, States& pool,
-              const volatile std::uint8_t* stop, Clock::time_point until) const {
+              std::vector<Code> known, const volatile std::uint8_t* stop,
+              Clock::time_point until) const {
     Task task{pool, stop, places, first, last, until, {}, {}};
+    task.known = std::move(known);
+    task.resumed = trails_.take(first);
     Node node = root_;
     descend(0, 0, node, task);
     last = task.last;
+    trails_.put(last, std::move(task.left));
     return task.counted;
   }
 
@@ -126,6 +161,9 @@ class Branching {
     Elliptope elliptope;
     std::vector<double> matrix;
     Counted counted{};
+    std::vector<Code> known{};         // in order
+    std::vector<const Dual*> trail{};  // what the children of the nodes above go on from
+    Trail resumed{}, left{};           // the same where the search before this one ended; and here
   };
 
   const Integer& coupling(int p, int q) const {
@@ -138,12 +176,15 @@ class Branching {
     bool whole = true;  // whether all below this node is to be searched
     if (below >= 0) {
       const std::uint64_t begin = bits << below, end = (bits + 1) << below;
-      if (end <= task.first || begin >= task.last) return;
-      whole = begin >= task.first && end <= task.last;
+      if (end <= task.first || begin > task.last) return;
       if (begin > task.first && (*task.stop == kHandOver || Clock::now() >= task.until)) {
         task.last = begin;
+      }
+      if (begin == task.last) {
+        for (const Dual* dual : task.trail) task.left.push_back(*dual);
         return;
       }
+      whole = begin >= task.first && end <= task.last;
     }
     if (*task.stop == kStop) task.counted.complete = false;
     if (!task.counted.complete) return;
@@ -156,12 +197,16 @@ class Branching {
       ++task.counted.cut;
       return;
     }
-    const Dual contracted = node.dual.contracted();
+    const bool resumed =
+        !whole && task.resumed.size() > task.trail.size() && bits << below < task.first;
+    const Dual contracted = resumed ? std::move(task.resumed[p]) : node.dual.contracted();
+    task.trail.push_back(&contracted);
     for (const bool differs : {false, true}) {
       Node child = node.child(*this, p, differs != gauge_up_[p]);
       child.dual = contracted;
       descend(p + 1, bits << 1 | differs, child, task);
     }
+    task.trail.pop_back();
   }
 
   // The highest relative energy, in fine units, that a wanted state below the node can have.
@@ -233,14 +278,14 @@ class Branching {
         .search(
             [&](std::uint32_t down, double) {
               ++task.counted.candidates;
-              offer(p, node, down, task.pool);
+              offer(p, node, down, task);
             },
             limit);
     task.pool.compact();  // the next bounds profit from what was found
   }
 
   // The exact energy of a state of the open spins, bit q set where spin p + q is down.
-  void offer(int p, const Node& node, std::uint32_t down, States& pool) const {
+  void offer(int p, const Node& node, std::uint32_t down, Task& task) const {
     Integer energy = node.energy;
     Code code = node.code;
     for (int q = 0; q < n_ - p; ++q) {
@@ -250,7 +295,9 @@ class Branching {
       energy += own.flipped(minus);
       if (!minus) code |= Code{1} << label_[p + q];
     }
-    pool.offer(energy, code);
+    if (!std::binary_search(task.known.begin(), task.known.end(), code)) {
+      task.pool.offer(energy, code);
+    }
   }
 
   int n_, shift_;
@@ -260,19 +307,22 @@ class Branching {
   Node root_;
   std::vector<Integer> couplings_;
   std::vector<double> fine_;
+  mutable Trails trails_;
 };
 
 // States (n, words), energies, whether all was done; nodes, of which cut; leaves; candidates; the
 // number before which all is searched.
 using Found = std::tuple<Words64, Words64, bool, double, double, double, double, std::uint64_t>;
 
+using Known = Matrix<std::uint64_t>;
+
 class AnyBranching {
  public:
   virtual ~AnyBranching() = default;
-  virtual Found run(int places, std::uint64_t first, std::uint64_t last, std::size_t wanted,
-                    std::optional<Vector<std::uint64_t>> threshold,
-                    std::optional<Vector<std::uint64_t>> window, Vector<std::uint8_t> stop,
-                    double seconds) const = 0;
+  virtual Found run(int places, std::uint64_t first, std::uint64_t last, std::size_t listed,
+                    bool witness, std::optional<Vector<std::uint64_t>> threshold,
+                    std::optional<Vector<std::uint64_t>> window, Known states, Known energies,
+                    Vector<std::uint8_t> stop, double seconds) const = 0;
   virtual double bound(int rounds) const = 0;
   virtual double probe(bool symmetric, std::uint64_t seed, std::size_t wanted,
                        Vector<std::uint64_t> threshold, Vector<std::uint8_t> stop) const = 0;
@@ -287,16 +337,29 @@ class BranchingOf final : public AnyBranching {
   template <class... Args>
   explicit BranchingOf(Args&&... args) : branching_(std::forward<Args>(args)...) {}
 
-  Found run(int places, std::uint64_t first, std::uint64_t last, std::size_t wanted,
-            Words threshold, Words window, Vector<std::uint8_t> stop,
+  Found run(int places, std::uint64_t first, std::uint64_t last, std::size_t listed, bool witness,
+            Words threshold, Words window, Known states, Known energies, Vector<std::uint8_t> stop,
             double seconds) const override {
     const auto until = after(seconds);
-    auto [states, energies, told] =
-        collect<Limbs, Code>(wanted, threshold, window, [&](Pool<Limbs, Code>& pool) {
-          return branching_.run(places, first, last, pool, stop.data(), until);
+    auto [found_states, found_energies, told] =
+        collect<Limbs, Code>(listed, witness, threshold, window, [&](Pool<Limbs, Code>& pool) {
+          std::vector<Code> known;
+          for (std::size_t i = 0; i < states.shape(0); ++i) {
+            known.push_back(load_code<Code>(states.data() + i * kWords<Code>));
+            pool.offer(Integer::load(energies.data() + i * Limbs), known.back());
+          }
+          pool.compact();
+          std::sort(known.begin(), known.end());
+          return branching_.run(places, first, last, pool, std::move(known), stop.data(), until);
         });
-    return {std::move(states), std::move(energies), told.complete,   told.nodes,
-            told.cut,          told.leaves,         told.candidates, last};
+    return {std::move(found_states),
+            std::move(found_energies),
+            told.complete,
+            told.nodes,
+            told.cut,
+            told.leaves,
+            told.candidates,
+            last};
   }
 
   double bound(int rounds) const override {
@@ -307,7 +370,7 @@ class BranchingOf final : public AnyBranching {
   double probe(bool symmetric, std::uint64_t seed, std::size_t wanted,
                Vector<std::uint64_t> threshold, Vector<std::uint8_t> stop) const override {
     nb::gil_scoped_release release;
-    Pool<Limbs, Code> pool(wanted, std::nullopt, Integer::load(threshold.data()));
+    Pool<Limbs, Code> pool(wanted, false, std::nullopt, Integer::load(threshold.data()));
     return branching_.probe(symmetric, seed, pool, stop.data());
   }
 
@@ -332,8 +395,9 @@ std::unique_ptr<AnyBranching> make_branching(
 void bind_semidefinite(nb::module_& module) {
   nb::class_<AnyBranching>(module, "SemidefiniteSearch")
       .def("run", &AnyBranching::run, nb::arg("places"), nb::arg("first"), nb::arg("last"),
-           nb::arg("wanted"), nb::arg("threshold").none(), nb::arg("window").none(),
-           nb::arg("stop"), nb::arg("seconds"),
+           nb::arg("listed"), nb::arg("witness"), nb::arg("threshold").none(),
+           nb::arg("window").none(), nb::arg("states"), nb::arg("energies"), nb::arg("stop"),
+           nb::arg("seconds"),
            "Search the states whose first spins are those of a range of numbers.")
       .def("bound", &AnyBranching::bound, nb::arg("rounds"),
            "Lower bound on all energies less the constant, in fine units.")
