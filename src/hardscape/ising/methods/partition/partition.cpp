@@ -196,7 +196,7 @@ class HalvesOf final : public AnyHalves {
   Nearest run(std::size_t first, std::size_t last, std::size_t wanted,
               std::optional<Vector<std::uint64_t>> far, Vector<std::uint8_t> stop) const override {
     auto [states, energies, met] = collect<Limbs, Code>(
-        wanted, far, std::nullopt,
+        wanted, false, far, std::nullopt,
         [&](Pool<Limbs, Code>& pool) { return halves_.run(first, last, pool, stop.data()); });
     return {std::move(states), std::move(energies), met.complete, met.pairs};
   }
