@@ -134,7 +134,7 @@ def test_options_of_the_file(tmp_path: Path, capsys: Captured) -> None:
     assert answer(capsys, path, "--convention", "ising")["states"][0] == "10"
     assert answer(capsys, path, "--base", 0)["num_spins"] == 3
     path.write_text("2 1\n1 2 3\n")
-    assert "--format" in refusal(capsys, path)
+    assert answer(capsys, path)["energies"][0] == -3.0
     assert answer(capsys, path, "--format", "rudy")["energies"][0] == -3.0
     assert answer(capsys, path, "--format", "biqmac")["energies"][-1] == 6.0
 
@@ -158,6 +158,55 @@ def test_matrix_product_states(instance: Path, capsys: Captured) -> None:
     assert "certificate" in capsys.readouterr().out
 
 
+def test_tabu_search(instance: Path, capsys: Captured) -> None:
+    words = ["--method", "search", "--runs", 2, "--seed", 1, "--num-states", 3]
+    found = answer(capsys, instance, *words)
+    assert set(found) == KEYS
+    assert (found["method"], found["certified"]) == ("search", False)
+    expected = hardscape.spectrum(instance, 3)
+    assert found["energies"] == expected.energies.tolist()
+    assert main(["spectrum", str(instance), *map(str, words)]) == 0
+    assert "certificate" in capsys.readouterr().out
+    aim = expected.energies[0] + 1e6
+    assert answer(capsys, instance, "--method", "search", "--target", aim)["num_states"] == 1
+
+
+def test_states_that_are_known(instance: Path, tmp_path: Path, capsys: Captured) -> None:
+    plain = answer(capsys, instance, "--num-states", 3)
+    known = tmp_path / "known.json"
+    known.write_text(json.dumps(plain))
+    for content in (None, "".join(f"{x}\n" for x in plain["states"])):
+        if content is not None:
+            known.write_text(content)
+        again = answer(capsys, instance, "--num-states", 3, "--initial-states", known)
+        assert again["states"] == plain["states"]
+        words = ["--method", "search", "--runs", 1, "--moves", 1, "--initial-states", known]
+        assert answer(capsys, instance, *words)["energies"] == plain["energies"][:1]
+    for content in ("0101\n", "2" * 12, "-1 " * 11 + "0", '{"states": [1]}', "{"):
+        known.write_text(content)
+        assert "known.json" in refusal(capsys, instance, "--initial-states", str(known))
+
+
+def test_cutoff(instance: Path, capsys: Captured) -> None:
+    plain = answer(capsys, instance, "--num-states", 50)
+    top = plain["energies"][7]
+    found = answer(capsys, instance, "--num-states", 50, "--cutoff", top)
+    assert found["energies"] == [x for x in plain["energies"] if x <= top]
+
+
+def test_a_stopped_search_tells_its_lower_bound(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "large.npz"
+    formats.write(dense_gaussian(100, seed=1), path)
+    assert main(["spectrum", str(path), "--time-limit", "0.3", "--num-states", "2"]) == 0
+    assert "lower bound" in capsys.readouterr().out
+
+
+def test_a_spin_glass_of_clauses_is_named(tmp_path: Path, capsys: Captured) -> None:
+    system = hardscape.xorsat.random_regular(72, seed=1)
+    system.to_file(tmp_path / "system.qh")
+    assert "hardscape xorsat solve" in refusal(capsys, tmp_path / "system.qh")
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -166,6 +215,11 @@ def test_matrix_product_states(instance: Path, capsys: Captured) -> None:
         ["--dbeta", "0.1"],
         ["--method", "mps", "--window", "1"],
         ["--method", "mps", "--estimate"],
+        ["--method", "mps", "--initial-states", "x"],
+        ["--target", "1"],
+        ["--method", "mps", "--runs", "1"],
+        ["--method", "search", "--cutoff", "1"],
+        ["--method", "search", "--beta", "1"],
     ],
 )
 def test_options_of_the_other_method(words: list[str], instance: Path, capsys: Captured) -> None:

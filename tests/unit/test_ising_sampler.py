@@ -122,3 +122,19 @@ def test_dimod_is_imported_when_used() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     with pytest.raises(AttributeError, match="InexactSampler"):
         _ = sampler.InexactSampler
+
+
+@pytest.mark.parametrize("vartype", ["SPIN", "BINARY"])
+def test_samples_that_are_known(vartype: str) -> None:
+    model = dimod.generators.gnm_random_bqm(list("dcbahgfe"), 20, vartype, random_state=4)
+    found = ExactSampler().sample(model, num_reads=5)
+    for known in (found, found.first.sample, found.change_vartype("SPIN", inplace=False)):
+        again = ExactSampler().sample(model, num_reads=5, initial_states=known, method="tree")
+        assert (again.record.sample == found.record.sample).all()
+    top = found.record.energy[2]
+    assert (ExactSampler().sample(model, cutoff=top).record.energy <= top).all()
+    assert len(ExactSampler().sample(model, num_reads=5, prune=False)) == 5
+    for name, labels in (("a", "bcdefgh"), ("z", "abcdefghz")):
+        wrong = dict.fromkeys(labels, 1)
+        with pytest.raises(InputError, match=f"'{name}'"):
+            ExactSampler().sample(model, initial_states=wrong)

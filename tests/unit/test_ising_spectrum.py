@@ -12,7 +12,7 @@ import pytest
 import hardscape
 from hardscape.engine import Context, Cpu, RunOptions, pool, solve
 from hardscape.engine.fold import Block, Fold
-from hardscape.errors import InputError
+from hardscape.errors import BudgetError, InputError
 from hardscape.ising import Ising, Spectrum, estimate
 from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.blocks import Wanted
@@ -474,3 +474,11 @@ def test_known_states_never_change_the_answer(n):
 def test_cutoffs_and_known_states_are_checked(wrong):
     with pytest.raises(InputError):
         hardscape.spectrum(dense_integer(4, 1), **wrong)
+
+
+def test_a_window_that_free_spins_overfill_is_refused_at_once() -> None:
+    with pytest.raises(BudgetError, match="window"):
+        hardscape.spectrum(Ising(np.zeros(64), {}), window=0)
+    with pytest.raises(BudgetError, match="window"):
+        hardscape.spectrum(Ising(np.zeros(50), {(0, 1): -1.0}), window=0.5)
+    assert hardscape.spectrum(Ising(np.zeros(30), {}), 3, window=0).num_states == 3

@@ -37,7 +37,11 @@ def option_group(group: Group) -> Callable[[type[_Options]], type[_Options]]:
 
 def file_help(what: str, formats: Formats[Any]) -> Parameter:
     """What help says of a file to read: `what` it holds, and the formats in their own words."""
-    known = "; ".join(module.DESCRIPTION for module in formats.values() if module.SUFFIXES)
+    known = "; ".join(
+        module.DESCRIPTION
+        for module in formats.values()
+        if module.SUFFIXES or hasattr(module, "READS")
+    )
     packed = ", ".join(COMPRESSED)
     return Parameter(help=f"{what}, also {packed}, or - for standard input. Formats: {known}.")
 

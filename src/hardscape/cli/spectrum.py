@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,14 +20,18 @@ from hardscape.cli.options import (
     option_group,
 )
 from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
-from hardscape.errors import InputError, Interrupted
+from hardscape.errors import BudgetError, HardscapeError, InputError, Interrupted
+from hardscape.ising import search as find_low_states
 from hardscape.ising import spectrum as find_spectrum
 from hardscape.ising.formats import FORMATS
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum
 from hardscape.ising.spectrum import MAX_SPINS, Estimate, estimate
+from hardscape.ising.states import read_states
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from rich.table import Table
 
 #: From this many spins on, a search may take long enough to be worth estimating first.
@@ -34,9 +39,17 @@ _ESTIMATED_FROM = 36
 #: States that the table lists.
 _ROWS = 20
 
-_MODEL, _SEARCH, _MPS = (
+_MODEL, _SEARCH, _TABU, _MPS = (
     Group(name, sort_key=i)
-    for i, name in enumerate(("Model", "Search", "Matrix product states (--method mps)"), start=1)
+    for i, name in enumerate(
+        (
+            "Model",
+            "Search",
+            "Tabu search (--method search)",
+            "Matrix product states (--method mps)",
+        ),
+        start=1,
+    )
 )
 
 
@@ -64,20 +77,53 @@ class SearchOptions:
     Attributes
     ----------
     num_states
-        How many states of lowest energy to list, 100 if neither this nor --window is given.
+        How many states of lowest energy to list: 100, or all of --window, or 1 by --method search.
     window
         List only states with energy at most this much above the ground state.
+    cutoff
+        List only states of at most this energy.
+    initial_states
+        File of states that are known: what --json has printed, or a line of N characters 0 and 1 each.
     method
-        mps proves nothing; all others are certain and take up to 128 spins (exhaustive 64, partition one
-        weighted sum of spins, squared).
+        search and mps prove nothing; all others are certain and take up to 128 spins (exhaustive 64, partition
+        one weighted sum of spins, squared).
     prune
         Skip blocks of states that a lower bound excludes; --no-prune visits every state.
     """
 
     num_states: int | None = None
     window: float | None = None
-    method: Literal["auto", "tree", "semidefinite", "partition", "exhaustive", "mps"] = "auto"
+    cutoff: float | None = None
+    initial_states: Path | None = None
+    method: Literal[
+        "auto",
+        "tree",
+        "semidefinite",
+        "partition",
+        "exhaustive",
+        "search",
+        "mps",
+    ] = "auto"
     prune: bool = True
+
+
+@option_group(_TABU)
+class TabuOptions:
+    """Settings of the tabu search.
+
+    Attributes
+    ----------
+    target
+        Stop at a state of this energy or a lower one.
+    runs
+        How many runs from random states, by default 16, or as many as --time-limit holds.
+    moves
+        Flips of the shortest runs, by default 500 a spin, 20,000 at least.
+    """
+
+    target: float | None = None
+    runs: int | None = None
+    moves: int | None = None
 
 
 @option_group(_MPS)
@@ -105,7 +151,8 @@ class OutputOptions(LongOptions, PlotOptions):
 
 
 _DEFAULT_MODEL, _DEFAULT_SEARCH = ModelOptions(), SearchOptions()
-_DEFAULT_MPS, _DEFAULT_RUN, _DEFAULT_OUTPUT = MpsOptions(), SeededShardRunOptions(), OutputOptions()
+_DEFAULT_TABU, _DEFAULT_MPS = TabuOptions(), MpsOptions()
+_DEFAULT_RUN, _DEFAULT_OUTPUT = SeededShardRunOptions(), OutputOptions()
 
 
 def spectrum(
@@ -114,12 +161,13 @@ def spectrum(
     *,
     model: ModelOptions = _DEFAULT_MODEL,
     search: SearchOptions = _DEFAULT_SEARCH,
+    tabu: TabuOptions = _DEFAULT_TABU,
     mps: MpsOptions = _DEFAULT_MPS,
     run: SeededShardRunOptions = _DEFAULT_RUN,
     output: OutputOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Find the states of lowest energy of an Ising model or QUBO, exactly and with a certificate."""
-    _check(search, mps, run, output)
+    _check(search, tabu, mps, output)
     output.check([file])
     ising = Ising.from_file(file, format=model.format, base=model.base, convention=model.convention)
     if output.estimate:
@@ -127,11 +175,23 @@ def spectrum(
         plain = {"num_spins": ising.num_spins} | cost.to_dict()
         show(output.json, "spectrum", lambda: plain, _estimate_facts(ising, cost))
         return
+    known = None
+    if search.initial_states is not None:
+        known = read_states(search.initial_states, ising.num_spins)
     try:
         if search.method == "mps":
             found = _mps_search(ising, search, mps, run)
+        elif search.method == "search":
+            found = find_low_states(
+                ising,
+                search.num_states,
+                initial_states=known,
+                progress=True,
+                **vars(tabu),
+                **vars(run),
+            )
         else:
-            found = _certain_search(ising, search, run, output)
+            found = _certain_search(file, ising, search, known, run, output)
     except Interrupted as stop:
         if stop.result is not None:
             _report(ising, stop.result, search, run, output)
@@ -140,40 +200,72 @@ def spectrum(
 
 
 def _check(
-    search: SearchOptions, mps: MpsOptions, run: SeededShardRunOptions, output: OutputOptions
+    search: SearchOptions, tabu: TabuOptions, mps: MpsOptions, output: OutputOptions
 ) -> None:
     """Refuse, before the file is read, what cannot work or would be ignored."""
-    certain = search.method != "mps"
-    foreign: dict[str, bool]
-    if certain:
-        foreign = {f"--{name.replace('_', '-')}": x is not None for name, x in vars(mps).items()}
-    else:
-        foreign = {
-            "--window": search.window is not None,
-            "--estimate": output.estimate,
-        }
-    for flag, given in foreign.items():
-        if given:
-            other = "for --method mps" if certain else "not for --method mps"
-            raise InputError(f"{flag} is {other}; leave it out, or give another method")
+    own: dict[str, Any] = {"search": tabu, "mps": mps}
+    for method, options in own.items():
+        for name, value in vars(options).items():
+            if value is not None and search.method != method:
+                raise InputError(
+                    f"{_flag(name)} is for --method {method}; leave it out, or give that method"
+                )
+    if search.method in own:
+        given = {_flag(x): getattr(search, x) is not None for x in ("window", "cutoff")}
+        given["--estimate"] = output.estimate
+        given["--initial-states"] = search.method == "mps" and search.initial_states is not None
+        for flag, there in given.items():
+            if there:
+                raise InputError(
+                    f"{flag} is not for --method {search.method}; leave it out, or give another method"
+                )
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _certain_search(
-    ising: Ising, search: SearchOptions, run: SeededShardRunOptions, output: OutputOptions
+    file: Path,
+    ising: Ising,
+    search: SearchOptions,
+    known: NDArray[np.int8] | None,
+    run: SeededShardRunOptions,
+    output: OutputOptions,
 ) -> Spectrum:
     unlimited = run.time_limit is None and not output.yes
-    if unlimited and _ESTIMATED_FROM <= ising.num_spins <= MAX_SPINS:
-        cost = _estimate(ising, search, run)
-        output.refuse_unasked(f"a search of {ising.num_spins} spins on {cost.device}", cost.seconds)
-    return find_spectrum(
-        ising,
-        search.num_states,
-        window=search.window,
-        method=search.method,
-        prune=search.prune,
-        progress=True,
-        **vars(run),
-    )
+    try:
+        if unlimited and _ESTIMATED_FROM <= ising.num_spins <= MAX_SPINS:
+            cost = _estimate(ising, search, run)
+            output.refuse_unasked(
+                f"a search of {ising.num_spins} spins on {cost.device}", cost.seconds
+            )
+        return find_spectrum(
+            ising,
+            search.num_states,
+            window=search.window,
+            cutoff=search.cutoff,
+            initial_states=known,
+            method=search.method,
+            prune=search.prune,
+            progress=True,
+            **vars(run),
+        )
+    except (InputError, BudgetError) as error:
+        if (isinstance(error, InputError) and ising.num_spins <= MAX_SPINS) or not _is_xorsat(file):
+            raise
+        hint = "the file is the 2-body form of XORSAT clauses: try hardscape xorsat solve"
+        raise type(error)(f"{error}; {hint}") from None
+
+
+def _is_xorsat(file: Path) -> bool:
+    """Whether the file holds the 3-XORSAT challenge's 2-body form, which another family solves at once."""
+    from hardscape.xorsat import XorSystem
+
+    try:
+        return XorSystem.from_file(file, format="qh").num_clauses > 0
+    except HardscapeError:
+        return False
 
 
 def _estimate(ising: Ising, search: SearchOptions, run: SeededShardRunOptions) -> Estimate:
@@ -229,6 +321,9 @@ def _spectrum_facts(ising: Ising, found: Spectrum) -> Iterator[tuple[str, str]]:
         yield "ground energy", f"{ground.energy!r} (degeneracy {ground.count}{more})"
     yield "gap", "none: only one level is listed" if found.gap is None else repr(found.gap)
     yield "certified", _certificate(found)
+    if not found.certified and found.num_states and math.isfinite(found.lower_bound):
+        far = float(found.energies[0]) - found.lower_bound
+        yield "lower bound", f"{found.lower_bound!r} ({far:.6g} below the lowest state found)"
     if "discarded_weight" in found.info:
         yield "discarded weight", f"{found.info['discarded_weight']:.2g}"
     if found.info.get("states_per_second"):
@@ -250,10 +345,13 @@ def _certificate(found: Spectrum) -> str:
         return f"yes: all 2^{found.num_spins} states are accounted for"
     if found.stopped:
         return f"no: {_shortfall(found)}"
-    return "no: matrix product states give no certificate"
+    what = "matrix product states give" if found.method == "mps" else "tabu search gives"
+    return f"no: {what} no certificate"
 
 
 def _shortfall(found: Spectrum) -> str:
+    if found.method == "search":
+        return cut_short(found.stopped, f"{found.info['runs']} runs; these are the best so far")
     far = "beta was not reached"
     if "total_states" in found.info:
         share = found.info["states_searched"] / found.info["total_states"]

@@ -174,6 +174,16 @@ class ExactTerms:
         return self.num_spins > 0 and not any(self.fields)
 
     @cached_property
+    def num_free(self) -> int:
+        """Spins that no term holds: each doubles the number of states of every energy."""
+        held = {
+            *self.row.tolist(),
+            *self.col.tolist(),
+            *(i for i, x in enumerate(self.fields) if x),
+        }
+        return self.num_spins - len(held)
+
+    @cached_property
     def bound(self) -> int:
         """Sum of the absolute values: no energy is larger."""
         return sum(abs(x) for x in (*self.fields, *self.couplings, self.offset))

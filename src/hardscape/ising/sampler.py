@@ -5,6 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.arrays import as_spins
 from hardscape.engine import RunArguments
 from hardscape.errors import InputError, needed
 from hardscape.ising.model import Ising
@@ -24,6 +28,10 @@ class _ExactSampling:
             "num_reads": ["max_num_states"],
             "num_states": ["max_num_states"],
             "window": [],
+            "cutoff": [],
+            "initial_states": [],
+            "method": [],
+            "prune": [],
             **{name: [] for name in RunArguments.__annotations__},
         }
 
@@ -39,6 +47,10 @@ class _ExactSampling:
         num_reads: int | None = None,
         num_states: int | None = None,
         window: float | None = None,
+        cutoff: float | None = None,
+        initial_states: Any = None,
+        method: str = "auto",
+        prune: bool = True,
         **kwargs: Any,
     ) -> Any:
         r"""List the states of lowest energy of a binary quadratic model.
@@ -50,8 +62,10 @@ class _ExactSampling:
         num_reads, num_states : int, optional
             How many states to list: two names, dimod's and hardscape's, for one number. By default
             100, or with `window` as many as it holds.
-        window : float, optional
+        window, cutoff, method, prune
             As in :func:`hardscape.spectrum`.
+        initial_states : samples, optional
+            States that are known, as dimod takes samples: with labels, of either vartype, spins or 0 and 1.
         **kwargs
             How it is run: see :class:`hardscape.engine.RunArguments`. Unknown arguments are dropped with
             dimod's warning.
@@ -84,13 +98,40 @@ class _ExactSampling:
                 f"num_reads={num_reads!r} and num_states={num_states!r} are one number under two "
                 "names; give one of them"
             )
+        model = Ising.from_bqm(bqm)
         found = spectrum(
-            Ising.from_bqm(bqm),
+            model,
             num_reads if num_states is None else num_states,
             window=window,
+            cutoff=cutoff,
+            initial_states=None if initial_states is None else _spins(initial_states, model),
+            method=method,
+            prune=prune,
             **run,
         )
         return found.to_dimod().change_vartype(bqm.vartype)
+
+
+def _spins(samples: Any, model: Ising) -> NDArray[np.int8]:
+    """States in the order of the model's spins, -1 and +1."""
+    dimod = needed("dimod", "dimod", "dimod", "hardscape.ising.ExactSampler")
+    states, labels = dimod.as_samples(samples)
+    column = {label: i for i, label in enumerate(labels)}
+    for kind, names in (
+        ("no", {*model.labels} - column.keys()),
+        ("the unknown", column.keys() - {*model.labels}),
+    ):
+        if names:
+            raise InputError(f"initial_states have {kind} variable {sorted(map(repr, names))[0]}")
+    ordered = states[:, [column[label] for label in model.labels]]
+    binary = (
+        getattr(getattr(samples, "vartype", None), "name", "") == "BINARY" or (ordered == 0).any()
+    )
+    return (
+        np.where(ordered > 0, 1, -1).astype(np.int8)
+        if binary
+        else as_spins(ordered, model.num_spins)
+    )
 
 
 @cache

@@ -165,11 +165,15 @@ def spectrum(
     if outcome.signum:
         raise Interrupted(outcome.signum, outcome.answer and result)
     if unlimited and result.num_states >= MAX_STATES:
-        raise BudgetError(
-            f"more than {MAX_STATES} states lie within window={window} of the ground state; "
-            "take a smaller window, or give num_states to list only the lowest of them"
-        )
+        raise _too_many(window)
     return result
+
+
+def _too_many(window: float | None) -> BudgetError:
+    return BudgetError(
+        f"more than {MAX_STATES} states lie within window={window} of the ground state; "
+        "take a smaller window, or give num_states to list only the lowest of them"
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -276,6 +280,8 @@ def _asked(
         count = integer(num_states, "num_states", 1, MAX_STATES)
     else:
         count = _SOME_STATES if window is None else MAX_STATES
+    if num_states is None and window is not None and 1 << exact.num_free >= MAX_STATES:
+        raise _too_many(window)
     # One more than listed tells whether the last level is cut.
     top = None if cutoff is None else min(units(ising, cutoff, "cutoff"), exact.bound)
     wanted = Wanted(
