@@ -58,6 +58,10 @@ class OverflowWarning(RuntimeWarning):
     """A permanent is beyond float64, and its value infinite; its mantissa and exponent are not."""
 
 
+class AccuracyWarning(RuntimeWarning):
+    """A heuristic's answer is not to be trusted; the message says why and what to change."""
+
+
 class BudgetError(HardscapeError):
     """The work asked for exceeds a limit of time, memory or number of states.
 

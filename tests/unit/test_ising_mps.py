@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hardscape
 from hardscape.engine import Cpu, Cuda, team
-from hardscape.errors import InputError, MissingDependencyError
+from hardscape.errors import AccuracyWarning, InputError, MissingDependencyError
 from hardscape.ising import Ising, mps_spectrum
 from hardscape.ising.methods.mps.annealing import Annealing, Line, most_probable, spectral_order
 from hardscape.ising.methods.mps.product_state import Gates, MatrixProductState
@@ -235,6 +236,7 @@ def test_models_without_couplings(h):
     assert result.energies[0] == 3.0 - np.abs(h).sum()
 
 
+@pytest.mark.filterwarnings("ignore::hardscape.errors.AccuracyWarning")
 @pytest.mark.parametrize("scale", [1e-300, 1e-6, 1e3, 1e150, 1e305])
 def test_couplings_of_any_size_are_safe(scale):
     model = dense_gaussian(12, 3)
@@ -245,10 +247,20 @@ def test_couplings_of_any_size_are_safe(scale):
     assert 0 < result.info["beta"] <= 1
 
 
+@pytest.mark.filterwarnings("ignore::hardscape.errors.AccuracyWarning")
 def test_couplings_of_many_sizes_are_safe():
     model = wide_range(14, 1)
     result = mps_spectrum(model, 5, bond_dimension=8)
     assert result.energies[0] <= lowest_states(model, 100)[0][-1]
+
+
+def test_a_trapped_state_is_told():
+    model = dense_gaussian(32, 1)
+    hot = Ising(100 * model.h, 100 * model.J)
+    with pytest.warns(AccuracyWarning, match="dbeta"):
+        found = mps_spectrum(hot, 5, bond_dimension=8)
+    assert found.info["search_energy"] < found.energies[0]
+    assert found.info["search_energy"] == hardscape.spectrum(hot, 1).energies[0]
 
 
 def test_steps_divide_beta_and_the_facts_are_reported():

@@ -189,6 +189,7 @@ def interrupted(progress: Callable[[ProgressEvent], None], **options: Any) -> In
     return caught.value
 
 
+@pytest.mark.filterwarnings("ignore::hardscape.errors.AccuracyWarning")
 def test_an_interrupted_annealing_tells_the_best_so_far_and_goes_on(tmp_path: Path) -> None:
     model = plus_minus_lattice(8, 8, 1)
     options = {"bond_dimension": 12, "dbeta": 0.02}

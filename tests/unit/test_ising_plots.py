@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection, PathCollection
 import hardscape
 from hardscape.errors import InputError, MissingDependencyError
 from hardscape.figures import PLOT_SUFFIXES, check_plot_path, save_plot
-from hardscape.ising import Spectrum
+from hardscape.ising import Ising, Spectrum
 from hardscape.ising.plots import draw_levels
 from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice
 
@@ -88,10 +88,24 @@ def test_no_states_are_an_empty_plot() -> None:
 
 
 def test_many_levels_are_not_all_drawn() -> None:
-    found = hardscape.spectrum(dense_gaussian(10, seed=2), 1024)
+    found = hardscape.spectrum(dense_integer(12, seed=6, bound=100), 4096)
+    assert len(found.levels) > 600
     ax = draw_levels(found)
-    assert drawn_ends(ax) == [(1.0, x.energy) for x in found.levels[:500]]
-    assert "500 of 1024" in ax.get_title()
+    assert drawn_ends(ax) == sorted((x.count, x.energy) for x in found.levels[:500])
+    assert f"500 of {len(found.levels)}" in ax.get_title()
+
+
+def test_levels_of_equally_many_states_are_counted_up() -> None:
+    for model, count in (
+        (dense_gaussian(10, seed=2), 1024),
+        (Ising(np.zeros(9), dense_gaussian(9, seed=3).J), 41),
+    ):
+        found = hardscape.spectrum(model, count)
+        ax = draw_levels(found)
+        assert "N(E)" in ax.get_ylabel()
+        steps = ax.lines[0].get_xydata()
+        assert steps[1:].tolist() == [[x, i + 1] for i, x in enumerate(found.energies.tolist())]
+        assert "1024 lowest" in ax.get_title() or "41 lowest" in ax.get_title()
 
 
 def test_draws_into_given_axes_and_leaves_pyplot_alone() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -20,7 +21,7 @@ from hardscape.cli.options import (
     option_group,
 )
 from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
-from hardscape.errors import BudgetError, HardscapeError, InputError, Interrupted
+from hardscape.errors import AccuracyWarning, BudgetError, HardscapeError, InputError, Interrupted
 from hardscape.ising import search as find_low_states
 from hardscape.ising import spectrum as find_spectrum
 from hardscape.ising.formats import FORMATS
@@ -288,7 +289,12 @@ def _mps_search(
 
     given: dict[str, Any] = {name: x for name, x in vars(mps).items() if x is not None}
     states = 100 if search.num_states is None else search.num_states
-    return mps_spectrum(ising, states, progress=True, **vars(run), **given)
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always", AccuracyWarning)
+        found = mps_spectrum(ising, states, progress=True, **vars(run), **given)
+    for doubt in doubts:
+        note(f"warning: {doubt.message}")
+    return found
 
 
 def _report(

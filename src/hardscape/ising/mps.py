@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
 from math import isfinite
 from time import perf_counter
 from typing import Any, Literal, Unpack
@@ -11,11 +13,12 @@ import numpy as np
 from hardscape import memory
 from hardscape.arguments import integer
 from hardscape.engine import RunArguments, RunOptions, steps
-from hardscape.errors import InputError, Interrupted
+from hardscape.errors import AccuracyWarning, InputError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.ising.methods.mps.annealing import Annealing, Line, schedule
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum
+from hardscape.ising.search import search
 
 Order = Literal["given", "spectral"]
 
@@ -24,6 +27,8 @@ _MOST = 2**31 - 1
 _MOST_STEPS = 10**6
 #: Bond dimension from which ``device="auto"`` takes a GPU.
 _WORTH_A_GPU = 256
+#: Exponents of a step's gates above which they project; most of a state that a truncation may lose unwarned.
+_PROJECTING, _MUCH_WEIGHT = 2.0, 0.1
 #: Rough rate of branch and bound, operations/s: what a time limit keeps back for it.
 _RATE = 1e10
 
@@ -85,7 +90,14 @@ def mps_spectrum(
         At most `num_states` states, with ``certified=False``. In `info`: ``method``, ``device``,
         ``seconds``, ``candidates`` (states found), ``bond_dimension``, ``beta`` and ``dbeta`` (as
         made), ``width``, ``order``, ``discarded_weight``, the largest fraction of the squared norm
-        lost in one truncation, and ``stopped``, empty if `beta` was reached.
+        lost in one truncation, ``search_energy``, the lowest energy that a short tabu search finds (one
+        run of :func:`hardscape.ising.search`, always the same; None where the call was cut short), and
+        ``stopped``, empty if `beta` was reached.
+
+    Warns
+    -----
+    AccuracyWarning
+        If the tabu search finds a lower energy, or a truncation lost more than a tenth.
 
     Raises
     ------
@@ -140,6 +152,9 @@ def mps_spectrum(
     if outcome.signum and not outcome.units_done:
         raise Interrupted(outcome.signum)
     states = spins.in_model(chain.most_probable(width))
+    known = None
+    if not outcome.cut:
+        known = float(search(model, runs=1, seed=0, device="cpu", threads=1).energies[0])
     reached = sweeps if outcome.complete else outcome.units_done / chain.parts
     info = {
         "method": "mps",
@@ -152,12 +167,35 @@ def mps_spectrum(
         "width": width,
         "order": order,
         "discarded_weight": chain.result().discarded,
+        "search_energy": known,
         "stopped": outcome.cut,
     }
     found = Spectrum.from_states(model, states, num_states, certified=False, info=info)
     if outcome.signum:
         raise Interrupted(outcome.signum, found)
+    for doubt in () if outcome.cut else _doubts(model, found):
+        warnings.warn(doubt, AccuracyWarning, stacklevel=3)
     return found
+
+
+def _doubts(model: Ising, found: Spectrum) -> Iterator[str]:
+    """Why these states may not be the lowest, as far as it shows."""
+    lowest, known = float(found.energies[0]), found.info["search_energy"]
+    if known < lowest:
+        largest = max(np.abs(x).max(initial=0.0) for x in (model.h, model.couplings[2]))
+        exponent = found.info["dbeta"] * float(largest)
+        cure = "take another beta, or a larger bond_dimension"
+        if exponent > _PROJECTING:
+            cure = (
+                f"dbeta times the largest coefficient is {exponent:.3g}, so that each step projects and the "
+                f"state is trapped: take dbeta={found.info['dbeta'] / exponent:.2g} or less"
+            )
+        yield f"a short tabu search finds the energy {known!r}, and the lowest here is {lowest!r}; {cure}"
+    if found.info["discarded_weight"] > _MUCH_WEIGHT:
+        yield (
+            f"a truncation lost {found.info['discarded_weight']:.2g} of the state; take a larger "
+            "bond_dimension, or order='spectral'"
+        )
 
 
 def _check_temperatures(beta: float, dbeta: float) -> None:

@@ -15,6 +15,8 @@ _LEVEL, _GROUND, *_ = COLORS
 _LOG_FROM = 30
 #: Levels above which lines and marks are thin, and most levels drawn: more would fill the paper.
 _CROWDED, _MOST_LEVELS = 40, 500
+#: From so many levels of equally many states on, their number up to each energy is drawn.
+_MANY_LEVELS = 10
 #: Least distance of two counts written beside their levels, in points.
 _SPACING = 10.0
 
@@ -24,7 +26,8 @@ def draw_levels(spectrum: Any, ax: Any = None) -> Any:
 
     Numbers of states stand at the lines' ends where there is room. A dashed line with an open end
     is a level of which more states may exist: the list was cut inside it, or is not certified. Of
-    more than 500 levels the lowest 500 are drawn, as the title then says.
+    more than 500 levels the lowest 500 are drawn, as the title then says. Where all of ten levels and more
+    have as many states, lines of one length would say nothing: the number of states up to each energy is drawn.
 
     Parameters
     ----------
@@ -36,7 +39,8 @@ def draw_levels(spectrum: Any, ax: Any = None) -> Any:
     -------
     matplotlib.axes.Axes
         The energy, in the units of the couplings, is vertical; the number of states is horizontal,
-        logarithmic where numbers differ by a factor of 30 or more.
+        logarithmic where numbers differ by a factor of 30 or more. (The number up to each energy is vertical,
+        and the energy horizontal.)
 
     Raises
     ------
@@ -45,6 +49,8 @@ def draw_levels(spectrum: Any, ax: Any = None) -> Any:
     """
     if ax is None:
         ax = new_figure().add_subplot()
+    if len(spectrum.levels) >= _MANY_LEVELS and _alike(spectrum.levels):
+        return _draw_number(ax, spectrum)
     levels = spectrum.levels[:_MOST_LEVELS]
     largest = max((level.count for level in levels), default=1)
     logarithmic = largest >= _LOG_FROM * min((level.count for level in levels), default=1)
@@ -99,6 +105,29 @@ def draw_density(density: Any, ax: Any = None) -> Any:
     integers = bool((density.energies == np.round(density.energies)).all())
     x, y = "energy $E$ (units of the couplings)", r"$\log_{10}$ of the number of states"
     return finish(ax, title, x, y, whole="x" if integers else "")
+
+
+def _alike(levels: Sequence[Level]) -> bool:
+    """Whether all levels have as many states; the last one may be cut."""
+    *others, last = levels
+    return len({x.count for x in others}) == 1 and (
+        last.count == others[0].count or not last.complete
+    )
+
+
+def _draw_number(ax: Any, spectrum: Any) -> Any:
+    """Draw N(E), the number of states of at most this energy, as steps."""
+    energies = spectrum.energies
+    numbers = np.arange(1, len(energies) + 1)
+    ax.step([energies[0], *energies], [0, *numbers], where="post", color=_LEVEL, linewidth=1.4)
+    if len(energies) <= _MOST_LEVELS:
+        ax.plot(energies, numbers, ".", color=_LEVEL, markersize=4)
+    ground = spectrum.levels[0].count
+    ax.plot(energies[:1], [ground], "o", color=_GROUND, markersize=6, zorder=4)
+    ax.set_ylim(bottom=0)
+    ax.ticklabel_format(axis="x", useOffset=False)
+    x, y = "energy $E$ (units of the couplings)", "states of energy $E$ and below, $N(E)$"
+    return finish(ax, _title(spectrum), x, y, whole="y")
 
 
 def _draw_levels(ax: Any, levels: Sequence[Level], start: float) -> None:
@@ -201,7 +230,7 @@ def _title(spectrum: Any) -> str:
     ground = spectrum.levels[0]
     count = spectrum.num_states
     parts = [f"{count} lowest states" if count > 1 else "Lowest state"]
-    parts.append(f"of {spectrum.num_spins} spins")
+    parts.append(f"of {spectrum.num_spins} {'spin' if spectrum.num_spins == 1 else 'spins'}")
     if len(spectrum.levels) > _MOST_LEVELS:
         parts.append(f"(levels 1 to {_MOST_LEVELS} of {len(spectrum.levels)})")
     parts.append("(certified)" if spectrum.certified else "(not certified)")
