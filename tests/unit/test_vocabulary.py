@@ -196,7 +196,7 @@ FOLDER = Path(__file__).parents[2] / "examples"
         (ising.spectrum, "sk24.txt"),
         (ising.density_of_states, "torus30.rudy"),
         (lambda path: ising.estimate(path, sample_seconds=0.01), "sk24.txt"),
-        (lambda path: ising.mps_spectrum(path, bond_dimension=2, dbeta=1.0), "sk24.txt"),
+        (lambda path: ising.mps_spectrum(path, bond_dimension=8), "sk24.txt"),
         (permanents.permanent, "dodecahedron.mtx"),
         (permanents.plan, "dodecahedron.mtx"),
         (permanents.minors, "dodecahedron.mtx"),
