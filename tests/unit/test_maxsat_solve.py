@@ -167,6 +167,21 @@ def test_time_limit(method):
     check(formula, result)
 
 
+def test_of_many_improvements_the_last_ones_keep_their_assignments(monkeypatch):
+    monkeypatch.setattr("hardscape.maxsat.incumbent._MOST_BYTES", 350)
+    formula = random_formula(100, 800, 10)
+    told = []
+    result = solve(
+        formula, method="weighting", seed=1, max_flips=50_000, on_improvement=told.append
+    )
+    assert len(told) > 3
+    assert [x.cost for x in result.improvements] == [x.cost for x in told]
+    assert [len(x.assignment) for x in result.improvements[:-3]] == [0] * (len(told) - 3)
+    for found in (*told, *result.improvements[-3:]):
+        assert formula.cost(found.assignment) == found.cost
+    assert formula.cost(result.assignment) == result.cost
+
+
 def test_improvements_are_told_as_they_come():
     formula = random_formula(100, 800, 10)
     told = []

@@ -80,3 +80,35 @@ def test_it_stops():
     satisfied = search_of(Formula.from_clauses([[1, 2], [-1, 2], [1, -2]]))
     assert satisfied.run(1000, 0, 0, STOP) < 1000
     assert quality(satisfied) == (0, 0)
+
+
+def test_searches_of_one_formula_do_not_disturb_one_another():
+    whole = formula(60, 200, 40, 6)
+    alone = search_of(whole)
+    alone.run(5000, 0, 0, STOP)
+    parts = [np.array(x) for x in (whole.literals, whole.offsets, whole.weights, whole.hard)]
+    again = Formula(whole.num_variables, *parts)
+    assert again == whole
+    searches = [search_of(again), search_of(again, stream=1)]
+    walk = native.core.maxsat.Walk(again, np.ones(256, dtype=np.uint32), 1, 0)
+    del again, parts  # what they read is theirs
+    for search in searches:
+        for _ in range(5):
+            walk.run(100, 0, STOP)
+            search.run(1000, 0, 0, STOP)
+    assert quality(searches[0]) == quality(alone)
+    assert (searches[0].best() == alone.best()).all()
+    assert whole.evaluate(searches[1].best())[:2] == quality(searches[1])
+
+
+def test_formulas_with_the_same_literals_are_told_apart():
+    literals = np.array([1, 2, 3, -1, -2, -3], dtype=np.int32)
+    literals.flags.writeable = False
+    weights, hard = np.ones(2, dtype=np.int64), np.zeros(2, dtype=np.bool_)
+    pairs = Formula(3, literals, np.array([0, 3, 6]), weights, hard)
+    units = Formula(3, literals, np.arange(7), np.repeat(weights, 3), np.repeat(hard, 3))
+    assert pairs.literals is units.literals
+    searches = [search_of(f) for f in (pairs, units)]
+    for search, least in zip(searches, (0, 3), strict=True):
+        search.run(100, 0, least, STOP)
+        assert quality(search) == (0, least)

@@ -289,6 +289,8 @@ def report_early(
 
 
 def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None:
+    from hardscape.maxsat.result import digits  # it is there by now
+
     if output.json:
         sizes = {
             "command": "maxsat",
@@ -311,5 +313,5 @@ def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None
             )
         _print(f"s {result.status}")
         if result.cost is not None:
-            _print("v " + "".join(map(str, result.assignment.tolist())))
+            _print(f"v {digits(result.assignment)}")
     output.draw(result.plot)

@@ -165,13 +165,13 @@ std::vector<std::uint8_t> greedy(const Clauses& f, const Poll& stopped) {
 
 // A formula as it was given, but for what `Clauses::append` leaves out.
 struct Given : Instance {
-  std::vector<std::uint64_t> weight;
+  std::vector<std::int64_t> weight;
   std::vector<std::uint8_t> hard;
 
   explicit Given(const Clauses& f) {
     fill(f, Poll(nullptr), [&](std::size_t c) {
       if (!f.append(c, clause)) return false;
-      weight.push_back(static_cast<std::uint64_t>(f.weights[c]));
+      weight.push_back(f.weights[c]);
       hard.push_back(f.hard[c]);
       return true;
     });
@@ -181,13 +181,15 @@ struct Given : Instance {
 // The best of a few.
 std::vector<std::uint8_t> propagated(const Clauses& f) {
   const Given given(f);
-  Decimation decimation(given, given.weight, given.hard);
+  Decimation decimation(given, given.weight.data(), given.hard.data());
+  std::vector<std::uint32_t> left;
   RandomStream random(0, 0, kFirstPurpose);
   const std::uint8_t never = 0;
   std::vector<std::uint8_t> value, best;
   Evaluation least;
-  for (std::int64_t left = kEffort; left > 0; left -= f.offsets[f.count] + f.variables + 1) {
-    decimation.run(value, random, &never);
+  for (std::int64_t effort = kEffort; effort > 0;
+       effort -= f.offsets[f.count] + std::int64_t{f.variables} + 1) {
+    decimation.run(value, left, random, &never);
     const Evaluation found = evaluate(f, value.data());
     const auto order = [](const Evaluation& x) { return std::make_pair(x.violated, x.cost); };
     if (!best.empty() && order(found) >= order(least)) continue;

@@ -73,7 +73,8 @@ class Formula:
         Variables are numbered from 1 to this.
     literals : int32, shape (nnz,)
         Variable v as v where it stands plain and as -v where it is negated.
-    offsets : int64, shape (m + 1,)
+    offsets : int32, shape (m + 1,)
+        Of at most 2**31 - 1 literals in all.
     weights : int64, shape (m,)
         1 to 2**63 - 1 for soft clauses, 0 for hard ones.
     hard : bool, shape (m,)
@@ -88,7 +89,7 @@ class Formula:
 
     num_variables: int
     literals: NDArray[np.int32]
-    offsets: NDArray[np.int64]
+    offsets: NDArray[np.int32]
     weights: NDArray[np.int64]
     hard: NDArray[np.bool_]
     offset: int = 0
@@ -100,7 +101,7 @@ class Formula:
         object.__setattr__(self, "offset", offset)
         for name, dtype in (
             ("literals", np.int32),
-            ("offsets", np.int64),
+            ("offsets", np.int32),
             ("weights", np.int64),
             ("hard", np.bool_),
         ):

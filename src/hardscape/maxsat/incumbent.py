@@ -18,6 +18,8 @@ from hardscape.maxsat.result import Improvement
 
 #: Seconds between two records, and how many times longer than making one at least.
 _BETWEEN, _BETWEEN_RECORDS = 2.0, 20.0
+#: Bytes of assignments that are kept.
+_MOST_BYTES = 2**25
 
 
 class Incumbent:
@@ -112,11 +114,20 @@ class Incumbent:
             seconds = time.monotonic() - self._began
             found = Improvement(seconds, cost, hard, satisfied, assignment)
             self.improvements.append(found)
+            self._forget()
             if self.reached:
                 self.halt[0] = 1
             if self._tell is not None:
                 self._tell(found)
             self._note()
+
+    def _forget(self) -> None:
+        """Let go of the assignment that is one too many, if it is."""
+        old = len(self.improvements) - 1 - max(1, _MOST_BYTES // (self._formula.num_variables + 1))
+        if old >= 0:
+            self.improvements[old] = replace(
+                self.improvements[old], assignment=np.zeros(0, dtype=np.uint8)
+            )
 
     def _note(self) -> None:
         """Record what is known, unless that was done just before."""

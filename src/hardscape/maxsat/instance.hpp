@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <tuple>
 #include <vector>
 
 #include "native/arrays.hpp"
@@ -46,13 +49,13 @@ NumpyArray<T> to_array(std::vector<T> values) {
 struct Clauses {
   std::uint32_t variables;
   const std::int32_t* literals;
-  const std::int64_t* offsets;
+  const std::int32_t* offsets;
   const std::int64_t* weights;
   const std::uint8_t* hard;
   std::size_t count;
 
   Clauses(std::uint32_t variables, const std::vector<std::int32_t>& literals,
-          const std::vector<std::int64_t>& offsets, const std::vector<std::int64_t>& weights,
+          const std::vector<std::int32_t>& offsets, const std::vector<std::int64_t>& weights,
           const std::vector<std::uint8_t>& hard)
       : variables(variables),
         literals(literals.data()),
@@ -64,7 +67,7 @@ struct Clauses {
   explicit Clauses(const nb::object& formula)
       : variables(nb::cast<std::uint32_t>(formula.attr("num_variables"))),
         literals(array<std::int32_t>(formula, "literals").data()),
-        offsets(array<std::int64_t>(formula, "offsets").data()),
+        offsets(array<std::int32_t>(formula, "offsets").data()),
         weights(array<std::int64_t>(formula, "weights").data()),
         hard(reinterpret_cast<const std::uint8_t*>(array<bool>(formula, "hard").data())),
         count(array<std::int64_t>(formula, "weights").shape(0)) {}
@@ -73,7 +76,7 @@ struct Clauses {
   // holds a variable and its negation.
   bool append(std::size_t c, std::vector<std::uint32_t>& to) const {
     const std::size_t from = to.size();
-    for (std::int64_t i = offsets[c]; i < offsets[c + 1]; ++i) to.push_back(code(literals[i]));
+    for (std::int32_t i = offsets[c]; i < offsets[c + 1]; ++i) to.push_back(code(literals[i]));
     const auto begin = to.begin() + static_cast<std::ptrdiff_t>(from);
     std::sort(begin, to.end());
     to.erase(std::unique(begin, to.end()), to.end());
@@ -121,7 +124,7 @@ struct Instance {
   // A presolved formula, as it is.
   Instance(const Clauses& given, const Poll& stopped) {
     fill(given, stopped, [&](std::size_t c) {
-      for (std::int64_t i = given.offsets[c]; i < given.offsets[c + 1]; ++i)
+      for (std::int32_t i = given.offsets[c]; i < given.offsets[c + 1]; ++i)
         clause.push_back(Clauses::code(given.literals[i]));
       return true;
     });
@@ -156,6 +159,24 @@ struct Instance {
     complete = true;
   }
 };
+
+// The instance of a presolved formula, or null where it was stopped. Searches of one formula have
+// the same one, so whoever holds it must hold the formula's arrays, too, by whose place it is
+// known.
+inline std::shared_ptr<const Instance> shared_instance(const Clauses& given, const Poll& stopped) {
+  static std::mutex one_at_a_time;
+  static std::weak_ptr<const Instance> last;
+  static std::tuple<const std::int32_t*, const std::int32_t*, std::uint32_t> of;
+  const auto place = std::make_tuple(given.literals, given.offsets, given.variables);
+  const std::lock_guard<std::mutex> held(one_at_a_time);
+  std::shared_ptr<const Instance> found = of == place ? last.lock() : nullptr;
+  if (found) return found;
+  found = std::make_shared<const Instance>(given, stopped);
+  if (!found->complete) return nullptr;
+  last = found;
+  of = place;
+  return found;
+}
 
 // Assignments of 64 variables a word, and of one a byte.
 inline void unpack(const std::uint64_t* words, std::vector<std::uint8_t>& value) {

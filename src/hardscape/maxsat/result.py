@@ -37,6 +37,7 @@ class Improvement(Plain):
     num_satisfied : int
         Clauses that hold, of both kinds.
     assignment : uint8, shape (n,)
+        Of results of large formulas only the last ones have theirs, up to 32 MiB; others are empty.
     """
 
     seconds: float
@@ -47,7 +48,7 @@ class Improvement(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the assignment as a string of 0 and 1."""
-        bits = "".join(map(str, self.assignment.tolist()))
+        bits = digits(self.assignment)
         return self.listed("seconds cost hard_violations num_satisfied assignment", assignment=bits)
 
 
@@ -124,7 +125,7 @@ class MaxsatResult(Plain):
         return {
             **vars(self),
             "gap": self.gap,
-            "assignment": "".join(map(str, self.assignment.tolist())),
+            "assignment": digits(self.assignment),
             "ran": list(self.ran),
             "improvements": [
                 [round(x.seconds, 6), x.cost] for x in self.improvements if not x.hard_violations
@@ -183,6 +184,11 @@ class MaxsatResult(Plain):
             f"<MaxsatResult: {self.status}, cost={self.cost}, {self.num_satisfied} of "
             f"{self.num_clauses} clauses hold, by {self.method} in {self.seconds:.3g} s>"
         )
+
+
+def digits(assignment: NDArray[np.uint8]) -> str:
+    """An assignment as characters 0 and 1."""
+    return (assignment + ord("0")).tobytes().decode()
 
 
 def told(options: RunOptions) -> str:

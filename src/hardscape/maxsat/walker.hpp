@@ -55,7 +55,7 @@ struct WalkState {
   std::uint32_t* breaks;   // shape (n + kSpareBreaks,)
   std::uint8_t* value;     // shape (n,)
   Index* violated;         // shape (m + 1,)
-  std::uint32_t* leaving;  // shape (m,), of one flip
+  std::uint32_t* leaving;  // of one flip: as many as a literal has occurrences, at most
   std::uint32_t num_violated;
 };
 

@@ -43,7 +43,7 @@ class Parser {
   explicit Parser(std::string_view text) : rest_(text) {}
 
   std::vector<std::int32_t> literals;
-  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int32_t> offsets{0};
   std::vector<std::int64_t> weights;
   std::vector<std::uint8_t> hard;
   std::vector<std::string> warnings;
@@ -236,7 +236,7 @@ class Parser {
     const std::uint64_t variable = natural(token.substr(negative), "the literal");
     if (variable == 0) {
       if (negative) throw Fault{line_, "the literal is '-0'"};
-      offsets.push_back(static_cast<std::int64_t>(literals.size()));
+      offsets.push_back(static_cast<std::int32_t>(literals.size()));
       open_ = false;
       ended_on_ = line_;
       return;

@@ -267,7 +267,7 @@ def joined(first: Formula, second: Formula) -> Formula:
     return Formula(
         max(first.num_variables, second.num_variables),
         np.concatenate([first.literals, second.literals]),
-        np.concatenate([first.offsets, second.offsets[1:] + first.offsets[-1]]),
+        np.concatenate([first.offsets, second.offsets[1:] + np.int64(first.offsets[-1])]),
         np.concatenate([first.weights, second.weights]),
         np.concatenate([first.hard, second.hard]),
         first.offset + second.offset,

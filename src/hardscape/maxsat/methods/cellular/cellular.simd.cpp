@@ -167,14 +167,14 @@ class CellularSearch {
     void weigh(std::uint64_t seed, std::uint64_t generation) {
       if (*stop_) return;
       const ClauseTable& table = search_.table_;
-      std::vector<std::uint64_t> weights;  // a hard clause has none of its own
+      std::vector<std::int64_t> weights;  // a hard clause has none of its own
       std::vector<std::uint8_t> hard, value(table.num_variables);
       for (const Cost& weight : table.weight) {
-        weights.push_back(static_cast<std::uint64_t>(weight.soft));
+        weights.push_back(weight.soft);
         hard.push_back(weight.hard != 0);
       }
-      Weighting climber(Instance(table), std::move(weights), std::move(hard), WeightingOptions{}, 0,
-                        0, nullptr, stopped_);
+      Weighting climber(table, weights.data(), hard.data(), WeightingOptions{}, 0, 0, nullptr,
+                        stopped_);
       for (std::size_t i = 0; i < count_ && climber.complete() && !*stop_; ++i) {
         unpack(row(i), value);
         climber.begin_from(value, cellular_stream(seed, from_ + i, generation, Purpose::kWalk),

@@ -25,12 +25,12 @@ constexpr std::uint64_t kCoveringPurpose = 0x6d786376;
 
 class Covering {
  public:
-  // Of a formula as described above; starts from `initial`, if that is given. Makes room, unless
-  // stopped.
-  Covering(Instance&& instance, const std::vector<std::uint64_t>& weight,
-           const std::vector<std::uint8_t>& hard, std::uint64_t seed, std::uint64_t stream,
-           const std::uint8_t* initial, const Poll& stopped)
-      : instance_(std::move(instance)),
+  // Of a formula as described above, which must outlive it; starts from `initial`, if that is
+  // given. Makes room, unless stopped.
+  Covering(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
+           std::uint64_t seed, std::uint64_t stream, const std::uint8_t* initial,
+           const Poll& stopped)
+      : instance_(instance),
         random_(seed, stream, kCoveringPurpose),
         open_(row_place_),
         best_(instance_.num_variables) {
@@ -46,7 +46,7 @@ class Covering {
       row_weight_[c] = hard[c];
       const std::uint32_t l = instance_.clause[instance_.start[c]];
       if (hard[c]) continue;
-      cost_of_[l >> 1] += weight[c];
+      cost_of_[l >> 1] += static_cast<std::uint64_t>(weight[c]);
       dear_[l >> 1] = l & 1;
     }
     for (std::size_t v = 0; v < n; ++v) value_[v] = initial ? initial[v] : !dear_[v];
@@ -248,7 +248,7 @@ class Covering {
       visit(instance_.clause[i] >> 1);
   }
 
-  Instance instance_;
+  const Instance& instance_;
   RandomStream random_;
   std::vector<std::uint64_t> cost_of_;            // of a variable that is taken
   std::vector<std::uint8_t> dear_;                // its value then

@@ -15,34 +15,35 @@ namespace hardscape::maxsat {
 
 class Decimation {
  public:
-  Decimation(const Instance& instance, const std::vector<std::uint64_t>& weight,
-             const std::vector<std::uint8_t>& hard)
+  // `weight` and `hard` are of each clause.
+  Decimation(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard)
       : instance_(instance), weight_(weight), hard_(hard) {}
 
-  // Fills `value` with 0 and 1, shape (n,); what is open when `stop` is set becomes 0.
-  void run(std::vector<std::uint8_t>& value, RandomStream& random,
+  // Fills `value` with 0 and 1, shape (n,); what is open when `stop` is set becomes 0. Whatever
+  // `left`, shape (m,), holds is lost.
+  void run(std::vector<std::uint8_t>& value, std::vector<std::uint32_t>& left, RandomStream& random,
            const volatile std::uint8_t* stop) {
     const std::uint32_t n = instance_.num_variables, m = instance_.num_clauses;
     value.assign(n, kUnset);
     const Poll stopped(stop);
-    const bool ready = extend(left_, m, stopped);
+    const bool ready = extend(left, m, stopped);
     for (int kind = 0; kind < 2; ++kind) units_[kind].clear();
     order_.resize(n);
     for (std::uint32_t v = 0; v < n; ++v) order_[v] = v;
     for (std::uint32_t c = 0; c < m && ready && !stopped(c); ++c) {
-      left_[c] = instance_.start[c + 1] - instance_.start[c];
-      if (left_[c] == 1) units_[hard_[c]].push_back(c);
+      left[c] = instance_.start[c + 1] - instance_.start[c];
+      if (left[c] == 1) units_[hard_[c]].push_back(c);
     }
     for (std::uint32_t next = n; next > 0 && ready && !*stop;) {
-      const std::uint32_t l = unit_literal(value, random);
+      const std::uint32_t l = unit_literal(value, left, random);
       if (l != kNone) {
-        assign(value, l);
+        assign(value, left, l);
         continue;
       }
       std::swap(order_[pick(random.next() >> 32, next)], order_[next - 1]);
       const std::uint32_t v = order_[--next];
       if (value[v] == kUnset)
-        assign(value, 2 * v + static_cast<std::uint32_t>(random.next() >> 63));
+        assign(value, left, 2 * v + static_cast<std::uint32_t>(random.next() >> 63));
     }
     for (std::uint8_t& x : value)
       if (x == kUnset) x = 0;
@@ -54,7 +55,8 @@ class Decimation {
   static constexpr int kTries = 15;
 
   // The open literal of a unit clause; clauses that are none any more are dropped on the way.
-  std::uint32_t unit_literal(const std::vector<std::uint8_t>& value, RandomStream& random) {
+  std::uint32_t unit_literal(const std::vector<std::uint8_t>& value,
+                             const std::vector<std::uint32_t>& left, RandomStream& random) {
     for (int kind = 1; kind >= 0; --kind) {
       std::vector<std::uint32_t>& units = units_[kind];
       while (!units.empty()) {
@@ -68,28 +70,27 @@ class Decimation {
         units[best] = units.back();
         units.pop_back();
         for (std::uint32_t i = instance_.start[c]; i < instance_.start[c + 1]; ++i)
-          if (value[instance_.clause[i] >> 1] == kUnset && left_[c] == 1)
-            return instance_.clause[i];
+          if (value[instance_.clause[i] >> 1] == kUnset && left[c] == 1) return instance_.clause[i];
       }
     }
     return kNone;
   }
 
   // A satisfied clause never becomes a unit: its count is set beyond reach.
-  void assign(std::vector<std::uint8_t>& value, std::uint32_t l) {
+  void assign(std::vector<std::uint8_t>& value, std::vector<std::uint32_t>& left, std::uint32_t l) {
     value[l >> 1] = !(l & 1);
     for (std::uint32_t i = instance_.first[l]; i < instance_.first[l + 1]; ++i)
-      left_[instance_.occurrence[i]] = kNone;
+      left[instance_.occurrence[i]] = kNone;
     for (std::uint32_t i = instance_.first[l ^ 1]; i < instance_.first[(l ^ 1) + 1]; ++i) {
       const std::uint32_t c = instance_.occurrence[i];
-      if (left_[c] != kNone && --left_[c] == 1) units_[hard_[c]].push_back(c);
+      if (left[c] != kNone && --left[c] == 1) units_[hard_[c]].push_back(c);
     }
   }
 
   const Instance& instance_;
-  const std::vector<std::uint64_t>& weight_;
-  const std::vector<std::uint8_t>& hard_;
-  std::vector<std::uint32_t> left_, order_, units_[2];
+  const std::int64_t* weight_;
+  const std::uint8_t* hard_;
+  std::vector<std::uint32_t> order_, units_[2];
 };
 
 }  // namespace hardscape::maxsat

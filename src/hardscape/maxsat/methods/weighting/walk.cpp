@@ -28,28 +28,40 @@ class Walk {
   virtual const std::vector<std::uint8_t>& best() const = 0;
 };
 
-// The same numbers, in words of another size or as they are.
+// Numbers in words of another size, or where they are.
 template <class Index>
-std::vector<Index> in_words_of(std::vector<std::uint32_t>&& numbers) {
-  if constexpr (std::is_same_v<Index, std::uint32_t>)
-    return std::move(numbers);
-  else
-    return {numbers.begin(), numbers.end()};
-}
+class InWordsOf {
+ public:
+  explicit InWordsOf(const std::vector<std::uint32_t>& numbers) {
+    if constexpr (std::is_same_v<Index, std::uint32_t>) {
+      data_ = numbers.data();
+    } else {
+      copy_.assign(numbers.begin(), numbers.end());
+      data_ = copy_.data();
+    }
+  }
+  InWordsOf(const InWordsOf&) = delete;
+  InWordsOf& operator=(const InWordsOf&) = delete;
+
+  const Index* data() const { return data_; }
+
+ private:
+  std::vector<Index> copy_;
+  const Index* data_;
+};
 
 template <int K, class Index, class Word, int Count>
 class WalkOf final : public Walk {
  public:
-  WalkOf(Instance&& instance, const std::uint32_t* weights, std::uint64_t seed,
+  // The instance must outlive it.
+  WalkOf(const Instance& instance, const std::uint32_t* weights, std::uint64_t seed,
          std::uint64_t stream, const std::uint8_t* initial, const Poll& stopped)
-      : clause_(in_words_of<Index>(std::move(instance.clause))),
-        occurrence_(in_words_of<Index>(std::move(instance.occurrence))),
-        start_(std::move(instance.start)),
-        first_(std::move(instance.first)),
+      : clause_(instance.clause),
+        occurrence_(instance.occurrence),
         weight_(weights, weights + kBreakWeights),
         random_(seed, stream, kWalkPurpose),
-        walker_({clause_.data(), start_.data(), occurrence_.data(), first_.data(), weight_.data(),
-                 instance.num_variables},
+        walker_({clause_.data(), instance.start.data(), occurrence_.data(), instance.first.data(),
+                 weight_.data(), instance.num_variables},
                 instance.num_clauses, stopped) {
     RandomStream coins(seed, stream, kInitialPurpose);
     std::vector<std::uint8_t>& value = walker_.value();
@@ -68,42 +80,44 @@ class WalkOf final : public Walk {
   const std::vector<std::uint8_t>& best() const override { return walker_.best(); }
 
  private:
-  std::vector<Index> clause_, occurrence_;
-  std::vector<std::uint32_t> start_, first_, weight_;
+  InWordsOf<Index> clause_, occurrence_;
+  std::vector<std::uint32_t> weight_;
   RandomStream random_;
   Walker<K, Index, Word, Count> walker_;
   bool complete_ = false;
 };
 
-std::unique_ptr<Walk> make(Instance&& instance, const std::uint32_t* weights, std::uint64_t seed,
-                           std::uint64_t stream, const std::uint8_t* initial, const Poll& stop) {
+std::unique_ptr<Walk> make(const Instance& instance, const std::uint32_t* weights,
+                           std::uint64_t seed, std::uint64_t stream, const std::uint8_t* initial,
+                           const Poll& stop) {
   const std::uint64_t n = instance.num_variables, m = instance.num_clauses;
   const bool three = instance.uniform == 3;
   if (three && 2 * n <= 65536 && m < 65536)
-    return std::make_unique<WalkOf<3, std::uint16_t, std::uint32_t, 28>>(
-        std::move(instance), weights, seed, stream, initial, stop);
+    return std::make_unique<WalkOf<3, std::uint16_t, std::uint32_t, 28>>(instance, weights, seed,
+                                                                         stream, initial, stop);
   if (three && 3 * n < 1u << 28 && m < 1u << 28)
-    return std::make_unique<WalkOf<3, std::uint32_t, std::uint32_t, 28>>(
-        std::move(instance), weights, seed, stream, initial, stop);
+    return std::make_unique<WalkOf<3, std::uint32_t, std::uint32_t, 28>>(instance, weights, seed,
+                                                                         stream, initial, stop);
   if (instance.longest >= 1u << 24 || instance.longest * n >= std::uint64_t{1} << 40)
     throw std::invalid_argument("clauses too long for their number of variables");
-  return std::make_unique<WalkOf<0, std::uint32_t, std::uint64_t, 40>>(std::move(instance), weights,
-                                                                       seed, stream, initial, stop);
+  return std::make_unique<WalkOf<0, std::uint32_t, std::uint64_t, 40>>(instance, weights, seed,
+                                                                       stream, initial, stop);
 }
 
 class PyWalk {
  public:
   PyWalk(const nb::object& formula, Vector<std::uint32_t> weights, std::uint64_t seed,
          std::uint64_t stream, std::optional<Vector<std::uint8_t>> initial,
-         std::optional<Vector<std::uint8_t>> stop) {
+         std::optional<Vector<std::uint8_t>> stop)
+      : formula_(formula) {
     if (weights.shape(0) != kBreakWeights) throw std::invalid_argument("wrong number of weights");
     const Clauses given(formula);
     const Poll stopped(stop);
     nb::gil_scoped_release release;
-    Instance instance(given, stopped);
-    if (instance.complete)
-      walk_ = make(std::move(instance), weights.data(), seed, stream,
-                   initial ? initial->data() : nullptr, stopped);
+    instance_ = shared_instance(given, stopped);
+    if (instance_)
+      walk_ = make(*instance_, weights.data(), seed, stream, initial ? initial->data() : nullptr,
+                   stopped);
     if (walk_ && !walk_->complete()) walk_.reset();
   }
 
@@ -119,6 +133,8 @@ class PyWalk {
   auto best() const { return to_array(walk_ ? walk_->best() : std::vector<std::uint8_t>()); }
 
  private:
+  nb::object formula_;
+  std::shared_ptr<const Instance> instance_;
   std::unique_ptr<Walk> walk_;
 };
 

@@ -22,7 +22,7 @@ class Walker {
         value_(formula.num_variables),
         best_(formula.num_variables) {
     if (!extend(word_, clauses, stopped) || !extend(violated_, clauses + 1, stopped) ||
-        !extend(leaving_, clauses, stopped))
+        !extend(leaving_, most_occurrences(), stopped))
       return;
     state_ = {word_.data(), breaks_.data(), value_.data(), violated_.data(), leaving_.data(), 0};
     complete_ = true;
@@ -81,6 +81,14 @@ class Walker {
  private:
   using State = WalkState<Index, Word, Count>;
   static constexpr std::uint64_t kPoll = 2048;  // flips between two looks at `stop`, some 0.1 ms
+
+  // Of one literal.
+  std::size_t most_occurrences() const {
+    std::uint32_t most = 0;
+    for (std::uint32_t l = 0; l < 2 * formula_.num_variables; ++l)
+      most = std::max(most, formula_.first[l + 1] - formula_.first[l]);
+    return most;
+  }
 
   void place(std::uint32_t c) {
     const Index* begin = formula_.clause + formula_.start[c];

@@ -19,17 +19,16 @@ using Flags = Vector<std::uint8_t>;
 template <class Search>
 class PySearch {
  public:
-  // `make(instance, weights, hard, stopped)` gives the search.
+  // `make(instance, weights, hard, stopped)` gives the search, which refers to all of them.
   template <class Make>
-  PySearch(const nb::object& formula, const std::optional<Flags>& stop, Make&& make) {
+  PySearch(const nb::object& formula, const std::optional<Flags>& stop, Make&& make)
+      : formula_(formula) {
     const Clauses given(formula);
     const Poll stopped(stop);
     nb::gil_scoped_release release;
-    Instance instance(given, stopped);
-    if (!instance.complete) return;
-    auto search = make(std::move(instance),
-                       std::vector<std::uint64_t>(given.weights, given.weights + given.count),
-                       std::vector<std::uint8_t>(given.hard, given.hard + given.count), stopped);
+    instance_ = shared_instance(given, stopped);
+    if (!instance_) return;
+    auto search = make(*instance_, given.weights, given.hard, stopped);
     if (search->complete()) search_ = std::move(search);
   }
 
@@ -72,6 +71,8 @@ class PySearch {
   }
 
  private:
+  nb::object formula_;
+  std::shared_ptr<const Instance> instance_;
   std::unique_ptr<Search> search_;
 };
 
@@ -102,14 +103,13 @@ void bind_weighting(nb::module_& module) {
           [](PyWeighting* self, const nb::object& formula, const nb::object& options,
              std::uint64_t seed, std::uint64_t stream, const std::optional<Flags>& initial,
              const std::optional<Flags>& stop) {
-            new (self)
-                PyWeighting(formula, stop,
-                            [&, o = options_of(options)](Instance&& instance, auto&& weight,
-                                                         auto&& hard, const Poll& stopped) {
-                              return std::make_unique<Weighting>(
-                                  std::move(instance), std::move(weight), std::move(hard), o, seed,
-                                  stream, initial ? initial->data() : nullptr, stopped);
-                            });
+            new (self) PyWeighting(
+                formula, stop,
+                [&, o = options_of(options)](const Instance& instance, const std::int64_t* weight,
+                                             const std::uint8_t* hard, const Poll& stopped) {
+                  return std::make_unique<Weighting>(instance, weight, hard, o, seed, stream,
+                                                     initial ? initial->data() : nullptr, stopped);
+                });
           },
           nb::arg("formula"), nb::arg("options"), nb::arg("seed"), nb::arg("stream"),
           nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none())
@@ -123,10 +123,10 @@ void bind_weighting(nb::module_& module) {
           [](PyCovering* self, const nb::object& formula, std::uint64_t seed, std::uint64_t stream,
              const std::optional<Flags>& initial, const std::optional<Flags>& stop) {
             new (self) PyCovering(formula, stop,
-                                  [&](Instance&& instance, const auto& weight, const auto& hard,
-                                      const Poll& stopped) {
+                                  [&](const Instance& instance, const std::int64_t* weight,
+                                      const std::uint8_t* hard, const Poll& stopped) {
                                     return std::make_unique<Covering>(
-                                        std::move(instance), weight, hard, seed, stream,
+                                        instance, weight, hard, seed, stream,
                                         initial ? initial->data() : nullptr, stopped);
                                   });
           },

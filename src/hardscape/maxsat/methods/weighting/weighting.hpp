@@ -60,17 +60,18 @@ inline std::uint64_t luby(std::uint64_t i) {
 
 class Weighting {
  public:
-  Weighting(Instance&& instance, std::vector<std::uint64_t>&& weight,
-            std::vector<std::uint8_t>&& hard, const WeightingOptions& options, std::uint64_t seed,
-            std::uint64_t stream, const std::uint8_t* initial, const Poll& stopped)
-      : instance_(std::move(instance)),
-        weight_(std::move(weight)),
-        hard_(std::move(hard)),
+  // What is given, `weight` and `hard` of each clause, must outlive it.
+  Weighting(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
+            const WeightingOptions& options, std::uint64_t seed, std::uint64_t stream,
+            const std::uint8_t* initial, const Poll& stopped)
+      : instance_(instance),
+        weight_(weight),
+        hard_(hard),
         options_(options),
         random_(seed, stream, kWeightingPurpose),
         decimation_(instance_, weight_, hard_),
-        violated_hard_(clause_place_),
-        violated_soft_(clause_place_),
+        violated_hard_(sum_),
+        violated_soft_(sum_),
         good_(good_place_),
         best_(instance_.num_variables) {
     complete_ = instance_.complete && prepare(stopped);
@@ -86,7 +87,8 @@ class Weighting {
     random_ = random;
     value_ = value;
     restarts_ = 0;
-    begun_ = set_temper(Poll(stop)) && begin(stop);
+    set_temper();
+    begun_ = begin(stop);
     best_.set(value_);
     best_cost_ = cost_;
     now_ = improved_at_ = 0;
@@ -143,57 +145,46 @@ class Weighting {
   // Makes room, and sets what does not depend on the assignment; false if stopped.
   bool prepare(const Poll& stopped) {
     const std::size_t m = instance_.num_clauses, n = instance_.num_variables;
-    for (std::vector<std::int64_t>* each : {&unit_, &increase_, &search_weight_})
-      if (!extend(*each, m, stopped)) return false;
-    for (std::vector<std::uint32_t>* each : {&trues_, &sum_, &clause_place_})
-      if (!extend(*each, m, stopped)) return false;
-    return extend(score_, n, stopped) && extend(flipped_at_, n, stopped) &&
-           extend(good_place_, n, stopped) && set_units(stopped);
+    return extend(search_weight_, m, stopped) && extend(trues_, m, stopped) &&
+           extend(sum_, m, stopped) && extend(score_, n, stopped) &&
+           extend(flipped_at_, n, stopped) && extend(good_place_, n, stopped) && set_units(stopped);
   }
 
-  // First search weights, proportional to the costs, the mean kUnit.
+  // First search weights are proportional to the costs, and their mean is kUnit.
   bool set_units(const Poll& stopped) {
     double total = 0, soft = 0;
-    for (std::size_t c = 0; c < weight_.size(); ++c)
+    for (std::size_t c = 0; c < instance_.num_clauses; ++c)
       if (!hard_[c]) total += static_cast<double>(weight_[c]), ++soft;
-    const bool some_hard = soft < static_cast<double>(weight_.size());
-    if (some_hard) soft_.reserve(static_cast<std::size_t>(soft));
-    for (std::size_t c = 0; c < weight_.size(); ++c) {
+    hard_unit_ = at_least_one(options_.hard_start * kUnit);
+    soft_unit_ = soft > 0 ? soft / total * kUnit : 0;
+    if (soft == static_cast<double>(instance_.num_clauses)) return true;
+    soft_.reserve(static_cast<std::size_t>(soft));
+    for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
       if (stopped(c)) return false;
-      const double share =
-          hard_[c] ? options_.hard_start : static_cast<double>(weight_[c]) * soft / total;
-      unit_[c] = std::max<std::int64_t>(1, std::llround(share * kUnit));
-      if (some_hard && !hard_[c]) soft_.push_back(static_cast<std::uint32_t>(c));
+      if (!hard_[c]) soft_.push_back(c);
     }
     return true;
   }
 
-  // How the search weights grow until the next restart, and when that comes; false if stopped.
-  bool set_temper(const Poll& stopped) {
+  // How the search weights grow until the next restart, and when that comes.
+  void set_temper() {
     const Temper& temper = kTempers[restarts_ % std::size(kTempers)];
     press_ = temper.press;
-    const double soft = options_.soft_increase * temper.increase;
-    const auto hard =
-        std::max<std::int64_t>(1, std::llround(options_.hard_increase * temper.hard * kUnit));
-    for (std::size_t c = 0; c < weight_.size(); ++c) {
-      if (stopped(c)) return false;
-      increase_[c] =
-          hard_[c] ? hard
-                   : std::max<std::int64_t>(1, std::llround(soft * static_cast<double>(unit_[c])));
-    }
+    soft_increase_ = options_.soft_increase * temper.increase;
+    hard_increase_ = at_least_one(options_.hard_increase * temper.hard * kUnit);
     const double most = std::round(static_cast<double>(options_.soft_limit) * temper.limit);
     soft_limit_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(most));
     patience_ = luby(restarts_ + 1) * options_.patience * temper.patience * instance_.num_variables;
-    return true;
   }
 
   // In the first run and not before, because on large formulas it takes long enough to be stopped.
   void start(const volatile std::uint8_t* stop) {
     if (value_.empty()) {
-      decimation_.run(value_, random_, stop);
+      decimation_.run(value_, trues_, random_, stop);
       if (*stop) return value_.clear();
     }
-    begun_ = set_temper(Poll(stop)) && begin(stop);
+    set_temper();
+    begun_ = begin(stop);
     if (begun_ && cost_ < best_cost_) {
       best_.set(value_);
       best_cost_ = cost_;
@@ -203,7 +194,6 @@ class Weighting {
   // Everything that follows from the assignment, with first search weights; false if stopped.
   bool begin(const volatile std::uint8_t* stop) {
     const Poll stopped(stop);
-    search_weight_ = unit_;
     pressure_ = 1;
     cost_ = WideCost{};
     last_ = kNone;
@@ -214,6 +204,7 @@ class Weighting {
     std::fill(flipped_at_.begin(), flipped_at_.end(), 0);
     for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
       if (stopped(c)) return false;
+      search_weight_[c] = hard_[c] ? hard_unit_ : soft_unit(c);
       trues_[c] = 0;
       sum_[c] = 0;
       for (std::uint32_t i = instance_.start[c]; i < instance_.start[c + 1]; ++i) {
@@ -239,10 +230,11 @@ class Weighting {
   // the next run begins where this one would have.
   bool restart(const volatile std::uint8_t* stop) {
     if (++restarts_ & 1)
-      decimation_.run(value_, random_, stop);
+      decimation_.run(value_, trues_, random_, stop);
     else
       value_ = best_.value();
-    begun_ = set_temper(Poll(stop)) && begin(stop);
+    set_temper();
+    begun_ = begin(stop);
     improved_at_ = now_;
     best_.wander();
     if (!begun_) return false;
@@ -259,7 +251,7 @@ class Weighting {
       ++cost_.hard;
     } else {
       violated_soft_.add(c);
-      cost_.soft += weight_[c];
+      cost_.soft += static_cast<std::uint64_t>(weight_[c]);
     }
   }
 
@@ -269,7 +261,7 @@ class Weighting {
       --cost_.hard;
     } else {
       violated_soft_.remove(c);
-      cost_.soft -= weight_[c];
+      cost_.soft -= static_cast<std::uint64_t>(weight_[c]);
     }
   }
 
@@ -298,6 +290,7 @@ class Weighting {
       } else if (trues == 0) {
         satisfy(c);
         add_to_all(c, -search_weight_[c]);
+        sum_[c] = 0;  // it was the place among the violated ones
       }
       sum_[c] ^= x;
     }
@@ -349,12 +342,13 @@ class Weighting {
   std::uint32_t escape() {
     const bool hard = violated_hard_.size() != 0;
     const bool dear = best_cost_.hard == 0 && !(cost_.soft < best_cost_.soft);
-    for (std::uint32_t c : violated_hard_) heavier(c, increase_[c]);
+    for (std::uint32_t c : violated_hard_) heavier(c, hard_increase_);
     if (press_ > 0) {
       if (dear) press();
     } else if (!hard || dear) {
       for (std::uint32_t c : violated_soft_)
-        if (search_weight_[c] < limit(c)) heavier(c, increase_[c]);
+        if (search_weight_[c] < limit(c))
+          heavier(c, at_least_one(soft_increase_ * static_cast<double>(soft_unit(c))));
     }
     const Pool& list = hard ? violated_hard_ : violated_soft_;
     if (press_ > 0 && chance(kRandomEscape)) {
@@ -380,7 +374,7 @@ class Weighting {
     if (before == pressure_) return;
     for (const std::uint32_t c : soft_) {
       const std::int64_t by =
-          std::llround(pressure_ * static_cast<double>(unit_[c])) - search_weight_[c];
+          std::llround(pressure_ * static_cast<double>(soft_unit(c))) - search_weight_[c];
       search_weight_[c] += by;
       if (trues_[c] == 0)
         add_to_all(c, by);
@@ -393,21 +387,34 @@ class Weighting {
     return static_cast<double>(random_.next() >> 11) < share * static_cast<double>(1ULL << 53);
   }
 
-  __int128 limit(std::uint32_t c) const { return static_cast<__int128>(soft_limit_) * unit_[c]; }
+  // First search weight of a soft clause.
+  std::int64_t soft_unit(std::uint32_t c) const {
+    return at_least_one(static_cast<double>(weight_[c]) * soft_unit_);
+  }
+
+  __int128 limit(std::uint32_t c) const {
+    return static_cast<__int128>(soft_limit_) * soft_unit(c);
+  }
+
+  // Rounded; of numbers above 0.
+  static std::int64_t at_least_one(double x) {
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(x + 0.5));
+  }
 
   void heavier(std::uint32_t c, std::int64_t by) {
     search_weight_[c] += by;
     add_to_all(c, by);
   }
 
-  Instance instance_;
-  std::vector<std::uint64_t> weight_;
-  std::vector<std::uint8_t> hard_;
+  const Instance& instance_;
+  const std::int64_t* weight_;
+  const std::uint8_t* hard_;
   WeightingOptions options_;
   RandomStream random_;
   Decimation decimation_;
-  std::vector<std::int64_t> unit_, increase_, search_weight_;
-  std::vector<std::uint32_t> trues_, sum_, clause_place_;
+  std::vector<std::int64_t> search_weight_;
+  // True literals, and the xor of their variables; of a violated clause its place among those.
+  std::vector<std::uint32_t> trues_, sum_;
   std::vector<std::uint32_t> soft_;  // clauses, where others are hard
   std::vector<std::int64_t> score_;
   std::vector<std::uint64_t> flipped_at_;
@@ -416,7 +423,8 @@ class Weighting {
   std::vector<std::uint8_t> value_;
   BestAssignment best_;
   WideCost cost_, best_cost_{UINT64_MAX, 0};
-  std::int64_t soft_limit_ = 0;
+  std::int64_t soft_limit_ = 0, hard_increase_ = 1, hard_unit_ = 1;
+  double soft_increase_ = 1, soft_unit_ = 1;  // the latter of a weight of 1
   bool complete_ = false, begun_ = false;
   double press_ = 0, pressure_ = 1;  // how all soft clauses grow, and how many times they have
   std::uint32_t last_ = kNone;       // flipped
