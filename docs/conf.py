@@ -58,7 +58,9 @@ class FormatTable(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         lines = ["| format | names | content |", "| --- | --- | --- |"]
         for name, module in import_module(self.arguments[0]).FORMATS.items():
-            suffixes = " ".join(f"`{suffix}`" for suffix in module.SUFFIXES + getattr(module, "READS", ()))
+            suffixes = " ".join(
+                f"`{suffix}`" for suffix in module.SUFFIXES + getattr(module, "READS", ())
+            )
             lines.append(f"| `{name}` | {suffixes} | {module.DESCRIPTION} |")
         table = nodes.container()
         self.state.nested_parse(StringList(lines, source=self.arguments[0]), 0, table)
