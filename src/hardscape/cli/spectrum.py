@@ -100,6 +100,7 @@ class SearchOptions:
         "auto",
         "tree",
         "semidefinite",
+        "cliques",
         "partition",
         "exhaustive",
         "search",

@@ -3,6 +3,7 @@
 
 namespace hardscape::ising {
 
+void bind_cliques(nb::module_& module);
 void bind_exact(nb::module_& module);
 void bind_exhaustive(nb::module_& module);
 void bind_frontier(nb::module_& module);
@@ -19,6 +20,7 @@ const native::Family family("ising", [](nb::module_& module) {
   bind_exact(module);
   bind_exhaustive(module);
   bind_semidefinite(module);
+  bind_cliques(module);
 });
 
 }  // namespace

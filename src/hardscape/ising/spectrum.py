@@ -19,6 +19,7 @@ from hardscape.engine.estimates.pace import pace
 from hardscape.errors import BudgetError, DeviceError, InputError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.ising.exact import dyadic
+from hardscape.ising.methods.cliques.cliques import Cliques
 from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.exhaustive.method import Exhaustive
 from hardscape.ising.methods.exhaustive.work import BlockWork
@@ -45,7 +46,13 @@ _SECONDS_OF_BOUND = 0.02
 _SOME_STATES = 100
 
 #: The methods; the first that can and pays answers.
-METHODS: tuple[LowestMethod[Any], ...] = (Partition(), Semidefinite(), Tree(), Exhaustive())
+METHODS: tuple[LowestMethod[Any], ...] = (
+    Partition(),
+    Cliques(),
+    Semidefinite(),
+    Tree(),
+    Exhaustive(),
+)
 
 _log = logging.getLogger("hardscape.ising")
 
@@ -82,7 +89,8 @@ def spectrum(
         States that are known, spins -1 and +1: they may save time, never change a certified answer.
     method : str
         "tree" (bounds from the least pair energies), "semidefinite" (branch and bound under semidefinite
-        bounds with triangle inequalities: dense models of more than some 56 spins), "partition" (number
+        bounds with triangle inequalities: dense models of more than some 56 spins), "cliques" (branch
+        and bound under clique covers of conflicts: QUBOs with penalties), "partition" (number
         partitioning and other squares of one sum of spins, by meeting in the middle), "exhaustive" (every
         state), or "auto", which takes what should be the quickest.
     prune : bool

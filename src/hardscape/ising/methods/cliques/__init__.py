@@ -1,0 +1,1 @@
+"""Branch and bound under clique covers of conflicts, for QUBOs with penalties."""
