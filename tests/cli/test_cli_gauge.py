@@ -14,7 +14,7 @@ import pytest
 from hardscape.cli import gauge as gauge_cli
 from hardscape.cli import main
 from hardscape.errors import Interrupted
-from hardscape.gauge import GaugeField, fix, formats
+from hardscape.gauge import GaugeField, fix, formats, generate, gluon_propagator
 
 Captured = pytest.CaptureFixture[str]
 
@@ -153,7 +153,6 @@ def test_propagator(tmp_path: Path, capsys: Captured) -> None:
 def test_refusals(links: Path, capsys: Captured) -> None:
     refusal(capsys, "info", links.with_name("nowhere"))
     refusal(capsys, "info", links, "--format", "milc")
-    refusal(capsys, "convert", links, links.with_suffix(".txt"))
     refusal(capsys, "convert", links, links.with_suffix(".milc"), "--precision", "double")
     refusal(capsys, "propagator", links)
     refusal(capsys, "propagator")
@@ -166,3 +165,43 @@ def test_refusals(links: Path, capsys: Captured) -> None:
     gone = links.parent / "no" / "u.ildg"
     refusal(capsys, "generate", "--shape", "4,4,4,4", "--beta", 6, "-o", gone)
     assert not links.with_suffix(".ildg").exists()
+
+
+def test_reading_what_does_not_say_itself(tmp_path: Path, capsys: Captured) -> None:
+    field = generate((4, 2, 4, 6), 2.4, 2, sweeps=15, seed=1, device="cpu")
+    path = tmp_path / "lat.400"
+    path.write_bytes(b"skip" + field.links.astype(">c16").tobytes())
+    shape = ["--format", "raw", "--shape", "4,2,4,6"]
+    assert main(["gauge", "info", str(path), *shape]) == 0
+    told = capsys.readouterr()
+    assert "t z y x mu a b" in told.err
+    words = [*shape, "--layout", "t z y x mu a b", "--precision", "double", "--byte-order", "big"]
+    found = answer(capsys, "info", path, *words, "--skip", 4)
+    assert found["plaquette"] == pytest.approx(field.plaquette())
+    assert "--shape" in refusal(capsys, "info", path, "--format", "raw")
+    answer(capsys, "convert", path, tmp_path / "u.ildg", *words, "--skip", 4)
+    np.testing.assert_array_equal(formats.read(tmp_path / "u.ildg").links, field.links)
+
+
+def test_an_output_without_a_name_takes_the_format_of_the_input(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    source = tmp_path / "u.vogt"
+    formats.write(generate((4, 2, 4, 6), 5.7, sweeps=10, seed=1, device="cpu"), source)
+    assert answer(capsys, "convert", source, tmp_path / "lat.400")["format"] == "vogt"
+    assert (tmp_path / "lat.400").read_bytes() == source.read_bytes()
+    answer(capsys, "fix", tmp_path / "lat.400", "-o", tmp_path / "cfg.1000", "--seed", 1)
+    assert formats.detect(tmp_path / "cfg.1000") == "vogt"
+    words = ["fix", source, "-o", tmp_path / "w.nersc", "--output-precision", "single"]
+    found = answer(capsys, *words, "--reproject")
+    assert formats.read(tmp_path / "w.nersc").dtype == np.complex64
+    again = gluon_propagator(tmp_path / "w.nersc")
+    assert again.theta == pytest.approx(found["theta_mean"], rel=1e-6)
+    assert formats.read(tmp_path / "w.nersc").plaquette() == found["plaquette"]
+
+
+def test_no_room_for_a_lattice(tmp_path: Path, capsys: Captured) -> None:
+    shape = ["--shape", "180,180,180,180", "--beta", 6]
+    told = refusal(capsys, "generate", *shape, "-o", tmp_path / "u.nersc")
+    assert "GB" in told
+    assert "x" in told.split("hold")[-1]

@@ -120,7 +120,6 @@ def test_a_wrong_checksum_can_be_ignored(links: Path, capsys: pytest.CaptureFixt
         ["--theta", "1e-40"],
         ["--omega", "3"],
         ["-o", "nowhere/fixed.nersc"],
-        ["-o", "fixed.unknown"],
         ["--transformation", "g.txt"],
         ["--plot", "picture.bmp"],
         ["--device", "tpu"],

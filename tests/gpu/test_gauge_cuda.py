@@ -122,7 +122,7 @@ def test_a_step_along_a_direction_is_that_of_the_cpu(alone: Team, nc: int) -> No
 @pytest.mark.parametrize("nc", [2, 3])
 def test_the_same_maximum(nc: int, gauge: Any, method: Any, precision: Any) -> None:
     noise = GaugeField.random((4, 4, 8, 8), nc, seed=11)
-    near = GaugeField(np.eye(nc) + 0.3 * noise.links).reproject()
+    near = GaugeField(np.eye(nc) + 0.3 * noise.links, layout="t z y x mu a b").reproject()
     field = near.transform(GaugeField.random((4, 4, 8, 8), nc, seed=12).links[..., 0, :, :])
     keywords: dict[str, Any] = {"method": method, "theta": 1e-20, "seed": 1}
     cpu = fix(field, gauge, device="cpu", **keywords)
@@ -147,7 +147,7 @@ def test_copies_together_are_the_copies_alone() -> None:
 def test_copies_are_the_same_however_many_lie_together(method: Any) -> None:
     """On one GPU many do, on several fewer each."""
     noise = GaugeField.random((4, 4, 4, 8), 3, seed=3)
-    links = GaugeField(np.eye(3) + 0.3 * noise.links).reproject().links
+    links = GaugeField(np.eye(3) + 0.3 * noise.links, layout="t z y x mu a b").reproject().links
     chosen = options("landau", method=method, theta=1e-16, annealing_sweeps=10)
     found = []
     for together in (1, 2, 4):

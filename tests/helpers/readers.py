@@ -79,10 +79,17 @@ def readers() -> Mapping[str, Reader]:
     return found
 
 
+#: What files of links do not say themselves.
+_SAID: Mapping[str, dict[str, Any]] = {
+    "raw": {"shape": (2, 2, 2, 2), "layout": "t z y x mu a b", "skip": 0}
+}
+
+
 def _read(family: str, name: str | None, path: Path) -> object:
     formats = import_module(f"hardscape.{family}.formats")
     if family == "gauge":
-        return formats.inspect(path, format=name)  # a wrong checksum is no damaged file to it
+        # A wrong checksum is no damaged file to it.
+        return formats.inspect(path, format=name, **_SAID.get(name or "", {}))
     return formats.read(path, format=name)
 
 
@@ -127,7 +134,8 @@ def _formulas(format: str) -> list[Formula]:
 
 def _fields(format: str) -> list[GaugeField]:
     single = np.complex64 if format == "milc" else np.complex128
-    return [GaugeField.random((2, 2, 2, 2), nc, seed=1, dtype=single) for nc in (2, 3)]
+    colours = (3,) if format == "bmw" else (2, 3)
+    return [GaugeField.random((2, 2, 2, 2), nc, seed=1, dtype=single) for nc in colours]
 
 
 _PROBLEMS: Mapping[str, Callable[[str], list[Any]]] = {

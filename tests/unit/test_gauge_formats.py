@@ -132,7 +132,7 @@ def test_ildg_states_plaquette_and_trace(tmp_path: Path) -> None:
 
 def test_suffixes(tmp_path: Path) -> None:
     pytest.importorskip("h5py")
-    field = GaugeField.random((2, 2, 2, 2), 2, seed=1)
+    field = GaugeField.random((2, 2, 2, 2), 3, seed=1)
     for name, kind in formats.FORMATS.items():
         for suffix in kind.SUFFIXES:
             path = tmp_path / f"u{suffix.upper()}"

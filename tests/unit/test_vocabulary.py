@@ -47,6 +47,10 @@ OWN = set(re.findall(r"`(\w+)`", PAGE.read_text().partition("(but ")[2].partitio
 #: What only the command line has.
 COMMAND_ONLY = {"no_cut", "here", "transformation", "source_format", "work"}
 COMMAND_ONLY |= {"temperature", "spinodal_temperature", "magnetization"}  # of xorsat theory
+COMMAND_ONLY |= {
+    "input_precision",
+    "byte_order",
+}  # of a file that is read, where `precision` is taken
 
 
 def words(column: int) -> set[str]:

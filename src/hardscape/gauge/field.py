@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardscape import memory, native
 from hardscape.arguments import checked_seed
 from hardscape.arrays import array_namespace, as_number_array, current, to_device
 from hardscape.engine import split, team
 from hardscape.engine.machine import cpu_count
-from hardscape.errors import InputError
+from hardscape.errors import BudgetError, InputError
+from hardscape.gauge import boundary as boundaries
+from hardscape.gauge import layouts
+from hardscape.gauge.boundary import Boundary
 from hardscape.gauge.groups import (
     dagger,
     group,
@@ -40,19 +45,27 @@ _WORTH_THREADS = 2**13
 
 
 class GaugeField:
-    """Links U_mu(x) of SU(2) or SU(3) on a periodic four-dimensional lattice.
+    """Links U_mu(x) of SU(2) or SU(3) on a four-dimensional lattice.
 
     Parameters
     ----------
     links : array, shape (T, Z, Y, X, 4, Nc, Nc), complex64 or complex128
-        NumPy or CuPy. Direction mu counts x, y, z, t; the last two axes are row and column. The array
-        is kept, not copied, where its memory is in this order; other memory orders are copied. Every
-        extent is 2 or more: on an extent of 1 a link would be its own neighbour.
+        NumPy or CuPy, of any byte order. Direction mu counts x, y, z, t; the last two axes are row and
+        column. The array is kept, not copied, where its memory is in this order; other memory orders are
+        copied. Every extent is 2 or more: on an extent of 1 a link would be its own neighbour.
+    boundary : {"periodic", "open", "sf"}
+        In time. "open": the last timeslice does not border on the first, its links in t are zero. "sf", the
+        Schroedinger functional: beside that the links in space of the first and of the last timeslice are
+        fixed, the same diagonal matrix everywhere for each direction.
+    layout : str, optional
+        The order of axes, slowest first, where it is another one ("mu t z y x a b"), or where the shape
+        fits two: "t z y x mu a b" is the one above.
 
     Raises
     ------
     InputError
-        If the shape, the dtype or an extent is another one, or a number is not finite or absurdly large.
+        If the shape, the dtype or an extent is another one, a number is not finite or absurdly large, the
+        links do not have the boundary, or shape and links could be those of two layouts.
 
     Notes
     -----
@@ -66,14 +79,22 @@ class GaugeField:
     ((4, 4, 4, 8), 1.0, 1.0)
     """
 
-    __slots__ = ("links", "seed")
+    __slots__ = ("boundary", "links", "seed")
 
+    boundary: Boundary
     #: With which the field was drawn; None for others. No part of what is compared or written.
     seed: int | None
 
-    def __init__(self, links: Any) -> None:
-        self.links = _intake(links)
+    def __init__(
+        self, links: Any, *, boundary: Boundary = "periodic", layout: str | None = None
+    ) -> None:
+        self.links = _intake(links, layout)
+        self.boundary = boundaries.checked(boundary, self.links)
         self.seed = None
+
+    def _with(self, links: Any) -> Self:
+        """A field of other links with this boundary."""
+        return type(self)(links, boundary=self.boundary, layout=layouts.OURS)
 
     @classmethod
     def identity(cls, shape: Sequence[int], nc: int = 3, *, dtype: Any = np.complex128) -> Self:
@@ -92,7 +113,7 @@ class GaugeField:
         require_links(shape, nc, 1, kind)
         links = np.zeros((t, z, y, x, 4, nc, nc), dtype=kind)
         links[...] = np.eye(nc)
-        return cls(links)
+        return cls(links, layout=layouts.OURS)
 
     @classmethod
     def random(
@@ -120,13 +141,23 @@ class GaugeField:
         require_links(shape, nc, 1)
         chosen = checked_seed(seed)
         links = random_group_elements(4 * x * y * z * t, nc, chosen).astype(kind, copy=False)
-        field = cls(links.reshape(t, z, y, x, 4, nc, nc))
+        field = cls(links.reshape(t, z, y, x, 4, nc, nc), layout=layouts.OURS)
         field.seed = chosen
         return field
 
     @classmethod
     def from_file(
-        cls, path: str | Path, *, format: str | None = None, ignore_checksum: bool = False
+        cls,
+        path: str | Path,
+        *,
+        format: str | None = None,
+        ignore_checksum: bool = False,
+        shape: Sequence[int] | None = None,
+        layout: str | None = None,
+        precision: Literal["single", "double"] | None = None,
+        byteorder: Literal["big", "little"] | None = None,
+        skip: int | None = None,
+        angles: Sequence[float] | None = None,
     ) -> Self:
         """Read a configuration, and check its checksum, plaquette and link trace where the file has them.
 
@@ -138,6 +169,16 @@ class GaugeField:
             Its name, where the content does not tell; see :mod:`hardscape.gauge.formats`.
         ignore_checksum : bool
             Only warn where the links contradict checksum or header.
+        shape : 4 int, optional
+            Extents X, Y, Z, T, of a file that does not say them: "raw", and "ildg" without ``ildg-format``.
+        layout : str, optional
+            "raw" and "npy": the order of the axes, slowest first: "t z y x mu a b".
+        precision : {"single", "double"}, optional
+        byteorder : {"big", "little"}, optional
+        skip : int, optional
+            "raw": of the numbers, and the bytes before them. What is left out is found by trying.
+        angles : sequence of float, optional
+            "openqcd": phi' of the boundary of a Schroedinger functional, Nc numbers.
 
         Returns
         -------
@@ -151,9 +192,16 @@ class GaugeField:
         FormatError
             If the file cannot be read, is truncated, or does not follow its format.
         InputError
-            If `format` is unknown.
+            If `format` is unknown, or takes no such option.
+
+        Warns
+        -----
+        UserWarning
+            Of what was guessed, left out, or found beside the links.
         """
-        found: Self = _formats().read(path, format=format, ignore_checksum=ignore_checksum)
+        said: dict[str, Any] = {"shape": shape, "layout": layout, "precision": precision}
+        said |= {"byteorder": byteorder, "skip": skip, "angles": angles}
+        found: Self = _formats().read(path, format=format, ignore_checksum=ignore_checksum, **said)
         return found
 
     def to_file(
@@ -164,6 +212,7 @@ class GaugeField:
         precision: Literal["single", "double"] | None = None,
         byteorder: Literal["big", "little"] | None = None,
         rows: int | None = None,
+        layout: str | None = None,
         checksum: bool = True,
         header: Mapping[str, str] | None = None,
     ) -> None:
@@ -181,6 +230,8 @@ class GaugeField:
             By default the format's custom.
         rows : int, optional
             Nc, or (nersc) Nc - 1: the reader rebuilds the last row.
+        layout : str, optional
+            The order of the axes, where the format leaves the choice ("raw", "npy").
         checksum : bool
             Whether to write the checksum, where the format leaves the choice.
         header : mapping, optional
@@ -193,9 +244,76 @@ class GaugeField:
         MissingDependencyError
             If the format needs a package that is not installed.
         """
-        choices = {"precision": precision, "byteorder": byteorder, "rows": rows}
+        choices = {"precision": precision, "byteorder": byteorder, "rows": rows, "layout": layout}
         kept = {"checksum": None if checksum else False, "header": header or None}
         _formats().FORMATS.write(self.to("cpu"), path, format=format, **choices, **kept)
+
+    @classmethod
+    def from_pyquda(cls, gauge: Any) -> Self:
+        """Take the links of PyQUDA: sites by parity, or in their order, the direction slowest.
+
+        Parameters
+        ----------
+        gauge : pyquda.field.LatticeGauge or array
+            Shape (4, 2, T, Z, Y, X / 2, Nc, Nc) or (4, T, Z, Y, X, Nc, Nc).
+
+        Raises
+        ------
+        InputError
+            If the shape is another one.
+        """
+        array = getattr(gauge, "data", gauge) if hasattr(gauge, "latt_info") else gauge
+        array = np.asarray(to_device(array, "cpu"))
+        layout = layouts.pyquda_layout(array.shape)
+        if layout is None:
+            raise InputError(
+                f"links have shape {array.shape}; (4, 2, T, Z, Y, X / 2, Nc, Nc) and "
+                "(4, T, Z, Y, X, Nc, Nc) are accepted"
+            )
+        return cls(array, layout=layout)
+
+    def to_pyquda(self, *, even_odd: bool = True) -> NDArray[Any]:
+        """Return the links as ``pyquda.field.LatticeGauge(latt_info, array)`` takes them.
+
+        Parameters
+        ----------
+        even_odd : bool
+            Sites by parity, shape (4, 2, T, Z, Y, X / 2, Nc, Nc), for which X must be even; else in their
+            order, shape (4, T, Z, Y, X, Nc, Nc).
+        """
+        layout = layouts.Layout.parse(layouts.PYQUDA[even_odd])
+        return np.ascontiguousarray(layout.numbers(to_device(self.links, "cpu")))
+
+    @classmethod
+    def from_gpt(cls, lattices: Sequence[Any]) -> Self:
+        """Take the links of GPT, a lattice of matrices for each of the directions x, y, z, t.
+
+        Parameters
+        ----------
+        lattices : sequence of 4 gpt.lattice
+            On one rank: whole lattices.
+
+        Raises
+        ------
+        InputError
+            If there are not four lattices of four dimensions.
+        """
+        return cls(layouts.from_gpt(lattices), layout=layouts.OURS)
+
+    def to_gpt(self, lattices: Sequence[Any]) -> Sequence[Any]:
+        """Fill the lattices of GPT, one for each direction, with the links; returns them.
+
+        Parameters
+        ----------
+        lattices : sequence of 4 gpt.lattice
+            Of this shape, as ``gpt.qcd.gauge.unit(grid)`` makes them.
+
+        Raises
+        ------
+        InputError
+            If there are not four lattices, or their extents are others.
+        """
+        return layouts.to_gpt(to_device(self.links, "cpu"), lattices)
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -222,38 +340,51 @@ class GaugeField:
     def plaquette(self) -> float:
         """Mean of Re tr U_mu(x) U_nu(x+mu) U_mu(x+nu)^dagger U_nu(x)^dagger / Nc over x and mu < nu.
 
-        Gauge invariant. Computed in double on the host, in the links' precision on a GPU.
+        Gauge invariant. Computed in double on the host, in the links' precision on a GPU. With a boundary the
+        plaquettes in space of the first and of the last timeslice count half, those in time end there, and the
+        sum is divided by 6 (T - 1) V_3: openQCD's normalisation.
         """
         return math.fsum(self.plaquettes().values()) / 6
 
     def plaquettes(self) -> dict[tuple[int, int], float]:
         """Means of the plaquette over the sites for each plane (mu, nu), mu < nu, of x, y, z, t."""
-        xp = array_namespace(self.links)
-        if xp is np:
-            slices = self.links.shape[0]
-            parts = self._in_parts(
-                slices, lambda i, j: native.vector.gauge.plaquette_traces(self.links, i, j)
-            )
-            traces = np.concatenate(parts).sum(axis=0)
-        else:
-            traces = np.array([self._plane_trace(xp, mu, nu) for mu, nu in _PLANES])
-        means = traces / (self.nc * self.volume)
-        return dict(zip(_PLANES, means.tolist(), strict=True))
+        traces = self.plaquette_traces()
+        weights, slices = boundaries.plaquette_weights(self.boundary, len(traces))
+        means = {}
+        for column, (mu, nu) in enumerate(_PLANES):
+            sums = traces[:, column]
+            total = (sums * weights).sum() if nu < 3 and slices < len(sums) else sums.sum()
+            means[mu, nu] = float(total) / (self.volume // len(traces) * slices * self.nc)
+        return means
 
-    def _plane_trace(self, xp: Any, mu: int, nu: int) -> float:
+    def plaquette_traces(self) -> NDArray[np.float64]:
+        """Sums of Re tr of the plaquettes that start on each timeslice, (T, 6): xy, xz, xt, yz, yt, zt."""
+        xp = array_namespace(self.links)
+        if xp is not np:
+            return np.stack([self._plane_traces(xp, mu, nu) for mu, nu in _PLANES], axis=1)
+        slices = self.links.shape[0]
+        parts = self._in_parts(
+            slices, lambda i, j: native.vector.gauge.plaquette_traces(self.links, i, j)
+        )
+        return np.concatenate(parts)
+
+    def _plane_traces(self, xp: Any, mu: int, nu: int) -> NDArray[np.float64]:
         up = self.links[..., mu, :, :] @ self._forward(xp, nu, mu)
         over = self.links[..., nu, :, :] @ self._forward(xp, mu, nu)
-        return float(xp.sum(up.real * over.real + up.imag * over.imag, dtype=np.float64))
+        products = up.real * over.real + up.imag * over.imag
+        by_slice = products.sum(axis=(1, 2, 3, 4, 5), dtype=np.float64)
+        return np.asarray(to_device(by_slice, "cpu"))
 
     def _forward(self, xp: Any, mu: int, nu: int) -> Any:
         """Links U_mu(x+nu), shape (T, Z, Y, X, Nc, Nc)."""
         return xp.roll(self.links[..., mu, :, :], -1, axis=3 - nu)
 
     def link_trace(self) -> float:
-        """Mean of Re tr U_mu(x) / Nc over all links; it depends on the gauge."""
+        """Mean of Re tr U_mu(x) / Nc over the links that there are; it depends on the gauge."""
         xp = array_namespace(self.links)
         diagonal = xp.diagonal(self.links, axis1=-2, axis2=-1).real
-        return float(xp.sum(diagonal, dtype=np.float64)) / (4 * self.nc * self.volume)
+        missing = 0 if self.boundary == "periodic" else self.volume // self.links.shape[0]
+        return float(xp.sum(diagonal, dtype=np.float64)) / (self.nc * (4 * self.volume - missing))
 
     def transform(self, g: Any) -> Self:
         """Return the field U'_mu(x) = g(x) U_mu(x) g(x+mu)^dagger; this one stays as it is.
@@ -277,7 +408,7 @@ class GaugeField:
         for mu in range(4):
             neighbour = xp.roll(rotation, -1, axis=3 - mu)
             rotated[..., mu, :, :] = rotation @ self.links[..., mu, :, :] @ dagger(neighbour)
-        return type(self)(rotated)
+        return self._with(rotated)
 
     def unitarity(self) -> float:
         """Largest entry of abs(U U^dagger - 1) and abs(det U - 1) over all links: 0 up to rounding."""
@@ -294,6 +425,11 @@ class GaugeField:
         deviation, place = self._worst_link()
         if not deviation <= tolerance:
             t, z, y, x, mu = (int(i) for i in np.unravel_index(place, self.links.shape[:5]))
+            if self.boundary == "periodic" and boundaries.ends(self.links):
+                raise InputError(
+                    "the links in t of the last timeslice are zero, which is an open boundary: "
+                    "GaugeField(links, boundary='open'), or 'sf', is one"
+                )
             raise InputError(
                 f"link mu={mu} at (x, y, z, t) = ({x}, {y}, {z}, {t}) is {deviation:.3g} away from "
                 f"SU({self.nc}); at most {tolerance:g} is accepted; GaugeField.reproject() "
@@ -303,19 +439,27 @@ class GaugeField:
 
     def _worst_link(self) -> tuple[float, int]:
         """Distance of the link that is farthest from the group, and its number."""
+        field = self._closed()
         if array_namespace(self.links) is np:
-            links = 4 * self.volume
             parts = self._in_parts(
-                links, lambda i, j: native.vector.gauge.worst_matrix(self.links, i, j)
+                4 * self.volume, lambda i, j: native.vector.gauge.worst_matrix(field, i, j)
             )
             # The first of the largest; a NaN is larger than any number.
             worst: tuple[float, int] = max(
                 parts, key=lambda part: math.inf if math.isnan(part[0]) else part[0]
             )
             return worst
-        distance = group_distance(self.links).ravel()
+        distance = group_distance(field).ravel()
         place = int(distance.argmax())
         return float(distance[place]), place
+
+    def _closed(self) -> Any:
+        """The links, with the identity for those that a boundary lacks."""
+        if self.boundary == "periodic":
+            return self.links
+        links = self.links.copy()
+        links[-1, ..., 3, :, :] = array_namespace(links).eye(self.nc, dtype=links.dtype)
+        return links
 
     def _in_parts(self, count: int, function: Callable[[int, int], R]) -> list[R]:
         """What `function` gives for ranges that together are 0 to `count`, in order."""
@@ -336,12 +480,15 @@ class GaugeField:
         InputError
             If a link is too far from the group to tell which element it meant.
         """
-        return type(self)(project_to_group(self.links))
+        links = project_to_group(self._closed())
+        if self.boundary != "periodic":
+            links[-1, ..., 3, :, :] = 0
+        return self._with(links)
 
     def astype(self, dtype: Any) -> Self:
         """Return the field in complex64 or complex128; itself where nothing changes."""
         kind = check_dtype(dtype)
-        return self if kind == self.dtype else type(self)(self.links.astype(kind))
+        return self if kind == self.dtype else self._with(self.links.astype(kind))
 
     def to(self, device: str) -> Self:
         """Return the field on "cpu" (NumPy) or "cuda" (CuPy, its current device).
@@ -354,7 +501,7 @@ class GaugeField:
             If CuPy is not installed.
         """
         moved = to_device(self.links, device)
-        return self if moved is self.links else type(self)(moved)
+        return self if moved is self.links else self._with(moved)
 
     @property
     def device(self) -> str:
@@ -364,7 +511,8 @@ class GaugeField:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GaugeField):
             return NotImplemented
-        alike = self.links.shape == other.links.shape and self.device == other.device
+        mine, others = ((x.links.shape, x.device, x.boundary) for x in (self, other))
+        alike = mine == others
         return alike and bool((self.links == other.links).all())
 
     def __hash__(self) -> int:
@@ -372,10 +520,12 @@ class GaugeField:
 
     def __repr__(self) -> str:
         extents = "x".join(map(str, self.shape))
-        return f"<GaugeField: SU({self.nc}), {extents} (x, y, z, t), {self.dtype}, {self.device}>"
+        edge = "" if self.boundary == "periodic" else f"{self.boundary} boundary, "
+        return f"<GaugeField: SU({self.nc}), {extents} (x, y, z, t), {edge}{self.dtype}, {self.device}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.links,), (None, {"seed": self.seed})
+        of_links = partial(type(self), boundary=self.boundary, layout=layouts.OURS)
+        return of_links, (self.links,), (None, {"seed": self.seed})
 
 
 def checked_field(value: Any) -> GaugeField:
@@ -401,9 +551,9 @@ def check_shape(shape: Sequence[int]) -> tuple[int, int, int, int]:
         raise InputError(f"shape={shape!r}; four extents X, Y, Z, T of 2 or more are accepted")
     x, y, z, t = (int(i) for i in extents)
     if x * y * z * t > _MAX_SITES:
-        memory = 4 * 144 * x * y * z * t / 2**30
+        size = 4 * 144 * x * y * z * t / 1e9
         raise InputError(
-            f"shape={shape!r} has {x * y * z * t} sites, {memory:.3g} GiB of SU(3) links in double; "
+            f"shape={shape!r} has {x * y * z * t} sites, {size:.3g} GB of SU(3) links in double; "
             f"at most {_MAX_SITES} sites are accepted"
         )
     return x, y, z, t
@@ -411,8 +561,14 @@ def check_shape(shape: Sequence[int]) -> tuple[int, int, int, int]:
 
 def require_links(shape: Sequence[int], nc: int, times: float, kind: Any = np.complex128) -> None:
     """Refuse, with a BudgetError, links that memory does not hold so many times at once."""
-    size = int(times * 4 * nc * nc * np.dtype(kind).itemsize * math.prod(shape))
-    memory.require(size, f"a lattice of {'x'.join(map(str, shape))} with SU({nc})")
+    a_site = times * 4 * nc * nc * np.dtype(kind).itemsize
+    size = int(a_site * math.prod(shape))
+    what = f"a lattice of {'x'.join(map(str, shape))} with SU({nc})"
+    try:
+        memory.require(size, what)
+    except BudgetError as error:
+        fitting = 2 * int((memory.available() / a_site) ** 0.25 / 2)
+        raise BudgetError(f"{error}, which hold {'x'.join(4 * [str(fitting)])}") from None
 
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:
@@ -426,15 +582,15 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
     return kind
 
 
-def _intake(links: Any) -> Any:
+def _intake(links: Any, layout: str | None) -> Any:
     xp = array_namespace(links)
     array = as_number_array(links, "links") if xp is np else links
-    if array.ndim != 7 or array.shape[4] != 4 or array.shape[5] != array.shape[6]:
-        raise InputError(
-            f"links have shape {array.shape}; (T, Z, Y, X, 4, Nc, Nc) is needed, Nc = 2 or 3"
-        )
+    if layout not in (None, layouts.OURS):
+        array = layouts.laid_out(array, layout)
+    _refuse_others(array, layout)
     group(array.shape[6])
     check_shape(array.shape[3::-1])
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     check_dtype(array.dtype)
     with current(array):
         array = xp.ascontiguousarray(array)
@@ -448,3 +604,28 @@ def _intake(links: Any) -> Any:
             f"accepted, with finite entries of at most {_MAX_ENTRY:g}"
         )
     return array
+
+
+def _refuse_others(array: Any, layout: str | None) -> None:
+    """Refuse arrays that are in another layout, or may be."""
+    ours = "(T, Z, Y, X, 4, Nc, Nc)"
+    other = layouts.pyquda_layout(array.shape)
+    fits = array.ndim == 7 and array.shape[4] == 4 and array.shape[5] == array.shape[6]
+    if not fits:
+        hint = f"; {other!r} would fit: GaugeField.from_pyquda takes it" if other else ""
+        raise InputError(f"links have shape {array.shape}; {ours} is needed, Nc = 2 or 3{hint}")
+    if other is None or layout is not None:
+        return
+    views = [array, layouts.Layout.parse(other).view(array, array.shape[4:0:-1], array.shape[6])]
+    winner, highest, second = layouts.best(views)
+    if winner == 0 and highest - second > layouts.STANDS_OUT:
+        return
+    told = (
+        f"the plaquette speaks for {other!r}"
+        if winner == 1 and highest - second > layouts.STANDS_OUT
+        else "the plaquette does not tell"
+    )
+    raise InputError(
+        f"links of shape {array.shape} are {layouts.OURS!r} or {other!r} (as PyQUDA has them), and {told}; "
+        f"say which by layout={layouts.OURS!r} or GaugeField.from_pyquda"
+    )

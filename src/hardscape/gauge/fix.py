@@ -27,15 +27,18 @@ import numpy as np
 from hardscape.arguments import integer
 from hardscape.arrays import to_device
 from hardscape.engine import Cpu, Cuda, RunArguments, RunOptions, cuda_device, solve
-from hardscape.errors import BudgetError, Interrupted, NotConverged
+from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
 from hardscape.gauge.field import GaugeField, checked_field, require_links
+from hardscape.gauge.measure import measured
 from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision, Reduction
-from hardscape.gauge.result import GaugeFixResult
+from hardscape.gauge.result import DTYPES, GaugeFixResult
 from hardscape.gauge.work import GaugeFixWork
 from hardscape.interrupts import interruptible
 
 #: Memory of a fix on a CPU, in fields of double precision, beside the one that is given.
 _FIELDS = 1.3
+#: What rounding may add to a theta that was reached.
+_ROUNDED = 1.01
 #: Distance from the group that leaves theta where double precision can take it.
 _ROUNDING = 1e-13
 
@@ -60,6 +63,8 @@ def fix(
     microcanonical: int = 3,
     temperatures: tuple[float, float] = (1.0, 0.05),
     strict: bool = True,
+    output_precision: Literal["single", "double"] | None = None,
+    reproject: bool = False,
     **run: Unpack[RunArguments],
 ) -> GaugeFixResult:
     """Find the transformation that fixes a gauge. The field stays as it is.
@@ -67,8 +72,9 @@ def fix(
     Parameters
     ----------
     field : GaugeField, path of a file of one, or links of shape (T, Z, Y, X, 4, Nc, Nc)
-        Nc = 2 or 3, complex64 or complex128, on the CPU or a GPU. Links that left the group by
-        rounding are brought back for the computation; the result's theta is that of those.
+        Nc = 2 or 3, complex64 or complex128, on the CPU or a GPU, of any boundary; of the Schroedinger
+        functional the first and the last timeslice keep their gauge. Links that left the group by rounding
+        are brought back for the computation.
     gauge : {"landau", "coulomb", "mag"}
     method : str
         "relaxation", "overrelaxation" and "stochastic" go through the SU(2) subgroups;
@@ -104,6 +110,12 @@ def fix(
         First and last temperature of "annealing".
     strict : bool
         Whether a result that did not converge is an error.
+    output_precision : {"single", "double"}, optional
+        Of the links that are returned, by default the field's own.
+    reproject : bool
+        Whether the links are brought to the group, in double, before they are transformed. Links of
+        single precision, or farther from the group than rounding, have a violation that no g removes;
+        with this and ``output_precision="double"`` any theta is reached.
     **run
         How to compute; see :class:`hardscape.engine.RunArguments`. A unit of progress is a copy.
 
@@ -117,8 +129,8 @@ def fix(
         If an argument is out of range, a link is not in the group, or `theta` is below what the
         precision can reach.
     NotConverged
-        If no copy reached `theta` in `max_sweeps` sweeps or before the time limit, and `strict`; its
-        ``result`` is the best so far.
+        If no copy reached `theta` in `max_sweeps` sweeps or before the time limit, or the links that
+        are returned miss it, and `strict`; its ``result`` is the best so far.
     Interrupted
         On Ctrl-C or SIGTERM; its ``result`` is the best so far, or None.
 
@@ -151,7 +163,12 @@ def fix(
         annealing_sweeps=annealing_sweeps,
         microcanonical=microcanonical,
         temperatures=temperatures,
+        boundary=links.boundary,
     )
+    if output_precision not in (None, *DTYPES):
+        raise InputError(
+            f"output_precision={output_precision!r}; 'single' and 'double' are accepted"
+        )
     many = integer(copies, "copies", 1, 2**31 - 1)
     lanes = RunOptions.checked(big_enough=_pays_for_gpu(links, many), **run)
     if isinstance(lanes.devices[0], Cpu):
@@ -162,10 +179,16 @@ def fix(
         if outcome.signum:
             raise Interrupted(outcome.signum)
         raise BudgetError("the time limit came before the first sweep; allow more")
+    own: Literal["single", "double"] = "single" if links.dtype.itemsize == 8 else "double"
     found = replace(
         outcome.answer,
         g=to_device(outcome.answer.g, links.device),
         field=links,
+        output_precision=output_precision or own,
+        reproject=bool(reproject),
+    )
+    found = replace(
+        _as_returned(found, options),
         seconds=time.perf_counter() - began,
         device=",".join(map(str, lanes.devices)),
         stopped=outcome.cut,
@@ -175,6 +198,26 @@ def fix(
     if strict and not found.converged:
         raise NotConverged(_shortfall(found, options), found)
     return found
+
+
+def _as_returned(found: GaugeFixResult, options: FixOptions) -> GaugeFixResult:
+    """The result with functional, theta and plaquette of the very links that it returns."""
+    fixed = found.fixed()
+    with np.errstate(all="ignore"):
+        seen = measured(fixed, options)
+    reached = seen.violation(options).max() <= options.theta * _ROUNDED
+    functional, theta_mean, theta_max = (values[0] for values in seen[:3])
+    return replace(
+        found,
+        functional=float(seen.whole_functional()[0]),
+        theta_mean=float(seen.whole_theta("mean")[0]),
+        theta_max=float(seen.whole_theta("max")[0]),
+        plaquette=fixed.plaquette(),
+        slice_functional=functional,
+        slice_theta_mean=theta_mean,
+        slice_theta_max=theta_max,
+        converged=found.converged and bool(reached),
+    )
 
 
 def _checked(field: GaugeField, run: RunOptions) -> GaugeField:
@@ -200,6 +243,14 @@ def _pays_for_gpu(field: GaugeField, copies: int) -> bool:
 
 def _shortfall(result: GaugeFixResult, options: FixOptions) -> str:
     best = result.copies.best
+    if result.copies.converged[best]:
+        return (
+            f"theta={result.theta:.3g} in the links that are returned, {options.theta:g} was asked for and "
+            f"{result.copies.theta[best]:.3g} reached for links in the group: these are "
+            f"{result.field.unitarity():.3g} away from it, in {result.output_precision} precision; "
+            "output_precision='double' with reproject=True (--output-precision double --reproject) has "
+            "what was reached, strict=False (--no-strict) takes the links as they are"
+        )
     return (
         f"theta={result.copies.theta[best]:.3g} after {result.sweeps} sweeps, {options.theta:g} was "
         "asked for; more sweeps or time, another method or omega may reach it; strict=False "

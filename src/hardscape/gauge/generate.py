@@ -32,6 +32,7 @@ from hardscape.engine import (
     steps,
 )
 from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
+from hardscape.gauge import layouts
 from hardscape.gauge.field import GaugeField, check_shape, checked_field, require_links
 from hardscape.gauge.groups import group
 from hardscape.interrupts import interruptible
@@ -68,7 +69,7 @@ class WilsonChain:
     Raises
     ------
     InputError
-        If an argument is out of range, or a link of `field` is not in the group.
+        If an argument is out of range, or `field` has a boundary in time or a link that is not in the group.
 
     Examples
     --------
@@ -102,6 +103,10 @@ class WilsonChain:
         self.seed = run.seed
         field = checked_field(field)
         field.require_unitary()
+        if field.boundary != "periodic":
+            raise InputError(
+                f"the field has a boundary in time ({field.boundary!r}); chains are of periodic fields"
+            )
         worth = max(1, field.volume // _SITES_A_THREAD)
         self.threads = min(run.threads, worth) if threads is None else run.threads
         self._chain = native.vector.gauge.WilsonChain(field.to("cpu").astype(np.complex128).links)
@@ -109,7 +114,7 @@ class WilsonChain:
     @property
     def field(self) -> GaugeField:
         """The field of the moment, a copy, in double."""
-        return GaugeField(self._chain.links())
+        return GaugeField(self._chain.links(), layout=layouts.OURS)
 
     @interruptible
     def run(

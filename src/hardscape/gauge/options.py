@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hardscape.arguments import integer
 from hardscape.errors import InputError
+from hardscape.gauge.boundary import Boundary
 
 Gauge = Literal["landau", "coulomb", "mag"]
 MethodName = Literal[
@@ -49,6 +50,8 @@ class FixOptions:
         Heatbath sweeps, and microcanonical ones after each of them.
     temperatures : (float, float)
         Of the first and of the last heatbath sweep; those between fall geometrically.
+    boundary : {"periodic", "open", "sf"}
+        Of the field.
     """
 
     gauge: Gauge = "landau"
@@ -65,6 +68,7 @@ class FixOptions:
     annealing_sweeps: int = 150
     microcanonical: int = 3
     temperatures: tuple[float, float] = (1.0, 0.05)
+    boundary: Boundary = "periodic"
 
     def __post_init__(self) -> None:
         _one_of("gauge", self.gauge, get_args(Gauge))
@@ -106,9 +110,12 @@ class FixOptions:
         """Weight of the links in x, y, z, t."""
         return np.array([1.0, 1.0, 1.0, 0.0 if self.directions == 3 else self.anisotropy])
 
-    def links_counted(self, nc: int) -> float:
-        """What the sum of a site's links, counted from both ends, is divided by."""
-        return 2.0 * float(self.weights.sum()) * nc
+    def links_counted(self, nc: int, slices: int) -> NDArray[np.float64]:
+        """What the sum of a site's links, counted from both ends, is divided by on each timeslice."""
+        whole = np.full(slices, 2.0 * float(self.weights.sum()) * nc)
+        if self.boundary != "periodic":
+            whole[[0, -1]] -= self.weights[3] * nc
+        return whole
 
 
 def _one_of(name: str, value: object, accepted: tuple[object, ...]) -> None:

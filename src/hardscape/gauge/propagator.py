@@ -27,6 +27,8 @@ from hardscape.errors import InputError
 from hardscape.figures import COLORS, finish, new_figure
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.groups import dagger
+from hardscape.gauge.measure import measured
+from hardscape.gauge.options import FixOptions
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain, finite_or_none
 
@@ -170,7 +172,8 @@ def gluon_propagator(
     Raises
     ------
     InputError
-        If there is no field, sizes differ, a field is not in the gauge, or an option is out of range.
+        If there is no field, sizes differ, a field has a boundary in time or is not in the gauge, or an
+        option is out of range.
 
     Notes
     -----
@@ -194,7 +197,12 @@ def gluon_propagator(
     for position, field in enumerate(chain([first], every)):
         if (field.shape, field.nc) != (first.shape, first.nc):
             raise InputError(f"configuration {position} is {field!r}; the first one is {first!r}")
-        found = _violation(field, _DIRECTIONS[gauge])
+        if field.boundary != "periodic":
+            raise InputError(
+                f"configuration {position} has a boundary in time ({field.boundary!r}); propagators in "
+                "momentum space are of periodic fields"
+            )
+        found = _violation(field, gauge)
         if theta is not None and not found <= theta:
             raise InputError(
                 f"configuration {position} is not in {gauge} gauge: theta = {found:.3g}, at most "
@@ -232,16 +240,10 @@ def _gluon_field(field: GaugeField, mu: int) -> Any:
     return a - trace * xp.eye(field.nc) / field.nc
 
 
-def _violation(field: GaugeField, directions: int) -> float:
+def _violation(field: GaugeField, gauge: Literal["landau", "coulomb"]) -> float:
     """Mean of tr(Delta Delta^dagger) / Nc over the sites; at its worst timeslice for Coulomb."""
-    xp = array_namespace(field.links)
-    divergence = xp.zeros((*field.links.shape[:4], field.nc, field.nc), dtype=xp.complex128)
-    for mu in range(directions):
-        a = _gluon_field(field, mu)
-        divergence += a - xp.roll(a, 1, axis=3 - mu)
-    by_slice = xp.sum(xp.abs(2 * divergence) ** 2, axis=(1, 2, 3, 4, 5))
-    means = by_slice / (field.nc * math.prod(field.shape[:3]))
-    return float(means.max() if directions == 3 else means.mean())
+    options = FixOptions(gauge=gauge, per_slice=gauge == "coulomb")
+    return float(measured(field, options).violation(options).max())
 
 
 def _by_momentum(field: GaugeField, directions: int) -> NDArray[np.float64]:

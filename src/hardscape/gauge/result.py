@@ -12,6 +12,8 @@ from hardscape.figures import COLORS, GREY, finish, new_figure
 from hardscape.gauge.field import GaugeField
 from hardscape.plain import Plain
 
+#: Of links, by precision.
+DTYPES = {"single": np.complex64, "double": np.complex128}
 _TITLES = {
     "landau": "Landau gauge",
     "coulomb": "Coulomb gauge",
@@ -69,13 +71,16 @@ class GaugeFixResult(Plain):
         On the device of the links that were given.
     gauge, method, precision, reduction : str
     functional : float
-        F: mean of Re tr U / Nc over the links that count; for "mag" of the squared moduli of U_jj.
+        F: mean of Re tr U / Nc over the links that count; for "mag" of the squared moduli of U_jj. This, theta
+        and the plaquette are of the very links that :meth:`fixed` returns.
     theta_mean, theta_max : float
-        Mean and maximum of tr(Delta Delta^dagger) / Nc over all sites.
+        Mean and maximum of tr(Delta Delta^dagger) / Nc over all sites whose gauge is free.
+    plaquette : float
     slice_functional, slice_theta_mean, slice_theta_max : float64, shape (T,)
         The same for each timeslice; a link in t counts half for the site at each of its ends.
     converged : bool
-        Whether theta reached the tolerance, on each timeslice where that was asked for.
+        Whether theta reached the tolerance, on each timeslice where that was asked for, and so in the links
+        that :meth:`fixed` returns.
     sweeps : int
         Sweeps of this copy; an iteration of the conjugate gradient counts as one.
     history : float64, shape (n, 3)
@@ -97,6 +102,10 @@ class GaugeFixResult(Plain):
     seed : int
     field : GaugeField
         What was fixed, untouched.
+    output_precision : {"single", "double"}
+        Of the links that :meth:`fixed` returns.
+    reproject : bool
+        Whether they were brought to the group before the transformation.
     """
 
     COLUMNS: ClassVar[str] = "copy_functional copy_theta copy_sweeps copy_converged"
@@ -109,6 +118,7 @@ class GaugeFixResult(Plain):
     functional: float
     theta_mean: float
     theta_max: float
+    plaquette: float
     slice_functional: NDArray[np.float64]
     slice_theta_mean: NDArray[np.float64]
     slice_theta_max: NDArray[np.float64]
@@ -124,6 +134,8 @@ class GaugeFixResult(Plain):
     device: str
     seed: int
     field: GaugeField
+    output_precision: str
+    reproject: bool
 
     @property
     def theta(self) -> float:
@@ -131,8 +143,13 @@ class GaugeFixResult(Plain):
         return self.theta_mean if self.reduction == "mean" else self.theta_max
 
     def fixed(self) -> GaugeField:
-        """The field in the gauge, g(x) U_mu(x) g(x+mu)^dagger, in the field's dtype."""
-        return self.field.transform(self.g)
+        """The field in the gauge, g(x) U_mu(x) g(x+mu)^dagger, in the output's precision."""
+        field, kind = self.field, np.dtype(DTYPES[self.output_precision])
+        if self.reproject or kind.itemsize > field.dtype.itemsize:
+            field = field.astype(np.complex128)
+        if self.reproject:
+            field = field.reproject()
+        return field.transform(self.g).astype(kind)
 
     def plot(self, ax: Any = None) -> Any:
         """Histogram of the copies' functional, or theta against sweeps where there is one copy.
@@ -182,10 +199,15 @@ class GaugeFixResult(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """All but g and the field, as plain numbers, strings and lists."""
-        of_field = {"shape": list(self.field.shape), "nc": self.field.nc}
+        of_field = {
+            "shape": list(self.field.shape),
+            "nc": self.field.nc,
+            "boundary": self.field.boundary,
+        }
         columns = {f"copy_{name}": values for name, values in self.copies.to_dict().items()}
         names = (
-            "gauge method precision reduction shape nc functional theta_mean theta_max slice_theta_mean "
+            "gauge method precision reduction shape nc boundary functional theta_mean theta_max plaquette "
+            "output_precision reproject slice_theta_mean "
             f"slice_theta_max slice_functional converged sweeps copies copies_total {' '.join(columns)} "
             "omega site_updates_per_second seconds device seed stopped"
         )

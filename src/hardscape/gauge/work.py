@@ -29,6 +29,7 @@ from hardscape.engine import (
 from hardscape.engine.cluster.parts import whole_of
 from hardscape.engine.ledger import kept_shards
 from hardscape.errors import InputError
+from hardscape.gauge import layouts
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.cuda import CudaLattices
@@ -128,17 +129,18 @@ class GaugeFixWork(Work[GaugeFixResult]):
         measured = lattices.measure()
         theta = measured.violation(self.options).max(axis=1)
         copies = GribovCopies(
-            functional=measured.functional.mean(axis=1),
+            functional=measured.whole_functional(),
             theta=theta,
             sweeps=descent.sweeps,
             converged=theta <= self.options.theta,
         )
         best = copies.best
         g = lattices.transformation(best)
+        g[~lattices.live] = array_namespace(g).eye(lattices.group.nc)  # and not up to rounding
         return {
             **vars(copies),
             "g": g if self.keep else to_device(g, "cpu"),
-            "slices": np.stack([values[best] for values in measured]),
+            "slices": np.stack([values[best] for values in measured[:3]]),
             "history": np.array(descent.history[best]),
             "omega": descent.omegas[best : best + 1],
             "spent": np.array([descent.updates, descent.seconds]),
@@ -160,7 +162,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
         return isinstance(device, Cpu) and sites <= _BRIEF
 
     def result(self, partial: Partial) -> GaugeFixResult:
-        """The best copy, in terms of these links: who knows better fills in device, time and stop."""
+        """The best copy, in terms of these links: others fill in what is returned, and how."""
         copies = _copies(partial)
         functional, theta_mean, theta_max = partial["slices"]
         omega = float(partial["omega"][0])
@@ -171,6 +173,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
             functional=float(functional.mean()),
             theta_mean=float(theta_mean.mean()),
             theta_max=float(theta_max.max()),
+            plaquette=float("nan"),
             slice_functional=functional,
             slice_theta_mean=theta_mean,
             slice_theta_max=theta_max,
@@ -185,7 +188,9 @@ class GaugeFixWork(Work[GaugeFixResult]):
             seconds=seconds,
             device=(array_namespace(partial["g"]) is np and "cpu") or "cuda",
             seed=self.seed,
-            field=GaugeField(self.links),
+            field=GaugeField(self.links, boundary=self.options.boundary, layout=layouts.OURS),
+            output_precision="double",
+            reproject=False,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import time
 from collections.abc import Iterator
@@ -15,8 +14,9 @@ from cyclopts import App, Group
 from hardscape.cli.gauge.files import (
     FileArgument,
     FileOptions,
-    FormatOption,
-    read_checked,
+    ReadOptions,
+    extents,
+    format_of,
 )
 from hardscape.cli.gauge.fixing import fix
 from hardscape.cli.options import (
@@ -39,11 +39,12 @@ from hardscape.cli.terminal import (
     table,
 )
 from hardscape.errors import ChecksumError, InputError, Interrupted
-from hardscape.gauge import formats
 from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
-from hardscape.gauge.formats.report import FileReport
+from hardscape.gauge.formats.content import in_precision
 from hardscape.gauge.generate import generate as make_field
 from hardscape.gauge.propagator import DEFAULT_THETA, GluonPropagator, gluon_propagator
+from hardscape.gauge.report import FileReport
+from hardscape.gauge.result import DTYPES
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -60,23 +61,26 @@ gauge = App(
 gauge.command(fix)
 
 
+_DEFAULT_READ = ReadOptions()
+
+
 @gauge.command
 def info(
     file: FileArgument,
     /,
     *,
-    format: FormatOption = None,
-    ignore_checksum: Flag = False,
+    precision: Literal["single", "double"] | None = None,
+    read: ReadOptions = _DEFAULT_READ,
     json: Json = False,
 ) -> None:
     """Check everything that a file of links says about itself: checksum, plaquette, trace, unitarity.
 
     Parameters
     ----------
-    ignore_checksum
-        Only warn of what is wrong; else the exit code is 2.
+    precision
+        The same as --input-precision.
     """
-    _, report = formats.inspect(file, format=format)
+    _, report = read.inspect(file, precision)
     show(json, "gauge info", report.to_dict, _report_facts(report))
     wrong = report.contradictions()
     if not report.unitarity <= UNITARITY_TOLERANCE:
@@ -85,22 +89,30 @@ def info(
             f"at most {UNITARITY_TOLERANCE:g} is accepted"
         )
     if wrong:
-        if not ignore_checksum:
+        if not read.ignore_checksum:
             raise ChecksumError(file, None, "; ".join(wrong))
         note(f"warning: {file}: {'; '.join(wrong)}")
 
 
 def _report_facts(report: FileReport) -> Iterator[tuple[str, str]]:
     yield "format", f"{report.format}, {report.precision} precision"
-    yield "lattice", f"{_extents(report.shape)} (x, y, z, t), SU({report.nc})"
-    yield "plaquette", f"{report.plaquette:.12g}{_verdict(report.plaquette_ok)}"
-    yield "link trace", f"{report.link_trace:.12g}{_verdict(report.link_trace_ok)}"
+    edge = "" if report.boundary == "periodic" else f", {_EDGES[report.boundary]}"
+    yield "lattice", f"{_extents(report.shape)} (x, y, z, t), SU({report.nc}){edge}"
+    for name, average, stated, ok in (
+        ("plaquette", report.plaquette, report.plaquette_stated, report.plaquette_ok),
+        ("link trace", report.link_trace, report.link_trace_stated, report.link_trace_ok),
+    ):
+        told = "" if stated is None else f", {average - stated:+.2g} from it"
+        yield name, f"{average:.12g}{_verdict(ok)}{told}"
     checksum = report.checksum_stated or "none in this file"
     yield "checksum", f"{checksum}{_verdict(report.checksum_ok)}"
     yield "unitarity", f"{report.unitarity:.3g} (largest deviation of an entry)"
     for key, value in report.header.items():
         if len(value) <= 80 and "\n" not in value:
             yield "header", f"{key} = {value}"
+
+
+_EDGES = {"open": "open boundaries", "sf": "Schroedinger functional"}
 
 
 def _verdict(ok: bool | None) -> str:
@@ -120,10 +132,10 @@ def convert(
     output: Path,
     /,
     *,
-    format: FormatOption = None,
-    ignore_checksum: Flag = False,
     reproject: Flag = False,
+    read: ReadOptions = _DEFAULT_READ,
     written: FileOptions = _DEFAULT_FILE,
+    output_precision: Literal["single", "double"] | None = None,
     json: Json = False,
 ) -> None:
     """Write a configuration in another format, precision or byte order.
@@ -131,19 +143,27 @@ def convert(
     Parameters
     ----------
     output
-        The suffix tells the format. - is standard output, the report then goes aside.
-    ignore_checksum
-        Read it all the same if checksum, plaquette or trace are wrong.
+        The suffix tells the format, else that of the input stays. - is standard output, the report then goes
+        aside.
     reproject
-        Bring every link back to the group.
+        Bring every link back to the group, in the precision that is written.
+    output_precision
+        The same as --precision, which with --format raw is that of the input.
     """
-    name = written.check(output, [file])
-    field, report = read_checked(file, format, ignore_checksum)
+    name = written.check(output, [file], usual=format_of(file, read.format))
+    raw = read.format == "raw"
+    field, report = read.checked(file, written.precision if raw else None)
+    precision = output_precision or (None if raw else written.precision)
     if reproject:
-        field = field.reproject()
+        # In double first: what is rounded afterwards is as near to the group as its precision allows.
+        field = (
+            field.astype(np.complex128).reproject().astype(DTYPES[precision or report.precision])
+        )
     else:
         field.require_unitary()
-    written.write(field, output, report.header if name == report.format else None)
+    kept = report.header if name == report.format else None
+    written.write(field, output, kept, format=name, precision=precision)
+    field = in_precision(field, precision)
     facts = {"file": str(output), "format": name, "plaquette": field.plaquette()}
     with aside(output):
         if json:
@@ -201,12 +221,13 @@ def generate(
         File to write; see `hardscape gauge convert`.
     """
     name = file.check(output)
+    lattice_shape = extents(shape)
     settings: dict[str, Any] = vars(chain) | vars(run)
-    if told.estimated("gauge generate", make_field, _shape(shape), beta, **settings):
+    if told.estimated("gauge generate", make_field, lattice_shape, beta, **settings):
         return
     began = time.perf_counter()
     try:
-        field = make_field(_shape(shape), beta, progress=True, **settings)
+        field = make_field(lattice_shape, beta, progress=True, **settings)
     except Interrupted as stop:
         note(cut_short(signal.Signals(stop.signum).name, f"{output} is not written"))
         raise
@@ -235,13 +256,7 @@ def generate(
         with aside(output):
             show(told.json, "gauge generate", lambda: facts, shown)
 
-    deliver(lambda: file.write(field, output), report)
-
-
-def _shape(text: str) -> tuple[int, ...]:
-    if not re.fullmatch(r"[0-9]{1,6}([,x][0-9]{1,6}){3}", text):
-        raise InputError(f"--shape {text!r}; four extents X,Y,Z,T are accepted: 16,16,16,32")
-    return tuple(int(extent) for extent in re.split("[,x]", text))
+    deliver(lambda: file.write(field, output, precision=file.precision), report)
 
 
 @gauge.command
@@ -253,8 +268,7 @@ def propagator(
     no_cut: Flag = False,
     bin_width: float | None = None,
     theta: float = DEFAULT_THETA,
-    format: FormatOption = None,
-    ignore_checksum: Flag = False,
+    read: ReadOptions = _DEFAULT_READ,
     output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Measure the gluon propagator on configurations that are fixed to Landau or Coulomb gauge.
@@ -275,14 +289,12 @@ def propagator(
         Width of momentum bins, in lattice units; by default equal momenta are averaged.
     theta
         Largest violation of the gauge condition that is accepted.
-    ignore_checksum
-        Read files all the same if checksum, plaquette or trace are wrong.
     """
     if not files:
         raise InputError("no file is given; at least one configuration is needed")
     output.check(files)
     found = gluon_propagator(
-        (_links(file, format, ignore_checksum) for file in files),
+        (_links(file, read) for file in files),
         gauge,
         beta=beta,
         cylinder=None if no_cut else cylinder,
@@ -294,8 +306,8 @@ def propagator(
     output.draw(found.plot)
 
 
-def _links(file: Path, format: str | None, ignore_checksum: bool) -> GaugeField:
-    field, _ = read_checked(file, format, ignore_checksum)
+def _links(file: Path, read: ReadOptions) -> GaugeField:
+    field, _ = read.checked(file)
     field.require_unitary()
     return field
 

@@ -2,33 +2,89 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from cyclopts import Group
+
 from hardscape.cli.options import OUTPUT, Flag, file_help, format_help, option_group
 from hardscape.cli.terminal import note
-from hardscape.errors import ChecksumError
+from hardscape.errors import ChecksumError, InputError
 from hardscape.files import check_outputs
 from hardscape.gauge import formats
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.formats.report import FileReport
+from hardscape.gauge.report import FileReport
 
 FileArgument = Annotated[Path, file_help("The links", formats.FORMATS)]
 FormatOption = Annotated[str | None, format_help(formats.FORMATS)]
+_INPUT = Group("Input", sort_key=0)
 
 
-def read_checked(
-    path: Path, format: str | None, ignore_checksum: bool
-) -> tuple[GaugeField, FileReport]:
-    """Read a file whose checksum, plaquette and trace are right, or are to be ignored."""
-    field, report = formats.inspect(path, format=format)
-    reason = "; ".join(report.contradictions())
-    if reason and not ignore_checksum:
-        raise ChecksumError(path, None, f"{reason}; --ignore-checksum reads it all the same")
-    if reason:
-        note(f"warning: {path}: {reason}")
-    return field, report
+@option_group(_INPUT)
+class ReadOptions:
+    """How to read a file.
+
+    Attributes
+    ----------
+    ignore_checksum
+        Only warn of what is wrong with checksum, plaquette or trace.
+    shape
+        Extents X,Y,Z,T, for files that do not say them: bare LIME files, raw.
+    layout
+        raw, npy: order of the axes, slowest first: "t z y x mu a b".
+    input_precision
+        raw: single or double.
+    byte_order
+        raw: big or little.
+    skip
+        raw: bytes before the links.
+    """
+
+    format: FormatOption = None
+    ignore_checksum: Flag = False
+    shape: str | None = None
+    layout: str | None = None
+    input_precision: Literal["single", "double"] | None = None
+    byte_order: Literal["big", "little"] | None = None
+    skip: int | None = None
+
+    def inspect(
+        self, path: Path, precision: Literal["single", "double"] | None = None
+    ) -> tuple[GaugeField, FileReport]:
+        """Read a file, and tell what must be known of it."""
+        field, report = formats.inspect(
+            path,
+            format=self.format,
+            shape=None if self.shape is None else extents(self.shape),
+            layout=self.layout,
+            precision=self.input_precision or precision,
+            byteorder=self.byte_order,
+            skip=self.skip,
+        )
+        for told in report.notes:
+            note(f"warning: {path}: {told}")
+        return field, report
+
+    def checked(
+        self, path: Path, precision: Literal["single", "double"] | None = None
+    ) -> tuple[GaugeField, FileReport]:
+        """Read a file whose checksum, plaquette and trace are right, or are to be ignored."""
+        field, report = self.inspect(path, precision)
+        reason = "; ".join(report.contradictions())
+        if reason and not self.ignore_checksum:
+            raise ChecksumError(path, None, f"{reason}; --ignore-checksum reads it all the same")
+        if reason:
+            note(f"warning: {path}: {reason}")
+        return field, report
+
+
+def extents(text: str) -> tuple[int, ...]:
+    """The extents X, Y, Z, T of an option."""
+    if not re.fullmatch(r"[0-9]{1,6}([,x][0-9]{1,6}){3}", text):
+        raise InputError(f"--shape {text!r}; four extents X,Y,Z,T are accepted: 16,16,16,32")
+    return tuple(int(extent) for extent in re.split("[,x]", text))
 
 
 @option_group(OUTPUT)
@@ -38,7 +94,7 @@ class FileOptions:
     Attributes
     ----------
     to
-        Its format, where the suffix does not tell.
+        Its format, where the suffix does not tell; by default that of the file that is read.
     precision
         single or double, by default that of the links.
     byteorder
@@ -58,21 +114,46 @@ class FileOptions:
     no_checksum: Flag = False
     force: Flag = False
 
-    def check(self, path: Path, inputs: Iterable[Path] = ()) -> str:
+    def check(self, path: Path, inputs: Iterable[Path] = (), usual: str | None = None) -> str:
         """The format that `path` is written in; refuses, before the work, what could not be written."""
-        name = formats.FORMATS.named_by(path) if self.to is None else self.to
+        name = named(path, self.to, usual)
         check_outputs([path], inputs, force=self.force)
         return name
 
-    def write(self, field: GaugeField, path: Path, header: Any = None) -> None:
+    def write(
+        self,
+        field: GaugeField,
+        path: Path,
+        header: Any = None,
+        *,
+        format: str | None = None,
+        precision: Literal["single", "double"] | None = None,
+    ) -> None:
         """Write `field`."""
         formats.write(
             field,
             path,
-            format=self.to,
-            precision=self.precision,
+            format=format or self.to,
+            precision=precision,
             byteorder=self.byteorder,
             rows=self.rows,
             checksum=not self.no_checksum,
             header=header,
         )
+
+
+def named(path: Path, to: str | None, usual: str | None) -> str:
+    """The format of a file to write: as it is said, else as its name tells, else the `usual` one."""
+    if to is not None:
+        return to
+    try:
+        return formats.FORMATS.named_by(path)
+    except InputError:
+        if usual is None or not hasattr(formats.FORMATS[usual], "write"):
+            raise
+        return usual
+
+
+def format_of(path: Path, format: str | None) -> str:
+    """The format of a file to read."""
+    return formats.detect(path) if format is None else format

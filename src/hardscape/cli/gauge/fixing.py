@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from cyclopts import Group
 
 from hardscape.arrays import to_device
-from hardscape.cli.gauge.files import FileArgument, FormatOption, read_checked
+from hardscape.cli.gauge.files import FileArgument, ReadOptions, format_of, named
 from hardscape.cli.options import (
     OUTPUT,
     RUN,
@@ -107,25 +108,29 @@ class FixOutput(EstimatePlotOptions):
     output
         File of the fixed links; its suffix gives the format, see `hardscape gauge convert`.
     to
-        Format of that file, where the suffix does not tell.
+        Format of that file, where the suffix does not tell; by default that of the file that is read.
+    output_precision
+        single or double, by default that of the file that is read.
+    reproject
+        Bring every link to the group before it is transformed.
     transformation
         File (.npz) of the gauge transformation: g, shape (T, Z, Y, X, Nc, Nc).
     """
 
     output: Output | None = None
     to: str | None = None
+    output_precision: Literal["single", "double"] | None = None
+    reproject: Flag = False
     transformation: Path | None = None
 
     def check(self, inputs: Iterable[Path] = (), outputs: Iterable[Path | None] = ()) -> None:
         """Refuse, before work begins, files that could not be written after it."""
         super().check(inputs, [*outputs, self.output, self.transformation])
-        if self.to is None and self.output is not None:
-            formats.FORMATS.named_by(self.output)
         if self.transformation is not None and self.transformation.suffix != ".npz":
             raise InputError(f"--transformation {self.transformation}: the suffix .npz is accepted")
 
 
-_DEFAULT_GAUGE, _DEFAULT_METHOD = GaugeOptions(), MethodOptions()
+_DEFAULT_READ, _DEFAULT_GAUGE, _DEFAULT_METHOD = ReadOptions(), GaugeOptions(), MethodOptions()
 _DEFAULT_RUN, _DEFAULT_OUTPUT = RunOptions(), FixOutput()
 
 
@@ -133,23 +138,20 @@ def fix(
     file: FileArgument,
     /,
     *,
-    format: FormatOption = None,
-    ignore_checksum: Flag = False,
+    read: ReadOptions = _DEFAULT_READ,
     gauge: GaugeOptions = _DEFAULT_GAUGE,
     method: MethodOptions = _DEFAULT_METHOD,
     run: RunOptions = _DEFAULT_RUN,
     output: FixOutput = _DEFAULT_OUTPUT,
 ) -> None:
-    """Fix a configuration to Landau, Coulomb or maximally Abelian gauge.
-
-    Parameters
-    ----------
-    ignore_checksum
-        Read it all the same if checksum, plaquette or trace are wrong.
-    """
+    """Fix a configuration to Landau, Coulomb or maximally Abelian gauge."""
     output.check([file])
-    field, _ = read_checked(file, format, ignore_checksum)
+    if output.output is not None:
+        usual = format_of(file, read.format)
+        output = replace(output, to=named(output.output, output.to, usual))
+    field, _ = read.checked(file)
     keywords: dict[str, Any] = vars(gauge) | vars(method) | vars(run)
+    keywords |= {"output_precision": output.output_precision, "reproject": output.reproject}
     if output.estimated("gauge fix", find_gauge, field, **keywords):
         return
     try:
@@ -196,6 +198,7 @@ def _facts(found: GaugeFixResult, places: Sequence[Path | None]) -> Iterator[tup
     yield "gauge", f"{found.gauge}, {'reached' if found.converged else 'NOT reached'}"
     yield "functional", f"{found.functional:.12g}"
     yield "theta", f"{found.theta_mean:.3g} mean, {found.theta_max:.3g} at most"
+    yield "plaquette", f"{found.plaquette:.12g}"
     yield "method", f"{found.method}, {found.precision} precision, {found.sweeps} sweeps"
     if found.copies_total > 1:
         values = found.copies.functional[found.copies.converged]

@@ -11,10 +11,13 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hardscape.errors import ChecksumError, FormatError, InputError
 from hardscape.formats import Formats
+from hardscape.gauge import boundary, layouts
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.formats.report import FileReport, make_report
+from hardscape.gauge.report import FileReport, make_report
 from hardscape.interrupts import interruptible
 
 __all__ = ["FORMATS", "FileReport", "detect", "inspect", "read", "write"]
@@ -26,7 +29,9 @@ detect = FORMATS.detect
 
 
 @interruptible
-def inspect(path: str | Path, *, format: str | None = None) -> tuple[GaugeField, FileReport]:
+def inspect(
+    path: str | Path, *, format: str | None = None, **options: Any
+) -> tuple[GaugeField, FileReport]:
     """Read a file and check everything that it says about itself; nothing that fails is raised.
 
     Parameters
@@ -34,6 +39,8 @@ def inspect(path: str | Path, *, format: str | None = None) -> tuple[GaugeField,
     path : str or pathlib.Path
     format : str, optional
         One of `FORMATS`, where the content does not tell.
+    **options
+        What the file does not say, as in :meth:`hardscape.gauge.GaugeField.from_file`.
 
     Returns
     -------
@@ -46,18 +53,24 @@ def inspect(path: str | Path, *, format: str | None = None) -> tuple[GaugeField,
     FormatError
         If the file cannot be read, is truncated, or does not follow its format.
     InputError
-        If `format` is unknown.
+        If `format` or an option is not accepted.
     """
-    name, content = FORMATS.parse(path, format=format)
-    try:
-        field = GaugeField(content.links)
-    except InputError as error:
-        raise FormatError(path, None, f"holds what no field has: {error}") from None
-    return field, make_report(str(path), name, field, content)
+    with np.errstate(all="ignore"):  # what damaged numbers are is said by errors
+        name, content = FORMATS.parse(path, format=format, **options)
+        try:
+            field = GaugeField(content.links, layout=layouts.OURS)
+            field = GaugeField(
+                field.links,
+                boundary=content.boundary or boundary.of_links(field.links),
+                layout=layouts.OURS,
+            )
+        except InputError as error:
+            raise FormatError(path, None, f"holds what no field has: {error}") from None
+        return field, make_report(str(path), name, field, content)
 
 
 def read(
-    path: str | Path, *, format: str | None = None, ignore_checksum: bool = False
+    path: str | Path, *, format: str | None = None, ignore_checksum: bool = False, **options: Any
 ) -> GaugeField:
     """Read a configuration, and check its checksum, plaquette and link trace where the file has them.
 
@@ -68,6 +81,9 @@ def read(
         One of `FORMATS`, where the content does not tell.
     ignore_checksum : bool
         Only warn where the links contradict checksum or header.
+    **options
+        What the file does not say: `shape`, `layout`, `precision`, `byteorder`, `skip` and `angles` of
+        :meth:`hardscape.gauge.GaugeField.from_file`.
 
     Returns
     -------
@@ -81,14 +97,20 @@ def read(
     FormatError
         If the file cannot be read, is truncated, or does not follow its format.
     InputError
-        If `format` is unknown.
+        If `format` or an option is not accepted.
+
+    Warns
+    -----
+    UserWarning
+        Of what was guessed, left out, or found beside the links (`FileReport.notes`).
     """
-    field, report = inspect(path, format=format)
+    field, report = inspect(path, format=format, **options)
     reason = "; ".join(report.contradictions())
     if reason and not ignore_checksum:
         raise ChecksumError(path, None, f"{reason}; ignore_checksum=True reads it all the same")
-    if reason:
-        warnings.warn(f"{path}: {reason}", stacklevel=2)
+    for told in (reason, *report.notes):
+        if told:
+            warnings.warn(f"{path}: {told}", stacklevel=2)
     return field
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,14 +13,18 @@ from numpy.typing import NDArray
 
 from hardscape import memory
 from hardscape.errors import InputError
-from hardscape.files import Source
+from hardscape.files import Source, shown
+from hardscape.gauge.boundary import Boundary
 from hardscape.gauge.field import GaugeField, check_shape
 from hardscape.gauge.groups import group
 
 ByteOrder = Literal["big", "little"]
 Precision = Literal["single", "double"]
+#: Numbers of colours that files may hold.
+COLOURS = (2, 3)
 #: Numbers that are converted at once.
 PIECE = 2**22
+_HEXADECIMAL = re.compile(r"(?:0[xX])?0*[0-9a-fA-F]{1,8}")
 #: Rounding that separates an average from the same one computed elsewhere.
 _ROUNDING = {4: 2e-6, 8: 1e-9}
 
@@ -30,6 +35,8 @@ class Claim:
 
     value: float
     tolerance: float
+    #: The links' own in the file's normalisation, where that is not the field's.
+    found: float | None = None
 
     @classmethod
     def from_text(cls, text: str, itemsize: int) -> Claim:
@@ -41,13 +48,18 @@ class Claim:
         return cls(float(text), unit + _ROUNDING[itemsize])
 
     @classmethod
-    def from_double(cls, value: float, itemsize: int = 8) -> Claim:
-        """Take a binary number."""
-        return cls(value, _ROUNDING[itemsize])
+    def from_double(cls, value: float, itemsize: int = 8, *, among: Iterable[float] = ()) -> Claim:
+        """Take a binary number, and of the links' averages in several normalisations the nearest."""
+        found = min(among, key=lambda x: abs(x - value), default=None)
+        return cls(value, _ROUNDING[itemsize], found)
 
-    def holds(self, found: float) -> bool:
+    def stated_for(self, average: float) -> float:
+        """What is stated, in the normalisation of the field's own average."""
+        return self.value if self.found is None else average + (self.value - self.found)
+
+    def holds(self, average: float) -> bool:
         """Whether the links' own average agrees."""
-        return abs(found - self.value) <= self.tolerance
+        return abs((average if self.found is None else self.found) - self.value) <= self.tolerance
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,13 @@ class Checksum:
         return self.stated == self.found
 
 
+def hexadecimal(text: str) -> str:
+    """A 32-bit number as %x, %#x, %08x and their like print it, in one form; other text quoted."""
+    if _HEXADECIMAL.fullmatch(text):
+        return f"{int(text, 16):08x}"
+    return shown(text)
+
+
 @dataclass(frozen=True)
 class Content:
     """What a reader takes from a file."""
@@ -72,6 +91,25 @@ class Content:
     checksum: Checksum | None = None
     plaquette: Claim | None = None
     link_trace: Claim | None = None
+    boundary: Boundary | None = None  # None: as the links themselves tell
+    notes: tuple[str, ...] = ()  # what a reader must know before using it
+
+
+def plaquette_means(field: GaugeField) -> tuple[float, ...]:
+    """The plaquette in the normalisations that codes have for open lattices, the field's own first.
+
+    The plaquettes in space at both ends count half, not at all, or whole; the sum is divided by T - 1 slices,
+    or by T.
+    """
+    if field.boundary == "periodic":
+        return (field.plaquette(),)
+    traces = field.plaquette_traces()
+    slices = len(traces)
+    space = traces[:, [0, 1, 3]].sum(axis=1)
+    time, ends = traces[:, [2, 4, 5]].sum(), space[[0, -1]].sum()
+    unit = 6 * field.nc * field.volume / slices
+    sums = [time + space.sum() - less * ends for less in (0.5, 1.0, 0.0)]
+    return tuple(float(x / (unit * many)) for many in (slices - 1, slices) for x in sums)
 
 
 def in_precision(field: GaugeField, precision: Precision | None) -> GaugeField:
@@ -112,7 +150,7 @@ def whole_links(
     """View all links from byte `start` on, shape (sites, 4, Nc, Nc); their bytes tell Nc, or confirm `nc`."""
     found = len(source) - start if length is None else length
     volume = math.prod(lattice_shape(source, extents))
-    sizes = {4 * volume * colours**2 * dtype.itemsize: colours for colours in (2, 3)}
+    sizes = {4 * volume * colours**2 * dtype.itemsize: colours for colours in COLOURS}
     if found not in sizes:
         wanted = " or ".join(f"{size} (SU({colours}))" for size, colours in sizes.items())
         raise source.error(

@@ -1,10 +1,17 @@
 """HiRep's format: big-endian Nc, T, X, Y, Z and the plaquette, then double links, z fastest.
 
-The links of a site are in the order t, x, y, z; matrices are complete, also for SU(2).
+The links of a site are in the order t, x, y, z. Matrices are complete; those of SU(2) are quaternions q with
+U = q0 + i (q1 sigma_1 + q2 sigma_2 + q3 sigma_3), as HiRep writes them unless it was built to keep them in
+that form; files of complete ones are read too.
+
+With open boundaries the links in t of the last timeslice are zero. With those of the Schroedinger functional
+the first timeslice of the file is outside, all identities; the boundaries are its second and its last one,
+whose links in t are identities. A field has it without the first timeslice.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -13,17 +20,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.files import Source
+from hardscape.gauge import boundary, layouts
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.formats.content import Claim, Content, in_precision, whole_links
+from hardscape.gauge.formats.content import (
+    COLOURS,
+    Claim,
+    Content,
+    in_precision,
+    lattice_shape,
+    numbers,
+    plaquette_means,
+    whole_links,
+)
 
 NAME = "hirep"
 SUFFIXES = (".hirep",)
-DESCRIPTION = "HiRep, double"
+DESCRIPTION = "HiRep, double, periodic, open and Schroedinger-functional"
 
 _HEADER = struct.Struct(">5id")
-#: Where mu = x, y, z, t stand in the file's t, x, y, z, and the other way round.
-_TO_OURS, _TO_FILE = [1, 2, 3, 0], [3, 0, 1, 2]
+_LAYOUT = layouts.Layout.parse("t x y z mu[txyz] a b")
 _NUMBERS = np.dtype(">c16")
+_REALS = np.dtype(">f8")
 
 
 def sniff(source: Source) -> bool:
@@ -31,16 +48,64 @@ def sniff(source: Source) -> bool:
     if len(source) < _HEADER.size:
         return False
     nc, *extents, _ = _HEADER.unpack(source.bytes(0, _HEADER.size))
-    return nc in (2, 3) and all(2 <= extent <= 2**16 for extent in extents)
+    return nc in COLOURS and all(2 <= extent <= 2**16 for extent in extents)
 
 
 def read(source: Source) -> Content:
     """Read a file."""
     nc, t, x, y, z, plaquette = _HEADER.unpack(source.bytes(0, _HEADER.size))
-    stored = whole_links(source, _HEADER.size, (x, y, z, t), _NUMBERS, nc=nc)
-    sites = stored.reshape(t, x, y, z, 4, nc, nc)[..., _TO_OURS, :, :]
-    links = np.ascontiguousarray(sites.transpose(0, 3, 2, 1, 4, 5, 6), dtype=np.complex128)
-    return Content(links, plaquette=Claim.from_double(plaquette))
+    shape = lattice_shape(source, (x, y, z, t))
+    if nc == 2 and len(source) - _HEADER.size == 128 * math.prod(shape):
+        q = numbers(source, _HEADER.size, 16 * math.prod(shape), _REALS)
+        stored = _matrices(q.reshape(-1, 4).astype(np.float64))
+    else:
+        stored = whole_links(source, _HEADER.size, shape, _NUMBERS, nc=nc)
+    links = np.ascontiguousarray(_LAYOUT.view(stored, shape, nc), dtype=np.complex128)
+    inside = _inside(links)
+    if inside is not None:
+        return _content(inside, plaquette, "sf")
+    return _content(links, plaquette, boundary.of_links(links))
+
+
+def _content(links: NDArray[Any], plaquette: float, edge: boundary.Boundary) -> Content:
+    try:
+        field = GaugeField(links, boundary=edge, layout=layouts.OURS)
+    except ValueError:  # numbers that no field has: whoever makes one says which
+        return Content(links, plaquette=Claim.from_double(plaquette))
+    return Content(
+        links,
+        plaquette=Claim.from_double(plaquette, among=plaquette_means(field)),
+        boundary=edge,
+    )
+
+
+def _inside(links: NDArray[Any]) -> NDArray[Any] | None:
+    """The links between the boundaries of a Schroedinger functional; None of other fields."""
+    one = np.eye(links.shape[-1])
+    if len(links) < 4 or not (links[0] == one).all() or not (links[-1, ..., 3, :, :] == one).all():
+        return None
+    if not (boundary.fixed_slice(links[1]) and boundary.fixed_slice(links[-1])):
+        return None
+    if (links == one).all():
+        return None
+    found = links[1:].copy()
+    found[-1, ..., 3, :, :] = 0
+    return found
+
+
+def _matrices(q: NDArray[np.float64]) -> NDArray[np.complex128]:
+    found = np.empty((len(q), 2, 2), dtype=np.complex128)
+    found[:, 0, 0] = q[:, 0] + 1j * q[:, 3]
+    found[:, 0, 1] = -q[:, 2] + 1j * q[:, 1]
+    found[:, 1, 0] = q[:, 2] + 1j * q[:, 1]
+    found[:, 1, 1] = q[:, 0] - 1j * q[:, 3]
+    return found
+
+
+def _quaternions(links: NDArray[Any]) -> NDArray[Any]:
+    a, b, c, d = (links[..., i, j] for i in (0, 1) for j in (0, 1))
+    q = [a.real + d.real, b.imag + c.imag, c.real - b.real, a.imag - d.imag]
+    return np.stack(q, axis=-1) / 2
 
 
 def write(
@@ -51,7 +116,16 @@ def write(
 ) -> Iterator[bytes | NDArray[Any]]:
     """Write a file."""
     field = in_precision(field, precision)
-    x, y, z, t = field.shape
-    yield _HEADER.pack(field.nc, t, x, y, z, field.plaquette())
-    sites = field.links.transpose(0, 3, 2, 1, 4, 5, 6)[..., _TO_FILE, :, :]
-    yield np.ascontiguousarray(sites, dtype=_NUMBERS)
+    links, plaquette = field.links, field.plaquette()
+    if field.boundary == "sf":
+        outside = np.broadcast_to(np.eye(field.nc), links[:1].shape)
+        links = np.concatenate([outside, links])
+        links[-1, ..., 3, :, :] = np.eye(field.nc)
+        plaquette = plaquette_means(field)[1]
+    t, z, y, x = links.shape[:4]
+    yield _HEADER.pack(field.nc, t, x, y, z, plaquette)
+    sites = _LAYOUT.numbers(links)
+    if field.nc == 2:
+        yield np.ascontiguousarray(_quaternions(sites), dtype=_REALS)
+    else:
+        yield np.ascontiguousarray(sites, dtype=_NUMBERS)

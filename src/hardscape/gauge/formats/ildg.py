@@ -5,15 +5,19 @@ file states them in its private records and holds ``scidac-binary-data``. ``scid
 or not: the CRC-32 of each site's bytes, rotated by the site's number modulo 29 (``suma``) and 31
 (``sumb``) and combined by exclusive or. What is written carries the records of both kinds.
 
-A record ``usqcdInfo`` states plaquette and link trace, both divided by Nc, as MILC writes it; they are
-checked like those of a NERSC header.
+Some codes write ``ildg-binary-data`` alone: extents are then given by `shape`, and the number of bytes tells
+Nc and the precision.
+
+A record ``usqcdInfo`` states plaquette and link trace, both divided by Nc, as MILC writes it, and ``xlf-info``
+the plaquette, as tmLQCD does; they are checked like those of a NERSC header.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -21,13 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.files import Source
-from hardscape.gauge.field import GaugeField
+from hardscape.gauge.field import GaugeField, check_shape
 from hardscape.gauge.formats import lime
 from hardscape.gauge.formats.content import (
+    COLOURS,
     Checksum,
     Claim,
     Content,
     Precision,
+    hexadecimal,
     in_precision,
     native,
     whole_links,
@@ -44,15 +50,16 @@ _NAMESPACE = (
     'xsi:schemaLocation="http://www.lqcd.org/ildg/filefmt.xsd"'
 )
 _DATA = ("ildg-binary-data", "scidac-binary-data")
-#: Elements of ``usqcdInfo`` and what they state.
-_CLAIMS = {"plaq": "plaquette", "linktr": "link_trace"}
+#: Elements of ``usqcdInfo`` that state plaquette and link trace.
+_CLAIMS = ("plaq", "linktr")
+_XLF = re.compile(r"plaquette\s*=\s*([+-]?[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,3})?)\b")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 #: Records that a rewritten file carries along.
 _KEPT = ("scidac-file-xml", "scidac-record-xml", "ildg-data-lfn")
 
 
-def read(source: Source) -> Content:
-    """Read a file; of several configurations the first one."""
+def read(source: Source, *, shape: Sequence[int] | None = None) -> Content:
+    """Read a file; of several configurations the first one. `shape` is X, Y, Z, T where it does not say."""
     found: dict[str, lime.Record] = {}
     for record in lime.records(source):
         found.setdefault(record.kind, record)
@@ -60,18 +67,57 @@ def read(source: Source) -> Content:
     if data is None:
         raise source.error(None, f"holds no record {_DATA[0]} or {_DATA[1]}, but {sorted(found)}")
     texts = {kind: record.text(source) for kind, record in found.items() if kind not in _DATA}
-    if "ildg-format" in texts and data.kind == _DATA[0]:
-        extents, itemsize, nc = _ildg_format(source, texts["ildg-format"])
-    else:
-        extents, itemsize, nc = _scidac_format(source, texts)
+    extents, itemsize, nc = _kind(source, data, texts, shape)
     numbers = np.dtype(f">c{2 * itemsize}")
     stored = whole_links(source, data.start, extents, numbers, length=data.length, nc=nc)
     checksum = None
     if "scidac-checksum" in texts:
-        checksum = Checksum(_stated_checksum(source, texts["scidac-checksum"]), _sums(stored))
+        checksum = Checksum(_stated_checksum(texts["scidac-checksum"]), _sums(stored))
     links = native(stored).reshape(*extents[::-1], *stored.shape[1:])
     claims = _claims(texts.get("scidac-record-xml", ""), itemsize)
-    return Content(links, texts, checksum, **{_CLAIMS[tag]: claims[tag] for tag in claims})
+    line = _XLF.search(texts.get("xlf-info", ""))
+    if line is not None and "plaq" not in claims:  # as tmLQCD writes it
+        claims["plaq"] = Claim.from_text(line[1], itemsize)
+    return Content(links, texts, checksum, claims.get("plaq"), claims.get("linktr"))
+
+
+def _kind(
+    source: Source, data: lime.Record, texts: dict[str, str], shape: Sequence[int] | None
+) -> tuple[Sequence[int], int, int | None]:
+    """Extents, bytes of a number, and Nc if anything but the number of bytes says so."""
+    if "ildg-format" in texts and data.kind == _DATA[0]:
+        extents, itemsize, nc = _ildg_format(source, texts["ildg-format"])
+    elif "scidac-private-file-xml" in texts and "scidac-private-record-xml" in texts:
+        extents, itemsize, nc = _scidac_format(source, texts)
+    else:
+        return _by_size(source, data.length, shape)
+    if shape is not None and tuple(shape) != tuple(extents):
+        raise source.error(None, f"says X, Y, Z, T = {extents}, shape={tuple(shape)!r} is given")
+    return extents, itemsize, nc
+
+
+def _by_size(
+    source: Source, length: int, shape: Sequence[int] | None
+) -> tuple[Sequence[int], int, int]:
+    if shape is None:
+        raise source.error(
+            None,
+            f"holds {length} bytes of links and does not say of which extents; "
+            "shape=(X, Y, Z, T) (--shape X,Y,Z,T) does",
+        )
+    extents = check_shape(shape)
+    sizes = {
+        8 * nc * nc * itemsize * math.prod(extents): (itemsize, nc)
+        for nc in COLOURS
+        for itemsize in (4, 8)
+    }
+    if length not in sizes:
+        raise source.error(
+            None,
+            f"has {length} bytes of links; shape={tuple(extents)!r} needs "
+            + ", ".join(f"{size} (SU({nc}), {8 * x} bits)" for size, (x, nc) in sizes.items()),
+        )
+    return extents, *sizes[length]
 
 
 def _claims(text: str, itemsize: int) -> dict[str, Claim]:
@@ -98,18 +144,15 @@ def _tag(source: Source, text: str, tag: str, pattern: str = r"[0-9]{1,9}") -> s
     return found[1]
 
 
-def _ildg_format(source: Source, text: str) -> tuple[list[int], int, int]:
-    nc = int(_tag(source, text, "field", r"su[23]gauge")[2])
+def _ildg_format(source: Source, text: str) -> tuple[list[int], int, int | None]:
+    nc = None
+    if re.search(r"<(?:\w+:)?field\s*>", text):  # MILC writes none for fields of other codes
+        nc = int(_tag(source, text, "field", r"su[0-9]gauge")[2])
     precision = int(_tag(source, text, "precision", "32|64"))
     return [int(_tag(source, text, f"l{axis}")) for axis in "xyzt"], precision // 8, nc
 
 
 def _scidac_format(source: Source, texts: dict[str, str]) -> tuple[list[int], int, int]:
-    for kind in ("scidac-private-file-xml", "scidac-private-record-xml"):
-        if kind not in texts:
-            raise source.error(
-                None, f"has no record ildg-format and no {kind}: its extents are unknown"
-            )
     numbers = r"[0-9]{1,9}(?:\s+[0-9]{1,9})*"
     extents = _tag(source, texts["scidac-private-file-xml"], "dims", numbers).split()
     private = texts["scidac-private-record-xml"]
@@ -120,9 +163,11 @@ def _scidac_format(source: Source, texts: dict[str, str]) -> tuple[list[int], in
     return [int(extent) for extent in extents], itemsize, int(_tag(source, private, "colors"))
 
 
-def _stated_checksum(source: Source, text: str) -> str:
-    sums = [int(_tag(source, text, tag, "[0-9a-fA-F]{1,8}"), 16) for tag in ("suma", "sumb")]
-    return " ".join(f"{x:08x}" for x in sums)
+def _stated_checksum(text: str) -> str:
+    """The checksums in one form, whichever of C's forms of hexadecimal numbers they are printed in."""
+    found = [re.search(rf"<(?:\w+:)?{tag}\s*>([^<]*)<", text) for tag in ("suma", "sumb")]
+    shown = [match[1].strip() if match else "nothing" for match in found]
+    return " ".join(hexadecimal(x) for x in shown)
 
 
 def _sums(sites: NDArray[Any]) -> str:

@@ -1,8 +1,13 @@
-"""MILC's version 5 format: a header of 96 bytes, then links in single precision, t, z, y, x, mu.
+"""MILC's formats: a header, then links in single precision, t, z, y, x, mu.
+
+Version 5 is written and read, with a header of 96 bytes.
 
 The header: magic 20103, extents x, y, z, t, 64 characters of a date, the order of sites (0: natural),
 and two checksums: all 32-bit words combined by exclusive or, word i rotated by i modulo 29 and 31. All
 of it in the byte order of the machine that wrote, which the magic number tells.
+
+Versions 1 to 4 are read: magic 59354, extents x, y, z, t, and two real numbers, without a checksum. Some
+have 64-bit integers, whose first four bytes are zero.
 """
 
 from __future__ import annotations
@@ -34,8 +39,14 @@ _ORDERS: dict[bytes, ByteOrder] = {
 }
 NAME = "milc"
 SUFFIXES = (".milc",)
-DESCRIPTION = "MILC version 5, single, both endians"
-MAGIC = tuple(_ORDERS)
+DESCRIPTION = "MILC versions 1 to 7, single, both endians"
+_OLD: dict[bytes, ByteOrder] = {
+    (59354).to_bytes(4, "big"): "big",
+    (59354).to_bytes(4, "little"): "little",
+}
+#: The layouts of old headers, by the bytes of an integer.
+_OLD_LAYOUTS = {4: "5i2f", 8: "5q2f"}
+MAGIC = (*_ORDERS, *_OLD, *((59354).to_bytes(8, order) for order in ("big", "little")))
 _LAYOUT = "5i64si2I"
 _SIZE = 96
 _NATURAL_ORDER = 0
@@ -43,10 +54,16 @@ _NATURAL_ORDER = 0
 
 def read(source: Source) -> Content:
     """Read a file of either byte order; Nc follows from its size."""
+    mark = source.bytes(0, 8)
+    for integer in _OLD_LAYOUTS:
+        magic = mark[:4] if integer == 4 or mark[:4] in _OLD else mark[4:]
+        if magic in _OLD and (integer == 8) == (mark[:4] == bytes(4) or mark[4:] == bytes(4)):
+            return _read_old(source, _OLD[magic], integer)
     head = source.bytes(0, _SIZE)
     if head[:4] not in _ORDERS:
         raise source.error(
-            None, f"begins with {head[:4].hex()}; MILC's magic number 20103 is expected"
+            None,
+            f"begins with {head[:4].hex()}; MILC's magic number, 20103, or 59354 of old versions, is expected",
         )
     byteorder = _ORDERS[head[:4]]
     _, *extents, date, order, sum29, sum31 = struct.unpack(_prefix(byteorder) + _LAYOUT, head)
@@ -60,6 +77,16 @@ def read(source: Source) -> Content:
         "date": date.split(b"\0")[0].decode("latin-1"),
     }
     return Content(links, header, checksum)
+
+
+def _read_old(source: Source, byteorder: ByteOrder, integer: int) -> Content:
+    """Read a file of versions 1 to 4."""
+    header = struct.Struct(_prefix(byteorder) + _OLD_LAYOUTS[integer])
+    _, x, y, z, t, c1, c2 = header.unpack(source.bytes(0, header.size))
+    dtype = np.dtype(np.complex64).newbyteorder(byteorder)
+    stored = whole_links(source, header.size, (x, y, z, t), dtype)
+    links = native(stored).reshape(t, z, y, x, *stored.shape[1:])
+    return Content(links, {"byteorder": byteorder, "c1": f"{c1:g}", "c2": f"{c2:g}"})
 
 
 def _prefix(byteorder: ByteOrder) -> str:

@@ -4,12 +4,17 @@
 ``4D_SU2_GAUGE_2x2`` and ``4D_SU2_GAUGE``. ``FLOATING_POINT`` names precision and byte order.
 ``CHECKSUM`` is the sum of all 32-bit words of the links modulo 2^32. ``PLAQUETTE`` and
 ``LINK_TRACE`` are Re tr / Nc, averaged.
+
+What codes do beside that: ``IEEE64`` without a byte order is tried in both; a ``0`` for checksum, plaquette or
+trace may stand for none; bytes may follow the links.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -18,8 +23,10 @@ from numpy.typing import NDArray
 
 from hardscape.errors import InputError
 from hardscape.files import Source
+from hardscape.gauge import layouts
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
+    COLOURS,
     PIECE,
     ByteOrder,
     Checksum,
@@ -27,6 +34,7 @@ from hardscape.gauge.formats.content import (
     Content,
     Precision,
     complete_rows,
+    hexadecimal,
     in_precision,
     lattice_shape,
     native,
@@ -41,6 +49,8 @@ DESCRIPTION = "the NERSC archive of Nc or Nc - 1 rows, single and double, both e
 MAGIC = b"BEGIN_HEADER"
 _END = re.compile(rb"^END_HEADER[ \t\r]*\n", re.MULTILINE)
 _MAX_HEADER = 2**16
+#: Most bytes after the links that are no part of them.
+_AFTER = 64
 _DATATYPE = re.compile(r"4D_SU([0-9]+)_GAUGE(?:_([0-9]+)x([0-9]+))?")
 _FLOATING = re.compile(r"IEEE(32|64)(BIG|LITTLE|SMALL|)")
 
@@ -49,27 +59,83 @@ def read(source: Source) -> Content:
     """Read a file."""
     header, start = _header(source)
     rows, nc = _matrix_shape(source, _entry(source, header, "DATATYPE"))
-    itemsize, byteorder = _floating_point(source, _entry(source, header, "FLOATING_POINT"))
+    itemsize, orders = _floating_point(source, _entry(source, header, "FLOATING_POINT"))
     x, y, z, t = lattice_shape(
         source, (_number(source, header, f"DIMENSION_{axis}", int) for axis in range(1, 5))
     )
     count = t * z * y * x * 4 * rows * nc
-    stored = numbers(source, start, count, np.dtype(f"c{2 * itemsize}").newbyteorder(byteorder))
-    if start + stored.nbytes != len(source):
+    notes = []
+    after = len(source) - start - 2 * count * itemsize
+    if after > _AFTER:
         raise source.error(
-            None, f"has {len(source) - start} bytes of links; its header says {stored.nbytes}"
+            None,
+            f"has {after + 2 * count * itemsize} bytes of links; its header says {2 * count * itemsize}",
         )
+    if after > 0:
+        notes.append(f"{after} byte{'s' * (after > 1)} after the links, left out")
     claims = {
         name: _number(source, header, key, lambda text: Claim.from_text(text, itemsize))
         for name, key in (("plaquette", "PLAQUETTE"), ("link_trace", "LINK_TRACE"))
-        if key in header
+        if key in header and not _stands_for_none(header[key])
     }
-    checksum = None
-    if "CHECKSUM" in header:
-        stated = _number(source, header, "CHECKSUM", lambda text: int(text, 16))
-        checksum = Checksum(f"{stated:08x}", _checksum(stored))
-    links = complete_rows(native(stored).reshape(t, z, y, x, 4, rows, nc))
-    return Content(links, header, checksum, **claims)
+    found = []
+    for byteorder in orders:
+        stored = numbers(source, start, count, np.dtype(f"c{2 * itemsize}").newbyteorder(byteorder))
+        links = complete_rows(native(stored).reshape(t, z, y, x, 4, rows, nc))
+        found.append(
+            Content(
+                links,
+                header,
+                _checked(header, stored),
+                claims.get("plaquette"),
+                claims.get("link_trace"),
+            )
+        )
+    if len(found) == 1:
+        return _without_zeros(found[0], notes)
+    best = min(range(len(found)), key=lambda i: _disagreement(found[i]))
+    notes.append(f"FLOATING_POINT = {header['FLOATING_POINT']} taken as {orders[best]}-endian")
+    return _without_zeros(found[best], notes)
+
+
+def _checked(header: dict[str, str], stored: NDArray[Any]) -> Checksum | None:
+    if "CHECKSUM" not in header:
+        return None
+    return Checksum(hexadecimal(header["CHECKSUM"]), _checksum(stored))
+
+
+def _disagreement(content: Content) -> tuple[bool, float, float]:
+    """Checksum, then plaquette, then distance from the group: the least is the right byte order."""
+    wrong = content.checksum is not None and not content.checksum.ok
+    with np.errstate(all="ignore"):
+        try:
+            field = GaugeField(content.links, layout=layouts.OURS)
+        except InputError:
+            return True, math.inf, math.inf
+        away = (
+            0.0 if content.plaquette is None else abs(field.plaquette() - content.plaquette.value)
+        )
+        return wrong, away, field.unitarity()
+
+
+def _stands_for_none(text: str) -> bool:
+    """Whether a code that has not computed a number wrote this."""
+    return text in ("0", "0.0")
+
+
+def _without_zeros(content: Content, notes: list[str]) -> Content:
+    """Take zeros for numbers that were not computed, as far as nothing contradicts the links."""
+    checksum = content.checksum
+    if checksum is not None and not checksum.ok and checksum.stated == "00000000":
+        field = GaugeField(content.links, layout=layouts.OURS)
+        if content.plaquette is None or content.plaquette.holds(field.plaquette()):
+            told = "" if content.plaquette is None else ", the plaquette agrees"
+            notes.append(f"CHECKSUM = 0 is taken for none{told}")
+            checksum = None
+    for key in ("PLAQUETTE", "LINK_TRACE"):
+        if _stands_for_none(content.header.get(key, "")):
+            notes.append(f"{key} = {content.header[key]} is taken for none")
+    return replace(content, checksum=checksum, notes=tuple(notes))
 
 
 def _header(source: Source) -> tuple[dict[str, str], int]:
@@ -103,7 +169,7 @@ def _number(source: Source, header: dict[str, str], key: str, kind: Callable[[st
 
 def _matrix_shape(source: Source, datatype: str) -> tuple[int, int]:
     found = _DATATYPE.fullmatch(datatype)
-    if found is not None and int(found[1]) in (2, 3):
+    if found is not None and int(found[1]) in COLOURS:
         nc = int(found[1])
         if found[2] is None:
             return nc - 1, nc
@@ -116,14 +182,15 @@ def _matrix_shape(source: Source, datatype: str) -> tuple[int, int]:
     )
 
 
-def _floating_point(source: Source, text: str) -> tuple[int, ByteOrder]:
+def _floating_point(source: Source, text: str) -> tuple[int, tuple[ByteOrder, ...]]:
     found = _FLOATING.fullmatch(text)
     if found is None:
         raise source.error(
             None,
             f"FLOATING_POINT = {text[:40]!r}; IEEE32 and IEEE64 with BIG or LITTLE are accepted",
         )
-    return int(found[1]) // 8, "big" if found[2] in ("BIG", "") else "little"
+    orders: dict[str, tuple[ByteOrder, ...]] = {"": ("big", "little"), "BIG": ("big",)}
+    return int(found[1]) // 8, orders.get(found[2], ("little",))
 
 
 def _checksum(stored: NDArray[Any]) -> str:
@@ -186,7 +253,7 @@ def _merge(
         if key in claims and old is not None:
             kept = Claim.from_text(old, itemsize).holds(claims[key])
             merged[key] = old if kept else value
-        elif key == "CHECKSUM" and old is not None and int(old, 16) == int(value, 16):
+        elif key == "CHECKSUM" and old is not None and hexadecimal(old) == value:
             continue
         else:
             merged[key] = value

@@ -48,7 +48,7 @@ class CpuLattice(Lattices):
         heights, thetas = np.empty((2, self.slices, sites))
         self._team.run(lambda rank: self._lattice.measure(heights, thetas, rank, self._team.size))
         functional, total, largest = native.vector.gauge.slice_sums(heights, thetas)[:, None, :]
-        return Measurement(functional / (sites * self._counted), total / sites, largest)
+        return self.measured(functional, total, largest)
 
     def randomize(self, seeds: NDArray[np.uint64]) -> None:
         """Set g from the Haar measure."""

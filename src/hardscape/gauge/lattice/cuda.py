@@ -244,11 +244,8 @@ class CudaLattices(Lattices):
         kernel((_PARTS, self.slices, self.copies), _THREADS, self._links, self._g, sums)
         self._device.synchronize()
         parts = sums.get()
-        sites = self.volume / self.slices
-        return Measurement(
-            parts[..., 0].sum(axis=2) / (sites * self._counted),
-            parts[..., 1].sum(axis=2) / sites,
-            parts[..., 2].max(axis=2),
+        return self.measured(
+            parts[..., 0].sum(axis=2), parts[..., 1].sum(axis=2), parts[..., 2].max(axis=2)
         )
 
     def gradient(self) -> Any:

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.arrays import array_namespace
+from hardscape.gauge import boundary
 from hardscape.gauge.groups import group
-from hardscape.gauge.options import FLOORS, FixOptions
+from hardscape.gauge.options import FLOORS, FixOptions, Reduction
 
 
 @dataclass(frozen=True)
@@ -50,17 +52,31 @@ class Measurement(NamedTuple):
 
     #: Mean over the links of the slice's sites; a link in t counts half for the site at each end.
     functional: NDArray[np.float64]
-    #: Mean and maximum of tr(Delta Delta^dagger) / Nc over the slice's sites.
+    #: Mean and maximum of tr(Delta Delta^dagger) / Nc over the slice's sites; 0 where the gauge is fixed.
     theta_mean: NDArray[np.float64]
     theta_max: NDArray[np.float64]
+    #: Links that count on each slice, in any unit, and slices whose gauge is free, shape (T,).
+    counted: NDArray[np.float64]
+    live: NDArray[np.bool_]
+
+    def whole_functional(self) -> NDArray[np.float64]:
+        """The functional of each copy, shape (copies,)."""
+        if (self.counted == self.counted[0]).all():
+            return np.asarray(self.functional.mean(axis=1))
+        return np.asarray(self.functional @ self.counted / self.counted.sum())
+
+    def whole_theta(self, reduction: Reduction) -> NDArray[np.float64]:
+        """The violation of each copy, shape (copies,)."""
+        if reduction == "max":
+            return np.asarray(self.theta_max.max(axis=1))
+        return np.asarray(self.theta_mean[:, self.live].mean(axis=1))
 
     def violation(self, options: FixOptions) -> NDArray[np.float64]:
         """What is compared with theta: by slice, or the same number for all slices of a copy."""
-        by_slice = self.theta_mean if options.reduction == "mean" else self.theta_max
         if options.per_slice:
-            return by_slice
-        whole = by_slice.mean(axis=1) if options.reduction == "mean" else by_slice.max(axis=1)
-        return np.repeat(whole[:, None], by_slice.shape[1], axis=1)
+            return self.theta_mean if options.reduction == "mean" else self.theta_max
+        whole = self.whole_theta(options.reduction)
+        return np.repeat(whole[:, None], self.theta_mean.shape[1], axis=1)
 
 
 class Lattices(ABC):
@@ -75,7 +91,8 @@ class Lattices(ABC):
         self.slices = links.shape[0]
         self.volume = math.prod(links.shape[:4])
         self.group = group(links.shape[-1])
-        self._counted = options.links_counted(self.group.nc)
+        self.live = boundary.live(options.boundary, self.slices)
+        self._counted = options.links_counted(self.group.nc, self.slices)
 
     def floor(self, options: FixOptions) -> float:
         """Smallest theta that the precision is sure to reach."""
@@ -88,6 +105,31 @@ class Lattices(ABC):
     @abstractmethod
     def measure(self) -> Measurement:
         """Functional and violation of the moment."""
+
+    def measured(
+        self,
+        functional: NDArray[np.float64],
+        total: NDArray[np.float64],
+        largest: NDArray[np.float64],
+    ) -> Measurement:
+        """A measurement from sums of functional and violation over a slice's sites, and the largest one."""
+        sites = self.volume // self.slices
+        return Measurement(
+            functional / (sites * self._counted),
+            np.where(self.live, total / sites, 0.0),
+            np.where(self.live, largest, 0.0),
+            self._counted,
+            self.live,
+        )
+
+    def hold_fixed_slices(self) -> None:
+        """Set g to 1 on timeslices whose gauge is fixed."""
+        if self.live.all():
+            return
+        for copy in range(self.copies):
+            g = self.transformation(copy)
+            g[~self.live] = array_namespace(g).eye(self.group.nc)
+            self.set_transformation(copy, g)
 
     @abstractmethod
     def randomize(self, seeds: NDArray[np.uint64]) -> None:

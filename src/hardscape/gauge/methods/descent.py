@@ -62,6 +62,7 @@ class Descent:
         lattices = lattices_in(not double)
         if copies > 1:
             lattices.randomize(self.seeds)
+            lattices.hold_fixed_slices()
         if self._method.anneals == "always" or (self._method.anneals == "copies" and copies > 1):
             self.anneal(lattices)
         if double:
@@ -95,7 +96,7 @@ class Descent:
         """Heatbath sweeps at falling temperature, each followed by microcanonical ones."""
         options = self.options
         hot, cold = options.temperatures
-        everywhere = np.ones((lattices.copies, lattices.slices), dtype=bool)
+        everywhere = np.tile(lattices.live, (lattices.copies, 1))
         for temperature in np.geomspace(hot, cold, options.annealing_sweeps):
             if self.context.stopped():
                 return
@@ -115,7 +116,7 @@ class Descent:
         waited = np.zeros(lattices.copies, dtype=int)
         while True:
             going = (self.sweeps < limit) & (waited < _PATIENCE)
-            active = (violation > target) & going[:, None]
+            active = (violation > target) & going[:, None] & lattices.live
             if not active.any() or self.context.stopped():
                 return
             steps = [self._method.sweep(options, tuner.omega) for tuner in tuners]
@@ -151,7 +152,7 @@ class Descent:
         while True:
             # One slow burst may be a line search that went astray; three in a row are not.
             going = (self.sweeps < options.max_sweeps) & (slow < 3)
-            active = (violation > target) & going[:, None]
+            active = (violation > target) & going[:, None] & lattices.live
             if not active.any() or self.context.stopped():
                 return
             began = time.perf_counter()
@@ -161,11 +162,11 @@ class Descent:
             self.sweeps[moving] += _BURST
             self.seconds += time.perf_counter() - began
             self.updates += _BURST * float(active.mean(axis=1).sum()) * lattices.volume
-            before, height = violation.max(axis=1), measured.functional.mean(axis=1)
+            before, height = violation.max(axis=1), measured.whole_functional()
             measured = self._measured(lattices, moving)
             violation = measured.violation(options)
             gained = np.log10(before / violation.max(axis=1)) / _BURST
-            climbs = measured.functional.mean(axis=1) - height > _BURST * _CLIMB
+            climbs = measured.whole_functional() - height > _BURST * _CLIMB
             worth = gained > lattices.iteration_cost * self._gained
             slow = np.where(worth | climbs, 0, slow + 1)
 
@@ -198,10 +199,10 @@ class Descent:
     def _measured(self, lattices: Lattices, moved: NDArray[np.bool_] | None = None) -> Measurement:
         measured = lattices.measure()
         violation = measured.violation(self.options).max(axis=1)
+        heights = measured.whole_functional()
         for b in range(lattices.copies):
             if moved is None or moved[b]:
-                height = float(measured.functional[b].mean())
-                row = float(self.sweeps[b]), height, float(violation[b])
+                row = float(self.sweeps[b]), float(heights[b]), float(violation[b])
                 if self.history[b] and self.history[b][-1][0] == row[0]:
                     self.history[b].pop()
                 self.history[b].append(row)

@@ -39,6 +39,8 @@ class FourierSteps:
         self._sliced = options.directions == 3
         residual = lattices.gradient()
         self._xp = array_namespace(residual)
+        self._fixed = self._xp.asarray(~lattices.live)
+        residual = self._free(residual)
         self._filter, highest = self._preconditioner(residual.shape[2:], options)
         self._residual = residual
         self._smooth = self._filtered(residual)
@@ -57,7 +59,7 @@ class FourierSteps:
         slope = xp.where(uphill, slope, self._norm)
         moved = self._step * mask
         self._lattices.move(self._direction, moved)
-        residual = self._lattices.gradient()
+        residual = self._free(self._lattices.gradient())
         after = -self._inner(residual, self._direction)
         wrong = (xp.abs(after) > _FLAT * xp.abs(slope)) & mask
         if bool(wrong.any()):
@@ -67,7 +69,7 @@ class FourierSteps:
             part = xp.where(falls, xp.clip(part, _SHORTEST, _LONGEST), _LONGEST)
             more = xp.where(wrong, part * self._step, 0.0)
             self._lattices.move(self._direction, more)
-            residual = self._lattices.gradient()
+            residual = self._free(self._lattices.gradient())
             moved = moved + more
         self._turn(residual)
         self._step = xp.where(mask, moved, self._step)
@@ -81,6 +83,12 @@ class FourierSteps:
         self._direction = self._spread(beta) * self._direction - smooth
         self._residual, self._smooth = residual, smooth
         self._norm = self._inner(residual, smooth)
+
+    def _free(self, gradient: Any) -> Any:
+        """The gradient where the gauge is free: steps are zero on other timeslices."""
+        if not self._lattices.live.all():
+            gradient[:, :, self._fixed] = 0
+        return gradient
 
     # -- sums and transforms -------------------------------------------------------------------
 

@@ -30,9 +30,13 @@ class FileReport(Plain):
         None if the file states no checksum.
     checksum_stated, checksum_found : str or None
     plaquette_stated, link_trace_stated : float or None
-        As the header has them.
+        As the header has them; of open lattices, whose plaquette codes divide by different numbers, with the
+        header's difference from the links put to `plaquette`.
     plaquette_ok, link_trace_ok : bool or None
         Whether they agree with the links to the digits given; None where nothing is stated.
+    boundary : {"periodic", "open", "sf"}
+    notes : tuple of str
+        What must be known before it is used: what was guessed, left out, or found beside the links.
     header : mapping
         What else the file says, as text.
     """
@@ -52,6 +56,8 @@ class FileReport(Plain):
     plaquette_ok: bool | None
     link_trace_stated: float | None
     link_trace_ok: bool | None
+    boundary: str
+    notes: tuple[str, ...]
     header: Mapping[str, str]
 
     @property
@@ -73,14 +79,19 @@ class FileReport(Plain):
         ):
             if ok is False:
                 found.append(
-                    f"the {name} is stated as {stated:.12g}, the links have {average:.12g}"
+                    f"the {name} is stated as {stated:.12g}, the links have {average:.12g}, "
+                    f"{average - (stated or 0):+.3g} from it"
                 )
         return found
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes."""
         facts = {name: value for name, value in vars(self).items() if name != "path"}
-        lists = {"shape": list(self.shape), "header": dict(self.header)}
+        lists = {
+            "shape": list(self.shape),
+            "notes": list(self.notes),
+            "header": dict(self.header),
+        }
         return {"file": self.path} | facts | lists | {"ok": self.ok}
 
     def __repr__(self) -> str:
@@ -95,7 +106,7 @@ def make_report(path: str, name: str, field: GaugeField, content: Content) -> Fi
     """Compare what `content` states with its links."""
     averages: dict[str, Any] = {"plaquette": field.plaquette(), "link_trace": field.link_trace()}
     for key, claim in (("plaquette", content.plaquette), ("link_trace", content.link_trace)):
-        averages[f"{key}_stated"] = None if claim is None else claim.value
+        averages[f"{key}_stated"] = None if claim is None else claim.stated_for(averages[key])
         averages[f"{key}_ok"] = None if claim is None else claim.holds(averages[key])
     stated = content.checksum
     return FileReport(
@@ -108,6 +119,8 @@ def make_report(path: str, name: str, field: GaugeField, content: Content) -> Fi
         checksum_ok=None if stated is None else stated.ok,
         checksum_stated=None if stated is None else stated.stated,
         checksum_found=None if stated is None else stated.found,
+        boundary=field.boundary,
+        notes=content.notes,
         header=dict(content.header),
         **averages,
     )

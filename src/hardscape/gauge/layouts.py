@@ -1,0 +1,271 @@
+"""Orders in which arrays and files without a header hold links.
+
+A layout names the axes from the slowest to the fastest: ``t z y x``, ``mu`` the direction, ``a`` and ``b``
+row and column, ``eo`` the parity x + y + z + t mod 2 of a site, beside which ``x`` counts the pairs of
+neighbours in x. Directions run x, y, z, t; ``mu[txyz]`` is another order of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.arrays import to_device
+from hardscape.errors import InputError
+from hardscape.gauge.groups import dagger, group
+
+#: The order of axes of a field's array.
+OURS = "t z y x mu a b"
+#: Those of PyQUDA, with sites by parity or not.
+PYQUDA = {True: "mu eo t z y x a b", False: "mu t z y x a b"}
+_MU = re.compile(r"mu(?:\[([xyzt]{4})\])?")
+#: Sites by parity, as codes for GPUs have them.
+BY_PARITY = tuple(
+    f"{order} {matrix}"
+    for matrix in ("a b", "b a")
+    for order in ("mu eo t z y x", "eo t z y x mu", "eo mu t z y x")
+)
+#: Orders of the directions that codes have.
+_DIRECTIONS = ("xyzt", "txyz", "tzyx", "zyxt")
+#: Sites that are looked at: at first, and of those layouts that are left.
+_FEW, _MANY = 64, 1024
+#: By how much a plaquette must stand out for links to be taken as being in order; what is left of it in
+#: the wrong one is at most a third, and noise of `_MANY` sites 0.01.
+STANDS_OUT = 0.05
+
+
+@dataclass(frozen=True)
+class Layout:
+    """An order of axes."""
+
+    axes: tuple[str, ...]
+    directions: str = "xyzt"
+
+    @classmethod
+    def parse(cls, text: str) -> Layout:
+        """Read the names of the axes, slowest first."""
+        words, directions = [], "xyzt"
+        for word in text.split():
+            found = _MU.fullmatch(word)
+            directions = (found and found[1]) or directions
+            words.append("mu" if found else word)
+        plain = sorted(word for word in words if word != "eo")
+        if plain != sorted(OURS.split()) or words.count("eo") > 1 or len(set(directions)) < 4:
+            raise InputError(
+                f"layout={text!r}; t, z, y, x, mu, a and b are accepted, each once, and eo, "
+                f"slowest first: {OURS!r}, 'mu eo t z y x a b', 't x y z mu[txyz] a b'"
+            )
+        return cls(tuple(words), directions)
+
+    def __str__(self) -> str:
+        mu = "mu" if self.directions == "xyzt" else f"mu[{self.directions}]"
+        return " ".join(mu if axis == "mu" else axis for axis in self.axes)
+
+    def sizes(self, shape: Sequence[int], nc: int, rows: int) -> dict[str, int]:
+        """The length of each axis, for extents X, Y, Z, T."""
+        sizes = dict(zip("xyzt", shape, strict=True)) | {"mu": 4, "a": rows, "b": nc}
+        if "eo" in self.axes:
+            if sizes["x"] % 2:
+                raise InputError(f"layout='{self}' needs an even extent in x; it is {sizes['x']}")
+            sizes |= {"eo": 2, "x": sizes["x"] // 2}
+        return sizes
+
+    def view(self, numbers: Any, shape: Sequence[int], nc: int, rows: int | None = None) -> Any:
+        """Links of shape (T, Z, Y, X, 4, rows, Nc) from numbers in this order: a view, without ``eo``."""
+        sizes = self.sizes(shape, nc, nc if rows is None else rows)
+        array = numbers.reshape([sizes[axis] for axis in self.axes])
+        if "eo" in self.axes:
+            array = array.transpose([self.axes.index(axis) for axis in ("eo", *OURS.split())])
+            links = lexicographic(array)
+        else:
+            links = array.transpose([self.axes.index(axis) for axis in OURS.split()])
+        order = [self.directions.index(axis) for axis in "xyzt"]
+        return links if self.directions == "xyzt" else links[..., order, :, :]
+
+    def numbers(self, links: Any) -> Any:
+        """The numbers of links, shape (T, Z, Y, X, 4, rows, Nc), in this order."""
+        array = links[..., ["xyzt".index(axis) for axis in self.directions], :, :]
+        names = OURS.split()
+        if "eo" in self.axes:
+            array, names = even_odd(array), ["eo", *names]
+        return array.transpose([names.index(axis) for axis in self.axes])
+
+
+def lexicographic(array: Any) -> Any:
+    """Sites in their order, shape (T, Z, Y, X, ...), from those of each parity, (2, T, Z, Y, X / 2, ...)."""
+    _, t, z, y, half, *rest = array.shape
+    links = np.empty((t, z, y, 2 * half, *rest), dtype=array.dtype)
+    # Along x even and odd sites take turns; rows of odd y + z + t begin with an odd one.
+    odd = np.indices((t, z, y)).sum(axis=0) % 2 == 1
+    for parity in (0, 1):
+        links[~odd, parity::2] = array[parity][~odd]
+        links[odd, parity::2] = array[1 - parity][odd]
+    return links
+
+
+def even_odd(links: Any) -> Any:
+    """The opposite of `lexicographic`."""
+    t, z, y, x, *rest = links.shape
+    if x % 2:
+        raise InputError(f"sites by parity need an even extent in x; it is {x}")
+    array = np.empty((2, t, z, y, x // 2, *rest), dtype=links.dtype)
+    odd = np.indices((t, z, y)).sum(axis=0) % 2 == 1
+    for parity in (0, 1):
+        array[parity][~odd] = links[~odd, parity::2]
+        array[1 - parity][odd] = links[odd, parity::2]
+    return array
+
+
+def laid_out(array: Any, layout: str) -> Any:
+    """Links of shape (T, Z, Y, X, 4, Nc, Nc) from an array whose axes are those of a layout."""
+    order = Layout.parse(layout)
+    if array.ndim != len(order.axes):
+        raise InputError(
+            f"links have shape {array.shape}; layout={layout!r} has {len(order.axes)} axes"
+        )
+    sizes = dict(zip(order.axes, array.shape, strict=True))
+    if (sizes["mu"], sizes["a"], sizes.get("eo", 2)) != (4, sizes["b"], 2):
+        raise InputError(f"links have shape {array.shape}, which layout={layout!r} does not fit")
+    shape = [sizes[axis] for axis in "xyzt"]
+    shape[0] *= sizes.get("eo", 1)
+    return order.view(array, shape, sizes["b"])
+
+
+def pyquda_layout(shape: Sequence[int]) -> str | None:
+    """The layout of PyQUDA that a shape fits."""
+    if len(shape) not in (7, 8) or shape[0] != 4 or shape[-1] != shape[-2]:
+        return None
+    if len(shape) == 8 and shape[1] != 2:
+        return None
+    return PYQUDA[len(shape) == 8]
+
+
+def from_gpt(lattices: Sequence[Any]) -> NDArray[Any]:
+    """Links of shape (T, Z, Y, X, 4, Nc, Nc) from four lattices, whose sites run with x fastest."""
+    shape = _gpt_shape(lattices)
+    parts = [np.asarray(lattice[:]) for lattice in lattices]
+    links = np.stack([part.reshape(*shape[::-1], *part.shape[-2:]) for part in parts], axis=4)
+    return np.ascontiguousarray(links)
+
+
+def to_gpt(links: NDArray[Any], lattices: Sequence[Any]) -> Sequence[Any]:
+    """Fill four lattices with links."""
+    shape = _gpt_shape(lattices)
+    if shape != list(links.shape[3::-1]):
+        raise InputError(f"lattices have extents {shape}; {list(links.shape[3::-1])} are needed")
+    for mu, lattice in enumerate(lattices):
+        lattice[:] = np.ascontiguousarray(links[..., mu, :, :]).reshape(-1, *links.shape[-2:])
+    return lattices
+
+
+def _gpt_shape(lattices: Sequence[Any]) -> list[int]:
+    found = [list(x.grid.fdimensions) for x in lattices if hasattr(x, "grid")]
+    if len(found) != 4 or len(lattices) != 4 or any(len(x) != 4 or x != found[0] for x in found):
+        raise InputError(
+            f"{len(lattices)} lattices are given; four of gpt, of one grid of four dimensions, are accepted"
+        )
+    return found[0]
+
+
+# -- which layout it is -----------------------------------------------------------------------
+
+
+def plausible(shape: Sequence[int]) -> Iterator[Layout]:
+    """Layouts that codes have, the usual first.
+
+    Those that differ by no more than the names of axes of one extent are told by nothing: one of them comes.
+    """
+    same = [
+        dict(zip("xyzt", names, strict=True))
+        for names in itertools.permutations("xyzt")
+        if [shape["xyzt".index(name)] for name in names] == list(shape)
+    ]
+    seen: set[tuple[tuple[str, ...], str]] = set()
+    places = [*(("ab", i) for i in (4, 0, 1, 2, 3)), *(("ba", i) for i in (4, 0, 1, 2, 3))]
+    places += [(matrix, place) for matrix in ("ab", "ba") for place in (-1, -2)]
+    for directions in _DIRECTIONS:
+        for sites in itertools.permutations("tzyx"):
+            for matrix, place in places:
+                if (
+                    place < 0
+                ):  # sites are the fastest, as in arrays U(x, y, z, t, mu, a, b) of Fortran
+                    axes = (*((*matrix, "mu") if place == -1 else ("mu", *matrix)), *sites)
+                else:
+                    axes = (*sites[:place], "mu", *sites[place:], *matrix)
+                alike = {
+                    (
+                        tuple(names.get(axis, axis) for axis in axes),
+                        "".join(names[axis] for axis in directions),
+                    )
+                    for names in same
+                }
+                if not alike & seen:
+                    seen.add((axes, directions))
+                    yield Layout(axes, directions)
+
+
+def sampled(links: Any, sites: int = _MANY) -> float:
+    """The plaquette of links, shape (T, Z, Y, X, 4, rows, Nc) in any memory, of some sites alone."""
+    extents = links.shape[:4]
+    volume = math.prod(extents)
+    at = list(np.unravel_index(_chosen(volume, sites), extents))
+    with np.errstate(all="ignore"):
+        here = _matrices(links, at)
+        ahead = []
+        for nu in range(4):
+            place = list(at)
+            place[3 - nu] = (place[3 - nu] + 1) % extents[3 - nu]
+            ahead.append(_matrices(links, place))
+        total = 0.0
+        for mu, nu in itertools.combinations(range(4), 2):
+            up, over = here[:, mu] @ ahead[mu][:, nu], here[:, nu] @ ahead[nu][:, mu]
+            total += float(np.einsum("nij,nij->n", up, over.conj()).real.mean())
+    mean = total / (6 * links.shape[-1])
+    return float(mean) if math.isfinite(mean) else -2.0  # less than any plaquette
+
+
+def _chosen(volume: int, sites: int) -> NDArray[np.int64]:
+    """Some sites by their number; all of a small lattice."""
+    if volume <= sites:
+        return np.arange(volume)
+    return np.random.default_rng(1).integers(volume, size=sites)
+
+
+def _matrices(links: Any, at: Sequence[NDArray[np.int64]]) -> NDArray[np.complex128]:
+    found = to_device(links[tuple(at)], "cpu").astype(np.complex128)
+    rows, nc = found.shape[-2:]
+    if rows == nc:
+        return np.asarray(found)
+    return np.concatenate([found, group(nc).last_row(found)[..., None, :]], axis=-2)
+
+
+def orthonormal(links: Any) -> bool:
+    """Whether some matrices of links, shape (T, Z, Y, X, 4, rows, Nc), are near the group."""
+    extents = links.shape[:4]
+    volume = math.prod(extents)
+    with np.errstate(all="ignore"):
+        found = _matrices(links, np.unravel_index(_chosen(volume, _FEW), extents))
+        unit = found @ dagger(found)
+        near = np.abs(unit - np.eye(found.shape[-1])).max(axis=(-1, -2)) < 1e-3
+        near &= np.abs(np.linalg.det(np.where(np.isfinite(found), found, 0)) - 1) < 1e-3
+    # Links in t of the last timeslice may be zero.
+    return bool(near.mean() > 0.5)
+
+
+def best(links: Sequence[Any]) -> tuple[int, float, float]:
+    """The number of the links with the largest plaquette, that plaquette, and the next one."""
+    first = [sampled(x, _FEW) for x in links]
+    left = np.argsort(first)[::-1][:12]
+    second = {int(i): sampled(links[int(i)]) for i in left}
+    order = sorted(second, key=lambda i: -second[i])
+    # Layouts may hold the very same links: the first of them stands for all.
+    winner = min(i for i in order if second[i] == second[order[0]])
+    rest = [second[i] for i in order if second[i] != second[winner]]
+    return winner, second[winner], max(rest, default=-1.0)
