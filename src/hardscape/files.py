@@ -13,11 +13,10 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from hardscape import memory
 from hardscape.errors import FormatError, InputError, OutputError
@@ -31,8 +30,7 @@ _PIECE = 2**24
 _STANDARD = "-"
 
 
-@dataclass(frozen=True)
-class _Compression:
+class _Compression(NamedTuple):
     """First bytes, the module that opens such files, and what compresses: ``compress``, ``flush``."""
 
     magic: bytes
@@ -49,12 +47,14 @@ _COMPRESSIONS = {
 COMPRESSED = tuple(_COMPRESSIONS)
 
 
-@dataclass(frozen=True)
 class Source:
     """The decompressed bytes of a file, read or mapped into memory, and the path that errors name."""
 
-    path: str
-    raw: bytes | mmap
+    __slots__ = ("path", "raw")
+
+    def __init__(self, path: str, raw: bytes | mmap) -> None:
+        self.path = path
+        self.raw = raw
 
     @property
     def data(self) -> bytes:
@@ -275,8 +275,7 @@ def replace(path: str | Path, write: Callable[[Any], object]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-@dataclass(frozen=True)
-class _Packed:
+class _Packed(NamedTuple):
     """A file that compresses what is written."""
 
     file: BinaryIO

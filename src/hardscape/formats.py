@@ -25,7 +25,7 @@ whose ``sniff`` takes it, of those that the name leaves where it is a suffix of 
 
 from __future__ import annotations
 
-import pkgutil
+import os
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -45,8 +45,12 @@ _SHOWN = 16
 
 @cache
 def _modules(package: str) -> Mapping[str, Any]:
-    folder = import_module(package).__path__
-    found = [import_module(f"{package}.{module.name}") for module in pkgutil.iter_modules(folder)]
+    # Without pkgutil, for which Python imports `inspect`: as long as all formats of a family take.
+    files = {
+        Path(name) for folder in import_module(package).__path__ for name in os.listdir(folder)
+    }
+    names = [file.stem for file in files if file.suffix == ".py" and file.stem != "__init__"]
+    found = [import_module(f"{package}.{name}") for name in sorted(names)]
     named = {module.NAME: module for module in found if hasattr(module, "NAME")}
     return MappingProxyType(dict(sorted(named.items())))
 

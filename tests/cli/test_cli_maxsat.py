@@ -239,10 +239,14 @@ def test_signals_while_modules_are_imported_leave_the_status_unknown(cover, monk
         return program(**options)
 
     monkeypatch.setattr(cli, "program", interrupted)
-    assert main(["maxsat", str(cover)]) == 0
+    assert main(["maxsat", str(cover), "--seed", "1"]) == 0
     assert lines(capsys.readouterr().out, "s") == ["UNKNOWN"]
     assert main(["maxsat", str(cover), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["stopped"] == "SIGTERM"
+    assert main(["maxsat", str(cover)]) == 10  # nothing but a file's name: it is read before
+    out = capsys.readouterr().out
+    assert lines(out, "s") == ["SATISFIABLE"]
+    assert len(lines(out, "v")) == len(lines(out, "o")) == 1
 
 
 def test_signals_before_the_search_leave_the_first_assignment(cover, monkeypatch, capsys):
@@ -265,6 +269,25 @@ def test_what_comes_before_the_first_cost_needs_no_numpy():
     """The command, and all formats, are known in half of the time that NumPy would add."""
     known = "import sys, hardscape.cli.maxsat; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", known]).returncode == 0
+
+
+def test_a_formula_alone_is_read_before_the_command_line_is():
+    """What reads it, and tells a first cost, imports neither NumPy nor what understands options."""
+    slow = {"numpy", "cyclopts", "inspect"}
+    known = f"import sys, hardscape.cli.early; sys.exit(bool({slow} & sys.modules.keys()))"
+    assert subprocess.run([sys.executable, "-c", known]).returncode == 0
+
+
+def test_each_command_reads_its_own_formula(cover, tmp_path, capsys):
+    other = tmp_path / "other.wcnf"
+    other.write_text("h 1 0\n3 -1 0\n")
+    for words, cost in (([cover], 5), ([other], 3), ([other, "--seed", "1"], 3), ([cover], 5)):
+        assert main(["maxsat", *map(str, words)]) == 30
+        assert lines(capsys.readouterr().out, "o")[-1] == str(cost)
+    assert main(["maxsat", str(tmp_path / "none.wcnf")]) == 2
+    assert "none.wcnf" in capsys.readouterr().err
+    assert main(["maxsat", "--help"]) == 0
+    assert lines(capsys.readouterr().out, "o") == []
 
 
 def test_the_first_cost_is_there_before_the_search(cover, monkeypatch, capsys):

@@ -117,7 +117,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
 def _stopped(words: list[str], stop: KeyboardInterrupt) -> int:
     """What is left to say after a signal that the command did not answer; the exit code."""
     if words[:1] == ["maxsat"]:  # which has words for that, also before it was imported
-        from hardscape.cli.maxsat import report_early
+        from hardscape.cli.early import report_early
 
         return report_early(stop, "--json" in words)
     number = stop.signum if isinstance(stop, Interrupted) else signal.SIGINT
@@ -171,6 +171,10 @@ def _run(words: list[str]) -> int:
     if not words:
         print(_WELCOME, end="")
         return 0
+    if words[0] == "maxsat":
+        with signals_wait():
+            from hardscape.cli.early import early
+        early.begin(words)
     with signals_wait():
         from cyclopts import CycloptsError
 

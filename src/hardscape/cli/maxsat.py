@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import signal
-import sys
 import time
-import warnings
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -14,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
+from hardscape.cli.early import EXIT_CODES, Costs, early, report_early, say
 from hardscape.cli.options import (
     Flag,
     PlotOptions,
@@ -22,26 +20,20 @@ from hardscape.cli.options import (
     format_help,
     option_group,
 )
-from hardscape.cli.terminal import cut_short, note, print_json
+from hardscape.cli.terminal import cut_short, print_json
 from hardscape.errors import InputError, Interrupted
 from hardscape.interrupts import signals_wait
-from hardscape.maxsat.formats import FORMATS, FormatWarning
+from hardscape.maxsat.formats import FORMATS
 from hardscape.maxsat.methods import MethodName
 
 if TYPE_CHECKING:  # a first cost is printed before they are imported
     from hardscape.maxsat import (
         CellularOptions,
         Formula,
-        Improvement,
         MaxsatResult,
         WeightingOptions,
     )
 
-#: Exit code of each status.
-EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
-
-#: Literals up to which a formula's first assignment takes milliseconds, and is told before all else.
-EARLY = 300_000
 #: Seconds between two lower bounds that are printed.
 _BETWEEN_BOUNDS = 0.2
 
@@ -124,9 +116,10 @@ def maxsat(
     if listing.max_gap is not None:
         raise InputError("--max-gap without --num-assignments; it is for a list")
     parameters = _chosen(search.method, options or {})
-    costs = _Costs(quiet=output.json)
+    taken = early.take()
+    costs = Costs(quiet=output.json) if taken is None else taken[1]
     try:
-        formula = _read(file, format, output, costs)
+        formula = costs.read(file, format) if taken is None else taken[0]
         with signals_wait():
             from hardscape.maxsat import solve
         result = solve(
@@ -140,7 +133,7 @@ def maxsat(
         )
     except KeyboardInterrupt as stop:
         if not isinstance(stop, Interrupted) or stop.result is None:  # before the search began
-            return report_early(stop, output.json, costs.first, costs.least)
+            return report_early(stop, output.json, costs)
         result = stop.result
     _report(formula, result, output)
     return EXIT_CODES[result.status]
@@ -189,72 +182,17 @@ def _list(
         )
         return EXIT_CODES[status]
     if found.stopped:
-        _print(f"c {cut_short(found.stopped, 'these are the cheapest')}")
+        say(f"c {cut_short(found.stopped, 'these are the cheapest')}")
     for cost, row in zip(found.costs, found.assignment.tolist(), strict=True):
-        _print(f"o {cost + formula.offset}")
-        _print("v " + "".join(map(str, row)))
-    _print(f"c {len(found.costs)} assignments, {found.seconds:.3f} s")
+        say(f"o {cost + formula.offset}")
+        say("v " + "".join(map(str, row)))
+    say(f"c {len(found.costs)} assignments, {found.seconds:.3f} s")
     if found.complete_below is None:
-        _print("c there are no others")
+        say("c there are no others")
     else:
-        _print(f"c all that cost less than {found.complete_below + formula.offset} are listed")
-    _print(f"s {status}")
+        say(f"c all that cost less than {found.complete_below + formula.offset} are listed")
+    say(f"s {status}")
     return EXIT_CODES[status]
-
-
-def _read(file: Path, format: str | None, output: PlotOptions, costs: _Costs) -> Formula:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", FormatWarning)
-        formula: Formula = FORMATS.read(file, format=format, seen=costs.seen)
-    for warning in caught:
-        note(f"warning: {warning.message}")
-    costs.size(formula)
-    return formula
-
-
-def _print(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
-class _Costs:
-    """Prints sizes, and costs as they fall, the first one before the search is imported."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self._quiet = quiet
-        self._sized = False
-        self.least: int | None = None
-        self.first: str | None = None  # an assignment that the search begins with, too
-
-    def size(self, formula: Any) -> None:
-        """Tell once how large the formula is."""
-        if not self._quiet and not self._sized:
-            _print(
-                f"c {formula.num_variables} variables, {formula.num_hard} hard clauses, "
-                f"{formula.num_soft} soft clauses of total weight {formula.total_weight}"
-            )
-        self._sized = True
-
-    def seen(self, text: Any) -> None:
-        """Tell of the first assignment of a formula that was just read."""
-        self.size(text)
-        if text.num_literals > EARLY:
-            return
-        values, hard_violations, high, low = text.first()
-        if hard_violations == 0:
-            self.first = values
-            self._tell((high << 64) + low)
-
-    def improved(self, offset: int, found: Improvement) -> None:
-        """Tell of an improvement."""
-        if found.hard_violations == 0:
-            self._tell(found.cost + offset)
-
-    def _tell(self, cost: int) -> None:
-        if self.least is None or cost < self.least:
-            self.least = cost
-            if not self._quiet:
-                _print(f"o {cost}")
 
 
 class _Bounds:
@@ -267,25 +205,8 @@ class _Bounds:
     def __call__(self, lower: int) -> None:
         now = time.monotonic()
         if now >= self._next:
-            _print(f"c lb {lower + self._offset}")
+            say(f"c lb {lower + self._offset}")
             self._next = now + _BETWEEN_BOUNDS
-
-
-def report_early(
-    stop: KeyboardInterrupt, as_json: bool, first: str | None = None, cost: int | None = None
-) -> int:
-    """Report what is known where the search had not begun; the exit code."""
-    stopped = signal.Signals(stop.signum if isinstance(stop, Interrupted) else signal.SIGINT).name
-    status = "UNKNOWN" if first is None else "SATISFIABLE"
-    if as_json:
-        known = {"cost": cost, "assignment": first, "status": status, "stopped": stopped}
-        print_json({"command": "maxsat"} | known)
-        return EXIT_CODES[status]
-    _print(f"c {cut_short(stopped, 'the search had not begun')}")
-    _print(f"s {status}")
-    if first is not None:
-        _print(f"v {first}")
-    return EXIT_CODES[status]
 
 
 def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None:
@@ -302,16 +223,16 @@ def _report(formula: Formula, result: MaxsatResult, output: PlotOptions) -> None
         print_json(sizes | result.to_dict())
     else:
         if result.stopped:
-            _print(f"c {cut_short(result.stopped, 'this is the best so far')}")
-        _print(
+            say(f"c {cut_short(result.stopped, 'this is the best so far')}")
+        say(
             f"c {result.num_satisfied} of {result.num_clauses} clauses hold, {result.flips} flips, "
             f"{result.seconds:.3f} s, seed {result.seed}"
         )
         if result.gap:
-            _print(
+            say(
                 f"c the cost is at least {result.lower_bound + formula.offset}: a gap of {result.gap}"
             )
-        _print(f"s {result.status}")
+        say(f"s {result.status}")
         if result.cost is not None:
-            _print(f"v {digits(result.assignment)}")
+            say(f"v {digits(result.assignment)}")
     output.draw(result.plot)

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::uint8_t kOpen = 2;
 // Literals, or variables, from which on unit propagation would take long; and literals that it
-// may look at, about: ten times those of a small formula.
-constexpr std::int64_t kLarge = 300'000, kEffort = 200'000;
+// may look at, about: more would be noticed in calls of milliseconds.
+constexpr std::int64_t kLarge = 300'000, kEffort = 40'000;
 constexpr std::uint64_t kFirstPurpose = 0x6d786669;
 
 // What the positive literal of each variable weighs more than the negative one; a hard clause

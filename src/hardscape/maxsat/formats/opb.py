@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from hardscape.errors import InputError
 from hardscape.files import Source, shown
 from hardscape.interrupts import signals_wait
-from hardscape.maxsat.modelling.constraints import Clauses, Term
 
 if TYPE_CHECKING:  # the formats are known before NumPy is imported
     from hardscape.maxsat.formula import Formula
+    from hardscape.maxsat.modelling.constraints import Clauses, Term
 
 NAME = "opb"
 SUFFIXES = (".opb", ".wbo")
@@ -30,6 +30,9 @@ def read(source: Source) -> Formula:
 
     The variables of the file come first; those that clauses of constraints need, and products, follow.
     """
+    with signals_wait():
+        from hardscape.maxsat.modelling.constraints import Clauses
+
     statements = list(_statements(source))
     variables = max((_largest(text) for _, text in statements), default=0)
     announced = re.match(rb"\*\s*#variable=\s*(\d{1,9})\b", source.bytes(0, min(len(source), 80)))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from hardscape import native
 from hardscape.files import Source, shown
 from hardscape.interrupts import signals_wait
-from hardscape.maxsat.modelling.constraints import Clauses
 
 if TYPE_CHECKING:  # the command prints a first cost before NumPy is imported
     from hardscape.maxsat.formula import Formula
@@ -68,6 +67,8 @@ def read(source: Source, *, seen: Callable[[Any], object] | None = None) -> Form
 
 def _limited(source: Source, formula: Formula, limits: list[tuple[int, str]]) -> Formula:
     """The formula, and clauses that say what lines of WCNFPlus demand of sums of literals."""
+    from hardscape.maxsat.modelling.constraints import Clauses  # takes longer than all here
+
     demands = [_demand(source, *limit) for limit in limits]
     largest = max((abs(x) for terms, _ in demands for _, x in terms), default=0)
     source.believe(largest, "variables")

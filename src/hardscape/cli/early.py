@@ -1,0 +1,121 @@
+"""What ``hardscape maxsat`` reads and tells before much else is imported."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hardscape.cli.terminal import cut_short, note, print_json
+from hardscape.errors import Interrupted
+from hardscape.interrupts import signals_wait
+from hardscape.maxsat.formats import FORMATS, FormatWarning
+
+if TYPE_CHECKING:  # a first cost is printed before they are imported
+    from hardscape.maxsat import Formula, Improvement
+
+#: Exit code of each status.
+EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
+
+#: Literals up to which a formula's first assignment takes milliseconds, and is told before all else.
+EARLY = 300_000
+
+
+def say(line: str) -> None:
+    """Print a line that is read at once."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+class Costs:
+    """Prints sizes, and costs as they fall, the first one before the search is imported."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._sized = False
+        self.least: int | None = None
+        self.first: str | None = None  # an assignment that the search begins with, too
+
+    def read(self, file: Path, format: str | None = None) -> Formula:
+        """Read a formula, and tell what is known of it."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", FormatWarning)
+            formula: Formula = FORMATS.read(file, format=format, seen=self._seen)
+        for warning in caught:
+            note(f"warning: {warning.message}")
+        self._size(formula)
+        return formula
+
+    def _size(self, formula: Any) -> None:
+        """Tell once how large the formula is."""
+        if not self._quiet and not self._sized:
+            say(
+                f"c {formula.num_variables} variables, {formula.num_hard} hard clauses, "
+                f"{formula.num_soft} soft clauses of total weight {formula.total_weight}"
+            )
+        self._sized = True
+
+    def _seen(self, text: Any) -> None:
+        """Tell of the first assignment of a formula that was just read."""
+        self._size(text)
+        if text.num_literals > EARLY:
+            return
+        values, hard_violations, high, low = text.first()
+        if hard_violations == 0:
+            self.first = values
+            self._tell((high << 64) + low)
+
+    def improved(self, offset: int, found: Improvement) -> None:
+        """Tell of an improvement."""
+        if found.hard_violations == 0:
+            self._tell(found.cost + offset)
+
+    def _tell(self, cost: int) -> None:
+        if self.least is None or cost < self.least:
+            self.least = cost
+            if not self._quiet:
+                say(f"o {cost}")
+
+
+class Early:
+    """A formula that is read before the words are understood: where there is nothing but its name."""
+
+    costs: Costs | None = None
+    _formula: Formula | None = None
+
+    def begin(self, words: Sequence[str]) -> None:
+        """Read it, if the words are ``maxsat FILE``; forget what came before."""
+        self.costs = self._formula = None
+        if len(words) == 2 and words[0] == "maxsat" and not words[1].startswith("-"):
+            with signals_wait():
+                tuple(FORMATS)  # are imported
+            self.costs = Costs(quiet=False)
+            self._formula = self.costs.read(Path(words[1]))
+
+    def take(self) -> tuple[Formula, Costs] | None:
+        """What was read, once."""
+        formula, self._formula = self._formula, None
+        return None if formula is None or self.costs is None else (formula, self.costs)
+
+
+early = Early()
+
+
+def report_early(stop: KeyboardInterrupt, as_json: bool, costs: Costs | None = None) -> int:
+    """Report what is known where the search had not begun; the exit code."""
+    stopped = signal.Signals(stop.signum if isinstance(stop, Interrupted) else signal.SIGINT).name
+    costs = costs or early.costs
+    first, cost = (None, None) if costs is None else (costs.first, costs.least)
+    status = "UNKNOWN" if first is None else "SATISFIABLE"
+    if as_json:
+        known = {"cost": cost, "assignment": first, "status": status, "stopped": stopped}
+        print_json({"command": "maxsat"} | known)
+        return EXIT_CODES[status]
+    say(f"c {cut_short(stopped, 'the search had not begun')}")
+    say(f"s {status}")
+    if first is not None:
+        say(f"v {first}")
+    return EXIT_CODES[status]
