@@ -26,8 +26,9 @@ from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import cores as lower
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
 from hardscape.maxsat.methods.exact.prover import linear as upper
-from hardscape.maxsat.methods.exact.prover import main as prover
 from hardscape.maxsat.methods.exact.prover import oracle as oracles
+from hardscape.maxsat.methods.exact.prover import session as sessions
+from hardscape.maxsat.methods.exact.prover import turns as prover
 
 FOREVER = float("inf")
 
@@ -118,7 +119,7 @@ def test_no_bound_lies_above_the_optimum_whatever_was_known(seed, said):
 def test_the_linear_search_alone_however_coarse(seed, clauses, said, monkeypatch):
     monkeypatch.setattr(upper, "_CLAUSES", clauses)
     formula, board = random_formula(seed), boards.Board()
-    costs = arithmetic.Costs(formula, board)
+    costs = arithmetic.Costs.of(formula, board)
     costs.oracle.until = FOREVER
     if not costs.oracle.ask([]):
         assert not costs_of_all(formula)
@@ -152,7 +153,7 @@ def costly_few(rng):
 
 def simplify_again_and_again(formula, board, rng):
     """Prove in short turns, with fewer clauses after some of them."""
-    costs = arithmetic.Costs(formula, board, solver=str(rng.choice(["g4", "m22"])))
+    costs = arithmetic.Costs.of(formula, board, solver=str(rng.choice(["g4", "m22"])))
     if rng.random() < 0.5:
         costs.simplify()
     prover.begin(costs)
@@ -180,7 +181,7 @@ def test_simpler_clauses_have_the_same_optimum(seed, said, monkeypatch):
 def test_simpler_clauses_tell_wishes_apart_as_before(seed):
     rng = np.random.default_rng(seed)
     formula = random_formula(seed + 1000)
-    costs = arithmetic.Costs(formula, boards.Board())
+    costs = arithmetic.Costs.of(formula, boards.Board())
     before = Solver(name="m22", bootstrap_with=costs.clauses)
     wishes = list(costs.weight)
     try:
@@ -192,6 +193,43 @@ def test_simpler_clauses_tell_wishes_apart_as_before(seed):
     for _ in range(30):
         chosen = [x * int(rng.choice([-1, 1])) for x in wishes if rng.random() < 0.6]
         assert before.solve(chosen) == after.solve(chosen)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_a_session_has_learnt_stays_true(seed, said, monkeypatch):
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(oracles.Oracle, "late", lambda self: rng.random() < 0.3)
+    monkeypatch.setattr(sessions, "say", lambda **message: said.append(message))
+    whole = random_formula(seed)
+    n, given = whole["variables"], 0
+    session = sessions.Session(n)
+    for count in sorted(rng.integers(0, len(whole["clauses"]) + 1, 5).tolist()):
+        clauses, hard = whole["clauses"][:count], whole["hard"][:count]
+        weights = rng.integers(0, 6, count).tolist()
+        assumed = [int(v * rng.choice([-1, 1])) for v in range(1, n + 1) if rng.random() < 0.1]
+        n += int(rng.random() < 0.3)
+        board = boards.Board()
+        said.clear()
+        session.call(
+            {
+                "variables": n,
+                "clauses": clauses[given:],
+                "hard": hard[given:],
+                "weights": [w for w, h in zip(weights, hard, strict=True) if not h],
+                "assumed": assumed,
+            },
+            board,
+        )
+        given = count
+        units = [[x] for x in assumed]
+        formula = {
+            "variables": n,
+            "clauses": clauses + units,
+            "weights": weights + [1] * len(units),
+            "hard": hard + [1] * len(units),
+        }
+        assert said.pop() == {"settled": True}
+        check(formula, board, said)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -222,7 +260,7 @@ def test_a_first_assignment_after_many_tries_or_none(seed, said, monkeypatch):
     satisfiable = Solver(name="cd15", bootstrap_with=clauses).solve()
     count = len(clauses)
     formula = {"variables": 50, "clauses": clauses, "weights": [1] * count, "hard": [1] * count}
-    costs = arithmetic.Costs(formula, boards.Board())
+    costs = arithmetic.Costs.of(formula, boards.Board())
     if satisfiable:
         prover.begin(costs)
         (found,) = said

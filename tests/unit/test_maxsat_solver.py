@@ -1,11 +1,15 @@
 """Formulas that grow between calls: every answer is that of the formula as it is then."""
 
+import copy
+import gc
+import os
 import random
 
 import pytest
 
 from hardscape.errors import InputError
 from hardscape.maxsat import Formula, Solver, solve
+from hardscape.maxsat.modelling.solver import joined
 from helpers import maxsat_oracle as oracle
 
 
@@ -54,6 +58,94 @@ def test_every_answer_is_right():
             assert all(result.model[abs(x) - 1] == x for x in assumed) or wanted is None
             statuses.add(result.status)
     assert len(statuses) == 2
+
+
+def process_of(solver):
+    talker = solver._keeper._talker
+    return None if talker is None else talker.process
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_prover_that_is_kept_answers_as_a_new_one(seed):
+    pytest.importorskip("pysat")
+    pytest.importorskip("rustsat")
+    rng = random.Random(seed)
+    processes, proven = set(), 0
+    for _ in range(2):
+        mirror = Mirror(9)
+        for _ in range(60):
+            mirror.soft.append([x * rng.choice([1, -1]) for x in rng.sample(range(1, 10), 3)])
+            mirror.weights.append(rng.randint(1, 9))
+            mirror.solver.add_soft(mirror.soft[-1], mirror.weights[-1])
+        with mirror.solver as solver:
+            for _ in range(12):
+                for _ in range(rng.randint(0, 3)):
+                    mirror.change(rng)
+                if rng.random() < 0.15:  # a variable more
+                    mirror.n += 1
+                assumed = mirror.clause(rng) if rng.random() < 0.5 else []
+                solver._bounds, solver._assignments = {}, []  # nothing is known but by the prover
+                result = solver.solve(assumed, threads=1, seed=1, method="exact", device="cpu")
+                wanted = mirror.optimum(assumed)
+                assert result.cost == wanted
+                assert result.status == ("UNSATISFIABLE" if wanted is None else "OPTIMUM FOUND")
+                proven += any("exact" in what for what in result.ran)
+                process = process_of(solver)
+                if process is not None:
+                    assert process.poll() is None
+                    processes.add(process)
+        assert process_of(solver) is None
+    assert len(processes) == 2
+    assert proven > 12
+    assert all(process.returncode is not None for process in processes)
+
+
+def harder(n=60):
+    """A vertex cover that takes a prover a moment."""
+    rng = random.Random(5)
+    solver = Solver()
+    for v in range(1, n + 1):
+        solver.add_soft([-v], rng.randint(1, 9))
+    for _ in range(5 * n):
+        solver.add_hard(rng.sample(range(1, n + 1), 2))
+    return solver
+
+
+def test_limits_copies_and_ends_of_a_prover_that_is_kept():
+    pytest.importorskip("pysat")
+    pytest.importorskip("rustsat")
+    solver = harder()
+    fresh = solve(solver.formula, threads=1, seed=1, device="cpu")
+    solver.solve(threads=1, time_limit=0.15, device="cpu")
+    first = solver.solve(threads=1, device="cpu")
+    assert first.cost == fresh.cost
+    process = process_of(solver)
+    other = copy.deepcopy(solver)
+    assert process_of(other) is None
+    for v in (1, 2, 3):
+        assumed = [first.model[v] * -1]
+        result = solver.solve(assumed, threads=1, device="cpu")
+        units = Formula.from_clauses([], hard=[assumed])
+        assert result.cost == solve(joined(solver.formula, units), threads=1, device="cpu").cost
+        assert other.solve(assumed, threads=1, device="cpu").cost == result.cost
+    assert process_of(solver) is process
+    process.kill()
+    process.wait()
+    solver.add_soft([1, 2], 3)
+    solver.add_hard([-first.model[0]])
+    assert solver.solve(threads=1, device="cpu").cost == solve(solver.formula, threads=1).cost
+    process = process_of(solver)
+    assert process is not None
+    child = os.fork()
+    if not child:
+        del solver
+        gc.collect()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert process.poll() is None
+    del solver
+    gc.collect()
+    assert process.poll() is not None
 
 
 def test_what_is_known_needs_no_search():

@@ -98,7 +98,11 @@ class Incumbent:
 
     def restrict(self, found: Improvement) -> NDArray[np.uint8]:
         """The assignment of the presolved formula that was lifted."""
-        return self._presolved.restrict(found.assignment)
+        return self.restricted(found.assignment)
+
+    def restricted(self, assignment: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The part of an assignment that the presolved formula has."""
+        return self._presolved.restrict(assignment)
 
     def reduced_cost(self, found: Improvement) -> tuple[int, int]:
         """Hard clauses violated and cost of an assignment in the presolved formula."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Unpack
+from typing import Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from hardscape.maxsat.formula import Formula, checked_formula
 from hardscape.maxsat.intake import MAX_WEIGHT, checked_clause
 from hardscape.maxsat.methods import MethodName
 from hardscape.maxsat.methods.cellular.options import CellularOptions
+from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Keeper
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.modelling.constraints import Clauses
 from hardscape.maxsat.result import Improvement, MaxsatResult
@@ -53,7 +55,10 @@ class Solver:
     Notes
     -----
     A call that needs no search, because the last assignment is still as good as the lower bound, costs an
-    evaluation. What a SAT solver learnt of the formula's clauses is not kept.
+    evaluation. The prover's process, once there is one, lives on until `close`, which a ``with``
+    statement calls too, or as long as this object: what its SAT solver learnt of the formula's clauses is
+    kept. A copy, and a process that was forked, start one of their own. With ``check=True`` nothing is
+    kept.
 
     Examples
     --------
@@ -79,6 +84,7 @@ class Solver:
         self._assignments: list[NDArray[np.uint8]] = []
         # What holds under assumptions: a lower bound, or None where nothing satisfies all hard clauses.
         self._bounds: dict[frozenset[int], int | None] = {}
+        self._keeper = Keeper()
 
     @property
     def formula(self) -> Formula:
@@ -193,7 +199,7 @@ class Solver:
         known = [bound for given, bound in self._bounds.items() if given <= premises]
         if None in known:
             units.append([])
-        formula = joined(self.formula, Formula.from_clauses([], hard=units))
+        formula = self._asked(joined(self.formula, Formula.from_clauses([], hard=units)), assumed)
         lower = max((bound for bound in known if bound is not None), default=0)
         try:
             result = solve(
@@ -205,6 +211,23 @@ class Solver:
             raise
         self._keep(premises, result)
         return result
+
+    def close(self) -> None:
+        """End the process of the prover; a later call begins another one, which has learnt nothing yet."""
+        self._keeper.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _asked(self, formula: Formula, assumed: list[int]) -> Formula:
+        """The formula of a call, and for the prover that is kept what it is made of."""
+        weights = self._formula.weights[~self._formula.hard].copy()
+        weights[list(self._reweighted)] = list(self._reweighted.values())
+        parts = {field.name: getattr(formula, field.name) for field in fields(formula)}
+        return GrownFormula(**parts, call=Call(self._keeper, self._formula, weights, assumed))
 
     def _checked(self, clause: Iterable[int], name: str) -> list[int]:
         found = checked_clause(clause, name)

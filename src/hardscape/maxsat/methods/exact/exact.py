@@ -5,16 +5,12 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
-import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -25,7 +21,8 @@ from hardscape.engine import Context, Cpu, Cuda, Partial, Shard, ShardResult, Wo
 from hardscape.errors import HardscapeError, MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.talk import lines_of
+from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
+from hardscape.maxsat.methods.exact.start import started
 from hardscape.maxsat.methods.weighting.local import (
     LocalSearch,
     LocalWalks,
@@ -53,9 +50,6 @@ _SHARE, _LEAST_SHARE, _MOST_SHARE, _SHARE_STEP = 0.2, 0.2, 0.8, 0.1
 _SOFT_SHARE = 0.5
 #: Seconds that "auto" tries to prove where no time limit is given.
 _UNASKED_SECONDS = 10.0
-#: What a prover runs: without `site`, which only looks for the packages that are known here, and the modules
-#: that lie where it is called; and as a module, which is compiled once.
-_PROGRAM, _FOLDER = "from prover.main import main; main()", str(Path(__file__).parent)
 #: Literals above which "auto" does not try to prove anything; for formulas that look random it is `SMALL`.
 _PROVABLE = 5_000_000
 
@@ -95,6 +89,9 @@ class Proof(Work[Partial]):
     islands: Work[Partial] | None = None
     provers: int = 1
     check: bool = False  # whether a second solver confirms what the first refutes
+    call: Call | None = (
+        None  # where the first prover is kept for later calls, of a formula not presolved
+    )
     #: Set where a prover has ended.
     ended: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -132,28 +129,15 @@ class Proof(Work[Partial]):
             flips = walker.flips
             if not proves or complete or self.incumbent.halt[0] or context.stopped():
                 return ShardResult(_partial(flips=flips), complete)
+        if self.call is not None and not shard.index:
+            with self.call.keeper.call(self.call) as talker:
+                return _Talk(self, talker, context, flips, whole=True).result()
         with (
             self._file() as file,
-            subprocess.Popen(
-                [
-                    sys.executable,
-                    "-SP",
-                    "-c",
-                    _PROGRAM,
-                    *map(str, (file.fileno(), shard.index, int(self.check), os.getpid())),
-                ],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                pass_fds=[file.fileno()],
-                env=os.environ
-                | {"PYTHONPATH": os.pathsep.join([_FOLDER, *filter(None, sys.path)])},
-                # A signal of the terminal is for this process, which then ends the other.
-                start_new_session=True,
-            ) as process,
+            started(file.fileno(), shard.index, check=self.check) as process,
         ):
             try:
-                return _Talk(self, process, context, flips).result()
+                return _Talk(self, Talker(process), context, flips).result()
             finally:
                 process.kill()
 
@@ -181,18 +165,23 @@ class _Talk:
     """What a prover says, what it is told, and a walker that has its thread in between."""
 
     def __init__(
-        self, work: Proof, process: subprocess.Popen[bytes], context: Context, flips: int
+        self,
+        work: Proof,
+        talker: Talker,
+        context: Context,
+        flips: int,
+        *,
+        whole: bool = False,
     ) -> None:
-        self._work, self._process, self._context = work, process, context
+        self._work, self._talker, self._context = work, talker, context
+        self._process, self._pipe = talker.process, talker.pipe
+        # A prover that is kept knows the whole formula, and another one what presolve has left of it.
+        self._whole, self._constant = whole, 0 if whole else work.constant
         self._incumbent = work.incumbent
         self._lower = 0
         self._ready = False
         self._told: Improvement | None = None
         self._tell_at = 0.0
-        self._unsent = b""
-        assert process.stdin is not None
-        self._pipe = process.stdin.fileno()
-        os.set_blocking(self._pipe, False)
         alone = None if work.beside or work.provers > 1 else work.local
         self._walker = None if alone is None else alone.walker(0, context)
         self._share = _SHARE if work.formula.num_hard else _SOFT_SHARE
@@ -205,7 +194,7 @@ class _Talk:
 
     def result(self) -> ShardResult:
         """Listen until the prover ends, the bounds meet, or something says stop."""
-        for line in lines_of(self._process):
+        for line in self._talker.lines:
             if line:
                 message = json.loads(line)
                 if "settled" in message:
@@ -239,38 +228,41 @@ class _Talk:
         if "ready" in message:
             self._ready = True
         elif "model" in message:
-            self._incumbent.suggest(_values(message["model"]))
+            values = _values(message["model"])
+            if self._whole:
+                self._incumbent.offer(values)
+                values = self._incumbent.restricted(values)
+            self._incumbent.suggest(values)
             best = self._incumbent.best
             assert best is not None
-            if self._incumbent.reduced_cost(best) > (0, int(message["cost"])):
+            if (best.hard_violations, best.cost - self._constant) > (0, int(message["cost"])):
                 raise HardscapeError("the prover's assignment does not cost what it says")
         else:
             self._lower = max(self._lower, int(message["lower"]))
-            self._incumbent.bound(self._lower + self._work.constant)
+            self._incumbent.bound(self._lower + self._constant)
 
     def _tell(self, now: float) -> None:
         """Tell the prover of a better assignment, unless it was told something just before."""
         best = self._incumbent.best
         known = best is None or best is self._told or best.hard_violations
-        if best is not None and not (known or self._unsent or now < self._tell_at):
+        if best is not None and not known and self._pipe.free and now >= self._tell_at:
             self._told, self._tell_at = best, now + _BETWEEN
-            model = "".join(map(str, self._incumbent.restrict(best).tolist()))
-            told = {"cost": best.cost - self._work.constant, "model": model}
-            self._unsent = json.dumps(told).encode() + b"\n"
-        if self._unsent:  # a pipe holds so much, and a busy prover does not listen
-            with suppress(BlockingIOError, BrokenPipeError):
-                self._unsent = self._unsent[os.write(self._pipe, self._unsent) :]
+            values = best.assignment if self._whole else self._incumbent.restrict(best)
+            model = "".join(map(str, values.tolist()))
+            self._pipe.say(cost=best.cost - self._constant, model=model)
+        self._pipe.push()
 
     def _settled(self) -> ShardResult:
         self._work.ended.set()
         best = self._incumbent.best
         if best is None or best.hard_violations:
             return self._partial(unsatisfiable=True)
-        self._lower = best.cost - self._work.constant
+        self._lower = best.cost - self._constant
         return self._partial(proven=True)
 
     def _partial(self, **known: int) -> ShardResult:
-        return ShardResult(_partial(self._lower, flips=self._flips, **known))
+        lower = max(0, self._lower + self._constant - self._work.constant)
+        return ShardResult(_partial(lower, flips=self._flips, **known))
 
 
 def _values(model: str) -> NDArray[np.uint8]:
@@ -355,6 +347,9 @@ class Exact(Method):
             if len(presolved.formula.literals) <= _SHARED:
                 provers = min(_MOST_PROVERS, 1 + threads // _THREADS)
             beside = len(options.devices) - provers
+        call = None
+        if isinstance(task.formula, GrownFormula) and not task.check:
+            call = task.formula.call
         proof = Proof(
             presolved.formula,
             presolved.constant,
@@ -364,6 +359,7 @@ class Exact(Method):
             islands,
             provers,
             task.check,
+            call,
         )
         found = task.do(f"{self.name}{', checked' * task.check}", proof, options).answer
         if found is not None:

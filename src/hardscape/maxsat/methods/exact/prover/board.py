@@ -16,6 +16,10 @@ class Settled(Exception):  # noqa: N818 - no error, but the end
     """Nothing better than the best assignment exists."""
 
 
+class Stopped(Exception):  # noqa: N818 - no error either
+    """Nobody waits for more."""
+
+
 class ContradictionError(Exception):
     """One solver refutes what another one satisfies."""
 
@@ -28,20 +32,29 @@ class Board:
         self.cost: int | None = None
         self.values: Sequence[int] = ()
         self.lower = 0
+        self.stopped = False
         self._heard: list[str] = []
-        threading.Thread(target=self._listen, args=(heard,), daemon=True).start()
+        self.listen(heard)
 
     @property
     def gap(self) -> float:
         """What lies between the bounds."""
         return float("inf") if self.cost is None else self.cost - self.lower
 
+    def listen(self, heard: Iterable[str]) -> threading.Thread:
+        """Hear these lines, as they come."""
+        listener = threading.Thread(target=self._listen, args=(heard,), daemon=True)
+        listener.start()
+        return listener
+
     def _listen(self, lines: Iterable[str]) -> None:
         for line in lines:
             self._heard.append(line)
 
     def look(self) -> None:
-        """Take what others found; `Settled` if the bounds meet."""
+        """Take what others found; `Settled` if the bounds meet, `Stopped` if nobody waits."""
+        if self.stopped:
+            raise Stopped
         while self._heard:
             told = json.loads(self._heard.pop(0))
             if self.cost is None or told["cost"] < self.cost:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pysat.solvers import Cadical153
@@ -17,41 +18,84 @@ _SHRUNK = 0.9
 _REFUTED = 20
 
 
-class Costs:
-    """The clauses, and the weight that each wish costs where it does not hold.
+class Relaxed:
+    """Clauses of which each soft one has a wish: a literal that costs its weight where it does not hold.
 
-    A wish is a literal: of a soft clause of one literal itself, of another one a new variable that relaxes it.
+    That is, of a clause of one literal itself, of another one a new variable that relaxes it. Variables that
+    come later than the first ones have other numbers here.
     """
 
-    def __init__(self, formula: dict[str, Any], board: Board, solver: str = "g4") -> None:
-        self.board = board
-        self.variables = self.top = int(formula["variables"])
+    def __init__(self, variables: int) -> None:
+        self.variables = self.top = variables
         self.clauses: list[list[int]] = []
-        self._eliminated: list[tuple[Any, int]] = []  # who knows their values, of variables up to
-        self.weight: dict[int, int] = {}
-        self._relaxed: dict[int, list[int]] = {}
-        soft = []
-        parts = zip(formula["clauses"], formula["weights"], formula["hard"], strict=True)
-        for clause, weight, hard in parts:
-            if hard:
+        self.wishes: list[int] = []
+        self.relaxed: dict[int, list[int]] = {}  # the soft clause of a wish
+        self._number: dict[int, int] = {}
+
+    def take(self, clauses: Iterable[list[int]], hard: Iterable[int]) -> None:
+        """Take hard and soft clauses."""
+        for clause, is_hard in zip(clauses, hard, strict=True):
+            if is_hard:
                 self.clauses.append(clause)
             elif len(clause) == 1:
-                soft.append((clause[0], weight))
+                self.wishes.append(clause[0])
             else:
-                wish = -self.new()
-                self.clauses.append([*clause, -wish])
-                self._relaxed[wish] = clause
-                soft.append((wish, weight))
+                self.top += 1
+                self.clauses.append([*clause, self.top])
+                self.relaxed[-self.top] = clause
+                self.wishes.append(-self.top)
+
+    def inner(self, literal: int) -> int:
+        """The literal of the caller's, here."""
+        if abs(literal) <= self.variables:
+            return literal
+        number = self._number.get(abs(literal), 0)
+        if not number:
+            self.top += 1
+            number = self._number[abs(literal)] = self.top
+        return number if literal > 0 else -number
+
+
+class Costs:
+    """The clauses, what each wish costs that does not hold, and what is demanded of better assignments.
+
+    `names` are the variables that the board's assignments tell the values of.
+    """
+
+    def __init__(
+        self,
+        relaxed: Relaxed,
+        weights: Iterable[int],
+        oracle: Oracle,
+        names: Sequence[int] | None = None,
+    ) -> None:
+        self.board, self.oracle = oracle.board, oracle
+        self.variables, self.top = relaxed.variables, relaxed.top
+        self.clauses = list(relaxed.clauses)
+        self.names = range(1, relaxed.variables + 1) if names is None else names
+        self._relaxed = relaxed.relaxed
+        self._eliminated: list[tuple[Any, int]] = []  # who knows their values, of variables up to
+        self.weight: dict[int, int] = {}
         constant = 0
-        for wish, weight in soft:
+        for wish, weight in zip(relaxed.wishes, weights, strict=True):
             both = min(weight, self.weight.get(-wish, 0))
             constant += both
             self.gain(-wish, -both)
             self.gain(wish, weight - both)
         self._soft, self._constant = dict(self.weight), constant
         if constant:
-            board.raised(constant)
-        self.oracle = Oracle(self.clauses, board, solver, many=len(soft) > _MANY)
+            self.board.raised(constant)
+
+    @classmethod
+    def of(cls, formula: dict[str, Any], board: Board, solver: str = "g4") -> Costs:
+        """Those of a formula that is solved once."""
+        relaxed = Relaxed(int(formula["variables"]))
+        relaxed.take(formula["clauses"], formula["hard"])
+        soft = zip(formula["weights"], formula["hard"], strict=True)
+        weights = [weight for weight, hard in soft if not hard]
+        return cls(
+            relaxed, weights, Oracle(relaxed.clauses, board, solver, many=len(weights) > _MANY)
+        )
 
     def new(self) -> int:
         """A new variable."""
@@ -95,7 +139,7 @@ class Costs:
                 model[abs(x) - 1] != x for x in self._relaxed.get(wish, ())
             ):
                 cost += weight
-        self.board.offer(cost, model[: self.variables])
+        self.board.offer(cost, [model[v - 1] for v in self.names])
 
     def harden(self) -> None:
         """Demand the wishes that nothing better than the best assignment can leave out."""

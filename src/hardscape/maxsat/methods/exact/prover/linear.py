@@ -103,6 +103,7 @@ class Linear:
         kind: Any = GeneralizedTotalizer if alike else DynamicPolyWatchdog
         self._encoding = kind([(Lit(-wish), w) for wish, w in self._weights.items()])
         self._oracle = Oracle(self._costs.clauses, self._board)
+        self._oracle.begin(self._board, (), self._costs.names)
         for clause in self._encoding.encode_ub(0, self._most, VarManager(self._costs.top)):
             self._oracle.add([x.to_ipasir() for x in clause])
         return True

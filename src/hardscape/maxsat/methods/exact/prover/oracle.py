@@ -15,7 +15,11 @@ CONFLICTS, FEW_CONFLICTS = 2000, 300
 
 
 class Oracle:
-    """A SAT solver whose calls end at a moment, and the clauses that it was given."""
+    """A SAT solver whose calls end at a moment.
+
+    With a `premise`, a literal that is assumed in every call, what is added holds under it alone: what the
+    solver learns is true without, as far as that does not name the premise.
+    """
 
     def __init__(
         self, clauses: list[list[int]], board: Board, solver: str = "g4", *, many: bool = False
@@ -26,9 +30,24 @@ class Oracle:
         )
         self._solver = Solver(bootstrap_with=clauses, **self._mode)
         self._second = Solver(name="cd15", bootstrap_with=clauses) if board.check else None
-        self._board = board
-        self._like: Sequence[int] = ()
         self.until = 0.0
+        self.begin(board, ())
+
+    def begin(
+        self, board: Board, premise: Sequence[int], names: Sequence[int] | None = None
+    ) -> None:
+        """Work for a board, whose assignments are values of `names`, under a premise of one literal or none."""
+        self.board = board
+        self.premise = list(premise)
+        self._lapse = [-literal for literal in premise]
+        self._names = names
+        self._like: Sequence[int] = ()
+
+    def last(self, clause: list[int]) -> None:
+        """Demand a clause whatever the premise."""
+        self._solver.add_clause(clause)
+        if self._second is not None:
+            self._second.add_clause(clause)
 
     def restart(self, clauses: list[list[int]]) -> None:
         """Work on other clauses, whose solutions under any wishes are the same."""
@@ -38,9 +57,7 @@ class Oracle:
 
     def add(self, clause: list[int]) -> None:
         """Demand a clause from now on."""
-        self._solver.add_clause(clause)
-        if self._second is not None:
-            self._second.add_clause(clause)
+        self.last(clause + self._lapse)
 
     def prefer(self, literals: Sequence[int]) -> None:
         """Try these literals first."""
@@ -53,14 +70,13 @@ class Oracle:
     def ask(self, wishes: Sequence[int], conflicts: int | None = None) -> bool | None:
         """Whether the wishes can all hold; None where the turn or the conflicts are over."""
         while True:
-            self._board.look()
-            if (
-                self._board.values is not self._like
-            ):  # the better solutions are likely near the best
-                self._like = self._board.values
-                self.prefer([v if x else -v for v, x in enumerate(self._like, 1)])
+            self.board.look()
+            if self.board.values is not self._like:  # the better solutions are likely near the best
+                self._like = self.board.values
+                names = self._names or range(1, len(self._like) + 1)
+                self.prefer([v if x else -v for v, x in zip(names, self._like, strict=False)])
             self._solver.conf_budget(conflicts or CONFLICTS)
-            answer: bool | None = self._solver.solve_limited(assumptions=wishes)
+            answer: bool | None = self._solver.solve_limited(assumptions=[*self.premise, *wishes])
             if answer is False:
                 self.confirm(self.core())
             if answer is not None or conflicts or self.late():
@@ -68,12 +84,13 @@ class Oracle:
 
     def confirm(self, literals: Sequence[int]) -> None:
         """Have a second solver refute them too, if that is wanted."""
-        if self._second is not None and self._second.solve(assumptions=literals):
+        if self._second is not None and self._second.solve(assumptions=[*self.premise, *literals]):
             raise ContradictionError(f"CaDiCaL satisfies what was refuted: {literals}")
 
     def core(self) -> list[int]:
         """The wishes that contradicted one another; none where the clauses alone do."""
-        return self._solver.get_core() or []
+        core: list[int] = self._solver.get_core() or []
+        return [wish for wish in core if wish not in self.premise] if self.premise else core
 
     def model(self) -> list[int]:
         """The literals of the last solution."""
@@ -81,7 +98,7 @@ class Oracle:
 
     def follows(self, wish: int) -> tuple[bool, list[int]]:
         """Whether a wish can hold as far as unit propagation tells, and what it implies."""
-        return self._solver.propagate([wish])  # type: ignore[no-any-return]
+        return self._solver.propagate([*self.premise, wish])  # type: ignore[no-any-return]
 
     def delete(self) -> None:
         """Give the memory back."""

@@ -1,0 +1,75 @@
+"""Turns at cores and at better assignments."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from .board import Board, Settled
+from .cores import Cores
+from .costs import Costs
+from .linear import Linear
+from .oracle import FEW_CONFLICTS, Oracle
+
+#: Processor time of the first turn, of the last, and their ratio, in seconds.
+_FIRST, _LONGEST, _GROWTH = 0.3, 20.0, 1.5
+#: The same before the clauses are simplified, at least and for each literal: twice what that takes.
+_BEFORE, _BEFORE_EACH = 0.05, 3e-6
+#: Solvers of the provers by number.
+_SOLVERS = ("g4", "g4", "m22", "mcm")
+#: Where the cores raised the lower bound by at least such a share of what is left, they go on at once.
+_PACE = 0.5
+#: Tries of few conflicts for a first assignment, before a long one of half as many in all.
+_TRIES = 10
+
+
+def begin(costs: Costs) -> None:
+    """Have an assignment, by short tries of one solver; long ones of another prove where there is none."""
+    costs.board.look()
+    if costs.board.cost is not None:
+        return
+    quick = Oracle(costs.clauses, costs.board, solver="m22")
+    quick.prefer(list(costs.weight))
+    tries = _TRIES
+    while costs.board.cost is None:
+        rounds = [(quick, FEW_CONFLICTS)] * tries + [(costs.oracle, tries * FEW_CONFLICTS // 2)]
+        for oracle, conflicts in rounds:
+            answer = oracle.ask([], conflicts)
+            if answer is False:
+                raise Settled
+            if answer:
+                costs.offer(oracle.model())
+            if costs.board.cost is not None:
+                break
+        tries *= 2
+    quick.delete()
+
+
+def prove(formula: dict[str, Any], board: Board, number: int = 0) -> None:
+    """Prove and improve until `Settled`, in the way that a number stands for."""
+    if number:
+        import random
+
+        names = ("clauses", "weights", "hard")
+        rows = list(zip(*(formula[name] for name in names), strict=True))
+        random.Random(number).shuffle(rows)
+        formula = formula | dict(zip(names, zip(*rows, strict=True), strict=True))
+    improve(Costs.of(formula, board, _SOLVERS[number % len(_SOLVERS)]), alone=number % 2 == 1)
+
+
+def improve(costs: Costs, *, alone: bool = False) -> None:
+    """Take turns until `Settled`, or look for cores alone."""
+    board = costs.board
+    begin(costs)
+    cores = Cores(costs)
+    linear = Linear(costs, cores)
+    turn = _FIRST
+    if not (board.check or costs.oracle.premise):
+        cores.turn(time.process_time() + max(_BEFORE, _BEFORE_EACH * sum(map(len, costs.clauses))))
+        costs.simplify()
+    while True:
+        before = board.lower
+        cores.turn(time.process_time() + turn)
+        if not alone and board.lower - before < _PACE * board.gap:
+            linear.turn(time.process_time() + turn)
+        turn = min(_LONGEST, _GROWTH * turn)

@@ -1,0 +1,29 @@
+"""How the process of a prover is started."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+#: What it runs: without `site`, which only looks for the packages that are known here, and the modules that lie
+#: where it is called; and as a module, which is compiled once.
+_PROGRAM, _FOLDER = "from prover.main import main; main()", str(Path(__file__).parent)
+
+
+def started(
+    descriptor: int = -1, number: int = 0, *, check: bool = False
+) -> subprocess.Popen[bytes]:
+    """A prover of the formula behind a file descriptor, or of what it is told; see `prover`."""
+    arguments = map(str, (descriptor, number, int(check), os.getpid()))
+    return subprocess.Popen(
+        [sys.executable, "-SP", "-c", _PROGRAM, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        pass_fds=[] if descriptor < 0 else [descriptor],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([_FOLDER, *filter(None, sys.path)])},
+        # A signal of the terminal is for this process, which then ends the other.
+        start_new_session=True,
+    )
