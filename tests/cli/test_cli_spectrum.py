@@ -260,10 +260,10 @@ def test_a_malformed_line(tmp_path: Path, capsys: Captured) -> None:
 
 def test_too_many_spins(tmp_path: Path, capsys: Captured) -> None:
     path = tmp_path / "chain.coo"
-    path.write_text("".join(f"{i} {i + 1} -1\n" for i in range(128)))
+    path.write_text("".join(f"{i} {i + 1} -1\n" for i in range(512)))
     line = refusal(capsys, path)
-    assert "129" in line
-    assert "128" in line
+    assert "513" in line
+    assert "512" in line
 
 
 def test_plot(instance: Path, tmp_path: Path, capsys: Captured) -> None:

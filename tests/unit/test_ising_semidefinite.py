@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import hardscape
+from hardscape.engine import RunOptions
 from hardscape.errors import DeviceError, InputError
 from hardscape.ising import Ising, estimate
+from hardscape.ising.exact import from_limbs
+from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.spectrum import METHODS
 
 
@@ -73,8 +76,8 @@ def planted(n, seed):
     return Ising(np.zeros(n), -strength * np.outer(state, state)), state, -strength.sum()
 
 
-@pytest.mark.parametrize("n", [63, 64, 65, 90, 128])
-def test_states_of_two_words(n):
+@pytest.mark.parametrize("n", [63, 64, 65, 90, 128, 129, 200])
+def test_states_of_several_words(n):
     model, state, energy = planted(n, n)
     found = hardscape.spectrum(model, 2, device="cpu", threads=1, seed=1)
     assert found.method == "semidefinite"
@@ -96,6 +99,43 @@ def test_the_same_bytes_whoever_searches(tmp_path):
     cut = hardscape.spectrum(model, 20, threads=1, time_limit=0.05, checkpoint=path, **run)
     assert not cut.certified
     same(hardscape.spectrum(model, 20, threads=2, checkpoint=path, **run), alone)
+
+
+@pytest.mark.parametrize("num_states", [1, 2, 5, 30])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_ties_that_are_not_listed(num_states, seed):
+    rng = np.random.default_rng(seed)
+    n = 30
+    couplings = np.kron(np.eye(6), np.ones((5, 5))) * rng.choice([-1, 1], (n, n))
+    fields = np.zeros(n) if seed else np.kron(rng.integers(0, 2, 6), np.ones(5))
+    model = Ising(fields, np.triu(couplings, 1))
+    found = hardscape.spectrum(model, num_states, method="semidefinite", device="cpu", seed=1)
+    same(found, hardscape.spectrum(model, num_states, method="tree", device="cpu"))
+    assert not found.levels[-1].complete
+
+
+@pytest.mark.parametrize("kind", ["integers", "real", "cut", "wide"])
+def test_bounds_of_what_is_left(kind):
+    rng = np.random.default_rng(1)
+    row = next(row for row in METHODS if row.name == "semidefinite")
+    for seed in range(4):
+        terms = model_of(kind, 11, seed).exact
+        work = row.work(
+            Wanted(terms, 2, None), RunOptions.checked(device="cpu", threads=1, seed=seed)
+        )
+        units = np.arange(1 << work.free)
+        spins = np.empty((len(units), 11), dtype=np.int8)
+        for place, spin in enumerate(work.order):
+            differs = units >> (10 - place) & 1
+            spins[:, spin] = np.where(differs, -1, 1) * (1 if work.gauge >> spin & 1 else -1)
+        energies = from_limbs(terms.words(spins))
+        for _ in range(4):
+            a, b, c, d = sorted(rng.choice(len(units) + 1, 4, replace=False).tolist())
+            bound = work.least_bound([(a, b), (c, d)])
+            assert bound is None or bound <= min(energies[a:b] + energies[c:d])
+        bound = work.least_bound([(0, len(units))])
+        assert bound is not None
+        assert min(energies) - terms.bound / 10 <= bound <= min(energies)
 
 
 def test_auto_takes_what_pays():

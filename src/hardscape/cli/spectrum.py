@@ -25,6 +25,7 @@ from hardscape.errors import AccuracyWarning, BudgetError, HardscapeError, Input
 from hardscape.ising import search as find_low_states
 from hardscape.ising import spectrum as find_spectrum
 from hardscape.ising.formats import FORMATS
+from hardscape.ising.methods.lowest import MOST_SEARCHED
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum
 from hardscape.ising.spectrum import MAX_SPINS, Estimate, estimate
@@ -86,8 +87,8 @@ class SearchOptions:
     initial_states
         File of states that are known: what --json has printed, or a line of N characters 0 and 1 each.
     method
-        search and mps prove nothing; all others are certain and take up to 128 spins (exhaustive 64, partition
-        one weighted sum of spins, squared).
+        search and mps prove nothing; all others are certain and take up to 128 spins (semidefinite 512,
+        exhaustive 64, partition one weighted sum of spins, squared).
     prune
         Skip blocks of states that a lower bound excludes; --no-prune visits every state.
     """
@@ -254,7 +255,8 @@ def _certain_search(
             **vars(run),
         )
     except (InputError, BudgetError) as error:
-        if (isinstance(error, InputError) and ising.num_spins <= MAX_SPINS) or not _is_xorsat(file):
+        small = ising.num_spins <= MOST_SEARCHED
+        if (isinstance(error, InputError) and small) or not _is_xorsat(file):
             raise
         hint = "the file is the 2-body form of XORSAT clauses: try hardscape xorsat solve"
         raise type(error)(f"{error}; {hint}") from None

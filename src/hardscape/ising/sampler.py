@@ -58,7 +58,7 @@ class _ExactSampling:
         Parameters
         ----------
         bqm : dimod.BinaryQuadraticModel
-            At most 128 variables, of either vartype.
+            At most 512 variables, of either vartype.
         num_reads, num_states : int, optional
             How many states to list: two names, dimod's and hardscape's, for one number. By default
             100, or with `window` as many as it holds.
@@ -81,7 +81,7 @@ class _ExactSampling:
         Raises
         ------
         InputError
-            For more than 128 variables, arguments out of range, or `num_reads` and `num_states`
+            For more than 512 variables, arguments out of range, or `num_reads` and `num_states`
             that differ.
         BudgetError
             If more than 2**24 states lie within `window`.

@@ -32,8 +32,8 @@ from hardscape.ising.result import Spectrum, unpack
 from hardscape.ising.search import checked_states, units
 from hardscape.plain import Plain
 
-#: States are integers of 128 bits.
-MAX_SPINS = 128
+#: States are integers of so many bits, at most.
+MAX_SPINS = 512
 #: Most states that one call lists: 2**24.
 MAX_STATES = 1 << 24
 #: From this many spins on, "auto" takes a GPU when every state is visited: starting one costs a second.
@@ -77,7 +77,8 @@ def spectrum(
     Parameters
     ----------
     model : Ising or anything `Ising.from_any` takes
-        At most 128 spins, 64 without `prune`. :math:`E(s) = \sum_{i<j} J_{ij} s_i s_j + \sum_i h_i s_i + c`.
+        At most 512 spins, 128 where couplings are few, 64 without `prune`.
+        :math:`E(s) = \sum_{i<j} J_{ij} s_i s_j + \sum_i h_i s_i + c`.
     num_states : int, optional
         How many states to list, 1 to 2**24; by default 100, or with `window` as many as it holds.
         Fewer come back only if the model (or the window) has no more.
@@ -111,7 +112,7 @@ def spectrum(
     Raises
     ------
     InputError
-        For a model that is not understood, more than 128 spins, or arguments out of range.
+        For a model that is not understood, more than 512 spins, or arguments out of range.
     BudgetError
         If more than 2**24 states lie within `window`.
     Interrupted

@@ -39,11 +39,13 @@ Code load_code(const std::uint64_t* words) {
   return code;
 }
 
-// What body(pool) finds: states (n, words), energies (n, limbs), and what it returns.
+// What body(pool) finds: states (n, words), energies (n, limbs), and what it returns. Of a code's
+// words only the first ones may be wanted.
 template <int Limbs, class Code, class Body>
 auto collect(std::size_t listed, bool witness,
              const std::optional<Vector<std::uint64_t>>& threshold,
-             const std::optional<Vector<std::uint64_t>>& window, Body&& body) {
+             const std::optional<Vector<std::uint64_t>>& window, Body&& body,
+             std::size_t words = kWords<Code>) {
   using Integer = Wide<Limbs>;
   const auto integer = [](const auto& words) -> std::optional<Integer> {
     if (!words) return std::nullopt;
@@ -55,16 +57,16 @@ auto collect(std::size_t listed, bool witness,
     Pool<Limbs, Code> pool(listed, witness, integer(window), integer(threshold));
     const auto counted = body(pool);
     const auto sorted = pool.take_sorted();
-    states.resize(sorted.size() * kWords<Code>);
+    states.resize(sorted.size() * words);
     energies.resize(sorted.size() * Limbs);
     for (std::size_t i = 0; i < sorted.size(); ++i) {
-      std::memcpy(&states[i * kWords<Code>], &sorted[i].state, sizeof(Code));
+      std::memcpy(&states[i * words], &sorted[i].state, words * sizeof(std::uint64_t));
       sorted[i].energy.store(energies.data() + i * Limbs);
     }
     return counted;
   }();
   const std::size_t count = energies.size() / Limbs;
-  return std::make_tuple(to_numpy(std::move(states), {count, kWords<Code>}),
+  return std::make_tuple(to_numpy(std::move(states), {count, words}),
                          to_numpy(std::move(energies), {count, Limbs}), told);
 }
 

@@ -17,6 +17,8 @@ from hardscape.ising.methods.exhaustive.blocks import Found, Wanted
 from hardscape.ising.methods.tabu.tabu import TabuWork, distinct
 from hardscape.ising.result import code_words, spectral_order, to_codes
 
+#: Most spins of a method whose states are two words; others may take any number.
+MOST_SEARCHED = 128
 #: States kept of a short tabu search, and its moves, times the number of spins squared.
 _FIRST_STATES, _MOVES = 1000, 1
 #: States up to which sorting them anew is the quickest way to merge them with their partners.
@@ -140,7 +142,7 @@ class LowestWork(Work[Found]):
         """The lowest of these states and their flip partners."""
         n = self.wanted.terms.num_spins
         partners = states ^ to_codes([(1 << n) - 1], code_words(n))
-        if len(states) <= _FEW_STATES:
+        if len(states) <= _FEW_STATES or n > MOST_SEARCHED:
             states = np.concatenate([states, partners])
             energies = np.concatenate([energies, energies])
             order = spectral_order(energies, states)[: self.wanted.count]

@@ -34,7 +34,7 @@ from hardscape.engine import (
 from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.cliques.qubo import Qubo
 from hardscape.ising.methods.exhaustive.blocks import Wanted, partial
-from hardscape.ising.methods.lowest import LowestMethod, LowestWork
+from hardscape.ising.methods.lowest import MOST_SEARCHED, LowestMethod, LowestWork
 from hardscape.ising.methods.tabu.tabu import TabuWork
 from hardscape.ising.result import code_words, from_codes, to_codes
 
@@ -197,7 +197,11 @@ class Cliques(LowestMethod[CliqueWork]):
 
     def refusal(self, wanted: Wanted, prune: bool) -> str:
         """It is refused where every state is to be visited."""
-        return "" if prune else "prune=False visits every state"
+        if not prune:
+            return "prune=False visits every state"
+        if wanted.terms.num_spins > MOST_SEARCHED:
+            return f"'cliques' takes at most {MOST_SEARCHED} spins"
+        return ""
 
     def pays(self, wanted: Wanted) -> bool:
         """Whether many pairs are rivals, and the tree seems to be small."""

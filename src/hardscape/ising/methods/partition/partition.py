@@ -23,7 +23,7 @@ from hardscape import memory, native
 from hardscape.engine import Context, Cpu, Device, RunOptions, Shard, ShardResult, solve, split
 from hardscape.ising.exact import LIMB_CHOICES, from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.blocks import Wanted, partial
-from hardscape.ising.methods.lowest import LowestMethod, LowestWork
+from hardscape.ising.methods.lowest import MOST_SEARCHED, LowestMethod, LowestWork
 from hardscape.ising.methods.partition.squares import Square
 from hardscape.ising.result import code_words, unpack
 
@@ -142,6 +142,8 @@ class Partition(LowestMethod[PartitionWork]):
             return "prune=False visits every state"
         if Square.of(wanted.terms) is None:
             return "the energy is not the square of one weighted sum of spins"
+        if wanted.terms.num_spins > MOST_SEARCHED:
+            return f"'partition' takes at most {MOST_SEARCHED} spins"
         return ""
 
     def pays(self, wanted: Wanted) -> bool:

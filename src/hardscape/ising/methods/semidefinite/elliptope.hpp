@@ -128,18 +128,19 @@ class Elliptope {
   }
 
   // A proven lower bound on the pair energy after so many rounds; minus infinity if none is found.
-  double bound(int m, const double* w, int rounds) {
+  double bound(int m, const double* w, int rounds, Dual& dual) {
     const std::uint8_t on = 0;
-    Dual dual;
     if (exceeds(m, w, 0x1p60, dual, true, &on, rounds)) return 0x1p60;
     begin(m, w, dual);
-    sweep(20);
+    sweep(60);
     const double energy = estimate();
-    for (double share = 0x1p-14; share < 8; share *= 4) {
+    double highest = -std::numeric_limits<double>::infinity();
+    for (double share = 0x1p-14; share < 8 && !(highest > -0x1p60); share *= 2) {
       const double target = energy - share * std::abs(energy);
-      if (proven(target)) return target;
+      if (proven(target)) highest = target;
     }
-    return -std::numeric_limits<double>::infinity();
+    leave(dual, false);
+    return highest;
   }
 
  private:

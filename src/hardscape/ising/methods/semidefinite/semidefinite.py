@@ -33,7 +33,7 @@ from hardscape.engine import (
     solve,
     split,
 )
-from hardscape.ising.exact import to_limbs
+from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.blocks import Wanted, partial
 from hardscape.ising.methods.lowest import LowestMethod, LowestWork
 from hardscape.ising.methods.tabu.tabu import TabuWork
@@ -43,10 +43,12 @@ from hardscape.ising.result import code_words, from_codes, to_codes
 _PLACES = 20
 #: Bits of the sum of all coefficients in the integers that bounds are made of.
 _FINE_BITS = 42
+#: Bits of a state in the compiled search.
+_MOST_SPINS = 512
 #: States up to which this pays: each one that is wanted is a leaf of the tree.
 _MOST_STATES = 10_000
-#: Rounds of ascent of the bound of a search that is stopped.
-_BOUND_ROUNDS = 20
+#: Seconds for the bound of a search that is stopped.
+_BOUND_SECONDS = 0.05
 #: Paths of an estimate, at least.
 _LEAST_PATHS = 3
 #: From so many spins on, and couplings for each, other trees are larger.
@@ -139,13 +141,18 @@ class SemidefiniteWork(LowestWork):
         return 1 << self.places
 
     def least_bound(self, ranges: Sequence[tuple[int, int]]) -> int | None:
-        """The bound of all states, wherever they lie."""
-        bound: float = self.core.bound(_BOUND_ROUNDS)
-        if not math.isfinite(bound):
+        """The least bound of the tree above these states, rounded up to an energy that there can be."""
+        terms, bits = self.asked.terms, self.free - self.places
+        numbers = [x for start, stop in ranges for x in (start >> bits, -(-stop >> bits))]
+        words = self.core.least_bound(
+            self.places + terms.symmetric, np.array(numbers, dtype=np.uint64), _BOUND_SECONDS
+        )
+        if words is None:
             return None
-        terms, shift = self.asked.terms, self.shift
-        open_terms = terms.num_spins * (terms.num_spins + 1) // 2 if shift else 0
-        return terms.offset + ((math.floor(bound) - open_terms) << shift)
+        some = terms.offset + sum(terms.fields) + sum(terms.couplings)
+        step = 2 * math.gcd(*terms.fields, *terms.couplings)
+        bound: int = from_limbs(words)[0]
+        return some - (some - bound) // step * step if step else terms.offset
 
     def limit_of(self, known: Partial) -> int | None:
         """Tightest energy that no wanted state lies above, by states that are searched, in order."""
@@ -212,6 +219,8 @@ class Semidefinite(LowestMethod[SemidefiniteWork]):
         """It is refused where every state is to be visited, or very many are wanted."""
         if not prune:
             return "prune=False visits every state"
+        if wanted.terms.num_spins > _MOST_SPINS:
+            return f"'semidefinite' takes at most {_MOST_SPINS} spins"
         if wanted.count > _MOST_STATES:
             return f"of more than {_MOST_STATES} states each one would be a leaf of its tree"
         return ""

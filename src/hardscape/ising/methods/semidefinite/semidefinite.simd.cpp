@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "ising/methods/patience.hpp"
 #include "ising/methods/semidefinite/elliptope.hpp"
 #include "ising/methods/semidefinite/leaf.hpp"
+#include "ising/methods/semidefinite/long_code.hpp"
 #include "native/arrays.hpp"
 #include "native/wide.hpp"
 
@@ -58,10 +60,11 @@ class Trails {
   std::vector<std::pair<std::uint64_t, Trail>> trails_;
 };
 
-template <int Limbs, class Code>
+template <int Limbs>
 class Branching {
  public:
   using Integer = Wide<Limbs>;
+  using Code = LongCode;
   using States = Pool<Limbs, Code>;
 
   // fields (N, limbs) and couplings (N*N, limbs) in the order in which spins are fixed; label[p] is
@@ -69,9 +72,9 @@ class Branching {
   // shift).
   Branching(int shift, std::int64_t step, const std::uint64_t* fields,
             const std::uint64_t* couplings, const std::uint64_t* offset,
-            std::vector<std::int64_t> label, Code gauge)
+            std::vector<std::int64_t> label, const Code& gauge)
       : n_(static_cast<int>(label.size())), shift_(shift), step_(step), label_(std::move(label)) {
-    for (const std::int64_t bit : label_) gauge_up_.push_back(gauge >> bit & 1);
+    for (const std::int64_t bit : label_) gauge_up_.push_back(gauge.at(bit));
     root_.energy = Integer::load(offset);
     for (int p = 0; p < n_; ++p) {
       root_.fields.push_back(Integer::load(fields + p * Limbs));
@@ -100,11 +103,47 @@ class Branching {
     return task.counted;
   }
 
-  // A lower bound on all energies less the constant, in fine units.
-  double bound(int rounds) const {
-    std::vector<double> matrix;
-    fill(0, root_, matrix);
-    return Elliptope().bound(n_ + 1, matrix.data(), rounds);
+  // No state of these ranges of numbers, in order and apart, has a lower energy: the least bound of
+  // the tree as it is after so many seconds, the most promising node first.
+  std::optional<Integer> least_bound(
+      int places, const std::vector<std::pair<std::uint64_t, std::uint64_t>>& ranges,
+      double seconds) const {
+    struct Open {
+      Integer bound;
+      int p;
+      std::uint64_t bits;
+      Node node;
+    };
+    const auto until = after(seconds);
+    const auto later = [](const Open& a, const Open& b) { return b.bound < a.bound; };
+    Elliptope elliptope;
+    std::vector<Open> open;
+    Node root = root_;
+    const auto first = bound(0, root, elliptope);
+    if (!first) return std::nullopt;
+    open.push_back({*first, 0, 0, std::move(root)});
+    while (!open.empty()) {
+      std::pop_heap(open.begin(), open.end(), later);
+      const Open least = std::move(open.back());
+      open.pop_back();
+      if (least.p == places || Clock::now() >= until) return least.bound;
+      const Dual contracted = least.node.dual.contracted();
+      for (const bool differs : {false, true}) {
+        const std::uint64_t bits = least.bits << 1 | differs;
+        const int below = places - least.p - 1;
+        const std::uint64_t begin = bits << below, end = (bits + 1) << below;
+        const auto range = std::partition_point(
+            ranges.begin(), ranges.end(), [&](const auto& one) { return one.second <= begin; });
+        if (range == ranges.end() || range->first >= end) continue;
+        Node child = least.node.child(*this, least.p, differs != gauge_up_[least.p]);
+        child.dual = contracted;
+        const auto own = bound(least.p + 1, child, elliptope);
+        const Integer highest = own ? std::max(*own, least.bound) : least.bound;
+        open.push_back({highest, least.p + 1, bits, std::move(child)});
+        std::push_heap(open.begin(), open.end(), later);
+      }
+    }
+    return std::nullopt;
   }
 
   // How long a search takes, in seconds, by one random path from the root: each node on it stands
@@ -135,7 +174,7 @@ class Branching {
   struct Node {
     Integer energy;               // of the spins that are fixed
     std::vector<Integer> fields;  // on the others
-    Code code = 0;                // the state, open spins down
+    Code code{};                  // the state, open spins down
     Dual dual;
 
     // With one spin more fixed, that at place p; it has no dual yet.
@@ -147,7 +186,8 @@ class Branching {
         const Integer& coupling = all.couplings_[all.at(p, p + static_cast<int>(q))];
         child.fields.push_back(fields[q] + coupling.flipped(!up));
       }
-      child.code = code | (up ? Code{1} << all.label_[p] : Code{0});
+      child.code = code;
+      if (up) child.code.set(all.label_[p]);
       return child;
     }
   };
@@ -249,6 +289,23 @@ class Branching {
     }
   }
 
+  // No state below the node has a lower energy, if anything is found.
+  std::optional<Integer> bound(int p, Node& node, Elliptope& elliptope) const {
+    constexpr int kRounds = 12;
+    std::vector<double> matrix;
+    fill(p, node, matrix);
+    const int open = n_ - p;
+    const double found = elliptope.bound(open + 1, matrix.data(), kRounds, node.dual);
+    if (!(std::abs(found) < 0x1p60)) return std::nullopt;
+    const double slack = shift_ ? 0.5 * open * (open + 1) : 0;
+    const auto relative = static_cast<std::int64_t>(std::floor(found - slack));
+    Integer exact;
+    std::fill(std::begin(exact.word), std::end(exact.word), relative < 0 ? ~std::uint64_t{0} : 0);
+    exact.word[0] = static_cast<std::uint64_t>(relative);
+    for (int k = 0; k < shift_; ++k) exact += exact;
+    return node.energy + exact;
+  }
+
   bool cut(int p, Node& node, Task& task) const {
     fill(p, node, task.matrix);
     const int open = n_ - p;
@@ -293,7 +350,7 @@ class Branching {
       Integer own = node.fields[q];
       for (int r = 0; r < q; ++r) own += coupling(p + q, p + r).flipped(down >> r & 1);
       energy += own.flipped(minus);
-      if (!minus) code |= Code{1} << label_[p + q];
+      if (!minus) code.set(label_[p + q]);
     }
     if (!std::binary_search(task.known.begin(), task.known.end(), code)) {
       task.pool.offer(energy, code);
@@ -323,35 +380,40 @@ class AnyBranching {
                     bool witness, std::optional<Vector<std::uint64_t>> threshold,
                     std::optional<Vector<std::uint64_t>> window, Known states, Known energies,
                     Vector<std::uint8_t> stop, double seconds) const = 0;
-  virtual double bound(int rounds) const = 0;
+  virtual std::optional<Words64> least_bound(int places, Vector<std::uint64_t> ranges,
+                                             double seconds) const = 0;
   virtual double probe(bool symmetric, std::uint64_t seed, std::size_t wanted,
                        Vector<std::uint64_t> threshold, Vector<std::uint8_t> stop) const = 0;
 };
 
-template <int Limbs, class Code>
+template <int Limbs>
 class BranchingOf final : public AnyBranching {
   using Integer = Wide<Limbs>;
+  using Code = LongCode;
   using Words = std::optional<Vector<std::uint64_t>>;
 
  public:
   template <class... Args>
-  explicit BranchingOf(Args&&... args) : branching_(std::forward<Args>(args)...) {}
+  explicit BranchingOf(std::size_t words, Args&&... args)
+      : words_(words), branching_(std::forward<Args>(args)...) {}
 
   Found run(int places, std::uint64_t first, std::uint64_t last, std::size_t listed, bool witness,
             Words threshold, Words window, Known states, Known energies, Vector<std::uint8_t> stop,
             double seconds) const override {
     const auto until = after(seconds);
-    auto [found_states, found_energies, told] =
-        collect<Limbs, Code>(listed, witness, threshold, window, [&](Pool<Limbs, Code>& pool) {
+    auto [found_states, found_energies, told] = collect<Limbs, Code>(
+        listed, witness, threshold, window,
+        [&](Pool<Limbs, Code>& pool) {
           std::vector<Code> known;
           for (std::size_t i = 0; i < states.shape(0); ++i) {
-            known.push_back(load_code<Code>(states.data() + i * kWords<Code>));
+            known.push_back(Code::load(states.data() + i * words_, words_));
             pool.offer(Integer::load(energies.data() + i * Limbs), known.back());
           }
           pool.compact();
           std::sort(known.begin(), known.end());
           return branching_.run(places, first, last, pool, std::move(known), stop.data(), until);
-        });
+        },
+        words_);
     return {std::move(found_states),
             std::move(found_energies),
             told.complete,
@@ -362,9 +424,21 @@ class BranchingOf final : public AnyBranching {
             last};
   }
 
-  double bound(int rounds) const override {
-    nb::gil_scoped_release release;
-    return branching_.bound(rounds);
+  std::optional<Words64> least_bound(int places, Vector<std::uint64_t> ranges,
+                                     double seconds) const override {
+    std::optional<Integer> bound;
+    {
+      nb::gil_scoped_release release;
+      std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
+      for (std::size_t i = 0; i + 1 < ranges.shape(0); i += 2) {
+        pairs.emplace_back(ranges.data()[i], ranges.data()[i + 1]);
+      }
+      bound = branching_.least_bound(places, pairs, seconds);
+    }
+    if (!bound) return std::nullopt;
+    std::vector<std::uint64_t> words(Limbs);
+    bound->store(words.data());
+    return to_numpy(std::move(words), {1, Limbs});
   }
 
   double probe(bool symmetric, std::uint64_t seed, std::size_t wanted,
@@ -375,19 +449,23 @@ class BranchingOf final : public AnyBranching {
   }
 
  private:
-  Branching<Limbs, Code> branching_;
+  std::size_t words_;  // of a state
+  Branching<Limbs> branching_;
 };
 
 std::unique_ptr<AnyBranching> make_branching(
     int shift, std::int64_t step, Matrix<std::uint64_t> fields, Matrix<std::uint64_t> couplings,
     Vector<std::uint64_t> offset, Vector<std::int64_t> label, Vector<std::uint64_t> gauge) {
   const std::vector<std::int64_t> labels(label.data(), label.data() + label.shape(0));
-  const auto made = [&]<int Limbs, class Code>() -> std::unique_ptr<AnyBranching> {
-    return std::make_unique<BranchingOf<Limbs, Code>>(shift, step, fields.data(), couplings.data(),
-                                                      offset.data(), labels,
-                                                      load_code<Code>(gauge.data()));
-  };
-  return for_widths(offset.shape(0), gauge.shape(0), made);
+  const std::size_t words = gauge.shape(0);
+  if (words > LongCode::kCount) {
+    throw std::invalid_argument("states of more than 512 spins are not compiled in");
+  }
+  return for_width(offset.shape(0), [&]<int Limbs>() -> std::unique_ptr<AnyBranching> {
+    return std::make_unique<BranchingOf<Limbs>>(words, shift, step, fields.data(), couplings.data(),
+                                                offset.data(), labels,
+                                                LongCode::load(gauge.data(), words));
+  });
 }
 
 }  // namespace
@@ -399,8 +477,9 @@ void bind_semidefinite(nb::module_& module) {
            nb::arg("window").none(), nb::arg("states"), nb::arg("energies"), nb::arg("stop"),
            nb::arg("seconds"),
            "Search the states whose first spins are those of a range of numbers.")
-      .def("bound", &AnyBranching::bound, nb::arg("rounds"),
-           "Lower bound on all energies less the constant, in fine units.")
+      .def("least_bound", &AnyBranching::least_bound, nb::arg("places"), nb::arg("ranges"),
+           nb::arg("seconds"),
+           "A lower bound on the states of ranges of numbers; None where none is found.")
       .def("probe", &AnyBranching::probe, nb::arg("symmetric"), nb::arg("seed"), nb::arg("wanted"),
            nb::arg("threshold"), nb::arg("stop"),
            "Seconds that a search takes, by one random path.");

@@ -33,6 +33,7 @@ from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.blocks import BlockSearch, Walk, Wanted
 from hardscape.ising.methods.exhaustive.method import BlockMethod
 from hardscape.ising.methods.exhaustive.work import BlockWork
+from hardscape.ising.methods.lowest import MOST_SEARCHED
 from hardscape.ising.result import from_codes
 
 #: Floors are raised for all positions but the last ones, whose nodes are few.
@@ -107,7 +108,11 @@ class Tree(BlockMethod):
 
     def refusal(self, wanted: Wanted, prune: bool) -> str:
         """It is refused where every state is to be visited."""
-        return "" if prune else "prune=False visits every state"
+        if not prune:
+            return "prune=False visits every state"
+        if wanted.terms.num_spins > MOST_SEARCHED:
+            return f"'tree' takes at most {MOST_SEARCHED} spins"
+        return ""
 
     def floors(self, search: BlockSearch, options: RunOptions) -> tuple[int, ...]:
         """Raise them within a share of the time limit: on one thread, and on all where that takes long."""
