@@ -142,13 +142,12 @@ struct Walk {
     }
   }
 
-  // Takes the lanes' clauses of one kind from their list.
-  __device__ void leave(int soft, bool leaving, uint32 c) {
+  // Takes the lanes' clauses of one kind from their places of the list.
+  __device__ void leave(int soft, bool leaving, uint32 at) {
     const uint32 set = __ballot_sync(kEveryone, leaving);
     if (!set) return;
     uint32* const l = listed(soft);
     const uint32 many = __popc(set), left = count[soft] - many;
-    const uint32 at = leaving ? place[c] : 0;
     const uint32 tail = l[left + min(lane, many - 1)];
     const uint32 gone = __reduce_or_sync(kEveryone, leaving && at >= left ? 1u << (at - left) : 0u);
     uint32 stays = (many == 32 ? ~0u : (1u << many) - 1) & ~gone;
@@ -186,16 +185,34 @@ struct Walk {
     cost += by;
   }
 
+  // How many literals are true, but for one variable's, or that there are two or more; and the
+  // variable of the last one. Some are asked for at once: what a walk waits for is memory.
+  __device__ uint32 trues_of(const Range& range, uint32 but, uint32& sole) const {
+    constexpr uint32 kAtOnce = 4;
+    uint32 trues = 0;
+#pragma unroll 1
+    for (uint32 i = 0; i < range.length && trues < 2; i += kAtOnce) {
+      uint32 l[kAtOnce];
+#pragma unroll
+      for (uint32 j = 0; j < kAtOnce; ++j) {
+        l[j] = tables.literal[range.begin + min(i + j, range.length - 1)];
+      }
+#pragma unroll
+      for (uint32 j = 0; j < kAtOnce; ++j) {
+        if (i + j < range.length && l[j] >> 1 != but && holds(l[j])) ++trues, sole = l[j] >> 1;
+      }
+    }
+    return trues;
+  }
+
   // Adds to scores what the lanes' clauses gain, those that are `live`; whether they are violated.
   __device__ bool weigh(uint32 c, bool live, int by) const {
     Range range = range_of(c);
-    uint32 trues = 0, sole = 0;
-    for (uint32 i = 0; i < range.length && trues < 2; ++i) {
-      const uint32 l = tables.literal[range.begin + i];
-      if (holds(l)) ++trues, sole = l >> 1;
-    }
+    uint32 sole = 0;
+    const uint32 trues = trues_of(range, kNobody, sole);
     if (live && trues == 1) change(sole, -by);
     const bool violated = live && trues == 0;
+    if (!__any_sync(kEveryone, violated)) return false;
     if (!violated) range.length = 0;
     literals(range, by, [&](uint32 l, int more) { change(l >> 1, more); });
     return violated;
@@ -232,19 +249,27 @@ struct Walk {
   __device__ uint32 best_good(uint32 draw, bool first) const {
     const uint32 n = tables.variables, words = (n + 31) / 32;
     const uint32 shift = __umulhi(draw, words);
-    const uint32 looks = first ? 1 : hardscape::maxsat::kLooks;
-    Choice choice;
-    uint32 looked = 0;
+    constexpr uint32 kLooks = hardscape::maxsat::kLooks;
+    uint32 found[kLooks] = {kNobody, kNobody};
+    static_assert(kLooks == 2);
 #pragma unroll 1
-    for (uint32 i = lane; i < words && looked < looks; i += kLanes) {
+    for (uint32 i = lane; i < words && found[1] == kNobody; i += kLanes) {
       const uint32 w = i + shift < words ? i + shift : i + shift - words;
       uint32 bits = good[w];
       if (last >> 5 == w) bits &= ~(1u << (last & 31));
-      for (; bits && looked < looks; bits &= bits - 1, ++looked) {
-        const uint32 v = 32 * w + __ffs(bits) - 1;
-        choice.look(v, score[v], age[v]);
+      for (; bits && found[1] == kNobody; bits &= bits - 1) {
+        found[1] = found[0];
+        found[0] = 32 * w + __ffs(bits) - 1;
+        if (first) break;
       }
+      if (first && found[0] != kNobody) break;
     }
+    Choice choice;
+    // Both ages are asked for at once.
+    const uint32 age0 = found[0] != kNobody ? age[found[0]] : 0;
+    const uint32 age1 = found[1] != kNobody ? age[found[1]] : 0;
+    if (found[1] != kNobody) choice.look(found[1], score[found[1]], age1);
+    if (found[0] != kNobody) choice.look(found[0], score[found[0]], age0);
     __syncwarp();
     if (first) {
       const uint32 some = __ballot_sync(kEveryone, choice.variable != kNobody);
@@ -345,21 +370,21 @@ struct Walk {
       const uint32 c = where.x, begins = where.y & ((1u << kLength) - 1);
       uint32 length = where.y >> kLength;
       if (length == kLong) length = tables.start[c + 1] - begins;
-      uint32 others = t < all ? 0 : 2, sole = 0;
-      for (uint32 i = 0; i < length && others < 2; ++i) {
-        const uint32 literal = tables.literal[begins + i];
-        if (literal >> 1 != x && holds(literal)) ++others, sole = literal >> 1;
-      }
+      // Asked for before it is known whether they are needed.
+      const int heavy = weight[c];
+      const uint32 at_list = place[c];
+      uint32 sole = 0;
+      const uint32 others = t < all ? trues_of({begins, length}, x, sole) : 2;
       int by = 0;
-      if (others < 2) by = makes ? weight[c] : -weight[c];
+      if (others < 2) by = makes ? heavy : -heavy;
       if (others == 1) change(sole, by);
       const bool turns = others == 0;
       if (!__any_sync(kEveryone, turns)) continue;
       literals({begins, turns ? length : 0}, -by, [&](uint32 literal, int more) {
         if (literal >> 1 != x) change(literal >> 1, more);
       });
-      leave(0, turns && makes && hard(c), c);
-      leave(1, turns && makes && !hard(c), c);
+      leave(0, turns && makes && hard(c), at_list);
+      leave(1, turns && makes && !hard(c), at_list);
       join(0, turns && !makes && hard(c), c);
       join(1, turns && !makes && !hard(c), c);
       add_cost(turns && !hard(c), !makes, c);
