@@ -86,12 +86,10 @@ def assert_same(formula, plain, found):
     for name in ("steps", "flips", "violated", "best"):
         assert (plain.status[name] == found.status[name]).all()
     winner = found.winner()
-    better = [batch.improvement() for batch in (plain, found)]
-    if better[0] is None:
-        assert better[1] is None
-        return
-    assert (better[0] == better[1]).all()
-    violated = formula.num_clauses - formula.satisfied(better[1]).sum()
+    assert winner == plain.winner()
+    best = found.best_of(winner)
+    assert (best == plain.best_of(winner)).all()
+    violated = formula.num_clauses - formula.satisfied(best).sum()
     assert violated == plain.status["best"][winner]
 
 
@@ -122,7 +120,7 @@ def test_limits():
     formula = random_clauses(300, 1500, 3, seed=1)
     some = walked(WalkIslands(formula, seed=1, walks=100, max_steps=1500))
     assert some.complete
-    assert 150_000 < some.partial["flips"][0] <= 600_000
+    assert 150_000 < some.partial["flips"][0] <= 1_200_000
     offered = []
     endless = WalkIslands(
         formula, seed=1, endless=True, offer=lambda x: offered.append(formula.cost(x))

@@ -7,6 +7,11 @@ import numpy as np
 from helpers.cellular_oracle import Stream
 
 
+def code(literal: int) -> int:
+    """Number of a literal in the tables: 2 v is variable v, 2 v + 1 its negation."""
+    return 2 * (abs(literal) - 1) + (literal < 0)
+
+
 class PlainWalk:
     """One walk; clauses are lists of up to three literals +-v."""
 
@@ -46,15 +51,14 @@ class PlainWalk:
     def step(self) -> int:
         """One step; returns how many flips it was allowed."""
         count = len(self.violated)
-        most = 4 if count >= 8 else 2 if count >= 4 else 1
-        named: list[int] = []
-        for q in range(4):
-            draw = self.random.next()
-            if q >= most:
-                continue
-            clause = self.violated[(draw & 0xFFFFFFFF) * count >> 32]
-            if not set(clause) & set(named):
-                named.append(self.name(clause, draw >> 32))
+        most = max(k for k in (1, 2, 4, 8) if k == 1 or count >= k)
+        draws = [self.random.next() for _ in range(8)]
+        clauses = [
+            self.violated[(q * count + ((draws[q] & 0xFFFFFFFF) * count >> 32)) // most]
+            for q in range(most)
+        ]
+        names = [self.name(c, draw >> 32) for c, draw in zip(clauses, draws, strict=False)]
+        named = [x for q, x in enumerate(names) if not set(clauses[q]) & set(names[:q])]
         satisfied = [self.holds(c) for c in self.clauses]
         for literal in named:
             self.value[abs(literal) - 1] = int(literal > 0)
@@ -62,13 +66,14 @@ class PlainWalk:
         self.violated = [c for c in self.violated if not set(c) & set(named)]
         share = 32 // most
         for base in range(0, len(self.clauses), share):
-            for q, literal in enumerate(named):
+            for literal in named:
                 row = [i for i, c in enumerate(self.clauses) if -literal in c]
                 for i in row[base : base + share]:
                     clause = self.clauses[i]
-                    earlier = any(-x in clause for x in named[:q])
-                    if satisfied[i] and not self.holds(clause) and not earlier:
-                        self.violated.append(clause)
+                    lowest = min((-x for x in named if -x in clause), key=code)
+                    if satisfied[i] and not self.holds(clause) and lowest == -literal:
+                        at = clause.index(-literal)
+                        self.violated.append(clause[at:] + clause[:at])
         assert len(self.violated) == sum(not self.holds(c) for c in self.clauses)
         if len(self.violated) < self.least:
             self.least, self.best = len(self.violated), list(self.value)

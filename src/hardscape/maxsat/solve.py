@@ -74,8 +74,8 @@ def solve(
         "auto" is "exact" where python-sat and rustsat are installed and the formula does not look random,
         else local search; up to 12 variables it looks at every assignment.
     max_flips : int, optional
-        Flips of each walker: one a thread, many on a GPU, whose steps of up to four flips count
-        as four. The result of "weighting" then depends on the seed and on the number of walkers alone.
+        Flips of each walker: one a thread, many on a GPU, whose steps of up to eight flips count
+        as eight. The result of "weighting" then depends on the seed and on the number of walkers alone.
     target : int, optional
         Cost at which to stop.
     initial : array-like of 0 and 1, shape (n,), optional

@@ -13,7 +13,7 @@ from hardscape import native
 from hardscape.maxsat.methods.islands.tables import WalkTables
 
 #: Most flips of a step: ``kMostAtOnce`` of synchronous.hpp.
-MOST_AT_ONCE = 4
+MOST_AT_ONCE = 8
 
 #: What is known of a walk: ``WalkStatus`` of walker.hpp.
 STATUS = np.dtype(
@@ -28,8 +28,6 @@ class WalkBatch(ABC):
     #: Of each walk after the last `run`: ``steps``, ``flips``, and what its ``best`` assignment since the last
     #: `adopt` violates.
     status: NDArray[Any]
-    #: What the best assignment violates that was given.
-    _given = 2**63 - 1
 
     @abstractmethod
     def run(self, steps: int, target: int, *, race: bool = False) -> None:
@@ -54,14 +52,6 @@ class WalkBatch(ABC):
         best, steps = self.status["best"], self.status["steps"]
         equal = np.flatnonzero(best == best.min())
         return int(equal[np.argmin(steps[equal])])
-
-    def improvement(self) -> NDArray[np.uint8] | None:
-        """Best assignment of all walks, uint8 of shape (n,), if it is better than the last one given."""
-        best = int(self.status["best"].min())
-        if best >= self._given:
-            return None
-        self._given = best
-        return self.best_of(self.winner())
 
 
 def elites_of(

@@ -11,7 +11,8 @@ from hardscape.engine.cuda import CudaDevice
 from hardscape.maxsat.methods.islands.batch import STATUS, WalkBatch
 from hardscape.maxsat.methods.islands.tables import WalkTables, walk_kernels
 
-#: Walks of a block: with more, all of them together are faster, and each of them slower.
+#: Walks of a block, half as many where no more fit: with more, all of them together are faster, and each of
+#: them slower.
 WALKS = 8
 #: Violated clauses of a walk in shared memory, 8 bytes each: fewest, and as many as there is room for.
 LISTED, MOST_LISTED = 128, 1024
@@ -31,6 +32,11 @@ def unpacked(words: NDArray[np.uint32], bits: int) -> NDArray[np.uint8]:
     return np.unpackbits(words.astype("<u4").view(np.uint8), count=bits, bitorder="little")
 
 
+def _shared(tables: WalkTables, own: int, walks: int, cached: bool) -> int:
+    """Bytes of shared memory for so many walks, of so many bytes each, and for the tables if `cached`."""
+    return walks * own + (tables.cached_bytes if cached else 0)
+
+
 class WalkArrays:
     """What walks on a GPU read and change, and the kernels that do it.
 
@@ -45,22 +51,25 @@ class WalkArrays:
         import cupy
 
         words = tables.words
-        self._threads = 32 * WALKS
-        fixed = WALKS * 4 * words + tables.weights.nbytes
-        most = min(MOST_SHARED, device.most_shared)
-        cached = fixed + WALKS * 8 * LISTED + tables.cached_bytes <= most
-        fixed += tables.cached_bytes if cached else 0
-        room = (most - fixed) // (WALKS * 8)
-        listed = max(LISTED, min(room, MOST_LISTED) // 32 * 32)
+        # Truths are bits and, for synchronous steps, bytes, too.
+        own = (36 if synchronous else 4) * words
+        most = min(MOST_SHARED, device.most_shared) - tables.weights.nbytes
+        plans = [(many, cached) for cached in (True, False) for many in (WALKS, WALKS // 2)]
+        many, cached = next(
+            (plan for plan in plans if _shared(tables, own + 8 * LISTED, *plan) <= most), plans[-1]
+        )
+        fixed = _shared(tables, own, many, cached)
+        listed = max(LISTED, min((most - fixed) // (8 * many), MOST_LISTED) // 32 * 32)
+        self._threads = 32 * many
         self._listed = np.int32(listed)
-        self._shared = fixed + WALKS * 8 * listed
+        self._shared = tables.weights.nbytes + fixed + 8 * many * listed
         kernels = walk_kernels(
             threads=self._threads, cached=cached, uniform=tables.uniform, synchronous=synchronous
         )
         self._kernels = {name: device.load(kernel) for name, kernel in kernels.items()}
         if walks is None:
             together = self._kernels["run"].blocks_per_multiprocessor(self._threads, self._shared)
-            walks = max(1, together) * device.multiprocessors * WALKS
+            walks = max(1, together) * device.multiprocessors * many
         self.walks = walks
         self._keep = [cupy.asarray(array) for array in tables.arrays]
         pointers = [array.data.ptr for array in self._keep]

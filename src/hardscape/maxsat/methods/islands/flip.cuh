@@ -136,10 +136,13 @@ struct Candidates {
     first[1] = (row[1] & kPlace) - end[0];
     first[2] = (row[2] & kPlace) - end[1];
   }
+  // What to add to t for the place of the occurrence at t of the row.
+  __device__ uint32 from(uint32 t) const {
+    return t < end[0] ? first[0] : t < end[1] ? first[1] : first[2];
+  }
   // The other literals at t of the row; beyond the end something that does not count.
   __device__ uint32 pair_at(const View& view, uint32 t) const {
-    const uint32 from = t < end[0] ? first[0] : t < end[1] ? first[1] : first[2];
-    return view.others[min(t, end[2]) + from];
+    return view.others[min(t, end[2]) + from(t)];
   }
   // Which of them to make true, by their break counts: 0, 1 or 2.
   __device__ int choose(const View& view, const uint32 (&breaks)[3], uint32 draw) const {

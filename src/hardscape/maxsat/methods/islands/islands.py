@@ -34,7 +34,9 @@ from hardscape.maxsat.methods.weighting.searches import Weighing
 from hardscape.maxsat.task import SMALL, Task, Walks
 
 #: Steps of each walk in the first launch, and seconds that the later ones aim at.
-_FIRST_STEPS, _LAUNCH_SECONDS = 128, 0.02
+_FIRST_STEPS, _LAUNCH_SECONDS = 512, 0.02
+#: Time between two offers of assignments, in times that an offer takes.
+_BETWEEN_OFFERS = 4
 #: Fewest steps of a walk before the first exchange, and how many times as many come before the next one.
 _FIRST_EXCHANGE, _EXCHANGE_GROWTH = 128, 1.5
 #: First assignments of clause-weighting walks at most, literals that are decimated for them, and one walk
@@ -54,12 +56,37 @@ _MOST_VIOLATED = 0.55
 
 
 def _better(
-    known: tuple[NDArray[np.uint8], int], batch: WalkBatch
+    known: tuple[NDArray[np.uint8], int] | None, batch: WalkBatch
 ) -> tuple[NDArray[np.uint8], int]:
     """The known assignment and what it violates, or the winner's, if that is better."""
     winner = batch.winner()
     violated = int(batch.status["best"][winner])
-    return (batch.best_of(winner), violated) if violated < known[1] else known
+    return (batch.best_of(winner), violated) if known is None or violated < known[1] else known
+
+
+class _Telling:
+    """Offers better assignments, which takes a while: not every time, then."""
+
+    def __init__(self, offer: Callable[[NDArray[np.uint8]], object] | None) -> None:
+        self._offer = offer
+        self._fewest = math.inf  # violated by what was offered last
+        self._at = 0.0
+
+    def look(self, fewest: int, batch: WalkBatch) -> None:
+        """Offer the winner's assignment if nothing so good was offered and it is time."""
+        began = time.perf_counter()
+        if self._offer is None or fewest >= self._fewest or began < self._at:
+            return
+        winner = batch.winner()
+        self.end(batch.best_of(winner), int(batch.status["best"][winner]))
+        ended = time.perf_counter()
+        self._at = ended + _BETWEEN_OFFERS * (ended - began)
+
+    def end(self, assignment: NDArray[np.uint8], violated: int) -> None:
+        """Offer an assignment if it is better than those before."""
+        if self._offer is not None and violated < self._fewest:
+            self._fewest = violated
+            self._offer(assignment)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,18 +159,17 @@ class Islands(Work[Partial]):
         """What an assignment violates, as the walks count it."""
 
     def _search(self, batch: WalkBatch, first: int, stop: NDArray[np.uint8]) -> ShardResult:
-        best = batch.improvement()
-        assert best is not None  # the first look always brings one
-        self._tell(best)
+        # The best at exchanges and at the end: moments that no launch depends on.
+        answer = _better(None, batch)
+        fewest = answer[1]
+        telling = _Telling(self.offer)
+        telling.look(fewest, batch)
         rule = elites(self.exchange, batch.walks, self.seed, first)
         exchange: float = math.inf
         if rule is not None:
             exchange = max(int(self.first_exchange * self.formula.num_variables), _FIRST_EXCHANGE)
         steps = _FIRST_STEPS
         done = improved_at = 0
-        fewest = int(batch.status["best"].min())
-        # The best at exchanges and at the end: moments that no launch depends on.
-        answer = best, fewest
         while not self._over(fewest, done, improved_at):
             if rule is not None and done == exchange:
                 answer = _better(answer, batch)
@@ -159,13 +185,16 @@ class Islands(Work[Partial]):
             steps = int(most * min(8.0, _LAUNCH_SECONDS / max(seconds, 1e-6))) + 1
             # While no walk is at the target, all do as many steps.
             done += most
-            better = batch.improvement()
-            if better is not None:
-                best, improved_at, fewest = better, done, int(batch.status["best"].min())
-                self._tell(best)
-            if fewest > self.target and (stop[0] or (self.halt is not None and self.halt[0])):
-                return ShardResult(self._partial(batch, best, fewest), False)
-        return ShardResult(self._partial(batch, *_better(answer, batch)), True)
+            least = int(batch.status["best"].min())
+            if least < fewest:
+                fewest, improved_at = least, done
+            telling.look(fewest, batch)
+            halted = stop[0] or (self.halt is not None and self.halt[0])
+            if fewest > self.target and halted:
+                break
+        answer = _better(answer, batch)
+        telling.end(*answer)
+        return ShardResult(self._partial(batch, *answer), self._over(fewest, done, improved_at))
 
     def _exchange(self, batch: WalkBatch, sources: NDArray[np.int32], fewest: int) -> None:
         guest = self._guest(fewest)
@@ -181,10 +210,6 @@ class Islands(Work[Partial]):
             return None
         assignment = self.incumbent.restrict(known)
         return assignment if self.counted(assignment) < fewest else None
-
-    def _tell(self, assignment: NDArray[np.uint8]) -> None:
-        if self.offer is not None:
-            self.offer(assignment)
 
     def _over(self, fewest: int, done: int, improved_at: int) -> bool:
         if fewest <= self.target:
@@ -213,14 +238,15 @@ class Islands(Work[Partial]):
 
 @dataclass(frozen=True, eq=False)
 class WalkIslands(Islands):
-    """Focused random walks, in steps of up to four flips; they count violated clauses.
+    """Focused random walks, in steps of up to eight flips; they count violated clauses.
 
-    They exchange their assignments after 0.4 steps a variable, half as many more, and so on.
+    They exchange their assignments after 0.2 steps a variable, half as many more, and so on.
     """
 
     name = "maxsat.walks"
+    revision = 2
     here = ("tables", "offer", "halt", "incumbent")
-    first_exchange = 0.4
+    first_exchange = 0.2
 
     def shape(self) -> object:
         """See `Islands.shape`: nothing."""

@@ -111,44 +111,53 @@ class SynchronousWalk {
   void step() {
     const auto count = static_cast<std::uint32_t>(violated_.size());
     const std::uint32_t most = flips_at_once(count);
-    std::uint32_t named[kMostAtOnce], many = 0;
+    std::array<Literals, kMostAtOnce> clause{};
+    std::array<std::uint32_t, kMostAtOnce> named{};
     for (std::uint32_t q = 0; q < kMostAtOnce; ++q) {
       const std::uint64_t draw = random_.next();
       if (q >= most) continue;
-      const Literals& clause = violated_[pick(draw & 0xffffffffu, count)];
-      const auto in_clause = [&](std::uint32_t l) { return holds(clause, l); };
-      if (std::none_of(named, named + many, in_clause)) named[many++] = choose(clause, draw >> 32);
+      clause[q] = violated_[place_drawn(q, most, count, pick(draw & 0xffffffffu, count))];
+      named[q] = choose(clause[q], draw >> 32);
     }
-    flips_ += many;
-    for (std::uint32_t q = 0; q < many; ++q) {
-      truth_[named[q]] = 1;
-      truth_[named[q] ^ 1] = 0;
-    }
-    std::erase_if(violated_, [&](const Literals& clause) {
-      return std::any_of(named, named + many, [&](std::uint32_t l) { return holds(clause, l); });
-    });
-    std::uint32_t longest = 0;
-    for (std::uint32_t q = 0; q < many; ++q) longest = std::max(longest, count_of(named[q]));
-    const std::uint32_t share = kRound / most;
-    for (std::uint32_t base = 0; base < longest; base += share)
-      for (std::uint32_t q = 0; q < many; ++q)
-        for (std::uint32_t t = base; t < std::min(base + share, count_of(named[q])); ++t)
-          join(named, q, first_of(named[q]) + t);
+    // By parts of the list; a silent one flips nothing.
+    std::vector<std::uint32_t> flipped(most, never_);
+    for (std::uint32_t q = 0; q < most; ++q)
+      if (std::none_of(named.begin(), named.begin() + q,
+                       [&](std::uint32_t l) { return holds(clause[q], l); }))
+        flipped[q] = named[q];
+    flip(flipped);
   }
 
-  // Lists the clause of the occurrence at `place`, which has lost literal q of those named, if it
-  // is violated now and does not stand where an earlier one is lost.
-  void join(const std::uint32_t* named, std::uint32_t q, std::uint32_t place) {
+  // Makes literals true, but where there is none.
+  void flip(const std::vector<std::uint32_t>& flipped) {
+    std::vector<std::uint32_t> lost;
+    std::uint32_t longest = 0;
+    for (const std::uint32_t l : flipped) {
+      if (l == never_) continue;
+      ++flips_;
+      truth_[l] = 1;
+      truth_[l ^ 1] = 0;
+      lost.push_back(l ^ 1);
+      longest = std::max(longest, count_of(l));
+    }
+    std::erase_if(violated_, [&](const Literals& clause) {
+      return std::any_of(clause.begin(), clause.end(), [&](std::uint32_t l) { return truth_[l]; });
+    });
+    const auto share = kRound / static_cast<std::uint32_t>(flipped.size());
+    for (std::uint32_t base = 0; base < longest; base += share)
+      for (const std::uint32_t l : flipped)
+        for (std::uint32_t t = base; l != never_ && t < std::min(base + share, count_of(l)); ++t)
+          join(lost, l ^ 1, first_of(l) + t);
+  }
+
+  // Lists the clause of the occurrence of `own` at `place`, if it is violated now and no lower
+  // literal of it is lost.
+  void join(const std::vector<std::uint32_t>& lost, std::uint32_t own, std::uint32_t place) {
     if (!others_false(place)) return;
-    const std::uint32_t pair = others_[place], a = pair & kLiteral, b = pair >> 16 & kLiteral;
-    for (std::uint32_t p = 0; p < q; ++p)
-      if (a == (named[p] ^ 1) || b == (named[p] ^ 1)) return;
-    const std::uint32_t at = pair & 0x8000u ? 1 : pair >> 31 ? 2 : 0;
-    Literals clause{};
-    clause[at] = named[q] ^ 1;
-    clause[(at + 1) % 3] = a;
-    clause[(at + 2) % 3] = b;
-    violated_.push_back(clause);
+    const std::uint32_t a = others_[place] & kLiteral, b = others_[place] >> 16 & kLiteral;
+    for (const std::uint32_t l : lost)
+      if (l < own && (l == a || l == b)) return;
+    violated_.push_back({own, a, b});
   }
 
   std::vector<Literals> clauses_, violated_;

@@ -14,6 +14,8 @@ from hardscape.maxsat.methods.weighting.walk import MANY_EXPONENT, break_weights
 
 #: Literals, occurrences, and occurrences of one literal are numbers of so many bits.
 _LITERAL_BITS, _PLACE_BITS, _COUNT_BITS = 15, 18, 14
+#: Entries that are read behind all occurrences.
+_BEHIND = 32
 #: Bits that say which place in its clause an occurrence has.
 _PLACES = np.array([0, 1 << 15, 1 << 31], dtype=np.uint32)
 
@@ -46,7 +48,7 @@ class WalkTables:
     #: Of each literal: where the occurrences of its negation begin, and from bit 18 on how many there are.
     rows: NDArray[np.uint32]
     #: The two other literals of each occurrence, in the cyclic order of the clause, in bits 0 to 14 and 16
-    #: to 30; bit 15 or bit 31 says that its place in the clause is 1 or 2, not 0. Shape (nnz + 1,).
+    #: to 30; bit 15 or bit 31 says that its place in the clause is 1 or 2, not 0. Shape (nnz + 32,).
     others: NDArray[np.uint32]
     weights: NDArray[np.uint32]  # by break count, shape (256,)
     uniform: bool  # whether every clause has three literals
@@ -70,8 +72,8 @@ class WalkTables:
         return cls(
             clause,
             (first | counts << _PLACE_BITS)[negations].astype(np.uint32),
-            # One more, because a lane without an occurrence reads one behind the others.
-            np.append(others, np.uint32(0)),
+            # Lanes without an occurrence read behind the others.
+            np.append(others, np.zeros(_BEHIND, dtype=np.uint32)),
             break_weights(len(codes) / m, MANY_EXPONENT) if weights is None else weights,
             bool((lengths == 3).all()),
         )

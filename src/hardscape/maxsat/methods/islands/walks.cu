@@ -88,13 +88,14 @@ extern "C" __global__ void walk_adopt(const WalkTables* tables, const int* sourc
 // clauses; their best assignments go to `best_truths`. What came before the launch does not count
 // if it is `afresh`. In a `race` a walk ends when another one came to the target with no more
 // steps, `fewest` of all.
-extern "C" __global__ void __launch_bounds__(kThreads)
+extern "C" __global__ void __launch_bounds__(kThreads, 1)
     walk_run(const WalkTables* tables, int listed, uint32 steps, uint32 target, uint32 afresh,
              uint32 race, uint32* fewest, int walks, int words, uint32* truths, uint32* best_truths,
              uint2* lists, WalkStatus* statuses) {
   using hardscape::RandomStream;
   using hardscape::maxsat::kBreakWeights;
-  // In shared memory: lists, break weights, truths, and, where they fit, the tables.
+  // In shared memory: lists, break weights, truths as bits and, for synchronous steps, as bytes,
+  // and, where they fit, the tables.
   extern __shared__ uint2 whole[];
   // The compiler would find these anew in every flip, which takes longer than to keep them; and by
   // the shuffles it knows that they are the same in all lanes.
@@ -107,7 +108,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   constexpr int kWalks = kThreads / 32;
   auto* weights = reinterpret_cast<uint32*>(shared + kWalks * listed);
   uint32* truth = weights + kBreakWeights + place * words;
-  uint32* tables_here = weights + kBreakWeights + kWalks * words;
+  constexpr int kByteWords = kSynchronous ? 8 : 0;  // for each word of bits
+  uint32* bytes = weights + kBreakWeights + kWalks * words + place * kByteWords * words;
+  uint32* tables_here = weights + kBreakWeights + kWalks * (1 + kByteWords) * words;
   for (int i = threadIdx.x; i < static_cast<int>(kBreakWeights); i += kThreads) {
     weights[i] = tables->break_weights[i];
   }
@@ -122,12 +125,10 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int walk = blockIdx.x * kWalks + place;
   if (walk >= walks) return;
 
-  const View view{kCached ? tables_here : tables->rows,
-                  kCached ? tables_here + rows : tables->others,
-                  weights,
-                  truth,
-                  2u * tables->variables,
-                  lane};
+  const ByteView view{
+      {kCached ? tables_here : tables->rows, kCached ? tables_here + rows : tables->others, weights,
+       truth, 2u * tables->variables, lane},
+      reinterpret_cast<unsigned char*>(bytes)};
   WalkStatus status = statuses[walk];
   uint2* near = shared + place * listed;
   uint2* far = lists + static_cast<uint64>(walk) * tables->stride;
@@ -139,6 +140,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll 1
   for (int i = lane; i < min(listed, static_cast<int>(count)); i += 32) near[i] = far[i];
   __syncwarp();
+  if constexpr (kSynchronous) {
+#pragma unroll 1
+    for (int w = lane; w < kByteWords * words; w += 32) {
+      const uint32 four = truth[w / 8] >> (4 * (w % 8));
+      bytes[w] = (four & 1) | (four & 2) << 7 | (four & 4) << 14 | (four & 8) << 21;
+    }
+    __syncwarp();
+  }
 
   if (afresh) {
     best = count;
@@ -156,14 +165,16 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll 1
     for (int w = lane; w < words; w += 32) best_truth[w] = truth[w];
   };
-  uint32 done = 0, drawn = 0, flips = 0;
+  uint32 done = 0, drawn = 0, flips = 0, least = ~0u;
   uint32 draws_low = 0, draws_high = 0;  // each lane holds one of the numbers drawn last
   constexpr int kNumbers = kSynchronous ? kMostAtOnce : 1;  // of a step
   uint32 next_low = 0,
          next_high = 0;  // of a walk of single flips: asked for before they are needed
   while (done < steps && count > target) {
     if (done == drawn) {
-      if (race && __any_sync(kEveryone, done >= *static_cast<volatile uint32*>(fewest))) break;
+      // Read before it is needed: a walk that learns late that it has lost only goes on for longer.
+      if (race && __any_sync(kEveryone, done >= least)) break;
+      if (race) least = *static_cast<volatile uint32*>(fewest);
       const uint64 draws =
           RandomStream::resume_after(status.random, uint64{kNumbers} * done + lane).next();
       draws_low = draws;
