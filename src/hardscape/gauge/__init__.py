@@ -2,6 +2,7 @@
 
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.fix import fix
+from hardscape.gauge.flow import WilsonFlow, wilson_flow
 from hardscape.gauge.formats import FileReport, inspect
 from hardscape.gauge.generate import WilsonChain, generate
 from hardscape.gauge.propagator import GluonPropagator, gluon_propagator
@@ -14,8 +15,10 @@ __all__ = [
     "GluonPropagator",
     "GribovCopies",
     "WilsonChain",
+    "WilsonFlow",
     "fix",
     "generate",
     "gluon_propagator",
     "inspect",
+    "wilson_flow",
 ]

@@ -3,6 +3,7 @@
 
 namespace hardscape::gauge {
 
+void bind_flow(nb::module_& module);
 void bind_lattice(nb::module_& module);
 void bind_links(nb::module_& module);
 void bind_wilson(nb::module_& module);
@@ -10,6 +11,7 @@ void bind_wilson(nb::module_& module);
 namespace {
 
 const native::Family family("gauge", [](nb::module_& module) {
+  bind_flow(module);
   bind_lattice(module);
   bind_links(module);
   bind_wilson(module);

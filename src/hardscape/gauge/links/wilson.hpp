@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "gauge/lattice/local.hpp"
-#include "gauge/links/layout.hpp"
+#include "gauge/links/placed.hpp"
 #include "gauge/links/team.hpp"
 
 namespace hardscape::gauge {
@@ -34,25 +34,21 @@ class AnyWilsonChain {
 };
 
 template <int N, int W>
-class WilsonChain final : public AnyWilsonChain {
-  using V = Packed<double, W>;
-  using M = Matrix<N, V>;
+class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
+  using Placed = PlacedLinks<N, W>;
+  using Placed::layout_;
+  using Placed::link;
+  using Placed::links_;
+  using Placed::staple_above;
+  using Placed::staple_below;
+  using typename Placed::M;
+  using typename Placed::V;
 
  public:
   WilsonChain(const Layout& layout, const std::complex<double>* links)
-      : layout_(layout),
-        links_(4 * static_cast<std::size_t>(layout.vectors())),
-        traces_(layout.vectors()) {
-    each_link([&](std::size_t place, std::size_t link, int lane) {
-      put(links_[place], lane, links + link * N * N);
-    });
-  }
+      : Placed(layout, links), traces_(layout.vectors()) {}
 
-  void links(std::complex<double>* links) const override {
-    each_link([&](std::size_t place, std::size_t link, int lane) {
-      get(links_[place], lane, links + link * N * N);
-    });
-  }
+  void links(std::complex<double>* links) const override { Placed::copy_to(links); }
 
   void run(ChainSweeps& sweeps, int rank) override {
     const Share share = sweeps.steps.share(rank);
@@ -66,38 +62,6 @@ class WilsonChain final : public AnyWilsonChain {
   }
 
  private:
-  template <class Body>
-  void each_link(const Body& body) const {
-    for (int v = 0; v < layout_.vectors(); ++v) {
-      for (int lane = 0; lane < W; ++lane) {
-        const std::size_t site = layout_.site(v, lane);
-        for (int mu = 0; mu < 4; ++mu) {
-          body(4 * static_cast<std::size_t>(v) + mu, 4 * site + mu, lane);
-        }
-      }
-    }
-  }
-
-  const M& link(int v, int mu) const { return links_[4 * static_cast<std::size_t>(v) + mu]; }
-
-  // U_mu at the neighbour ahead in direction nu.
-  M link_ahead(int v, int nu, int mu) const {
-    return permuted(link(layout_.neighbor(v, nu), mu), layout_.lanes_of(v, nu));
-  }
-
-  // U_nu(x+mu) U_mu(x+nu)^dagger U_nu(x)^dagger
-  M staple_above(int v, int mu, int nu) const {
-    return multiply_adjoint(multiply_adjoint(link_ahead(v, mu, nu), link_ahead(v, nu, mu)),
-                            link(v, nu));
-  }
-
-  // U_nu(y+mu)^dagger U_mu(y)^dagger U_nu(y) at y = x-nu
-  M staple_below(int v, int mu, int nu) const {
-    const int y = layout_.neighbor(v, 4 + nu);
-    const M product = multiply(adjoint(multiply(link(y, mu), link_ahead(y, mu, nu))), link(y, nu));
-    return permuted(product, layout_.lanes_of(v, 4 + nu));
-  }
-
   LinearLocal<N, V> gathered(int v, int mu) const {
     LinearLocal<N, V> local;
     for (int nu = 0; nu < 4; ++nu) {
@@ -202,8 +166,6 @@ class WilsonChain final : public AnyWilsonChain {
     return total / (6.0 * N * W * static_cast<double>(traces_.size()));
   }
 
-  Layout layout_;
-  std::vector<M> links_;  // [vector][mu]
   std::vector<double> traces_;
 };
 

@@ -1,0 +1,192 @@
+// The gradient flow of the Wilson action, and what is measured along it.
+//
+// M. Luscher, JHEP 08 (2010) 071: V' = -P(U A) V with the antihermitian traceless part P of each
+// link times the sum A of its six staples, by the third-order steps of his appendix C.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <vector>
+
+#include "gauge/group/algebra.hpp"
+#include "gauge/links/placed.hpp"
+#include "gauge/links/team.hpp"
+
+namespace hardscape::gauge {
+
+// Per site: the energy density by plaquettes and by clovers, and the topological charge density.
+using Densities = std::array<double, 3>;
+
+// Steps of the flow that the threads of a team do together.
+struct FlowSteps {
+  double size;
+  std::vector<Densities> measured;  // sums after each; before the first where `size` is 0
+  Steps steps;
+};
+
+class AnyWilsonFlow {
+ public:
+  virtual ~AnyWilsonFlow() = default;
+  virtual void links(std::complex<double>* links) const = 0;
+  // The share of one thread.
+  virtual void run(FlowSteps& steps, int rank) = 0;
+};
+
+template <int N, int W>
+class WilsonFlow final : public AnyWilsonFlow, PlacedLinks<N, W> {
+  using Placed = PlacedLinks<N, W>;
+  using Placed::layout_;
+  using Placed::link;
+  using Placed::links_;
+  using typename Placed::M;
+  using typename Placed::V;
+
+ public:
+  WilsonFlow(const Layout& layout, const std::complex<double>* links)
+      : Placed(layout, links), force_(links_.size()), densities_(layout.vectors()) {}
+
+  void links(std::complex<double>* links) const override { Placed::copy_to(links); }
+
+  void run(FlowSteps& steps, int rank) override {
+    const Share share = steps.steps.share(rank);
+    const int first = share.first(layout_.vectors()), last = share.last(layout_.vectors());
+    for (Densities& measured : steps.measured) {
+      if (steps.size != 0) {
+        for (const auto& [fresh, old] : kStages) {
+          for (int v = first; v < last; ++v) push(v, fresh * steps.size, old);
+          steps.steps.wait();
+          for (int v = first; v < last; ++v) move(v);
+          steps.steps.wait();
+        }
+      }
+      for (int v = first; v < last; ++v) measure(v);
+      steps.steps.wait();
+      if (rank == 0) measured = total();
+      steps.steps.wait();
+    }
+  }
+
+ private:
+  // X = fresh Z + old X in each of the three stages, where Z is the force on the links of the
+  // moment.
+  static constexpr double kStages[3][2] = {{1.0 / 4, 0.0}, {8.0 / 9, -17.0 / 9}, {3.0 / 4, -1.0}};
+  static constexpr int kOrder = 14;  // of the exponential's series
+
+  // In functions of their own, so that they are the same instructions in every loop.
+  [[gnu::noinline]] void push(int v, double fresh, double old) {
+    for (int mu = 0; mu < 4; ++mu) {
+      M staples = M::zero();
+      for (int nu = 0; nu < 4; ++nu) {
+        if (nu == mu) continue;
+        add(staples, Placed::staple_above(v, mu, nu));
+        add(staples, Placed::staple_below(v, mu, nu));
+      }
+      const M z = antihermitian(multiply(link(v, mu), staples));
+      M& x = force_[4 * static_cast<std::size_t>(v) + mu];
+      each_number([&](V& to, const V& from) { to = old * to - fresh * from; }, x, z);
+    }
+  }
+
+  [[gnu::noinline]] void move(int v) {
+    for (int mu = 0; mu < 4; ++mu) {
+      const std::size_t place = 4 * static_cast<std::size_t>(v) + mu;
+      M& u = links_[place];
+      M sum = u;  // u + x (u + x (u + ...) / 2) / 1
+      for (int order = kOrder; order > 0; --order) {
+        sum = multiply(force_[place], sum);
+        const double share = 1.0 / order;
+        each_number([&](V& to, const V& from) { to = from + share * to; }, sum, u);
+      }
+      u = sum;
+      unitarize(u);
+    }
+  }
+
+  // The part of a matrix in the algebra: (M - M^dagger) / 2 without its trace.
+  static M antihermitian(const M& m) {
+    M x;
+    V trace{};
+    for (int i = 0; i < N; ++i) {
+      for (int j = 0; j < N; ++j) {
+        x.re[i][j] = 0.5 * (m.re[i][j] - m.re[j][i]);
+        x.im[i][j] = 0.5 * (m.im[i][j] + m.im[j][i]);
+      }
+      trace += x.im[i][i];
+    }
+    for (int i = 0; i < N; ++i) x.im[i][i] -= trace * (1.0 / N);
+    return x;
+  }
+
+  // U_mu at the site that the directions lead to, 0 to 3 ahead and 4 to 7 behind.
+  M at(int v, int mu, int one, int two = -1) const {
+    const int near = layout_.neighbor(v, one);
+    if (two < 0) return permuted(link(near, mu), layout_.lanes_of(v, one));
+    const M far = permuted(link(layout_.neighbor(near, two), mu), layout_.lanes_of(near, two));
+    return permuted(far, layout_.lanes_of(v, one));
+  }
+
+  // The field strength at a site: the four plaquettes of a plane around it.
+  M clover(int v, int mu, int nu) const {
+    M sum = multiply_adjoint(multiply_adjoint(multiply(link(v, mu), at(v, nu, mu)), at(v, mu, nu)),
+                             link(v, nu));
+    const M left = at(v, mu, 4 + mu), down = at(v, nu, 4 + nu);
+    M leaf = multiply_adjoint(link(v, nu), at(v, mu, 4 + mu, nu));
+    add(sum, multiply(multiply_adjoint(leaf, at(v, nu, 4 + mu)), left));
+    leaf = multiply(adjoint(multiply(at(v, nu, 4 + mu, 4 + nu), left)), at(v, mu, 4 + mu, 4 + nu));
+    add(sum, multiply(leaf, down));
+    leaf = multiply(multiply(adjoint(down), at(v, mu, 4 + nu)), at(v, nu, mu, 4 + nu));
+    add(sum, multiply_adjoint(leaf, link(v, mu)));
+    return scaled(antihermitian(sum), V{} + 0.25);
+  }
+
+  // Re tr a b
+  static V trace_of(const M& a, const M& b) {
+    V sum{};
+    for (int i = 0; i < N; ++i) {
+      for (int j = 0; j < N; ++j) {
+        sum += a.re[i][j] * b.re[j][i];
+        sum -= a.im[i][j] * b.im[j][i];
+      }
+    }
+    return sum;
+  }
+
+  [[gnu::noinline]] void measure(int v) {
+    V plaquettes{}, squares{};
+    M field[6];
+    int plane = 0;
+    for (int mu = 0; mu < 3; ++mu) {
+      for (int nu = mu + 1; nu < 4; ++nu, ++plane) {
+        plaquettes += real_trace(multiply(link(v, mu), Placed::staple_above(v, mu, nu)));
+        field[plane] = clover(v, mu, nu);
+        squares += trace_of(field[plane], field[plane]);
+      }
+    }
+    // Planes xy xz xt yz yt zt.
+    const V charge =
+        trace_of(field[0], field[5]) - trace_of(field[1], field[4]) + trace_of(field[2], field[3]);
+    constexpr double kPi = 3.14159265358979323846;
+    Densities sum{};
+    for (int lane = 0; lane < W; ++lane) {
+      sum[0] += 2 * (6.0 * N - lane_of(plaquettes, lane));
+      sum[1] -= lane_of(squares, lane);
+      sum[2] -= lane_of(charge, lane) / (4 * kPi * kPi);
+    }
+    densities_[v] = sum;
+  }
+
+  // Added up in one order for any number of threads.
+  Densities total() const {
+    Densities sum{};
+    for (const Densities& one : densities_) {
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += one[i];
+    }
+    return sum;
+  }
+
+  std::vector<M> force_;
+  std::vector<Densities> densities_;
+};
+
+}  // namespace hardscape::gauge

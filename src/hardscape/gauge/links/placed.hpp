@@ -1,0 +1,69 @@
+// Links as they lie in vector registers, and what their neighbours make of them.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <vector>
+
+#include "gauge/group/matrix.hpp"
+#include "gauge/links/layout.hpp"
+
+namespace hardscape::gauge {
+
+template <int N, int W>
+class PlacedLinks {
+ public:
+  using V = Packed<double, W>;
+  using M = Matrix<N, V>;
+
+  PlacedLinks(const Layout& layout, const std::complex<double>* links)
+      : layout_(layout), links_(4 * static_cast<std::size_t>(layout.vectors())) {
+    each_link([&](std::size_t place, std::size_t link, int lane) {
+      put(links_[place], lane, links + link * N * N);
+    });
+  }
+
+  void copy_to(std::complex<double>* links) const {
+    each_link([&](std::size_t place, std::size_t link, int lane) {
+      get(links_[place], lane, links + link * N * N);
+    });
+  }
+
+ protected:
+  template <class Body>
+  void each_link(const Body& body) const {
+    for (int v = 0; v < layout_.vectors(); ++v) {
+      for (int lane = 0; lane < W; ++lane) {
+        const std::size_t site = layout_.site(v, lane);
+        for (int mu = 0; mu < 4; ++mu) {
+          body(4 * static_cast<std::size_t>(v) + mu, 4 * site + mu, lane);
+        }
+      }
+    }
+  }
+
+  const M& link(int v, int mu) const { return links_[4 * static_cast<std::size_t>(v) + mu]; }
+
+  // U_mu at the neighbour ahead in direction nu.
+  M link_ahead(int v, int nu, int mu) const {
+    return permuted(link(layout_.neighbor(v, nu), mu), layout_.lanes_of(v, nu));
+  }
+
+  // U_nu(x+mu) U_mu(x+nu)^dagger U_nu(x)^dagger
+  M staple_above(int v, int mu, int nu) const {
+    return multiply_adjoint(multiply_adjoint(link_ahead(v, mu, nu), link_ahead(v, nu, mu)),
+                            link(v, nu));
+  }
+
+  // U_nu(y+mu)^dagger U_mu(y)^dagger U_nu(y) at y = x-nu
+  M staple_below(int v, int mu, int nu) const {
+    const int y = layout_.neighbor(v, 4 + nu);
+    const M product = multiply(adjoint(multiply(link(y, mu), link_ahead(y, mu, nu))), link(y, nu));
+    return permuted(product, layout_.lanes_of(v, 4 + nu));
+  }
+
+  Layout layout_;
+  std::vector<M> links_;  // [vector][mu]
+};
+
+}  // namespace hardscape::gauge
