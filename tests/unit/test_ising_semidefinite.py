@@ -144,6 +144,10 @@ def test_auto_takes_what_pays():
     limited = {"device": "cpu", "threads": 1, "time_limit": 0.2}
     assert hardscape.spectrum(dense, 1, **limited).method == "semidefinite"
     assert hardscape.spectrum(dense, 10**5, **limited).method == "tree"
+    # A budget: all spins repel one another.
+    budget = Ising(np.zeros(40), np.triu(model_of("integers", 40, 1).J + 30, 1))
+    found = hardscape.spectrum(budget, 1, device="cpu", threads=1, seed=1)
+    assert (found.method, found.certified) == ("semidefinite", True)
 
 
 def test_estimates():

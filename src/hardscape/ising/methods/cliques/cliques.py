@@ -50,8 +50,8 @@ _RUNS, _MOVES, _HINT_SHARE = 2, 500, 0.25
 _MOST_STATES = 10_000
 #: Paths of an estimate, and nodes in a second.
 _PATHS, _NODES_A_SECOND = 200, 3e6
-#: Spins from which on it is tried, nodes of the trial, and those up to which an estimate is taken for small.
-_SPINS, _TRIAL_NODES, _MOST_NODES = 30, 3e5, 3e7
+#: Spins from which on it is tried, nodes of the trial, and logarithm of those beyond which it is given up.
+_SPINS, _TRIAL_NODES, _MOST_BITS = 30, 3e5, 36
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,8 @@ class CliqueWork(LowestWork):
             return False
         work = replace(self, threshold=limit)
         vars(work).update(core=self.core)
-        return work.expected_nodes(_PATHS) < _MOST_NODES
+        bits = min(_MOST_BITS, self.asked.terms.num_spins // 2)
+        return work.expected_nodes(_PATHS) < 1 << bits
 
     def expected_nodes(self, paths: int) -> float:
         """Nodes of a search, by random paths."""
@@ -240,11 +241,10 @@ class Cliques(LowestMethod[CliqueWork]):
 
 def _begun(wanted: Wanted, seed: int) -> CliqueWork:
     """The work with what a short search for low states tells."""
-    looked_at = CliqueWork(replace(wanted, count=max(wanted.count, _LOOKED_AT)))
-    low = looked_at.low_states(seed)
-    n, gauge = wanted.terms.num_spins, from_codes(low["states"][0])
-    ties = int((low["energies"] == low["energies"][0]).all(axis=1).sum())
     work = CliqueWork(wanted)
+    low = work.low_states(seed, max(_LOOKED_AT, min(wanted.count, _MOST_STATES)))
+    n, gauge = wanted.terms.num_spins, from_codes(low["states"][0])
+    ties = int((low["energies"][:_LOOKED_AT] == low["energies"][0]).all(axis=1).sum())
     known = work.both(None, low)
     return replace(
         work,
