@@ -16,7 +16,13 @@ from hardscape.errors import CheckpointError, InputError, Interrupted
 from hardscape.gauge import GaugeField, WilsonFlow, generate, wilson_flow
 
 #: Extents that fit the vectors, and some that do not.
-SHAPES = [((4, 4, 4, 4), 3), ((3, 4, 5, 2), 3), ((8, 4, 4, 4), 2), ((2, 3, 2, 3), 2)]
+SHAPES = [
+    ((4, 4, 4, 4), 3),
+    ((8, 4, 4, 4), 3),
+    ((3, 4, 5, 2), 3),
+    ((8, 4, 4, 4), 2),
+    ((2, 3, 2, 3), 2),
+]
 
 
 def dagger(matrices: Any) -> Any:
@@ -187,3 +193,10 @@ def test_stops_and_goes_on(tmp_path: Path) -> None:
 def test_refusals(options: dict[str, float], name: str) -> None:
     with pytest.raises(InputError, match=name):
         wilson_flow(GaugeField.identity((2, 2, 2, 2)), **{"flow_time": 0.1, **options})
+
+
+def test_fields_with_ends_are_refused() -> None:
+    links = GaugeField.random((4, 4, 4, 4), 2, seed=1).links
+    links[-1, ..., 3, :, :] = 0
+    with pytest.raises(InputError, match="open"):
+        wilson_flow(GaugeField(links, boundary="open"), 0.1)

@@ -26,6 +26,7 @@ from hardscape.engine import Chain, Cpu, Partial, RunArguments, RunOptions, Team
 from hardscape.errors import BudgetError, CheckpointError, DeviceError, InputError, Interrupted
 from hardscape.figures import COLORS, GREY, finish, new_figure
 from hardscape.gauge.field import GaugeField, checked_field, require_links
+from hardscape.gauge.layouts import OURS
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain
 
@@ -155,7 +156,7 @@ def wilson_flow(
     Raises
     ------
     InputError
-        If a link is not in the group, or an argument is out of range.
+        If a link is not in the group, the field has a boundary in time, or an argument is out of range.
     DeviceError
         If `device` is a GPU.
     Interrupted
@@ -188,6 +189,10 @@ def wilson_flow(
         raise DeviceError(f"the flow does not run on {options.devices[0]}; use device='cpu'")
     require_links(links.shape, links.nc, _FIELDS)
     links.require_unitary()
+    if links.boundary != "periodic":
+        raise InputError(
+            f"the field has a boundary in time ({links.boundary!r}); periodic fields flow"
+        )
     chain = _Flow(links.to("cpu").astype(np.complex128).links, flow_time / count, count)
     outcome = steps(chain, options)
     measured = chain.result()
@@ -201,7 +206,7 @@ def wilson_flow(
         energy=density[:, 1].copy(),
         energy_plaquette=density[:, 0].copy(),
         charge=measured[:, 2].copy(),
-        field=GaugeField(chain.links),
+        field=GaugeField(chain.links, layout=OURS),
         stopped=outcome.cut,
         seconds=time.perf_counter() - began,
     )
