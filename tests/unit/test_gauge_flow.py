@@ -196,7 +196,7 @@ def test_refusals(options: dict[str, float], name: str) -> None:
 
 
 def test_fields_with_ends_are_refused() -> None:
-    links = GaugeField.random((4, 4, 4, 4), 2, seed=1).links
+    links = GaugeField.random((4, 4, 4, 6), 2, seed=1).links
     links[-1, ..., 3, :, :] = 0
     with pytest.raises(InputError, match="open"):
         wilson_flow(GaugeField(links, boundary="open"), 0.1)
