@@ -48,7 +48,7 @@ _FIRST_ALONE, _MOST_SWAPPED, _MOST_GROWN = 8_000, 200_000, 3_000_000
 #: More flips before a solver is asked about small formulas without hard clauses: to begin with one takes it
 #: as long, and their optima are often found before.
 _BEFORE_GROWN = 100_000
-#: What the better one of two searches has, in flips of the other.
+#: What the better one of two searches has, in turns of the other.
 _LESS = 4
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
@@ -267,11 +267,13 @@ class Walker:
             return
         how = work.target, weighing.best(), self._stop
         swapping = Swapping(formula, work.seed, self._stream, *how)
-        while True:
-            if not swapping.given_up:
-                yield swapping, turn // 2
+        while not swapping.given_up:  # the better one has more of the turns
+            ahead = swapping.cost() < weighing.cost()
+            yield swapping, turn // 2 if ahead else turn // _LESS
             turn *= 2
-            yield weighing, turn
+            ahead = swapping.cost() < weighing.cost()
+            yield weighing, turn // _LESS if ahead else turn
+        yield weighing, 2**62
 
     def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """What grows begins again where clause weighting has found something better."""
