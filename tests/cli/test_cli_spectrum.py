@@ -202,7 +202,7 @@ def test_a_stopped_search_tells_its_lower_bound(tmp_path: Path, capsys: Captured
 
 
 def test_a_spin_glass_of_clauses_is_named(tmp_path: Path, capsys: Captured) -> None:
-    system = hardscape.xorsat.random_regular(72, seed=1)
+    system = hardscape.xorsat.random_regular(200, seed=1)
     system.to_file(tmp_path / "system.qh")
     assert "hardscape xorsat solve" in refusal(capsys, tmp_path / "system.qh")
 
@@ -259,8 +259,8 @@ def test_a_malformed_line(tmp_path: Path, capsys: Captured) -> None:
 
 
 def test_too_many_spins(tmp_path: Path, capsys: Captured) -> None:
-    path = tmp_path / "chain.coo"
-    path.write_text("".join(f"{i} {i + 1} -1\n" for i in range(512)))
+    path = tmp_path / "dense.coo"
+    path.write_text("".join(f"{i} {j} {i * j + 1}\n" for i in range(513) for j in range(0, i, 5)))
     line = refusal(capsys, path)
     assert "513" in line
     assert "512" in line

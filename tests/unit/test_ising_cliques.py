@@ -147,8 +147,7 @@ def test_colours_in_the_order_of_codes():
             for d in range(c):
                 Q[3 * i + d, 3 * i + c] = 4.0
     model = Ising.from_qubo(Q, 2.0 * n)
-    found = hardscape.spectrum(model, 2, **CPU)
-    assert found.method == "cliques"
+    found = hardscape.spectrum(model, 2, method="cliques", **CPU)
     assert found.energies.tolist() == [0.0, 0.0]
     # Of the last vertices the colours alternate between the first two; the highest bits are theirs.
     colours = (found.states.reshape(2, n, 3) > 0).argmax(axis=2)

@@ -88,12 +88,10 @@ def test_how_many_states() -> None:
         ExactSampler().sample(model, num_reads=0)
 
 
-def test_too_many_variables() -> None:
-    limit = ExactSampler().properties["max_num_variables"]
-    with pytest.raises(InputError, match=str(limit + 1)):
-        ExactSampler().sample(
-            dimod.BinaryQuadraticModel(dict.fromkeys(range(limit + 1), 1.0), {}, "SPIN")
-        )
+def test_any_number_of_sparse_variables() -> None:
+    n = 300
+    free = dimod.BinaryQuadraticModel(dict.fromkeys(range(n), 1.0), {}, "SPIN")
+    assert ExactSampler().sample(free, num_reads=2).record.energy.tolist() == [-n, -n + 2.0]
 
 
 def test_unknown_arguments_are_dropped_with_dimods_warning() -> None:

@@ -260,7 +260,9 @@ def test_bad_arguments_are_named(options, named):
 @pytest.mark.parametrize(("n", "prune"), [(513, True), (65, False)])
 def test_more_spins_than_a_method_holds_are_refused(n, prune):
     with pytest.raises(InputError, match=str(n)):
-        hardscape.spectrum((np.ones(n), {}), 1, prune=prune)
+        hardscape.spectrum(
+            (np.ones(n), np.triu(np.ones((n, n)) / np.arange(1, n + 1), 1)), 1, prune=prune
+        )
 
 
 @pytest.mark.parametrize("fields", [True, False])

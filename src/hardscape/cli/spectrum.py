@@ -28,7 +28,7 @@ from hardscape.ising.formats import FORMATS
 from hardscape.ising.methods.lowest import MOST_SEARCHED
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum
-from hardscape.ising.spectrum import MAX_SPINS, Estimate, estimate
+from hardscape.ising.spectrum import Estimate, estimate
 from hardscape.ising.states import read_states
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class SearchOptions:
         File of states that are known: what --json has printed, or a line of N characters 0 and 1 each.
     method
         search and mps prove nothing; all others are certain and take up to 128 spins (semidefinite 512,
-        exhaustive 64, partition one weighted sum of spins, squared).
+        exhaustive 64, partition one weighted sum of spins, squared, frontier sparse models of any size).
     prune
         Skip blocks of states that a lower bound excludes; --no-prune visits every state.
     """
@@ -99,6 +99,7 @@ class SearchOptions:
     initial_states: Path | None = None
     method: Literal[
         "auto",
+        "frontier",
         "tree",
         "semidefinite",
         "cliques",
@@ -238,7 +239,7 @@ def _certain_search(
 ) -> Spectrum:
     unlimited = run.time_limit is None and not output.yes
     try:
-        if unlimited and _ESTIMATED_FROM <= ising.num_spins <= MAX_SPINS:
+        if unlimited and ising.num_spins >= _ESTIMATED_FROM:
             cost = _estimate(ising, search, run)
             output.refuse_unasked(
                 f"a search of {ising.num_spins} spins on {cost.device}", cost.seconds
@@ -393,7 +394,8 @@ def _states(found: Spectrum) -> Iterator[Table | str]:
 
 def _estimate_facts(ising: Ising, cost: Estimate) -> Iterator[tuple[str, str]]:
     yield "model", _describe(ising)
-    yield "states", f"2^{ising.num_spins} = {cost.total_states}"
+    counted = f" = {cost.total_states}" if ising.num_spins <= MOST_SEARCHED else ""
+    yield "states", f"2^{ising.num_spins}{counted}"
     yield "time", f"about {seconds_text(cost.seconds)}"
     yield "memory", f"about {cost.memory_bytes / 1e6:.2g} MB for lists of states"
     yield "rate", f"{cost.states_per_second:.3g} states/s"

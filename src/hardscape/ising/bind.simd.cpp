@@ -6,9 +6,11 @@ namespace hardscape::ising {
 void bind_cliques(nb::module_& module);
 void bind_exact(nb::module_& module);
 void bind_exhaustive(nb::module_& module);
+void bind_elimination(nb::module_& module);
 void bind_frontier(nb::module_& module);
 void bind_histogram(nb::module_& module);
 void bind_semidefinite(nb::module_& module);
+void bind_tables(nb::module_& module);
 void bind_tabu(nb::module_& module);
 
 namespace {
@@ -17,6 +19,8 @@ const native::Family family("ising", [](nb::module_& module) {
   bind_histogram(module);
   bind_tabu(module);
   bind_frontier(module);
+  bind_elimination(module);
+  bind_tables(module);
   bind_exact(module);
   bind_exhaustive(module);
   bind_semidefinite(module);

@@ -12,7 +12,7 @@ from hardscape.arrays import as_spins
 from hardscape.engine import RunArguments
 from hardscape.errors import InputError, needed
 from hardscape.ising.model import Ising
-from hardscape.ising.spectrum import MAX_SPINS, MAX_STATES, spectrum
+from hardscape.ising.spectrum import MAX_STATES, spectrum
 
 if TYPE_CHECKING:
     ExactSampler: Any
@@ -37,8 +37,8 @@ class _ExactSampling:
 
     @property
     def properties(self) -> dict[str, Any]:
-        """Limits: the most variables of a model, the most states listed."""
-        return {"max_num_variables": MAX_SPINS, "max_num_states": MAX_STATES}
+        """Limits: the most states listed."""
+        return {"max_num_states": MAX_STATES}
 
     def sample(
         self,
@@ -58,7 +58,7 @@ class _ExactSampling:
         Parameters
         ----------
         bqm : dimod.BinaryQuadraticModel
-            At most 512 variables, of either vartype.
+            Of either vartype, and of a size that a method of :func:`hardscape.spectrum` takes.
         num_reads, num_states : int, optional
             How many states to list: two names, dimod's and hardscape's, for one number. By default
             100, or with `window` as many as it holds.
@@ -81,7 +81,7 @@ class _ExactSampling:
         Raises
         ------
         InputError
-            For more than 512 variables, arguments out of range, or `num_reads` and `num_states`
+            For a model that no method takes, arguments out of range, or `num_reads` and `num_states`
             that differ.
         BudgetError
             If more than 2**24 states lie within `window`.
@@ -90,7 +90,7 @@ class _ExactSampling:
 
         Notes
         -----
-        Time and memory are those of :func:`hardscape.spectrum`: proportional to :math:`2^N`.
+        Time and memory are those of :func:`hardscape.spectrum`.
         """
         run = self.remove_unknown_kwargs(**kwargs)  # type: ignore[attr-defined]
         if None not in (num_reads, num_states) and num_reads != num_states:

@@ -23,6 +23,7 @@ from hardscape.ising.methods.cliques.cliques import Cliques
 from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.exhaustive.method import Exhaustive
 from hardscape.ising.methods.exhaustive.work import BlockWork
+from hardscape.ising.methods.frontier.lowest import Frontier
 from hardscape.ising.methods.lowest import LowestMethod, LowestWork
 from hardscape.ising.methods.partition.partition import Partition
 from hardscape.ising.methods.semidefinite.semidefinite import Semidefinite
@@ -32,8 +33,6 @@ from hardscape.ising.result import Spectrum, unpack
 from hardscape.ising.search import checked_states, units
 from hardscape.plain import Plain
 
-#: States are integers of so many bits, at most.
-MAX_SPINS = 512
 #: Most states that one call lists: 2**24.
 MAX_STATES = 1 << 24
 #: From this many spins on, "auto" takes a GPU when every state is visited: starting one costs a second.
@@ -42,12 +41,15 @@ _GPU_SPINS = 36
 _SECONDS_A_STATE = 5e-7
 #: Seconds that the lower bound of a search that is stopped takes.
 _SECONDS_OF_BOUND = 0.02
+#: States that a rate counts.
+_MOST_COUNTED = 1 << 900
 #: States listed by default.
 _SOME_STATES = 100
 
 #: The methods; the first that can and pays answers.
 METHODS: tuple[LowestMethod[Any], ...] = (
     Partition(),
+    Frontier(),
     Cliques(),
     Semidefinite(),
     Tree(),
@@ -77,7 +79,7 @@ def spectrum(
     Parameters
     ----------
     model : Ising or anything `Ising.from_any` takes
-        At most 512 spins, 128 where couplings are few, 64 without `prune`.
+        Of any number of spins, where its couplings are sparse; else at most 512, and 64 without `prune`.
         :math:`E(s) = \sum_{i<j} J_{ij} s_i s_j + \sum_i h_i s_i + c`.
     num_states : int, optional
         How many states to list, 1 to 2**24; by default 100, or with `window` as many as it holds.
@@ -89,7 +91,8 @@ def spectrum(
     initial_states : array-like, shape (N,) or (k, N), optional
         States that are known, spins -1 and +1: they may save time, never change a certified answer.
     method : str
-        "tree" (bounds from the least pair energies), "semidefinite" (branch and bound under semidefinite
+        "frontier" (dynamic programming along an order of elimination: sparse models, of hundreds of spins and
+        more), "tree" (bounds from the least pair energies), "semidefinite" (branch and bound under semidefinite
         bounds with triangle inequalities: dense models of more than some 56 spins), "cliques" (branch
         and bound under clique covers of conflicts: QUBOs with penalties), "partition" (number
         partitioning and other squares of one sum of spins, by meeting in the middle), "exhaustive" (every
@@ -112,15 +115,17 @@ def spectrum(
     Raises
     ------
     InputError
-        For a model that is not understood, more than 512 spins, or arguments out of range.
+        For a model that is not understood, that no method takes, or arguments out of range.
     BudgetError
-        If more than 2**24 states lie within `window`.
+        If more than 2**24 states lie within `window`, or memory cannot hold a frontier's tables.
     Interrupted
         On Ctrl-C or SIGTERM; its `result` is the best so far.
 
     Notes
     -----
-    Time is proportional to 2**N; without fields to 2**(N-1), by flip symmetry. Memory is about
+    The frontier takes some ns for each entry of its tables, of which there are 2**width for each spin, and
+    20 ns for each state and spin. Of other methods, time is proportional to 2**N; without fields to
+    2**(N-1), by flip symmetry. Memory is about
     ``3 * (8 + 8 * limbs) * num_states`` bytes a thread, where `limbs` (1 for integers, 2 for most reals) is the
     width of the exact energies. After Jałowiecki, Rams, Gardas, Comput. Phys. Commun. 260 (2021) 107728.
 
@@ -156,7 +161,7 @@ def spectrum(
         "seconds": time.perf_counter() - began,
         "total_states": 1 << ising.num_spins,
         "states_searched": searched,
-        "states_per_second": (searched - resumed) / max(outcome.seconds, 1e-9),
+        "states_per_second": _rate(searched - resumed, outcome.seconds),
         **found.counters,
         "resumed_shards": outcome.resumed_shards,
         "seed": options.seed,
@@ -238,7 +243,12 @@ def estimate(
     seconds = prepared + one / lanes * _slowdown(options.devices)
     states = 1 << ising.num_spins
     size = work.memory_bytes(lanes)
-    return Estimate(states, seconds, size, states / seconds, describe(options.devices))
+    return Estimate(states, seconds, size, _rate(states, seconds), describe(options.devices))
+
+
+def _rate(states: int, seconds: float) -> float:
+    """States a second; of more than float64 holds, what it holds."""
+    return min(states, _MOST_COUNTED) / max(seconds, 1e-9)
 
 
 def _slowdown(devices: tuple[Device, ...]) -> float:
@@ -274,11 +284,6 @@ def _asked(
 ) -> tuple[Wanted, LowestMethod[Any]]:
     """Check what is wanted, and choose who finds it."""
     n, exact = ising.num_spins, ising.exact
-    if n > MAX_SPINS:
-        raise InputError(
-            f"the model has {n} spins; the exact search takes at most {MAX_SPINS} "
-            "(hardscape.ising.mps_spectrum has no such limit, and no certificate)"
-        )
     width: int | None = None
     if window is not None:
         above = dyadic(window, "window")
@@ -316,5 +321,11 @@ def _row(wanted: Wanted, method: str, prune: bool, options: RunOptions) -> Lowes
         if not refusal and (method == row.name or row.pays(wanted)):
             return row
         _log.debug("spectrum of %d spins: not by %s: %s", n, row.name, refusal or "others pay")
+    for row, refusal in refusals.items():
+        if not refusal:
+            return row
     told = "; ".join(refusal for refusal in refusals.values() if refusal)
-    raise InputError(f"no method takes a model of {n} spins with method={method!r}: {told}")
+    raise InputError(
+        f"no method takes a model of {n} spins with method={method!r}: {told} "
+        "(hardscape.ising.search and mps_spectrum take any model, and prove nothing)"
+    )

@@ -142,7 +142,7 @@ class LowestWork(Work[Found]):
         """The lowest of these states and their flip partners."""
         n = self.wanted.terms.num_spins
         partners = states ^ to_codes([(1 << n) - 1], code_words(n))
-        if len(states) <= _FEW_STATES or n > MOST_SEARCHED:
+        if len(states) <= _FEW_STATES:
             states = np.concatenate([states, partners])
             energies = np.concatenate([energies, energies])
             order = spectral_order(energies, states)[: self.wanted.count]

@@ -1,4 +1,5 @@
 // The exhaustive search as Python sees it: one class for all widths of integers.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -142,32 +143,38 @@ class SearchOf final : public AnySearch {
   Search<Limbs, Code> search_;
 };
 
-// The `wanted` lowest of two lists in spectral order.
+// The `wanted` lowest of two lists in spectral order; states have any number of words.
 auto merge_spectra(Matrix<std::uint64_t> left_states, Matrix<std::uint64_t> left_energies,
                    Matrix<std::uint64_t> right_states, Matrix<std::uint64_t> right_energies,
                    std::size_t wanted) {
-  const auto merged = [&]<int Limbs, class Code>() {
+  const std::size_t words = left_states.shape(1);
+  return for_width(left_energies.shape(1), [&]<int Limbs>() {
     const std::size_t lefts = left_states.shape(0), rights = right_states.shape(0);
     const std::size_t count = std::min(wanted, lefts + rights);
-    std::vector<std::uint64_t> states(count * kWords<Code>), energies(count * Limbs);
-    const auto at = [](const auto& words, const auto& codes, std::size_t i) {
-      return Candidate<Limbs, Code>{Wide<Limbs>::load(words.data() + i * Limbs),
-                                    load_code<Code>(codes.data() + i * kWords<Code>)};
+    std::vector<std::uint64_t> states(count * words), energies(count * Limbs);
+    const auto right_first = [&](std::size_t i, std::size_t j) {
+      const auto left = Wide<Limbs>::load(left_energies.data() + i * Limbs);
+      const auto right = Wide<Limbs>::load(right_energies.data() + j * Limbs);
+      if (left != right) return right < left;
+      const std::uint64_t *mine = left_states.data() + i * words,
+                          *theirs = right_states.data() + j * words;
+      for (std::size_t w = words; w-- > 0;) {
+        if (mine[w] != theirs[w]) return theirs[w] < mine[w];
+      }
+      return false;
     };
     std::size_t i = 0, j = 0;
     for (std::size_t n = 0; n < count; ++n) {
-      const bool take_left =
-          j == rights ||
-          (i < lefts && !(at(right_energies, right_states, j) < at(left_energies, left_states, i)));
-      const auto next =
-          take_left ? at(left_energies, left_states, i++) : at(right_energies, right_states, j++);
-      std::memcpy(&states[n * kWords<Code>], &next.state, sizeof(Code));
-      next.energy.store(energies.data() + n * Limbs);
+      const bool take_left = j == rights || (i < lefts && !right_first(i, j));
+      const std::size_t k = take_left ? i++ : j++;
+      const auto& codes = take_left ? left_states : right_states;
+      const auto& sums = take_left ? left_energies : right_energies;
+      std::copy_n(codes.data() + k * words, words, states.data() + n * words);
+      std::copy_n(sums.data() + k * Limbs, Limbs, energies.data() + n * Limbs);
     }
-    return std::make_tuple(to_numpy(std::move(states), {count, kWords<Code>}),
+    return std::make_tuple(to_numpy(std::move(states), {count, words}),
                            to_numpy(std::move(energies), {count, Limbs}));
-  };
-  return for_widths(left_energies.shape(1), left_states.shape(1), merged);
+  });
 }
 
 std::unique_ptr<AnySearch> make_search(int mid, int fine_shift, int filter_shift,

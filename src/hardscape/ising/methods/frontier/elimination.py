@@ -1,0 +1,151 @@
+"""Orders of elimination, and what the tables of one need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import native
+from hardscape.ising.exact import ExactTerms
+
+#: Widest table that is thought of, and most spins of a model.
+MAX_WIDTH, MAX_SPINS = 48, 20_000
+#: Entries of all tables below which an effort at better orders does not pay; min-fill orders and sweeps that it
+#: tries, and moves of spins.
+_EFFORTS = ((0.0, 4, 0, 0), (2.0**18, 4, 16, 0), (2.0**23, 40, 64, 1000), (2.0**26, 40, 64, 4000))
+#: Spins looked at in all moves, at most.
+_MOST_LOOKS = 500_000
+#: Entries of all tables of one slice that are kept at once, at most, while slicing pays.
+_ENTRIES = 2.0**27
+#: Slices wanted for work of so many entries, while one more spin adds less than this factor.
+_SLICES_WANTED, _DIVIDED, _OVERHEAD = 5, 2.0**29, 1.15
+#: Spins fixed, at most.
+_MAX_SLICED = 24
+#: Seconds that an entry takes, by the words of its integer.
+_SECONDS = {1: 2e-9, 2: 5e-9, 4: 3e-8, 36: 4e-7}
+#: Fewest bits of a code that a table's values hold, where there are so many.
+_LEAST_CODE = 16
+
+
+def words_of(bits: int, spins: int) -> tuple[int, int]:
+    """Words of a table's values, and how many bits of codes they hold beside energies of so many bits."""
+    for limbs in _SECONDS:
+        room = 64 * limbs - 3 - bits
+        if room >= min(spins, _LEAST_CODE):
+            return limbs, min(room, spins)
+    raise AssertionError("energies are bounded by float64")
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """Spins in the order in which they are minimised over, and those that are fixed by a slice's number."""
+
+    order: tuple[int, ...]
+    sliced: tuple[int, ...]
+    widths: tuple[int, ...]  #: spins that the table of each depends on
+
+    @cached_property
+    def entries(self) -> float:
+        """Entries of all tables of one slice."""
+        return float(np.exp2(np.array(self.widths, dtype=np.float64)).sum())
+
+    @property
+    def width(self) -> int:
+        """Of the widest table."""
+        return max(self.widths, default=0)
+
+    @property
+    def slices(self) -> int:
+        """How often tables are filled."""
+        return 1 << len(self.sliced)
+
+    def seconds(self, limbs: int) -> float:
+        """Of all slices on one core, roughly."""
+        return self.slices * (self.entries * _SECONDS[limbs] + 1e-6 * len(self.order))
+
+    def memory_bytes(self, limbs: int) -> int:
+        """Of the tables of one slice: what is chosen, and the least values still needed."""
+        return int(8 * limbs * (self.entries + 4 * 2.0**self.width))
+
+
+@lru_cache(maxsize=8)
+def elimination(terms: ExactTerms) -> Elimination | None:
+    """A good order for a model, sliced until its tables are small; None if all are too wide.
+
+    It depends on the model alone, so that a checkpoint fits any number of threads.
+    """
+    n, held = terms.num_spins, terms.num_spins - 1 if terms.symmetric else None
+    if n > MAX_SPINS or len(terms.row) > n * MAX_WIDTH:
+        return None
+    inside = (terms.row != held) & (terms.col != held)
+    graph = _Graph(n, terms.row[inside], terms.col[inside])
+    free = np.arange(n) != held
+    order = graph.order(free, *_EFFORTS[0][1:])
+    entries = math.inf if order is None else graph.plan(order, ()).entries
+    _, *effort = next(x for x in reversed(_EFFORTS) if x[0] <= entries)
+    if effort != [*_EFFORTS[0][1:]]:
+        order = graph.order(free, *effort)
+    if order is None:
+        return None
+    plan = graph.plan(order, ())
+    while len(plan.sliced) < _MAX_SLICED and len(plan.order) > 1:
+        finer = graph.finer(plan)
+        grown = 2 * finer.entries / plan.entries
+        useful = (
+            plan.entries * plan.slices > _DIVIDED
+            and len(plan.sliced) < _SLICES_WANTED
+            and grown < _OVERHEAD
+        )
+        if plan.entries <= _ENTRIES and not useful:
+            break
+        plan = finer
+    return plan
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """Which spins are coupled."""
+
+    n: int
+    row: NDArray[np.int64]
+    col: NDArray[np.int64]
+
+    def order(
+        self, free: NDArray[np.bool_], tries: int, sweeps: int, moves: int
+    ) -> tuple[int, ...] | None:
+        """The best of some orders of free spins."""
+        core, graph = native.vector.ising, (self.n, self.row, self.col)
+        found = core.elimination_order(*graph, tries, sweeps, 2.0**MAX_WIDTH, 1)
+        if self.n and not len(found):
+            return None
+        if moves:
+            found = core.elimination_refined(*graph, found, min(moves, _MOST_LOOKS // self.n), 1)
+        return tuple(found[free[found]].tolist())
+
+    def plan(self, order: Sequence[int], sliced: tuple[int, ...]) -> Elimination:
+        """With the widths of its tables."""
+        widths, _ = self._widths(order)
+        return Elimination(tuple(order), sliced, tuple(widths.tolist()))
+
+    def finer(self, plan: Elimination) -> Elimination:
+        """The plan with that spin fixed that is in most entries."""
+        _, shares = self._widths(plan.order)
+        best = max(plan.order, key=lambda i: (shares[i], -i))
+        order = [i for i in plan.order if i != best]
+        return self.plan(order, (*plan.sliced, best))
+
+    def _widths(self, order: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        among = np.zeros(self.n, dtype=np.bool_)
+        among[list(order)] = True
+        inside = among[self.row] & among[self.col]
+        row, col = self.row[inside], self.col[inside]
+        found: tuple[NDArray[np.int64], NDArray[np.float64]]
+        found = native.vector.ising.elimination_widths(
+            self.n, row, col, np.array(order, dtype=np.int64)
+        )
+        return found
