@@ -132,6 +132,32 @@ def test_the_same_maximum(nc: int, gauge: Any, method: Any, precision: Any) -> N
     assert gpu.device == "cuda:0"
 
 
+@pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
+@pytest.mark.parametrize("edge", ["open", "sf"])
+def test_boundaries_in_time(edge: Any, gauge: Any) -> None:
+    near = np.eye(3) + 0.3 * GaugeField.random((6, 4, 4, 8), 3, seed=11).links
+    links = GaugeField(near).reproject().links
+    links[-1, ..., 3, :, :] = 0
+    if edge == "sf":
+        links[[0, -1], ..., :3, :, :] = np.diag(np.exp(1j * np.array([-0.3, 0.1, 0.2])))
+    field = GaugeField(links, boundary=edge)
+    keywords: dict[str, Any] = {"theta": 1e-18, "seed": 1, "copies": 2, "annealing_sweeps": 5}
+    gpu = fix(field, gauge, device="cuda:0", **keywords)
+    fixed = gpu.fixed()
+    assert fixed.plaquette() == pytest.approx(field.plaquette(), abs=1e-12)
+    assert field.to("cuda").plaquette() == pytest.approx(field.plaquette(), abs=1e-12)
+    by_site = gauge_oracles.theta_by_site(fixed.links, gauge)
+    assert by_site[1:-1].mean(axis=(1, 2, 3)).max() < 1e-16
+    if edge == "sf":
+        np.testing.assert_allclose(
+            fixed.links[[0, -1], ..., :3, :, :], links[[0, -1], ..., :3, :, :]
+        )
+    else:
+        assert gauge_oracles.theta(fixed.links, gauge) <= 1.01e-18
+    on_gpu = fix(field.to("cuda"), gauge, device="cuda:0", **keywords)
+    assert on_gpu.functional == pytest.approx(gpu.functional, abs=1e-10)
+
+
 def test_copies_together_are_the_copies_alone() -> None:
     field = GaugeField.random((4, 4, 4, 4), 3, seed=3)
     keywords: dict[str, Any] = {"copies": 4, "theta": 1e-16, "annealing_sweeps": 20, "seed": 1}

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.arrays import to_device
+from hardscape.arrays import array_namespace, to_device
 from hardscape.errors import InputError
 from hardscape.gauge.groups import dagger, group
 
@@ -239,7 +239,8 @@ def _chosen(volume: int, sites: int) -> NDArray[np.int64]:
 
 
 def _matrices(links: Any, at: Sequence[NDArray[np.int64]]) -> NDArray[np.complex128]:
-    found = to_device(links[tuple(at)], "cpu").astype(np.complex128)
+    xp = array_namespace(links)
+    found = to_device(links[tuple(xp.asarray(i) for i in at)], "cpu").astype(np.complex128)
     rows, nc = found.shape[-2:]
     if rows == nc:
         return np.asarray(found)

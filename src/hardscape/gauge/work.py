@@ -136,7 +136,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
         )
         best = copies.best
         g = lattices.transformation(best)
-        g[~lattices.live] = array_namespace(g).eye(lattices.group.nc)  # and not up to rounding
+        lattices.fill_fixed_slices(g)
         return {
             **vars(copies),
             "g": g if self.keep else to_device(g, "cpu"),

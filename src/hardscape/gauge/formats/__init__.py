@@ -59,11 +59,8 @@ def inspect(
         name, content = FORMATS.parse(path, format=format, **options)
         try:
             field = GaugeField(content.links, layout=layouts.OURS)
-            field = GaugeField(
-                field.links,
-                boundary=content.boundary or boundary.of_links(field.links),
-                layout=layouts.OURS,
-            )
+            told = content.boundary or boundary.of_links(field.links)
+            field.boundary = boundary.checked(told, field.links)
         except InputError as error:
             raise FormatError(path, None, f"holds what no field has: {error}") from None
         return field, make_report(str(path), name, field, content)

@@ -135,7 +135,8 @@ def lattice_shape(source: Source, extents: Iterable[int]) -> tuple[int, int, int
     try:
         return check_shape(tuple(extents))
     except InputError as error:
-        raise source.error(None, f"the header's {error}") from None
+        told = str(error).removeprefix("shape=")
+        raise source.error(None, f"its header says X, Y, Z, T = {told}") from None
 
 
 def whole_links(

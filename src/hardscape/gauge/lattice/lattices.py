@@ -128,8 +128,13 @@ class Lattices(ABC):
             return
         for copy in range(self.copies):
             g = self.transformation(copy)
-            g[~self.live] = array_namespace(g).eye(self.group.nc)
+            self.fill_fixed_slices(g)
             self.set_transformation(copy, g)
+
+    def fill_fixed_slices(self, g: Any) -> None:
+        """Write 1 into a transformation, shape (T, ...), on timeslices whose gauge is fixed."""
+        for t in np.flatnonzero(~self.live).tolist():
+            g[t] = array_namespace(g).eye(self.group.nc)
 
     @abstractmethod
     def randomize(self, seeds: NDArray[np.uint64]) -> None:
