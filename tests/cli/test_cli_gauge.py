@@ -205,3 +205,16 @@ def test_no_room_for_a_lattice(tmp_path: Path, capsys: Captured) -> None:
     told = refusal(capsys, "generate", *shape, "-o", tmp_path / "u.nersc")
     assert "GB" in told
     assert "x" in told.split("hold")[-1]
+
+
+def test_flow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    GaugeField.random((4, 4, 4, 4), 2, seed=1).to_file(tmp_path / "u.nersc")
+    words = ["gauge", "flow", str(tmp_path / "u.nersc"), "--flow-time", "0.5"]
+    plot = tmp_path / "flow.png"
+    assert main([*words, "--json", "--plot", str(plot)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["flow_time"]) == len(found["energy"]) == 26
+    assert plot.stat().st_size > 1000
+    assert main(words) == 0
+    assert f"{found['charge'][-1]:.4f}" in capsys.readouterr().out
+    assert main([*words, "--step", "1"]) == 2

@@ -80,6 +80,7 @@ def test_links_lead_to_files(page: str) -> None:
         "gauge generate",
         "gauge fix",
         "gauge propagator",
+        "gauge flow",
         "xorsat solve",
         "xorsat tts",
         "xorsat scan",

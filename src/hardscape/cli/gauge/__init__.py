@@ -1,4 +1,4 @@
-"""The commands ``hardscape gauge info``, ``convert``, ``generate`` and ``propagator``."""
+"""The commands ``hardscape gauge info``, ``convert``, ``generate`` and ``propagator``, and the group of all."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from hardscape.cli.gauge.files import (
     format_of,
 )
 from hardscape.cli.gauge.fixing import fix
+from hardscape.cli.gauge.flow import flow
 from hardscape.cli.options import (
     EstimateOptions,
     Flag,
@@ -59,6 +60,7 @@ gauge = App(
     help_format="plaintext",
 )
 gauge.command(fix)
+gauge.command(flow)
 
 
 _DEFAULT_READ = ReadOptions()

@@ -1,0 +1,82 @@
+"""The command ``hardscape gauge flow``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardscape.cli.gauge.files import FileArgument, ReadOptions
+from hardscape.cli.options import PlotOptions, RunOptions
+from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
+from hardscape.errors import Interrupted
+from hardscape.gauge.flow import WilsonFlow, wilson_flow
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+#: Times that the table lists.
+_ROWS = 20
+_DEFAULT_READ, _DEFAULT_RUN, _DEFAULT_OUTPUT = ReadOptions(), RunOptions(), PlotOptions()
+
+
+def flow(
+    file: FileArgument,
+    /,
+    *,
+    flow_time: float = 4.0,
+    step: float = 0.02,
+    read: ReadOptions = _DEFAULT_READ,
+    run: RunOptions = _DEFAULT_RUN,
+    output: PlotOptions = _DEFAULT_OUTPUT,
+) -> None:
+    """Let a configuration flow along the Wilson action: t0, w0 and the topological charge.
+
+    Parameters
+    ----------
+    flow_time
+        Flow time to come to, in units of the lattice spacing squared.
+    step
+        Largest step, up to 0.1.
+    """
+    output.check([file])
+    field, _ = read.checked(file)
+    try:
+        found = wilson_flow(field, flow_time, step=step, progress=True, **vars(run))
+    except Interrupted as stop:
+        if stop.result is not None:
+            _report(stop.result, output)
+        raise
+    _report(found, output)
+
+
+def _report(found: WilsonFlow, output: PlotOptions) -> None:
+    show(output.json, "gauge flow", found.to_dict, _facts(found), _times(found))
+    if found.stopped:
+        note(cut_short(found.stopped, "this is the flow so far"))
+    output.draw(found.plot)
+
+
+def _facts(found: WilsonFlow) -> Iterator[tuple[str, str]]:
+    extents = "x".join(map(str, found.field.shape))
+    yield "lattice", f"{extents} (x, y, z, t), SU({found.field.nc})"
+    for name, value in (("t0", found.t0), ("w0", found.w0)):
+        yield name, "not reached: flow farther" if value is None else f"{value:.6g}"
+    yield "charge", f"{found.charge[-1]:.4f} at t = {found.flow_time[-1]:g}"
+    yield "time", seconds_text(found.seconds)
+
+
+def _times(found: WilsonFlow) -> Iterator[Table | str]:
+    chosen = np.unique(np.linspace(0, len(found.flow_time) - 1, _ROWS).astype(int)).tolist()
+    rows = [
+        (
+            f"{found.flow_time[i]:g}",
+            f"{found.flow_time[i] ** 2 * found.energy[i]:.6g}",
+            f"{found.flow_time[i] ** 2 * found.energy_plaquette[i]:.6g}",
+            f"{found.charge[i]:.4f}",
+        )
+        for i in chosen
+    ]
+    yield ""
+    yield table(">>>>", rows, ("t", "t^2 E (clover)", "t^2 E (plaquette)", "charge"))
