@@ -222,7 +222,9 @@ class _Talk:
         self._best = after
         self._share = min(_MOST_SHARE, max(_LEAST_SHARE, self._share + step * _SHARE_STEP))
         passed = time.monotonic()
-        self._turn_ends = passed + _TURN_SHARE * (passed - self._began) * (1 - self._share)
+        # A walker's turn may end late: it walks so many steps at a time.
+        turn = max(_TURN_SHARE * (passed - self._began), (passed - now) / self._share)
+        self._turn_ends = passed + turn * (1 - self._share)
 
     def _hear(self, message: dict[str, Any]) -> None:
         if "ready" in message:
