@@ -156,7 +156,7 @@ def gribov(**options: Any) -> bytes:
     """Landau gauge from three random gauges."""
     links = np.eye(2) + 0.3 * GaugeField.random((4, 4, 4, 4), 2, seed=11).links
     found = fix(
-        GaugeField(links).reproject(),
+        GaugeField(links, layout="t z y x mu a b").reproject(),
         method="relaxation",
         theta=1e-6,
         copies=3,

@@ -54,7 +54,7 @@ def links(**options: Any) -> bytes:
 def gribov(**options: Any) -> bytes:
     """Landau gauge from many random gauges."""
     rough = np.eye(2) + 0.3 * GaugeField.random((4, 4, 4, 4), 2, seed=11).links
-    field = GaugeField(rough).reproject()
+    field = GaugeField(rough, layout="t z y x mu a b").reproject()
     found = fix(field, method="relaxation", theta=1e-6, copies=150, seed=1, **options)
     return found.fixed().links.tobytes()
 
