@@ -115,8 +115,9 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
     ) -> tuple[str, _Problem]:
         """Read a problem as :meth:`read` does, and tell the format."""
         likely = self._by_name(path_of(path)) if format is None else [format]
-        if len(likely) == 1:  # what it cannot do is refused before the file is opened
-            _choices(self[likely[0]], self[likely[0]].read, options)
+        refusals = [x for name in likely if (x := self._refusal(name, options)) is not None]
+        if likely and len(refusals) == len(likely):  # before the file is opened
+            raise refusals[0]
         source = load(path, mapped=self._mapped)
         name = self._named_by(source) if format is None else format
         read = self[name].read
@@ -127,6 +128,14 @@ class Formats(Mapping[str, Any], Generic[_Problem]):
             raise
         except InputError as error:  # what the problem itself refuses
             raise source.error(None, str(error)) from None
+
+    def _refusal(self, name: str, options: Mapping[str, Any]) -> InputError | None:
+        """What a format's reader says of options that it cannot take."""
+        try:
+            _choices(self[name], self[name].read, options)
+        except InputError as error:
+            return error
+        return None
 
     def write(
         self, problem: _Problem, path: str | Path, *, format: str | None = None, **options: Any

@@ -55,6 +55,7 @@ def results() -> dict[type[Plain], Any]:
         fixed,
         fixed.copies,
         gauge.gluon_propagator(fixed.fixed()),
+        gauge.wilson_flow(field, 0.1, **CPU),
         gauge.inspect(links)[1],
         engine.probe(),
         engine.forecast(xorsat.time_to_solution, system, 4, 5.0, **CPU),
