@@ -3,7 +3,8 @@
 ``python -m benchmarks.scaling 60 --workers 10,100,1000`` searches the lowest states of a dense Gaussian model
 on one thread, slice by slice, and then lets that many workers do it: each block takes as long as its shards
 took, and the clock of the scheduler, whose own work takes no time there, is that of the simulation.
-``--threads 1,32`` runs it on so many threads, and processes, for real.
+``--threads 1,32`` runs it on so many threads, and processes, for real, beside as many processes that each
+search everything: what the machine itself does for so many at once, which share caches and clocks.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import argparse
 import heapq
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from multiprocessing import get_context
 from queue import Empty
 from typing import Any, ClassVar
 from unittest.mock import patch
@@ -251,6 +253,21 @@ def best(function: Callable[[], object]) -> float:
     return min(taken)
 
 
+def searched(spins: int, method: str) -> float:
+    """Seconds of a search on one thread."""
+    began = time.perf_counter()
+    hardscape.spectrum(instance(spins), _STATES, device="cpu", threads=1, method=method, seed=1)
+    return time.perf_counter() - began
+
+
+def apart(spins: int, method: str, processes: int) -> float:
+    """Searches in a second of so many processes, each of which searches everything."""
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        list(pool.map(searched, [40] * processes, [method] * processes))
+        taken = list(pool.map(searched, [spins] * processes, [method] * processes))
+    return sum(1 / seconds for seconds in taken)
+
+
 def main() -> None:
     """Print a row for each number of workers."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -260,23 +277,28 @@ def main() -> None:
     parser.add_argument(
         "--scale", type=float, default=1.0, help="as if all shards took so much longer"
     )
+    parser.add_argument("--method", default="tree", help="of runs on threads")
     parser.add_argument("--threads", default="", help="run on so many threads, and processes")
     told = parser.parse_args()
     if told.threads:
         model = instance(told.spins)
         alone = 0.0
         for threads in map(int, told.threads.split(",")):
+            rate = apart(told.spins, told.method, threads)
+            print(f"{threads:6} apart     {1 / rate:9.3f} s a search")
             for how in ("threads", "processes"):
                 options: dict[str, Any] = {"threads": threads}
                 if how == "processes":
-                    options = {"executor": f"processes:{threads}", "threads": 1}
-                hardscape.spectrum(instance(40), _STATES, device="cpu", **options)
+                    options = {"executor": f"processes:{threads}", "threads": threads}
+                options |= {"device": "cpu", "method": told.method, "seed": 1}
+                hardscape.spectrum(instance(40), _STATES, **options)
                 taken = best(
-                    lambda: hardscape.spectrum(model, _STATES, device="cpu", **options)  # noqa: B023
+                    lambda: hardscape.spectrum(model, _STATES, **options)  # noqa: B023
                 )
                 alone = alone or taken * threads
                 print(
-                    f"{threads:6} {how:9} {taken:9.3f} s  efficiency {alone / taken / threads:5.2f}"
+                    f"{threads:6} {how:9} {taken:9.3f} s  efficiency {alone / taken / threads:5.2f}, "
+                    f"of what as many apart do {1 / taken / rate:5.2f}"
                 )
         return
     alone, shared = recorded(told.spins)

@@ -122,7 +122,15 @@ def test_floors_are_the_least_pair_energies(model, gauge):
     geometry = Geometry.build(model.exact, gauge & (2**model.num_spins - 1))
     low = 14
     layout = Layout.build(geometry, low, 0, low)
-    layout.search.raise_floors(model.num_spins, np.inf, np.zeros(1, dtype=np.uint8))
+    layout.search.raise_floors(
+        0,
+        np.zeros(1, dtype=np.uint64),
+        model.num_spins,
+        np.inf,
+        np.zeros(1, dtype=np.uint8),
+        None,
+        True,
+    )
     floors = from_limbs(layout.search.floors())
     for p in range(low, model.num_spins + 1):
         unit = Fraction(2) ** model.exact.exponent

@@ -158,7 +158,7 @@ def test_a_gpu_has_its_own_name_whatever_number_it_has(
 
 def test_threads_do_not_take_one_another_s_work() -> None:
     works = [HarmonicSum(units=100 + k, count=1) for k in range(2)]
-    parcels = [Parcel.of(pickle.dumps(work), on_disk=False) for work in works]
+    parcels = [Parcel.of(pickle.dumps(work), None) for work in works]
 
     def wrong(k: int) -> int:
         return sum(parcels[k % 2].work() != works[k % 2] for _ in range(20_000))

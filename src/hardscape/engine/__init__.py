@@ -13,6 +13,7 @@ from hardscape.engine.lanes import Team, team
 from hardscape.engine.ledger import Ledger
 from hardscape.engine.machine import CudaStatus, Machine, cuda_status, probe
 from hardscape.engine.options import RunArguments, RunOptions
+from hardscape.engine.outcome import Outcome, Stopped
 from hardscape.engine.progress import (
     CallbackProgress,
     NullProgress,
@@ -21,7 +22,7 @@ from hardscape.engine.progress import (
     RichProgress,
     resolve_progress,
 )
-from hardscape.engine.run import Outcome, Stopped, solve
+from hardscape.engine.run import solve
 from hardscape.engine.work import Context, Identity, Partial, Shard, ShardResult, Work, split
 
 __all__ = [

@@ -15,8 +15,9 @@ from hardscape.engine.fold import Block
 from hardscape.engine.lanes import Team, team
 from hardscape.engine.ledger import Ledger, NoLedger, open_ledger
 from hardscape.engine.options import RunOptions
+from hardscape.engine.outcome import Outcome, Stopped
 from hardscape.engine.progress import Meter
-from hardscape.engine.run import Outcome, Stopped, solve
+from hardscape.engine.run import solve
 from hardscape.engine.signals import StopSignals
 from hardscape.engine.work import (
     Answer,

@@ -162,14 +162,18 @@ class Fold:
 
     def best_so_far(self) -> Partial | None:
         """The final answer if it is there; else the merge of everything, what was stopped last."""
-        best = None
         told = list(self.nodes())
         if not self.complete:
-            known = [block for block, _ in told]
+            taken = list(self._starts)
+            ends = {start: block.stop for start, (block, _) in self._partials.items()}
             for block, partial in sorted(self._incomplete, key=lambda one: one[0]):
-                if all(block.stop <= one.start or one.stop <= block.start for one in known):
-                    known.append(block)
-                    told.append((block, partial))
+                at = bisect_left(taken, block.stop)  # only the last that begins before may reach in
+                if at and ends[taken[at - 1]] > block.start:
+                    continue
+                taken.insert(at, block.start)
+                ends[block.start] = block.stop
+                told.append((block, partial))
+        best = None
         for _, partial in told:
             best = partial if best is None else self._work.merge(best, partial)
         return best

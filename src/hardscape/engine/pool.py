@@ -250,7 +250,7 @@ class LocalPool(Pool):
     """One host thread for each device of this process: a GPU always sees the same thread."""
 
     pace = (0.05, 0.002)
-    asked_after = 0.0005
+    asked_after = 0.0002
 
     def __init__(
         self, work: Work[Any], devices: Sequence[Device], reports: SimpleQueue[Report | None]
@@ -258,6 +258,7 @@ class LocalPool(Pool):
         super().__init__(work, np.zeros(len(devices), dtype=np.uint8), reports)
         require_room(min(len(devices), len(work.shards())))
         self._devices = devices
+        self._shared = work.shared()
         self._lanes = Lanes([str(device) for device in devices])
 
     @property
@@ -271,7 +272,8 @@ class LocalPool(Pool):
         return len(self._devices)
 
     def _start(self, slot: int, block: Block, incumbent: Partial | None) -> Future[BlockResult]:
-        context = Context(self._devices[slot], incumbent, self._stops[slot : slot + 1])
+        stop = self._stops[slot : slot + 1]
+        context = Context(self._devices[slot], incumbent, stop, shared=self._shared)
         return self._lanes.submit(slot, run_block, self._work, block, context, self.pace[0])
 
     def _withdraw(self, future: Future[BlockResult]) -> None:

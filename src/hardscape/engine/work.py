@@ -119,6 +119,9 @@ class Context:
     seconds : float
         Seconds after which `run`, given several shards as one, leaves those that it has not begun; it does so
         too when `stop` becomes 2, as others have nothing to do (see `Work.joined`).
+    shared : uint64 array or None
+        What `Work.shared` made, for all shards that run on this host: they read and write it meanwhile, with
+        atomic operations. A hint, as `incumbent`.
     """
 
     device: Device
@@ -126,6 +129,7 @@ class Context:
     stop: NDArray[np.uint8]
     until: float = math.inf
     seconds: float = math.inf
+    shared: NDArray[np.uint64] | None = None
 
     def stopped(self) -> bool:
         """Whether the shard should return what it has, for code that is not compiled."""
@@ -278,6 +282,14 @@ class Work(ABC, Generic[Answer]):
             What this returned before, here or elsewhere.
         parts : sequence of Partial
             Merges of shards that are done; no shard is in two of them, and some may be in none.
+        """
+        return None
+
+    def shared(self) -> NDArray[np.uint64] | None:
+        """Words by which shards tell one another what they find while they run, as they are at first.
+
+        On each host there is one copy of them. A worker that is killed may leave them in any state, and shards
+        may run twice: neither may ever change an answer.
         """
         return None
 

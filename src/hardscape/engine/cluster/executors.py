@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import pickle
 import statistics
@@ -10,14 +9,12 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-import numpy as np
-
 from hardscape import native
 from hardscape.engine.cluster.channels import channel_of
+from hardscape.engine.cluster.folder import SLOTS, Folder
 from hardscape.engine.cluster.named import Processes
 from hardscape.engine.cluster.worker import Parcel, StopSign, run_in_worker, unpacked
 from hardscape.engine.device import Device
@@ -28,8 +25,6 @@ from hardscape.engine.work import Partial, Work
 #: Blocks in flight for each worker of an executor: one that runs and one that waits, so that no
 #: worker idles for a round trip.
 _IN_FLIGHT = 2
-#: Most of them.
-_SLOTS = 2**14
 #: Seconds between two counts of the workers that there are.
 _COUNTED = 1.0
 #: Seconds for which workers that were told to stop are waited for: they look ten times a second or more, and
@@ -60,8 +55,6 @@ class ExecutorPool(Pool):
         workers: int | None,
         left: float | None,
     ) -> None:
-        import tempfile
-
         self._given = executor
         self._is_dask = hasattr(executor, "get_executor")
         # A Dask client hands out an executor; "pure" would merge equal submissions into one.
@@ -70,11 +63,8 @@ class ExecutorPool(Pool):
         self._workers = workers
         self._counted = 0
         self._count_at = 0.0
-        descriptor, self._path = tempfile.mkstemp(prefix="hardscape-stop-")
-        with os.fdopen(descriptor, "r+b") as file:
-            file.truncate(_SLOTS)
-            stops = np.frombuffer(mmap.mmap(file.fileno(), 0), dtype=np.uint8)
-        super().__init__(work, stops, reports)
+        self._folder = Folder(work.shared())
+        super().__init__(work, self._folder.stops, reports)
         self._devices = tuple(devices)
         self._until = None if left is None else time.monotonic() + left
         self._level = native.level()
@@ -90,7 +80,8 @@ class ExecutorPool(Pool):
             self._is_dask
         ):  # a task, whose result goes from worker to worker, and is made again if it is lost
             return self._given.submit(unpacked, packed, pure=False)
-        return Parcel.of(packed, on_disk=type(self._executor).__module__ in _OF_THIS_HOST)
+        here = type(self._executor).__module__ in _OF_THIS_HOST
+        return Parcel.of(packed, self._folder.path if here else None)
 
     @property
     def glance(self) -> float:
@@ -111,7 +102,7 @@ class ExecutorPool(Pool):
     @property
     def has_room(self) -> bool:
         """Whether another block can be submitted: twice as many as there are workers now."""
-        return len(self._running) < min(_SLOTS, _IN_FLIGHT * self.workers)
+        return len(self._running) < min(SLOTS, _IN_FLIGHT * self.workers)
 
     def release(self, report: Report) -> bool:
         """See `Pool`."""
@@ -135,7 +126,7 @@ class ExecutorPool(Pool):
 
     def _start(self, slot: int, block: Block, incumbent: Partial | None) -> Future[BlockResult]:
         left = None if self._until is None else max(0.0, self._until - time.monotonic())
-        stop = StopSign(self._path, slot, left, self._channel)
+        stop = StopSign(str(self._folder.flags), slot, left, self._channel)
         arguments = (self._parcel, block, self._devices, incumbent, stop, self._level, self.pace[0])
         future: Future[BlockResult] = self._executor.submit(run_in_worker, *arguments)
         return future
@@ -156,10 +147,7 @@ class ExecutorPool(Pool):
 
     def close(self) -> None:
         """Remove what workers shared; those that have it mapped still see their flags."""
-        if isinstance(self._parcel, Parcel):
-            self._parcel.remove()
-        with suppress(FileNotFoundError):
-            Path(self._path).unlink()
+        self._folder.remove()
 
 
 def _cancel(future: Future[Any]) -> None:

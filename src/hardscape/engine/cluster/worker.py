@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import mmap
 import os
 import pickle
 import signal
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
+from hardscape.engine.cluster.folder import flags_of, shared_of
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Cuda, Device, resolve
 from hardscape.engine.fold import Block
@@ -62,8 +62,7 @@ class StopSign:
     def watched(self, index: int) -> Iterator[NDArray[np.uint8]]:
         """Yield the flag of a block whose last shard is `index`, shape (1,)."""
         try:
-            with open(self.path, "r+b") as file:
-                flags = np.frombuffer(mmap.mmap(file.fileno(), 0), dtype=np.uint8)
+            flags = flags_of(self.path)
         except OSError:
             with Deadline(self.seconds).watched() as flag, self._heard(index, flag):
                 yield flag
@@ -101,15 +100,14 @@ class Parcel:
     packed: bytes | None
 
     @classmethod
-    def of(cls, packed: bytes, on_disk: bool) -> Parcel:
-        """Pack it."""
+    def of(cls, packed: bytes, folder: Path | None) -> Parcel:
+        """Pack it, into a file of a folder of this host if there is one."""
         key = hashlib.sha256(packed).hexdigest()
-        if not on_disk:
+        if folder is None:
             return cls(key, None, packed)
-        descriptor, path = tempfile.mkstemp(prefix="hardscape-work-")
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(packed)
-        return cls(key, path, None)
+        path = folder / "work"
+        path.write_bytes(packed)
+        return cls(key, str(path), None)
 
     def work(self) -> Work[Any]:
         """The work; a worker keeps the last one."""
@@ -121,11 +119,6 @@ class Parcel:
                 packed = Path(self.path).read_bytes()
             kept = _kept["last"] = self.key, pickle.loads(packed)
         return kept[1]
-
-    def remove(self) -> None:
-        """Remove the file."""
-        if self.path is not None:
-            Path(self.path).unlink(missing_ok=True)
 
 
 _kept: dict[str, tuple[str, Work[Any]]] = {}
@@ -159,7 +152,8 @@ def run_in_worker(
         )
     work = work.work() if isinstance(work, Parcel) else work
     with stop.watched(block.stop - 1) as flag, _ctrl_c_sets(flag):
-        context = Context(_device_of_worker(devices), incumbent, flag)
+        shared = shared_of(stop.path, work)
+        context = Context(_device_of_worker(devices), incumbent, flag, shared=shared)
         return run_block(work, block, context, seconds)
 
 

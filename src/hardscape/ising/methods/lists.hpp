@@ -17,6 +17,8 @@
 namespace hardscape::ising {
 
 using Words64 = NumpyArray<std::uint64_t>;
+// Words that others read and write meanwhile.
+using SharedWords = nb::ndarray<std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Calls body.template operator()<Limbs, Code>() for the widths of an energy and of a state.
 template <class Body>

@@ -42,6 +42,8 @@ KEPT = 4
 _BOUND_NODES = 2048
 #: Energies that are looked at for a threshold.
 _LOOKED_AT = 4096
+#: States wanted up to which searches tell one another the lowest, and words of a board before the first.
+_MOST_TOLD, _BOARD_HEAD = 2**14, 5
 #: Counters that partials carry: blocks, blocks excluded by their bound, blocks listed, candidates.
 COUNTERS = ("blocks", "pruned", "opened", "candidates")
 
@@ -54,6 +56,11 @@ class Wanted:
     count: int
     window: int | None
     cutoff: int | None = None
+
+    @property
+    def enough(self) -> int:
+        """States that are searched, as many of which settle the threshold: each counts for its partner, too."""
+        return -(-self.count // (1 + self.terms.symmetric))
 
     def word(self, value: int | None) -> NDArray[np.uint64] | None:
         """Two's complement words of one integer, or None."""
@@ -71,22 +78,41 @@ class Wanted:
         return min(limits, default=None)
 
     def limit_of(self, parts: Sequence[Partial]) -> int | None:
-        """An energy that no wanted state lies above, by lists of states that have none in common.
+        """An energy that no wanted state lies above, by lists of states searched that have none in common.
 
         Of long lists each so manieth energy is looked at, which is an upper bound of those before it.
         """
         lists = [part["energies"] for part in parts]
-        every = 1 + self.count // _LOOKED_AT
+        every = 1 + self.enough // _LOOKED_AT
         looked_at = np.concatenate([energies[every - 1 :: every] for energies in lists])
-        enough = -(-self.count // every)
+        enough = -(-self.enough // every)
         limits = [] if self.cutoff is None else [self.cutoff]
         if len(looked_at) >= enough:
             limits.append(_at_most(looked_at, enough - 1))
-        limits += [from_limbs(x[self.count - 1 :])[0] for x in lists if len(x) >= self.count]
+        whole = [x[self.enough - 1 : self.enough] for x in lists if len(x) >= self.enough]
+        limits += [from_limbs(x)[0] for x in whole]
         if self.window is not None:
             first = [from_limbs(energies[:1])[0] for energies in lists if len(energies)]
             limits += [energy + self.window for energy in first]
         return min(limits, default=None)
+
+    def board(self, known: Partial) -> NDArray[np.uint64] | None:
+        """Where searches tell one another the lowest states, with those `known`: `board.hpp`.
+
+        Long lists are not told, only the lowest state where there is a window.
+        """
+        room = self.count
+        if room > _MOST_TOLD:
+            if self.window is None:
+                return None
+            room = 1
+        states = np.hstack([known["energies"], known["states"]])[:room]
+        words = states.shape[1]
+        board = np.zeros(_BOARD_HEAD + (1 + room) * words, dtype=np.uint64)
+        board[2:4] = room, len(states)
+        start = _BOARD_HEAD + words
+        board[start : start + states.size] = states.ravel()
+        return board
 
     def cut(self, states: NDArray[np.uint64], energies: NDArray[np.uint64]) -> Partial:
         """What is wanted of states in spectral order."""
@@ -242,6 +268,7 @@ class BlockSearch:
         limit: int | None,
         stop: NDArray[np.uint8],
         seconds: float = math.inf,
+        shared: NDArray[np.uint64] | None = None,
     ) -> tuple[ShardResult, int]:
         """Search a range of roots of the tree on the calling thread.
 
@@ -254,6 +281,8 @@ class BlockSearch:
             self.wanted.count,
             word(limit),
             word(self.wanted.window),
+            self.wanted.terms.symmetric,
+            shared,
             self.walk.prune,
             stop,
             self.shard_bits - self.root_bits,
@@ -355,7 +384,9 @@ class CpuSide(Side):
         """Search one chunk, or shards that are joined."""
         search, bits = self.search, self.search.root_bits
         first, last = shard.start >> bits, shard.stop >> bits
-        result, reached = search.roots(first, last, limit, context.stop, context.seconds)
+        result, reached = search.roots(
+            first, last, limit, context.stop, context.seconds, context.shared
+        )
         if reached == last:
             return result
         return replace(result, left=reached >> (search.shard_bits - bits))

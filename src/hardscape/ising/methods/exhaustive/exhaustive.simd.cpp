@@ -24,15 +24,18 @@ class AnySearch {
   virtual ~AnySearch() = default;
   virtual std::tuple<Found, Words64> run(int spins, Matrix<std::uint64_t> roots, std::size_t wanted,
                                          std::optional<Vector<std::uint64_t>> threshold,
-                                         std::optional<Vector<std::uint64_t>> window, bool prune,
+                                         std::optional<Vector<std::uint64_t>> window, bool paired,
+                                         std::optional<SharedWords> board, bool prune,
                                          Vector<std::uint8_t> stop, int grain,
                                          double seconds) const = 0;
   virtual std::tuple<double, double> expected(Matrix<std::uint64_t> roots,
                                               Vector<std::uint64_t> threshold,
                                               std::size_t kept) const = 0;
   virtual std::optional<Words64> least_bound(Matrix<std::uint64_t> ranges, int nodes) const = 0;
-  virtual std::tuple<int, Words64> raise_floors(int limit, double seconds,
-                                                Vector<std::uint8_t> stop) = 0;
+  virtual std::tuple<int, Words64> raise_floors(int position, Vector<std::uint64_t> state,
+                                                int limit, double seconds,
+                                                Vector<std::uint8_t> stop, Crew* crew,
+                                                bool leads) = 0;
   virtual void raise_floor(int position, Vector<std::uint64_t> floor) = 0;
   virtual Words64 floors() const = 0;
   virtual void set_floors(Matrix<std::uint64_t> words) = 0;
@@ -51,12 +54,15 @@ class SearchOf final : public AnySearch {
   explicit SearchOf(Args&&... args) : search_(std::forward<Args>(args)...) {}
 
   std::tuple<Found, Words64> run(int spins, Matrix<std::uint64_t> roots, std::size_t wanted,
-                                 Words threshold, Words window, bool prune,
+                                 Words threshold, Words window, bool paired,
+                                 std::optional<SharedWords> board, bool prune,
                                  Vector<std::uint8_t> stop, int grain,
                                  double seconds) const override {
     const Patience patience{grain, after(seconds)};
     Code end = last(roots);
     Found found = listed(wanted, threshold, window, [&](Pool<Limbs, Code>& pool) {
+      if (paired) pool.pair();
+      if (board) pool.join(Board<Limbs, Code>(board->data()));
       return search_.run(spins, first(roots), end, prune, pool, stop.data(), patience);
     });
     return {std::move(found), words(end)};
@@ -87,13 +93,15 @@ class SearchOf final : public AnySearch {
     return to_numpy(std::move(words), {1, Limbs});
   }
 
-  std::tuple<int, Words64> raise_floors(int limit, double seconds,
-                                        Vector<std::uint8_t> stop) override {
+  std::tuple<int, Words64> raise_floors(int position, Vector<std::uint64_t> state, int limit,
+                                        double seconds, Vector<std::uint8_t> stop, Crew* crew,
+                                        bool leads) override {
     int reached;
-    Code best;
+    Code best = load_code<Code>(state.data());
     {
       nb::gil_scoped_release release;
-      std::tie(reached, best) = search_.raise_floors(limit, seconds, stop.data());
+      std::tie(reached, best) =
+          search_.raise_floors(position, best, limit, seconds, stop.data(), crew, leads);
     }
     return {reached, words(best)};
   }
@@ -194,10 +202,13 @@ std::unique_ptr<AnySearch> make_search(int mid, int fine_shift, int filter_shift
 }  // namespace
 
 void bind_exhaustive(nb::module_& module) {
+  nb::class_<Crew>(module, "Crew", "So many threads that raise floors together.")
+      .def(nb::init<int>(), nb::arg("size"));
   nb::class_<AnySearch>(module, "SpectrumSearch")
       .def("run", &AnySearch::run, nb::arg("spins"), nb::arg("roots"), nb::arg("wanted"),
-           nb::arg("threshold").none(), nb::arg("window").none(), nb::arg("prune"), nb::arg("stop"),
-           nb::arg("grain"), nb::arg("seconds"),
+           nb::arg("threshold").none(), nb::arg("window").none(), nb::arg("paired"),
+           nb::arg("board").none(), nb::arg("prune"), nb::arg("stop"), nb::arg("grain"),
+           nb::arg("seconds"),
            "Search from the first of two roots to before the second (words, shape (2, words)), or "
            "before the one that it returns.")
       .def("expected", &AnySearch::expected, nb::arg("roots"), nb::arg("threshold"),
@@ -206,9 +217,11 @@ void bind_exhaustive(nb::module_& module) {
            "A lower bound on the states below ranges of roots, shape (2 k, words); None without "
            "any.")
       .def(
-          "raise_floors", &AnySearch::raise_floors, nb::arg("limit"), nb::arg("seconds"),
-          nb::arg("stop"),
-          "Tighten the bounds of the tree; returns the position reached and the least state there.")
+          "raise_floors", &AnySearch::raise_floors, nb::arg("position"), nb::arg("state"),
+          nb::arg("limit"), nb::arg("seconds"), nb::arg("stop"), nb::arg("crew").none(),
+          nb::arg("leads"),
+          "Tighten the bounds of the tree above a position whose least state is known; returns the "
+          "position reached and the least state there.")
       .def("raise_floor", &AnySearch::raise_floor, nb::arg("position"), nb::arg("floor"),
            "Take the bound of one position.")
       .def("floors", &AnySearch::floors, "Lower bounds on the pair energy below each position.")

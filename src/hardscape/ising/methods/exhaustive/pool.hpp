@@ -10,21 +10,10 @@
 #include <optional>
 #include <vector>
 
+#include "ising/methods/exhaustive/board.hpp"
 #include "native/wide.hpp"
 
 namespace hardscape::ising {
-
-template <int Limbs, class Code>
-struct Candidate {
-  Wide<Limbs> energy;
-  Code state;
-
-  // The documented order of the spectrum: energy, then the state read as an integer.
-  bool operator<(const Candidate& other) const {
-    if (energy != other.energy) return energy < other.energy;
-    return state < other.state;
-  }
-};
 
 template <int Limbs, class Code>
 class Pool {
@@ -39,6 +28,24 @@ class Pool {
         capacity_(2 * wanted_ + kSpare) {
     if (threshold) limit_ = Candidate<Limbs, Code>{*threshold, ~Code{0}};
     if (window_) capacity_ = std::max(capacity_ / 2, kSpare) + kSpare;
+  }
+
+  // Each state has a partner of the same energy and a higher code than all that are offered.
+  void pair() { paired_ = true; }
+
+  // Others that search the same model, and what they have found.
+  void join(Board<Limbs, Code> board) {
+    board_ = board;
+    if (!board_) return;
+    if (board_.version() == 0) board_.tell({}, wanted_, paired_, window_);
+    hear();
+  }
+
+  // Looks for news of others, and has some for them now and then.
+  void look() {
+    if (!board_) return;
+    if (board_.version() != heard_) hear();
+    if (told_ < candidates_.size() && ++looked_ % kLooks == 0) tell();
   }
 
   bool bounded() const { return limit_.has_value(); }
@@ -56,32 +63,30 @@ class Pool {
   void offer(const Integer& energy, Code state) {
     const Candidate<Limbs, Code> candidate{energy, state};
     if (limit_ && *limit_ < candidate) return;
-    if (window_) narrow(energy);
+    if (window_) narrow({energy + *window_, ~Code{0}});
     candidates_.push_back(candidate);
     if (candidates_.size() >= capacity_) compact();
   }
 
   // Keeps the lowest and tightens the threshold to the last of them.
   void compact() {
-    if (window_) {
+    const bool told = tell();
+    if (limit_) {
       std::erase_if(candidates_, [&](const auto& c) { return limit_->energy < c.energy; });
     }
     if (candidates_.size() > wanted_) {
-      const auto cut = candidates_.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
+      const auto cut = candidates_.begin() + static_cast<std::ptrdiff_t>(wanted_);
       std::nth_element(candidates_.begin(), cut, candidates_.end());
       candidates_.resize(wanted_);
     }
-    if (candidates_.size() == wanted_) {
-      const auto highest = std::max_element(candidates_.begin(), candidates_.end());
-      std::iter_swap(highest, candidates_.end() - 1);
-      const auto listed = candidates_.begin() + static_cast<std::ptrdiff_t>(listed_);
-      const auto last = std::max_element(candidates_.begin(), listed);
-      const auto& limit = last->energy == candidates_.back().energy ? *last : candidates_.back();
-      if (!limit_ || limit < *limit_) {
-        limit_ = limit;
-        ++version_;
-      }
+    if (auto last = last_of(candidates_, wanted_, paired_)) {
+      const auto listed = last_of(candidates_, listed_, paired_);
+      // The others are not told of that: who runs again what one did that is lost has to find the
+      // witness.
+      if (listed && listed->energy == last->energy) last = listed;
+      narrow(*last);
     }
+    told_ = told ? candidates_.size() : 0;
     if (window_) capacity_ = std::min(2 * candidates_.size(), 2 * wanted_) + kSpare;
   }
 
@@ -93,21 +98,40 @@ class Pool {
 
  private:
   static constexpr std::size_t kSpare = 4096;
+  static constexpr unsigned kLooks = 256;  // between two times that there is news for others
 
-  void narrow(const Integer& energy) {
-    const Candidate<Limbs, Code> candidate{energy + *window_, ~Code{0}};
-    if (!limit_ || candidate < *limit_) {
-      limit_ = candidate;
+  void narrow(const Candidate<Limbs, Code>& limit) {
+    if (!limit_ || limit < *limit_) {
+      limit_ = limit;
       ++version_;
     }
   }
 
+  void hear() {
+    if (const auto limit = board_.hear(heard_)) narrow(*limit);
+  }
+
+  // Whether the others have all that there is.
+  bool tell() {
+    const auto from = candidates_.begin() + static_cast<std::ptrdiff_t>(told_);
+    if (!board_ || from == candidates_.end()) return true;
+    if (!board_.tell({from, candidates_.end()}, wanted_, paired_, window_)) return false;
+    told_ = candidates_.size();
+    hear();
+    return true;
+  }
+
   std::size_t listed_, wanted_;
+  bool paired_ = false;
   std::optional<Integer> window_;
   std::size_t capacity_;
   std::optional<Candidate<Limbs, Code>> limit_;
   std::vector<Candidate<Limbs, Code>> candidates_;
   std::uint64_t version_ = 0;
+  Board<Limbs, Code> board_;
+  std::size_t told_ = 0;  // candidates that the board has
+  std::uint64_t heard_ = 0;
+  unsigned looked_ = 0;
 };
 
 }  // namespace hardscape::ising

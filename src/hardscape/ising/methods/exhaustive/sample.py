@@ -166,5 +166,5 @@ class Sample:
         """The threshold at which the states found stand for as many as are wanted."""
         self._found.sort()
         sums = np.cumsum([weight for _, weight in self._found])
-        place = bisect_left(sums, self._work.wanted.count)
+        place = bisect_left(sums, self._work.wanted.enough)
         return min(limit, self._found[place][0]) if place < len(sums) else limit

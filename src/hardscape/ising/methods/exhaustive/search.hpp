@@ -17,11 +17,13 @@
 #include <numeric>
 #include <optional>
 #include <queue>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "ising/methods/exhaustive/block.hpp"
+#include "ising/methods/exhaustive/crew.hpp"
 #include "ising/methods/exhaustive/pool.hpp"
 #include "ising/methods/patience.hpp"
 #include "native/random.hpp"
@@ -135,18 +137,21 @@ class Search {
 
   // Raises the floors: floors[p] becomes the least pair energy of the spins below position p, found
   // by this very search one spin after the other (Russian doll search: Verfaillie, Lemaitre,
-  // Schiex, AAAI 1996), up to `limit` or to the first that takes so many seconds. Returns the
-  // position reached, and the least state there (bit of a spin set: it is +1, turned to the gauge).
-  std::tuple<int, Code> raise_floors(int limit, double seconds, const volatile std::uint8_t* stop) {
+  // Schiex, AAAI 1996), from a position reached before and its least state, up to `limit` or to the
+  // first that takes so many seconds. Returns the position reached, and the least state there (bit
+  // of a spin set: it is +1, turned to the gauge). With a crew, each of its threads calls this.
+  std::tuple<int, Code> raise_floors(int reached, Code best, int limit, double seconds,
+                                     const volatile std::uint8_t* stop, Crew* crew, bool leads) {
     const int above = kLow + shape_.mid;
     std::vector<Node> path(shape_.num_spins + 1);
     Walk walk;
-    Code best = 0;
-    int reached = above;
-    Integer least = Integer::zero(), unit = Integer::zero();
+    Integer unit = Integer::zero();
     unit.word[0] = 1;
-    for (int p = above; p <= std::min(limit, shape_.num_spins); ++p) {
-      const auto began = Clock::now();
+    for (int p = std::max(reached + 1, above); p <= std::min(limit, shape_.num_spins); ++p) {
+      const auto late = [began = Clock::now(), seconds] {
+        return Clock::now() - began > std::chrono::duration<double>(seconds);
+      };
+      Integer least = floors_[p - 1];
       std::optional<Integer> threshold;
       if (p > above) {
         // The last doll's state, with the new spin in its field's favour, must be beaten strictly.
@@ -156,23 +161,22 @@ class Search {
         best = field.negative() ? best | label_[p - 1] : best & ~label_[p - 1];
         threshold = least - unit;
       }
-      Pool<Limbs, Code> pool(1, false, std::nullopt, threshold);
-      // Pair energies do not change when all spins flip: the last one may stay at +1.
-      const Code roots = Code{1} << std::max(p - above - 1, 0);
-      Task task{0, roots, true, pool, stop, {}, {}};
       path[p] = Node{};
-      descend(p, 0, 0, path, walk, task);
-      if (!task.statistics.complete) break;
-      const auto found = pool.take_sorted();
-      if (!found.empty()) {
-        least = found.front().energy;
-        best = found.front().state ^ gauge_;
+      const auto found = least_pairs(p, threshold, path, walk, stop, crew, leads);
+      if (!found) break;
+      if (!found->empty()) {
+        least = found->front().energy;
+        best = found->front().state ^ gauge_;
       }
-      floors_[p] = std::max(floors_[p], least);
       reached = p;
-      if (Clock::now() - began > std::chrono::duration<double>(seconds)) break;
+      if (leads) {
+        floors_[p] = std::max(floors_[p], least);
+        if (crew && late()) crew->enough = true;
+      }
+      if (crew) crew->meet();
+      if (crew ? crew->enough.load() : late()) break;
     }
-    raise_above(reached);
+    if (leads) raise_above(reached);
     return {reached, best};
   }
 
@@ -295,6 +299,8 @@ class Search {
     bool begun = false;    // something is done: a search that goes on later does not stand still
     bool leaving = false;  // what is not begun is left
     unsigned looked = 0;
+    Crew* crew = nullptr;  // who shares the parts of 2^parts roots
+    int parts = 0;
 
     // Whether a part of 2^below roots that is not begun is left to others.
     bool leaves(int below) {
@@ -320,6 +326,43 @@ class Search {
     std::int64_t target = 0;  // threshold - energy, in fine units, slack included
     BlockValues block;
   };
+
+  // The least pair energy of the spins below position p, if it is below a threshold; nothing where
+  // somebody was stopped.
+  std::optional<std::vector<Candidate<Limbs, Code>>> least_pairs(
+      int p, const std::optional<Integer>& threshold, std::vector<Node>& path, Walk& walk,
+      const volatile std::uint8_t* stop, Crew* crew, bool leads) const {
+    Pool<Limbs, Code> pool(1, false, std::nullopt, threshold);
+    // Pair energies do not change when all spins flip: the last one may stay at +1.
+    const int bits = std::max(p - kLow - shape_.mid - 1, 0);
+    Task task{0, Code{1} << bits, true, pool, stop, {}, {}};
+    if (!crew) {
+      descend(p, 0, 0, path, walk, task);
+      if (!task.statistics.complete) return std::nullopt;
+      return pool.take_sorted();
+    }
+    if (leads) crew->clear<Limbs, Code>();
+    crew->meet();
+    try {
+      const auto board = crew->board<Limbs, Code>();
+      pool.join(board);
+      task.crew = crew;
+      task.parts = std::max(bits - Crew::kPartBits, 0);
+      descend(p, 0, 0, path, walk, task);
+      if (!task.statistics.complete) crew->stopped = true;
+      const auto found = pool.take_sorted();
+      while (!board.tell(found, 1, false, std::nullopt)) std::this_thread::yield();
+      crew->meet();
+      if (crew->stopped) return std::nullopt;
+      const auto lowest = board.lowest();
+      std::vector<Candidate<Limbs, Code>> all;
+      if (lowest) all.push_back(*lowest);
+      return all;
+    } catch (...) {
+      crew->leave();
+      throw;
+    }
+  }
 
   const Integer& coupling(int p, int q) const {
     return couplings_[static_cast<std::size_t>(p) * shape_.num_spins + q];
@@ -405,6 +448,7 @@ class Search {
       task.statistics.complete = false;
       return;
     }
+    task.pool.look();
     const Node& node = path[p];
     if (task.prune && task.pool.bounded() && task.pool.excludes(bound(node, p), code)) {
       const auto roots =
@@ -418,6 +462,7 @@ class Search {
       task.last = begin;
       return;
     }
+    if (task.crew && below == task.parts && !task.crew->take(bits)) return;
     if (below == 0) {
       enter_root(node, code, walk);
       walk_blocks(walk, task);

@@ -117,7 +117,7 @@ class BlockWork(LowestWork):
             # starts at the lowest codes, and what lies beyond the last of them is soon excluded.
             search = replace(search, gauge=0)
         known = self.both(self.known, found)
-        return BlockWork(search, threshold=search.wanted.limit(known), known=known)
+        return BlockWork(search, threshold=search.wanted.limit_of([known]), known=known)
 
     def least_bound(self, ranges: Sequence[tuple[int, int]]) -> int | None:
         """The least bound of the tree above these states."""
@@ -147,6 +147,12 @@ class BlockWork(LowestWork):
     def brief(self, device: Device) -> bool:
         """Whether chunks take milliseconds."""
         return self.search.tiny or (self.search.chunk_bits <= QUICK_BITS and self.search.quick)
+
+    def shared(self) -> NDArray[np.uint64] | None:
+        """The lowest states that are known, for searches under bounds."""
+        if self.search.tiny or not self.search.walk.prune:
+            return None
+        return self.wanted.board(self.known or self.nothing())
 
     def digest(self) -> str:
         """Hash of the model, of what is wanted and of the gauge, which shapes the chunks."""

@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardscape import native
 from hardscape.engine import (
     Context,
     Device,
@@ -25,16 +27,18 @@ from hardscape.engine import (
     RunOptions,
     Shard,
     ShardResult,
+    Team,
     Work,
     solve,
     split,
+    team,
 )
 from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.blocks import BlockSearch, Walk, Wanted
 from hardscape.ising.methods.exhaustive.method import BlockMethod
 from hardscape.ising.methods.exhaustive.work import BlockWork
 from hardscape.ising.methods.lowest import MOST_SEARCHED
-from hardscape.ising.result import from_codes
+from hardscape.ising.result import from_codes, to_codes
 
 #: Floors are raised for all positions but the last ones, whose nodes are few.
 _UNRAISED = 16
@@ -43,7 +47,7 @@ _RAISE_SECONDS, _RAISE_SHARE = 5.0, 0.2
 #: Positions up to which it takes milliseconds.
 _BRIEF = 26
 #: Seconds of a position from which on those above are searched on all threads, and on all of an executor.
-_ALONE_HERE, _ALONE_ELSEWHERE = 0.1, 0.2
+_ALONE, _HERE = 2e-3, 0.2
 
 
 @dataclass(frozen=True)
@@ -57,13 +61,14 @@ class Raised:
 
 @dataclass(frozen=True)
 class FloorsWork(Work[Raised]):
-    """Raise the floors of a search as far as the time allows; one shard, on one thread."""
+    """Raise the floors of a search as far as the time allows; one shard, on all threads."""
 
     name: ClassVar[str] = "ising.spectrum.floors"
     revision: ClassVar[int] = 1
 
     search: BlockSearch
     seconds: float  #: the first position that takes so long is the last
+    threads: int
 
     @property
     def position(self) -> int:
@@ -85,10 +90,31 @@ class FloorsWork(Work[Raised]):
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Raise them; those that are not reached still hold."""
-        core = self.search.layout.search
-        position, state = core.raise_floors(self.position, self.seconds, context.stop)
+        core, stop = self.search.layout.search, context.stop
+        nothing = to_codes([0], self.search.words)[0]
+        alone = self.seconds if self.threads == 1 else min(_ALONE, self.seconds)
+        position, state = core.raise_floors(0, nothing, self.position, alone, stop, None, True)
+        if self.threads > 1 and position < self.position and not stop[0]:
+            with team(self.threads, stop) as lanes:
+                position, state = self._together(lanes, position, state)
         found = {"floors": core.floors(), "position": np.array(position), "state": state}
         return ShardResult(found, complete=not context.stop[0])
+
+    def _together(
+        self, lanes: Team, position: int, state: NDArray[np.uint64]
+    ) -> tuple[int, NDArray[np.uint64]]:
+        core, crew = self.search.layout.search, native.vector.ising.Crew(lanes.size)
+        reached: list[tuple[int, NDArray[np.uint64]]] = []
+
+        def raised(rank: int) -> None:
+            told = core.raise_floors(
+                position, state, self.position, self.seconds, lanes.stop, crew, rank == 0
+            )
+            if rank == 0:
+                reached.append(told)
+
+        lanes.run(raised)
+        return reached[0]
 
     def merge(self, left: Partial, right: Partial) -> Partial:
         """There is one shard."""
@@ -115,14 +141,12 @@ class Tree(BlockMethod):
         return ""
 
     def floors(self, search: BlockSearch, options: RunOptions) -> tuple[int, ...]:
-        """Raise them within a share of the time limit: on one thread, and on all where that takes long."""
+        """Raise them within a share of the time limit; on an executor where that takes long."""
         limit = options.deadline.seconds
         seconds = _RAISE_SECONDS if limit is None else min(_RAISE_SECONDS, _RAISE_SHARE * limit)
         together = options.together(seconds)
-        alone = math.inf
-        if search.divisible and (options.executor or len(options.devices) > 1):
-            alone = _ALONE_HERE if options.executor is None else _ALONE_ELSEWHERE
-        work = FloorsWork(search, alone)
+        here = _HERE if search.divisible and options.executor is not None else math.inf
+        work = FloorsWork(search, here, options.threads)
         if work.position < search.layout.low + search.layout.mid:
             return ()
         outcome = solve(work, options.preparing(seconds))
@@ -135,7 +159,7 @@ class Tree(BlockMethod):
 
 
 def _raised_by_one(search: BlockSearch, raised: Raised, options: RunOptions) -> Raised | None:
-    """Find the floor of one position more on all lanes, as the compiled core does; None if time was up."""
+    """Find the floor of one position more on an executor, as the compiled core does; None if time was up."""
     p, geometry = raised.position, search.geometry
     field = sum(
         x if raised.state >> i & 1 else -x
