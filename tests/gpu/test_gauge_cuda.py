@@ -10,6 +10,7 @@ import pytest
 
 from hardscape.arrays import array_namespace
 from hardscape.engine import RunOptions, Team, cuda_device, solve, team
+from hardscape.errors import NotConverged
 from hardscape.gauge import GaugeField, fix
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.cuda import CudaLattices
@@ -214,7 +215,11 @@ def test_anisotropy() -> None:
 
 def test_links_that_were_single_precision() -> None:
     rounded = GaugeField.random((4, 4, 4, 6), 3, seed=3).astype(np.complex64)
-    found = fix(rounded, theta=1e-20, device="cuda:0", seed=1)
+    found = fix(
+        rounded, theta=1e-20, device="cuda:0", seed=1, output_precision="double", reproject=True
+    )
     whole = rounded.astype(np.complex128).reproject().transform(found.g)
     assert gauge_oracles.theta(whole.links, "landau") <= 1.01e-20
-    assert found.fixed().dtype == np.complex64
+    assert found.fixed().dtype == np.complex128
+    with pytest.raises(NotConverged):  # as the links that are returned in single precision are not
+        fix(rounded, theta=1e-20, device="cuda:0", seed=1)

@@ -427,7 +427,7 @@ def test_programs_that_are_none(file):
     rule = b"Minimize\n obj: x\nSubject To\n c: x + y <= 1\nBinary\n x y\nEnd\n"
     whole = b"Minimize\n obj: x\nGeneral\n x\nEnd\n"
     mixed = readers()["ising-qplib"].corpus[0].replace(b"QBN", b"QMN")
-    for name, content in (("a.lp", rule), ("b.lp", whole), ("c.qplib", mixed), ("d.lp", "x")):
+    for name, content in (("a.lp", rule), ("b.lp", whole), ("c.qplib", mixed), ("d.lp", "nan\0")):
         with pytest.raises(FormatError, match=name):
             formats.read(file(name, content))
 

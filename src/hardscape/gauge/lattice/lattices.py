@@ -63,13 +63,14 @@ class Measurement(NamedTuple):
         """The functional of each copy, shape (copies,)."""
         if (self.counted == self.counted[0]).all():
             return np.asarray(self.functional.mean(axis=1))
-        return np.asarray(self.functional @ self.counted / self.counted.sum())
+        return np.asarray((self.functional * self.counted).sum(axis=1) / self.counted.sum())
 
     def whole_theta(self, reduction: Reduction) -> NDArray[np.float64]:
         """The violation of each copy, shape (copies,)."""
         if reduction == "max":
             return np.asarray(self.theta_max.max(axis=1))
-        return np.asarray(self.theta_mean[:, self.live].mean(axis=1))
+        # In the order of memory, so that a copy's mean does not depend on how many there are.
+        return np.asarray(np.compress(self.live, self.theta_mean, axis=1).mean(axis=1))
 
     def violation(self, options: FixOptions) -> NDArray[np.float64]:
         """What is compared with theta: by slice, or the same number for all slices of a copy."""

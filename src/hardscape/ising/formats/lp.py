@@ -17,6 +17,8 @@ MEMORY = 25
 def read(source: Source) -> Ising:
     """Read the objective, minus it where the program is to be maximised; names are the labels."""
     dimod = needed("dimod", "dimod", "dimod", "an LP file")
+    if b"\0" in source.data:  # at which dimod's reader would stay for ever
+        raise source.error(None, "is no text: it holds a byte 0")
     try:
         labels, terms = terms_of(dimod.lp.loads(source.data.decode()))
     except InputError as error:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from hardscape import memory, native
 from hardscape.engine import Context, Cpu, Device, RunOptions, Shard, ShardResult, split
 from hardscape.ising.exact import from_limbs, to_limbs
+from hardscape.ising.methods.cliques.cliques import Cliques
 from hardscape.ising.methods.exhaustive.blocks import Wanted, partial
 from hardscape.ising.methods.frontier.elimination import (
     MAX_SPINS,
@@ -284,7 +285,10 @@ class Frontier(LowestMethod[FrontierStatesWork]):
         if sparse and n > MOST_SEARCHED:
             return True
         most = _MOST_SPARSE_SECONDS if sparse else _MOST_SECONDS
-        return n >= _SMALL and seconds < min(_SEARCH_SECONDS * 2.0 ** min(n / 2, 64), most)
+        if n < _SMALL or seconds >= min(_SEARCH_SECONDS * 2.0 ** min(n / 2, 64), most):
+            return False
+        rivals = Cliques()  # of penalties, which keep its tree small where tables would be wide
+        return seconds < _LONG or bool(rivals.refusal(wanted, True)) or not rivals.pays(wanted)
 
     def work(
         self, wanted: Wanted, options: RunOptions, given: NDArray[np.int8] | None = None
