@@ -5,10 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal
 
-from hardscape.errors import InputError
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.text import Text, counts, loops, named_coefficients, rendered
+from hardscape.ising.formats.text import (
+    Text,
+    counts,
+    loops,
+    named_coefficients,
+    refuse_offset,
+    rendered,
+)
 from hardscape.ising.model import Ising
 
 NAME = "biqmac"
@@ -40,11 +46,7 @@ def read(source: Source, *, base: Literal[0, 1] = 1) -> Ising:
 def write(model: Ising, *, base: Literal[1] = 1) -> bytes:
     """Write the entries of Q that are not zero; there is no place for an offset."""
     linear, pairs, offset = named_coefficients(model.exact.to_binary(), "Q", "Q")
-    if offset:
-        raise InputError(
-            f"the model's QUBO has the offset {float(offset)!r}; format 'biqmac' has no place for "
-            "one (it must be 0), formats 'qubo', 'coo' and 'npz' have"
-        )
+    refuse_offset(offset, NAME)
     entries = [entry for entry in linear if entry[2]]
     entries += [(i, j, x / 2, name) for i, j, x, name in pairs]
     return rendered([f"{model.num_spins} {len(entries)}"], sorted(entries), base, NAME)

@@ -5,10 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal
 
-from hardscape.errors import InputError
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
-from hardscape.ising.formats.text import Text, decimal, first_lines, named_coefficients
+from hardscape.ising.formats.text import (
+    Text,
+    decimal,
+    first_lines,
+    named_coefficients,
+    refuse_offset,
+)
 from hardscape.ising.model import Ising
 
 NAME = "hercules"
@@ -49,11 +54,7 @@ def read(source: Source, *, base: Literal[0, 1] = 0) -> Ising:
 def write(model: Ising, *, base: Literal[0] = 0) -> bytes:
     """Write the numbers that are not zero; there is no place for an offset."""
     linear, pairs, offset = named_coefficients(model.exact.to_binary(), "Q", "Q")
-    if offset:
-        raise InputError(
-            f"the model's QUBO has the offset {float(offset)!r}; format 'hercules' has no place for "
-            "one (it must be 0), formats 'qubo', 'coo' and 'npz' have"
-        )
+    refuse_offset(offset, NAME)
     lines = [f"{model.num_spins}"]
     lines += [f"{i} {decimal(x, name, NAME)}" for i, _, x, name in linear if x]
     lines += [f"{i} {j} {decimal(2 * x, name, NAME)}" for i, j, x, name in pairs]

@@ -188,6 +188,15 @@ def rendered(head: list[str], entries: Iterable[Entry], base: int, format: str) 
     return ("\n".join([*head, *lines]) + "\n").encode()
 
 
+def refuse_offset(offset: Fraction, format: str) -> None:
+    """Refuse what a format without a place for a constant cannot hold."""
+    if offset:
+        raise InputError(
+            f"the model's QUBO has the offset {float(offset)!r}; format {format!r} has no place for "
+            "one (it must be 0), formats 'qubo', 'coo' and 'npz' have"
+        )
+
+
 def named_coefficients(
     terms: ExactTerms, linear: str = "h", quadratic: str = "J"
 ) -> tuple[list[Entry], list[Entry], Fraction]:

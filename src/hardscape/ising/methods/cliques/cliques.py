@@ -29,19 +29,17 @@ from hardscape.engine import (
     Shard,
     ShardResult,
     solve,
-    split,
 )
 from hardscape.ising.exact import from_limbs, to_limbs
+from hardscape.ising.methods.branching import BranchingWork
 from hardscape.ising.methods.cliques.qubo import Qubo
 from hardscape.ising.methods.exhaustive.blocks import Wanted, partial
-from hardscape.ising.methods.lowest import MOST_SEARCHED, LowestMethod, LowestWork
+from hardscape.ising.methods.lowest import MOST_SEARCHED, LowestMethod
 from hardscape.ising.methods.tabu.tabu import TabuWork
 from hardscape.ising.result import code_words, from_codes, to_codes
 
 #: Share of all gains, at most, that the cliques of a model with penalties gain together.
 _COVER = 0.6
-#: Spins whose values number the shards, at most.
-_PLACES = 12
 #: Low states that are looked at for ties, and how many of them there must be.
 _LOOKED_AT, _TIES = 1000, 500
 #: Runs of tabu search for the first threshold, their moves for each spin, and most of a time limit for it.
@@ -55,24 +53,17 @@ _SPINS, _TRIAL_NODES, _MOST_BITS = 30, 3e5, 36
 
 
 @dataclass(frozen=True)
-class CliqueWork(LowestWork):
+class CliqueWork(BranchingWork):
     """The values of the first spins, in the order in which they are fixed."""
 
     name: ClassVar[str] = "ising.spectrum.cliques"
     revision: ClassVar[int] = 1
-    unit: ClassVar[str] = "states"
+    most_places: ClassVar[int] = 12
     counters: ClassVar[tuple[str, ...]] = ("nodes", "cut", "candidates")
     here: ClassVar[tuple[str, ...]] = ("core", "qubo", "known")
 
-    asked: Wanted
-    gauge: int = 0  #: a low state, which is searched first
     down_is_one: bool = False  #: which spins are variables that are 1
     lexical: bool = False  #: whether states are searched in the order of their codes
-
-    @property
-    def wanted(self) -> Wanted:
-        """What is asked for."""
-        return self.asked
 
     def digest(self) -> str:
         """Hash of the model, of what is wanted and of what orders the shards."""
@@ -102,31 +93,9 @@ class CliqueWork(LowestWork):
             to_codes([self.gauge], code_words(n))[0],
         )
 
-    @property
-    def free(self) -> int:
-        """Number of spins that are searched."""
-        return self.asked.terms.num_spins - self.asked.terms.symmetric
-
-    @property
-    def places(self) -> int:
-        """Spins whose values number the shards."""
-        return min(_PLACES, self.free)
-
-    def shards(self) -> Sequence[Shard]:
-        """One for each value of the first spins."""
-        return split(1 << self.free, 1 << self.places)
-
-    def joined(self) -> int:
-        """All: most are never met."""
-        return 1 << self.places
-
     def least_bound(self, ranges: Sequence[tuple[int, int]]) -> int | None:
         """The bound of all states, wherever they lie."""
         return from_limbs(self.core.bound()[None])[0]
-
-    def brief(self, device: Device) -> bool:
-        """It takes longer than a moment."""
-        return False
 
     def word(self, value: int | None) -> NDArray[np.uint64] | None:
         """Two's complement words of one integer, or None."""

@@ -31,16 +31,14 @@ from hardscape.engine import (
     Shard,
     ShardResult,
     solve,
-    split,
 )
 from hardscape.ising.exact import from_limbs, to_limbs
+from hardscape.ising.methods.branching import BranchingWork
 from hardscape.ising.methods.exhaustive.blocks import Wanted, partial
-from hardscape.ising.methods.lowest import LowestMethod, LowestWork
+from hardscape.ising.methods.lowest import LowestMethod
 from hardscape.ising.methods.tabu.tabu import TabuWork
 from hardscape.ising.result import code_words, from_codes, to_codes
 
-#: Spins whose values number the shards, at most.
-_PLACES = 20
 #: Bits of the sum of all coefficients in the integers that bounds are made of.
 _FINE_BITS = 42
 #: Bits of a state in the compiled search.
@@ -61,22 +59,15 @@ _KEPT = 1000
 
 
 @dataclass(frozen=True)
-class SemidefiniteWork(LowestWork):
+class SemidefiniteWork(BranchingWork):
     """The values of the first spins, in the order in which spins are fixed."""
 
     name: ClassVar[str] = "ising.spectrum.semidefinite"
     revision: ClassVar[int] = 2
-    unit: ClassVar[str] = "states"
+    most_places: ClassVar[int] = 20
     counters: ClassVar[tuple[str, ...]] = ("nodes", "cut", "leaves", "candidates")
 
-    asked: Wanted
-    gauge: int = 0  #: a low state, which is searched first
     leading: int = 0  #: spins of highest code that are fixed before all others
-
-    @property
-    def wanted(self) -> Wanted:
-        """What is asked for."""
-        return self.asked
 
     def digest(self) -> str:
         """Hash of the model, of what is wanted and of the gauge, which orders the shards."""
@@ -123,24 +114,6 @@ class SemidefiniteWork(LowestWork):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "core"}
 
-    @property
-    def free(self) -> int:
-        """Number of spins that are searched."""
-        return self.asked.terms.num_spins - self.asked.terms.symmetric
-
-    @property
-    def places(self) -> int:
-        """Spins whose values number the shards."""
-        return min(_PLACES, self.free)
-
-    def shards(self) -> Sequence[Shard]:
-        """One for each value of the first spins."""
-        return split(1 << self.free, 1 << self.places)
-
-    def joined(self) -> int:
-        """All: most are never met."""
-        return 1 << self.places
-
     def least_bound(self, ranges: Sequence[tuple[int, int]]) -> int | None:
         """The least bound of the tree above these states, rounded up to an energy that there can be."""
         terms, bits = self.asked.terms, self.free - self.places
@@ -170,10 +143,6 @@ class SemidefiniteWork(LowestWork):
     def merge(self, left: Partial, right: Partial) -> Partial:
         """The lowest states of both, which may have some in common."""
         return {**self.both(left, right), "counters": left["counters"] + right["counters"]}
-
-    def brief(self, device: Device) -> bool:
-        """It takes longer than a moment."""
-        return False
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Search the states of some shards."""
