@@ -195,6 +195,14 @@ def milc_old(links: Links, prefix: str, integer: str = "i") -> bytes:
     return head + lexicographic(links, f"{prefix}f")
 
 
+def milc_fermilab(links: Links, prefix: str) -> bytes:
+    """MILC with the header of Fermilab's codes."""
+    T, Z, Y, X = links.shape[:4]
+    count = 8 * links.shape[-1] ** 2
+    head = struct.pack(f"{prefix}9i", 0x71626434, 1038700800, 4, count, X, Y, Z, T, 0)
+    return head + lexicographic(links, f"{prefix}f")
+
+
 def bmw(links: Links) -> bytes:
     """BMW: two rows in double."""
     T, Z, Y, X = links.shape[:4]

@@ -107,6 +107,8 @@ FILES: dict[str, tuple[str, int, bool, Callable[[], bytes]]] = {
     "milc-old": ("milc", 3, True, lambda: codes.milc_old(links(), ">")),
     "milc-old-little": ("milc", 3, True, lambda: codes.milc_old(links(), "<")),
     "milc-old-64": ("milc", 3, True, lambda: codes.milc_old(links(), ">", "q")),
+    "milc-fermilab": ("milc", 3, True, lambda: codes.milc_fermilab(links(), ">")),
+    "milc-fermilab-little": ("milc", 2, True, lambda: codes.milc_fermilab(links(2), "<")),
     "bmw": ("bmw", 3, False, lambda: codes.bmw(links())),
 }
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape import memory, native
+from hardscape import native
 from hardscape.arguments import checked_seed
-from hardscape.arrays import array_namespace, as_number_array, current, to_device
-from hardscape.engine import split, team
-from hardscape.engine.machine import cpu_count
-from hardscape.errors import BudgetError, InputError
+from hardscape.arrays import array_namespace, to_device
+from hardscape.errors import InputError
 from hardscape.gauge import boundary as boundaries
 from hardscape.gauge import layouts
 from hardscape.gauge.boundary import Boundary
@@ -28,20 +26,13 @@ from hardscape.gauge.groups import (
     project_to_group,
     random_group_elements,
 )
-
-R = TypeVar("R")
+from hardscape.gauge.intake import check_dtype, check_shape, checked_links, in_parts, require_links
 
 #: Largest deviation from the group that counts as rounding, for links of any origin: files often
 #: hold links that were single precision once.
 UNITARITY_TOLERANCE = 1e-4
-#: Most sites of a field; more is a slip of the pen, not a lattice that fits a machine.
-_MAX_SITES = 2**30
-#: Entries of matrices in the group are at most 1; products of these do not overflow.
-_MAX_ENTRY = 1e6
 #: Planes mu < nu of x, y, z, t.
 _PLANES = tuple((mu, nu) for mu in range(4) for nu in range(mu + 1, 4))
-#: Sites from which several threads are worth starting.
-_WORTH_THREADS = 2**13
 
 
 class GaugeField:
@@ -88,7 +79,7 @@ class GaugeField:
     def __init__(
         self, links: Any, *, boundary: Boundary = "periodic", layout: str | None = None
     ) -> None:
-        self.links = _intake(links, layout)
+        self.links = checked_links(links, layout)
         self.boundary = boundaries.checked(boundary, self.links)
         self.seed = None
 
@@ -363,8 +354,10 @@ class GaugeField:
         if xp is not np:
             return np.stack([self._plane_traces(xp, mu, nu) for mu, nu in _PLANES], axis=1)
         slices = self.links.shape[0]
-        parts = self._in_parts(
-            slices, lambda i, j: native.vector.gauge.plaquette_traces(self.links, i, j)
+        parts = in_parts(
+            slices,
+            self.links.nbytes,
+            lambda i, j: native.vector.gauge.plaquette_traces(self.links, i, j),
         )
         return np.concatenate(parts)
 
@@ -441,8 +434,10 @@ class GaugeField:
         """Distance of the link that is farthest from the group, and its number."""
         field = self._closed()
         if array_namespace(self.links) is np:
-            parts = self._in_parts(
-                4 * self.volume, lambda i, j: native.vector.gauge.worst_matrix(field, i, j)
+            parts = in_parts(
+                4 * self.volume,
+                field.nbytes,
+                lambda i, j: native.vector.gauge.worst_matrix(field, i, j),
             )
             # The first of the largest; a NaN is larger than any number.
             worst: tuple[float, int] = max(
@@ -460,14 +455,6 @@ class GaugeField:
         links = self.links.copy()
         links[-1, ..., 3, :, :] = array_namespace(links).eye(self.nc, dtype=links.dtype)
         return links
-
-    def _in_parts(self, count: int, function: Callable[[int, int], R]) -> list[R]:
-        """What `function` gives for ranges that together are 0 to `count`, in order."""
-        if self.volume < _WORTH_THREADS:
-            return [function(0, count)]
-        with team(cpu_count()) as lanes:
-            ranges = split(count, lanes.size)
-            return lanes.map(lambda part: function(part.start, part.stop), ranges)
 
     def reproject(self) -> Self:
         """Return the field with every link brought back to the group.
@@ -538,94 +525,3 @@ def checked_field(value: Any) -> GaugeField:
 def _formats() -> Any:
     """The formats, known by name: they stand on this module."""
     return import_module("hardscape.gauge.formats")
-
-
-def check_shape(shape: Sequence[int]) -> tuple[int, int, int, int]:
-    """Check extents X, Y, Z, T: four integers of 2 or more, no more sites than fit a machine."""
-    try:
-        extents = tuple(shape)
-    except TypeError:
-        extents = ()
-    whole = [isinstance(x, int | np.integer) and not isinstance(x, bool) for x in extents]
-    if len(extents) != 4 or not all(whole) or min(extents) < 2:
-        raise InputError(f"shape={shape!r}; four extents X, Y, Z, T of 2 or more are accepted")
-    x, y, z, t = (int(i) for i in extents)
-    if x * y * z * t > _MAX_SITES:
-        size = 4 * 144 * x * y * z * t / 1e9
-        raise InputError(
-            f"shape={shape!r} has {x * y * z * t} sites, {size:.3g} GB of SU(3) links in double; "
-            f"at most {_MAX_SITES} sites are accepted"
-        )
-    return x, y, z, t
-
-
-def require_links(shape: Sequence[int], nc: int, times: float, kind: Any = np.complex128) -> None:
-    """Refuse, with a BudgetError, links that memory does not hold so many times at once."""
-    a_site = times * 4 * nc * nc * np.dtype(kind).itemsize
-    size = int(a_site * math.prod(shape))
-    what = f"a lattice of {'x'.join(map(str, shape))} with SU({nc})"
-    try:
-        memory.require(size, what)
-    except BudgetError as error:
-        fitting = 2 * int((memory.available() / a_site) ** 0.25 / 2)
-        raise BudgetError(f"{error}, which hold {'x'.join(4 * [str(fitting)])}") from None
-
-
-def check_dtype(dtype: Any) -> np.dtype[Any]:
-    """Check that `dtype` is complex64 or complex128."""
-    try:
-        kind: np.dtype[Any] = np.dtype(dtype)
-    except TypeError:
-        kind = np.dtype(object)
-    if kind not in (np.complex64, np.complex128):
-        raise InputError(f"dtype={dtype!r}; complex64 and complex128 are accepted")
-    return kind
-
-
-def _intake(links: Any, layout: str | None) -> Any:
-    xp = array_namespace(links)
-    array = as_number_array(links, "links") if xp is np else links
-    if layout not in (None, layouts.OURS):
-        array = layouts.laid_out(array, layout)
-    _refuse_others(array, layout)
-    group(array.shape[6])
-    check_shape(array.shape[3::-1])
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    check_dtype(array.dtype)
-    with current(array):
-        array = xp.ascontiguousarray(array)
-        flat = array.view(array.real.dtype)
-        # A NaN is the maximum of whatever it is in, and fails the comparison.
-        fits = float(xp.maximum(flat.max(), -flat.min())) <= _MAX_ENTRY
-    if not fits:
-        position = [int(i) for i in xp.argwhere(~(xp.abs(array) <= _MAX_ENTRY))[0]]
-        raise InputError(
-            f"links{position} is {complex(array[tuple(position)])}; matrices near SU(Nc) are "
-            f"accepted, with finite entries of at most {_MAX_ENTRY:g}"
-        )
-    return array
-
-
-def _refuse_others(array: Any, layout: str | None) -> None:
-    """Refuse arrays that are in another layout, or may be."""
-    ours = "(T, Z, Y, X, 4, Nc, Nc)"
-    other = layouts.pyquda_layout(array.shape)
-    fits = array.ndim == 7 and array.shape[4] == 4 and array.shape[5] == array.shape[6]
-    if not fits:
-        hint = f"; {other!r} would fit: GaugeField.from_pyquda takes it" if other else ""
-        raise InputError(f"links have shape {array.shape}; {ours} is needed, Nc = 2 or 3{hint}")
-    if other is None or layout is not None:
-        return
-    views = [array, layouts.Layout.parse(other).view(array, array.shape[4:0:-1], array.shape[6])]
-    winner, highest, second = layouts.best(views)
-    if winner == 0 and highest - second > layouts.STANDS_OUT:
-        return
-    told = (
-        f"the plaquette speaks for {other!r}"
-        if winner == 1 and highest - second > layouts.STANDS_OUT
-        else "the plaquette does not tell"
-    )
-    raise InputError(
-        f"links of shape {array.shape} are {layouts.OURS!r} or {other!r} (as PyQUDA has them), and {told}; "
-        f"say which by layout={layouts.OURS!r} or GaugeField.from_pyquda"
-    )

@@ -28,7 +28,8 @@ from hardscape.arguments import integer
 from hardscape.arrays import to_device
 from hardscape.engine import Cpu, Cuda, RunArguments, RunOptions, cuda_device, solve
 from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
-from hardscape.gauge.field import GaugeField, checked_field, require_links
+from hardscape.gauge.field import GaugeField, checked_field
+from hardscape.gauge.intake import require_links
 from hardscape.gauge.measure import measured
 from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision, Reduction
 from hardscape.gauge.result import DTYPES, GaugeFixResult

@@ -25,7 +25,8 @@ from hardscape import native
 from hardscape.engine import Chain, Cpu, Partial, RunArguments, RunOptions, Team, steps
 from hardscape.errors import BudgetError, CheckpointError, DeviceError, InputError, Interrupted
 from hardscape.figures import COLORS, GREY, finish, new_figure
-from hardscape.gauge.field import GaugeField, checked_field, require_links
+from hardscape.gauge.field import GaugeField, checked_field
+from hardscape.gauge.intake import require_links
 from hardscape.gauge.layouts import OURS
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain

@@ -33,8 +33,9 @@ from hardscape.engine import (
 )
 from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
 from hardscape.gauge import layouts
-from hardscape.gauge.field import GaugeField, check_shape, checked_field, require_links
+from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.groups import group
+from hardscape.gauge.intake import check_shape, require_links
 from hardscape.interrupts import interruptible
 
 #: Sites from which a further thread is worth starting.

@@ -19,7 +19,6 @@ from hardscape.errors import InputError
 from hardscape.files import Source, shown
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
-    PIECE,
     Checksum,
     Content,
     complete_rows,
@@ -36,6 +35,8 @@ MAGIC = b"#BMW"
 
 _SIZE = 4096
 _PRIME = 2**32 - 5
+#: Words that are summed at once.
+_PIECE = 2**22
 _NC = 3
 _FIRST = re.compile(
     rb"#BMW\s+([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})\s+(\S{1,31})"
@@ -66,8 +67,8 @@ def read(source: Source) -> Content:
 def _checksum(stored: NDArray[Any]) -> str:
     words = stored.reshape(-1).view(">u4")
     a, b, n = 1, len(words), len(words)
-    for start in range(0, n, PIECE):
-        piece = words[start : start + PIECE].astype(np.uint64)
+    for start in range(0, n, _PIECE):
+        piece = words[start : start + _PIECE].astype(np.uint64)
         left = np.arange(n - start, n - start - len(piece), -1, dtype=np.uint64)
         a += int(piece.sum())
         b += int((left * piece % np.uint64(_PRIME)).sum())

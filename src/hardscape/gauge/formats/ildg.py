@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
@@ -25,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.files import Source
-from hardscape.gauge.field import GaugeField, check_shape
+from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats import lime
 from hardscape.gauge.formats.content import (
     COLOURS,
@@ -33,11 +32,13 @@ from hardscape.gauge.formats.content import (
     Claim,
     Content,
     Precision,
+    Sums,
     hexadecimal,
     in_precision,
-    native,
+    summed,
     whole_links,
 )
+from hardscape.gauge.intake import check_shape
 
 NAME = "ildg"
 SUFFIXES = (".ildg", ".lime", ".scidac")
@@ -70,10 +71,10 @@ def read(source: Source, *, shape: Sequence[int] | None = None) -> Content:
     extents, itemsize, nc = _kind(source, data, texts, shape)
     numbers = np.dtype(f">c{2 * itemsize}")
     stored = whole_links(source, data.start, extents, numbers, length=data.length, nc=nc)
-    checksum = None
-    if "scidac-checksum" in texts:
-        checksum = Checksum(_stated_checksum(texts["scidac-checksum"]), _sums(stored))
-    links = native(stored).reshape(*extents[::-1], *stored.shape[1:])
+    stated = texts.get("scidac-checksum")
+    taken, sums = summed(stored, sites=stated is not None)
+    checksum = None if stated is None else Checksum(_stated_checksum(stated), _shown(sums))
+    links = taken.reshape(*extents[::-1], *stored.shape[1:])
     claims = _claims(texts.get("scidac-record-xml", ""), itemsize)
     line = _XLF.search(texts.get("xlf-info", ""))
     if line is not None and "plaq" not in claims:  # as tmLQCD writes it
@@ -170,12 +171,8 @@ def _stated_checksum(text: str) -> str:
     return " ".join(hexadecimal(x) for x in shown)
 
 
-def _sums(sites: NDArray[Any]) -> str:
-    """The checksums of links, shape (sites, 4, Nc, Nc)."""
-    data = np.ascontiguousarray(sites).reshape(-1).view(np.uint8).data
-    starts = range(0, sites.nbytes, sites[0].nbytes)
-    crcs = (zlib.crc32(data[start : start + starts.step]) for start in starts)
-    return rotated_sums(np.fromiter(crcs, dtype=np.uint32, count=len(sites)))
+def _shown(sums: Sums) -> str:
+    return f"{sums.suma:08x} {sums.sumb:08x}"
 
 
 def rotated_sums(words: NDArray[np.uint32]) -> str:
@@ -243,7 +240,7 @@ def write(
         parts["ildg-data-lfn"] = kept["ildg-data-lfn"].encode()
     parts["ildg-binary-data"] = stored
     if checksum:
-        suma, sumb = _sums(stored.reshape(field.volume, -1)).split()
+        suma, sumb = _shown(summed(stored.reshape(field.volume, -1), sites=True)[1]).split()
         parts["scidac-checksum"] = _xml("scidacChecksum", version=1.0, suma=suma, sumb=sumb)
     yield from lime.render_message(parts)
 

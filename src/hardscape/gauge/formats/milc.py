@@ -8,6 +8,9 @@ of it in the byte order of the machine that wrote, which the magic number tells.
 
 Versions 1 to 4 are read: magic 59354, extents x, y, z, t, and two real numbers, without a checksum. Some
 have 64-bit integers, whose first four bytes are zero.
+
+Files of Fermilab's header are read: magic 0x71626434, the time in seconds, 4 bytes a number, 72 numbers a site,
+extents x, y, z, t, and the order of sites, without a checksum.
 """
 
 from __future__ import annotations
@@ -39,14 +42,16 @@ _ORDERS: dict[bytes, ByteOrder] = {
 }
 NAME = "milc"
 SUFFIXES = (".milc",)
-DESCRIPTION = "MILC versions 1 to 7, single, both endians"
+DESCRIPTION = "MILC versions 1 to 7 and Fermilab's header, single, both endians"
 _OLD: dict[bytes, ByteOrder] = {
     (59354).to_bytes(4, "big"): "big",
     (59354).to_bytes(4, "little"): "little",
 }
 #: The layouts of old headers, by the bytes of an integer.
 _OLD_LAYOUTS = {4: "5i2f", 8: "5q2f"}
-MAGIC = (*_ORDERS, *_OLD, *((59354).to_bytes(8, order) for order in ("big", "little")))
+_FERMILAB: dict[bytes, ByteOrder] = {b"qbd4": "big", b"4dbq": "little"}
+_FERMILAB_LAYOUT = "9i"
+MAGIC = (*_ORDERS, *_OLD, *_FERMILAB, *((59354).to_bytes(8, order) for order in ("big", "little")))
 _LAYOUT = "5i64si2I"
 _SIZE = 96
 _NATURAL_ORDER = 0
@@ -59,6 +64,8 @@ def read(source: Source) -> Content:
         magic = mark[:4] if integer == 4 or mark[:4] in _OLD else mark[4:]
         if magic in _OLD and (integer == 8) == (mark[:4] == bytes(4) or mark[4:] == bytes(4)):
             return _read_old(source, _OLD[magic], integer)
+    if mark[:4] in _FERMILAB:
+        return _read_fermilab(source, _FERMILAB[mark[:4]])
     head = source.bytes(0, _SIZE)
     if head[:4] not in _ORDERS:
         raise source.error(
@@ -67,8 +74,7 @@ def read(source: Source) -> Content:
         )
     byteorder = _ORDERS[head[:4]]
     _, *extents, date, order, sum29, sum31 = struct.unpack(_prefix(byteorder) + _LAYOUT, head)
-    if order != _NATURAL_ORDER:
-        raise source.error(None, f"has its sites in order {order}; natural order (0) is accepted")
+    _require_natural(source, order)
     stored = whole_links(source, _SIZE, extents, np.dtype(np.complex64).newbyteorder(byteorder))
     checksum = Checksum(f"{sum29:08x} {sum31:08x}", _sums(stored))
     links = native(stored).reshape(*extents[::-1], *stored.shape[1:])
@@ -87,6 +93,27 @@ def _read_old(source: Source, byteorder: ByteOrder, integer: int) -> Content:
     stored = whole_links(source, header.size, (x, y, z, t), dtype)
     links = native(stored).reshape(t, z, y, x, *stored.shape[1:])
     return Content(links, {"byteorder": byteorder, "c1": f"{c1:g}", "c2": f"{c2:g}"})
+
+
+def _read_fermilab(source: Source, byteorder: ByteOrder) -> Content:
+    """Read a file with the header that Fermilab's codes share among fields of all kinds."""
+    header = struct.Struct(_prefix(byteorder) + _FERMILAB_LAYOUT)
+    _, seconds, size, count, *extents, order = header.unpack(source.bytes(0, header.size))
+    _require_natural(source, order)
+    dtype = np.dtype(np.complex64).newbyteorder(byteorder)
+    stored = whole_links(source, header.size, extents, dtype)
+    numbers = 2 * stored[0].size
+    if (size, count) != (4, numbers):
+        raise source.error(
+            None, f"says {count} numbers of {size} bytes a site; {numbers} of 4 bytes are accepted"
+        )
+    links = native(stored).reshape(*extents[::-1], *stored.shape[1:])
+    return Content(links, {"byteorder": byteorder, "time": str(seconds)})
+
+
+def _require_natural(source: Source, order: int) -> None:
+    if order != _NATURAL_ORDER:
+        raise source.error(None, f"has its sites in order {order}; natural order (0) is accepted")
 
 
 def _prefix(byteorder: ByteOrder) -> str:

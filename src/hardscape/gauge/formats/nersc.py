@@ -27,18 +27,18 @@ from hardscape.gauge import layouts
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
     COLOURS,
-    PIECE,
     ByteOrder,
     Checksum,
     Claim,
     Content,
     Precision,
+    Sums,
     complete_rows,
     hexadecimal,
     in_precision,
     lattice_shape,
-    native,
     numbers,
+    summed,
 )
 
 N = TypeVar("N")
@@ -81,12 +81,13 @@ def read(source: Source) -> Content:
     found = []
     for byteorder in orders:
         stored = numbers(source, start, count, np.dtype(f"c{2 * itemsize}").newbyteorder(byteorder))
-        links = complete_rows(native(stored).reshape(t, z, y, x, 4, rows, nc))
+        taken, sums = summed(stored)
+        links = complete_rows(taken.reshape(t, z, y, x, 4, rows, nc))
         found.append(
             Content(
                 links,
                 header,
-                _checked(header, stored),
+                _checked(header, sums),
                 claims.get("plaquette"),
                 claims.get("link_trace"),
             )
@@ -98,10 +99,10 @@ def read(source: Source) -> Content:
     return _without_zeros(found[best], notes)
 
 
-def _checked(header: dict[str, str], stored: NDArray[Any]) -> Checksum | None:
+def _checked(header: dict[str, str], sums: Sums) -> Checksum | None:
     if "CHECKSUM" not in header:
         return None
-    return Checksum(hexadecimal(header["CHECKSUM"]), _checksum(stored))
+    return Checksum(hexadecimal(header["CHECKSUM"]), f"{sums.words:08x}")
 
 
 def _disagreement(content: Content) -> tuple[bool, float, float]:
@@ -193,12 +194,6 @@ def _floating_point(source: Source, text: str) -> tuple[int, tuple[ByteOrder, ..
     return int(found[1]) // 8, orders.get(found[2], ("little",))
 
 
-def _checksum(stored: NDArray[Any]) -> str:
-    words = stored.view(stored.dtype.byteorder.replace("=", "<").replace("|", "<") + "u4")
-    sums = (np.sum(words[i : i + PIECE], dtype=np.uint64) for i in range(0, len(words), PIECE))
-    return f"{sum(map(int, sums)) & 0xFFFFFFFF:08x}"
-
-
 def write(
     field: GaugeField,
     *,
@@ -226,7 +221,7 @@ def write(
     entries = {
         "DATATYPE": f"4D_SU{nc}_GAUGE" + (f"_{nc}x{nc}" if rows == nc else ""),
         **{f"DIMENSION_{i}": str(extent) for i, extent in enumerate(field.shape, start=1)},
-        **({"CHECKSUM": _checksum(stored.reshape(-1))} if checksum else {}),
+        **({"CHECKSUM": f"{summed(stored)[1].words:08x}"} if checksum else {}),
         **{key: f"{value:.12g}" for key, value in claims.items()},
         **{f"BOUNDARY_{i}": "PERIODIC" for i in range(1, 5)},
         "FLOATING_POINT": f"IEEE{8 * itemsize}{byteorder.upper()}",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hardscape.errors import InputError
 from hardscape.files import Source
 from hardscape.gauge import layouts
-from hardscape.gauge.field import GaugeField, check_shape
+from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
     COLOURS,
     ByteOrder,
@@ -29,6 +29,7 @@ from hardscape.gauge.formats.content import (
     in_precision,
     numbers,
 )
+from hardscape.gauge.intake import check_shape
 
 NAME = "raw"
 SUFFIXES: tuple[str, ...] = ()  # nothing but format="raw" asks for it
