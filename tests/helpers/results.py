@@ -55,6 +55,7 @@ def results() -> dict[type[Plain], Any]:
         fixed,
         fixed.copies,
         gauge.gluon_propagator(fixed.fixed()),
+        gauge.fix_ensemble(links, **CPU),
         gauge.wilson_flow(field, 0.1, **CPU),
         gauge.inspect(links)[1],
         engine.probe(),

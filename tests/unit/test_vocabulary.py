@@ -45,7 +45,7 @@ ROW = re.compile(r"^\| (`.+) \| .+ \| (.+) \|$", re.MULTILINE)
 #: Words whose default is each family's own, as the page says.
 OWN = set(re.findall(r"`(\w+)`", PAGE.read_text().partition("(but ")[2].partition(")")[0]))
 #: What only the command line has.
-COMMAND_ONLY = {"no_cut", "here", "transformation", "source_format", "work"}
+COMMAND_ONLY = {"chain", "table", "no_cut", "here", "transformation", "source_format", "work"}
 COMMAND_ONLY |= {"temperature", "spinodal_temperature", "magnetization"}  # of xorsat theory
 COMMAND_ONLY |= {
     "input_precision",

@@ -1,5 +1,8 @@
 """Lattice gauge fields: SU(2) and SU(3) links, their files, their generation, their gauges."""
 
+from hardscape.gauge.ensembles.fixing import fix_ensemble
+from hardscape.gauge.ensembles.generating import generate_ensemble
+from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.fix import fix
 from hardscape.gauge.flow import WilsonFlow, wilson_flow
@@ -9,6 +12,7 @@ from hardscape.gauge.propagator import GluonPropagator, gluon_propagator
 from hardscape.gauge.result import GaugeFixResult, GribovCopies
 
 __all__ = [
+    "Ensemble",
     "FileReport",
     "GaugeField",
     "GaugeFixResult",
@@ -17,7 +21,9 @@ __all__ = [
     "WilsonChain",
     "WilsonFlow",
     "fix",
+    "fix_ensemble",
     "generate",
+    "generate_ensemble",
     "gluon_propagator",
     "inspect",
     "wilson_flow",

@@ -171,7 +171,7 @@ def fix(
             f"output_precision={output_precision!r}; 'single' and 'double' are accepted"
         )
     many = integer(copies, "copies", 1, 2**31 - 1)
-    lanes = RunOptions.checked(big_enough=_pays_for_gpu(links, many), **run)
+    lanes = RunOptions.checked(big_enough=pays_for_gpu(links, many), **run)
     if isinstance(lanes.devices[0], Cpu):
         require_links(links.shape, links.nc, _FIELDS)
     work = GaugeFixWork.build(_checked(links, lanes), options, many, lanes)
@@ -189,7 +189,7 @@ def fix(
         reproject=bool(reproject),
     )
     found = replace(
-        _as_returned(found, options),
+        as_returned(found, options),
         seconds=time.perf_counter() - began,
         device=",".join(map(str, lanes.devices)),
         stopped=outcome.cut,
@@ -201,7 +201,7 @@ def fix(
     return found
 
 
-def _as_returned(found: GaugeFixResult, options: FixOptions) -> GaugeFixResult:
+def as_returned(found: GaugeFixResult, options: FixOptions) -> GaugeFixResult:
     """The result with functional, theta and plaquette of the very links that it returns."""
     fixed = found.fixed()
     with np.errstate(all="ignore"):
@@ -225,19 +225,20 @@ def _checked(field: GaugeField, run: RunOptions) -> GaugeField:
     """Check the links where they are needed: on the one GPU that works, if one does."""
     device = run.devices[0]
     if run.executor is not None or len(run.devices) > 1 or not isinstance(device, Cuda):
-        return _in_the_group(field)
+        return in_the_group(field)
     with cuda_device(device.ordinal):
-        return _in_the_group(field.to("cuda"))
+        return in_the_group(field.to("cuda"))
 
 
-def _in_the_group(field: GaugeField) -> GaugeField:
+def in_the_group(field: GaugeField) -> GaugeField:
     """Links that were single precision once miss the group by 1e-7: a violation no g removes."""
     if field.require_unitary() <= _ROUNDING:
         return field
     return field.astype(np.complex128).reproject()
 
 
-def _pays_for_gpu(field: GaugeField, copies: int) -> bool:
+def pays_for_gpu(field: GaugeField, copies: int) -> bool:
+    """Whether "auto" takes a GPU for it."""
     even = not any(extent % 2 for extent in field.shape)
     return even and (field.device == "cuda" or field.volume * copies >= 2**15)
 

@@ -167,7 +167,7 @@ class WilsonChain:
             workers=workers,
             progress=progress,
         )
-        outcome = steps(_Sweeps(self, integer(sweeps, "sweeps", 0, _MOST)), options)
+        outcome = steps(Sweeps(self, integer(sweeps, "sweeps", 0, _MOST)), options)
         if outcome.signum:
             raise Interrupted(outcome.signum, self.field)
         return outcome.read(outcome.partial or {})
@@ -182,15 +182,27 @@ class WilsonChain:
         return f"<WilsonChain: beta={self.beta!r}, seed={self.seed}, {self.sweeps} sweeps>"
 
 
-class _Sweeps(Chain[NDArray[np.float64]]):
-    """Sweeps of a chain, from the field that it has now."""
+class Sweeps(Chain[NDArray[np.float64]]):
+    """Sweeps of a chain, from the field that it has now.
+
+    After each of the sweeps `at`, counted from 1, `keep` is called with its place among them and the field.
+    What a checkpoint is past is left out; what came after it was written comes again, the same.
+    """
 
     name: ClassVar[str] = "gauge.generate"
     revision: ClassVar[int] = 1
     unit: ClassVar[str] = "sweeps"
 
-    def __init__(self, chain: WilsonChain, total: int) -> None:
+    def __init__(
+        self,
+        chain: WilsonChain,
+        total: int,
+        at: Sequence[int] = (),
+        keep: Callable[[int, GaugeField], object] | None = None,
+    ) -> None:
         self.total = total
+        self._at = at
+        self._keep = keep
         self._chain = chain
         self._first = chain.sweeps
         self._plaquettes = [np.empty(0)]
@@ -208,14 +220,18 @@ class _Sweeps(Chain[NDArray[np.float64]]):
         return self._start
 
     def advance(self, count: int, team: Team) -> int:
-        """Do `count` sweeps."""
+        """Do `count` sweeps, or as many as come before a field that is kept."""
         chain = self._chain
+        done = chain.sweeps - self._first
+        count = min([count, *(stop - done for stop in self._at if stop > done)])
         sweeps = native.vector.gauge.WilsonSweeps(
             chain._chain, chain.beta, chain.overrelax, chain.seed, chain.sweeps, count, team.size
         )
         team.run(sweeps.run)
         chain.sweeps += count
         self._plaquettes.append(sweeps.plaquettes())
+        if self._keep is not None and done + count in self._at:
+            self._keep(self._at.index(done + count), chain.field)
         return count
 
     def state(self) -> Partial:

@@ -13,18 +13,22 @@ tree-level propagator of the Wilson action is 1 / p^2.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arrays import array_namespace
-from hardscape.errors import InputError
+from hardscape.engine import Context, RunArguments
+from hardscape.errors import InputError, Interrupted
 from hardscape.figures import COLORS, finish, new_figure
+from hardscape.gauge.ensembles.averages import ErrorMethod, average, checked_errors
+from hardscape.gauge.ensembles.run import Plan, run_task
+from hardscape.gauge.ensembles.work import Configuration, Task
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.groups import dagger
 from hardscape.gauge.measure import measured
@@ -144,13 +148,18 @@ def gluon_propagator(
     cylinder: float | None = 1.0,
     bin_width: float | None = None,
     theta: float | None = DEFAULT_THETA,
+    error_method: ErrorMethod = "jackknife",
+    bin_size: int = 1,
+    read: Mapping[str, Any] | None = None,
+    **run: Unpack[RunArguments],
 ) -> GluonPropagator:
     """Measure the gluon propagator on configurations that are fixed to a gauge.
 
     Parameters
     ----------
     fields : GaugeField, path, or iterable of them
-        One configuration or several of one size, taken one at a time, or files of them; NumPy or CuPy.
+        One configuration or several of one size, taken one at a time; NumPy or CuPy. Files of them, which
+        may be patterns ("cfg.*"), are shared by all threads.
     gauge : {"landau", "coulomb"}
         The gauge that they are in; Coulomb gives the equal-time propagator.
     beta : float, optional
@@ -164,6 +173,16 @@ def gluon_propagator(
     theta : float or None
         Largest mean violation tr(Delta Delta^dagger) / Nc of the gauge condition that is accepted;
         None accepts any field.
+    error_method : {"jackknife", "gamma"}
+        How errors over several configurations are estimated; "gamma" takes autocorrelations into account and
+        needs pyerrors.
+    bin_size : int
+        Configurations that the jackknife leaves out together.
+    read : mapping, optional
+        What files do not say: arguments of :meth:`GaugeField.from_file`.
+    **run
+        Of files alone, how they are gone through: see :class:`hardscape.engine.RunArguments`; a unit is a
+        configuration. On CPUs.
 
     Returns
     -------
@@ -185,50 +204,112 @@ def gluon_propagator(
     for name, value in (("beta", beta), ("cylinder", cylinder), ("bin_width", bin_width)):
         if value is not None and not 0 < value < math.inf:
             raise InputError(f"{name}={value!r}; a number above 0 is accepted")
-    one = isinstance(fields, GaugeField | str | Path)
-    every = map(checked_field, cast("Iterable[Any]", [fields] if one else fields))
+    checked_errors(error_method, bin_size)
+    given = [fields] if isinstance(fields, GaugeField | str | Path) else fields
+    every = iter(cast("Iterable[Any]", given))
     first = next(every, None)
     if first is None:
         raise InputError("fields is empty; at least one configuration is needed")
-    bins = _Bins(first.shape, _DIRECTIONS[gauge], cylinder, bin_width)
-    rows: list[NDArray[np.float64]] = []
-    spread = np.empty(0)
-    worst = 0.0
-    for position, field in enumerate(chain([first], every)):
-        if (field.shape, field.nc) != (first.shape, first.nc):
-            raise InputError(f"configuration {position} is {field!r}; the first one is {first!r}")
+    every = chain([first], every)
+    measure = PropagatorTask(gauge, cylinder, bin_width, theta)
+    scale = _Scale(gauge, beta, cylinder, error_method, bin_size)
+    if isinstance(first, str | Path):
+        plan = Plan.checked("the gluon propagator", every, read, error_method, bin_size)
+        opened, _ = plan.reader.read(plan.files[0])
+        try:
+            found = run_task(plan, replace(measure, like=(opened.shape, opened.nc)), **run)
+        except Interrupted as stop:
+            if stop.result is None:
+                raise
+            raise Interrupted(stop.signum, scale.of(opened, stop.result.values)) from None
+        return scale.of(opened, found.values)
+    if run or read:
+        raise InputError(f"{', '.join(sorted({*run, *(read or {})}))}: for files; fields are given")
+    rows: list[Mapping[str, Any]] = []
+    opened = checked_field(first)
+    measure = replace(measure, like=(opened.shape, opened.nc))
+    for position, field in enumerate(every):
+        rows.append(measure.of(checked_field(field), position))
+    return scale.of(opened, {name: np.array([row[name] for row in rows]) for name in rows[0]})
+
+
+@dataclass(frozen=True)
+class PropagatorTask(Task):
+    """The propagator of one configuration, binned."""
+
+    name: ClassVar[str] = "propagator"
+    revision: ClassVar[int] = 1
+
+    gauge: Literal["landau", "coulomb"]
+    cylinder: float | None
+    bin_width: float | None
+    theta: float | None
+    like: tuple[tuple[int, int, int, int], int] | None = None  # shape and Nc of all
+
+    def measure(self, configuration: Configuration, context: Context) -> Mapping[str, Any] | None:
+        """See `of`."""
+        return self.of(configuration.field, configuration.number)
+
+    def of(self, field: GaugeField, position: int) -> dict[str, Any]:
+        """D and its spread over the momenta of each bin, and the violation; refuses other fields."""
+        if self.like not in (None, (field.shape, field.nc)):
+            raise InputError(
+                f"configuration {position} is {field!r}; the first one is of SU({self.like[1]}), "
+                f"{'x'.join(map(str, self.like[0]))}"
+            )
         if field.boundary != "periodic":
             raise InputError(
                 f"configuration {position} has a boundary in time ({field.boundary!r}); propagators in "
                 "momentum space are of periodic fields"
             )
-        found = _violation(field, gauge)
-        if theta is not None and not found <= theta:
+        field.require_unitary()
+        found = _violation(field, self.gauge)
+        if self.theta is not None and not found <= self.theta:
             raise InputError(
-                f"configuration {position} is not in {gauge} gauge: theta = {found:.3g}, at most "
-                f"{theta:g} is accepted; fix it with hardscape.gauge.fix, or raise theta"
+                f"configuration {position} is not in {self.gauge} gauge: theta = {found:.3g}, at most "
+                f"{self.theta:g} is accepted; fix it with hardscape.gauge.fix, or raise theta"
             )
-        worst = max(worst, found)
-        by_momentum = _by_momentum(field, _DIRECTIONS[gauge])
-        rows.append(bins.mean(by_momentum))
-        spread = bins.spread(by_momentum) if position == 0 else spread
-    scale = 1.0 if beta is None else beta / (2 * first.nc)
-    samples = scale * np.array(rows)
-    several = len(rows) > 1
-    error = samples.std(axis=0, ddof=1) / math.sqrt(len(rows)) if several else scale * spread
-    return GluonPropagator(
-        gauge=gauge,
-        momentum=bins.momentum,
-        value=samples.mean(axis=0),
-        error=error,
-        count=bins.count,
-        shape=first.shape,
-        nc=first.nc,
-        configurations=len(rows),
-        theta=worst,
-        beta=beta,
-        cylinder=cylinder,
-    )
+        bins = _Bins(field.shape, _DIRECTIONS[self.gauge], self.cylinder, self.bin_width)
+        by_momentum = _by_momentum(field, _DIRECTIONS[self.gauge])
+        mean, spread = bins.mean(by_momentum), bins.spread(by_momentum)
+        return {
+            "momentum": bins.momentum,
+            "count": bins.count,
+            "value": mean,
+            "spread": spread,
+            "theta": found,
+        }
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """From rows to a result."""
+
+    gauge: str
+    beta: float | None
+    cylinder: float | None
+    error_method: ErrorMethod
+    bin_size: int
+
+    def of(self, first: GaugeField, rows: Mapping[str, NDArray[Any]]) -> GluonPropagator:
+        scale = 1.0 if self.beta is None else self.beta / (2 * first.nc)
+        samples = scale * rows["value"]
+        several = len(samples) > 1
+        seen = [average(column, self.error_method, self.bin_size) for column in samples.T]
+        error = np.array([x.error for x in seen]) if several else scale * rows["spread"][0]
+        return GluonPropagator(
+            gauge=self.gauge,
+            momentum=rows["momentum"][0],
+            value=samples.mean(axis=0),
+            error=error,
+            count=rows["count"][0],
+            shape=first.shape,
+            nc=first.nc,
+            configurations=len(samples),
+            theta=float(rows["theta"].max()),
+            beta=self.beta,
+            cylinder=self.cylinder,
+        )
 
 
 def _gluon_field(field: GaugeField, mu: int) -> Any:

@@ -5,27 +5,36 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from cyclopts import App, Group
 
+from hardscape.cli.gauge.ensembles import (
+    EnsembleOptions,
+    ErrorOptions,
+    deliver_ensemble,
+    read_arguments,
+)
 from hardscape.cli.gauge.files import (
     FileArgument,
     FileOptions,
     ReadOptions,
     extents,
     format_of,
+    named,
 )
 from hardscape.cli.gauge.fixing import fix
 from hardscape.cli.gauge.flow import flow
 from hardscape.cli.options import (
-    EstimateOptions,
+    EstimatePlotOptions,
     Flag,
     Json,
     Output,
     PlotOptions,
+    RunOptions,
     SeededRunOptions,
     option_group,
 )
@@ -40,7 +49,9 @@ from hardscape.cli.terminal import (
     table,
 )
 from hardscape.errors import ChecksumError, InputError, Interrupted
-from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
+from hardscape.files import check_outputs
+from hardscape.gauge.ensembles.generating import generate_ensemble, numbered
+from hardscape.gauge.field import UNITARITY_TOLERANCE
 from hardscape.gauge.formats.content import in_precision
 from hardscape.gauge.generate import generate as make_field
 from hardscape.gauge.propagator import DEFAULT_THETA, GluonPropagator, gluon_propagator
@@ -189,15 +200,23 @@ class ChainOptions:
         Overrelaxation sweeps after each of them.
     start
         hot (random links) or cold (identities).
+    chain
+        Configurations of one chain to write, to 'cfg.{number}.lime'.
+    every
+        Heatbath sweeps from one of these to the next.
     """
 
     nc: int = 3
     sweeps: int = 200
     overrelax: int = 2
     start: Literal["hot", "cold"] = "hot"
+    chain: int | None = None
+    every: int = 10
 
 
-_DEFAULT_CHAIN, _DEFAULT_RUN, _DEFAULT_TOLD = ChainOptions(), SeededRunOptions(), EstimateOptions()
+_DEFAULT_CHAIN, _DEFAULT_RUN = ChainOptions(), SeededRunOptions()
+_DEFAULT_ERRORS, _DEFAULT_LANES = ErrorOptions(), RunOptions()
+_DEFAULT_TOLD, _DEFAULT_ENSEMBLE = EstimatePlotOptions(), EnsembleOptions()
 
 
 @gauge.command
@@ -209,9 +228,10 @@ def generate(
     chain: ChainOptions = _DEFAULT_CHAIN,
     run: SeededRunOptions = _DEFAULT_RUN,
     file: FileOptions = _DEFAULT_FILE,
-    told: EstimateOptions = _DEFAULT_TOLD,
+    ensemble: EnsembleOptions = _DEFAULT_ENSEMBLE,
+    told: EstimatePlotOptions = _DEFAULT_TOLD,
 ) -> None:
-    """Generate a quenched configuration of the Wilson action by heatbath and overrelaxation.
+    """Generate quenched configurations of the Wilson action by heatbath and overrelaxation.
 
     Parameters
     ----------
@@ -220,11 +240,16 @@ def generate(
     beta
         Coupling 2 Nc / g^2.
     output
-        File to write; see `hardscape gauge convert`.
+        File to write; see `hardscape gauge convert`. With --chain its name has {number}.
     """
+    if chain.chain is not None:
+        _generate_many(shape, beta, output, chain, run, file, ensemble, told)
+        return
+    told.check((), [])
     name = file.check(output)
     lattice_shape = extents(shape)
     settings: dict[str, Any] = vars(chain) | vars(run)
+    settings = {x: settings[x] for x in settings if x not in ("chain", "every")}
     if told.estimated("gauge generate", make_field, lattice_shape, beta, **settings):
         return
     began = time.perf_counter()
@@ -261,6 +286,46 @@ def generate(
     deliver(lambda: file.write(field, output, precision=file.precision), report)
 
 
+def _generate_many(
+    shape: str,
+    beta: float,
+    output: Path,
+    chain: ChainOptions,
+    run: SeededRunOptions,
+    file: FileOptions,
+    ensemble: EnsembleOptions,
+    told: EstimatePlotOptions,
+) -> None:
+    if told.estimate:
+        raise InputError("--estimate is for one configuration")
+    settings: dict[str, Any] = vars(chain) | vars(run)
+    count = settings.pop("chain")
+    files = [Path(x) for x in numbered(output, count)]
+    force = file.force or (run.checkpoint is not None and run.checkpoint.exists())
+    check_outputs(files, force=force)
+    replace(told, force=force).check()
+    ensemble.check(files, force)
+    name = named(files[0], file.to, None)
+    written = {"precision": file.precision, "byteorder": file.byteorder, "rows": file.rows}
+    deliver_ensemble(
+        "gauge generate",
+        lambda: generate_ensemble(
+            extents(shape),
+            beta,
+            count,
+            output,
+            to=name,
+            written=written | {"checksum": not file.no_checksum},
+            error_method=ensemble.error_method,
+            bin_size=ensemble.bin_size,
+            progress=True,
+            **settings,
+        ),
+        ensemble,
+        told,
+    )
+
+
 @gauge.command
 def propagator(
     *files: Path,
@@ -271,6 +336,8 @@ def propagator(
     bin_width: float | None = None,
     theta: float = DEFAULT_THETA,
     read: ReadOptions = _DEFAULT_READ,
+    ensemble: ErrorOptions = _DEFAULT_ERRORS,
+    run: RunOptions = _DEFAULT_LANES,
     output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Measure the gluon propagator on configurations that are fixed to Landau or Coulomb gauge.
@@ -278,7 +345,7 @@ def propagator(
     Parameters
     ----------
     files
-        One configuration or several of one ensemble.
+        One configuration or several of one ensemble, or patterns of their names in quotes.
     gauge
         The gauge that they are in: landau, or coulomb for the equal-time propagator.
     beta
@@ -296,22 +363,21 @@ def propagator(
         raise InputError("no file is given; at least one configuration is needed")
     output.check(files)
     found = gluon_propagator(
-        (_links(file, read) for file in files),
+        files,
         gauge,
         beta=beta,
         cylinder=None if no_cut else cylinder,
         bin_width=bin_width,
         theta=theta,
+        error_method=ensemble.error_method,
+        bin_size=ensemble.bin_size,
+        read=read_arguments(read),
+        progress=len(files) > 1,
+        **vars(run),
     )
     facts = _propagator_facts(found)
     show(output.json, "gauge propagator", found.to_dict, facts, _momenta(found))
     output.draw(found.plot)
-
-
-def _links(file: Path, read: ReadOptions) -> GaugeField:
-    field, _ = read.checked(file)
-    field.require_unitary()
-    return field
 
 
 def _propagator_facts(found: GluonPropagator) -> Iterator[tuple[str, str]]:

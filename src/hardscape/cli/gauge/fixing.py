@@ -12,6 +12,12 @@ import numpy as np
 from cyclopts import Group
 
 from hardscape.arrays import to_device
+from hardscape.cli.gauge.ensembles import (
+    EnsembleOptions,
+    deliver_ensemble,
+    many,
+    read_arguments,
+)
 from hardscape.cli.gauge.files import FileArgument, ReadOptions, format_of, named
 from hardscape.cli.options import (
     OUTPUT,
@@ -24,9 +30,10 @@ from hardscape.cli.options import (
 )
 from hardscape.cli.terminal import aside, cut_short, deliver, note, seconds_text, show
 from hardscape.errors import InputError, Interrupted
-from hardscape.files import store
+from hardscape.files import check_outputs, store
 from hardscape.gauge import fix as find_gauge
-from hardscape.gauge import formats
+from hardscape.gauge import fix_ensemble, formats
+from hardscape.gauge.ensembles.files import outputs
 from hardscape.gauge.options import Gauge, MethodName, Precision, Reduction
 from hardscape.gauge.result import GaugeFixResult
 
@@ -106,7 +113,8 @@ class FixOutput(EstimatePlotOptions):
     Attributes
     ----------
     output
-        File of the fixed links; its suffix gives the format, see `hardscape gauge convert`.
+        File of the fixed links; its suffix gives the format, see `hardscape gauge convert`. Of many
+        configurations with {stem}, {name} or {number}: 'out/{stem}.landau.lime'.
     to
         Format of that file, where the suffix does not tell; by default that of the file that is read.
     output_precision
@@ -131,20 +139,24 @@ class FixOutput(EstimatePlotOptions):
 
 
 _DEFAULT_READ, _DEFAULT_GAUGE, _DEFAULT_METHOD = ReadOptions(), GaugeOptions(), MethodOptions()
-_DEFAULT_RUN, _DEFAULT_OUTPUT = RunOptions(), FixOutput()
+_DEFAULT_RUN, _DEFAULT_OUTPUT, _DEFAULT_ENSEMBLE = RunOptions(), FixOutput(), EnsembleOptions()
 
 
 def fix(
-    file: FileArgument,
-    /,
-    *,
+    *files: FileArgument,
     read: ReadOptions = _DEFAULT_READ,
     gauge: GaugeOptions = _DEFAULT_GAUGE,
     method: MethodOptions = _DEFAULT_METHOD,
+    ensemble: EnsembleOptions = _DEFAULT_ENSEMBLE,
     run: RunOptions = _DEFAULT_RUN,
     output: FixOutput = _DEFAULT_OUTPUT,
 ) -> None:
-    """Fix a configuration to Landau, Coulomb or maximally Abelian gauge."""
+    """Fix a configuration, or each of many, to Landau, Coulomb or maximally Abelian gauge."""
+    every = many(files, output.output)
+    if every is not None:
+        _fix_many(every, read, gauge, method, ensemble, run, output)
+        return
+    (file,) = files
     output.check([file])
     if output.output is not None:
         usual = format_of(file, read.format)
@@ -163,6 +175,48 @@ def fix(
     _keep(found, output, run.strict)
     if not found.converged:
         note(f"not converged: theta={found.theta:.3g} where {gauge.theta:g} was asked for")
+
+
+def _fix_many(
+    files: Sequence[Path],
+    read: ReadOptions,
+    gauge: GaugeOptions,
+    method: MethodOptions,
+    ensemble: EnsembleOptions,
+    run: RunOptions,
+    output: FixOutput,
+) -> None:
+    for name in ("transformation", "estimate"):
+        if getattr(output, name):
+            raise InputError(f"--{name} is for one configuration; {len(files)} are given")
+    # Who goes on finds what was written before.
+    resumed = run.checkpoint is not None and run.checkpoint.exists()
+    force = output.force or resumed
+    written = () if output.output is None else outputs(output.output, list(map(str, files)))
+    check_outputs(map(Path, written), files, force=force)
+    replace(output, output=None, force=force).check(files)
+    ensemble.check(files, force)
+    given = vars(gauge) | vars(method)
+    kind = given.pop("gauge")
+    choices = {"output_precision": output.output_precision, "reproject": output.reproject}
+    lanes = {name: value for name, value in vars(run).items() if name != "strict"}
+    deliver_ensemble(
+        "gauge fix",
+        lambda: fix_ensemble(
+            files,
+            kind,
+            output.output,
+            to=output.to,
+            read=read_arguments(read),
+            error_method=ensemble.error_method,
+            bin_size=ensemble.bin_size,
+            arguments=given | choices | {"strict": run.strict},
+            progress=True,
+            **lanes,
+        ),
+        ensemble,
+        output,
+    )
 
 
 def _keep(found: GaugeFixResult, output: FixOutput, strict: bool) -> None:

@@ -1,0 +1,145 @@
+"""What the commands for one configuration share when they are given many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from cyclopts import Group
+
+from hardscape.cli.gauge.files import ReadOptions, extents
+from hardscape.cli.options import PlotOptions, option_group
+from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
+from hardscape.errors import InputError, Interrupted, NotConverged
+from hardscape.files import check_outputs, path_of, plain_name
+from hardscape.gauge.ensembles.files import is_pattern, listed
+from hardscape.gauge.ensembles.result import Ensemble, with_error
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_ENSEMBLE = Group("Ensemble", sort_key=3)
+#: Configurations that the table lists.
+_ROWS = 20
+_TABLES = (".csv", ".json", ".h5", ".hdf5")
+
+
+@option_group(_ENSEMBLE)
+class ErrorOptions:
+    """How errors are estimated.
+
+    Attributes
+    ----------
+    error_method
+        Of averages: jackknife, or gamma, which takes autocorrelations into account (needs pyerrors).
+    bin_size
+        Configurations that the jackknife leaves out together.
+    """
+
+    error_method: Literal["jackknife", "gamma"] = "jackknife"
+    bin_size: int = 1
+
+
+@option_group(_ENSEMBLE)
+class EnsembleOptions(ErrorOptions):
+    """What is said of many configurations together.
+
+    Attributes
+    ----------
+    table
+        File of all rows: .csv, .json, .h5.
+    """
+
+    table: Path | None = None
+
+    def check(self, inputs: Iterable[Path], force: bool) -> None:
+        """Refuse, before work begins, a table that could not be written after it."""
+        if self.table is None:
+            return
+        if Path(plain_name(path_of(self.table))).suffix not in _TABLES:
+            raise InputError(f"--table {self.table}: {', '.join(_TABLES)} are accepted")
+        check_outputs([self.table], inputs, force=force)
+
+
+def many(files: Sequence[Path], output: Path | None = None) -> tuple[Path, ...] | None:
+    """All files that are meant, or None where it is one that is named, and its output, too."""
+    if len(files) == 1 and (str(files[0]) == "-" or files[0].exists()):
+        return (files[0],) if output is not None and is_pattern(output) else None
+    if not files:
+        raise InputError("no file is given; at least one configuration is needed")
+    if len(files) == 1 and not any(sign in str(files[0]) for sign in "*?["):
+        return None  # whoever opens it says what is wrong
+    return tuple(map(Path, listed(files)))
+
+
+def read_arguments(read: ReadOptions) -> dict[str, object]:
+    """The options of reading as the library has them."""
+    return {
+        "format": read.format,
+        "ignore_checksum": read.ignore_checksum,
+        "shape": None if read.shape is None else extents(read.shape),
+        "layout": read.layout,
+        "precision": read.input_precision,
+        "byteorder": read.byte_order,
+        "skip": read.skip,
+    }
+
+
+def deliver_ensemble(
+    command: str, compute: Callable[[], Ensemble], options: EnsembleOptions, output: PlotOptions
+) -> None:
+    """Compute and report; of a call that was cut short, or did not converge, what there is."""
+    try:
+        found = compute()
+    except (Interrupted, NotConverged) as stop:
+        if isinstance(stop.result, Ensemble):
+            _report(command, stop.result, options, output)
+        raise
+    _report(command, found, options, output)
+
+
+def _report(command: str, found: Ensemble, options: EnsembleOptions, output: PlotOptions) -> None:
+    show(output.json, command, found.to_dict, _facts(found), _rows(found))
+    if found.stopped:
+        note(
+            cut_short(found.stopped, f"{len(found)} of {found.files_total} configurations are done")
+        )
+    if options.table is not None:
+        found.save(options.table)
+    output.draw(found.plot)
+
+
+def _facts(found: Ensemble) -> Iterator[tuple[str, str]]:
+    yield "configurations", f"{len(found)} of {found.files_total}"
+    for name, seen in found.averages.items():
+        tau = "" if seen.tau_int is None else f", tau = {seen.tau_int:.2g}"
+        yield name.replace("_", " "), f"{with_error(seen)}{tau}"
+    for name, column in found.values.items():
+        if column.dtype.kind == "b":
+            yield name, f"{int(column.sum())} of {len(column)}"
+    yield (
+        "errors",
+        found.error_method + (f", bins of {found.bin_size}" if found.bin_size > 1 else ""),
+    )
+    yield "time", seconds_text(found.seconds)
+    yield "device", found.device
+    yield "seed", str(found.seed)
+
+
+def _rows(found: Ensemble) -> Iterator[Table | str]:
+    columns = {name: x for name, x in found.values.items() if x.ndim == 1}
+    shown = range(min(len(found), _ROWS))
+    rows = [
+        (*(_cell(column[i]) for column in columns.values()), Path(found.files[i]).name)
+        for i in shown
+    ]
+    cut = f"the first {_ROWS} of {len(found)}; --table FILE has all" if len(found) > _ROWS else ""
+    yield ""
+    yield table(">" * len(columns) + "<", rows, (*columns, "file"), cut)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)

@@ -1,0 +1,121 @@
+"""How an ensemble is run, whatever is done with its configurations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine import Cpu, Outcome, Partial, RunArguments, RunOptions, solve
+from hardscape.errors import BudgetError, DeviceError, InputError, Interrupted
+from hardscape.gauge.ensembles.averages import ErrorMethod, checked_errors
+from hardscape.gauge.ensembles.files import Reader, listed
+from hardscape.gauge.ensembles.result import Ensemble
+from hardscape.gauge.ensembles.work import NUMBER, EnsembleWork, Task
+
+
+class ReadArguments(TypedDict, total=False):
+    """How files are read: the keyword arguments of `GaugeField.from_file`."""
+
+    format: str | None
+    ignore_checksum: bool
+    shape: Sequence[int] | None
+    layout: str | None
+    precision: Any
+    byteorder: Any
+    skip: int | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `run_task` needs beside the task.
+
+    Attributes
+    ----------
+    method : str
+        What the result calls it.
+    files : tuple of str
+    reader : Reader
+    error_method, bin_size
+        How errors of averages are estimated.
+    outputs : tuple of str
+        Of the files, where each has one.
+    """
+
+    method: str
+    files: tuple[str, ...]
+    reader: Reader
+    error_method: ErrorMethod
+    bin_size: int
+    outputs: tuple[str, ...] = ()
+
+    @classmethod
+    def checked(
+        cls,
+        method: str,
+        files: str | Path | Iterable[str | Path],
+        read: Mapping[str, Any] | None,
+        error_method: ErrorMethod,
+        bin_size: int,
+    ) -> Plan:
+        """A plan of files that are named, or matched by patterns."""
+        checked_errors(error_method, bin_size)
+        given = dict(read or {})
+        unknown = sorted(given.keys() - ReadArguments.__annotations__.keys())
+        if unknown:
+            names = ", ".join(ReadArguments.__annotations__)
+            raise InputError(f"read has {unknown[0]!r}; {names} are accepted")
+        shape = given.get("shape")
+        given["shape"] = None if shape is None else tuple(shape)
+        return cls(method, listed(files), Reader(**given), error_method, bin_size)
+
+
+def run_task(
+    plan: Plan, task: Task, *, on_gpu: bool = False, **run: Unpack[RunArguments]
+) -> Ensemble:
+    """Do a task with every file; an `Interrupted` has the rows so far.
+
+    Parameters
+    ----------
+    plan : Plan
+    task : Task
+    on_gpu : bool
+        Whether the task runs on GPUs, too.
+    **run
+        See :class:`hardscape.engine.RunArguments`.
+    """
+    began = time.perf_counter()
+    options = RunOptions.checked(**run)
+    device = options.devices[0]
+    if not on_gpu and not isinstance(device, Cpu):
+        raise DeviceError(f"{plan.method} does not run on {device}; use device='cpu'")
+    lanes = 1 if options.executor is not None else len(options.devices)
+    work = EnsembleWork.of(plan.files, plan.reader, task, options.seed, lanes)
+    outcome: Outcome[Partial] = solve(work, options)
+    rows = dict(outcome.answer or {})
+    numbers: NDArray[np.int64] = rows.pop(NUMBER, np.empty(0, dtype=np.int64))
+    if not len(numbers):
+        if outcome.signum:
+            raise Interrupted(outcome.signum)
+        raise BudgetError("the time limit came before the first configuration; allow more")
+    found = Ensemble(
+        method=plan.method,
+        files=tuple(plan.files[i] for i in numbers),
+        outputs=tuple(plan.outputs[i] for i in numbers) if plan.outputs else (),
+        values=rows,
+        files_total=len(plan.files),
+        error_method=plan.error_method,
+        bin_size=plan.bin_size,
+        seed=options.seed,
+        device=",".join(map(str, options.devices)),
+        stopped=outcome.cut,
+        seconds=time.perf_counter() - began,
+    )
+    if outcome.signum:
+        raise Interrupted(outcome.signum, found)
+    return found

@@ -1,0 +1,118 @@
+"""A task on each file of an ensemble, as work for the engine: one shard a configuration.
+
+Files are read where their shard runs. What a task writes is written before its row is recorded, so that a
+resumed run repeats at most the configurations that were in flight.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
+from hardscape.errors import FormatError
+from hardscape.gauge.ensembles.files import Reader
+from hardscape.gauge.field import GaugeField
+
+#: The column that says which file a row is of.
+NUMBER = "number"
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A configuration of an ensemble, as a task has it.
+
+    Attributes
+    ----------
+    number : int
+        Its place among the files.
+    field : GaugeField
+    format : str
+        Of its file.
+    seed : int
+        For what is random: of the ensemble's seed and this number.
+    threads : int
+        That may work on it.
+    """
+
+    number: int
+    field: GaugeField
+    format: str
+    seed: int
+    threads: int
+
+
+class Task(ABC):
+    """What is done with a configuration: frozen dataclasses that pickle, whose repr is in the digest."""
+
+    name: ClassVar[str]
+    revision: ClassVar[int]
+
+    @abstractmethod
+    def measure(self, configuration: Configuration, context: Context) -> Mapping[str, Any] | None:
+        """The numbers of a row by column, of equal shapes for all configurations; None if it was stopped."""
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleWork(Work[Partial]):
+    """Rows of all configurations: the partial has arrays of shape (rows, ...), and ``number``."""
+
+    files: tuple[str, ...]  # absolute: workers may be elsewhere
+    reader: Reader
+    task: Task
+    seed: int
+    threads: int = 1  # of a configuration; the answer does not depend on it
+
+    name: ClassVar[str] = "gauge.ensemble"
+    revision: ClassVar[int] = 1
+    unit: ClassVar[str] = "configurations"
+
+    @classmethod
+    def of(
+        cls, files: Sequence[str], reader: Reader, task: Task, seed: int, lanes: int
+    ) -> EnsembleWork:
+        """The work on files, where so many lanes share them."""
+        for path in files:
+            if not Path(path).is_file():
+                raise FormatError(path, None, "cannot be read: there is no such file")
+        whole = tuple(str(Path(path).absolute()) for path in files)
+        return cls(whole, reader, task, seed, max(1, lanes // len(whole)))
+
+    def digest(self) -> str:
+        """Digest of the files' names, sizes and times of change, the task and the seed."""
+        known = [(path, Path(path).stat()) for path in self.files]
+        told = [(path, status.st_size, status.st_mtime_ns) for path, status in known]
+        task = (self.task.name, self.task.revision, self.task, self.reader, self.seed)
+        return hashlib.sha256(repr((told, task)).encode()).hexdigest()
+
+    def shards(self) -> Sequence[Shard]:
+        """A configuration each."""
+        return split(len(self.files), len(self.files))
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """The rows of a shard's configurations."""
+        rows: Partial = {NUMBER: np.empty(0, dtype=np.int64)}
+        for number in range(shard.start, shard.stop):
+            if context.stopped():
+                return ShardResult(rows, complete=False)
+            field, report = self.reader.read(self.files[number])
+            drawn = np.random.SeedSequence([self.seed, number]).generate_state(1, np.uint64)
+            one = Configuration(number, field, report.format, int(drawn[0]), self.threads)
+            found = self.task.measure(one, context)
+            if found is None:
+                return ShardResult(rows, complete=False)
+            values = {name: np.asarray(value)[None] for name, value in found.items()}
+            rows = self.merge(rows, {NUMBER: np.array([number]), **values})
+        return ShardResult(rows)
+
+    def merge(self, left: Partial, right: Partial) -> Partial:
+        """The rows of both."""
+        if not len(left[NUMBER]) or not len(right[NUMBER]):
+            return left if len(left[NUMBER]) else right
+        return {name: np.concatenate([left[name], right[name]]) for name in left}
