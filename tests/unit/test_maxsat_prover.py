@@ -101,7 +101,7 @@ def many_wishes(seed):
     board = boards.Board()
     if known and rng.random() < 0.5:
         values, board.cost = known[int(rng.integers(len(known)))]
-        board.values = list(values)
+        board.model = [v if x else -v for v, x in enumerate(values, 1)]
     return formula, board
 
 

@@ -30,7 +30,7 @@ class Board:
     def __init__(self, heard: Iterable[str] = (), *, check: bool = False) -> None:
         self.check = check
         self.cost: int | None = None
-        self.values: Sequence[int] = ()
+        self.model: Sequence[int] = ()  # literals
         self.lower = 0
         self.stopped = False
         self._heard: list[str] = []
@@ -58,15 +58,16 @@ class Board:
         while self._heard:
             told = json.loads(self._heard.pop(0))
             if self.cost is None or told["cost"] < self.cost:
-                self.cost, self.values = told["cost"], [int(x) for x in told["model"]]
+                bits = enumerate(told["model"], 1)
+                self.cost, self.model = told["cost"], [v if x == "1" else -v for v, x in bits]
         if self.cost is not None and self.lower >= self.cost:
             raise Settled
 
     def offer(self, cost: int, model: Sequence[int]) -> None:
         """Take the literals of an assignment if it is better."""
         if self.cost is None or cost < self.cost:
-            self.cost, self.values = cost, [int(x > 0) for x in model]
-            say(cost=cost, model="".join(map(str, self.values)))
+            self.cost, self.model = cost, model
+            say(cost=cost, model="".join(["1" if x > 0 else "0" for x in model]))
 
     def raised(self, by: int) -> None:
         """Take a lower bound that is higher by so much.

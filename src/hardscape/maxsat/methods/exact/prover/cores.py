@@ -194,13 +194,16 @@ def _cliques(
             continue
         paid = min(left[member] for member in clique)
         found.append((clique, paid))
+        changed = {wish}
         for member in clique:
             left[member] -= paid
-            for other in against[member] if lively and not left[member] else ():
-                degree[other] -= 1
+            if lively and not left[member]:
+                for other in against[member]:
+                    degree[other] -= 1
+                changed |= against[member]
+        for other in changed:
+            if left[other]:
                 heapq.heappush(order, (sign * degree[other], other))
-        if left[wish]:
-            heapq.heappush(order, (sign * degree[wish], wish))
     return found
 
 

@@ -59,7 +59,7 @@ class Relaxed:
 class Costs:
     """The clauses, what each wish costs that does not hold, and what is demanded of better assignments.
 
-    `names` are the variables that the board's assignments tell the values of.
+    `names` are the variables that the board's assignments tell the values of, where they are not the first.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Costs:
         self.board, self.oracle = oracle.board, oracle
         self.variables, self.top = relaxed.variables, relaxed.top
         self.clauses = list(relaxed.clauses)
-        self.names = range(1, relaxed.variables + 1) if names is None else names
+        self.names = names
         self._relaxed = relaxed.relaxed
         self._eliminated: list[tuple[Any, int]] = []  # who knows their values, of variables up to
         self.weight: dict[int, int] = {}
@@ -128,18 +128,34 @@ class Costs:
             self._eliminated.append((processor, self.top))
             self.oracle.restart(self.clauses)
 
-    def offer(self, model: list[int]) -> None:
-        """Offer a solution for what it costs."""
+    def offer(self, model: list[int]) -> list[int]:
+        """Offer a solution for what it costs; with what it leaves open, which is false."""
         model = model + [-v for v in range(len(model) + 1, self.top + 1)]
+        missed = [wish for wish in self._soft if model[abs(wish) - 1] != wish]  # none is eliminated
+        relaxed = [wish for wish in missed if wish in self._relaxed]
+        cost = self._constant + sum(self._soft[wish] for wish in missed)
+        cost -= sum(self._soft[wish] for wish in relaxed)
+        if self.board.cost is None or cost < self.board.cost:
+            whole = self._restored(model)
+            for wish in relaxed:
+                if all(whole[abs(x) - 1] != x for x in self._relaxed[wish]):
+                    cost += self._soft[wish]
+            self.board.offer(cost, self._named(whole))
+        return model
+
+    def _restored(self, model: list[int]) -> list[int]:
+        """With the values of what was eliminated."""
+        model = list(model)
         for processor, top in reversed(self._eliminated):
             model[:top] = processor.restore(model[:top])
-        cost = self._constant
-        for wish, weight in self._soft.items():
-            if model[abs(wish) - 1] != wish and all(
-                model[abs(x) - 1] != x for x in self._relaxed.get(wish, ())
-            ):
-                cost += weight
-        self.board.offer(cost, [model[v - 1] for v in self.names])
+        return model
+
+    def _named(self, model: list[int]) -> list[int]:
+        """The board's literals."""
+        if self.names is None:
+            return model[: self.variables]
+        values = enumerate((model[name - 1] for name in self.names), 1)
+        return [v if x > 0 else -v for v, x in values]
 
     def harden(self) -> None:
         """Demand the wishes that nothing better than the best assignment can leave out."""

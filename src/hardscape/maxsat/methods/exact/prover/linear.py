@@ -50,8 +50,7 @@ class Linear:
                 if answer is None:
                     return
                 if answer:
-                    model = self._oracle.model()
-                    self._costs.offer(model)
+                    model = self._costs.offer(self._oracle.model())
                     held = sum(
                         w
                         for wish, w in self._weights.items()
@@ -104,6 +103,7 @@ class Linear:
         self._encoding = kind([(Lit(-wish), w) for wish, w in self._weights.items()])
         self._oracle = Oracle(self._costs.clauses, self._board)
         self._oracle.begin(self._board, (), self._costs.names)
+        self._oracle.guided = True
         for clause in self._encoding.encode_ub(0, self._most, VarManager(self._costs.top)):
             self._oracle.add([x.to_ipasir() for x in clause])
         return True

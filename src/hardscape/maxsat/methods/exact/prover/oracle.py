@@ -31,6 +31,7 @@ class Oracle:
         self._solver = Solver(bootstrap_with=clauses, **self._mode)
         self._second = Solver(name="cd15", bootstrap_with=clauses) if board.check else None
         self.until = 0.0
+        self.guided = False  # towards the best assignment, near which better ones are likely
         self.begin(board, ())
 
     def begin(
@@ -42,6 +43,11 @@ class Oracle:
         self._lapse = [-literal for literal in premise]
         self._names = names
         self._like: Sequence[int] = ()
+
+    def _inner(self, model: Sequence[int]) -> Sequence[int]:
+        if self._names is None:
+            return model
+        return [v if x > 0 else -v for v, x in zip(self._names, model, strict=True)]
 
     def last(self, clause: list[int]) -> None:
         """Demand a clause whatever the premise."""
@@ -71,10 +77,9 @@ class Oracle:
         """Whether the wishes can all hold; None where the turn or the conflicts are over."""
         while True:
             self.board.look()
-            if self.board.values is not self._like:  # the better solutions are likely near the best
-                self._like = self.board.values
-                names = self._names or range(1, len(self._like) + 1)
-                self.prefer([v if x else -v for v, x in zip(names, self._like, strict=False)])
+            if self.guided and self.board.model is not self._like:
+                self._like = self.board.model
+                self.prefer(self._inner(self._like))
             self._solver.conf_budget(conflicts or CONFLICTS)
             answer: bool | None = self._solver.solve_limited(assumptions=[*self.premise, *wishes])
             if answer is False:
