@@ -17,6 +17,7 @@ from hardscape.engine.fold import Block, Fold
 from hardscape.errors import BudgetError, InputError
 from hardscape.ising import Ising, Spectrum, estimate
 from hardscape.ising.exact import from_limbs, to_limbs
+from hardscape.ising.methods.cliques.cliques import Cliques
 from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.exhaustive.work import BlockWork, NearGaugeWork
 from hardscape.ising.methods.semidefinite.semidefinite import Semidefinite
@@ -429,7 +430,7 @@ def test_what_shards_tell_one_another_changes_no_answer(name, count, monkeypatch
             assert found.levels == expected.levels
 
 
-def in_parts(work, shared, parts=16):
+def in_parts(work, shared, parts=16, counter=2):
     """The answer of a work whose shards run in parts, the last first."""
     shards, partial = work.shards(), None
     step = len(shards) // parts
@@ -438,7 +439,7 @@ def in_parts(work, shared, parts=16):
         result = work.run(Block(start, start + step).shard(shards), context)
         assert result.complete
         partial = result.partial if partial is None else work.merge(result.partial, partial)
-    return work.result(partial), int(partial["counters"][2])
+    return work.result(partial), int(partial["counters"][counter])
 
 
 @pytest.mark.parametrize("fields", [True, False])
@@ -462,6 +463,31 @@ def test_a_run_after_a_lost_one_and_a_board_that_stays_shut(fields):
     for found in (told, again, alone):
         assert found.states.tobytes() == expected.states.tobytes()
         assert found.energies.tobytes() == expected.energies.tobytes()
+
+
+@pytest.mark.parametrize("method", [Semidefinite(), Cliques()])
+@pytest.mark.parametrize("bound", [1, 300])  # many ties, and few
+@pytest.mark.parametrize("fields", [True, False])
+def test_searches_that_branch_tell_one_another_their_states(method, bound, fields):
+    count = 12
+    model = dense_integer(20, seed=5 + bound, bound=bound, fields=fields)
+    energies, states = lowest_states(model, count + 1)
+    options = RunOptions.checked(device="cpu", threads=1, seed=1)
+    work = method.work(Wanted(model.exact, count + 1, None), options)
+    work = replace(work, known=None, threshold=None)
+    _, alone = in_parts(work, None, counter=0)
+    shared = work.shared()
+    found, told = in_parts(work, shared, counter=0)
+    again, fewer = in_parts(work, shared, counter=0)  # as after runs that were lost
+    assert fewer <= told < alone
+    shut = work.shared()
+    shut[0] = 1
+    unheard, as_many = in_parts(work, shut, counter=0)
+    assert as_many == alone
+    for answer in (found, again, unheard):
+        got = unpack(answer.states, 20)
+        np.testing.assert_array_equal(got[:count], states[:count])
+        assert exact_energies(model.h, model.J, model.offset, got) == energies.tolist()
 
 
 @pytest.mark.parametrize("count", [3, 5000])

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hardscape.engine import Device, Shard, split
 from hardscape.ising.methods.exhaustive.blocks import Wanted
@@ -36,6 +40,20 @@ class BranchingWork(LowestWork):
     def places(self) -> int:
         """Spins whose values number the shards."""
         return min(self.most_places, self.free)
+
+    @property
+    @abstractmethod
+    def widths(self) -> tuple[int, int]:
+        """Words of an energy and of a state in the compiled search."""
+
+    def shared(self) -> NDArray[np.uint64] | None:
+        """The lowest states that are known."""
+        known, (limbs, words) = self.known or self.nothing(), self.widths
+        energies, states = known["energies"], known["states"]
+        sign = np.where(energies[:, -1:].view(np.int64) < 0, ~np.uint64(0), np.uint64(0))
+        energies = np.hstack([energies, np.repeat(sign, limbs - energies.shape[1], axis=1)])
+        states = np.pad(states, ((0, 0), (0, words - states.shape[1])))
+        return self.asked.board({"energies": energies, "states": states})
 
     def shards(self) -> Sequence[Shard]:
         """One for each value of the first spins."""

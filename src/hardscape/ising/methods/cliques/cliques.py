@@ -76,6 +76,11 @@ class CliqueWork(BranchingWork):
         """The model in variables 0 and 1."""
         return Qubo.of(self.asked.terms, self.down_is_one)
 
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Words of an energy and of a state in the compiled search."""
+        return self.qubo.limbs, code_words(self.asked.terms.num_spins)
+
     @cached_property
     def core(self) -> Any:
         """The compiled search."""
@@ -107,7 +112,7 @@ class CliqueWork(BranchingWork):
         first, last = shard.start >> bits, shard.stop >> bits
         stop, seconds = context.stop, context.seconds
         found, complete, reached = self.searched_range(
-            first, last, context.incumbent, stop, seconds, math.inf
+            first, last, context.incumbent, context.shared, stop, seconds, math.inf
         )
         return ShardResult(found, complete, None if reached == last else reached)
 
@@ -116,6 +121,7 @@ class CliqueWork(BranchingWork):
         first: int,
         last: int,
         incumbent: Partial | None,
+        shared: NDArray[np.uint64] | None,
         stop: NDArray[np.uint8],
         seconds: float,
         most_nodes: float,
@@ -129,6 +135,8 @@ class CliqueWork(BranchingWork):
             self.asked.count,
             self.word(self.limit(incumbent)),
             self.word(self.asked.window),
+            self.asked.terms.symmetric,
+            shared,
             stop,
             seconds,
             most_nodes,
@@ -142,7 +150,7 @@ class CliqueWork(BranchingWork):
         if self.qubo.offset - from_limbs(self.core.bound()[None])[0] > _COVER * gains:
             return False
         stop = np.zeros(1, dtype=np.uint8)
-        found, complete, _ = self.searched_range(0, last, None, stop, math.inf, _TRIAL_NODES)
+        found, complete, _ = self.searched_range(0, last, None, None, stop, math.inf, _TRIAL_NODES)
         if complete:
             return True
         limit = self.asked.limit(self.both(self.known, found), self.threshold)

@@ -176,6 +176,7 @@ class Covering {
     if (stopped(task)) return;
     Level& here = task.levels[p];
     ++task.counted.nodes;
+    task.pool.look();
     if (cut(here, task)) return;
     for (const bool differs : {false, true}) {
       const bool up = (gauge_ >> label_[p] & 1) != differs;
@@ -201,6 +202,7 @@ class Covering {
     Level& here = task.levels[depth];
     while (!stopped(task)) {
       ++task.counted.nodes;
+      task.pool.look();
       if (cut(here, task)) return;
       if (!here.node.open) {
         offer(here.node, task);
@@ -291,8 +293,9 @@ class AnyCovering {
   virtual ~AnyCovering() = default;
   virtual Found run(int places, std::uint64_t first, std::uint64_t last, std::size_t wanted,
                     std::optional<Vector<std::uint64_t>> threshold,
-                    std::optional<Vector<std::uint64_t>> window, Vector<std::uint8_t> stop,
-                    double seconds, double most_nodes) const = 0;
+                    std::optional<Vector<std::uint64_t>> window, bool symmetric,
+                    std::optional<SharedWords> board, Vector<std::uint8_t> stop, double seconds,
+                    double most_nodes) const = 0;
   virtual NumpyArray<std::uint64_t> bound() const = 0;
   virtual double probe(std::uint64_t seed, std::size_t wanted,
                        std::optional<Vector<std::uint64_t>> threshold) const = 0;
@@ -308,11 +311,13 @@ class CoveringOf final : public AnyCovering {
   explicit CoveringOf(Args&&... args) : branching_(std::forward<Args>(args)...) {}
 
   Found run(int places, std::uint64_t first, std::uint64_t last, std::size_t wanted,
-            Words threshold, Words window, Vector<std::uint8_t> stop, double seconds,
-            double most_nodes) const override {
+            Words threshold, Words window, bool symmetric, std::optional<SharedWords> board,
+            Vector<std::uint8_t> stop, double seconds, double most_nodes) const override {
     const auto until = after(seconds);
     auto [states, energies, told] =
         collect<Limbs, Code>(wanted, false, threshold, window, [&](Pool<Limbs, Code>& pool) {
+          if (symmetric) pool.pair();
+          if (board) pool.join(Board<Limbs, Code>(board->data()));
           return branching_.run(places, first, last, wanted, most_nodes, pool, stop.data(), until);
         });
     return {std::move(states), std::move(energies), told.complete, told.nodes,
@@ -357,7 +362,8 @@ void bind_cliques(nb::module_& module) {
   nb::class_<AnyCovering>(module, "CliqueSearch")
       .def("run", &AnyCovering::run, nb::arg("places"), nb::arg("first"), nb::arg("last"),
            nb::arg("wanted"), nb::arg("threshold").none(), nb::arg("window").none(),
-           nb::arg("stop"), nb::arg("seconds"), nb::arg("most_nodes"),
+           nb::arg("symmetric"), nb::arg("board").none(), nb::arg("stop"), nb::arg("seconds"),
+           nb::arg("most_nodes"),
            "Search the states whose first spins are those of a range of numbers.")
       .def("bound", &AnyCovering::bound, "Words of a lower bound on all energies.")
       .def("probe", &AnyCovering::probe, nb::arg("seed"), nb::arg("wanted"),

@@ -91,6 +91,11 @@ class SemidefiniteWork(BranchingWork):
         """Logarithm of the unit of the integers that bounds are made of."""
         return max(0, self.asked.terms.bound.bit_length() - _FINE_BITS)
 
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Words of an energy and of a state in the compiled search."""
+        return self.asked.terms.limbs, code_words(_MOST_SPINS)
+
     @cached_property
     def core(self) -> Any:
         """The compiled search."""
@@ -160,6 +165,7 @@ class SemidefiniteWork(BranchingWork):
             word(self.asked.window),
             known["states"],
             known["energies"],
+            context.shared,
             context.stop,
             context.seconds,
         )

@@ -229,6 +229,7 @@ class Branching {
     if (*task.stop == kStop) task.counted.complete = false;
     if (!task.counted.complete) return;
     ++task.counted.nodes;
+    task.pool.look();
     if (n_ - p <= kLeafSpins && below <= 0) {
       search_leaf(p, node, task);
       return;
@@ -379,7 +380,8 @@ class AnyBranching {
   virtual Found run(int places, std::uint64_t first, std::uint64_t last, std::size_t listed,
                     bool witness, std::optional<Vector<std::uint64_t>> threshold,
                     std::optional<Vector<std::uint64_t>> window, Known states, Known energies,
-                    Vector<std::uint8_t> stop, double seconds) const = 0;
+                    std::optional<SharedWords> board, Vector<std::uint8_t> stop,
+                    double seconds) const = 0;
   virtual std::optional<Words64> least_bound(int places, Vector<std::uint64_t> ranges,
                                              double seconds) const = 0;
   virtual double probe(bool symmetric, std::uint64_t seed, std::size_t wanted,
@@ -398,7 +400,8 @@ class BranchingOf final : public AnyBranching {
       : words_(words), branching_(std::forward<Args>(args)...) {}
 
   Found run(int places, std::uint64_t first, std::uint64_t last, std::size_t listed, bool witness,
-            Words threshold, Words window, Known states, Known energies, Vector<std::uint8_t> stop,
+            Words threshold, Words window, Known states, Known energies,
+            std::optional<SharedWords> board, Vector<std::uint8_t> stop,
             double seconds) const override {
     const auto until = after(seconds);
     auto [found_states, found_energies, told] = collect<Limbs, Code>(
@@ -410,6 +413,7 @@ class BranchingOf final : public AnyBranching {
             pool.offer(Integer::load(energies.data() + i * Limbs), known.back());
           }
           pool.compact();
+          if (board) pool.join(Board<Limbs, Code>(board->data()));
           std::sort(known.begin(), known.end());
           return branching_.run(places, first, last, pool, std::move(known), stop.data(), until);
         },
@@ -474,8 +478,8 @@ void bind_semidefinite(nb::module_& module) {
   nb::class_<AnyBranching>(module, "SemidefiniteSearch")
       .def("run", &AnyBranching::run, nb::arg("places"), nb::arg("first"), nb::arg("last"),
            nb::arg("listed"), nb::arg("witness"), nb::arg("threshold").none(),
-           nb::arg("window").none(), nb::arg("states"), nb::arg("energies"), nb::arg("stop"),
-           nb::arg("seconds"),
+           nb::arg("window").none(), nb::arg("states"), nb::arg("energies"),
+           nb::arg("board").none(), nb::arg("stop"), nb::arg("seconds"),
            "Search the states whose first spins are those of a range of numbers.")
       .def("least_bound", &AnyBranching::least_bound, nb::arg("places"), nb::arg("ranges"),
            nb::arg("seconds"),
