@@ -1,5 +1,9 @@
 // Exact energies of given states, and their rounding to float64.
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "native/arrays.hpp"
@@ -9,26 +13,74 @@
 namespace hardscape::ising {
 namespace {
 
+// States whose energies are summed at once, side by side.
+constexpr std::size_t kTogether = 16;
+using Lanes = std::array<std::int64_t, kTogether>;
+
+// A sum of signed integers in digits of 32 bits, whose carries wait for the end.
+template <int Limbs>
+struct Sums {
+  static constexpr std::size_t kDigits = 2 * Limbs;
+
+  std::array<Lanes, kDigits> digits{};
+
+  // Adds an integer of so many words to the states, or takes it away where `minus` is -1, not 0.
+  void add(const std::uint64_t* words, const Lanes& minus) {
+    for (std::size_t d = 0; d < kDigits; ++d) {
+      const auto word = static_cast<std::int64_t>(words[d / 2]);
+      const std::int64_t low = word & 0xffffffff, high = word >> 32;
+      const std::int64_t digit = d % 2 == 0 ? low : d + 1 < kDigits ? high & 0xffffffff : high;
+      for (std::size_t i = 0; i < kTogether; ++i) digits[d][i] += (digit ^ minus[i]) - minus[i];
+    }
+  }
+
+  Wide<Limbs> of(std::size_t i) const {
+    Wide<Limbs> sum;
+    std::int64_t carry = 0;
+    for (std::size_t d = 0; d < kDigits; ++d) {
+      const std::int64_t digit = digits[d][i] + carry;
+      carry = digit >> 32;
+      const std::uint64_t bits = static_cast<std::uint64_t>(digit) & 0xffffffff;
+      sum.word[d / 2] = d % 2 ? sum.word[d / 2] | bits << 32 : bits;
+    }
+    return sum;
+  }
+};
+
+// `minus` of each spin of some states.
+void signs(const std::int8_t* spins, std::size_t count, std::size_t num_spins,
+           std::vector<Lanes>& minus) {
+  for (std::size_t n = 0; n < count; ++n) {
+    for (std::size_t i = 0; i < num_spins; ++i) minus[i][n] = spins[n * num_spins + i] < 0 ? -1 : 0;
+  }
+}
+
 auto exact_energies(Matrix<std::int8_t> spins, Matrix<std::uint64_t> fields,
                     Vector<std::int64_t> row, Vector<std::int64_t> col,
                     Matrix<std::uint64_t> couplings, Vector<std::uint64_t> offset) {
   const std::size_t states = spins.shape(0), num_spins = spins.shape(1), pairs = row.shape(0);
   return for_width(offset.shape(0), [&]<int Limbs>() {
-    using Integer = Wide<Limbs>;
     std::vector<std::uint64_t> result(states * Limbs);
     {
       nb::gil_scoped_release release;
-      for (std::size_t n = 0; n < states; ++n) {
-        const std::int8_t* s = spins.data() + n * num_spins;
-        Integer energy = Integer::load(offset.data());
+      std::vector<Lanes> minus(num_spins);
+      for (std::size_t first = 0; first < states; first += kTogether) {
+        const std::size_t count = std::min(kTogether, states - first);
+        signs(spins.data() + first * num_spins, count, num_spins, minus);
+        Sums<Limbs> sums;
+        sums.add(offset.data(), {});
         for (std::size_t i = 0; i < num_spins; ++i) {
-          energy += Integer::load(fields.data() + i * Limbs).flipped(s[i] < 0);
+          sums.add(fields.data() + i * Limbs, minus[i]);
         }
         for (std::size_t k = 0; k < pairs; ++k) {
-          const bool minus = (s[row.data()[k]] ^ s[col.data()[k]]) < 0;
-          energy += Integer::load(couplings.data() + k * Limbs).flipped(minus);
+          const Lanes &one = minus[row.data()[k]], &other = minus[col.data()[k]];
+          Lanes differ;
+          for (std::size_t i = 0; i < kTogether; ++i) differ[i] = one[i] ^ other[i];
+          sums.add(couplings.data() + k * Limbs, differ);
         }
-        energy.store(result.data() + n * Limbs);
+        for (std::size_t i = 0; i < count; ++i) {
+          sums.of(i).store(result.data() + (first + i) * Limbs);
+        }
       }
     }
     return to_numpy(std::move(result), {states, Limbs});
