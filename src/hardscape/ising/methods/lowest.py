@@ -79,11 +79,11 @@ class LowestWork(Work[Found]):
     def least_bound(self, ranges: Sequence[tuple[int, int]]) -> int | None:
         """No state of these ranges of units, in order and apart, has a lower energy; None if unknown."""
 
-    def low_states(self, seed: int, count: int | None = None) -> Partial:
+    def low_states(self, seed: int, count: int | None = None, moves: int | None = None) -> Partial:
         """Low states, so many or a few, by a short tabu search; always the same ones for one seed."""
         terms = self.wanted.terms
         kept = count or min(self.wanted.count, _FIRST_STATES)
-        work = TabuWork(terms, kept, 1, _MOVES * terms.num_spins**2, seed)
+        work = TabuWork(terms, kept, 1, moves or _MOVES * terms.num_spins**2, seed)
         found = work.run(Shard(0, 0, 1), Context(Cpu(), None, np.zeros(1, dtype=np.uint8))).partial
         return self.searched(found["states"], found["energies"])
 

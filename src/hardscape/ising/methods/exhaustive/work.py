@@ -41,6 +41,9 @@ from hardscape.ising.result import from_codes
 SIDES: dict[type[Device], type[Side]] = {Cpu: CpuSide, Cuda: CudaSide}
 #: Parts for which the tree is estimated.
 _PART_BITS = 10
+#: Moves of the tabu search for the first states, the third power of the number of spins by this: the larger the
+#: tree, the more it pays to know its threshold.
+_MOVES = 8
 #: Most of a time limit that a first threshold may take.
 _HINT_SHARE = 0.25
 
@@ -100,7 +103,7 @@ class BlockWork(LowestWork):
         if search.tiny:
             return cls(search)
         work = cls(search)
-        low = work.low_states(options.seed)
+        low = work.low_states(options.seed, moves=wanted.terms.num_spins**3 // _MOVES)
         gauge = from_codes(low["states"][0])
         return cls(replace(search, gauge=gauge), known=work.both(None, low))
 
