@@ -163,25 +163,33 @@ std::vector<std::uint8_t> greedy(const Clauses& f, const Poll& stopped) {
   return value;
 }
 
-// A formula as it was given, but for what `Clauses::append` leaves out.
-struct Given : Instance {
-  std::vector<std::int64_t> weight;
+// The arrays of a formula as it was given, but for what `Clauses::append` leaves out.
+struct Cleaned {
+  std::uint32_t variables;
+  std::vector<std::int32_t> literals, offsets{0};
+  std::vector<std::int64_t> weights;
   std::vector<std::uint8_t> hard;
 
-  explicit Given(const Clauses& f) {
-    fill(f, Poll(nullptr), [&](std::size_t c) {
-      if (!f.append(c, clause)) return false;
-      weight.push_back(f.weights[c]);
+  explicit Cleaned(const Clauses& f) : variables(f.variables) {
+    std::vector<std::uint32_t> clause;
+    for (std::size_t c = 0; c < f.count; ++c) {
+      clause.clear();
+      if (!f.append(c, clause)) continue;
+      for (const std::uint32_t l : clause) literals.push_back(Clauses::literal(l));
+      offsets.push_back(static_cast<std::int32_t>(literals.size()));
+      weights.push_back(f.weights[c]);
       hard.push_back(f.hard[c]);
-      return true;
-    });
+    }
   }
+
+  Clauses clauses() const { return {variables, literals, offsets, weights, hard}; }
 };
 
 // The best of a few.
 std::vector<std::uint8_t> propagated(const Clauses& f) {
-  const Given given(f);
-  Decimation decimation(given, given.weight.data(), given.hard.data());
+  const Cleaned cleaned(f);
+  const Instance instance(cleaned.clauses(), Poll(nullptr));
+  Decimation decimation(instance, cleaned.weights.data(), cleaned.hard.data());
   std::vector<std::uint32_t> left;
   RandomStream random(0, 0, kFirstPurpose);
   const std::uint8_t never = 0;

@@ -19,7 +19,7 @@ from hardscape.maxsat.result import Improvement
 #: Seconds between two records, and how many times longer than making one at least.
 _BETWEEN, _BETWEEN_RECORDS = 2.0, 20.0
 #: Bytes of assignments that are kept.
-_MOST_BYTES = 2**25
+_MOST_BYTES = 2**23
 
 
 class Incumbent:

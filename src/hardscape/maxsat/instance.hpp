@@ -1,5 +1,6 @@
-// A formula as the searches use it: literals as 2 * variable + negated, variables from 0, and for
-// every literal the clauses that hold it. Clauses have no repeated literals and no tautologies.
+// A formula as the searches use it: as Python has it, and for every literal the clauses that hold it.
+// Literals are counted as 2 * variable + negated, variables from 0. Clauses have no repeated literals
+// and no tautologies.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -64,6 +66,16 @@ struct Clauses {
         hard(hard.data()),
         count(weights.size()) {}
 
+  // Clauses alone.
+  Clauses(std::uint32_t variables, const std::vector<std::int32_t>& literals,
+          const std::vector<std::int32_t>& offsets)
+      : variables(variables),
+        literals(literals.data()),
+        offsets(offsets.data()),
+        weights(nullptr),
+        hard(nullptr),
+        count(offsets.size() - 1) {}
+
   explicit Clauses(const nb::object& formula)
       : variables(nb::cast<std::uint32_t>(formula.attr("num_variables"))),
         literals(array<std::int32_t>(formula, "literals").data()),
@@ -87,7 +99,14 @@ struct Clauses {
   }
 
   static std::uint32_t code(std::int32_t literal) {
-    return literal > 0 ? 2u * (literal - 1) : 2u * (-literal - 1) + 1;
+    return 2u * variable(literal) + (literal < 0);
+  }
+  static std::int32_t literal(std::uint32_t code) {
+    const auto v = static_cast<std::int32_t>(code / 2 + 1);
+    return code & 1 ? -v : v;
+  }
+  static std::uint32_t variable(std::int32_t literal) {
+    return static_cast<std::uint32_t>(literal > 0 ? literal : -literal) - 1;
   }
 
  private:
@@ -108,55 +127,56 @@ Evaluation evaluate(const Clauses& formula, const std::uint8_t* assignment);
 // A first assignment, found in milliseconds, or in a few passes over a large formula.
 std::vector<std::uint8_t> first_assignment(const Clauses& formula, const Poll& stopped);
 
+// A formula that is clean, of whose arrays it has none: they must live as long.
 struct Instance {
   std::uint32_t num_variables = 0;
   std::uint32_t num_clauses = 0;
   std::uint32_t longest = 0;              // literals of the longest clause
   std::uint32_t uniform = 0;              // literals of every clause, or 0 where they differ
-  std::vector<std::uint32_t> clause;      // literals, clause by clause
-  std::vector<std::uint32_t> start;       // first of each clause, shape (m + 1,)
+  const std::int32_t* clause = nullptr;   // literals, clause by clause
+  const std::int32_t* start = nullptr;    // first of each clause, shape (m + 1,)
   std::vector<std::uint32_t> occurrence;  // clauses, literal by literal
   std::vector<std::uint32_t> first;       // first of each literal, shape (2 n + 1,)
   bool complete = false;                  // false where it was stopped: not to be used
 
   Instance() = default;
-
-  // A presolved formula, as it is.
-  Instance(const Clauses& given, const Poll& stopped) {
-    fill(given, stopped, [&](std::size_t c) {
-      for (std::int32_t i = given.offsets[c]; i < given.offsets[c + 1]; ++i)
-        clause.push_back(Clauses::code(given.literals[i]));
-      return true;
-    });
+  Instance(const Clauses& given, const Poll& stopped)
+      : num_variables(given.variables),
+        num_clauses(static_cast<std::uint32_t>(given.count)),
+        clause(given.literals),
+        start(given.offsets) {
+    for (std::uint32_t c = 0; c < num_clauses; ++c) {
+      const std::uint32_t size = length(c);
+      uniform = c == 0 || uniform == size ? size : 0;
+      longest = std::max(longest, size);
+    }
+    complete = index(stopped);
   }
 
- protected:
-  // `take(c)` appends clause c, or returns false where it is to be left out.
-  template <class Take>
-  void fill(const Clauses& given, const Poll& stopped, Take&& take) {
-    num_variables = given.variables;
-    start.reserve(given.count + 1);
-    start.push_back(0);
-    clause.reserve(static_cast<std::size_t>(given.offsets[given.count]));
-    for (std::size_t c = 0; c < given.count; ++c) {
-      if (stopped(c)) return;
-      if (!take(c)) continue;
-      start.push_back(static_cast<std::uint32_t>(clause.size()));
-      const std::uint32_t size = start[num_clauses + 1] - start[num_clauses];
-      uniform = num_clauses == 0 || uniform == size ? size : 0;
-      longest = std::max(longest, size);
-      ++num_clauses;
+  std::uint32_t length(std::uint32_t c) const {
+    return static_cast<std::uint32_t>(start[c + 1] - start[c]);
+  }
+  std::span<const std::int32_t> literals(std::uint32_t c) const {
+    return {clause + start[c], length(c)};
+  }
+
+ private:
+  bool index(const Poll& stopped) {
+    const auto count = static_cast<std::size_t>(start[num_clauses]);
+    if (!extend(first, 2 * std::size_t{num_variables} + 1, stopped)) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (stopped(i)) return false;
+      ++first[Clauses::code(clause[i])];
     }
-    if (!extend(first, 2 * std::size_t{num_variables} + 1, stopped)) return;
-    for (const std::uint32_t l : clause) ++first[l + 1];
-    for (std::size_t l = 1; l < first.size(); ++l) first[l] += first[l - 1];
-    if (!extend(occurrence, clause.size(), stopped)) return;
-    std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
-    for (std::uint32_t c = 0; c < num_clauses; ++c) {
-      if (stopped(c)) return;
-      for (std::uint32_t i = start[c]; i < start[c + 1]; ++i) occurrence[next[clause[i]]++] = c;
+    std::uint32_t ends = 0;
+    for (std::uint32_t& of : first) of = ends += of;
+    if (!extend(occurrence, count, stopped)) return false;
+    // From the end of each literal's to its beginning, so that no other table is needed.
+    for (std::uint32_t c = num_clauses; c > 0; --c) {
+      if (stopped(c)) return false;
+      for (const std::int32_t x : literals(c - 1)) occurrence[--first[Clauses::code(x)]] = c - 1;
     }
-    complete = true;
+    return true;
   }
 };
 

@@ -19,41 +19,20 @@ namespace {
 constexpr std::int64_t kMaxWeight = INT64_MAX;
 constexpr std::int8_t kOpen = -1;
 
-// A formula as Python has it, but that literals are said to be unsigned, and the numbers that its
-// variables had.
+// A formula as Python has it, and the numbers that its variables had.
 struct Left {
-  std::vector<std::int32_t> original;
-  std::vector<std::uint32_t> literals;
-  std::vector<std::int32_t> offsets;
+  std::vector<std::int32_t> original, literals, offsets;
   std::vector<std::int64_t> weights;
   std::vector<std::uint8_t> hard;
 };
-
-// So many values, in the memory that they have unless most of that would be idle.
-template <class T>
-std::vector<T> first_of(std::vector<T>& values, std::size_t count) {
-  values.resize(count);
-  if (count < values.capacity() / 2) values.shrink_to_fit();
-  return std::move(values);
-}
 
 class Presolve {
  public:
   Presolve(const Clauses& given, const Poll& stopped)
       : fixed(given.variables, kOpen),
+        given_(given),
         stopped_(stopped),
         occurring_(2 * std::size_t{given.variables}) {
-    literal_.reserve(static_cast<std::size_t>(given.offsets[given.count]));
-    start_.reserve(given.count + 1);
-    weight_.reserve(given.count);
-    hard_.reserve(given.count);
-    start_.push_back(0);
-    for (std::size_t c = 0; c < given.count && !cut(c); ++c) {
-      if (!given.append(c, literal_)) continue;
-      start_.push_back(static_cast<std::int32_t>(literal_.size()));
-      weight_.push_back(given.weights[c]);
-      hard_.push_back(given.hard[c]);
-    }
     index();
   }
 
@@ -63,7 +42,8 @@ class Presolve {
   unsigned __int128 constant = 0;
 
   void run() {
-    for (std::uint32_t c = 0; c < size_.size() && !unsatisfiable && !cut(c); ++c) settle(c);
+    for (std::uint32_t c = 0; c < size_.size() && !unsatisfiable && !cut(c); ++c)
+      if (alive_[c]) settle(c);
     purify();
     if (unsatisfiable || incomplete) return;
     merging_ = true;  // clauses are compared by their open literals, so none may be assigned
@@ -74,8 +54,15 @@ class Presolve {
     purify();
   }
 
-  // What is left, variables renumbered from 1 in their order. It moves to the front of where it
-  // was: two copies of a large formula would be the most memory that a whole search takes.
+  // Whether the formula may stay as it was given: it is large, a copy would have almost as many
+  // literals, and no clause must change.
+  bool spared() const {
+    const auto whole = static_cast<std::uint64_t>(given_.offsets[given_.count]);
+    return whole > std::max<std::uint64_t>(kLarge, 4 * fixed.size()) && !demanding_ &&
+           constant == 0 && left() > whole - whole / kSpared;
+  }
+
+  // What is left, variables renumbered from 1 in their order.
   Left collect() {
     Left left;
     std::vector<std::uint32_t>().swap(occurrence_);
@@ -85,23 +72,23 @@ class Presolve {
       left.original.push_back(static_cast<std::int32_t>(v) + 1);
       number[v] = static_cast<std::int32_t>(left.original.size());
     }
-    std::size_t clauses = 0, literals = 0, i = 0;
-    for (std::size_t c = 0; c < size_.size() && !cut(c); ++c) {
-      const auto end = static_cast<std::size_t>(start_[c + 1]);
-      for (; i < end; ++i) {
-        const std::uint32_t l = literal_[i];
-        const std::int32_t x = alive_[c] ? number[l >> 1] : 0;
-        if (x) literal_[literals++] = static_cast<std::uint32_t>(l & 1 ? -x : x);
-      }
+    const auto clauses = static_cast<std::size_t>(std::count_if(
+        alive_.begin(), alive_.end(), [](std::uint8_t alive) { return alive != kDead; }));
+    left.literals.reserve(this->left());
+    left.offsets.reserve(clauses + 1);
+    left.weights.reserve(clauses);
+    left.hard.reserve(clauses);
+    left.offsets.push_back(0);
+    std::vector<std::uint32_t> open;
+    for (std::uint32_t c = 0; c < size_.size() && !cut(c); ++c) {
       if (!alive_[c]) continue;
-      weight_[clauses] = weight_[c];
-      hard_[clauses] = hard_[c];
-      start_[++clauses] = static_cast<std::int32_t>(literals);
+      live(c, open);
+      for (const std::uint32_t l : open)
+        left.literals.push_back(l & 1 ? -number[l >> 1] : number[l >> 1]);
+      left.offsets.push_back(static_cast<std::int32_t>(left.literals.size()));
+      left.weights.push_back(weight(c));
+      left.hard.push_back(given_.hard[c]);
     }
-    left.literals = first_of(literal_, literals);
-    left.offsets = first_of(start_, clauses + 1);
-    left.weights = first_of(weight_, clauses);
-    left.hard = first_of(hard_, clauses);
     return left;
   }
 
@@ -109,26 +96,81 @@ class Presolve {
   // Whether the time is up, asked for now and then.
   bool cut(std::size_t step) { return incomplete = incomplete || stopped_(step); }
 
-  void index() {
-    const std::size_t m = weight_.size();
-    alive_.assign(m, 1);
-    first_.assign(occurring_.size() + 1, 0);
-    for (std::size_t i = 0; i < literal_.size() && !cut(i); ++i) ++occurring_[literal_[i]];
-    for (std::size_t l = 0; l < occurring_.size(); ++l) first_[l + 1] = first_[l] + occurring_[l];
-    incomplete = incomplete || !extend(size_, m, stopped_) ||
-                 !extend(occurrence_, literal_.size(), stopped_);
-    if (incomplete) return;
-    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
-    for (std::uint32_t c = 0; c < m && !cut(c); ++c) {
-      size_[c] = static_cast<std::uint32_t>(start_[c + 1] - start_[c]);
-      for (std::int32_t i = start_[c]; i < start_[c + 1]; ++i) {
-        if (static_cast<std::size_t>(i) + 2 * kAhead < literal_.size()) {
-          __builtin_prefetch(&next[literal_[i + 2 * kAhead]]);
-          __builtin_prefetch(&occurrence_[next[literal_[i + kAhead]]]);
-        }
-        occurrence_[next[literal_[i]]++] = c;
-      }
+  // Acts on the literals of a clause as codes, on none twice.
+  template <class Act>
+  void each(std::uint32_t c, Act&& act) {
+    if (alive_[c] == kRagged) {
+      ragged_.clear();
+      given_.append(c, ragged_);
+      for (const std::uint32_t l : ragged_) act(l);
+      return;
     }
+    for (std::int32_t i = given_.offsets[c]; i < given_.offsets[c + 1]; ++i)
+      act(Clauses::code(given_.literals[i]));
+  }
+
+  // Whether and how a clause is one of the formula's: tautologies are not.
+  std::uint8_t kind(std::uint32_t c) {
+    const std::int32_t* const begin = given_.literals + given_.offsets[c];
+    const std::int32_t* const end = given_.literals + given_.offsets[c + 1];
+    const auto repeats = [&] {
+      if (end - begin > kFew) return true;
+      for (const std::int32_t* i = begin; i < end; ++i)
+        for (const std::int32_t* j = begin; j < i; ++j)
+          if (Clauses::variable(*i) == Clauses::variable(*j)) return true;
+      return false;
+    };
+    if (!repeats()) return kPlain;
+    ragged_.clear();
+    if (!given_.append(c, ragged_)) return kDead;
+    return ragged_.size() == static_cast<std::size_t>(end - begin) ? kPlain : kRagged;
+  }
+
+  void index() {
+    const std::size_t m = given_.count;
+    if (!extend(alive_, m, stopped_) || !extend(size_, m, stopped_)) {
+      incomplete = true;
+      return;
+    }
+    for (std::uint32_t c = 0; c < m && !cut(c); ++c) {
+      alive_[c] = kind(c);
+      demanding_ = demanding_ || alive_[c] != kPlain;
+      if (!alive_[c]) continue;
+      each(c, [&](std::uint32_t l) {
+        ++occurring_[l];
+        ++size_[c];
+      });
+    }
+    first_.assign(occurring_.size() + 1, 0);
+    for (std::size_t l = 0; l < occurring_.size(); ++l) first_[l + 1] = first_[l] + occurring_[l];
+    incomplete = incomplete || !extend(occurrence_, first_.back(), stopped_);
+    if (incomplete) return;
+    const auto literals = static_cast<std::size_t>(given_.offsets[m]);
+    for (std::uint32_t c = 0; c < m && !cut(c); ++c) {
+      const auto ahead = static_cast<std::size_t>(given_.offsets[c]) + kAhead;
+      if (ahead < literals) __builtin_prefetch(&first_[Clauses::code(given_.literals[ahead])], 1);
+      if (alive_[c]) each(c, [&](std::uint32_t l) { occurrence_[first_[l]++] = c; });
+    }
+    // Each has moved to where the next one began.
+    std::copy_backward(first_.begin(), first_.end() - 1, first_.end());
+    first_[0] = 0;
+  }
+
+  // Literals of what is left.
+  std::uint64_t left() const {
+    std::uint64_t found = 0;
+    for (std::size_t c = 0; c < size_.size(); ++c)
+      if (alive_[c]) found += size_[c];
+    return found;
+  }
+
+  std::int64_t weight(std::uint32_t c) const {
+    return changed_.empty() ? given_.weights[c] : changed_[c];
+  }
+
+  void set_weight(std::uint32_t c, std::int64_t weight) {
+    if (changed_.empty()) changed_.assign(given_.weights, given_.weights + given_.count);
+    changed_[c] = weight;
   }
 
   void assign(std::uint32_t l) {
@@ -139,14 +181,17 @@ class Presolve {
   // Acts on a clause of no literals, and on a hard one of one.
   void settle(std::uint32_t c) {
     if (size_[c] == 0) {
-      if (hard_[c])
+      if (given_.hard[c])
         unsatisfiable = true;
       else
-        constant += static_cast<std::uint64_t>(weight_[c]);
-      alive_[c] = 0;
-    } else if (size_[c] == 1 && hard_[c]) {
-      for (std::int32_t i = start_[c]; i < start_[c + 1]; ++i)
-        if (fixed[literal_[i] >> 1] == kOpen) return assign(literal_[i]);
+        constant += static_cast<std::uint64_t>(weight(c));
+      alive_[c] = kDead;
+    } else if (size_[c] == 1 && given_.hard[c]) {
+      demanding_ = true;
+      for (std::int32_t i = given_.offsets[c]; i < given_.offsets[c + 1]; ++i) {
+        const std::uint32_t l = Clauses::code(given_.literals[i]);
+        if (fixed[l >> 1] == kOpen) return assign(l);
+      }
       // Its last literal is assigned and waits in the queue: false if nothing satisfies the clause.
     }
   }
@@ -162,9 +207,10 @@ class Presolve {
   }
 
   void remove(std::uint32_t c) {
-    alive_[c] = 0;
-    for (std::int32_t i = start_[c]; i < start_[c + 1]; ++i)
-      if (--occurring_[literal_[i]] == 0 && !merging_) look_at(literal_[i] ^ 1);
+    each(c, [&](std::uint32_t l) {
+      if (--occurring_[l] == 0 && !merging_) look_at(l ^ 1);
+    });
+    alive_[c] = kDead;
   }
 
   void drain() {
@@ -182,24 +228,32 @@ class Presolve {
     }
   }
 
-  // Live literals of a clause, in order.
-  void live(std::uint32_t c, std::vector<std::uint32_t>& out) const {
+  // Open literals of a clause, in order.
+  void live(std::uint32_t c, std::vector<std::uint32_t>& out) {
     out.clear();
-    for (std::int32_t i = start_[c]; i < start_[c + 1]; ++i)
-      if (fixed[literal_[i] >> 1] == kOpen) out.push_back(literal_[i]);
+    each(c, [&](std::uint32_t l) {
+      if (fixed[l >> 1] == kOpen) out.push_back(l);
+    });
+    std::sort(out.begin(), out.end());
   }
 
-  // A hash of the live literals of each clause.
+  // A hash of the open literals of each clause, whatever their order.
   std::vector<std::uint32_t> all_keys() {
-    std::vector<std::uint32_t> keys(size_.size()), a;
+    std::vector<std::uint32_t> keys(size_.size());
     for (std::uint32_t c = 0; c < keys.size() && !cut(c); ++c) {
       if (!alive_[c]) continue;
-      live(c, a);
       std::uint64_t key = 0;
-      for (std::uint32_t l : a) key = (key ^ l) * 0x9e3779b97f4a7c15ull + (key >> 29);
-      keys[c] = static_cast<std::uint32_t>(key ^ key >> 32);
+      each(c, [&](std::uint32_t l) {
+        if (fixed[l >> 1] == kOpen) key += mixed(l);
+      });
+      keys[c] = static_cast<std::uint32_t>(key >> 32);
     }
     return keys;
+  }
+
+  static std::uint64_t mixed(std::uint32_t l) {
+    const std::uint64_t x = (l + 1) * 0x9e3779b97f4a7c15ull;
+    return (x ^ x >> 29) * 0xbf58476d1ce4e5b9ull;
   }
 
   // Clauses of whose key the end occurs twice: few, where few have the same literals. Two bits tell
@@ -251,17 +305,17 @@ class Presolve {
 
   // Two clauses of the same literals, c < d.
   void unite(std::uint32_t c, std::uint32_t d) {
-    if (hard_[c]) return remove(d);
-    if (hard_[d]) return remove(c);
-    if (weight_[d] > kMaxWeight - weight_[c]) return;
-    weight_[c] += weight_[d];
+    if (given_.hard[c]) return remove(d);
+    if (given_.hard[d]) return remove(c);
+    if (weight(d) > kMaxWeight - weight(c)) return;
+    set_weight(c, weight(c) + weight(d));
     remove(d);
   }
 
   // Clauses that hold wherever a hard one does, of which they have all literals, go. Looked for
   // among the clauses of its rarest literal, by a bit for each of its variables modulo 64 first.
   void subsume() {
-    if (literal_.size() > kSubsumed) return;
+    if (occurrence_.size() > kSubsumed) return;
     std::vector<std::uint64_t> bits(size_.size());
     std::vector<std::uint32_t> marked(occurring_.size(), kNone), a, b;
     for (std::uint32_t c = 0; c < size_.size() && !cut(c); ++c) {
@@ -270,7 +324,7 @@ class Presolve {
     }
     std::size_t looks = kLooks;
     for (std::uint32_t c = 0; c < size_.size() && looks > 0 && !cut(c); ++c) {
-      if (!alive_[c] || !hard_[c]) continue;
+      if (!alive_[c] || !given_.hard[c]) continue;
       live(c, a);
       const auto occurrences = [&](std::uint32_t l) -> std::size_t {
         return first_[l + 1] - first_[l];
@@ -294,7 +348,7 @@ class Presolve {
   void cancel_units() {
     std::vector<std::uint32_t> unit(occurring_.size(), kNone), a;
     for (std::uint32_t c = 0; c < size_.size() && !cut(c); ++c) {
-      if (!alive_[c] || size_[c] != 1 || hard_[c]) continue;
+      if (!alive_[c] || size_[c] != 1 || given_.hard[c]) continue;
       live(c, a);
       if (a.empty()) continue;
       const std::uint32_t other = unit[a[0] ^ 1];
@@ -302,12 +356,12 @@ class Presolve {
         unit[a[0]] = c;
         continue;
       }
-      const std::int64_t both = std::min(weight_[c], weight_[other]);
+      const std::int64_t both = std::min(weight(c), weight(other));
       constant += static_cast<std::uint64_t>(both);
-      weight_[c] -= both;
-      weight_[other] -= both;
-      if (weight_[other] == 0) remove(other);
-      if (weight_[c] == 0)
+      set_weight(c, weight(c) - both);
+      set_weight(other, weight(other) - both);
+      if (weight(other) == 0) remove(other);
+      if (weight(c) == 0)
         remove(c);
       else
         unit[a[0]] = c;
@@ -315,32 +369,31 @@ class Presolve {
   }
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
+  // Of a clause: gone, as it was given, with literals that repeat.
+  static constexpr std::uint8_t kDead = 0, kPlain = 1, kRagged = 2;
+  static constexpr std::ptrdiff_t kFew = 8;  // literals that are compared in pairs
   // Literals up to which subsumed clauses are looked for, and how many clauses are looked at.
   static constexpr std::size_t kSubsumed = 2'000'000, kLooks = 20'000'000;
   static constexpr std::size_t kSlots = 8;   // of keys, for each clause
   static constexpr std::size_t kAhead = 16;  // what is fetched before it is needed
+  // Literals from which on a copy is not made for less than this share of them.
+  static constexpr std::uint64_t kLarge = 2'000'000, kSpared = 32;
 
+  const Clauses& given_;
   Poll stopped_;
-  std::vector<std::uint32_t> literal_, size_, first_, occurring_, occurrence_, queue_;
-  std::vector<std::int32_t> start_;
-  std::vector<std::int64_t> weight_;
-  std::vector<std::uint8_t> hard_, alive_;
+  std::vector<std::uint32_t> size_, first_, occurring_, occurrence_, queue_, ragged_;
+  std::vector<std::uint8_t> alive_;
+  std::vector<std::int64_t> changed_;  // all weights, where one has changed
   bool merging_ = false;
+  bool demanding_ = false;  // whether some clause must change
 };
 
-// Unsatisfiable, constant high, constant low, fixed, original, literals, offsets, weights, hard.
+// Whether the formula stays as it is, unsatisfiable, constant high, constant low, fixed, original,
+// literals, offsets, weights, hard.
 using Presolved =
-    std::tuple<bool, std::uint64_t, std::uint64_t, NumpyArray<std::int8_t>,
+    std::tuple<bool, bool, std::uint64_t, std::uint64_t, NumpyArray<std::int8_t>,
                NumpyArray<std::int32_t>, NumpyArray<std::int32_t>, NumpyArray<std::int32_t>,
                NumpyArray<std::int64_t>, NumpyArray<std::uint8_t>>;
-
-// The same memory, of which C++ lets signed and unsigned values be read alike.
-NumpyArray<std::int32_t> signed_array(std::vector<std::uint32_t> values) {
-  using Values = std::vector<std::uint32_t>;
-  auto* const kept = new Values(std::move(values));
-  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Values*>(p); });
-  return {reinterpret_cast<std::int32_t*>(kept->data()), {kept->size()}, owner};
-}
 
 // Nothing where `stop` was set meanwhile.
 std::optional<Presolved> presolve(const nb::object& formula,
@@ -350,7 +403,7 @@ std::optional<Presolved> presolve(const nb::object& formula,
   const Clauses given(formula);
   Left left;
   std::vector<std::int8_t> fixed;
-  bool unsatisfiable = false, incomplete = false;
+  bool spared = false, unsatisfiable = false, incomplete = false;
   unsigned __int128 constant = 0;
   {
     nb::gil_scoped_release release;
@@ -358,14 +411,15 @@ std::optional<Presolved> presolve(const nb::object& formula,
     work.run();
     unsatisfiable = work.unsatisfiable;
     constant = work.constant;
-    if (!unsatisfiable && !work.incomplete) left = work.collect();
+    spared = !unsatisfiable && !work.incomplete && work.spared();
+    if (!spared && !unsatisfiable && !work.incomplete) left = work.collect();
     incomplete = work.incomplete;
     fixed = std::move(work.fixed);
   }
   if (incomplete) return std::nullopt;
-  return Presolved(unsatisfiable, static_cast<std::uint64_t>(constant >> 64),
+  return Presolved(spared, unsatisfiable, static_cast<std::uint64_t>(constant >> 64),
                    static_cast<std::uint64_t>(constant), to_array(std::move(fixed)),
-                   to_array(std::move(left.original)), signed_array(std::move(left.literals)),
+                   to_array(std::move(left.original)), to_array(std::move(left.literals)),
                    to_array(std::move(left.offsets)), to_array(std::move(left.weights)),
                    to_array(std::move(left.hard)));
 }

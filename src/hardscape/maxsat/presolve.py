@@ -19,8 +19,8 @@ class Presolved:
     Attributes
     ----------
     formula : Formula
-        Without tautologies, hard units, pure literals, repeated literals, repeated clauses, and clauses
-        that a hard one implies.
+        Without tautologies, hard units, repeated literals, and, unless it is the whole formula, pure literals,
+        repeated clauses, and clauses that a hard one implies.
     constant : int
         What any assignment of `formula` under which the hard clauses hold costs more in the original
         formula.
@@ -41,12 +41,16 @@ class Presolved:
     def lift(self, assignment: NDArray[Any]) -> NDArray[np.uint8]:
         """Assignment of the original formula, from one of what is left, shape (..., variables)."""
         shape = (*assignment.shape[:-1], len(self.fixed))
+        if len(self.original) == len(self.fixed):
+            return assignment.astype(np.uint8)
         whole = np.broadcast_to(self.fixed > 0, shape).astype(np.uint8)
         whole[..., self.original - 1] = assignment
         return whole
 
     def restrict(self, assignment: NDArray[Any]) -> NDArray[np.uint8]:
         """The part of an assignment of the original formula that is left, as uint8."""
+        if len(self.original) == len(self.fixed):
+            return np.ascontiguousarray(assignment, dtype=np.uint8)
         return np.ascontiguousarray(assignment[..., self.original - 1], dtype=np.uint8)
 
 
@@ -66,7 +70,9 @@ def presolve(formula: Formula, *, stop: NDArray[np.uint8] | None = None) -> Pres
     Hard clauses of one literal fix it, and what follows is propagated; a literal whose negation occurs
     nowhere is made true; clauses with the same literals become one, with the sum of the weights; clauses
     that have all literals of a hard one are left out, up to two million literals; of soft units x and not x
-    the lighter one is a constant cost.
+    the lighter one is a constant cost. A formula of more than two million literals stays as it is, the same
+    object, where all this would take less than one in 32 of them, no clause would become shorter, and no
+    cost constant: a copy would take as much memory again.
 
     Parameters
     ----------
@@ -87,9 +93,12 @@ def presolve(formula: Formula, *, stop: NDArray[np.uint8] | None = None) -> Pres
     found = native.core.maxsat.presolve(formula, stop)
     if found is None:
         return None
-    for array in found[3:]:
+    for array in found[4:]:
         array.flags.writeable = False
-    unsatisfiable, high, low, fixed, original, literals, offsets, weights, hard = found
+    spared, unsatisfiable, high, low, fixed, original, literals, offsets, weights, hard = found
+    if spared:
+        every = np.arange(1, formula.num_variables + 1, dtype=np.int32)
+        return Presolved(formula, 0, np.full(formula.num_variables, -1, dtype=np.int8), every, False)
     if unsatisfiable:
         return Presolved(Formula.from_clauses([]), 0, fixed, original[:0], True)
     left = Formula(len(original), literals, offsets, weights, hard.view(np.bool_))

@@ -37,7 +37,7 @@ class Improvement(Plain):
     num_satisfied : int
         Clauses that hold, of both kinds.
     assignment : uint8, shape (n,)
-        Of results of large formulas only the last ones have theirs, up to 32 MiB; others are empty.
+        Of results of large formulas only the last ones have theirs, up to 8 MiB; others are empty.
     """
 
     seconds: float

@@ -34,11 +34,18 @@ struct WalkStatus {
   std::uint32_t best;      // fewest so far
 };
 
-// What a walk reads. Index holds a literal (below 2 n) or a clause (below m).
-template <class Index>
+// A literal as 2 * variable + negated, of what clauses hold: just that, or literals as Python has
+// them.
+HS_HD inline std::uint32_t code_of(std::uint16_t code) { return code; }
+HS_HD inline std::uint32_t code_of(std::int32_t literal) {
+  return 2 * static_cast<std::uint32_t>(literal > 0 ? literal : -literal) - 2 + (literal < 0);
+}
+
+// What a walk reads. Index holds a clause (below m).
+template <class Literal, class Index>
 struct WalkFormula {
-  const Index* clause;          // literals, clause by clause
-  const std::uint32_t* start;   // first of each clause; not read where clauses have K literals
+  const Literal* clause;        // literals, clause by clause
+  const std::int32_t* start;    // first of each clause; not read where clauses have K literals
   const Index* occurrence;      // clauses, literal by literal
   const std::uint32_t* first;   // first of each literal
   const std::uint32_t* weight;  // shape (kBreakWeights,), by break count, below 2^28
@@ -68,33 +75,34 @@ HS_HD inline std::uint32_t break_weight(const std::uint32_t* weight, std::uint32
 }
 
 // The literal of violated clause c to make true. K literals, or any number where K is 0.
-template <int K, class Index, class State>
-HS_HD inline std::uint32_t choose(const WalkFormula<Index>& formula, const State& state,
+template <int K, class Literal, class Index, class State>
+HS_HD inline std::uint32_t choose(const WalkFormula<Literal, Index>& formula, const State& state,
                                   std::uint32_t c, std::uint64_t draw32) {
+  const auto weight = [&](std::uint32_t l) {
+    return break_weight(formula.weight, state.breaks[l >> 1]);
+  };
   if constexpr (K == 3) {
-    const Index* l = formula.clause + 3 * static_cast<std::uint64_t>(c);
+    const Literal* given = formula.clause + 3 * static_cast<std::uint64_t>(c);
+    const std::uint32_t l[3] = {code_of(given[0]), code_of(given[1]), code_of(given[2])};
 #if !defined(__CUDACC__)
     for (int i = 0; i < 3; ++i) __builtin_prefetch(formula.occurrence + formula.first[l[i] & ~1u]);
 #endif
-    const std::uint32_t a = break_weight(formula.weight, state.breaks[l[0] >> 1]);
-    const std::uint32_t b = break_weight(formula.weight, state.breaks[l[1] >> 1]);
-    const std::uint32_t d = break_weight(formula.weight, state.breaks[l[2] >> 1]);
+    const std::uint32_t a = weight(l[0]), b = weight(l[1]), d = weight(l[2]);
     const std::uint32_t q = pick(draw32, a + b + d);
     return q < a ? l[0] : q < a + b ? l[1] : l[2];
   } else {
-    const Index* begin = formula.clause + formula.start[c];
-    const Index* end = formula.clause + formula.start[c + 1];
+    const Literal* begin = formula.clause + formula.start[c];
+    const Literal* end = formula.clause + formula.start[c + 1];
     std::uint64_t total = 0;
-    for (const Index* l = begin; l < end; ++l)
-      total += break_weight(formula.weight, state.breaks[*l >> 1]);
+    for (const Literal* l = begin; l < end; ++l) total += weight(code_of(*l));
     // Up to 2^31 literals of weights below 2^28: the product needs more than 64 bits.
     std::uint64_t q = ((total >> 32) * draw32) + (((total & 0xffffffffu) * draw32) >> 32);
-    for (const Index* l = begin; l + 1 < end; ++l) {
-      const std::uint32_t w = break_weight(formula.weight, state.breaks[*l >> 1]);
-      if (q < w) return *l;
+    for (const Literal* l = begin; l + 1 < end; ++l) {
+      const std::uint32_t w = weight(code_of(*l));
+      if (q < w) return code_of(*l);
       q -= w;
     }
-    return end[-1];
+    return code_of(end[-1]);
   }
 }
 
@@ -111,9 +119,10 @@ HS_HD inline void insert(std::uint32_t* places, std::uint32_t count, std::uint32
 }
 
 // Makes the false literal l true. Violated clause c, at place j of the list, is one that holds l.
-template <class Index, class Word, int Count>
-HS_HD inline void flip(const WalkFormula<Index>& formula, WalkState<Index, Word, Count>& state,
-                       std::uint32_t l, std::uint32_t c, std::uint32_t j) {
+template <class Literal, class Index, class Word, int Count>
+HS_HD inline void flip(const WalkFormula<Literal, Index>& formula,
+                       WalkState<Index, Word, Count>& state, std::uint32_t l, std::uint32_t c,
+                       std::uint32_t j) {
   using State = WalkState<Index, Word, Count>;
   const std::uint32_t x = l >> 1;
   const Word step = State::kOne + x;
@@ -165,8 +174,8 @@ HS_HD inline void flip(const WalkFormula<Index>& formula, WalkState<Index, Word,
 }
 
 // One step; returns the variable flipped. At least one clause must be violated.
-template <int K, class Index, class Word, int Count>
-HS_HD inline std::uint32_t step(const WalkFormula<Index>& formula,
+template <int K, class Literal, class Index, class Word, int Count>
+HS_HD inline std::uint32_t step(const WalkFormula<Literal, Index>& formula,
                                 WalkState<Index, Word, Count>& state, RandomStream& random) {
   const std::uint64_t draw = random.next();
   const std::uint32_t j = pick(draw & 0xffffffffu, state.num_violated);

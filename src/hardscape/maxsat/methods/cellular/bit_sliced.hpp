@@ -44,7 +44,7 @@ class BitSlicedClimber {
   BitSlicedClimber(const ClauseTable& table, const Poll& stopped)
       : table_(table), three_(table.longest <= 3) {
     const std::uint32_t variables = table.num_variables, never = 2 * variables;  // a false plane
-    const std::size_t most = table.clause.size() + (kGroup - 1) * std::size_t{variables};
+    const std::size_t most = table.occurrence.size() + (kGroup - 1) * std::size_t{variables};
     variable_.reserve(variables);
     invert_.reserve(most);
     if (three_) others_.reserve(2 * most);
@@ -64,9 +64,8 @@ class BitSlicedClimber {
         if (i < to) {
           const std::uint32_t own = 2 * v + (i >= middle);
           const std::uint32_t clause = table.occurrence[i];
-          for (std::size_t l = table.start[clause]; l < table.start[clause + 1]; ++l) {
-            if (table.clause[l] != own) others_.push_back(table.clause[l]);
-          }
+          for (const std::int32_t x : table.literals(clause))
+            if (Clauses::code(x) != own) others_.push_back(Clauses::code(x));
         }
         // At least two, so that the usual case is one expression.
         while (others_.size() < begin + 2) others_.push_back(never);
@@ -92,12 +91,11 @@ class BitSlicedClimber {
 
   // Adds the weights of violated clauses to the `count` first individuals; false if stopped.
   bool add_costs(const Plane* literal, std::size_t count, Cost* cost, const Poll& stopped) const {
-    for (std::size_t c = 0; c < table_.num_clauses; ++c) {
+    for (std::uint32_t c = 0; c < table_.num_clauses; ++c) {
       if (stopped(c)) return false;
-      Plane satisfied = literal[table_.clause[table_.start[c]]];
-      for (std::size_t l = table_.start[c] + 1; l < table_.start[c + 1]; ++l) {
-        satisfied |= literal[table_.clause[l]];
-      }
+      const auto literals = table_.literals(c);
+      Plane satisfied = literal[Clauses::code(literals[0])];
+      for (const std::int32_t x : literals.subspan(1)) satisfied |= literal[Clauses::code(x)];
       for (int word = 0; word < kPlaneWords; ++word) {
         for (std::uint64_t left = ~satisfied[word]; left; left &= left - 1) {
           const std::size_t i = 64 * word + std::countr_zero(left);

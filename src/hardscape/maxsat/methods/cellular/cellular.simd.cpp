@@ -109,11 +109,16 @@ class CellularSearch {
   // whether all clauses weigh the same.
   auto tables() const {
     std::vector<std::int64_t> weights;
+    std::vector<std::uint32_t> codes, starts{0};
     for (const Cost& weight : table_.weight) {
       weights.push_back(weight.hard);
       weights.push_back(weight.soft);
     }
-    return std::make_tuple(to_array(table_.clause), to_array(table_.start),
+    for (std::uint32_t c = 0; c < table_.num_clauses; ++c) {
+      for (const std::int32_t x : table_.literals(c)) codes.push_back(Clauses::code(x));
+      starts.push_back(static_cast<std::uint32_t>(codes.size()));
+    }
+    return std::make_tuple(to_array(std::move(codes)), to_array(std::move(starts)),
                            to_numpy(std::move(weights), {table_.num_clauses, 2}),
                            to_array(table_.occurrence), to_array(table_.first),
                            std::make_tuple(table_.base.hard, table_.base.soft), uniform_);
@@ -227,8 +232,8 @@ class CellularSearch {
     template <int K, class Word, int Count>
     void walk_by(std::uint64_t seed, std::uint64_t generation) {
       const ClauseTable& table = search_.table_;
-      Walker<K, std::uint32_t, Word, Count> climber(
-          {table.clause.data(), table.start.data(), table.occurrence.data(), table.first.data(),
+      Walker<K, std::int32_t, std::uint32_t, Word, Count> climber(
+          {table.clause, table.start, table.occurrence.data(), table.first.data(),
            search_.break_weights_.data(), table.num_variables},
           table.num_clauses, stopped_);
       const Cost weight = table.weight.empty() ? Cost{} : table.weight.front();

@@ -23,16 +23,16 @@ class GainClimber {
     unpack(words, value_);
     std::fill(gain_.begin(), gain_.end(), Cost{});
     cost_ = table_.base;
-    for (std::size_t c = 0; c < table_.num_clauses; ++c) {
+    for (std::uint32_t c = 0; c < table_.num_clauses; ++c) {
       if (stopped(c)) return false;
       true_[c] = 0;
       std::uint32_t last = 0;
-      for (std::size_t l = table_.start[c]; l < table_.start[c + 1]; ++l) {
-        if (!holds(table_.clause[l])) continue;
+      for (const std::int32_t x : table_.literals(c)) {
+        if (!holds(x)) continue;
         ++true_[c];
-        last = table_.clause[l];
+        last = Clauses::variable(x);
       }
-      if (true_[c] == 1) gain_[last / 2] -= table_.weight[c];
+      if (true_[c] == 1) gain_[last] -= table_.weight[c];
       if (true_[c] == 0) {
         cost_ += table_.weight[c];
         for_each(c, [&](std::uint32_t v) { gain_[v] += table_.weight[c]; });
@@ -62,20 +62,18 @@ class GainClimber {
   const std::vector<std::uint8_t>& value() const { return value_; }
 
  private:
-  bool holds(std::uint32_t literal) const { return value_[literal / 2] != (literal & 1); }
+  bool holds(std::int32_t x) const { return value_[Clauses::variable(x)] == (x > 0); }
 
   template <class Body>
-  void for_each(std::size_t clause, Body&& body) const {
-    for (std::size_t l = table_.start[clause]; l < table_.start[clause + 1]; ++l) {
-      body(table_.clause[l] / 2);
-    }
+  void for_each(std::uint32_t clause, Body&& body) const {
+    for (const std::int32_t x : table_.literals(clause)) body(Clauses::variable(x));
   }
 
   // The variable whose literal alone satisfies a clause.
-  std::uint32_t critical(std::size_t clause) const {
-    std::size_t l = table_.start[clause];
-    while (!holds(table_.clause[l])) ++l;
-    return table_.clause[l] / 2;
+  std::uint32_t critical(std::uint32_t clause) const {
+    const std::int32_t* x = table_.literals(clause).data();
+    while (!holds(*x)) ++x;
+    return Clauses::variable(*x);
   }
 
   void flip(std::uint32_t v) {

@@ -1,5 +1,5 @@
 // The best assignment of a search, kept at the price of one store a flip: the flips since it was
-// met are a trail, and only when they outnumber the variables is the whole assignment copied.
+// met are a trail, and only when that is longer than copying takes is the whole assignment copied.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace hardscape::maxsat {
 
 class BestAssignment {
  public:
-  explicit BestAssignment(std::size_t variables) : trail_(variables + 1), value_(variables) {}
+  explicit BestAssignment(std::size_t variables) : trail_(variables / kCopied + 1), value_(variables) {}
 
   // Takes over a whole assignment.
   void set(const std::vector<std::uint8_t>& value) {
@@ -36,6 +36,8 @@ class BestAssignment {
   const std::vector<std::uint8_t>& value() const { return value_; }
 
  private:
+  static constexpr std::size_t kCopied = 8;  // values copied in the time of a flip, about
+
   std::vector<std::uint32_t> trail_;
   std::vector<std::uint8_t> value_;
   std::size_t length_ = 0;

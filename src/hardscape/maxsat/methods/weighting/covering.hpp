@@ -44,7 +44,7 @@ class Covering {
     if (!complete_) return;
     for (std::size_t c = 0; c < m; ++c) {
       row_weight_[c] = hard[c];
-      const std::uint32_t l = instance_.clause[instance_.start[c]];
+      const std::uint32_t l = Clauses::code(instance_.literals(c)[0]);
       if (hard[c]) continue;
       cost_of_[l >> 1] += static_cast<std::uint64_t>(weight[c]);
       dear_[l >> 1] = l & 1;
@@ -244,8 +244,7 @@ class Covering {
 
   template <class Visit>
   void each_of(std::uint32_t row, Visit&& visit) const {
-    for (std::uint32_t i = instance_.start[row]; i < instance_.start[row + 1]; ++i)
-      visit(instance_.clause[i] >> 1);
+    for (const std::int32_t x : instance_.literals(row)) visit(Clauses::variable(x));
   }
 
   const Instance& instance_;

@@ -31,7 +31,7 @@ class Decimation {
     order_.resize(n);
     for (std::uint32_t v = 0; v < n; ++v) order_[v] = v;
     for (std::uint32_t c = 0; c < m && ready && !stopped(c); ++c) {
-      left[c] = instance_.start[c + 1] - instance_.start[c];
+      left[c] = instance_.length(c);
       if (left[c] == 1) units_[hard_[c]].push_back(c);
     }
     for (std::uint32_t next = n; next > 0 && ready && !*stop;) {
@@ -69,8 +69,8 @@ class Decimation {
         const std::uint32_t c = units[best];
         units[best] = units.back();
         units.pop_back();
-        for (std::uint32_t i = instance_.start[c]; i < instance_.start[c + 1]; ++i)
-          if (value[instance_.clause[i] >> 1] == kUnset && left[c] == 1) return instance_.clause[i];
+        for (const std::int32_t x : instance_.literals(c))
+          if (value[Clauses::variable(x)] == kUnset && left[c] == 1) return Clauses::code(x);
       }
     }
     return kNone;

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,26 +27,39 @@ class Walk {
   virtual const std::vector<std::uint8_t>& best() const = 0;
 };
 
-// Numbers in words of another size, or where they are.
+// What a walk reads of a formula: in words of 16 bits, or where it is.
 template <class Index>
-class InWordsOf {
+class Words {
  public:
-  explicit InWordsOf(const std::vector<std::uint32_t>& numbers) {
-    if constexpr (std::is_same_v<Index, std::uint32_t>) {
-      data_ = numbers.data();
-    } else {
-      copy_.assign(numbers.begin(), numbers.end());
-      data_ = copy_.data();
-    }
-  }
-  InWordsOf(const InWordsOf&) = delete;
-  InWordsOf& operator=(const InWordsOf&) = delete;
+  using Literal = std::uint16_t;
 
-  const Index* data() const { return data_; }
+  explicit Words(const Instance& instance)
+      : occurrence_(instance.occurrence.begin(), instance.occurrence.end()) {
+    clause_.reserve(instance.occurrence.size());
+    for (std::uint32_t c = 0; c < instance.num_clauses; ++c)
+      for (const std::int32_t x : instance.literals(c))
+        clause_.push_back(static_cast<Literal>(Clauses::code(x)));
+  }
+
+  const Literal* clause() const { return clause_.data(); }
+  const Index* occurrence() const { return occurrence_.data(); }
 
  private:
-  std::vector<Index> copy_;
-  const Index* data_;
+  std::vector<Literal> clause_;
+  std::vector<Index> occurrence_;
+};
+
+template <>
+class Words<std::uint32_t> {
+ public:
+  using Literal = std::int32_t;
+
+  explicit Words(const Instance& instance) : instance_(instance) {}
+  const Literal* clause() const { return instance_.clause; }
+  const std::uint32_t* occurrence() const { return instance_.occurrence.data(); }
+
+ private:
+  const Instance& instance_;
 };
 
 template <int K, class Index, class Word, int Count>
@@ -56,11 +68,10 @@ class WalkOf final : public Walk {
   // The instance must outlive it.
   WalkOf(const Instance& instance, const std::uint32_t* weights, std::uint64_t seed,
          std::uint64_t stream, const std::uint8_t* initial, const Poll& stopped)
-      : clause_(instance.clause),
-        occurrence_(instance.occurrence),
+      : words_(instance),
         weight_(weights, weights + kBreakWeights),
         random_(seed, stream, kWalkPurpose),
-        walker_({clause_.data(), instance.start.data(), occurrence_.data(), instance.first.data(),
+        walker_({words_.clause(), instance.start, words_.occurrence(), instance.first.data(),
                  weight_.data(), instance.num_variables},
                 instance.num_clauses, stopped) {
     RandomStream coins(seed, stream, kInitialPurpose);
@@ -80,10 +91,10 @@ class WalkOf final : public Walk {
   const std::vector<std::uint8_t>& best() const override { return walker_.best(); }
 
  private:
-  InWordsOf<Index> clause_, occurrence_;
+  Words<Index> words_;
   std::vector<std::uint32_t> weight_;
   RandomStream random_;
-  Walker<K, Index, Word, Count> walker_;
+  Walker<K, typename Words<Index>::Literal, Index, Word, Count> walker_;
   bool complete_ = false;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "maxsat/instance.hpp"
@@ -12,19 +13,19 @@
 namespace hardscape::maxsat {
 
 // K literals a clause, or any number where K is 0; the other parameters are those of WalkState.
-template <int K, class Index, class Word, int Count>
+template <int K, class Literal, class Index, class Word, int Count>
 class Walker {
  public:
   // What `formula` points to must outlive it. Makes room, unless stopped: not to be used then.
-  Walker(const WalkFormula<Index>& formula, std::size_t clauses, const Poll& stopped)
+  Walker(const WalkFormula<Literal, Index>& formula, std::size_t clauses, const Poll& stopped)
       : formula_(formula),
         breaks_(std::size_t{formula.num_variables} + kSpareBreaks),
         value_(formula.num_variables),
         best_(formula.num_variables) {
-    if (!extend(word_, clauses, stopped) || !extend(violated_, clauses + 1, stopped) ||
-        !extend(leaving_, most_occurrences(), stopped))
-      return;
-    state_ = {word_.data(), breaks_.data(), value_.data(), violated_.data(), leaving_.data(), 0};
+    if (!extend(word_, clauses, stopped) || !extend(leaving_, most_occurrences(), stopped)) return;
+    // Not set, and so no memory where it is never long.
+    violated_ = std::make_unique_for_overwrite<Index[]>(clauses + 1);
+    state_ = {word_.data(), breaks_.data(), value_.data(), violated_.get(), leaving_.data(), 0};
     complete_ = true;
   }
 
@@ -50,7 +51,7 @@ class Walker {
   std::uint64_t run(std::uint64_t flips, std::uint64_t target, RandomStream& stream,
                     const volatile std::uint8_t* stop) {
     // Copies that the compiler can hold in registers.
-    const WalkFormula<Index> formula = formula_;
+    const WalkFormula<Literal, Index> formula = formula_;
     State state = state_;
     RandomStream random = stream;
     std::uint64_t done = 0;
@@ -91,11 +92,11 @@ class Walker {
   }
 
   void place(std::uint32_t c) {
-    const Index* begin = formula_.clause + formula_.start[c];
-    const Index* end = formula_.clause + formula_.start[c + 1];
     Word word = 0;
-    for (const Index* l = begin; l < end; ++l)
-      if (value_[*l >> 1] != (*l & 1)) word += State::kOne + (*l >> 1);
+    for (std::int32_t i = formula_.start[c]; i < formula_.start[c + 1]; ++i) {
+      const std::uint32_t l = code_of(formula_.clause[i]);
+      if (value_[l >> 1] != (l & 1)) word += State::kOne + (l >> 1);
+    }
     if (word >> Count == 0) {
       word = state_.num_violated;
       violated_[state_.num_violated++] = static_cast<Index>(c);
@@ -105,11 +106,11 @@ class Walker {
     word_[c] = word;
   }
 
-  WalkFormula<Index> formula_;
+  WalkFormula<Literal, Index> formula_;
   std::vector<Word> word_;
   std::vector<std::uint32_t> breaks_;
   std::vector<std::uint8_t> value_;
-  std::vector<Index> violated_;
+  std::unique_ptr<Index[]> violated_;
   std::vector<std::uint32_t> leaving_;
   BestAssignment best_;
   State state_{};

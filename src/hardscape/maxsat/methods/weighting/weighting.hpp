@@ -207,16 +207,16 @@ class Weighting {
       search_weight_[c] = hard_[c] ? hard_unit_ : soft_unit(c);
       trues_[c] = 0;
       sum_[c] = 0;
-      for (std::uint32_t i = instance_.start[c]; i < instance_.start[c + 1]; ++i) {
-        const std::uint32_t l = instance_.clause[i];
-        if (value_[l >> 1] == (l & 1)) continue;
+      for (const std::int32_t x : instance_.literals(c)) {
+        const std::uint32_t v = Clauses::variable(x);
+        if (value_[v] != (x > 0)) continue;
         ++trues_[c];
-        sum_[c] ^= l >> 1;
+        sum_[c] ^= v;
       }
       if (trues_[c] == 0) {
         violate(c);
-        for (std::uint32_t i = instance_.start[c]; i < instance_.start[c + 1]; ++i)
-          score_[instance_.clause[i] >> 1] += search_weight_[c];
+        for (const std::int32_t x : instance_.literals(c))
+          score_[Clauses::variable(x)] += search_weight_[c];
       } else if (trues_[c] == 1) {
         score_[sum_[c]] -= search_weight_[c];
       }
@@ -309,8 +309,7 @@ class Weighting {
   }
 
   void add_to_all(std::uint32_t c, std::int64_t by) {
-    for (std::uint32_t i = instance_.start[c]; i < instance_.start[c + 1]; ++i)
-      change_score(instance_.clause[i] >> 1, by);
+    for (const std::int32_t x : instance_.literals(c)) change_score(Clauses::variable(x), by);
   }
 
   bool better(std::uint32_t v, std::uint32_t than) const {
@@ -353,14 +352,14 @@ class Weighting {
     const Pool& list = hard ? violated_hard_ : violated_soft_;
     if (press_ > 0 && chance(kRandomEscape)) {
       const std::uint32_t c = list[pick(random_.next() >> 32, list.size())];
-      const std::uint32_t first = instance_.start[c], size = instance_.start[c + 1] - first;
-      return instance_.clause[first + pick(random_.next() >> 32, size)] >> 1;
+      const std::span<const std::int32_t> literals = instance_.literals(c);
+      return Clauses::variable(literals[pick(random_.next() >> 32, instance_.length(c))]);
     }
     std::uint32_t found = kNone;
     for (std::uint32_t t = 0; t < (hard ? 1 : options_.clauses); ++t) {
       const std::uint32_t c = list[pick(random_.next() >> 32, list.size())];
-      for (std::uint32_t i = instance_.start[c]; i < instance_.start[c + 1]; ++i) {
-        const std::uint32_t v = instance_.clause[i] >> 1;
+      for (const std::int32_t x : instance_.literals(c)) {
+        const std::uint32_t v = Clauses::variable(x);
         if (found == kNone || better(v, found)) found = v;
       }
     }
