@@ -1,8 +1,8 @@
 """Memory of whole runs on large formulas: ``python -m benchmarks.maxsat_memory``.
 
-The command runs on a file of 15 million literals; what is printed is the peak of its resident set above that of a
-run on ten clauses, for each literal. Formulas are random: five million clauses of three literals, weighted or not,
-and 1.36 million clauses of 2 to 20 literals, nine of ten of them hard.
+The command runs on a file of 15 million literals; what is printed is the peak of its resident set above
+that of a run on ten clauses, for each literal. Formulas are random: five million clauses of three literals,
+weighted or not, and 1.36 million clauses of 2 to 20 literals, nine of ten of them hard.
 """
 
 from __future__ import annotations
@@ -84,14 +84,16 @@ def main(*, literals: int = 15_000_000, seconds: float = 12.0, threads: int = 2)
     print(machine())
     with tempfile.TemporaryDirectory() as folder:
         few = Path(folder) / "few.wcnf"
-        written(few, np.full(10, 3), ["1"] * 10, 5)
+        written(few, np.full(10, 3), ["1"] * 10, 100)
         empty = peak(few, seconds, threads)
         print("| formula | MB | MB of an empty run | bytes a literal |")
         print("| --- | --- | --- | --- |")
         for path, count in formulas(Path(folder), literals).items():
             most = peak(path, seconds, threads)
             each = (most - empty) / count
-            print(f"| {path.stem} | {most / 1e6:.0f} | {empty / 1e6:.0f} | {each:.1f} |", flush=True)
+            print(
+                f"| {path.stem} | {most / 1e6:.0f} | {empty / 1e6:.0f} | {each:.1f} |", flush=True
+            )
             path.unlink()
 
 

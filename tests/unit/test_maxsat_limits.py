@@ -251,3 +251,50 @@ def test_clauses_that_presolve_merges():
     found = presolve(formula).formula
     assert found.num_clauses <= len({tuple(sorted(c)) for c in twice})
     assert set(found.weights.tolist()) <= {0, 2, 4, 6}
+
+
+def large_arrays(clauses=700_000, variables=170_000):
+    """Arrays of random clauses of three distinct variables, more literals than are copied for little."""
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, variables, (clauses, 1))
+    steps = np.cumsum(rng.integers(1, variables // 4, (clauses, 2)), axis=1)
+    drawn = 1 + np.hstack([first, first + steps]) % variables
+    literals = (drawn * rng.choice([-1, 1], drawn.shape)).astype(np.int32)
+    weights = rng.integers(1, 20, clauses)
+    return variables, literals, np.arange(clauses + 1) * 3, weights, np.zeros(clauses, dtype=bool)
+
+
+def test_a_large_formula_of_which_presolve_takes_little_is_not_copied():
+    n, literals, *rest = large_arrays()
+    formula = Formula(n, literals.ravel(), *rest)
+    found = presolve(formula)
+    assert found.formula is formula
+    assignment = np.random.default_rng(1).integers(0, 2, n, dtype=np.uint8)
+    assert (found.lift(assignment) == assignment).all()
+    assert (found.restrict(assignment) == assignment).all()
+    result = solve(formula, method="weighting", seed=1, threads=1, max_flips=2000)
+    true = result.assignment[np.abs(literals) - 1] == (literals > 0)
+    assert result.cost == rest[1][~true.any(axis=1)].sum()
+
+
+@pytest.mark.parametrize("change", ["repeated", "tautology", "hard unit", "opposite units"])
+def test_a_large_formula_that_must_change_is_copied(change):
+    n, literals, offsets, weights, hard = large_arrays()
+    if change == "repeated":
+        literals[5, 1] = literals[5, 0]
+    elif change == "tautology":
+        literals[5, 1] = -literals[5, 0]
+    else:
+        second = [-3] if change == "opposite units" else []
+        literals = np.append(literals.ravel(), [3, *second]).astype(np.int32)
+        more = 1 + len(second)
+        offsets = np.append(offsets, offsets[-1] + 1 + np.arange(more))
+        weights = np.append(weights, [0] if more == 1 else [4, 6])
+        hard = np.append(hard, [more == 1] * more)
+    formula = Formula(n, literals.ravel(), offsets, weights, hard)
+    found = presolve(formula)
+    left = found.formula
+    assert 0.9 * len(formula.literals) < len(left.literals) < len(formula.literals)
+    assert found.constant == (4 if change == "opposite units" else 0)
+    assignment = np.random.default_rng(1).integers(0, 2, left.num_variables, dtype=np.uint8)
+    assert formula.cost(found.lift(assignment)) == left.cost(assignment) + found.constant

@@ -1,6 +1,6 @@
-// A formula as the searches use it: as Python has it, and for every literal the clauses that hold it.
-// Literals are counted as 2 * variable + negated, variables from 0. Clauses have no repeated literals
-// and no tautologies.
+// A formula as the searches use it: as Python has it, and for every literal the clauses that hold
+// it. Literals are counted as 2 * variable + negated, variables from 0. Clauses have no repeated
+// literals and no tautologies.
 #pragma once
 
 #include <algorithm>
@@ -98,9 +98,7 @@ struct Clauses {
     return !always;
   }
 
-  static std::uint32_t code(std::int32_t literal) {
-    return 2u * variable(literal) + (literal < 0);
-  }
+  static std::uint32_t code(std::int32_t literal) { return 2u * variable(literal) + (literal < 0); }
   static std::int32_t literal(std::uint32_t code) {
     const auto v = static_cast<std::int32_t>(code / 2 + 1);
     return code & 1 ? -v : v;

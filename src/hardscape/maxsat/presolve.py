@@ -98,7 +98,9 @@ def presolve(formula: Formula, *, stop: NDArray[np.uint8] | None = None) -> Pres
     spared, unsatisfiable, high, low, fixed, original, literals, offsets, weights, hard = found
     if spared:
         every = np.arange(1, formula.num_variables + 1, dtype=np.int32)
-        return Presolved(formula, 0, np.full(formula.num_variables, -1, dtype=np.int8), every, False)
+        return Presolved(
+            formula, 0, np.full(formula.num_variables, -1, dtype=np.int8), every, False
+        )
     if unsatisfiable:
         return Presolved(Formula.from_clauses([]), 0, fixed, original[:0], True)
     left = Formula(len(original), literals, offsets, weights, hard.view(np.bool_))

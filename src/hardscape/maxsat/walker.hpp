@@ -36,7 +36,7 @@ struct WalkStatus {
 
 // A literal as 2 * variable + negated, of what clauses hold: just that, or literals as Python has
 // them.
-HS_HD inline std::uint32_t code_of(std::uint16_t code) { return code; }
+HS_HD inline std::uint32_t code_of(unsigned short code) { return code; }
 HS_HD inline std::uint32_t code_of(std::int32_t literal) {
   return 2 * static_cast<std::uint32_t>(literal > 0 ? literal : -literal) - 2 + (literal < 0);
 }

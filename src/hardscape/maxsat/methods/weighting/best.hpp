@@ -9,7 +9,8 @@ namespace hardscape::maxsat {
 
 class BestAssignment {
  public:
-  explicit BestAssignment(std::size_t variables) : trail_(variables / kCopied + 1), value_(variables) {}
+  explicit BestAssignment(std::size_t variables)
+      : trail_(variables / kCopied + 1), value_(variables) {}
 
   // Takes over a whole assignment.
   void set(const std::vector<std::uint8_t>& value) {

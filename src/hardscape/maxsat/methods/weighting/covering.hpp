@@ -256,7 +256,7 @@ class Covering {
   std::vector<std::uint8_t> may_return_, blocked_, value_;
   std::vector<std::uint32_t> taken_, sum_,
       row_place_;  // of a row: how many are taken, and their xor
-  Pool open_;
+  Pool<> open_;
   Tournament to_give_;
   std::deque<std::pair<std::uint32_t, std::uint64_t>> blocked_now_;  // and until which exchange
   BestAssignment best_;

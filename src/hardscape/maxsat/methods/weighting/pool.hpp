@@ -18,29 +18,33 @@ struct WideCost {
   }
 };
 
-// A set of clauses or variables that gives any of them in constant time.
+// A set of clauses or variables that gives any of them in constant time. The place of each is the
+// last of its `kWords` words in a table.
+template <std::size_t kWords = 1>
 class Pool {
  public:
-  explicit Pool(std::vector<std::uint32_t>& place) : place_(place) {}
+  explicit Pool(std::vector<std::uint32_t>& table) : table_(table) {}
   void clear() { items_.clear(); }
   std::uint32_t size() const { return static_cast<std::uint32_t>(items_.size()); }
   std::uint32_t operator[](std::uint32_t i) const { return items_[i]; }
   void add(std::uint32_t item) {
-    place_[item] = size();
+    place(item) = size();
     items_.push_back(item);
   }
   void remove(std::uint32_t item) {
-    const std::uint32_t last = items_.back(), at = place_[item];
+    const std::uint32_t last = items_.back(), at = place(item);
     items_[at] = last;
-    place_[last] = at;
+    place(last) = at;
     items_.pop_back();
   }
   auto begin() const { return items_.begin(); }
   auto end() const { return items_.end(); }
 
  private:
+  std::uint32_t& place(std::uint32_t item) { return table_[kWords * item + kWords - 1]; }
+
   std::vector<std::uint32_t> items_;
-  std::vector<std::uint32_t>& place_;
+  std::vector<std::uint32_t>& table_;
 };
 
 // The first of some variables in an order that changes, at the price of a logarithm a change.

@@ -70,8 +70,8 @@ class Weighting {
         options_(options),
         random_(seed, stream, kWeightingPurpose),
         decimation_(instance_, weight_, hard_),
-        violated_hard_(sum_),
-        violated_soft_(sum_),
+        violated_hard_(state_),
+        violated_soft_(state_),
         good_(good_place_),
         best_(instance_.num_variables) {
     complete_ = instance_.complete && prepare(stopped);
@@ -145,9 +145,9 @@ class Weighting {
   // Makes room, and sets what does not depend on the assignment; false if stopped.
   bool prepare(const Poll& stopped) {
     const std::size_t m = instance_.num_clauses, n = instance_.num_variables;
-    return extend(search_weight_, m, stopped) && extend(trues_, m, stopped) &&
-           extend(sum_, m, stopped) && extend(score_, n, stopped) &&
-           extend(flipped_at_, n, stopped) && extend(good_place_, n, stopped) && set_units(stopped);
+    return extend(search_weight_, m, stopped) && extend(state_, 2 * m, stopped) &&
+           extend(score_, n, stopped) && extend(flipped_at_, n, stopped) &&
+           extend(good_place_, n, stopped) && set_units(stopped);
   }
 
   // First search weights are proportional to the costs, and their mean is kUnit.
@@ -180,7 +180,7 @@ class Weighting {
   // In the first run and not before, because on large formulas it takes long enough to be stopped.
   void start(const volatile std::uint8_t* stop) {
     if (value_.empty()) {
-      decimation_.run(value_, trues_, random_, stop);
+      decimation_.run(value_, state_, random_, stop);
       if (*stop) return value_.clear();
     }
     set_temper();
@@ -205,20 +205,20 @@ class Weighting {
     for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
       if (stopped(c)) return false;
       search_weight_[c] = hard_[c] ? hard_unit_ : soft_unit(c);
-      trues_[c] = 0;
-      sum_[c] = 0;
+      trues(c) = 0;
+      sum(c) = 0;
       for (const std::int32_t x : instance_.literals(c)) {
         const std::uint32_t v = Clauses::variable(x);
         if (value_[v] != (x > 0)) continue;
-        ++trues_[c];
-        sum_[c] ^= v;
+        ++trues(c);
+        sum(c) ^= v;
       }
-      if (trues_[c] == 0) {
+      if (trues(c) == 0) {
         violate(c);
         for (const std::int32_t x : instance_.literals(c))
           score_[Clauses::variable(x)] += search_weight_[c];
-      } else if (trues_[c] == 1) {
-        score_[sum_[c]] -= search_weight_[c];
+      } else if (trues(c) == 1) {
+        score_[sum(c)] -= search_weight_[c];
       }
     }
     for (std::uint32_t v = 0; v < instance_.num_variables; ++v)
@@ -230,7 +230,7 @@ class Weighting {
   // the next run begins where this one would have.
   bool restart(const volatile std::uint8_t* stop) {
     if (++restarts_ & 1)
-      decimation_.run(value_, trues_, random_, stop);
+      decimation_.run(value_, state_, random_, stop);
     else
       value_ = best_.value();
     set_temper();
@@ -244,6 +244,9 @@ class Weighting {
     }
     return true;
   }
+
+  std::uint32_t& trues(std::uint32_t c) { return state_[2 * std::size_t{c}]; }
+  std::uint32_t& sum(std::uint32_t c) { return state_[2 * std::size_t{c} + 1]; }
 
   void violate(std::uint32_t c) {
     if (hard_[c]) {
@@ -284,22 +287,22 @@ class Weighting {
     const std::int64_t score = score_[x];
     for (std::uint32_t i = instance_.first[l]; i < instance_.first[l + 1]; ++i) {
       const std::uint32_t c = instance_.occurrence[i];
-      const std::uint32_t trues = trues_[c]++;
+      const std::uint32_t trues = this->trues(c)++;
       if (trues == 1) {
-        change_score(sum_[c], search_weight_[c]);
+        change_score(sum(c), search_weight_[c]);
       } else if (trues == 0) {
         satisfy(c);
         add_to_all(c, -search_weight_[c]);
-        sum_[c] = 0;  // it was the place among the violated ones
+        sum(c) = 0;  // it was the place among the violated ones
       }
-      sum_[c] ^= x;
+      sum(c) ^= x;
     }
     for (std::uint32_t i = instance_.first[l ^ 1]; i < instance_.first[(l ^ 1) + 1]; ++i) {
       const std::uint32_t c = instance_.occurrence[i];
-      const std::uint32_t trues = --trues_[c];
-      sum_[c] ^= x;
+      const std::uint32_t trues = --this->trues(c);
+      sum(c) ^= x;
       if (trues == 1) {
-        change_score(sum_[c], -search_weight_[c]);
+        change_score(sum(c), -search_weight_[c]);
       } else if (trues == 0) {
         violate(c);
         add_to_all(c, search_weight_[c]);
@@ -349,7 +352,7 @@ class Weighting {
         if (search_weight_[c] < limit(c))
           heavier(c, at_least_one(soft_increase_ * static_cast<double>(soft_unit(c))));
     }
-    const Pool& list = hard ? violated_hard_ : violated_soft_;
+    const Pool<2>& list = hard ? violated_hard_ : violated_soft_;
     if (press_ > 0 && chance(kRandomEscape)) {
       const std::uint32_t c = list[pick(random_.next() >> 32, list.size())];
       const std::span<const std::int32_t> literals = instance_.literals(c);
@@ -375,10 +378,10 @@ class Weighting {
       const std::int64_t by =
           std::llround(pressure_ * static_cast<double>(soft_unit(c))) - search_weight_[c];
       search_weight_[c] += by;
-      if (trues_[c] == 0)
+      if (trues(c) == 0)
         add_to_all(c, by);
-      else if (trues_[c] == 1)
-        change_score(sum_[c], -by);
+      else if (trues(c) == 1)
+        change_score(sum(c), -by);
     }
   }
 
@@ -412,13 +415,15 @@ class Weighting {
   RandomStream random_;
   Decimation decimation_;
   std::vector<std::int64_t> search_weight_;
-  // True literals, and the xor of their variables; of a violated clause its place among those.
-  std::vector<std::uint32_t> trues_, sum_;
+  // Of each clause its true literals, and the xor of their variables or, where it is violated, its
+  // place among those.
+  std::vector<std::uint32_t> state_;
   std::vector<std::uint32_t> soft_;  // clauses, where others are hard
   std::vector<std::int64_t> score_;
   std::vector<std::uint64_t> flipped_at_;
   std::vector<std::uint32_t> good_place_;
-  Pool violated_hard_, violated_soft_, good_;
+  Pool<2> violated_hard_, violated_soft_;
+  Pool<> good_;
   std::vector<std::uint8_t> value_;
   BestAssignment best_;
   WideCost cost_, best_cost_{UINT64_MAX, 0};
