@@ -56,6 +56,7 @@ def results() -> dict[type[Plain], Any]:
         fixed.copies,
         gauge.gluon_propagator(fixed.fixed()),
         gauge.fix_ensemble(links, **CPU),
+        gauge.static_potential(gauge.observables(links, loops=(4, 3), **CPU)),
         gauge.wilson_flow(field, 0.1, **CPU),
         gauge.inspect(links)[1],
         engine.probe(),

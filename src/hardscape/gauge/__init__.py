@@ -2,12 +2,16 @@
 
 from hardscape.gauge.ensembles.fixing import fix_ensemble
 from hardscape.gauge.ensembles.generating import generate_ensemble
+from hardscape.gauge.ensembles.observing import observables
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.fix import fix
 from hardscape.gauge.flow import WilsonFlow, wilson_flow
 from hardscape.gauge.formats import FileReport, inspect
 from hardscape.gauge.generate import WilsonChain, generate
+from hardscape.gauge.loops.potential import StaticPotential, static_potential
+from hardscape.gauge.loops.smearing import smear
+from hardscape.gauge.loops.wilson import line_correlators, polyakov_loop, wilson_loops
 from hardscape.gauge.propagator import GluonPropagator, gluon_propagator
 from hardscape.gauge.result import GaugeFixResult, GribovCopies
 
@@ -18,6 +22,7 @@ __all__ = [
     "GaugeFixResult",
     "GluonPropagator",
     "GribovCopies",
+    "StaticPotential",
     "WilsonChain",
     "WilsonFlow",
     "fix",
@@ -26,5 +31,11 @@ __all__ = [
     "generate_ensemble",
     "gluon_propagator",
     "inspect",
+    "line_correlators",
+    "observables",
+    "polyakov_loop",
+    "smear",
+    "static_potential",
     "wilson_flow",
+    "wilson_loops",
 ]

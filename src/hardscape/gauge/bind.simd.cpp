@@ -6,6 +6,7 @@ namespace hardscape::gauge {
 void bind_flow(nb::module_& module);
 void bind_lattice(nb::module_& module);
 void bind_links(nb::module_& module);
+void bind_smearing(nb::module_& module);
 void bind_stored(nb::module_& module);
 void bind_wilson(nb::module_& module);
 
@@ -15,6 +16,7 @@ const native::Family family("gauge", [](nb::module_& module) {
   bind_flow(module);
   bind_lattice(module);
   bind_links(module);
+  bind_smearing(module);
   bind_stored(module);
   bind_wilson(module);
 });

@@ -177,46 +177,62 @@ def wilson_flow(
     """
     began = time.perf_counter()
     links = checked_field(field)
-    for name, value, most in (("flow_time", flow_time, math.inf), ("step", step, _LARGEST_STEP)):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
-            raise InputError(
-                f"{name}={value!r}; a number above 0 is accepted, a step of at most 0.1"
-            )
-    count = math.ceil(flow_time / step * (1 - 1e-12))
-    if count > _MOST_STEPS:
-        raise InputError(f"step={step!r} makes {count} steps; at most {_MOST_STEPS} are made")
+    count, size = checked_steps(flow_time, step)
     options = RunOptions.checked(**run).undivided("a flow")
     if not isinstance(options.devices[0], Cpu):
         raise DeviceError(f"the flow does not run on {options.devices[0]}; use device='cpu'")
     require_links(links.shape, links.nc, _FIELDS)
-    links.require_unitary()
-    if links.boundary != "periodic":
-        raise InputError(
-            f"the field has a boundary in time ({links.boundary!r}); periodic fields flow"
-        )
-    chain = _Flow(links.to("cpu").astype(np.complex128).links, flow_time / count, count)
+    chain = flowing(links, size, count)
     outcome = steps(chain, options)
-    measured = chain.result()
-    if not len(measured):
+    if not len(chain.result()):
         if outcome.signum:
             raise Interrupted(outcome.signum)
         raise BudgetError("the time limit came before the first step; allow more")
-    density = measured / links.volume
-    found = WilsonFlow(
-        flow_time=np.linspace(0, (len(measured) - 1) * chain.size, len(measured)),
-        energy=density[:, 1].copy(),
-        energy_plaquette=density[:, 0].copy(),
-        charge=measured[:, 2].copy(),
-        field=GaugeField(chain.links, layout=OURS),
-        stopped=outcome.cut,
-        seconds=time.perf_counter() - began,
-    )
+    found = flow_of(chain, links, outcome.cut, time.perf_counter() - began)
     if outcome.signum:
         raise Interrupted(outcome.signum, found)
     return found
 
 
-class _Flow(Chain[NDArray[np.float64]]):
+def checked_steps(flow_time: float, step: float) -> tuple[int, float]:
+    """How many equal steps come to `flow_time`, and their size."""
+    for name, value, most in (("flow_time", flow_time, math.inf), ("step", step, _LARGEST_STEP)):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
+            raise InputError(
+                f"{name}={value!r}; a number above 0 is accepted, a step of at most 0.1"
+            )
+    count = math.ceil(flow_time / step * (1 - 1e-12)) if flow_time < math.inf else _MOST_STEPS + 1
+    if count > _MOST_STEPS:
+        raise InputError(f"step={step!r} makes {count} steps; at most {_MOST_STEPS} are made")
+    return count, flow_time / count
+
+
+def flowing(field: GaugeField, size: float, count: int) -> Flow:
+    """The chain of steps of a field that can flow."""
+    field.require_unitary()
+    if field.boundary != "periodic":
+        raise InputError(
+            f"the field has a boundary in time ({field.boundary!r}); periodic fields flow"
+        )
+    return Flow(field.to("cpu").astype(np.complex128).links, size, count)
+
+
+def flow_of(chain: Flow, field: GaugeField, stopped: str, seconds: float) -> WilsonFlow:
+    """The result of a chain that has begun."""
+    measured = chain.result()
+    density = measured / field.volume
+    return WilsonFlow(
+        flow_time=np.linspace(0, (len(measured) - 1) * chain.size, len(measured)),
+        energy=density[:, 1].copy(),
+        energy_plaquette=density[:, 0].copy(),
+        charge=measured[:, 2].copy(),
+        field=GaugeField(chain.links, layout=OURS),
+        stopped=stopped,
+        seconds=seconds,
+    )
+
+
+class Flow(Chain[NDArray[np.float64]]):
     """Steps of the flow; the answer are the sums measured so far, shape (steps + 1, 3)."""
 
     name: ClassVar[str] = "gauge.flow"

@@ -28,6 +28,7 @@ from hardscape.cli.gauge.files import (
 )
 from hardscape.cli.gauge.fixing import fix
 from hardscape.cli.gauge.flow import flow
+from hardscape.cli.gauge.observables import observables
 from hardscape.cli.options import (
     EstimatePlotOptions,
     Flag,
@@ -72,6 +73,7 @@ gauge = App(
 )
 gauge.command(fix)
 gauge.command(flow)
+gauge.command(observables)
 
 
 _DEFAULT_READ = ReadOptions()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -87,19 +88,29 @@ def read_arguments(read: ReadOptions) -> dict[str, object]:
 
 
 def deliver_ensemble(
-    command: str, compute: Callable[[], Ensemble], options: EnsembleOptions, output: PlotOptions
+    command: str,
+    compute: Callable[[], Ensemble],
+    options: EnsembleOptions,
+    output: PlotOptions,
+    draw: Callable[[Ensemble], object] = Ensemble.plot,
 ) -> None:
     """Compute and report; of a call that was cut short, or did not converge, what there is."""
     try:
         found = compute()
     except (Interrupted, NotConverged) as stop:
         if isinstance(stop.result, Ensemble):
-            _report(command, stop.result, options, output)
+            _report(command, stop.result, options, output, draw)
         raise
-    _report(command, found, options, output)
+    _report(command, found, options, output, draw)
 
 
-def _report(command: str, found: Ensemble, options: EnsembleOptions, output: PlotOptions) -> None:
+def _report(
+    command: str,
+    found: Ensemble,
+    options: EnsembleOptions,
+    output: PlotOptions,
+    draw: Callable[[Ensemble], object],
+) -> None:
     show(output.json, command, found.to_dict, _facts(found), _rows(found))
     if found.stopped:
         note(
@@ -107,14 +118,15 @@ def _report(command: str, found: Ensemble, options: EnsembleOptions, output: Plo
         )
     if options.table is not None:
         found.save(options.table)
-    output.draw(found.plot)
+    output.draw(lambda: draw(found))
 
 
 def _facts(found: Ensemble) -> Iterator[tuple[str, str]]:
     yield "configurations", f"{len(found)} of {found.files_total}"
     for name, seen in found.averages.items():
         tau = "" if seen.tau_int is None else f", tau = {seen.tau_int:.2g}"
-        yield name.replace("_", " "), f"{with_error(seen)}{tau}"
+        known = math.isfinite(seen.value)
+        yield name.replace("_", " "), f"{with_error(seen)}{tau}" if known else "not of all"
     for name, column in found.values.items():
         if column.dtype.kind == "b":
             yield name, f"{int(column.sum())} of {len(column)}"

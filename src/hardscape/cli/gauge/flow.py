@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardscape.cli.gauge.ensembles import (
+    EnsembleOptions,
+    deliver_ensemble,
+    many,
+    read_arguments,
+)
 from hardscape.cli.gauge.files import FileArgument, ReadOptions
 from hardscape.cli.options import PlotOptions, RunOptions
 from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
 from hardscape.errors import Interrupted
+from hardscape.gauge import observables
 from hardscape.gauge.flow import WilsonFlow, wilson_flow
 
 if TYPE_CHECKING:
@@ -18,20 +25,20 @@ if TYPE_CHECKING:
 
 #: Times that the table lists.
 _ROWS = 20
-_DEFAULT_READ, _DEFAULT_RUN, _DEFAULT_OUTPUT = ReadOptions(), RunOptions(), PlotOptions()
+_DEFAULT_READ, _DEFAULT_RUN = ReadOptions(), RunOptions()
+_DEFAULT_OUTPUT, _DEFAULT_ENSEMBLE = PlotOptions(), EnsembleOptions()
 
 
 def flow(
-    file: FileArgument,
-    /,
-    *,
+    *files: FileArgument,
     flow_time: float = 4.0,
     step: float = 0.02,
     read: ReadOptions = _DEFAULT_READ,
+    ensemble: EnsembleOptions = _DEFAULT_ENSEMBLE,
     run: RunOptions = _DEFAULT_RUN,
     output: PlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
-    """Let a configuration flow along the Wilson action: t0, w0 and the topological charge.
+    """Let a configuration, or each of many, flow along the Wilson action: t0, w0 and the charge.
 
     Parameters
     ----------
@@ -40,7 +47,28 @@ def flow(
     step
         Largest step, up to 0.1.
     """
-    output.check([file])
+    every = many(files)
+    output.check(files if every is None else every)
+    if every is not None:
+        ensemble.check(every, output.force)
+        deliver_ensemble(
+            "gauge flow",
+            lambda: observables(
+                every,
+                flow_time=flow_time,
+                step=step,
+                read=read_arguments(read),
+                error_method=ensemble.error_method,
+                bin_size=ensemble.bin_size,
+                progress=True,
+                **vars(run),
+            ),
+            ensemble,
+            output,
+            lambda found: found.plot(column="charge"),
+        )
+        return
+    (file,) = files
     field, _ = read.checked(file)
     try:
         found = wilson_flow(field, flow_time, step=step, progress=True, **vars(run))

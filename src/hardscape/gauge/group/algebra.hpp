@@ -43,6 +43,34 @@ struct Algebra {
   }
 };
 
+// The part of a matrix in the algebra: (M - M^dagger) / 2 without its trace.
+template <int N, class T>
+HS_HD inline Matrix<N, T> antihermitian(const Matrix<N, T>& m) {
+  Matrix<N, T> x;
+  T trace{};
+  for (int i = 0; i < N; ++i) {
+    for (int j = 0; j < N; ++j) {
+      x.re[i][j] = RealOf<T>(0.5) * (m.re[i][j] - m.re[j][i]);
+      x.im[i][j] = RealOf<T>(0.5) * (m.im[i][j] + m.im[j][i]);
+    }
+    trace += x.im[i][i];
+  }
+  for (int i = 0; i < N; ++i) x.im[i][i] -= trace * (RealOf<T>(1) / N);
+  return x;
+}
+
+// exp(x) g to the 14th order, g + x (g + x (g + ...) / 2) / 1: all digits for x of length 1.
+template <int N, class T>
+HS_HD inline Matrix<N, T> exponential(const Matrix<N, T>& x, const Matrix<N, T>& g) {
+  Matrix<N, T> sum = g;
+  for (int order = 14; order > 0; --order) {
+    sum = multiply(x, sum);
+    const RealOf<T> share = RealOf<T>(1) / order;
+    each_number([&](T& to, const T& from) { to = from + share * to; }, sum, g);
+  }
+  return sum;
+}
+
 // exp(x) g of a matrix x of the algebra that is made shorter than 1: the fourth order of the
 // series, brought back to the group.
 template <int N, class T>

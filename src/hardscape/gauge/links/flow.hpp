@@ -71,7 +71,6 @@ class WilsonFlow final : public AnyWilsonFlow, PlacedLinks<N, W> {
   // X = fresh Z + old X in each of the three stages, where Z is the force on the links of the
   // moment.
   static constexpr double kStages[3][2] = {{1.0 / 4, 0.0}, {8.0 / 9, -17.0 / 9}, {3.0 / 4, -1.0}};
-  static constexpr int kOrder = 14;  // of the exponential's series
 
   // In functions of their own, so that they are the same instructions in every loop.
   [[gnu::noinline]] void push(int v, double fresh, double old) {
@@ -91,31 +90,9 @@ class WilsonFlow final : public AnyWilsonFlow, PlacedLinks<N, W> {
   [[gnu::noinline]] void move(int v) {
     for (int mu = 0; mu < 4; ++mu) {
       const std::size_t place = 4 * static_cast<std::size_t>(v) + mu;
-      M& u = links_[place];
-      M sum = u;  // u + x (u + x (u + ...) / 2) / 1
-      for (int order = kOrder; order > 0; --order) {
-        sum = multiply(force_[place], sum);
-        const double share = 1.0 / order;
-        each_number([&](V& to, const V& from) { to = from + share * to; }, sum, u);
-      }
-      u = sum;
-      unitarize(u);
+      links_[place] = exponential(force_[place], links_[place]);
+      unitarize(links_[place]);
     }
-  }
-
-  // The part of a matrix in the algebra: (M - M^dagger) / 2 without its trace.
-  static M antihermitian(const M& m) {
-    M x;
-    V trace{};
-    for (int i = 0; i < N; ++i) {
-      for (int j = 0; j < N; ++j) {
-        x.re[i][j] = 0.5 * (m.re[i][j] - m.re[j][i]);
-        x.im[i][j] = 0.5 * (m.im[i][j] + m.im[j][i]);
-      }
-      trace += x.im[i][i];
-    }
-    for (int i = 0; i < N; ++i) x.im[i][i] -= trace * (1.0 / N);
-    return x;
   }
 
   // U_mu at the site that the directions lead to, 0 to 3 ahead and 4 to 7 behind.

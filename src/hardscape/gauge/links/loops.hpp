@@ -1,0 +1,65 @@
+// Wilson loops of lines of links as they lie in memory: t, z, y, x, row, column.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+
+#include "gauge/group/matrix.hpp"
+#include "gauge/links/layout.hpp"
+
+namespace hardscape::gauge {
+
+template <int N, int W>
+class LoopSum {
+  using V = Packed<double, W>;
+  using M = Matrix<N, V>;
+
+ public:
+  LoopSum(const std::complex<double>* space, const std::complex<double>* time,
+          const Extents& extent)
+      : space_(space), time_(time), extent_(extent) {}
+
+  // Sum of Re tr S(x) T(x + R mu) S(x + D t)^dagger T(x)^dagger over timeslices first to last - 1,
+  // in the order of sites.
+  double slices(int mu, int length, int duration, int first, int last) const {
+    const int volume = extent_[0] * extent_[1] * extent_[2];
+    double sum = 0;
+    for (int t = first; t < last; ++t) {
+      for (int begin = 0; begin < volume; begin += W) {
+        int here[W], beside[W], above[W];
+        for (int lane = 0; lane < W; ++lane) {
+          here[lane] = t * volume + (begin + lane < volume ? begin + lane : 0);
+          beside[lane] = moved(here[lane], mu, length);
+          above[lane] = moved(here[lane], 3, duration);
+        }
+        const M one = multiply(load(space_, here), load(time_, beside));
+        const M other = multiply(load(time_, here), load(space_, above));
+        V trace{};
+        each_number([&](const V& a, const V& b) { trace += a * b; }, one, other);
+        for (int lane = 0; lane < W && begin + lane < volume; ++lane) sum += lane_of(trace, lane);
+      }
+    }
+    return sum;
+  }
+
+ private:
+  int moved(int site, int mu, int steps) const {
+    int stride = 1;
+    for (int nu = 0; nu < mu; ++nu) stride *= extent_[nu];
+    const int at = site / stride % extent_[mu];
+    return site + ((at + steps) % extent_[mu] - at) * stride;
+  }
+
+  static M load(const std::complex<double>* from, const int* sites) {
+    M m;
+    for (int lane = 0; lane < W; ++lane) {
+      put(m, lane, from + static_cast<std::size_t>(sites[lane]) * N * N);
+    }
+    return m;
+  }
+
+  const std::complex<double>*space_, *time_;
+  Extents extent_;
+};
+
+}  // namespace hardscape::gauge

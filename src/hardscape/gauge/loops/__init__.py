@@ -1,0 +1,1 @@
+"""What is measured on links without a propagator: loops, smeared or not, and the static potential."""
