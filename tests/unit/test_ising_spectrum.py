@@ -266,7 +266,7 @@ def test_bad_arguments_are_named(options, named):
 def test_more_spins_than_a_method_holds_are_refused(n, prune):
     with pytest.raises(InputError, match=str(n)):
         hardscape.spectrum(
-            (np.ones(n), np.triu(np.ones((n, n)) / np.arange(1, n + 1), 1)), 1, prune=prune
+            (np.full(n, 0.5), np.triu(np.ones((n, n)) / np.arange(1, n + 1), 1)), 1, prune=prune
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -334,6 +335,8 @@ def _spectrum_facts(ising: Ising, found: Spectrum) -> Iterator[tuple[str, str]]:
     if not found.certified and found.num_states and math.isfinite(found.lower_bound):
         far = float(found.energies[0]) - found.lower_bound
         yield "lower bound", f"{found.lower_bound!r} ({far:.6g} below the lowest state found)"
+    if "parts" in found.info:
+        yield "searched", _parts(found.info["parts"])
     if "discarded_weight" in found.info:
         yield "discarded weight", f"{found.info['discarded_weight']:.2g}"
     if found.info.get("states_per_second"):
@@ -347,6 +350,12 @@ def _spectrum_facts(ising: Ising, found: Spectrum) -> Iterator[tuple[str, str]]:
 def _describe(ising: Ising) -> str:
     kind = "integer" if ising.is_integer else "real"
     return f"{ising.num_spins} spins, {ising.num_couplings} couplings, {kind} coefficients"
+
+
+def _parts(parts: Sequence[tuple[int, str]]) -> str:
+    """What was left of the model, and by what it was searched."""
+    told = [f"{count} of {size} spins ({name})" for (size, name), count in Counter(parts).items()]
+    return ", ".join(told) or "nothing: all spins could be minimised over"
 
 
 def _certificate(found: Spectrum) -> str:

@@ -105,7 +105,7 @@ class ExactTerms:
         dense = [0] * num_spins
         for i, integer in zip(fields, integers, strict=False):
             dense[i] = integer
-        return cls._lowest(
+        return cls.of_integers(
             dense,
             np.array([i for i, _ in keys], dtype=np.int64),
             np.array([j for _, j in keys], dtype=np.int64),
@@ -115,7 +115,7 @@ class ExactTerms:
         )
 
     @classmethod
-    def _lowest(
+    def of_integers(
         cls,
         fields: list[int],
         row: NDArray[np.int64],
@@ -156,7 +156,9 @@ class ExactTerms:
             fields[j] += x
         offset = 4 * self.offset + 2 * sum(self.fields) + sum(self.couplings)
         couplings = list(self.couplings)
-        return ExactTerms._lowest(fields, self.row, self.col, couplings, offset, self.exponent - 2)
+        return ExactTerms.of_integers(
+            fields, self.row, self.col, couplings, offset, self.exponent - 2
+        )
 
     def to_binary(self) -> ExactTerms:
         """The terms of the QUBO with the same energies, s = 2 q - 1; they can be 4 times larger."""
@@ -166,7 +168,7 @@ class ExactTerms:
             fields[j] -= 2 * x
         offset = self.offset - sum(self.fields) + sum(self.couplings)
         couplings = [4 * x for x in self.couplings]
-        return ExactTerms._lowest(fields, self.row, self.col, couplings, offset, self.exponent)
+        return ExactTerms.of_integers(fields, self.row, self.col, couplings, offset, self.exponent)
 
     @cached_property
     def symmetric(self) -> bool:

@@ -49,6 +49,14 @@ def unpack(codes: NDArray[np.uint64], num_spins: int) -> NDArray[np.int8]:
     return bits.astype(np.int8) * np.int8(2) - np.int8(1)
 
 
+def pack(states: NDArray[np.int8]) -> NDArray[np.uint64]:
+    """Words, shape (n, words), of states of spins -1 and +1, int8 of shape (n, num_spins)."""
+    octets = np.zeros((len(states), 8 * code_words(states.shape[1])), dtype=np.uint8)
+    bits = np.packbits(states > 0, axis=1, bitorder="little")
+    octets[:, : bits.shape[1]] = bits
+    return octets.view("<u8").astype(np.uint64)
+
+
 #: Facts that are part of a spectrum's plain data.
 _TOLD = ("method", "states_per_second", "seconds", "device", "seed", "stopped")
 
@@ -113,7 +121,8 @@ class Spectrum(Informed):
         No state of the model has a lower energy; the ground energy where that is proven.
     info : mapping
         Facts about the computation: ``method``, ``device``, ``seconds``, ``states_per_second``,
-        ``candidates`` and more.
+        ``candidates`` and more. ``parts`` are those that were searched, where spins were taken out before
+        or the model falls apart: a pair each, of the number of spins and the method's name.
     """
 
     COLUMNS: ClassVar[str] = "energies states"

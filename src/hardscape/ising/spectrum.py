@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from hardscape import memory
 from hardscape.arguments import integer
-from hardscape.engine import Cpu, Device, RunArguments, RunOptions, solve
+from hardscape.engine import Cpu, Device, RunArguments, RunOptions
 from hardscape.engine.device import describe
 from hardscape.engine.estimates.pace import pace
 from hardscape.errors import BudgetError, DeviceError, InputError, Interrupted
@@ -26,6 +27,8 @@ from hardscape.ising.methods.exhaustive.work import BlockWork
 from hardscape.ising.methods.frontier.lowest import Frontier
 from hardscape.ising.methods.lowest import LowestMethod, LowestWork
 from hardscape.ising.methods.partition.partition import Partition
+from hardscape.ising.methods.reduction.reduction import Reduction, is_fine
+from hardscape.ising.methods.reduction.searched import Searched, searched
 from hardscape.ising.methods.semidefinite.semidefinite import Semidefinite
 from hardscape.ising.methods.tree.tree import Tree
 from hardscape.ising.model import Ising
@@ -96,7 +99,8 @@ def spectrum(
         bounds with triangle inequalities: dense models of more than some 56 spins), "cliques" (branch
         and bound under clique covers of conflicts: QUBOs with penalties), "partition" (number
         partitioning and other squares of one sum of spins, by meeting in the middle), "exhaustive" (every
-        state), or "auto", which takes what should be the quickest.
+        state), or "auto", which takes out spins that need no search, and for each part of what is left that is
+        not coupled to others takes what should be the quickest.
     prune : bool
         Skip blocks whose energy a lower bound (fields on the block's spins, and the least pair energy
         inside it) puts above the threshold. False visits every state, as plain exhaustive search does.
@@ -140,44 +144,37 @@ def spectrum(
     ising = Ising.from_any(model)
     options = _options(ising, prune, run)
     given = checked_states(initial_states, ising.num_spins)
-    wanted, row = _asked(ising, num_states, window, method, prune, options, cutoff)
+    wanted = _asked(ising, num_states, window, cutoff)
     # Those of a window are not known before.
     listed = 0 if num_states is None else wanted.count
     options.deadline.reserve(_SECONDS_OF_BOUND + _SECONDS_A_STATE * listed)
-    work = row.work(wanted, options, given)
-    if num_states is not None:
-        memory.require(work.memory_bytes(1), f"a list of {wanted.count - 1} states")
-    outcome = solve(work, options)
+    came = _searched(wanted, method, prune, options, given, num_states is not None)
     unlimited = num_states is None and window is not None
     limit = MAX_STATES if unlimited else wanted.count - 1
-    found = outcome.answer if outcome.complete else work.best_so_far(outcome.partial)
-    assert found is not None
-    bound = work.lower_bound(outcome.done, found)
-    searched, resumed = map(work.states_searched, (outcome.units_done, outcome.resumed_units))
     info = {
-        "method": row.name,
+        "method": came.method,
         "device": describe(options.devices),
         "workers": len(options.devices),
         "seconds": time.perf_counter() - began,
         "total_states": 1 << ising.num_spins,
-        "states_searched": searched,
-        "states_per_second": _rate(searched - resumed, outcome.seconds),
-        **found.counters,
-        "resumed_shards": outcome.resumed_shards,
+        "states_searched": came.states,
+        "states_per_second": _rate(came.states - came.resumed, came.seconds),
+        **came.facts,
+        "resumed_shards": came.resumed_shards,
         "seed": options.seed,
-        "stopped": outcome.cut,
+        "stopped": came.stopped,
     }
     result = Spectrum.from_sorted(
         ising,
-        unpack(found.states, ising.num_spins),
-        found.energies,
+        unpack(came.found.states, ising.num_spins),
+        came.found.energies,
         limit,
-        certified=outcome.complete,
+        certified=came.complete,
         info=info,
-        lower_bound=bound,
+        lower_bound=came.bound,
     )
-    if outcome.signum:
-        raise Interrupted(outcome.signum, outcome.answer and result)
+    if came.signum:
+        raise Interrupted(came.signum, result if came.answered else None)
     if unlimited and result.num_states >= MAX_STATES:
         raise _too_many(window)
     return result
@@ -234,15 +231,16 @@ def estimate(
     """
     ising = Ising.from_any(model)
     options = _options(ising, prune, run)
-    wanted, row = _asked(ising, num_states, window, method, prune, options)
-    began = time.process_time()
-    work = row.work(wanted, options)
-    prepared = time.process_time() - began
-    lanes = len(options.devices)
-    one = row.sample(work, options.devices[0], sample_seconds)
-    seconds = prepared + one / lanes * _slowdown(options.devices)
+    wanted = _asked(ising, num_states, window)
+    slowdown, lanes = _slowdown(options.devices), len(options.devices)
+    seconds, size = 0.0, 0
+    for row, part in _pieces(wanted, method, prune, options):
+        began = time.process_time()
+        work = row.work(part, options)
+        seconds += time.process_time() - began
+        seconds += row.sample(work, options.devices[0], sample_seconds) / lanes * slowdown
+        size = max(size, work.memory_bytes(lanes))
     states = 1 << ising.num_spins
-    size = work.memory_bytes(lanes)
     return Estimate(states, seconds, size, _rate(states, seconds), describe(options.devices))
 
 
@@ -263,8 +261,8 @@ def _probe() -> tuple[LowestWork, float]:
     """A whole search of some milliseconds, and what it is said to take."""
     couplings = np.triu(np.random.default_rng(1).normal(size=(28, 28)), 1)
     options = RunOptions.checked(device="cpu", threads=1, seed=1)
-    wanted, row = _asked(Ising(np.zeros(28), couplings), 10, None, "exhaustive", False, options)
-    return row.work(wanted, options), 5e-3
+    wanted = _asked(Ising(np.zeros(28), couplings), 10, None)
+    return _row(wanted, "exhaustive", False, options).work(wanted, options), 5e-3
 
 
 def _options(ising: Ising, prune: bool, run: RunArguments) -> RunOptions:
@@ -277,12 +275,9 @@ def _asked(
     ising: Ising,
     num_states: int | None,
     window: float | None,
-    method: str,
-    prune: bool,
-    options: RunOptions,
     cutoff: float | None = None,
-) -> tuple[Wanted, LowestMethod[Any]]:
-    """Check what is wanted, and choose who finds it."""
+) -> Wanted:
+    """Check what is wanted."""
     n, exact = ising.num_spins, ising.exact
     width: int | None = None
     if window is not None:
@@ -298,10 +293,62 @@ def _asked(
         raise _too_many(window)
     # One more than listed tells whether the last level is cut.
     top = None if cutoff is None else min(units(ising, cutoff, "cutoff"), exact.bound)
-    wanted = Wanted(
+    return Wanted(
         exact, min(count, 1 << n) + 1, width, None if top is None else max(top, -exact.bound - 1)
     )
-    return wanted, _row(wanted, method, prune, options)
+
+
+def _searched(
+    wanted: Wanted,
+    method: str,
+    prune: bool,
+    options: RunOptions,
+    given: NDArray[np.int8],
+    listed: bool,
+) -> Searched:
+    """Search what is left of a model once spins are taken out, or all of it."""
+    choose = partial(_row, method=method, prune=prune, options=options)
+    for reduction in _reductions(wanted, method, prune, options):
+        came, settled = reduction.search(choose, options, given)
+        if settled or not came.complete:
+            return came
+        _log.debug("spectrum of %d spins: too many states tie", wanted.terms.num_spins)
+        given = unpack(came.found.states, wanted.terms.num_spins)
+        options = options.with_checkpoint(None)
+    return searched(choose(wanted), wanted, options, given, listed)
+
+
+def _pieces(
+    wanted: Wanted, method: str, prune: bool, options: RunOptions
+) -> list[tuple[LowestMethod[Any], Wanted]]:
+    """What is searched, by which methods."""
+    choose = partial(_row, method=method, prune=prune, options=options)
+    for reduction in _reductions(wanted, method, prune, options):
+        return reduction.pieces(choose)
+    return [(choose(wanted), wanted)]
+
+
+def _reductions(
+    wanted: Wanted, method: str, prune: bool, options: RunOptions
+) -> Iterator[Reduction]:
+    """Ways to search less than all of a model; the second one where the first leaves open which states tie."""
+    if method != "auto" or not prune:
+        return
+    for ordered in (False, True) if is_fine(wanted.terms) else (True,):
+        reduction = Reduction.of(wanted, ordered)
+        if reduction is None or any(row.outright(wanted) for row in _able(wanted, options)):
+            return
+        if not reduction.doubtful:
+            yield reduction
+
+
+def _able(wanted: Wanted, options: RunOptions) -> Iterator[LowestMethod[Any]]:
+    """Methods that "auto" may take."""
+    for row in METHODS:
+        if all(isinstance(x, row.devices) for x in options.devices) and not row.refusal(
+            wanted, True
+        ):
+            yield row
 
 
 def _row(wanted: Wanted, method: str, prune: bool, options: RunOptions) -> LowestMethod[Any]:

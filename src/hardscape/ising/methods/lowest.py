@@ -15,7 +15,7 @@ from hardscape.engine import Context, Cpu, Cuda, Device, Partial, RunOptions, Sh
 from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.blocks import Found, Wanted
 from hardscape.ising.methods.tabu.tabu import TabuWork, distinct
-from hardscape.ising.result import code_words, spectral_order, to_codes
+from hardscape.ising.result import code_words, pack, spectral_order, to_codes
 
 #: Most spins of a method whose states are two words; others may take any number.
 MOST_SEARCHED = 128
@@ -89,11 +89,7 @@ class LowestWork(Work[Found]):
 
     def packed(self, states: NDArray[np.int8]) -> Partial:
         """Known states, int8 of shape (k, N), as a partial."""
-        terms = self.wanted.terms
-        octets = np.zeros((len(states), 8 * code_words(terms.num_spins)), dtype=np.uint8)
-        bits = np.packbits(states > 0, axis=1, bitorder="little")
-        octets[:, : bits.shape[1]] = bits
-        return self.searched(octets.view("<u8").astype(np.uint64), terms.words(states))
+        return self.searched(pack(states), self.wanted.terms.words(states))
 
     def searched(self, states: NDArray[np.uint64], energies: NDArray[np.uint64]) -> Partial:
         """States, or those of their partners that are searched, in order."""
@@ -195,6 +191,10 @@ class LowestMethod(ABC, Generic[Some]):
     def pays(self, wanted: Wanted) -> bool:
         """Whether it should answer where others can, too, that come after it in the table."""
         return True
+
+    def outright(self, wanted: Wanted) -> bool:
+        """Whether it needs no smaller model: what others could take out makes no difference to it."""
+        return False
 
     @abstractmethod
     def work(

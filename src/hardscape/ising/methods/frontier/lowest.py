@@ -290,6 +290,11 @@ class Frontier(LowestMethod[FrontierStatesWork]):
         rivals = Cliques()  # of penalties, which keep its tree small where tables would be wide
         return seconds < _LONG or bool(rivals.refusal(wanted, True)) or not rivals.pays(wanted)
 
+    def outright(self, wanted: Wanted) -> bool:
+        """Whether tables are small: spins of few neighbours are the first that it takes out."""
+        plan = elimination(wanted.terms)
+        return plan is not None and FrontierStatesWork(wanted, plan).seconds < _LONG
+
     def work(
         self, wanted: Wanted, options: RunOptions, given: NDArray[np.int8] | None = None
     ) -> FrontierStatesWork:

@@ -150,6 +150,10 @@ class Partition(LowestMethod[PartitionWork]):
         """Of few spins all states are soon visited."""
         return wanted.terms.num_spins >= _SPINS
 
+    def outright(self, wanted: Wanted) -> bool:
+        """The square of one sum has no parts, and few that are smaller are squares."""
+        return self.pays(wanted)
+
     def work(
         self, wanted: Wanted, options: RunOptions, given: NDArray[np.int8] | None = None
     ) -> PartitionWork:

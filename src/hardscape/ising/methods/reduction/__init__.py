@@ -1,0 +1,1 @@
+"""Smaller models that have the lowest states of larger ones, before any method searches."""

@@ -1,0 +1,63 @@
+"""A search and what it came to, for all of a model or a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import memory
+from hardscape.engine import RunOptions, solve
+from hardscape.ising.methods.exhaustive.blocks import Found, Wanted
+from hardscape.ising.methods.lowest import LowestMethod
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search came to."""
+
+    method: str
+    found: Found  #: the best so far where it was stopped
+    complete: bool
+    bound: int | None  #: no state has a lower energy
+    stopped: str  #: what cut it short
+    signum: int
+    answered: bool  #: whether any of it was done
+    states: int  #: accounted for
+    resumed: int  #: of those, before this call
+    seconds: float
+    resumed_shards: int
+    facts: Mapping[str, Any]
+
+
+def searched(
+    row: LowestMethod[Any],
+    wanted: Wanted,
+    options: RunOptions,
+    given: NDArray[np.int8],
+    listed: bool = True,
+) -> Searched:
+    """Search with a method; if `listed`, there will be as many states as are wanted, which must have room."""
+    work = row.work(wanted, options, given)
+    if listed:
+        memory.require(work.memory_bytes(1), f"a list of {wanted.count - 1} states")
+    outcome = solve(work, options)
+    found = outcome.answer if outcome.complete else work.best_so_far(outcome.partial)
+    assert found is not None
+    return Searched(
+        row.name,
+        found,
+        outcome.complete,
+        work.lower_bound(outcome.done, found),
+        outcome.cut,
+        outcome.signum,
+        outcome.answer is not None,
+        work.states_searched(outcome.units_done),
+        work.states_searched(outcome.resumed_units),
+        outcome.seconds,
+        outcome.resumed_shards,
+        found.counters,
+    )
