@@ -21,10 +21,12 @@ import cyclopts
 
 from benchmarks.machine import machine
 from benchmarks.maxsat_formulas import FAMILIES, Lists, random_3sat, weighted_3sat
+from benchmarks.maxsat_parts import parts
 from benchmarks.maxsat_structured import structured
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 app.command(structured)
+app.command(parts)
 
 
 def formula_of(lists: Lists) -> Any:
