@@ -10,8 +10,9 @@ import time
 import numpy as np
 import pytest
 
-from hardscape import cli, maxsat
+from hardscape import cli, maxsat, native
 from hardscape.cli import main
+from hardscape.cli.early import Costs
 from hardscape.errors import Interrupted
 from hardscape.maxsat import CellularOptions, Formula, cellular_search
 from hardscape.maxsat.formats import FORMATS
@@ -239,7 +240,7 @@ def test_signals_while_modules_are_imported_leave_the_status_unknown(cover, monk
         return program(**options)
 
     monkeypatch.setattr(cli, "program", interrupted)
-    assert main(["maxsat", str(cover), "--seed", "1"]) == 0
+    assert main(["maxsat", str(cover), "--method", "auto"]) == 0
     assert lines(capsys.readouterr().out, "s") == ["UNKNOWN"]
     assert main(["maxsat", str(cover), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["stopped"] == "SIGTERM"
@@ -295,3 +296,64 @@ def test_the_first_cost_is_there_before_the_search(cover, monkeypatch, capsys):
     assert main(["maxsat", str(cover)]) == 30
     costs = [int(x) for x in lines(capsys.readouterr().out, "o")]
     assert costs == sorted(set(costs), reverse=True)
+
+
+@pytest.fixture
+def late(tmp_path):
+    """Satisfiable clauses that unit propagation and a short walk do not satisfy."""
+    pytest.importorskip("pysat")
+    pytest.importorskip("rustsat")
+    rng = np.random.default_rng(3)
+    hidden = rng.integers(0, 2, 200)
+    rows = []
+    while len(rows) < 860:
+        variables = rng.choice(200, 3, replace=False)
+        signs = rng.integers(0, 2, 3)
+        if (hidden[variables] == signs).any():
+            literals = (variables + 1) * (2 * signs - 1)
+            rows.append("h " + " ".join(map(str, literals)) + " 0\n")
+    path = tmp_path / "late.wcnf"
+    path.write_text("".join(rows) + "".join(f"{v} {v} 0\n" for v in range(1, 201)))
+    text = native.core.maxsat.parse_wcnf(path.read_bytes())
+    assert text.first()[1]  # else nothing looks ahead
+    return path
+
+
+def test_a_solver_finds_the_first_assignment_while_others_import(late, capsys):
+    costs = Costs(quiet=False, ahead=True)
+    formula = costs.read(late)
+    end = time.monotonic() + 60
+    while costs.first is None and time.monotonic() < end:
+        time.sleep(0.01)
+    found = costs.found()
+    evaluation = formula.evaluate([int(x) for x in found])
+    assert (evaluation.hard_violations, evaluation.cost) == (0, costs.least)
+    assert lines(capsys.readouterr().out, "o") == [str(evaluation.cost)]
+    assert costs.found() == found
+
+
+def test_a_solver_that_nobody_waits_for_ends(late, tmp_path, capsys):
+    costs = Costs(quiet=False, ahead=True)
+    costs.read(late)
+    assert costs.found() == costs.first
+    none = tmp_path / "none.wcnf"  # three pigeons, two holes
+    holes = ["h 1 2 0", "h 3 4 0", "h 5 6 0"]
+    holes += [f"h -{a} -{b} 0" for a, b in ((1, 3), (1, 5), (3, 5), (2, 4), (2, 6), (4, 6))]
+    none.write_text("\n".join(holes) + "\n")
+    costs = Costs(quiet=False, ahead=True)
+    costs.read(none)
+    assert costs.found() is None
+    assert main(["maxsat", str(none)]) == 20
+
+
+def test_few_options_do_not_delay_the_first_cost(late, capsys):
+    words = ["maxsat", str(late), "--threads", "1", "--time-limit", "2", "--seed", "3"]
+    assert main(words) in (10, 30)
+    out = capsys.readouterr().out
+    (value,) = lines(out, "v")
+    evaluation = Formula.from_file(late).evaluate([int(x) for x in value])
+    costs = [int(x) for x in lines(out, "o")]
+    assert (evaluation.hard_violations, evaluation.cost) == (0, costs[-1])
+    assert costs == sorted(set(costs), reverse=True)
+    assert main(["maxsat", str(late), "--seed", "three"]) == 2
+    assert lines(capsys.readouterr().out, "s") == []

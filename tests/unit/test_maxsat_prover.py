@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import signal
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hardscape import maxsat
+from hardscape import maxsat, native
 from hardscape.errors import InputError
 
 pytest.importorskip("pysat")
@@ -26,6 +27,7 @@ from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import cores as lower
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
 from hardscape.maxsat.methods.exact.prover import linear as upper
+from hardscape.maxsat.methods.exact.prover import main as process
 from hardscape.maxsat.methods.exact.prover import oracle as oracles
 from hardscape.maxsat.methods.exact.prover import session as sessions
 from hardscape.maxsat.methods.exact.prover import turns as prover
@@ -451,3 +453,15 @@ def test_walkers_go_on_from_what_was_suggested():
     found = walker.partial()
     high, low = found["cost"].tolist()
     assert (found["hard"][0], (high << 64) + low) <= incumbent.reduced_cost(incumbent.suggested)
+
+
+def test_a_text_is_told_as_a_formula_is():
+    """What was read without arrays: the same bytes, and the same costs."""
+    text = native.core.maxsat.parse_wcnf(b"h 1 -2 0\n7 2 3 0\n9223372036854775807 -1 0\nh 3 0\n")
+    told = process.read(io.BytesIO(text.packed()))
+    assert (told["variables"], told["clauses"]) == (3, [[1, -2], [2, 3], [-1], [3]])
+    assert (list(told["weights"]), list(told["hard"])) == ([0, 7, 2**63 - 1, 0], [1, 0, 0, 1])
+    assert text.cost("101") == (0, 0, 2**63 - 1)
+    assert text.cost("010") == (2, 0, 0)
+    with pytest.raises(ValueError, match="assignment"):
+        text.cost("10")

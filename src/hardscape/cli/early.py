@@ -16,9 +16,14 @@ from hardscape.maxsat.formats import FORMATS, FormatWarning
 
 if TYPE_CHECKING:  # a first cost is printed before they are imported
     from hardscape.maxsat import Formula, Improvement
+    from hardscape.maxsat.methods.exact.ahead import Ahead
 
 #: Exit code of each status.
 EXIT_CODES = {"UNKNOWN": 0, "SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
+
+#: Options with a value that neither change what is told of a formula nor how it is searched: it is read before
+#: they are understood.
+_PATIENT = {"--device", "--seed", "--threads", "--time-limit"}
 
 #: Literals up to which a formula's first assignment takes milliseconds, and is told before all else.
 EARLY = 300_000
@@ -31,13 +36,19 @@ def say(line: str) -> None:
 
 
 class Costs:
-    """Prints sizes, and costs as they fall, the first one before the search is imported."""
+    """Prints sizes, and costs as they fall, the first one before the search is imported.
 
-    def __init__(self, *, quiet: bool) -> None:
+    Where a first assignment is hard to find, a SAT solver may look for one `ahead` of the search.
+    """
+
+    def __init__(self, *, quiet: bool, ahead: bool) -> None:
         self._quiet = quiet
+        self._may_look_ahead = ahead
         self._sized = False
         self.least: int | None = None
         self.first: str | None = None  # an assignment that the search begins with, too
+        self._ahead: Ahead | None = None
+        self._found: str | None = None  # the one that the solver found
 
     def read(self, file: Path, format: str | None = None) -> Formula:
         """Read a formula, and tell what is known of it."""
@@ -67,6 +78,30 @@ class Costs:
         if hard_violations == 0:
             self.first = values
             self._tell((high << 64) + low)
+        elif self._may_look_ahead:
+            self._look_ahead(text)
+
+    def _look_ahead(self, text: Any) -> None:
+        """Have a SAT solver look for what was not found at once, until the search begins."""
+        with signals_wait():
+            from hardscape.maxsat.methods.exact.ahead import Ahead
+            from hardscape.maxsat.methods.exact.start import can_prove
+
+        def hear(values: str) -> None:
+            hard_violations, high, low = text.cost(values)
+            if hard_violations == 0:
+                self.first = self._found = values
+                self._tell((high << 64) + low)
+
+        if can_prove():
+            self._ahead = Ahead(text.packed(), hear)
+
+    def found(self) -> str | None:
+        """What a SAT solver has found by now; it looks no longer."""
+        if self._ahead is not None:
+            self._ahead.end()
+            self._ahead = None
+        return self._found
 
     def improved(self, offset: int, found: Improvement) -> None:
         """Tell of an improvement."""
@@ -81,18 +116,21 @@ class Costs:
 
 
 class Early:
-    """A formula that is read before the words are understood: where there is nothing but its name."""
+    """A formula that is read before the words are understood: where few options come after its name."""
 
     costs: Costs | None = None
     _formula: Formula | None = None
 
     def begin(self, words: Sequence[str]) -> None:
-        """Read it, if the words are ``maxsat FILE``; forget what came before."""
+        """Read it, if the words are ``maxsat FILE`` and patient options; forget what came before."""
+        if self.costs is not None:
+            self.costs.found()
         self.costs = self._formula = None
-        if len(words) == 2 and words[0] == "maxsat" and not words[1].startswith("-"):
+        named = words[0] == "maxsat" and len(words) > 1 and not words[1].startswith("-")
+        if named and len(words) % 2 == 0 and _PATIENT.issuperset(words[2::2]):
             with signals_wait():
                 tuple(FORMATS)  # are imported
-            self.costs = Costs(quiet=False)
+            self.costs = Costs(quiet=False, ahead=True)
             self._formula = self.costs.read(Path(words[1]))
 
     def take(self) -> tuple[Formula, Costs] | None:
@@ -108,6 +146,8 @@ def report_early(stop: KeyboardInterrupt, as_json: bool, costs: Costs | None = N
     """Report what is known where the search had not begun; the exit code."""
     stopped = signal.Signals(stop.signum if isinstance(stop, Interrupted) else signal.SIGINT).name
     costs = costs or early.costs
+    if costs is not None:
+        costs.found()
     first, cost = (None, None) if costs is None else (costs.first, costs.least)
     status = "UNKNOWN" if first is None else "SATISFIABLE"
     if as_json:

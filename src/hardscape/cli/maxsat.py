@@ -117,14 +117,17 @@ def maxsat(
         raise InputError("--max-gap without --num-assignments; it is for a list")
     parameters = _chosen(search.method, options or {})
     taken = early.take()
-    costs = Costs(quiet=output.json) if taken is None else taken[1]
+    ahead = search.method in ("auto", "exact") and search.max_flips is None
+    costs = Costs(quiet=output.json, ahead=ahead) if taken is None else taken[1]
     try:
         formula = costs.read(file, format) if taken is None else taken[0]
         with signals_wait():
             from hardscape.maxsat import solve
+        found = costs.found()
         result = solve(
             formula,
             **vars(search),
+            initial=None if found is None else list(map(int, found)),
             options=parameters,
             **vars(run),
             progress=output.json,  # else the costs tell how far it is

@@ -300,6 +300,41 @@ class Text {
                            static_cast<std::uint64_t>(found.cost));
   }
 
+  // Hard clauses that an assignment of characters 0 and 1 violates, and its cost in two words.
+  auto cost(const std::string& shown) const {
+    if (shown.size() != read_.variables) throw nb::value_error("not an assignment of the formula");
+    nb::gil_scoped_release release;
+    std::vector<std::uint8_t> value(shown.size());
+    for (std::size_t v = 0; v < value.size(); ++v) value[v] = shown[v] == '1';
+    const Clauses clauses(static_cast<std::uint32_t>(read_.variables), read_.literals,
+                          read_.offsets, read_.weights, read_.hard);
+    const Evaluation found = evaluate(clauses, value.data());
+    return std::make_tuple(found.violated, static_cast<std::uint64_t>(found.cost >> 64),
+                           static_cast<std::uint64_t>(found.cost));
+  }
+
+  // What the process of a prover reads: a line of JSON with sizes, then the arrays.
+  nb::bytes packed() const {
+    const std::vector<std::int64_t> offsets(read_.offsets.begin(), read_.offsets.end());
+    std::string told = "{\"variables\": " + std::to_string(read_.variables);
+    const auto size = [&](const char* name, std::size_t count) {
+      told += std::string(", \"") + name + "\": " + std::to_string(count);
+    };
+    size("literals", read_.literals.size());
+    size("offsets", offsets.size());
+    size("weights", read_.weights.size());
+    size("hard", read_.hard.size());
+    told += "}\n";
+    const auto append = [&](const auto& values) {
+      told.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
+    };
+    append(read_.literals);
+    append(offsets);
+    append(read_.weights);
+    append(read_.hard);
+    return nb::bytes(told.data(), told.size());
+  }
+
   template <auto Member>
   static auto array(nb::handle self) {
     auto& values = nb::cast<Text&>(self).read_.*Member;
@@ -339,7 +374,10 @@ void bind_parse(nb::module_& module) {
       .def_prop_ro("num_soft", &Text::num_soft)
       .def_prop_ro("total_weight", &Text::total_weight, nb::sig("def total_weight(self) -> int"))
       .def("first", &Text::first,
-           "A first assignment as a string, hard clauses it violates, and its cost in two words.");
+           "A first assignment as a string, hard clauses it violates, and its cost in two words.")
+      .def("cost", &Text::cost, nb::arg("assignment"),
+           "Hard clauses that an assignment, as a string, violates, and its cost in two words.")
+      .def("packed", &Text::packed, "What the process of a prover reads.");
   module.def("parse_wcnf", &parse, nb::arg("data"),
              "Clauses of a CNF or WCNF file, or (line, reason) where it is malformed.");
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import signal
@@ -22,7 +21,7 @@ from hardscape.errors import HardscapeError, MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
-from hardscape.maxsat.methods.exact.start import started
+from hardscape.maxsat.methods.exact.start import can_prove, started
 from hardscape.maxsat.methods.weighting.local import (
     LocalSearch,
     LocalWalks,
@@ -52,11 +51,6 @@ _SOFT_SHARE = 0.5
 _UNASKED_SECONDS = 10.0
 #: Literals above which "auto" does not try to prove anything; for formulas that look random it is `SMALL`.
 _PROVABLE = 5_000_000
-
-
-def can_prove() -> bool:
-    """Whether python-sat and rustsat are installed; neither is imported."""
-    return all(importlib.util.find_spec(name) for name in ("pysat", "rustsat"))
 
 
 def require_prover() -> None:

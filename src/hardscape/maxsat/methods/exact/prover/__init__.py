@@ -13,8 +13,9 @@ Standard input takes lines ``{"cost": 3, "model": "0110"}`` whenever others find
 output gives the like, ``{"lower": 2}`` whenever the lower bound rises, ``{"ready": true}`` when from now on
 the process may be stopped, and at the end ``{"settled": true}``: no assignment is better than the best one
 said or heard, and without any, the hard clauses contradict one another. The process ends with its parent PID.
-Of several, each number N but 0 has an order and a solver of its own, and odd ones look for cores alone. With
-C = 1 a second solver, CaDiCaL, must refute whatever the first one refutes. With -1 for FD
+Of several, each number N but 0 has an order and a solver of its own, and odd ones look for cores alone; with
+N = -1 the first assignment ends the process. With C = 1 a second solver, CaDiCaL, must refute whatever the
+first one refutes. With -1 for FD
 the process lives on between calls: a line of standard input says what is new (see `Session.call`), ``{"stop":
 true}`` ends a call, and ``{"idle": true}`` confirms that.
 """
