@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hardscape.errors import DeviceError, InputError
-from hardscape.ising import Ising, search
+from hardscape.ising import Ising, search, spectrum
 from hardscape.ising.methods.tabu.tabu import TabuWork
 from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice, wide_range
 from helpers.oracles import exact_energies, lowest_states
@@ -25,8 +25,9 @@ SMALL = {
 
 @pytest.mark.parametrize("model", SMALL.values(), ids=SMALL)
 @pytest.mark.parametrize("num_states", [1, 7])
-def test_small_models_are_solved(model: Ising, num_states: int) -> None:
-    found = search(model, num_states, seed=1, threads=1, moves=20_000, runs=4)
+@pytest.mark.parametrize("method", ["tabu", "annealing"])
+def test_small_models_are_solved(model: Ising, num_states: int, method: str) -> None:
+    found = search(model, num_states, seed=1, threads=1, moves=20_000, runs=4, method=method)
     energies, states = lowest_states(model, num_states)
     np.testing.assert_array_equal(found.energies, energies)
     assert not found.certified
@@ -35,9 +36,10 @@ def test_small_models_are_solved(model: Ising, num_states: int) -> None:
     np.testing.assert_array_equal(found.states[below], states[below])
 
 
+@pytest.mark.parametrize("method", ["tabu", "annealing"])
 @pytest.mark.parametrize("model", [wide_range(20, 1), dense_integer(70, 2), dense_gaussian(66, 3)])
-def test_states_are_distinct_in_order_and_evaluated_exactly(model: Ising) -> None:
-    found = search(model, 20, seed=1, threads=1, moves=2000, runs=2)
+def test_states_are_distinct_in_order_and_evaluated_exactly(model: Ising, method: str) -> None:
+    found = search(model, 20, seed=1, threads=1, moves=4000, runs=2, method=method)
     exact = exact_energies(model.h, model.J, model.offset, found.states)
     assert found.energies.tolist() == [float(x) for x in exact]
     assert exact == sorted(exact)
@@ -45,12 +47,15 @@ def test_states_are_distinct_in_order_and_evaluated_exactly(model: Ising) -> Non
     assert found.lower_bound < found.energies[0]
 
 
-def test_workers_do_not_change_the_answer(tmp_path) -> None:
+@pytest.mark.parametrize("method", ["tabu", "annealing"])
+def test_workers_do_not_change_the_answer(tmp_path, method: str) -> None:
     model = dense_integer(90, seed=5)
-    one, two = (search(model, 5, seed=3, threads=k, runs=6, moves=3000) for k in (1, 2))
+    one, two = (
+        search(model, 5, seed=3, threads=k, runs=6, moves=3000, method=method) for k in (1, 2)
+    )
     kept = tmp_path / "job"
     for _ in range(2):
-        again = search(model, 5, seed=3, checkpoint=kept, runs=6, moves=3000)
+        again = search(model, 5, seed=3, checkpoint=kept, runs=6, moves=3000, method=method)
         for other in (two, again):
             np.testing.assert_array_equal(one.states, other.states)
             assert one.info["moves"] == other.info["moves"] >= 6 * 3000
@@ -72,6 +77,27 @@ def test_a_planted_state_of_many_spins_is_found(sparse: bool) -> None:
     assert found.energies.tolist() == [-len(row)] * 2 or found.energies[0] == -len(row)
     assert (np.abs(found.states[0] @ planted)) == n
     assert found.energies[0] == found.lower_bound
+
+
+def test_density_decides_who_searches() -> None:
+    ring = Ising(np.zeros(80), {(i, (i + 1) % 80): -1.0 for i in range(80)})
+    assert search(ring, seed=1).info["search"] == "annealing"
+    assert search(dense_integer(80, seed=1), seed=1, runs=1).info["search"] == "tabu"
+    assert search(ring, seed=1, method="tabu").info["search"] == "tabu"
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_annealing_finds_ground_states_of_lattices_that_a_frontier_proves(gaussian: bool) -> None:
+    model = plus_minus_lattice(12, 12, seed=7)
+    if gaussian:
+        rng = np.random.default_rng(7)
+        exact = model.exact
+        pairs = zip(exact.row.tolist(), exact.col.tolist(), strict=True)
+        model = Ising(np.zeros(144), {pair: rng.normal() for pair in pairs})
+    proven = spectrum(model, 1, method="frontier").energies[0]
+    found = search(model, seed=1, target=float(proven))
+    assert found.info["search"] == "annealing"
+    assert found.energies[0] == proven
 
 
 def test_it_starts_from_what_is_given() -> None:
@@ -108,6 +134,7 @@ def test_lengths_of_runs() -> None:
         {"initial_states": [[[1, -1, 1, 1]]]},
         {"initial_states": [1, -1, 0, 1]},
         {"time_limit": -1.0},
+        {"method": "descent"},
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong) -> None:

@@ -114,7 +114,7 @@ class SearchOptions:
 
 @option_group(_TABU)
 class TabuOptions:
-    """Settings of the tabu search.
+    """Settings of the search without a proof.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class TabuOptions:
     runs
         How many runs from random states, by default 16, or as many as --time-limit holds.
     moves
-        Flips of the shortest runs, by default 500 a spin, 20,000 at least.
+        Length of the shortest runs, by default 500 a spin, 20,000 at least.
     """
 
     target: float | None = None
@@ -364,7 +364,9 @@ def _certificate(found: Spectrum) -> str:
         return f"yes: all 2^{found.num_spins} states are accounted for"
     if found.stopped:
         return f"no: {_shortfall(found)}"
-    what = "matrix product states give" if found.method == "mps" else "tabu search gives"
+    what = (
+        "matrix product states give" if found.method == "mps" else f"{found.info['search']} gives"
+    )
     return f"no: {what} no certificate"
 
 

@@ -3,6 +3,7 @@
 
 namespace hardscape::ising {
 
+void bind_annealing(nb::module_& module);
 void bind_cliques(nb::module_& module);
 void bind_exact(nb::module_& module);
 void bind_exhaustive(nb::module_& module);
@@ -18,6 +19,7 @@ namespace {
 const native::Family family("ising", [](nb::module_& module) {
   bind_histogram(module);
   bind_tabu(module);
+  bind_annealing(module);
   bind_frontier(module);
   bind_elimination(module);
   bind_tables(module);

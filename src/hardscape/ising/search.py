@@ -17,6 +17,8 @@ from hardscape.engine.device import describe
 from hardscape.errors import DeviceError, InputError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.ising.exact import dyadic
+from hardscape.ising.methods.annealing.annealing import AnnealingWork
+from hardscape.ising.methods.runs import RunsWork
 from hardscape.ising.methods.tabu.tabu import TabuWork
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum, code_words, unpack
@@ -28,6 +30,9 @@ _MOVES_A_SPIN, _LEAST_MOVES = 500, 20_000
 #: Most states listed, and most moves of a run.
 _MOST_STATES, _MOST_MOVES = 1 << 20, 1 << 50
 
+#: Who searches.
+METHODS: dict[str, type[RunsWork]] = {"tabu": TabuWork, "annealing": AnnealingWork}
+
 
 @interruptible
 def search(
@@ -38,11 +43,12 @@ def search(
     initial_states: ArrayLike | None = None,
     runs: int | None = None,
     moves: int | None = None,
+    method: str = "auto",
     **run: Unpack[RunArguments],
 ) -> Spectrum:
     r"""Find low states of an Ising model of any size, without a certificate.
 
-    One-flip tabu search from random states, and from the middle of paths between the best states of a run.
+    Tabu search or simulated annealing from random states, and from what lies between the best states of a run.
 
     Parameters
     ----------
@@ -58,8 +64,13 @@ def search(
         How many runs, which know nothing of one another; by default 16, or with `time_limit` as many as it
         holds.
     moves : int, optional
-        Flips of the shortest runs, by default 500 a spin, 20,000 at least. Run 0, 1, 2, ... makes 1, 1, 2,
+        Length of the shortest runs, by default 500 a spin, 20,000 at least: flips, and in annealing looks at 16
+        spins (8 of models that are not of short integers) besides. Run 0, 1, 2, ... makes 1, 1, 2,
         1, 1, 2, 4, ... times as many: M. Luby, A. Sinclair, D. Zuckerman, Inf. Process. Lett. 47 (1993) 173.
+    method : str
+        "tabu" (each move is the best flip: dense models), "annealing" (sweeps of slowly falling
+        temperature: sparse ones), or "auto": annealing from 65 spins on, of which each has N/8 neighbours or
+        fewer in the mean.
     **run
         How it is run: see :class:`hardscape.engine.RunArguments`. It runs on CPU threads alone.
 
@@ -68,7 +79,7 @@ def search(
     Spectrum
         States in order of exact energy, ``certified=False``; its `lower_bound` is minus the sum of all
         coefficients' absolute values. One seed gives the same states on any number of workers, unless
-        `time_limit` cuts it. In `info`: ``runs`` and ``moves`` made.
+        `time_limit` cuts it. In `info`: ``runs`` and ``moves`` made, and who made them, ``search``.
 
     Raises
     ------
@@ -81,10 +92,12 @@ def search(
 
     Notes
     -----
-    A move costs O(N), some 10 to 100 ns for 100 to 1,000 spins; energies are sums of 32-bit integers where the
-    coefficients allow it, else of float64, and those listed are evaluated exactly. Memory: 4 (8) N**2 bytes a
-    worker for dense models. After F. Glover, Z. Lü, J.-K. Hao, 4OR 8 (2010) 239, and Y. Wang, Z. Lü, F. Glover,
-    J.-K. Hao, Eur. J. Oper. Res. 223 (2012) 595.
+    A move of tabu search costs O(N), some 10 to 100 ns for 100 to 1,000 spins; a flip of annealing costs as
+    much as the spin has neighbours. Energies are sums of 32-bit integers where the coefficients allow it, else
+    of float64, and those listed are evaluated exactly. Memory: 4 (8) N**2 bytes a worker for dense models.
+    After F. Glover, Z. Lü, J.-K. Hao, 4OR 8 (2010) 239, Y. Wang, Z. Lü, F. Glover, J.-K. Hao, Eur. J. Oper.
+    Res. 223 (2012) 595, S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, Science 220 (1983) 671, and, for the
+    components in which two states differ, D. Whitley, D. Hains, A. Howe, GECCO 2009, 915.
 
     Examples
     --------
@@ -99,7 +112,8 @@ def search(
     if not all(isinstance(device, Cpu) for device in options.devices):
         raise DeviceError(f"search does not run on {options.devices[0]}; use device='cpu'")
     n = ising.num_spins
-    work = TabuWork(
+    kind = _kind(ising, method)
+    work = METHODS[kind](
         ising.exact,
         1 if num_states is None else integer(num_states, "num_states", 1, _MOST_STATES),
         integer(runs, "runs", 1, _ENDLESS) if runs is not None else _number(options),
@@ -116,6 +130,7 @@ def search(
     made, moved = found["counters"].tolist()
     info = {
         "method": "search",
+        "search": kind,
         "device": describe(options.devices),
         "workers": len(options.devices),
         "seconds": time.perf_counter() - began,
@@ -136,6 +151,16 @@ def search(
     if outcome.signum:
         raise Interrupted(outcome.signum, result)
     return result
+
+
+def _kind(ising: Ising, method: str) -> str:
+    """Who searches this model."""
+    accepted = ("auto", *METHODS)
+    if method not in accepted:
+        raise InputError(f"method={method!r}; {', '.join(map(repr, accepted))} are accepted")
+    if method != "auto":
+        return method
+    return "annealing" if AnnealingWork.pays(ising.exact) else "tabu"
 
 
 def _number(options: RunOptions) -> int:

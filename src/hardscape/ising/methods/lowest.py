@@ -14,7 +14,8 @@ from hardscape import native
 from hardscape.engine import Context, Cpu, Cuda, Device, Partial, RunOptions, Shard, Work
 from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.blocks import Found, Wanted
-from hardscape.ising.methods.tabu.tabu import TabuWork, distinct
+from hardscape.ising.methods.runs import distinct
+from hardscape.ising.methods.tabu.tabu import TabuWork
 from hardscape.ising.result import code_words, pack, spectral_order, to_codes
 
 #: Most spins of a method whose states are two words; others may take any number.

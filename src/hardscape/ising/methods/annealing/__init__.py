@@ -1,0 +1,1 @@
+"""Simulated annealing, for low states of sparse models."""
