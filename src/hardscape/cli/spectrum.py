@@ -89,7 +89,8 @@ class SearchOptions:
         File of states that are known: what --json has printed, or a line of N characters 0 and 1 each.
     method
         search and mps prove nothing; all others are certain and take up to 128 spins (semidefinite 512,
-        exhaustive 64, partition one weighted sum of spins, squared, frontier sparse models of any size).
+        exhaustive 64, partition one weighted sum of spins, squared, frontier and cuts sparse models of any
+        size).
     prune
         Skip blocks of states that a lower bound excludes; --no-prune visits every state.
     """
@@ -101,6 +102,7 @@ class SearchOptions:
     method: Literal[
         "auto",
         "frontier",
+        "cuts",
         "tree",
         "semidefinite",
         "cliques",

@@ -5,6 +5,7 @@ namespace hardscape::ising {
 
 void bind_annealing(nb::module_& module);
 void bind_cliques(nb::module_& module);
+void bind_cycles(nb::module_& module);
 void bind_exact(nb::module_& module);
 void bind_exhaustive(nb::module_& module);
 void bind_elimination(nb::module_& module);
@@ -27,6 +28,7 @@ const native::Family family("ising", [](nb::module_& module) {
   bind_exhaustive(module);
   bind_semidefinite(module);
   bind_cliques(module);
+  bind_cycles(module);
 });
 
 }  // namespace

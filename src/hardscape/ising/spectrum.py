@@ -21,6 +21,7 @@ from hardscape.errors import BudgetError, DeviceError, InputError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.ising.exact import dyadic
 from hardscape.ising.methods.cliques.cliques import Cliques
+from hardscape.ising.methods.cuts.cuts import Cuts
 from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.exhaustive.method import Exhaustive
 from hardscape.ising.methods.exhaustive.work import BlockWork
@@ -52,6 +53,7 @@ _SOME_STATES = 100
 #: The methods; the first that can and pays answers.
 METHODS: tuple[LowestMethod[Any], ...] = (
     Partition(),
+    Cuts(),
     Frontier(),
     Cliques(),
     Semidefinite(),
@@ -95,12 +97,14 @@ def spectrum(
         States that are known, spins -1 and +1: they may save time, never change a certified answer.
     method : str
         "frontier" (dynamic programming along an order of elimination: sparse models, of hundreds of spins and
-        more), "tree" (bounds from the least pair energies), "semidefinite" (branch and bound under semidefinite
-        bounds with triangle inequalities: dense models of more than some 56 spins), "cliques" (branch
-        and bound under clique covers of conflicts: QUBOs with penalties), "partition" (number
-        partitioning and other squares of one sum of spins, by meeting in the middle), "exhaustive" (every
-        state), or "auto", which takes out spins that need no search, and for each part of what is left that is
-        not coupled to others takes what should be the quickest.
+        more), "cuts" (linear programs over edges under odd-cycle inequalities: lattices of hundreds and
+        thousands of spins, planar ones above all; needs highspy, the extra ``cuts``), "tree" (bounds from the
+        least pair energies), "semidefinite" (branch and bound under semidefinite bounds with triangle
+        inequalities: dense models of more than some 56 spins), "cliques" (branch and bound under clique covers
+        of conflicts: QUBOs with penalties), "partition" (number partitioning and other squares of one sum of
+        spins, by meeting in the middle), "exhaustive" (every state), or "auto", which takes out spins that
+        need no search, and for each part of what is left that is not coupled to others takes what should be
+        the quickest.
     prune : bool
         Skip blocks whose energy a lower bound (fields on the block's spins, and the least pair energy
         inside it) puts above the threshold. False visits every state, as plain exhaustive search does.

@@ -155,6 +155,9 @@ class Found:
     states: NDArray[np.uint64]  #: shape (n, words); bit i set: spin i is +1
     energies: NDArray[np.uint64]  #: exact, in two's complement words, shape (n, limbs)
     counters: Mapping[str, int]  #: what the method did, for people
+    bound: int | None = (
+        None  #: no state has a lower energy, where the method stopped and knows as much
+    )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Odd-cycle cuts: linear relaxations of sparse models, and what they leave open."""

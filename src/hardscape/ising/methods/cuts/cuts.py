@@ -1,0 +1,150 @@
+"""The lowest states of sparse models by odd-cycle cuts: method="cuts" of `spectrum`.
+
+A linear program over edges that are satisfied or not, under inequalities for cycles, bounds the least energy;
+on planar graphs it is that energy. What its multipliers prove, in integers, fixes the edges that have
+one value in all wanted states. What is left is small, and goes to the frontier (docs/theory/spectrum.md).
+After F. Barahona, M. Grötschel, M. Jünger, G. Reinelt, Oper. Res. 36 (1988) 493; M. Grötschel, M. Jünger,
+G. Reinelt, in: Heidelberg Colloquium on Glassy Dynamics (Springer, 1987).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine import Context, Cpu, Device, Partial, RunOptions, Shard, ShardResult, split
+from hardscape.ising.exact import from_limbs, to_limbs
+from hardscape.ising.methods.cuts.search import CutSearch
+from hardscape.ising.methods.exhaustive.blocks import Found, Wanted
+from hardscape.ising.methods.frontier.elimination import elimination
+from hardscape.ising.methods.frontier.lowest import FrontierStatesWork
+from hardscape.ising.methods.lowest import LowestMethod, LowestWork
+
+#: Most couplings: in all, for each spin of models that have more than some, and where it is taken by itself.
+_MOST_EDGES, _MOST_COUPLINGS, _SOME_EDGES, _COUPLINGS = 200_000, 16, 2000, 4
+#: Most states listed where it is taken by itself, and seconds of a frontier from which on it is.
+_MOST_STATES, _SECONDS = 10_000, 0.5
+#: Seconds of a relaxation for each edge, and how they grow.
+_EDGE_SECONDS, _POWER = 3e-7, 1.8
+
+
+@dataclass(frozen=True)
+class CutWork(LowestWork):
+    """All states, as one unit: cuts hold for all of them."""
+
+    name: ClassVar[str] = "ising.spectrum.cuts"
+    revision: ClassVar[int] = 1
+    unit: ClassVar[str] = "models"
+    counters: ClassVar[tuple[str, ...]] = ("nodes", "relaxations", "core_spins")
+
+    asked: Wanted
+    seed: int = 0  #: of the searches for low states
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is asked for."""
+        return self.asked
+
+    def digest(self) -> str:
+        """Hash of the model and of what is wanted."""
+        wanted = self.asked
+        parts = (wanted.count, wanted.window, wanted.cutoff)
+        return hashlib.sha256(wanted.terms.canonical() + repr(parts).encode()).hexdigest()
+
+    def shards(self) -> Sequence[Shard]:
+        """One."""
+        return split(1, 1)
+
+    def states_searched(self, units: int) -> int:
+        """All or none."""
+        return units << self.asked.terms.num_spins
+
+    def nothing(self) -> Partial:
+        """No states, and no bound."""
+        return {
+            **super().nothing(),
+            "bound": np.empty((0, self.asked.terms.limbs), dtype=np.uint64),
+        }
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        """Search all states."""
+        known = self.known or self.nothing()
+        search = CutSearch(self, context, self.seed, known)
+        complete = search.run()
+        bound = search.bound
+        counters = (search.nodes, search.solved, search.core_spins)
+        found = {
+            **{name: search.found[name] for name in ("states", "energies")},
+            "counters": np.array(counters, dtype=np.uint64),
+            "bound": to_limbs([] if bound is None else [bound], self.asked.terms.limbs),
+        }
+        return ShardResult(found, complete)
+
+    def best_so_far(self, partial: Partial | None) -> Found:
+        """The answer of a call that was stopped, with what is proven."""
+        found = super().best_so_far(partial)
+        bound = [] if partial is None else from_limbs(partial["bound"])
+        return replace(found, bound=bound[0] if bound else None)
+
+    def lower_bound(self, done: Sequence[tuple[int, int]], found: Found) -> int | None:
+        """What the relaxations prove."""
+        if done:
+            return super().lower_bound(done, found)
+        known = [] if found.bound is None else [*from_limbs(found.energies[:1]), found.bound]
+        return min(known, default=None)
+
+    def least_bound(self, ranges: Sequence[tuple[int, int]]) -> int | None:
+        """Nothing is known of what was not begun."""
+        return None
+
+
+class Cuts(LowestMethod[CutWork]):
+    """For sparse models that are too wide for tables: lattices, planar graphs above all."""
+
+    name: ClassVar[str] = "cuts"
+    devices: ClassVar[tuple[type[Device], ...]] = (Cpu,)
+
+    def refusal(self, wanted: Wanted, prune: bool) -> str:
+        """It is refused without a solver of linear programs, and for very many couplings."""
+        if not prune:
+            return "prune=False visits every state"
+        most = max(_SOME_EDGES, _MOST_COUPLINGS * wanted.terms.num_spins)
+        if len(wanted.terms.row) > min(most, _MOST_EDGES):
+            return (
+                f"'cuts' takes at most {_MOST_COUPLINGS} couplings a spin, and {_MOST_EDGES} in all"
+            )
+        if find_spec("highspy") is None:
+            return "'cuts' needs highspy: pip install 'hardscape[cuts]'"
+        return ""
+
+    def pays(self, wanted: Wanted) -> bool:
+        """Whether the model is sparse, and tables would take long."""
+        terms = wanted.terms
+        if len(terms.row) >= _COUPLINGS * terms.num_spins or wanted.count > _MOST_STATES:
+            return False
+        plan = elimination(terms)
+        return plan is None or FrontierStatesWork(wanted, plan).seconds > _SECONDS
+
+    def work(
+        self, wanted: Wanted, options: RunOptions, given: NDArray[np.int8] | None = None
+    ) -> CutWork:
+        """The work that answers."""
+        return CutWork(wanted, options.seed).knowing(given)
+
+    def sample(self, work: CutWork, device: Device, allowed: float) -> float:
+        """Seconds, by a trial; what is not done by then takes as long as more relaxations would."""
+        began = time.perf_counter()
+        stop = np.zeros(1, dtype=np.uint8)
+        result = work.run(Shard(0, 0, 1), Context(device, None, stop, time.monotonic() + allowed))
+        passed = time.perf_counter() - began
+        if result.complete:
+            return passed
+        return passed + _EDGE_SECONDS * math.pow(len(work.asked.terms.row), _POWER)

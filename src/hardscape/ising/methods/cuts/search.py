@@ -1,0 +1,299 @@
+"""Branch and bound under odd-cycle relaxations: what they leave open goes to the frontier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import memory
+from hardscape.engine import Context, Partial, Shard
+from hardscape.ising.exact import from_limbs
+from hardscape.ising.methods.cuts.graph import Clusters, Core, EdgeForm, chosen
+from hardscape.ising.methods.cuts.relaxation import Proof, Relaxation
+from hardscape.ising.methods.exhaustive.blocks import Wanted
+from hardscape.ising.methods.frontier.elimination import MAX_SPINS, elimination
+from hardscape.ising.methods.frontier.lowest import FrontierStatesWork
+from hardscape.ising.methods.lowest import LowestWork
+from hardscape.ising.methods.tabu.tabu import TabuWork
+from hardscape.ising.result import to_codes, unpack
+
+#: Seconds of tables that are filled at once, and rather than to branch.
+_AT_ONCE, _RATHER = 0.3, 20.0
+#: Moves of a tabu search from a rounded solution, for each spin, and states that it keeps.
+_MOVES, _KEPT = 30, 1000
+#: A node is branched after so many solutions that do not raise the bound by one of so many steps to the limit.
+_PATIENCE, _STEPS = 6, 100
+#: Part of all edges that must be known in addition before tables are planned again.
+_GROWTH = 0.05
+
+
+class State(Enum):
+    """Of the work at a node."""
+
+    GOES_ON = auto()
+    DONE = auto()
+    STOPPED = auto()
+
+
+class Node(NamedTuple):
+    """Edges that are set, and an exact bound of what is below."""
+
+    bound: int | None
+    edges: tuple[int, ...]
+    values: tuple[int, ...]
+
+
+@dataclass
+class CutSearch:
+    """The lowest states of a model; `going` says whether to go on."""
+
+    work: LowestWork
+    context: Context
+    seed: int
+    found: Partial
+    nodes: int = 0
+    solved: int = 0
+    core_spins: int = 0
+    open: list[Node] = field(default_factory=list)
+    _sought: int | None = None
+
+    def __post_init__(self) -> None:
+        self.wanted: Wanted = self.work.wanted
+        self.form = EdgeForm.of(self.wanted.terms)
+        self.relaxation = Relaxation(self.form)
+        self.open = [Node(None, (), ())]
+        terms = self.wanted.terms
+        moves = _MOVES * max(1, terms.num_spins)
+        self._tabu = TabuWork(terms, min(self.wanted.count, _KEPT), 1, moves, self.seed)
+
+    def going(self) -> bool:
+        """Whether nobody has asked to stop."""
+        return not self.context.stopped()
+
+    @property
+    def limit(self) -> int | None:
+        """The highest energy that a wanted state can have."""
+        energies = np.repeat(self.found["energies"], 1 + self.wanted.terms.symmetric, axis=0)
+        told = self.work.limit(self.context.incumbent)
+        limit = self.wanted.limit({"energies": energies}, told)
+        return None if limit is None else self.form.allowed(limit)
+
+    @property
+    def bound(self) -> int | None:
+        """No wanted state that is not in the list has a lower energy; None if unknown."""
+        bounds = [node.bound for node in self.open]
+        return None if None in bounds else min((x for x in bounds if x is not None), default=None)
+
+    def run(self) -> bool:
+        """Search everything; whether that was done."""
+        while self.open:
+            branch = _Branch(self, self.open[-1])
+            self.nodes += 1
+            while (state := branch.step()) is State.GOES_ON:
+                pass
+            if state is State.STOPPED:
+                return False
+            self.open.pop()
+            self.open += branch.children
+        return True
+
+    def add(self, states: NDArray[np.uint64]) -> None:
+        """Take states into the list."""
+        terms = self.wanted.terms
+        spins = unpack(states, terms.num_spins)
+        found = self.work.searched(states, terms.words(spins))
+        self.found = self.work.both(self.found, found)
+
+    def improve(self, spins: NDArray[np.int8]) -> None:
+        """Look for low states near one."""
+        tabu = replace(self._tabu, given=(spins.tobytes(),))
+        vars(tabu).update(model=self._tabu.model)
+        context = Context(self.context.device, None, self.context.stop)
+        self.add(tabu.run(Shard(0, 0, 1), context).partial["states"])
+
+    def more(self) -> None:
+        """Where the lowest state is new and others are wanted, look near it for those."""
+        least = from_limbs(self.found["energies"][:1])
+        if self.limit is None and least and (self._sought is None or least[0] < self._sought):
+            self._sought = least[0]
+            self.improve(unpack(self.found["states"][:1], self.wanted.terms.num_spins)[0])
+
+    def listed(self, core: Core, top: int) -> bool:
+        """Take the lowest states of a core, none above `top`, into the list; False if stopped."""
+        if core.terms.num_spins == 0:
+            self.add(core.expanded(to_codes([0], 1)))
+            return True
+        asked = Wanted(core.terms, self.wanted.count, self.wanted.window, top)
+        plan = elimination(core.terms)
+        assert plan is not None
+        work = FrontierStatesWork(asked, plan)
+        context = Context(self.context.device, None, self.context.stop, self.context.until)
+        result = work.run(Shard(0, 0, plan.slices), context)
+        self.add(core.expanded(work.result(result.partial).states))
+        return result.complete and result.left is None
+
+    def seconds(self, core: Core) -> float | None:
+        """What the tables of a core take; None where there is no room for them."""
+        if core.terms.num_spins == 0:
+            return 0.0
+        plan = elimination(core.terms) if core.terms.num_spins <= MAX_SPINS else None
+        if plan is None:
+            return None
+        asked = Wanted(core.terms, self.wanted.count, self.wanted.window, None)
+        work = FrontierStatesWork(asked, plan)
+        size = work.memory_bytes(1)
+        if not memory.small(size) and size > memory.available() // 2:
+            return None
+        return work.seconds
+
+
+class _Branch:
+    """The work at one node: solutions, cuts, what they prove, and what that leaves."""
+
+    def __init__(self, search: CutSearch, node: Node) -> None:
+        self.search, self.node = search, node
+        self.form, self.relaxation = search.form, search.relaxation
+        self.clusters = Clusters(self.form)
+        edges = np.array(node.edges, dtype=np.int64)
+        self.possible = self.clusters.join_edges(edges, np.array(node.values, dtype=np.uint8))
+        self.low, self.high = self.clusters.known()
+        self.children: list[Node] = []
+        self.bound, self.idle = node.bound, 0
+        self.best: int | None = None
+        #: Part of the edges known when tables were planned, and for which highest energy.
+        self.planned: tuple[float, int | None] = (-1.0, None)
+        if not self.relaxation.rows.count:
+            self.relaxation.separate(self.low.astype(np.float64))
+
+    def step(self) -> State:
+        """Solve and cut once."""
+        search, relaxation = self.search, self.relaxation
+        if self._empty():
+            return State.DONE
+        x = relaxation.solve(self.low, self.high, search.going)
+        if x is None:
+            return State.STOPPED
+        search.solved += 1
+        proof = relaxation.proof(self.low, self.high)
+        self._raise(relaxation.exact(proof.bound))
+        search.improve(self._rounded(x))
+        if self._empty() or not self._narrowed(proof):
+            return State.DONE
+        relaxation.purge()
+        more, tired = relaxation.separate(x) > 0, self._tired(proof)
+        final = tired or not more
+        if final:
+            search.more()
+        ended = self._tried(proof, final)
+        if ended is State.GOES_ON and final and not self._empty():
+            return self._branched(x)
+        return State.DONE if self._empty() else ended
+
+    def _empty(self) -> bool:
+        """Whether no state that is wanted and not listed is below."""
+        limit = self.search.limit
+        known = limit is not None and self.bound is not None
+        return not self.possible or (known and self.bound > limit)  # type: ignore[operator]
+
+    def _raise(self, bound: int) -> None:
+        """Take a bound of all states below that are not listed."""
+        self.bound = bound if self.bound is None else max(self.bound, bound)
+        self.node = self.search.open[-1] = self.node._replace(bound=self.bound)
+
+    def _rounded(self, x: NDArray[np.float64]) -> NDArray[np.int8]:
+        """A state that agrees with the edges that are nearly 0 or 1, the surest first."""
+        clusters = Clusters(self.form)
+        order = np.argsort(-np.abs(x - 0.5), kind="stable").astype(np.int64)
+        clusters.join_edges(order, (x[order] > 0.5).astype(np.uint8))
+        spins = [1 - 2 * clusters.find(v)[1] for v in range(self.form.terms.num_spins)]
+        return np.array(spins, dtype=np.int8)
+
+    def _tired(self, proof: Proof) -> bool:
+        """Whether cuts have not raised the bound for some time."""
+        limit, best = self.search.limit, self.best
+        rise = 1
+        if limit is not None and best is not None:
+            rise += (self.relaxation.fine_above_base(limit) - best) // _STEPS
+        self.idle = 0 if best is None or proof.bound >= best + rise else self.idle + 1
+        self.best = proof.bound if best is None else max(best, proof.bound)
+        return self.idle >= _PATIENCE
+
+    def _narrowed(self, proof: Proof) -> bool:
+        """Fix what all wanted states have in common; False if there are none."""
+        limit = self.search.limit
+        if limit is None:
+            return True
+        if not self._fix(self.clusters, proof, limit):
+            return False
+        self.low, self.high = self.clusters.known()
+        return True
+
+    def _fix(self, clusters: Clusters, proof: Proof, top: int) -> bool:
+        """Join spins whose edges have one value in all states up to `top`; False if there are none."""
+        room = self.relaxation.fine_above_base(top) - proof.bound
+        if room < 0:
+            return False
+        edges = chosen(np.abs(proof.reduced) > room)
+        return clusters.join_edges(edges, (proof.reduced[edges] < 0).astype(np.uint8))
+
+    def _tried(self, proof: Proof, final: bool) -> State:
+        """List what is left up to the bound, or up to the limit, where that is quick."""
+        limit, bound, ended = self.search.limit, self.bound, State.GOES_ON
+        assert bound is not None
+        seconds = _RATHER if final else _AT_ONCE
+        if limit is None or bound < limit:
+            # If there is a state that costs no more than the bound, that is the least energy.
+            lowest = self.clusters.copy()
+            if self._fix(lowest, proof, bound):
+                ended = self._listed(lowest, bound, seconds, final)
+            else:
+                self._raise(bound + self.form.step)
+            if ended is not State.GOES_ON or not final or self._empty():
+                return ended
+            limit = self.search.limit
+        # Where nothing known tells wanted states from others, of all that are below.
+        top = self.form.allowed(self.form.base + self.form.total) if limit is None else limit
+        return (
+            self._listed(self.clusters, top, seconds, final)
+            if final or limit is not None
+            else ended
+        )
+
+    def _listed(self, clusters: Clusters, top: int, seconds: float, final: bool) -> State:
+        """List the states of clusters up to `top`, if that takes so many seconds at most."""
+        search, low, high = self.search, *clusters.known()
+        known = float((low == high).mean()) if len(low) else 1.0
+        part, last = self.planned
+        if not final and last == top and known < min(part + _GROWTH, 1.0):
+            return State.GOES_ON
+        self.planned = known, top
+        core = clusters.core()
+        expected = search.seconds(core)
+        if known < 1 and (expected is None or expected > seconds):
+            return State.GOES_ON
+        search.core_spins = max(search.core_spins, core.terms.num_spins)
+        if not search.listed(core, top):
+            return State.STOPPED
+        self._raise(top + self.form.step)
+        search.more()
+        return (
+            State.DONE
+            if self._empty() or top >= self.form.base + self.form.total
+            else State.GOES_ON
+        )
+
+    def _branched(self, x: NDArray[np.float64]) -> State:
+        """Both values of the edge that is the least decided for its cost, the likelier one first."""
+        free, known = chosen(self.low != self.high), chosen(self.low == self.high)
+        doubt = np.minimum(x, 1 - x)[free] + 1e-6
+        edge = int(free[np.argmax(doubt * self.relaxation.fine[free])])
+        edges, values = tuple(known.tolist()), tuple(self.low[known].tolist())
+        likely = int(x[edge] > 0.5)
+        self.children = [
+            Node(self.bound, (*edges, edge), (*values, value)) for value in (1 - likely, likely)
+        ]
+        return State.DONE

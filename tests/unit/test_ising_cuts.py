@@ -1,0 +1,185 @@
+"""The lowest states by odd-cycle cuts: against every state, other methods, and beyond their reach."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hardscape
+from hardscape.errors import InputError
+from hardscape.ising import Ising, estimate
+from hardscape.ising.methods.cuts import cuts, search
+from hardscape.ising.methods.cuts.graph import Clusters, EdgeForm
+from hardscape.ising.methods.cuts.relaxation import Relaxation
+
+pytest.importorskip("highspy")
+
+COEFFICIENTS = {
+    "signs": [-1.0, 1.0],
+    "integers": [-3.0, -2.0, 0.0, 1.0, 2.0, 3.0],
+    "reals": [0.1, -0.2, 0.3, 1.25, -0.7],
+    "long": [2.0**40 + 1, -(2.0**39) + 3, 5.0],
+    "wide": [1e12, -1e12, 1e-12, -3e-7],
+    "widest": [1e299, -1e299, 1e-300, 1.5],
+}
+CPU = {"device": "cpu", "threads": 1, "seed": 1}
+
+
+def model_of(kind, n, seed, density=0.35, fields=True):
+    """A random sparse model, in parts more often than not."""
+    rng = np.random.default_rng([seed, n, len(kind)])
+    drawn = rng.choice(COEFFICIENTS[kind], (n, n))
+    couplings = np.triu(np.where(rng.random((n, n)) < density, drawn, 0.0), 1)
+    h = rng.choice(COEFFICIENTS[kind], n) * (rng.random(n) < 0.5) if fields else np.zeros(n)
+    return Ising(h, couplings, 0.5)
+
+
+def lattice(rows, columns, periodic, seed, kind="signs"):
+    """A square lattice without fields."""
+    rng = np.random.default_rng(seed)
+    number = np.arange(rows * columns).reshape(rows, columns)
+    couplings = {}
+    for axis in (0, 1):
+        last = number.shape[axis] - (not periodic)
+        here = np.take(number, range(last), axis)
+        there = np.take(number, range(1, last + 1), axis, mode="wrap")
+        for i, j in zip(here.flat, there.flat, strict=True):
+            value = rng.choice([-1.0, 1.0]) if kind == "signs" else rng.normal()
+            couplings[int(i), int(j)] = float(value)
+    return Ising(np.zeros(number.size), couplings)
+
+
+def by_cuts(model, num_states=None, **options):
+    return hardscape.spectrum(model, num_states, method="cuts", **CPU | options)
+
+
+def assert_same(found, other):
+    assert found.certified
+    assert found.energies.tobytes() == other.energies.tobytes()
+    assert found.states.tobytes() == other.states.tobytes()
+    assert found.levels == other.levels
+    assert found.gap == other.gap
+    assert found.lower_bound == other.lower_bound
+
+
+@pytest.mark.parametrize("fields", [True, False])
+@pytest.mark.parametrize("kind", COEFFICIENTS)
+def test_the_states_of_exhaustive_search(kind, fields):
+    for seed, n in enumerate((1, 2, 5, 9, 11)):
+        model = model_of(kind, n, seed, fields=fields)
+        for asked in ({"num_states": 1}, {"num_states": 7}, {"num_states": 2**n}, {"window": 2.5}):
+            other = hardscape.spectrum(model, method="exhaustive", **asked, **CPU)
+            assert_same(by_cuts(model, **asked), other)
+
+
+@pytest.mark.parametrize("fields", [True, False])
+def test_branches(fields, monkeypatch):
+    # Nothing is left to tables: all edges are fixed by proofs or by branching.
+    monkeypatch.setattr(search, "_AT_ONCE", -1.0)
+    monkeypatch.setattr(search, "_RATHER", -1.0)
+    nodes = 0
+    for seed in range(4):
+        for kind in ("signs", "integers", "reals", "wide"):
+            model = model_of(kind, 7, 50 + seed, density=0.8, fields=fields)
+            for count in (1, 3):
+                found = by_cuts(model, count)
+                assert_same(found, hardscape.spectrum(model, count, method="exhaustive", **CPU))
+                nodes += found.info["nodes"]
+    assert nodes > 100
+
+
+@pytest.mark.parametrize("cutoff", [-6.0, -3.0, -1000.0])
+def test_a_cutoff(cutoff):
+    for seed in range(4):
+        model = model_of("integers", 10, seed)
+        other = hardscape.spectrum(model, 20, cutoff=cutoff, method="exhaustive", **CPU)
+        found = by_cuts(model, 20, cutoff=cutoff)
+        assert found.certified
+        assert found.energies.tobytes() == other.energies.tobytes()
+        assert found.states.tobytes() == other.states.tobytes()
+
+
+@pytest.mark.parametrize("kind", ["signs", "gauss"])
+@pytest.mark.parametrize("shape", [(6, 9, True), (9, 10, False)])
+def test_the_states_of_the_frontier_on_lattices(kind, shape):
+    model = lattice(*shape, seed=3, kind=kind)
+    for count in (1, 40):
+        other = hardscape.spectrum(model, count, method="frontier", **CPU)
+        assert_same(by_cuts(model, count), other)
+
+
+def test_a_lattice_beyond_tables(monkeypatch):
+    model = lattice(24, 24, False, seed=1)
+    found = hardscape.spectrum(model, 20, **CPU)
+    assert found.method == "cuts"
+    assert found.certified
+    assert 0 < found.info["core_spins"] < 576
+    np.testing.assert_array_equal(found.energies, model.energy(found.states))
+    # The same spins under other numbers: other codes, the same energy.
+    order = np.random.default_rng(2).permutation(576)
+    row, col = (order[x] for x in (model.exact.row, model.exact.col))
+    pairs = zip(row.tolist(), col.tolist(), model.exact.couplings, strict=True)
+    turned = Ising(np.zeros(576), {(i, j): float(x) for i, j, x in pairs})
+    again = by_cuts(turned, 1)
+    assert again.energies[0] == found.energies[0]
+    # No state that differs in one of the highest spins first and is lower in code is as low.
+    assert found.states[0, -1] == -1
+
+
+@pytest.mark.parametrize("kind", COEFFICIENTS)
+def test_proofs_hold_for_any_multipliers(kind):
+    rng = np.random.default_rng(5)
+    for seed in range(6):
+        model = model_of(kind, 8, seed, density=0.7, fields=bool(seed % 2))
+        form = EdgeForm.of(model.exact)
+        relaxation = Relaxation(form)
+        for _ in range(4):
+            relaxation.separate(rng.random(len(form.row)), tolerance=0.01)
+        states = np.array(np.meshgrid(*[[-1, 1]] * 8)).reshape(8, -1).T.astype(np.int8)
+        exact = [
+            int.from_bytes(row.tobytes(), "little", signed=True)
+            for row in model.exact.words(states)
+        ]
+        ghost = np.hstack([states, np.ones((256, 1), dtype=np.int8)])
+        broken = (ghost[:, form.row] != ghost[:, form.col]) ^ form.signs.astype(bool)
+        low, high = Clusters(form).known()
+        for size in (0.0, 0.3, 1e6):
+            relaxation.multipliers = rng.normal(size=relaxation.rows.count) * size
+            proof = relaxation.proof(low, high)
+            assert relaxation.exact(proof.bound) <= min(exact)
+            for energy, values in zip(exact, broken, strict=True):
+                likely = proof.reduced < 0
+                rise = int(np.abs(proof.reduced[values != likely]).sum())
+                assert relaxation.fine_above_base(energy) >= proof.bound + rise
+                assert energy == form.allowed(energy)
+
+
+def test_stopped_with_a_bound():
+    model = lattice(40, 40, True, seed=2)
+    found = by_cuts(model, 1, time_limit=0.6)
+    assert found.num_states == 1
+    assert found.lower_bound <= found.energies[0]
+    assert found.energies[0] == model.energy(found.states[0])
+    assert found.certified or found.stopped == "time_limit"
+
+
+def test_known_states_and_checkpoints(tmp_path):
+    model = lattice(9, 9, True, seed=4)
+    once = by_cuts(model, 5)
+    known = hardscape.ising.search(model, 3, **CPU).states
+    ledger = tmp_path / "cuts.job"
+    assert_same(by_cuts(model, 5, initial_states=known, checkpoint=ledger), once)
+    assert_same(by_cuts(model, 5, checkpoint=ledger), once)
+    assert_same(by_cuts(model, 5, executor="processes:1", threads=None), once)
+
+
+def test_chosen_where_tables_are_wide_and_refused_without_a_solver(monkeypatch):
+    assert hardscape.spectrum(lattice(6, 6, True, 1), 1, **CPU).method == "frontier"
+    wide = lattice(18, 18, True, 1)
+    assert hardscape.spectrum(wide, 1, **CPU).method == "cuts"
+    assert estimate(wide, 1, device="cpu", threads=1, seed=1).seconds < 60
+    with pytest.raises(InputError):
+        hardscape.spectrum(wide, 1, method="cuts", prune=False, **CPU)
+    monkeypatch.setattr(cuts, "find_spec", lambda name: None)
+    with pytest.raises(InputError):
+        hardscape.spectrum(wide, 1, method="cuts", **CPU)
