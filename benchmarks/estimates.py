@@ -16,8 +16,11 @@ import numpy as np
 
 import hardscape
 from benchmarks.machine import machine
+from hardscape.engine import forecast
 from hardscape.engine.device import cpu_lanes
+from hardscape.gauge import wilson_flow
 from hardscape.ising.density import _cheapest, density_of_states, seconds_here
+from hardscape.ising.methods.frontier.elimination import elimination
 from hardscape.ising.model import Ising
 from hardscape.ising.spectrum import estimate
 from hardscape.permanents.plan import plan
@@ -57,6 +60,47 @@ def grid(side: int, seed: int) -> dict[Any, float]:
     return {p: float(random.choice([-1, 1])) for p in pairs}
 
 
+def partition(n: int) -> dict[Any, float]:
+    """Couplings of the partitioning of numbers of 26 bits."""
+    numbers = [int(x) for x in np.random.default_rng(n).integers(1, 1 << 26, size=n)]
+    return {(i, j): float(numbers[i] * numbers[j]) for j in range(n) for i in range(j)}
+
+
+def from_qubo(linear: Any, pairs: dict[tuple[int, int], float]) -> Ising:
+    """An Ising model of variables (1 + s) / 2."""
+    fields, couplings = np.asarray(linear, dtype=float) / 2, {}
+    for (i, j), x in pairs.items():
+        couplings[i, j] = x / 4
+        fields[i] += x / 4
+        fields[j] += x / 4
+    return Ising.from_any((fields, couplings))
+
+
+def assignment(side: int, seed: int) -> Ising:
+    """Each of some things in one place: penalties for two in one, costs of pairs."""
+    random = np.random.default_rng(seed)
+    number = np.arange(side * side).reshape(side, side)
+    costs = random.integers(1, 100, size=side * side)
+    pairs = {}
+    for line in (*number, *number.T):
+        pairs |= {(int(i), int(j)): 400.0 for k, j in enumerate(line) for i in line[:k]}
+    return from_qubo(costs - 400.0, {tuple(sorted(p)): x for p, x in pairs.items()})
+
+
+def stable_set(n: int, density: float, seed: int) -> Ising:
+    """Heaviest stable sets of a random graph."""
+    random = np.random.default_rng(seed)
+    weights = random.integers(1, 50, size=n)
+    edges = [(i, j) for j in range(n) for i in range(j) if random.random() < density]
+    return from_qubo(-weights, dict.fromkeys(edges, 100.0))
+
+
+def cut(n: int, seed: int) -> dict[Any, float]:
+    """Couplings of a largest cut of a random graph."""
+    random = np.random.default_rng(seed)
+    return {(i, j): 1.0 for j in range(n) for i in range(j) if random.random() < 0.5}
+
+
 def spectra() -> Iterator[Case]:
     """Pruned and whole searches."""
     models = {
@@ -81,6 +125,30 @@ def spectra() -> Iterator[Case]:
     yield _spectrum("spectrum gauss 54, 10,000 states", spin_glass(54, 23), num_states=10_000)
     yield _spectrum("spectrum gauss 48, 1 state", spin_glass(48, 14), num_states=1)
     yield _spectrum("spectrum gauss 46, window 5", spin_glass(46, 15), window=5.0)
+    for n in (46, 48, 54):
+        yield _spectrum(f"spectrum partition {n}", partition(n))
+    for name, model in {
+        "assignment 36": assignment(6, 1),
+        "assignment 64": assignment(8, 1),
+        "stable 90": stable_set(90, 0.3, 2),
+        "stable 110": stable_set(110, 0.5, 3),
+    }.items():
+        yield _spectrum(f"spectrum cliques {name}", model)
+    for name, model in {
+        "gauss 64": spin_glass(64, 31),
+        "signs 60": spin_glass(60, 32, 1.0, "sign"),
+        "gauss 70": spin_glass(70, 33),
+        "cut 50": cut(50, 34),
+        "cut 60": cut(60, 35),
+    }.items():
+        yield _spectrum(f"spectrum semidefinite {name}", model, num_states=10)
+    for name, model in {
+        "torus 10x10": grid(10, 3),
+        "torus 11x11": grid(11, 3),
+        "sparse gauss 65": spin_glass(65, 10, 0.1),
+        "sparse gauss 300": spin_glass(300, 10, 0.008),
+    }.items():
+        yield _spectrum(f"spectrum frontier {name}", model)
     for n in (34, 36):
         yield _spectrum(f"spectrum whole {n}", spin_glass(n, n), prune=False)
 
@@ -164,6 +232,21 @@ def permanents() -> Iterator[Case]:
     yield _permanent("rank 3, 40", low)
 
 
+def flows() -> Iterator[Case]:
+    """Flows of gauge fields, told by beginning them."""
+    for extents, flow_time in (((8, 8, 8, 8), 6.0), ((12, 12, 12, 12), 1.0)):
+        field = hardscape.gauge.generate(extents, 6.0, seed=1, sweeps=2)
+
+        def said(field: Any = field, flow_time: float = flow_time) -> float:
+            told = forecast(wilson_flow, field, flow_time, threads=THREADS)
+            return told.seconds or 0.0
+
+        def call(field: Any = field, flow_time: float = flow_time) -> Any:
+            return wilson_flow(field, flow_time, threads=THREADS)
+
+        yield Case(f"flow {'x'.join(map(str, extents))}", said, call)
+
+
 def _permanent(name: str, a: Any, **what: Any) -> Case:
     run = what | {"device": "cpu", "threads": THREADS}
 
@@ -185,13 +268,14 @@ def compare(*words: str, threads: int = 1) -> None:
     hardscape.spectrum(spin_glass(20, 1))
     hardscape.permanent(np.eye(12) + 1)
     print(f"{'':40} {'said':>9} {'core':>9} {'wall':>9} {'ratio':>7} {'said in':>9}")
-    for case in (*spectra(), *densities(), *permanents()):
+    for case in (*spectra(), *densities(), *permanents(), *flows()):
         if not all(word in case.name for word in words):
             continue
         began = time.process_time()
         said = case.said()
         saying = time.process_time() - began
         began, core = time.perf_counter(), time.process_time()
+        elimination.cache_clear()  # another call finds its order by itself
         case.call()
         wall, core = time.perf_counter() - began, (time.process_time() - core) / threads
         ratio = said / core

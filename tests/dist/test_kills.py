@@ -16,10 +16,10 @@ from hardscape.engine import ledger as ledgers
 from hardscape.engine.jobs import job
 from hardscape.errors import CheckpointError
 from helpers.instances import dense_integer
-from helpers.long_jobs import LONG_JOBS
+from helpers.long_jobs import FURTHER_JOBS, LONG_JOBS
 
-#: Kills of each job, and the most seconds after its begin in which they come.
-KILLS, MOST = 30, 0.3
+#: Kills of each job, of those of further methods, and the most seconds after its begin in which they come.
+KILLS, FURTHER, MOST = 30, 8, 1.0
 
 
 def perform(name: str, ledger: Path, telling: Connection) -> None:
@@ -53,7 +53,7 @@ def test_killed_at_random_moments(name: str, tmp_path: Path) -> None:
     within = min(MOST, (time.monotonic() - began) / 2)
     moments = random.Random(name)
     kills, kept, ledger = 0, 0, tmp_path / "0"
-    while kills < KILLS:
+    while kills < (FURTHER if name in FURTHER_JOBS else KILLS):
         answer = killed(name, ledger, moments.uniform(0, within))
         if answer is None:
             kills += 1

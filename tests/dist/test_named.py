@@ -285,6 +285,7 @@ OF_THE_RUN |= {"tau", "tau_low", "tau_high", "tts99", "tts99_low", "tts99_high"}
         "maxsat cover.wcnf --method cellular --seed 1",
         "gauge fix hot4.nersc --gauge landau --copies 2 --theta 1e-6 --seed 1",
         "gauge generate --shape 4,4,4,4 --beta 6 --sweeps 2 --seed 1 -o {folder}",
+        "gauge flow hot4.nersc --flow-time 0.1",
     ],
 )
 def test_every_long_command_takes_one(

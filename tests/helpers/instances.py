@@ -42,3 +42,18 @@ def plus_minus_lattice(rows: int, cols: int, seed: int) -> Ising:
             if r + 1 < rows:
                 J[i, i + cols] = float(rng.choice([-1, 1]))
     return Ising(np.zeros(n), J)
+
+
+def cut(n: int, seed: int) -> Ising:
+    """A largest cut of a random graph of half of all edges."""
+    edges = np.random.default_rng(seed).random((n, n)) < 0.5
+    return Ising(np.zeros(n), np.triu(edges, 1).astype(float))
+
+
+def stable_set(n: int, density: float, seed: int) -> Ising:
+    """Heaviest stable sets of a random graph: variables (1 + s) / 2, a penalty for each edge."""
+    random = np.random.default_rng(seed)
+    penalties = 100.0 * np.triu(random.random((n, n)) < density, 1)
+    weights = random.integers(1, 50, size=n)
+    fields = -weights / 2 + (penalties.sum(axis=0) + penalties.sum(axis=1)) / 4
+    return Ising(fields, penalties / 4)

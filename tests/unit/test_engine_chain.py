@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from hardscape import errors
-from hardscape.engine import ProgressEvent, RunOptions, steps
+from hardscape.engine import Chain, ProgressEvent, RunOptions, steps
+from hardscape.engine.jobs import job
 from helpers.works import Walk
 
 
@@ -61,6 +62,37 @@ def test_a_time_limit_and_a_checkpoint(tmp_path: Path) -> None:
     assert longer.answer == walked(150)
     with pytest.raises(errors.CheckpointError):
         steps(Walk(150, start=2), RunOptions.checked(**options))
+
+
+class Known(Walk):
+    """A walk of which nobody expects that it ends before its last step."""
+
+    finished = Chain.finished
+
+
+def test_a_ledger_tells_how_far_a_chain_is(tmp_path: Path) -> None:
+    ledger = tmp_path / "walk.ledger"
+    options = {"threads": 1, "checkpoint": ledger}
+    cut = steps(Known(100, pause=0.01), RunOptions.checked(time_limit=0.3, **options))
+    told = job(ledger)
+    assert (told.state, told.done, told.total) == ("stopped", cut.units_done, 100)
+    assert told.share == pytest.approx(cut.units_done / 100)
+    assert told.eta == pytest.approx(told.seconds * (100 / told.done - 1))
+    steps(Known(100), RunOptions.checked(**options))
+    assert (job(ledger).state, job(ledger).eta) == ("finished", 0.0)
+    steps(Known(100), RunOptions.checked(**options))  # has nothing to do
+    assert job(ledger).state == "finished"
+    steps(Known(2000, pause=0.01), RunOptions.checked(time_limit=0.3, **options))
+    assert (job(ledger).state, job(ledger).total) == ("stopped", 2000)
+
+
+def test_the_end_of_a_chain_that_ends_by_itself_is_not_known_before(tmp_path: Path) -> None:
+    ledger = tmp_path / "walk.ledger"
+    options = {"threads": 1, "checkpoint": ledger}
+    steps(Walk(1000, end=900, pause=0.01), RunOptions.checked(time_limit=0.3, **options))
+    assert (job(ledger).state, job(ledger).total, job(ledger).eta) == ("stopped", 0, None)
+    steps(Walk(1000, end=900), RunOptions.checked(**options))
+    assert job(ledger).state == "finished"
 
 
 def test_an_older_chain_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The pace of this machine: measured once, kept, and measured again where the machine is another."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import hardscape
 from hardscape.engine import RunOptions, Work
 from hardscape.engine.device import cpu_lanes
 from hardscape.engine.estimates import pace as pace_module
-from hardscape.engine.estimates.pace import pace
+from hardscape.engine.estimates.pace import giving, pace
 from hardscape.errors import BudgetError
 from hardscape.ising import Ising, estimate
 from hardscape.ising import density as density_module
@@ -81,6 +82,41 @@ def test_another_machine_is_measured_again(own_cache: Path) -> None:
         forget()
         pace("some", probe)
     assert probe.asked == 1 + len(kept["machine"])
+
+
+def test_what_is_kept_holds_for_an_hour(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    probe, now = Probe(), time.time()
+    pace("some", probe)
+    for later, asked in ((3000, 1), (4000, 2), (7000, 2), (-9000, 3)):  # clocks are set back, too
+        monkeypatch.setattr(time, "time", lambda later=later: now + later)
+        forget()
+        pace("some", probe)
+        assert probe.asked == asked
+
+
+def test_memory_beyond_what_programs_keep_takes_time() -> None:
+    assert giving(1 << 20) == 0
+    assert 0 < giving(1 << 30) < 60
+    assert giving(1 << 31) == pytest.approx(2 * giving(1 << 30))
+
+
+def test_what_is_found_at_once_takes_as_long_as_that() -> None:
+    a = np.random.default_rng(1).normal(size=(8, 8)) + 0j
+    lines = {"rows": [4] * 8, "cols": [4] * 8, "device": "cpu", "threads": 1}
+    planned, proven = plan(a, **lines), plan(a, full_output=True, **lines)
+    assert planned.method == hardscape.permanent(a, full_output=True, **lines).method == "repeated"
+    assert 0 < planned.seconds < 10
+    assert planned.planning_seconds == 0 < proven.planning_seconds
+
+
+def test_short_semidefinite_searches_are_tried() -> None:
+    n = 40
+    edges = np.triu(np.random.default_rng(1).random((n, n)) < 0.5, 1).astype(float)
+    model, what = Ising(np.zeros(n), edges), {"method": "semidefinite", "threads": 1, "seed": 1}
+    began = time.process_time()
+    hardscape.spectrum(model, 5, **what)
+    taken = time.process_time() - began
+    assert taken / 10 < estimate(model, 5, **what).seconds < 10 * taken
 
 
 @pytest.mark.parametrize(

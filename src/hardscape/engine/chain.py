@@ -34,6 +34,8 @@ from hardscape.engine.work import (
 _ROUND = 0.1
 #: Seconds between two states in a checkpoint, and how many times longer than writing one at least.
 _BETWEEN, _BETWEEN_WRITES = 2.0, 20.0
+#: Share of what is not over, at most.
+_NEARLY = 0.999999
 
 
 class Chain(ABC, Generic[Answer]):
@@ -114,13 +116,15 @@ def steps(chain: Chain[Answer], options: RunOptions) -> Outcome[Answer]:
     ledger = open_ledger(options.checkpoint, chain, options.seed)
     with ledger:
         done = resumed = _resume(chain, ledger)
+        _foresee(chain, ledger, done)
         if options.executor is None:
             done, stopped = _advance(chain, options, ledger, done)
         else:
             done, stopped = _send(chain, options, done)
+        complete = done >= chain.total or chain.finished()
+        _foresee(chain, ledger, done)
         if done > resumed:
             ledger.replace([(Block(0, done), chain.state())])
-    complete = done >= chain.total or chain.finished()
     if complete:
         stopped = "finished" if done < chain.total else ""
     return Outcome(
@@ -149,6 +153,14 @@ def _resume(chain: Chain[Any], ledger: Ledger | NoLedger) -> int:
     return steps.stop
 
 
+def _foresee(chain: Chain[Any], ledger: Ledger | NoLedger, done: int) -> None:
+    """Let the ledger tell how far a chain is, as far as anybody knows."""
+    certain = type(chain).finished is Chain.finished
+    ledger.steps = chain.total if certain else 0
+    over = done >= chain.total or chain.finished()
+    ledger.share = 1.0 if over else min(done / chain.total, _NEARLY) if certain else 0.0
+
+
 def _advance(
     chain: Chain[Any], options: RunOptions, ledger: Ledger | NoLedger, done: int
 ) -> tuple[int, Stopped]:
@@ -168,6 +180,7 @@ def _advance(
             done += pace.timed(lambda count: chain.advance(count, lent), chain.total - done)
             meter.update(done)
             if pace.should_write:
+                _foresee(chain, ledger, done)
                 state = Block(0, done), chain.state()
                 pace.write(lambda: ledger.replace([state]))  # noqa: B023
         meter.end(done)

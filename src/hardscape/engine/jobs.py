@@ -35,7 +35,7 @@ class Job(Plain):
     ----------
     path : Path
     state : {"running", "stopped", "finished", "damaged"}
-        "stopped" is also what was killed. Of a chain nobody knows the end: it is never "finished".
+        "stopped" is also what was killed.
     name : str
         Kind of work, for example "ising.spectrum".
     command : tuple of str
@@ -47,7 +47,8 @@ class Job(Plain):
     created, changed : str
         Dates and times, ISO 8601, UTC.
     done, total : int
-        Shards that are complete, and all, or all of its part; `total` is 0 for a chain, `done` then its steps.
+        Shards that are complete, and all, or all of its part; steps of a chain, whose `total` is 0 where
+        nobody knows how many it takes, as to fix a gauge.
     seconds : float
         Of all runs together.
     share : float
@@ -265,7 +266,11 @@ def _read(path: Path, database: sqlite3.Connection) -> Job:
     total, part = int(told.get("shards", 0)), part_of(path)
     total = total if part is None else len(part.of(total))
     (done,) = database.execute("SELECT ifnull(sum(stop - start), 0) FROM blocks").fetchone()
-    finished = done == total and (bool(total) or part is not None)
+    share = float(told.get("share", 0.0))
+    if told.get("shards") == "0":
+        total, finished = int(told.get("steps", 0)), share == 1.0
+    else:
+        finished = done == total and (bool(total) or part is not None)
     return Job(
         path,
         "finished" if finished else "running" if _runs(told) else "stopped",
@@ -278,7 +283,7 @@ def _read(path: Path, database: sqlite3.Connection) -> Job:
         done,
         total,
         float(told.get("seconds", 0.0)),
-        1.0 if finished else float(told.get("share", done / total if total else 0.0)),
+        1.0 if finished else share if "share" in told else done / total if total else 0.0,
     )
 
 

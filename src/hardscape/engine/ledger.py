@@ -103,6 +103,7 @@ class NoLedger:
     """Remembers nothing."""
 
     share: float | None = None
+    steps = 0
     swollen = False
 
     def load(self) -> Iterator[tuple[Block, Partial]]:
@@ -151,6 +152,8 @@ class Ledger:
         self._fold_at = 0.0
         #: How much of the time is done, from 0 to 1, where the number of shards does not tell.
         self.share: float | None = None
+        #: Steps that a chain is to come to, where that is known.
+        self.steps = 0
         self._bytes = 0  # of blocks that were written since they were merged
         self._spare = _SPARE
         with _opening:
@@ -211,7 +214,7 @@ class Ledger:
         spent = self._spent + time.monotonic() - self._opened
         facts |= {"seconds": f"{spent:.3f}", "changed": _now()}
         if self.share is not None:
-            facts["share"] = f"{self.share:.6f}"
+            facts |= {"share": f"{self.share:.6f}", "steps": str(self.steps)}
         self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
 
     def _begin(self, expected: dict[str, str]) -> None:

@@ -43,6 +43,8 @@ MAX_STATES = 1 << 24
 _GPU_SPINS = 36
 #: Seconds that the end takes for each state listed: what a time limit keeps back.
 _SECONDS_A_STATE = 5e-7
+#: Seconds that a call takes besides its search: threads and what is told of it.
+_SECONDS_OF_CALL = 5e-4
 #: Seconds that the lower bound of a search that is stopped takes.
 _SECONDS_OF_BOUND = 0.02
 #: States that a rate counts.
@@ -233,17 +235,19 @@ def estimate(
 
     Takes the arguments of :func:`spectrum`, and about `sample_seconds` (more on a GPU that has to compile).
     """
+    began = time.process_time()
     ising = Ising.from_any(model)
     options = _options(ising, prune, run)
     wanted = _asked(ising, num_states, window)
-    slowdown, lanes = _slowdown(options.devices), len(options.devices)
-    seconds, size = 0.0, 0
+    lanes, size, sampled, sampling = len(options.devices), 0, 0.0, 0.0
     for row, part in _pieces(wanted, method, prune, options):
-        began = time.process_time()
         work = row.work(part, options)
-        seconds += time.process_time() - began
-        seconds += row.sample(work, options.devices[0], sample_seconds) / lanes * slowdown
         size = max(size, work.memory_bytes(lanes))
+        prepared = time.process_time()
+        sampled += row.sample(work, options.devices[0], sample_seconds)
+        sampling += time.process_time() - prepared
+    others = _SECONDS_OF_CALL + time.process_time() - began - sampling
+    seconds = others + sampled / lanes * _slowdown(options.devices)
     states = 1 << ising.num_spins
     return Estimate(states, seconds, size, _rate(states, seconds), describe(options.devices))
 

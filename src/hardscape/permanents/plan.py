@@ -11,7 +11,8 @@ from hardscape.engine import Device, RunArguments, RunOptions
 from hardscape.engine.progress import duration
 from hardscape.errors import BudgetError, InputError
 from hardscape.memory import require
-from hardscape.permanents.matrix import intake
+from hardscape.permanents.batch import Lines, Quick, at_once
+from hardscape.permanents.matrix import Matrix, intake
 from hardscape.permanents.methods.pace import core_seconds_here, cores_here, seconds_here
 from hardscape.permanents.parts import Program
 from hardscape.permanents.program import prepare, proving
@@ -107,6 +108,7 @@ def plan(
     cols: Sequence[int] | None = None,
     precision: Precision = "auto",
     method: MethodName = "auto",
+    rtol: float = 1e-10,
     full_output: bool = False,
     memory: float | None = None,
     **run: Unpack[RunArguments],
@@ -139,18 +141,46 @@ def plan(
     1
     """
     began = time.perf_counter()
-    settings = Settings(precision, method, 0.0, full_output, memory)
+    settings = Settings(precision, method, rtol, full_output, memory)
     matrix = intake(a, exactly=precision == "exact")
     if matrix.is_batch:
         raise InputError("a is a batch; plan takes one matrix")
+    lines = None
     if rows is not None or cols is not None:
+        lines = Lines(matrix, rows, cols)
         matrix = expanded(matrix, rows, cols)
     options = run_options(matrix, **run)
     devices = options.devices
+    quick = _seconds_at_once(matrix, settings, options, lines)
     program = prepare(matrix, settings.choice(matrix.kind, devices, options.deadline))
     program = proving(program) if full_output else program
     planning = time.perf_counter() - began
-    return replace(_described(program, matrix.shape, devices), planning_seconds=planning)
+    planned = replace(_described(program, matrix.shape, devices), planning_seconds=planning)
+    if quick is None:
+        return planned
+    found, seconds = quick
+    return replace(
+        planned,
+        method=found.method,
+        terms=found.terms or planned.terms,
+        reductions=Reductions(),
+        seconds=seconds,
+        planning_seconds=0.0,
+    )
+
+
+def _seconds_at_once(
+    matrix: Matrix, settings: Settings, options: RunOptions, lines: Lines | None
+) -> tuple[Quick, float] | None:
+    """What is found without a look at the matrix, which takes no longer than one, and how long it takes."""
+    if at_once(matrix, settings, options, lines) is None:
+        return None
+    if settings.full_output or options.checkpoint is not None:
+        return None  # a sum that proves it follows
+    began = time.perf_counter()
+    found = at_once(matrix, settings, options, lines)
+    assert found is not None
+    return found, time.perf_counter() - began
 
 
 def _described(program: Program, shape: tuple[int, int], devices: tuple[Device, ...]) -> Plan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from hardscape.cli.gauge.ensembles import (
     read_arguments,
 )
 from hardscape.cli.gauge.files import FileArgument, ReadOptions
-from hardscape.cli.options import PlotOptions, RunOptions
+from hardscape.cli.options import EstimatePlotOptions, PlotOptions, RunOptions
 from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
 from hardscape.errors import Interrupted
 from hardscape.gauge import observables
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Times that the table lists.
 _ROWS = 20
 _DEFAULT_READ, _DEFAULT_RUN = ReadOptions(), RunOptions()
-_DEFAULT_OUTPUT, _DEFAULT_ENSEMBLE = PlotOptions(), EnsembleOptions()
+_DEFAULT_OUTPUT, _DEFAULT_ENSEMBLE = EstimatePlotOptions(), EnsembleOptions()
 
 
 def flow(
@@ -36,7 +36,7 @@ def flow(
     read: ReadOptions = _DEFAULT_READ,
     ensemble: EnsembleOptions = _DEFAULT_ENSEMBLE,
     run: RunOptions = _DEFAULT_RUN,
-    output: PlotOptions = _DEFAULT_OUTPUT,
+    output: EstimatePlotOptions = _DEFAULT_OUTPUT,
 ) -> None:
     """Let a configuration, or each of many, flow along the Wilson action: t0, w0 and the charge.
 
@@ -51,18 +51,18 @@ def flow(
     output.check(files if every is None else every)
     if every is not None:
         ensemble.check(every, output.force)
+        told: dict[str, Any] = {
+            "flow_time": flow_time,
+            "step": step,
+            "read": read_arguments(read),
+            "error_method": ensemble.error_method,
+            "bin_size": ensemble.bin_size,
+        } | vars(run)
+        if output.estimated("gauge flow", observables, every, **told):
+            return
         deliver_ensemble(
             "gauge flow",
-            lambda: observables(
-                every,
-                flow_time=flow_time,
-                step=step,
-                read=read_arguments(read),
-                error_method=ensemble.error_method,
-                bin_size=ensemble.bin_size,
-                progress=True,
-                **vars(run),
-            ),
+            lambda: observables(every, progress=True, **told),
             ensemble,
             output,
             lambda found: found.plot(column="charge"),
@@ -70,8 +70,11 @@ def flow(
         return
     (file,) = files
     field, _ = read.checked(file)
+    keywords: dict[str, Any] = {"step": step} | vars(run)
+    if output.estimated("gauge flow", wilson_flow, field, flow_time, **keywords):
+        return
     try:
-        found = wilson_flow(field, flow_time, step=step, progress=True, **vars(run))
+        found = wilson_flow(field, flow_time, progress=True, **keywords)
     except Interrupted as stop:
         if stop.result is not None:
             _report(stop.result, output)

@@ -1,10 +1,10 @@
 """How fast this machine is beside the one whose rates the costs of methods are in.
 
 A cost says how many seconds a core of an AVX-512 server takes. The pace of a method on this machine is what a
-small work of its kind takes here, over what it is said to take: measured once, in some 30 ms, when an
-estimate first asks for it, and kept in the cache folder with a description of the machine, without which
-it is measured again. Times are those that a processor spends on a thread, which other programs hardly
-lengthen.
+small work of its kind takes here, over what it is said to take: measured in some 30 ms when an estimate
+first asks for it, and kept in the cache folder with a description of the machine, without which it is
+measured again; so it is after an hour, as processors change their pace with what else they have to do.
+Times are those that a processor spends on a thread, which other programs hardly lengthen.
 
 Estimates and refusals go by it; what shapes an answer never does.
 """
@@ -12,6 +12,7 @@ Estimates and refusals go by it; what shapes an answer never does.
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import time
 from collections.abc import Callable
@@ -36,6 +37,11 @@ from hardscape.version import __version__
 _TIMES = 4
 #: How much slower or faster than said a machine can be: what lies beyond is no measurement.
 _SLOWEST, _QUICKEST = 1e3, 1e-3
+#: Seconds for which what was measured holds.
+_HOLDS = 3600.0
+#: Bytes up to which programs mostly keep memory, those that are asked for to see how long that takes, and what
+#: it is said to take a byte.
+_KEPT, _ASKED, _SECONDS_A_BYTE = 1 << 25, 1 << 25, 2.5e-10
 
 
 def pace(name: str, probe: Callable[[], tuple[Work[Any], float]], lanes: int = 1) -> float:
@@ -50,13 +56,41 @@ def pace(name: str, probe: Callable[[], tuple[Work[Any], float]], lanes: int = 1
         called where nothing is kept.
     lanes : int
     """
-    key = f"{name} x{lanes}"
-    known = _known()
-    if key not in known:
+
+    def measured() -> float:
         work, said = probe()
-        known[key] = min(_SLOWEST, max(_QUICKEST, _seconds(work, lanes) / said))
+        return _seconds(work, lanes) / said
+
+    return _kept(f"{name} x{lanes}", measured)
+
+
+def giving(size: float) -> float:
+    """Seconds that the system takes here to give so many bytes to a thread that writes to them."""
+    if size <= _KEPT:
+        return 0.0
+    return size * _SECONDS_A_BYTE * _kept("memory", lambda: _byte() / _SECONDS_A_BYTE)
+
+
+def _kept(key: str, measured: Callable[[], float]) -> float:
+    """The pace of this name, as it is kept or measured."""
+    known = _known()
+    pace, when = known.get(key, (1.0, -_HOLDS))
+    if not 0 <= time.time() - when < _HOLDS:
+        pace = min(_SLOWEST, max(_QUICKEST, measured()))
+        known[key] = pace, time.time()
         _keep(known)
-    return known[key]
+    return pace
+
+
+def _byte() -> float:
+    """The least mean time in which the first writes to a byte's page are done."""
+    taken = []
+    for _ in range(_TIMES):
+        with mmap.mmap(-1, _ASKED, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+            began = time.thread_time()
+            memory[:: mmap.PAGESIZE] = bytes(_ASKED // mmap.PAGESIZE)
+            taken.append(time.thread_time() - began)
+    return min(taken) / _ASKED
 
 
 def _seconds(work: Work[Any], lanes: int) -> float:
@@ -89,20 +123,20 @@ def _machine() -> dict[str, Any]:
 
 
 @cache
-def _known() -> dict[str, float]:
-    """What is kept of this machine."""
+def _known() -> dict[str, tuple[float, float]]:
+    """Paces that are kept of this machine, each with the time at which it was measured."""
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         kept = json.loads(_place().read_text())
         if kept["machine"] == _machine():
             return {
-                str(name): float(x)
-                for name, x in kept["paces"].items()
+                str(name): (float(x), float(when))
+                for name, (x, when) in kept["paces"].items()
                 if _QUICKEST <= float(x) <= _SLOWEST
             }
     return {}
 
 
-def _keep(known: dict[str, float]) -> None:
+def _keep(known: dict[str, tuple[float, float]]) -> None:
     """Write what is known; a folder that cannot be written costs measurements, nothing else."""
     with suppress(OSError, OutputError, ValueError):
         _place().parent.mkdir(parents=True, exist_ok=True)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hardscape import memory, native
 from hardscape.engine import Context, Cpu, Device, RunOptions, Shard, ShardResult, split
+from hardscape.engine.estimates.pace import giving, pace
 from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.cliques.cliques import Cliques
 from hardscape.ising.methods.exhaustive.blocks import Wanted, partial
@@ -33,6 +34,7 @@ from hardscape.ising.methods.frontier.elimination import (
 )
 from hardscape.ising.methods.frontier.form import BitForm
 from hardscape.ising.methods.lowest import MOST_SEARCHED, LowestMethod, LowestWork
+from hardscape.ising.model import Ising
 from hardscape.ising.result import code_words, spectral_order, to_codes, unpack
 
 #: Seconds from which on low states are sought before, and of work that is over at once.
@@ -311,5 +313,22 @@ class Frontier(LowestMethod[FrontierStatesWork]):
         return work.knowing(given)
 
     def sample(self, work: FrontierStatesWork, device: Device, allowed: float) -> float:
-        """Seconds on one lane, by the number of entries."""
-        return work.seconds
+        """Seconds on one lane, by the number of entries, their pace here and what memory they take."""
+        words = min(work.limbs, 2)
+        here = pace(f"{work.name}.{words}", lambda: _probe(words))
+        return work.seconds * here + giving(work.table_bytes)
+
+
+def _probe(words: int) -> tuple[FrontierStatesWork, float]:
+    """Tables of so many words for the spins of a torus, of a millisecond, and what they are said to take."""
+    side = 9 if words == 1 else 8
+    place = np.arange(side * side).reshape(side, side)
+    couplings = np.zeros((side * side, side * side))
+    values = np.random.default_rng(side).normal(size=(2, side, side))
+    for axis, value in enumerate(np.sign(values) if words == 1 else values):
+        couplings[place, np.roll(place, -1, axis)] = value
+    wanted = Wanted(Ising(np.zeros(side * side), np.triu(couplings + couplings.T)).exact, 2, None)
+    plan = elimination(wanted.terms)
+    assert plan is not None
+    work = FrontierStatesWork(wanted, plan)
+    return work, work.seconds

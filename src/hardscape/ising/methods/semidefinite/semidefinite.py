@@ -25,6 +25,7 @@ from hardscape import native
 from hardscape.engine import (
     Context,
     Cpu,
+    Deadline,
     Device,
     Partial,
     RunOptions,
@@ -48,7 +49,7 @@ _MOST_STATES = 10_000
 #: Seconds for the bound of a search that is stopped.
 _BOUND_SECONDS = 0.05
 #: Paths of an estimate, at least.
-_LEAST_PATHS = 3
+_LEAST_PATHS = 8
 #: From so many spins on, where they repel one another in the mean or not, and couplings for each, other trees
 #: are larger.
 _SPINS_REPELLING, _SPINS, _COUPLINGS = 36, 57, 4
@@ -149,22 +150,23 @@ class SemidefiniteWork(BranchingWork):
         """The lowest states of both, which may have some in common."""
         return {**self.both(left, right), "counters": left["counters"] + right["counters"]}
 
+    def sought(self, known: Partial | None) -> tuple[Any, ...]:
+        """What the compiled search is told of what is wanted, and of what is known."""
+        word, known = self.asked.word, known or self.known or self.nothing()
+        limits = word(self.limit_of(known)), word(self.asked.window)
+        listed, witness = self.asked.count - 1, not self.asked.terms.symmetric
+        return listed, witness, *limits, known["states"], known["energies"]
+
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Search the states of some shards."""
-        word, bits = self.asked.word, self.free - self.places
+        bits = self.free - self.places
         first, last = shard.start >> bits, shard.stop >> bits
-        known = context.incumbent or self.known or self.nothing()
         # The first spin of a model without fields has one value, that of the last half of states.
         states, energies, complete, *counters, reached = self.core.run(
             self.places + self.asked.terms.symmetric,
             first,
             last,
-            self.asked.count - 1,
-            not self.asked.terms.symmetric,
-            word(self.limit_of(known)),
-            word(self.asked.window),
-            known["states"],
-            known["energies"],
+            *self.sought(context.incumbent),
             context.shared,
             context.stop,
             context.seconds,
@@ -236,12 +238,16 @@ class Semidefinite(LowestMethod[SemidefiniteWork]):
         return work.knowing(given)
 
     def sample(self, work: SemidefiniteWork, device: Device, allowed: float) -> float:
-        """Seconds on one lane, by random paths."""
-        known, symmetric = work.known or work.nothing(), work.wanted.terms.symmetric
-        limit = work.wanted.word(work.limit_of(known))
+        """Seconds on one lane: those of a search that is over, else by random paths."""
+        symmetric, sought = work.wanted.terms.symmetric, work.sought(None)
+        with Deadline(allowed).watched() as stop:
+            spent = time.thread_time()
+            whole = Shard(0, 0, work.shards()[-1].stop)
+            if work.run(whole, Context(device, None, stop)).complete:
+                return time.thread_time() - spent
         stop = np.zeros(1, dtype=np.uint8)
-        began, paths, total = time.perf_counter(), 0, 0.0
-        while paths < _LEAST_PATHS or time.perf_counter() < began + allowed:
-            total += work.core.probe(symmetric, paths, work.wanted.count, limit, stop)
+        began, paths, total = time.thread_time(), 0, 0.0
+        while paths < _LEAST_PATHS or time.thread_time() < began + allowed:
+            total += work.core.probe(symmetric, paths, *sought, stop)
             paths += 1
         return total / paths

@@ -3,6 +3,8 @@
 // Spins are fixed in a given order; the values of the first ones number the units of work. A node
 // is cut where its bound proves that no wanted state lies below it: energies are exact integers,
 // bounds are of `fine` integers (exact >> shift), whose roundings `slack` counts.
+#include <time.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -146,26 +148,47 @@ class Branching {
     return std::nullopt;
   }
 
-  // How long a search takes, in seconds, by one random path from the root: each node on it stands
-  // for two at the place before (D. E. Knuth, Math. Comp. 29 (1975) 121).
-  double probe(bool symmetric, std::uint64_t seed, States& pool,
+  // Share of random paths that go on with the first of two children.
+  static constexpr double kFirst = 0.7;
+
+  // What a processor has spent on this thread.
+  static double thread_seconds() {
+    timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  }
+
+  // How long a search takes, in seconds, by one random path from the root, along children that are
+  // not cut: each stands for as many as it was likely (D. E. Knuth, Math. Comp. 29 (1975) 121).
+  double probe(bool symmetric, std::uint64_t seed, States& pool, std::vector<Code> known,
                const volatile std::uint8_t* stop) const {
     Task task{pool, stop, 0, 0, 1, Clock::time_point::max(), {}, {}};
-    Node node = root_;
+    task.known = std::move(known);
     double seconds = 0, stands_for = 1;
-    for (int p = 0; *stop != kStop; ++p) {
-      const auto began = Clock::now();
+    const auto is_done = [&](int p, Node& node) {
+      const double began = thread_seconds();
       const bool leaf = n_ - p <= kLeafSpins;
       const bool done = leaf || cut(p, node, task);
       if (leaf) search_leaf(p, node, task);
-      seconds += stands_for * std::chrono::duration<double>(Clock::now() - began).count();
-      if (done) break;
+      seconds += stands_for * (thread_seconds() - began);
+      return done;
+    };
+    Node node = root_;
+    if (is_done(0, node)) return seconds;
+    for (int p = 0; *stop != kStop; ++p) {
+      std::vector<Node> open;  // the children that are not cut
+      for (const bool other : {false, true}) {
+        if (other && symmetric && p == 0) continue;
+        Node child = node.child(*this, p, gauge_up_[p] != other);
+        child.dual = node.dual.contracted();
+        if (!is_done(p + 1, child)) open.push_back(std::move(child));
+      }
+      if (open.empty()) break;
       seed = seed * 6364136223846793005u + 1442695040888963407u;
-      const bool fixed = symmetric && p == 0;
-      Node child = node.child(*this, p, gauge_up_[p] != (!fixed && seed >> 63));
-      child.dual = node.dual.contracted();
-      node = std::move(child);
-      if (!fixed) stands_for *= 2;
+      // The first child, nearer to the gauge state, has more below it.
+      const bool second = static_cast<double>(seed >> 11) * 0x1p-53 >= kFirst;
+      if (open.size() > 1) stands_for /= second ? 1 - kFirst : kFirst;
+      node = std::move(open[second && open.size() > 1]);
     }
     return seconds;
   }
@@ -384,8 +407,10 @@ class AnyBranching {
                     double seconds) const = 0;
   virtual std::optional<Words64> least_bound(int places, Vector<std::uint64_t> ranges,
                                              double seconds) const = 0;
-  virtual double probe(bool symmetric, std::uint64_t seed, std::size_t wanted,
-                       Vector<std::uint64_t> threshold, Vector<std::uint8_t> stop) const = 0;
+  virtual double probe(bool symmetric, std::uint64_t seed, std::size_t listed, bool witness,
+                       std::optional<Vector<std::uint64_t>> threshold,
+                       std::optional<Vector<std::uint64_t>> window, Known states, Known energies,
+                       Vector<std::uint8_t> stop) const = 0;
 };
 
 template <int Limbs>
@@ -407,14 +432,8 @@ class BranchingOf final : public AnyBranching {
     auto [found_states, found_energies, told] = collect<Limbs, Code>(
         listed, witness, threshold, window,
         [&](Pool<Limbs, Code>& pool) {
-          std::vector<Code> known;
-          for (std::size_t i = 0; i < states.shape(0); ++i) {
-            known.push_back(Code::load(states.data() + i * words_, words_));
-            pool.offer(Integer::load(energies.data() + i * Limbs), known.back());
-          }
-          pool.compact();
+          auto known = offered(pool, states, energies);
           if (board) pool.join(Board<Limbs, Code>(board->data()));
-          std::sort(known.begin(), known.end());
           return branching_.run(places, first, last, pool, std::move(known), stop.data(), until);
         },
         words_);
@@ -445,14 +464,33 @@ class BranchingOf final : public AnyBranching {
     return to_numpy(std::move(words), {1, Limbs});
   }
 
-  double probe(bool symmetric, std::uint64_t seed, std::size_t wanted,
-               Vector<std::uint64_t> threshold, Vector<std::uint8_t> stop) const override {
-    nb::gil_scoped_release release;
-    Pool<Limbs, Code> pool(wanted, false, std::nullopt, Integer::load(threshold.data()));
-    return branching_.probe(symmetric, seed, pool, stop.data());
+  double probe(bool symmetric, std::uint64_t seed, std::size_t listed, bool witness,
+               Words threshold, Words window, Known states, Known energies,
+               Vector<std::uint8_t> stop) const override {
+    const auto told = collect<Limbs, Code>(
+        listed, witness, threshold, window,
+        [&](Pool<Limbs, Code>& pool) {
+          return branching_.probe(symmetric, seed, pool, offered(pool, states, energies),
+                                  stop.data());
+        },
+        words_);
+    return std::get<2>(told);
   }
 
  private:
+  // Known states in order, of which the pool has the lowest.
+  std::vector<Code> offered(Pool<Limbs, Code>& pool, const Known& states,
+                            const Known& energies) const {
+    std::vector<Code> known;
+    for (std::size_t i = 0; i < states.shape(0); ++i) {
+      known.push_back(Code::load(states.data() + i * words_, words_));
+      pool.offer(Integer::load(energies.data() + i * Limbs), known.back());
+    }
+    pool.compact();
+    std::sort(known.begin(), known.end());
+    return known;
+  }
+
   std::size_t words_;  // of a state
   Branching<Limbs> branching_;
 };
@@ -484,8 +522,9 @@ void bind_semidefinite(nb::module_& module) {
       .def("least_bound", &AnyBranching::least_bound, nb::arg("places"), nb::arg("ranges"),
            nb::arg("seconds"),
            "A lower bound on the states of ranges of numbers; None where none is found.")
-      .def("probe", &AnyBranching::probe, nb::arg("symmetric"), nb::arg("seed"), nb::arg("wanted"),
-           nb::arg("threshold"), nb::arg("stop"),
+      .def("probe", &AnyBranching::probe, nb::arg("symmetric"), nb::arg("seed"), nb::arg("listed"),
+           nb::arg("witness"), nb::arg("threshold").none(), nb::arg("window").none(),
+           nb::arg("states"), nb::arg("energies"), nb::arg("stop"),
            "Seconds that a search takes, by one random path.");
   module.def("semidefinite_search", &make_branching, nb::arg("shift"), nb::arg("step"),
              nb::arg("fields"), nb::arg("couplings"), nb::arg("offset"), nb::arg("label"),

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "native/pages.hpp"
 #include "native/wide.hpp"
 #include "permanents/kernel.hpp"
 #include "permanents/methods/frontier/layers.hpp"
@@ -107,8 +108,8 @@ bool run_hashed(const Program& p, const Value& one, const volatile std::uint8_t*
 template <class Value, class Add, class After>
 bool run_numbered(const Program& p, const Layers& layers, const Value& one,
                   const volatile std::uint8_t* stopped, Add&& add, After&& after, Value& result) {
-  auto values = std::make_unique_for_overwrite<Value[]>(layers.peak);
-  auto grown = std::make_unique_for_overwrite<Value[]>(layers.peak);
+  auto values = native::in_large_pages<Value>(layers.peak);
+  auto grown = native::in_large_pages<Value>(layers.peak);
   values[0] = one;
   Layer now = layers.layer(0);
   for (std::size_t k = 0; k < p.rows; ++k) {

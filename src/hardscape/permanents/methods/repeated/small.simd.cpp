@@ -22,6 +22,7 @@
 
 #include "native/arrays.hpp"
 #include "native/family.hpp"
+#include "native/pages.hpp"
 #include "permanents/given.hpp"
 #include "permanents/numbers/lanes.hpp"
 
@@ -184,7 +185,7 @@ class Forms {
   // place; those of larger degree are not written.
   void grow(std::vector<Four>& sums, std::size_t forms) const {
     const std::size_t k = columns_.size();
-    sums.resize(std::max(sums.size(), stride_.back()));
+    native::grow_in_large_pages(sums, std::max(sums.size(), stride_.back()));
     std::vector<std::size_t> there(k);
     each_run([&](std::size_t at, std::size_t degree, const std::vector<std::size_t>& digit) {
       if (degree > forms) return;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "native/pages.hpp"
 #include "permanents/kernel.hpp"
 #include "permanents/numbers/lanes.hpp"
 
@@ -65,7 +66,8 @@ bool pass(const Entries& a, bool second, std::vector<Vec>& sums,
 auto subset_sum(Matrix<double> matrix, Stop stop) {
   const Entries entries = {matrix.data(), matrix.shape(0)};
   return unlocked<double>({1}, [&](auto& result) {
-    std::vector<Vec> sums(std::size_t{1} << (entries.n - 1 - kLowColumns));
+    std::vector<Vec> sums;
+    native::grow_in_large_pages(sums, std::size_t{1} << (entries.n - 1 - kLowColumns));
     const bool done =
         pass(entries, false, sums, stop.data()) && pass(entries, true, sums, stop.data());
     result[0] = sums.back()[kLanes - 1];
