@@ -1,7 +1,8 @@
-"""Figures of all families on their way into files; matplotlib is imported when one is made."""
+"""Figures of all families on their way into files, and pages of them; matplotlib is imported when used."""
 
 from __future__ import annotations
 
+import html
 import io
 import math
 from pathlib import Path
@@ -132,3 +133,27 @@ def _set_log_ticks(axis: Any) -> None:
         axis.set_major_locator(LogLocator(subs=few, numticks=20))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def page(title: str, body: str) -> bytes:
+    """A whole page of HTML, with pictures and code no wider than the window."""
+    return _PAGE.format(title=html.escape(title), body=body).encode()
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ max-width: 60em; margin: 2em auto; padding: 0 1em; font-family: sans-serif; line-height: 1.4; }}
+pre {{ overflow-x: auto; border: 1px solid #8886; padding: 1em; font-size: 0.85em; }}
+img {{ max-width: 100%; background: white; }}
+.wide {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; }}
+th, td {{ text-align: left; vertical-align: top; padding: 0.3em 1em 0.3em 0; border-bottom: 1px solid #8884; }}
+</style>
+<h1>{title}</h1>
+{body}</html>
+"""

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from hardscape import engine, gauge, ising, maxsat, permanents, xorsat
+from hardscape import engine, gauge, ising, maxsat, permanents, reproduce, xorsat
 from hardscape.plain import Plain
 
 CPU: dict[str, Any] = {"device": "cpu", "threads": 1, "seed": 1}
-FAMILIES = (engine, gauge, ising, maxsat, permanents, xorsat)
+FAMILIES = (engine, gauge, ising, maxsat, permanents, reproduce, xorsat)
 MODEL = {("a", "b"): 1.0, ("b", "c"): 1.0, ("a", "c"): 1.0}
 KINDS: list[type[Plain]] = [
     kind
@@ -59,6 +59,7 @@ def results() -> dict[type[Plain], Any]:
         gauge.static_potential(gauge.observables(links, loops=(4, 3), **CPU)),
         gauge.wilson_flow(field, 0.1, **CPU),
         gauge.inspect(links)[1],
+        reproduce.reproduce("xorsat-7"),
         engine.probe(),
         engine.forecast(xorsat.time_to_solution, system, 4, 5.0, **CPU),
     ]

@@ -51,6 +51,7 @@ _COMMANDS = {
     "maxsat": "The best assignment of a CNF, WCNF or OPB formula",
     "merge": "Put the checkpoints of parts together, and print the answer",
     "permanent": "The permanent of a matrix",
+    "reproduce": "Figures and tables of the five papers, done again beside the published numbers",
     "resume": "Go on with a checkpoint: the command that began it, in its folder",
     "run": "A part of the shards of a command or a checkpoint, for arrays of jobs",
     "show": "The answer so far of a checkpoint",

@@ -14,6 +14,7 @@ from hardscape.cli.examples import examples
 from hardscape.cli.options import Flag
 from hardscape.cli.terminal import note, print_parts
 from hardscape.errors import InputError
+from hardscape.figures import page
 from hardscape.files import store
 
 #: What is shown: a heading, a command line, and the picture that it draws, if any.
@@ -36,6 +37,9 @@ _SHOWN = (
     ),
     ("The gluon propagator on it", "gauge propagator landau.npz --beta 6 --no-cut", "propagator"),
 )
+_INTRODUCTION = """\
+<p>Each command runs as it stands in this folder; <code>hardscape help COMMAND</code> tells its options.</p>
+"""
 
 
 def demo(folder: Path = Path("hardscape-demo"), /, *, force: Flag = False) -> None:
@@ -58,8 +62,8 @@ def demo(folder: Path = Path("hardscape-demo"), /, *, force: Flag = False) -> No
     if not drawing:
         note("no pictures: they need matplotlib, pip install 'hardscape[plot]'")
     with chdir(folder):
-        page = "".join(_sections(drawing))
-        store("index.html", _PAGE.format(body=page).encode())
+        body = "".join(_sections(drawing))
+        store("index.html", page("hardscape: one of each family", _INTRODUCTION + body))
     print_parts(str(folder / "index.html"))
 
 
@@ -78,18 +82,3 @@ def _sections(drawing: bool) -> Iterator[str]:
         yield f"{html.escape(printed.getvalue())}</pre>\n"
         if drawn:
             yield f'<img src="{drawn}" alt="{html.escape(title)}">\n'
-
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<title>hardscape</title>
-<style>
-body {{ max-width: 60em; margin: 2em auto; padding: 0 1em; font-family: sans-serif; color: #1f2933; }}
-pre {{ overflow-x: auto; background: #f3f4f6; padding: 1em; font-size: 0.85em; }}
-img {{ max-width: 100%; }}
-</style>
-<h1>hardscape: one of each family</h1>
-<p>Each command runs as it stands in this folder; <code>hardscape help COMMAND</code> tells its options.</p>
-{body}</html>
-"""

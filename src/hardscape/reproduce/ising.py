@@ -1,0 +1,204 @@
+"""Figures 3, 6, 7 of Jałowiecki, Rams, Gardas, Brute-forcing spin-glass problems with CUDA (2021)."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+from hardscape.errors import AccuracyWarning
+from hardscape.figures import COLORS, GREY, INK, finish
+from hardscape.ising.model import Ising
+from hardscape.ising.mps import mps_spectrum
+from hardscape.ising.result import Spectrum
+from hardscape.ising.spectrum import spectrum
+from hardscape.reproduce.figure import Figure, Findings, Quantity, Request
+
+_PAPER = "Jałowiecki, Rams, Gardas, Comput. Phys. Commun. 260, 107728 (2021)"
+_OWN = "Models are our own, fully connected; the paper says of its own only that they are random."
+#: Seconds at N = 32 and 100 states: one core of a Core i7-6950X, and a Titan V.
+_CORE, _TITAN = 1500.0, 3.5
+
+
+def _model(n: int, seed: int, couplings: str = "Gaussian") -> Ising:
+    """Fields and couplings of variance 1, or uniform from -1 to 1."""
+    random = np.random.default_rng([n, seed])
+    draw = random.normal if couplings == "Gaussian" else lambda size: random.uniform(-1, 1, size)
+    pairs = np.triu(draw(size=(n, n)), 1)
+    return Ising(draw(size=n), pairs)
+
+
+def _brute_force(request: Request) -> Findings:
+    sizes = range(24, 43, 2) if request.full else range(16, 31, 2)
+    rows: list[tuple[Any, ...]] = []
+    for n in sizes:
+        request.tell(f"N = {n}")
+        model = _model(n, request.seed)
+        found = [
+            _timed(lambda m=model, kind=kind: _solved(m, kind, request), 3 if n < 36 else 1)
+            for kind in ("exhaustive", "auto")
+        ]
+        rows.append((n, *(x for pair in found for x in pair), 2.0**n / found[0][0]))
+    n, seconds = rows[-1][0], rows[-1][1]
+    at_32 = seconds * 2.0 ** (32 - n)
+    device = "this device" if request.full else "all cores here"
+    quantities = [
+        Quantity(f"seconds at N = 32, every state, {device}", at_32, None, _CORE,
+                 remark=f"paper: one core; scaled from N = {n}"),
+        Quantity("the same beside the paper's GPU", at_32, None, _TITAN, remark="paper: Titan V"),
+        Quantity(f"seconds at N = {n} with bounds (auto)", rows[-1][3]),
+    ]  # fmt: skip
+    columns = ("N", "every state, s", "spread", "auto, s", "spread of auto", "states a second")
+    return Findings(columns, rows, quantities, f"{_OWN} 100 states of each, medians of 3 runs.")
+
+
+def _solved(model: Ising, method: str, request: Request) -> Spectrum:
+    if method == "auto":
+        return spectrum(model, 100, **request.run)
+    return spectrum(model, 100, method="exhaustive", prune=False, **request.run)
+
+
+def _timed(call: Any, repeats: int) -> tuple[float, float]:
+    """Median and spread of the seconds of a call, after one that warms up."""
+    taken = []
+    for _ in range(repeats + 1):
+        began = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - began)
+    taken = taken[1:]
+    return float(np.median(taken)), max(taken) - min(taken)
+
+
+def _draw_brute_force(data: dict[str, list[Any]], ax: Any) -> Any:
+    n = np.array(data["N"])
+    ax.plot(n, data["every state, s"], "o-", color=COLORS[0], label="every state")
+    ax.plot(n, data["auto, s"], "s-", color=COLORS[1], label="with bounds (auto), as exact")
+    for seconds, name, style in ((_CORE, "one core", ":"), (_TITAN, "Titan V", "--")):
+        label = f"paper, {name}"
+        ax.plot(n, seconds * 2.0 ** (n - 32.0), style, color=GREY, label=label)
+    ax.set_yscale("log")
+    title = "The 100 lowest states: time against size"
+    return finish(ax, title, "spins $N$", "seconds", whole="x", legend=True)
+
+
+def _mps(request: Request) -> Findings:
+    sizes, bonds, instances = (
+        ((24, 32, 40, 50), (16, 32, 64, 128), 30)
+        if request.full
+        else ((20, 24, 28), (8, 16, 32, 64), 20)
+    )
+    rows: list[tuple[Any, ...]] = []
+    for couplings in ("uniform", "Gaussian"):
+        for n in sizes:
+            models = [_model(n, request.seed + i, couplings) for i in range(instances)]
+            truth = [spectrum(model, 1000, **request.run) for model in models]
+            for bond in bonds:
+                for dbeta in (0.25, 0.5, 1.0) if bond == bonds[-1] else (0.25,):
+                    request.tell(f"{couplings}, N = {n}, D = {bond}, dbeta = {dbeta}")
+                    found = [_both(model, known, bond, dbeta)
+                             for model, known in zip(models, truth, strict=True)]  # fmt: skip
+                    hits = sum(hit for hit, _, _ in found)
+                    states = np.median([count for _, count, _ in found])
+                    warned = sum(told for _, _, told in found)
+                    rows.append(
+                        (couplings, n, bond, dbeta, hits / instances, _rate_error(hits, instances),
+                         float(states), warned, instances)
+                    )  # fmt: skip
+    quantities = []
+    for couplings in ("uniform", "Gaussian"):
+        best = [r for r in rows if r[0] == couplings and r[2] == bonds[-1] and r[3] == 0.25][-1]
+        name = f"ground states found at N = {best[1]}, D = {best[2]}, dbeta 0.25, {couplings}"
+        quantities.append(Quantity(name, best[4], best[5], 1.0 if best[2] == 128 else None))
+    columns = ("couplings", "N", "D", "dbeta", "ground states found, share", "error",
+               "of the 1000 lowest found, median", "runs that warned", "instances")  # fmt: skip
+    text = f"{_OWN} Truth: certified spectra. beta = 1, as in the paper, whatever the couplings."
+    return Findings(columns, rows, quantities, text)
+
+
+def _both(model: Ising, known: Spectrum, bond: int, dbeta: float) -> tuple[bool, int, bool]:
+    """Whether the ground state was found, how many of the known states, and whether it warned."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", AccuracyWarning)
+        found = mps_spectrum(model, len(known.energies), bond_dimension=bond, dbeta=dbeta)
+    return (
+        bool(found.energies[0] <= known.energies[0]),
+        len(set(found.bit_strings()) & set(known.bit_strings())),
+        any(issubclass(one.category, AccuracyWarning) for one in heard),
+    )
+
+
+def _rate_error(hits: int, trials: int) -> float:
+    """Standard error of a rate, with one success and one failure added, so that it is never 0."""
+    rate = (hits + 1) / (trials + 2)
+    return math.sqrt(rate * (1 - rate) / (trials + 2))
+
+
+def _draw_mps(data: dict[str, list[Any]], ax: Any) -> Any:
+    table = list(zip(*data.values(), strict=True))
+    kinds = sorted({row[0] for row in table}, reverse=True)
+    sizes = sorted({row[1] for row in table})
+    for i, n in enumerate(sizes):
+        for kind in kinds:
+            mine = [r for r in table if r[0] == kind and r[1] == n and r[3] == 0.25]
+            style = "o-" if kind == "uniform" else "s--"
+            shares = [r[6] / 1000 for r in mine]
+            ax.plot([r[2] for r in mine], shares, style, color=COLORS[i], label=f"N = {n}, {kind}")
+    ax.set_xscale("log", base=2)
+    ax.set_ylim(0, 1.02)
+    title = "Matrix product states: share of the 1000 lowest states found"
+    return finish(ax, title, "bond dimension $D$", "median share found", legend=True)
+
+
+def _spectra(request: Request) -> Findings:
+    n, bond, dbeta = (50, 128, 0.125) if request.full else (40, 64, 0.125)
+    rows: list[tuple[Any, ...]] = []
+    quantities = []
+    for couplings in ("uniform", "Gaussian"):
+        request.tell(f"{couplings}, N = {n}, D = {bond}")
+        model = _model(n, request.seed, couplings)
+        known = spectrum(model, 1000, **request.run)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AccuracyWarning)
+            found = mps_spectrum(model, 1000, bond_dimension=bond, dbeta=dbeta)
+        rows += [
+            (couplings, rank, float(exact), float(guess))
+            for rank, (exact, guess) in enumerate(
+                zip(known.energies, found.energies, strict=False), start=1
+            )
+        ]
+        common = len(set(found.bit_strings()) & set(known.bit_strings()))
+        gap = float(found.energies[0] - known.energies[0])
+        quantities += [
+            Quantity(f"of the 1000 lowest found, {couplings}", common),
+            Quantity(f"lowest energy above the true one, {couplings}", gap, None, 0.0),
+        ]
+    columns = ("couplings", "rank", "energy", "energy by MPS")
+    return Findings(columns, rows, quantities, f"{_OWN} N = {n}, D = {bond}, dbeta = {dbeta}.")
+
+
+def _draw_spectra(data: dict[str, list[Any]], ax: Any) -> Any:
+    kind, rank, exact, guess = (np.array(data[name]) for name in data)
+    for i, name in enumerate(("uniform", "Gaussian")):
+        mine = kind == name
+        low = exact[mine].min()
+        ax.plot(rank[mine], exact[mine] - low, color=COLORS[i], label=f"{name}, certified")
+        ax.plot(rank[mine], guess[mine] - low, "--", color=COLORS[i], label=f"{name}, MPS")
+    ax.axhline(0, color=INK, linewidth=0.6)
+    title = "Low-energy spectrum: exact and by a matrix product state"
+    return finish(ax, title, "state", "energy above the ground state", whole="x", legend=True)
+
+
+def _figure(number: int, shows: str, measure: Any, draw: Any) -> Figure:
+    return Figure(f"ising-{number}", f"{_PAPER}, Fig. {number}", shows, measure, draw)
+
+
+FIGURES = (
+    _figure(3, "Time of exhaustive search against the number of spins", _brute_force,
+            _draw_brute_force),
+    _figure(6, "How often matrix product states find the ground state, and how many of 1000",
+            _mps, _draw_mps),
+    _figure(7, "A spectrum, exact and by a matrix product state", _spectra, _draw_spectra),
+)  # fmt: skip

@@ -1,0 +1,150 @@
+"""Figures of the five papers, done again: what they measure, tell and write. Sizes are cut down here."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hardscape.errors import FormatError, InputError
+from hardscape.gauge import GaugeField
+from hardscape.ising import Ising
+from hardscape.maxsat import CellularOptions
+from hardscape.reproduce import (
+    Quantity,
+    figures,
+    gauge,
+    ising,
+    maxsat,
+    permanents,
+    read_reproduction,
+    reproduce,
+    xorsat,
+)
+from hardscape.xorsat import random_regular
+
+CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
+NAMES = [figure.name for figure in figures()]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Instances that take no time; the figures stay as they are."""
+    measured, model, matrix = xorsat._measured, ising._model, permanents._matrix
+    row = maxsat._TABLE
+    monkeypatch.setattr(xorsat, "_measured", lambda request, *_: measured(request, 24, 4, 30, 5.0))
+    monkeypatch.setattr(xorsat, "random_regular", lambda n, seed: random_regular(24, seed=seed))
+    monkeypatch.setattr(ising, "_model", lambda n, *rest: model(11, *rest))
+    monkeypatch.setattr(permanents, "_matrix", lambda kind, n, seed: matrix(kind, min(n, 20), seed))
+    monkeypatch.setattr(ising, "_both", lambda *_: (True, 900, False))
+    monkeypatch.setattr(maxsat, "_TABLE", (row[0], row[3]))
+    monkeypatch.setattr(maxsat, "_RUNS", 3)
+    drawn = maxsat.uniform_satisfiable
+    monkeypatch.setattr(maxsat, "uniform_satisfiable", lambda n, m, seed: drawn(20, 91, seed))
+    monkeypatch.setattr(
+        maxsat, "CellularOptions", lambda **how: CellularOptions(**{**how, "max_generations": 1})
+    )
+
+    class Fields:
+        @staticmethod
+        def random(shape: tuple[int, ...], seed: int) -> GaugeField:
+            return GaugeField.random((2, 2, 2, 4), seed=seed)
+
+    monkeypatch.setattr(gauge, "GaugeField", Fields)
+    monkeypatch.setattr(
+        gauge, "generate", lambda shape, beta, seed, **_: Fields.random(shape, seed)
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_figure_is_measured_drawn_and_read_back(name, small, tmp_path):
+    heard: list[str] = []
+    found = reproduce(name, tell=heard.append, **CPU)
+    assert found.name == name
+    assert found.quantities
+    assert found.rows
+    assert all(len(row) == len(found.columns) for row in found.rows)
+    assert found.command.startswith(f"hardscape reproduce {name} --seed 1")
+    found.save(tmp_path / "found.json")
+    found.save(tmp_path / "found.csv")
+    again = read_reproduction(tmp_path / "found.json")
+    assert again.columns == found.columns
+    assert len(again.rows) == len(found.rows)
+    assert again.to_json() == found.to_json()
+    lines = (tmp_path / "found.csv").read_text().splitlines()
+    assert len(lines) == 1 + len(found.rows)
+    pytest.importorskip("matplotlib")
+    assert again.plot().get_title()
+
+
+def test_names_are_those_of_figures():
+    assert len(set(NAMES)) == len(NAMES) >= 16
+    with pytest.raises(InputError, match="'xorsat-9'; ising-3"):
+        reproduce("xorsat-9")
+    with pytest.raises(InputError, match="time_limit is no argument"):
+        reproduce("xorsat-7", time_limit=1.0)
+
+
+@pytest.mark.parametrize("name", ["xorsat-6", "xorsat-7"])
+def test_theory_agrees_with_the_paper(name):
+    first = reproduce(name).quantities[0]
+    assert first.value == pytest.approx(first.published, abs=5e-7)
+
+
+def test_no_error_of_a_permanent_is_above_its_bound():
+    found = reproduce("permanents-error", **CPU)
+    assert found.quantities[-1].name == "errors above their bound"
+    assert found.quantities[-1].value == 0
+    relative, bound = found.column("relative error"), found.column("bound")
+    # Ratios of floats are rounded once more.
+    assert all(x <= y * (1 + 1e-9) for x, y in zip(relative, bound, strict=True))
+
+
+def test_the_same_seed_measures_the_same(small):
+    first, second = (reproduce("xorsat-3", seed=4, **CPU) for _ in range(2))
+    assert first.rows == second.rows
+    assert reproduce("xorsat-3", seed=5, **CPU).rows != first.rows
+
+
+def test_distances_are_in_standard_errors():
+    one = Quantity("a", 0.0800, 0.0003, 0.0786, 0.0004)
+    assert one.deviation == pytest.approx(2.8)
+    assert one.texts() == ("a", "0.08 ± 0.0003", "0.0786 ± 0.0004", "2.8 standard errors apart")
+    assert Quantity("b", 3.0, None, 1.5, remark="why").texts()[-1] == "2 times; why"
+    assert Quantity("c", 3.0).deviation is None
+
+
+def test_a_median_has_the_error_of_its_instances():
+    random = np.random.default_rng(1)
+    values = random.exponential(1.0, 100).tolist()
+    median, error = xorsat._median(values)
+    assert median == pytest.approx(np.median(values))
+    assert 0.04 < error < 0.25  # of a median of 100 exponential numbers: 0.1
+    assert xorsat._median([1.0, np.inf, 2.0, 1.5, np.inf])[0] == 2.0
+
+
+def test_formulas_are_satisfiable_and_uniform():
+    formula = maxsat.uniform_satisfiable(20, 91, 7)
+    clauses = [formula.literals[3 * i : 3 * i + 3] for i in range(91)]
+    assert formula.num_clauses == 91
+    assert formula.num_variables == 20
+    assert all(len({abs(x) for x in clause}) == 3 for clause in clauses)
+    assert min(map(abs, formula.literals)) == 1
+    assert max(map(abs, formula.literals)) == 20
+
+
+def test_models_are_the_same_for_a_seed():
+    assert ising._model(8, 3) == ising._model(8, 3)
+    assert isinstance(ising._model(8, 3, "uniform"), Ising)
+    assert np.abs(ising._model(30, 3, "uniform").J).max() <= 1
+
+
+def test_what_is_no_result_is_refused(tmp_path):
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps({"name": "xorsat-1"}))
+    with pytest.raises(FormatError, match="is no result of hardscape reproduce"):
+        read_reproduction(path)
+    assert list(islice(NAMES, 1)) == ["ising-3"]
