@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ def results() -> dict[type[Plain], Any]:
     formula = maxsat.Formula.from_clauses([[1], [-1, 2], [-2]], [3, 2, 1], hard=[[1, 2]])
     field = gauge.GaugeField.random((2, 2, 2, 4), 2, seed=1)
     links = Path(__file__).parents[2] / "examples" / "hot4.nersc"
+    free = Path(tempfile.mkdtemp()) / "free.nersc"
+    gauge.fix(field, **CPU).fixed().to_file(free)
     times = [xorsat.time_to_solution(system, 4, 5.0, w1=w, **CPU) for w in (0.04, 0.05, 0.06)]
     fixed = gauge.fix(field, "landau", copies=2, theta=1e-12, **CPU)
     told: list[Any] = []
@@ -57,6 +60,8 @@ def results() -> dict[type[Plain], Any]:
         gauge.gluon_propagator(fixed.fixed()),
         gauge.fix_ensemble(links, **CPU),
         gauge.static_potential(gauge.observables(links, loops=(4, 3), **CPU)),
+        (ghost := gauge.ghost_propagator(free, 3, cylinder=None, **CPU)),
+        gauge.running_coupling(ghost, gauge.gluon_propagator(free, beta=6.0, cylinder=None)),
         gauge.wilson_flow(field, 0.1, **CPU),
         gauge.inspect(links)[1],
         reproduce.reproduce("xorsat-7"),

@@ -81,6 +81,7 @@ def test_links_lead_to_files(page: str) -> None:
         "gauge fix",
         "gauge propagator",
         "gauge flow",
+        "gauge ghost",
         "gauge observables",
         "xorsat solve",
         "xorsat tts",

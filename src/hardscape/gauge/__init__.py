@@ -9,6 +9,12 @@ from hardscape.gauge.fix import fix
 from hardscape.gauge.flow import WilsonFlow, wilson_flow
 from hardscape.gauge.formats import FileReport, inspect
 from hardscape.gauge.generate import WilsonChain, generate
+from hardscape.gauge.ghost.propagator import (
+    GhostPropagator,
+    RunningCoupling,
+    ghost_propagator,
+    running_coupling,
+)
 from hardscape.gauge.loops.potential import StaticPotential, static_potential
 from hardscape.gauge.loops.smearing import smear
 from hardscape.gauge.loops.wilson import line_correlators, polyakov_loop, wilson_loops
@@ -20,8 +26,10 @@ __all__ = [
     "FileReport",
     "GaugeField",
     "GaugeFixResult",
+    "GhostPropagator",
     "GluonPropagator",
     "GribovCopies",
+    "RunningCoupling",
     "StaticPotential",
     "WilsonChain",
     "WilsonFlow",
@@ -29,11 +37,13 @@ __all__ = [
     "fix_ensemble",
     "generate",
     "generate_ensemble",
+    "ghost_propagator",
     "gluon_propagator",
     "inspect",
     "line_correlators",
     "observables",
     "polyakov_loop",
+    "running_coupling",
     "smear",
     "static_potential",
     "wilson_flow",

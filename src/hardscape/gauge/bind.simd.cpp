@@ -4,6 +4,7 @@
 namespace hardscape::gauge {
 
 void bind_flow(nb::module_& module);
+void bind_ghost(nb::module_& module);
 void bind_lattice(nb::module_& module);
 void bind_links(nb::module_& module);
 void bind_smearing(nb::module_& module);
@@ -14,6 +15,7 @@ namespace {
 
 const native::Family family("gauge", [](nb::module_& module) {
   bind_flow(module);
+  bind_ghost(module);
   bind_lattice(module);
   bind_links(module);
   bind_smearing(module);

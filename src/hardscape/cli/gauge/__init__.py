@@ -28,6 +28,7 @@ from hardscape.cli.gauge.files import (
 )
 from hardscape.cli.gauge.fixing import fix
 from hardscape.cli.gauge.flow import flow
+from hardscape.cli.gauge.ghost import ghost
 from hardscape.cli.gauge.observables import observables
 from hardscape.cli.options import (
     EstimatePlotOptions,
@@ -74,6 +75,7 @@ gauge = App(
 gauge.command(fix)
 gauge.command(flow)
 gauge.command(observables)
+gauge.command(ghost)
 
 
 _DEFAULT_READ = ReadOptions()

@@ -1,0 +1,102 @@
+"""The command ``hardscape gauge ghost``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardscape.cli.gauge.ensembles import ErrorOptions, read_arguments
+from hardscape.cli.gauge.files import FileArgument, ReadOptions
+from hardscape.cli.options import Flag, PlotOptions, RunOptions
+from hardscape.cli.terminal import seconds_text, show, table
+from hardscape.gauge.ensembles.files import listed
+from hardscape.gauge.ghost.propagator import GhostPropagator, ghost_propagator
+from hardscape.gauge.propagator import DEFAULT_THETA
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_DEFAULT_READ, _DEFAULT_RUN = ReadOptions(), RunOptions()
+_DEFAULT_OUTPUT, _DEFAULT_ERRORS = PlotOptions(), ErrorOptions()
+
+
+def ghost(
+    *files: FileArgument,
+    momenta: int = 8,
+    cylinder: float = 1.0,
+    no_cut: Flag = False,
+    residual: float = 1e-8,
+    max_iterations: int = 10000,
+    theta: float = DEFAULT_THETA,
+    read: ReadOptions = _DEFAULT_READ,
+    ensemble: ErrorOptions = _DEFAULT_ERRORS,
+    run: RunOptions = _DEFAULT_RUN,
+    output: PlotOptions = _DEFAULT_OUTPUT,
+) -> None:
+    """Measure the ghost propagator on configurations that are fixed to Landau gauge.
+
+    Parameters
+    ----------
+    files
+        One configuration or several of one ensemble, or patterns of their names in quotes.
+    momenta
+        How many of those near the diagonal, evenly from the smallest to the largest.
+    cylinder
+        Radius of the cylinder cut around the diagonal, in units of 2 pi / L.
+    no_cut
+        Take from all momenta.
+    residual
+        Residual of the conjugate gradient.
+    max_iterations
+        Iterations after which it is given up.
+    theta
+        Largest violation of the gauge condition that is accepted.
+    """
+    output.check(list(files))
+    found = ghost_propagator(
+        listed(files),
+        momenta,
+        cylinder=None if no_cut else cylinder,
+        residual=residual,
+        max_iterations=max_iterations,
+        theta=theta,
+        read=read_arguments(read),
+        error_method=ensemble.error_method,
+        bin_size=ensemble.bin_size,
+        progress=len(files) > 1,
+        **vars(run),
+    )
+    show(output.json, "gauge ghost", found.to_dict, _facts(found), _rows(found))
+    output.draw(found.plot)
+
+
+def _facts(found: GhostPropagator) -> Iterator[tuple[str, str]]:
+    yield "lattice", f"{'x'.join(map(str, found.shape))} (x, y, z, t), SU({found.nc})"
+    yield "gauge", f"landau, theta {found.theta:.3g}"
+    yield "configurations", str(found.configurations)
+    yield "iterations", f"{found.iterations} at most"
+    yield "time", seconds_text(found.seconds)
+
+
+def _rows(found: GhostPropagator) -> Iterator[Table | str]:
+    rows = [
+        (
+            f"{p:.5f}",
+            ",".join(map(str, k)),
+            f"{value:.6g}",
+            "" if np.isnan(error) else f"{error:.2g}",
+            f"{dressing:.6g}",
+        )
+        for p, k, value, error, dressing in zip(
+            found.momentum,
+            found.k.tolist(),
+            found.value,
+            found.error,
+            found.dressing,
+            strict=True,
+        )
+    ]
+    yield ""
+    yield table("><>>>", rows, ("p", "k", "G(p)", "error", "p^2 G(p)"))

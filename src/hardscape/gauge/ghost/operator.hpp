@@ -1,0 +1,148 @@
+// The Faddeev-Popov operator of Landau gauge on several fields at once.
+//
+// Fields lie in memory as t, z, y, x, row, column, field: a vector holds the same number of several
+// fields, and each link is loaded once for all of them.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <vector>
+
+#include "gauge/group/matrix.hpp"
+#include "gauge/links/layout.hpp"
+
+namespace hardscape::gauge {
+
+template <int N, int W>
+class FaddeevPopov {
+  using Complex = std::complex<double>;
+  using V = Packed<double, W>;
+  using M = Matrix<N, V>;
+  using Link = Matrix<N, double>;
+
+ public:
+  FaddeevPopov(const Complex* links, const Extents& extent) : links_(links), extent_(extent) {}
+
+  // The result for sites first to last - 1 of `fields` fields.
+  void apply(const Complex* from, Complex* to, int fields, int first, int last) const {
+    for (int site = first; site < last; ++site) {
+      Link ahead[4], behind[4], middle = Link::zero();
+      int next[4], before[4];
+      for (int mu = 0; mu < 4; ++mu) {
+        next[mu] = moved(site, mu, 1);
+        before[mu] = moved(site, mu, extent_[mu] - 1);
+        ahead[mu] = link(site, mu);
+        behind[mu] = link(before[mu], mu);
+        add(middle, ahead[mu]);
+        add(middle, adjoint(ahead[mu]));
+        add(middle, behind[mu]);
+        add(middle, adjoint(behind[mu]));
+      }
+      middle = scaled(middle, 0.25);
+      for (int begin = 0; begin < fields; begin += W) {
+        const int count = fields - begin < W ? fields - begin : W;
+        const auto at = [&](int place) {
+          return load(from + static_cast<std::size_t>(place) * N * N * fields + begin, fields,
+                      count);
+        };
+        M sum = M::zero();
+        const M here = at(site);
+        left(sum, middle, here, 1.0);
+        right(sum, here, middle, 1.0);
+        for (int mu = 0; mu < 4; ++mu) {
+          // U w(x + mu) + w(x + mu) U^dagger, and the same of V^dagger from behind
+          const M far = at(next[mu]), near = at(before[mu]);
+          left(sum, ahead[mu], far, -0.5);
+          right(sum, far, adjoint(ahead[mu]), -0.5);
+          left(sum, adjoint(behind[mu]), near, -0.5);
+          right(sum, near, behind[mu], -0.5);
+        }
+        traceless(sum);
+        store(sum, to + static_cast<std::size_t>(site) * N * N * fields + begin, fields, count);
+      }
+    }
+  }
+
+ private:
+  // sum += c u m, and sum += c m u
+  static void left(M& sum, const Link& u, const M& m, double c) {
+    for (int i = 0; i < N; ++i) {
+      for (int k = 0; k < N; ++k) {
+        const double a = c * u.re[i][k], b = c * u.im[i][k];
+        for (int j = 0; j < N; ++j) {
+          sum.re[i][j] += a * m.re[k][j];
+          sum.re[i][j] -= b * m.im[k][j];
+          sum.im[i][j] += a * m.im[k][j];
+          sum.im[i][j] += b * m.re[k][j];
+        }
+      }
+    }
+  }
+  static void right(M& sum, const M& m, const Link& u, double c) {
+    for (int k = 0; k < N; ++k) {
+      for (int j = 0; j < N; ++j) {
+        const double a = c * u.re[k][j], b = c * u.im[k][j];
+        for (int i = 0; i < N; ++i) {
+          sum.re[i][j] += a * m.re[i][k];
+          sum.re[i][j] -= b * m.im[i][k];
+          sum.im[i][j] += a * m.im[i][k];
+          sum.im[i][j] += b * m.re[i][k];
+        }
+      }
+    }
+  }
+
+  static void traceless(M& m) {
+    V re{}, im{};
+    for (int i = 0; i < N; ++i) {
+      re += m.re[i][i];
+      im += m.im[i][i];
+    }
+    for (int i = 0; i < N; ++i) {
+      m.re[i][i] -= re * (1.0 / N);
+      m.im[i][i] -= im * (1.0 / N);
+    }
+  }
+
+  static M load(const Complex* from, int fields, int count) {
+    M m = M::zero();
+    for (int i = 0; i < N; ++i) {
+      for (int j = 0; j < N; ++j) {
+        const double* next = reinterpret_cast<const double*>(from + (i * N + j) * fields);
+        for (int lane = 0; lane < count; ++lane) {
+          set_lane(m.re[i][j], lane, next[2 * lane]);
+          set_lane(m.im[i][j], lane, next[2 * lane + 1]);
+        }
+      }
+    }
+    return m;
+  }
+
+  static void store(const M& m, Complex* to, int fields, int count) {
+    for (int i = 0; i < N; ++i) {
+      for (int j = 0; j < N; ++j) {
+        for (int lane = 0; lane < count; ++lane) {
+          to[(i * N + j) * fields + lane] = {lane_of(m.re[i][j], lane), lane_of(m.im[i][j], lane)};
+        }
+      }
+    }
+  }
+
+  Link link(int site, int mu) const {
+    Link u;
+    put(u, 0, links_ + (4 * static_cast<std::size_t>(site) + mu) * N * N);
+    return u;
+  }
+
+  int moved(int site, int mu, int steps) const {
+    int stride = 1;
+    for (int nu = 0; nu < mu; ++nu) stride *= extent_[nu];
+    const int at = site / stride % extent_[mu];
+    return site + ((at + steps) % extent_[mu] - at) * stride;
+  }
+
+  const Complex* links_;
+  Extents extent_;
+};
+
+}  // namespace hardscape::gauge

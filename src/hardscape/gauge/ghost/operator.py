@@ -1,0 +1,157 @@
+r"""The Faddeev-Popov operator of Landau gauge, and its inverse on several fields.
+
+It is minus the second variation of the gauge functional. On a field :math:`\omega = \sum_b \omega^b T^b` of
+traceless matrices, up to the trace that is taken away,
+
+.. math::
+    (M \omega)(x) = \tfrac12 \sum_\mu \big[ \{H_\mu(x), \omega(x)\}
+    - U_\mu(x)\, \omega(x + \hat\mu) - \omega(x + \hat\mu)\, U_\mu(x)^\dagger
+    - U_\mu(x - \hat\mu)^\dagger\, \omega(x - \hat\mu) - \omega(x - \hat\mu)\, U_\mu(x - \hat\mu) \big],
+
+where :math:`H_\mu(x)` is the sum of the hermitian parts of both links. For links that are the identity it is
+minus the lattice's Laplacian. M is symmetric, and positive but for constant fields, on which it vanishes, where
+the functional has a strict maximum: within the Gribov region (D. Zwanziger, Nucl. Phys. B 412, 657 (1994)).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape import native
+from hardscape.engine import Context, Team, split
+from hardscape.errors import NotConverged
+from hardscape.gauge.field import GaugeField
+
+#: Parts that sums are made of, whatever threads there are: the result has the same bytes.
+_PARTS = 64
+
+
+class FaddeevPopov:
+    """The operator of a field, on the threads of a team.
+
+    Parameters
+    ----------
+    field : GaugeField
+        In Landau gauge, periodic.
+    team : Team
+    """
+
+    def __init__(self, field: GaugeField, team: Team) -> None:
+        self.links = np.ascontiguousarray(field.to("cpu").links, dtype=np.complex128)
+        self.shape = self.links.shape[:4]
+        self.nc = field.nc
+        self.volume = field.volume
+        self._team = team
+
+    def apply(self, fields: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """M on fields of shape (T, Z, Y, X, Nc, Nc, fields)."""
+        found = np.empty_like(fields)
+        kernel = native.vector.gauge.faddeev_popov
+        self._team.map(
+            lambda part: kernel(self.links, fields, found, part.start, part.stop),
+            split(self.volume, _PARTS),
+        )
+        return found
+
+    def _projected(self, fields: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """M without the constant part that it has as far as the field misses the gauge."""
+        found = self.apply(fields)
+        found -= found.mean(axis=(0, 1, 2, 3))
+        return found
+
+    def products(self, a: NDArray[np.complex128], b: NDArray[np.complex128]) -> NDArray[np.float64]:
+        """Re sum tr a^dagger b of each field."""
+        kernel = native.vector.gauge.field_products
+        parts = self._team.map(lambda part: kernel(a, b, part.start, part.stop), self._rows())
+        total: NDArray[np.float64] = np.sum(parts, axis=0)
+        return total
+
+    def combine(
+        self,
+        y: NDArray[np.complex128],
+        a: NDArray[np.float64],
+        x: NDArray[np.complex128],
+        b: NDArray[np.float64],
+    ) -> None:
+        """Put a x + b y of each field into y."""
+        kernel = native.vector.gauge.combine_fields
+        self._team.map(lambda part: kernel(y, a, x, b, part.start, part.stop), self._rows())
+
+    def _rows(self) -> Any:
+        return split(self.volume * self.nc**2, _PARTS)
+
+    def solve(
+        self,
+        sources: NDArray[np.complex128],
+        tolerance: float,
+        max_iterations: int,
+        context: Context | None = None,
+    ) -> tuple[NDArray[np.complex128], int] | None:
+        """The inverse on fields without a constant part, by the conjugate gradient on all of them at once.
+
+        Returns
+        -------
+        found, iterations
+            Residuals are at most `tolerance` times the sources, computed again from what is returned. None
+            if it was stopped.
+
+        Raises
+        ------
+        NotConverged
+            If they are not after `max_iterations`, or M is not positive: beyond the Gribov horizon.
+        """
+        found = np.zeros_like(sources)
+        residual, direction = sources.copy(), sources.copy()
+        norm = start = self.products(residual, residual)
+        ones = np.ones(len(norm))
+        for done in range(max_iterations):
+            if context is not None and context.stopped():
+                return None
+            if (norm <= tolerance**2 * start).all():
+                true = self._projected(found)
+                self.combine(true, ones, sources, -ones)
+                norm = self.products(true, true)
+                if (norm <= 1.1 * tolerance**2 * start).all():
+                    return found, done
+                residual, direction = (
+                    true,
+                    true.copy(),
+                )  # rounding has drifted: begin anew from here
+            image = self._projected(direction)
+            curvature = self.products(direction, image)
+            live = norm > tolerance**2 * start  # rounding is all that is left of the others
+            if (curvature[live] <= 0).any():
+                raise NotConverged(
+                    "the Faddeev-Popov operator is not positive: the field is at no maximum of the "
+                    "gauge functional; fix it to Landau gauge by hardscape.gauge.fix"
+                )
+            step = np.where(live, norm / np.where(live, curvature, 1.0), 0.0)
+            self.combine(found, step, direction, ones)
+            self.combine(residual, -step, image, ones)
+            after = self.products(residual, residual)
+            self.combine(direction, ones, residual, after / np.where(norm > 0, norm, 1.0))
+            norm = after
+        worst = math.sqrt(float((norm / start).max()))
+        raise NotConverged(
+            f"the conjugate gradient came to {worst:.3g} in {max_iterations} iterations, "
+            f"{tolerance:g} was asked for; raise max_iterations"
+        )
+
+
+def generators(nc: int) -> NDArray[np.complex128]:
+    """T^a with tr T^a T^b = 1/2 for a = b, else 0: shape (Nc^2 - 1, Nc, Nc)."""
+    found = []
+    for i in range(nc):
+        for j in range(i + 1, nc):
+            one, other = np.zeros((2, nc, nc), dtype=complex)
+            one[i, j] = one[j, i] = 0.5
+            other[i, j], other[j, i] = -0.5j, 0.5j
+            found += [one, other]
+    for i in range(1, nc):
+        diagonal = np.array([1.0] * i + [-i] + [0.0] * (nc - 1 - i))
+        found.append(np.diag(diagonal / math.sqrt(2 * i * (i + 1))).astype(complex))
+    return np.array(found)

@@ -1,0 +1,361 @@
+r"""The ghost propagator of Landau gauge, and the running coupling of ghost and gluon.
+
+.. math::
+    G(p) = \frac{1}{(N_c^2 - 1) V} \sum_{a, x, y} e^{-i k (x - y)}\, (M^{-1})^{aa}_{xy}, \qquad
+    \alpha_s(p) = \frac{g_0^2}{4 \pi}\, Z(p^2)\, J(p^2)^2
+
+with the Faddeev-Popov operator M (:mod:`hardscape.gauge.ghost.operator`), :math:`J = p^2 G`,
+:math:`Z = p^2 D` and :math:`g_0^2 = 2 N_c / \beta`: a coupling of its own scheme (L. von Smekal,
+R. Alkofer and A. Hauck, Phys. Rev. Lett. 79, 3591 (1997)). The sources are plane waves, each colour by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.arguments import integer
+from hardscape.engine import Context, RunArguments, team
+from hardscape.errors import InputError, Interrupted
+from hardscape.figures import COLORS, finish, new_figure
+from hardscape.gauge.ensembles.averages import ErrorMethod, average
+from hardscape.gauge.ensembles.result import Ensemble
+from hardscape.gauge.ensembles.run import Plan, run_task
+from hardscape.gauge.ensembles.work import Configuration, Task
+from hardscape.gauge.field import GaugeField
+from hardscape.gauge.ghost.operator import FaddeevPopov, generators
+from hardscape.gauge.measure import measured
+from hardscape.gauge.options import FixOptions
+from hardscape.gauge.propagator import DEFAULT_THETA, GluonPropagator
+from hardscape.interrupts import interruptible
+from hardscape.plain import Plain, finite_or_none
+
+#: Bytes of the fields that are inverted together: larger blocks load links less often, but leave caches.
+_BLOCK = 2**27
+
+
+@dataclass(frozen=True, eq=False)
+class GhostPropagator(Plain):
+    """The ghost propagator at some momenta.
+
+    Attributes
+    ----------
+    momentum : float64, shape (K,)
+        abs(p), p_mu = 2 sin(pi k_mu / L_mu), in lattice units.
+    k : int64, shape (K, 4)
+        The momenta as integers, x, y, z, t.
+    value, error : float64, shape (K,)
+        G, averaged over configurations, and its error; NaN for one configuration.
+    shape : 4 int
+    nc : int
+    configurations : int
+    iterations : int
+        Of the conjugate gradient, the most of a configuration.
+    theta : float
+        The worst violation of the gauge condition among the configurations.
+    seconds : float
+        Wall-clock time.
+    """
+
+    COLUMNS: ClassVar[str] = "momentum value error"
+
+    momentum: NDArray[np.float64]
+    k: NDArray[np.int64]
+    value: NDArray[np.float64]
+    error: NDArray[np.float64]
+    shape: tuple[int, int, int, int]
+    nc: int
+    configurations: int
+    iterations: int
+    theta: float
+    seconds: float
+
+    @property
+    def dressing(self) -> NDArray[np.float64]:
+        """J = p^2 G(p): 1 at tree level; shape (K,)."""
+        return self.momentum**2 * self.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; an unknown error is None."""
+        names = "shape nc configurations theta iterations momentum k value error seconds"
+        return self.listed(names, error=[finite_or_none(x) for x in self.error.tolist()])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw p^2 G against p; returns the matplotlib axes."""
+        ax = new_figure().add_subplot() if ax is None else ax
+        error = self.momentum**2 * np.nan_to_num(self.error)
+        style = {"fmt": "o", "markersize": 4, "capsize": 2, "linewidth": 0.8}
+        ax.errorbar(self.momentum, self.dressing, error, color=COLORS[0], **style)
+        extents, many = r"$\times$".join(map(str, self.shape)), self.configurations
+        title = (
+            f"SU({self.nc}) ghost propagator, Landau gauge\n"
+            f"{extents}, {many} configuration{'s' * (many > 1)}"
+        )
+        return finish(ax, title, "momentum $p$ (lattice units)", "$J = p^2 G(p)$")
+
+    def __repr__(self) -> str:
+        extents = "x".join(map(str, self.shape))
+        return (
+            f"<GhostPropagator: SU({self.nc}), {extents}, {len(self.momentum)} momenta, "
+            f"{self.configurations} configuration{'s' * (self.configurations > 1)}>"
+        )
+
+
+@dataclass(frozen=True)
+class GhostTask(Task):
+    """The propagator of one configuration."""
+
+    name: ClassVar[str] = "ghost"
+    revision: ClassVar[int] = 1
+
+    momenta: tuple[tuple[int, ...], ...]
+    residual: float
+    max_iterations: int
+    theta: float | None
+    like: tuple[tuple[int, int, int, int], int]
+
+    def measure(self, configuration: Configuration, context: Context) -> Mapping[str, Any] | None:
+        """G at each momentum; refuses fields that are not in the gauge."""
+        field = configuration.field
+        if (field.shape, field.nc) != self.like or field.boundary != "periodic":
+            raise InputError(
+                f"configuration {configuration.number} is {field!r}; periodic ones of SU({self.like[1]}), "
+                f"{'x'.join(map(str, self.like[0]))} as the first, are accepted"
+            )
+        field.require_unitary()
+        violation = float(measured(field, FixOptions()).violation(FixOptions()).max())
+        if self.theta is not None and not violation <= self.theta:
+            raise InputError(
+                f"configuration {configuration.number} is not in landau gauge: theta = {violation:.3g}, at "
+                f"most {self.theta:g} is accepted; fix it with hardscape.gauge.fix, or raise theta"
+            )
+        with team(configuration.threads, context.stop) as lanes:
+            operator = FaddeevPopov(field, lanes)
+            found, most = [], 0
+            at_once = max(1, _BLOCK // (operator.links.nbytes // 4 * (field.nc**2 - 1)))
+            for begin in range(0, len(self.momenta), at_once):
+                part = self._block(operator, self.momenta[begin : begin + at_once], context)
+                if part is None:
+                    return None
+                found.append(part[0])
+                most = max(most, part[1])
+        return {"value": np.concatenate(found), "iterations": np.int64(most), "theta": violation}
+
+    def _block(
+        self, operator: FaddeevPopov, momenta: Sequence[Sequence[int]], context: Context
+    ) -> tuple[NDArray[np.float64], int] | None:
+        colours = generators(operator.nc)
+        waves = np.stack([_wave(operator.shape, k) for k in momenta], axis=-1)
+        # (T, Z, Y, X, Nc, Nc, colours, momenta)
+        product = np.einsum("tzyxk,aij->tzyxijak", waves, colours)
+        sources = np.ascontiguousarray(product.reshape(*product.shape[:6], -1))
+        solved = operator.solve(sources, self.residual, self.max_iterations, context)
+        if solved is None:
+            return None
+        # tr T^a T^a is 1/2
+        products = 2 * operator.products(sources, solved[0]).reshape(len(colours), -1)
+        return products.sum(axis=0) / (len(colours) * operator.volume), solved[1]
+
+
+def _wave(shape: Sequence[int], k: Sequence[int]) -> NDArray[np.complex128]:
+    phase = np.zeros(tuple(shape))
+    for mu, number in enumerate(k):
+        along = [1, 1, 1, 1]
+        along[3 - mu] = shape[3 - mu]
+        turns = np.arange(shape[3 - mu]) * number / shape[3 - mu]
+        phase = phase + turns.reshape(along)
+    waves: NDArray[np.complex128] = np.exp(2j * np.pi * phase)
+    return waves
+
+
+def chosen_momenta(
+    shape: Sequence[int], count: int, cylinder: float | None = 1.0
+) -> list[tuple[int, ...]]:
+    """Momenta near the diagonal, one of each abs(p), evenly from the smallest to the largest."""
+    extents = np.array(shape)[:, None]
+    k = np.indices([extent // 2 + 1 for extent in shape]).reshape(4, -1)
+    p = np.sqrt(np.sum((2 * np.sin(np.pi * k / extents)) ** 2, axis=0))
+    q = 2 * np.pi * k / extents
+    across = np.sqrt(np.maximum(np.sum(q**2, axis=0) - q.sum(axis=0) ** 2 / 4, 0))
+    kept = p > 0
+    if cylinder is not None:
+        kept &= across <= cylinder * 2 * np.pi / min(shape[:3]) + 1e-9
+    places = np.flatnonzero(kept)
+    _, first = np.unique(np.rint(p[places] * 1e8), return_index=True)
+    places = places[first]
+    few = np.unique(np.linspace(0, len(places) - 1, min(count, len(places))).round().astype(int))
+    return [tuple(map(int, k[:, i])) for i in places[few]]
+
+
+@interruptible
+def ghost_propagator(
+    files: str | Path | Iterable[str | Path],
+    momenta: Sequence[Sequence[int]] | int = 8,
+    *,
+    cylinder: float | None = 1.0,
+    residual: float = 1e-8,
+    max_iterations: int = 10000,
+    theta: float | None = DEFAULT_THETA,
+    read: Mapping[str, Any] | None = None,
+    error_method: ErrorMethod = "jackknife",
+    bin_size: int = 1,
+    **run: Unpack[RunArguments],
+) -> GhostPropagator:
+    """Measure the ghost propagator on configurations that are fixed to Landau gauge.
+
+    Parameters
+    ----------
+    files : path, pattern, or iterable of them
+        One configuration or several of one size; ``"*.landau.lime"`` stands for all that match.
+    momenta : sequence of 4 int, or int
+        Momenta k, x, y, z, t; or how many of those within `cylinder`, evenly from the smallest to the largest.
+    cylinder : float or None
+        As of :func:`gluon_propagator`.
+    residual : float
+        Residual of the conjugate gradient relative to the source: about the relative error of G.
+    max_iterations : int
+    theta : float or None
+        Largest mean violation tr(Delta Delta^dagger) / Nc of the gauge condition that is accepted.
+    read : mapping, optional
+        What the files do not say: arguments of :meth:`GaugeField.from_file`.
+    error_method : {"jackknife", "gamma"}
+        How errors are estimated; "gamma" takes autocorrelations into account and needs pyerrors.
+    bin_size : int
+        Configurations that the jackknife leaves out together.
+    **run
+        How to compute; see :class:`hardscape.engine.RunArguments`. On CPUs; a unit is a configuration.
+
+    Returns
+    -------
+    GhostPropagator
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, sizes differ, or a field is not in Landau gauge.
+    NotConverged
+        If the conjugate gradient does not converge, or the operator is not positive.
+    Interrupted
+        On Ctrl-C or SIGTERM; its ``result`` is what there is so far, or None.
+
+    Notes
+    -----
+    Nc^2 - 1 solutions a momentum, several momenta at once. Some 0.15 us a site, iteration and solution on one
+    AVX-512 core for SU(3); iterations grow with the shortest momentum's inverse.
+    """
+    plan = Plan.checked("the ghost propagator", files, read, error_method, bin_size)
+    if isinstance(residual, bool) or not 1e-14 <= residual < 1:
+        raise InputError(f"residual={residual!r}; 1e-14 to 1 is accepted")
+    first, _ = plan.reader.read(plan.files[0])
+    chosen = _checked_momenta(momenta, first, cylinder)
+    most = integer(max_iterations, "max_iterations", 1, 2**31 - 1)
+    task = GhostTask(tuple(chosen), float(residual), most, theta, (first.shape, first.nc))
+
+    def made(found: Ensemble) -> GhostPropagator:
+        samples = found.values["value"]
+        k = np.array(chosen)
+        seen = [average(column, error_method, bin_size) for column in samples.T]
+        return GhostPropagator(
+            momentum=np.sqrt(np.sum((2 * np.sin(np.pi * k / np.array(first.shape))) ** 2, axis=1)),
+            k=k,
+            value=samples.mean(axis=0),
+            error=np.array([one.error for one in seen]),
+            shape=first.shape,
+            nc=first.nc,
+            configurations=len(samples),
+            iterations=int(found.values["iterations"].max()),
+            theta=float(found.values["theta"].max()),
+            seconds=found.seconds,
+        )
+
+    try:
+        return made(run_task(plan, task, **run))
+    except Interrupted as stop:
+        if stop.result is None:
+            raise
+        raise Interrupted(stop.signum, made(stop.result)) from None
+
+
+def _checked_momenta(
+    momenta: Sequence[Sequence[int]] | int, field: GaugeField, cylinder: float | None
+) -> list[tuple[int, ...]]:
+    if isinstance(momenta, int):
+        return chosen_momenta(field.shape, integer(momenta, "momenta", 1, 2**20), cylinder)
+    found = [tuple(integer(x, "momenta", -(2**20), 2**20) for x in k) for k in momenta]
+    for k in found:
+        zero = all(x % extent == 0 for x, extent in zip(k, field.shape, strict=False))
+        if len(k) != 4 or zero:
+            raise InputError(f"momenta has {k}; four integers, not all of them 0, are accepted")
+    if not found:
+        raise InputError("momenta is empty; at least one is needed")
+    return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunningCoupling(Plain):
+    """The running coupling of ghost and gluon in Landau gauge.
+
+    Attributes
+    ----------
+    momentum, value, error : float64, shape (K,)
+        abs(p) in lattice units, alpha_s, and its error from those of both propagators.
+    beta : float
+    """
+
+    COLUMNS: ClassVar[str] = "momentum value error"
+
+    momentum: NDArray[np.float64]
+    value: NDArray[np.float64]
+    error: NDArray[np.float64]
+    beta: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; an unknown error is None."""
+        error = [finite_or_none(x) for x in self.error.tolist()]
+        return self.listed("beta momentum value error", error=error)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw alpha_s against p; returns the matplotlib axes."""
+        ax = new_figure().add_subplot() if ax is None else ax
+        style = {"fmt": "o", "markersize": 4, "capsize": 2, "linewidth": 0.8}
+        ax.errorbar(self.momentum, self.value, np.nan_to_num(self.error), color=COLORS[0], **style)
+        ax.set_ylim(bottom=0)
+        title = f"Running coupling of ghost and gluon, beta = {self.beta:g}"
+        return finish(ax, title, "momentum $p$ (lattice units)", r"$\alpha_s(p)$")
+
+
+def running_coupling(ghost: GhostPropagator, gluon: GluonPropagator) -> RunningCoupling:
+    """The running coupling g0^2 Z J^2 / (4 pi) at the momenta that both propagators have.
+
+    Parameters
+    ----------
+    ghost : GhostPropagator
+    gluon : GluonPropagator
+        Of the same configurations, in Landau gauge, with `beta`, and bins of equal abs(p).
+
+    Raises
+    ------
+    InputError
+        If the gluon propagator has no `beta`, is of another lattice or gauge, or no momentum is in both.
+    """
+    if gluon.beta is None or gluon.gauge != "landau" or gluon.shape != ghost.shape:
+        raise InputError(
+            f"gluon={gluon!r}; one of Landau gauge, of this lattice, with beta is accepted"
+        )
+    nearest = np.abs(gluon.momentum[None, :] - ghost.momentum[:, None]).argmin(axis=1)
+    same = np.abs(gluon.momentum[nearest] - ghost.momentum) < 1e-6
+    if not same.any():
+        raise InputError(
+            "no momentum is in both propagators; measure the gluon's with cylinder=None"
+        )
+    z, z_error = (x[nearest][same] for x in (gluon.dressing, gluon.momentum**2 * gluon.error))
+    j, j_error = (x[same] for x in (ghost.dressing, ghost.momentum**2 * ghost.error))
+    value = 2 * ghost.nc / gluon.beta / (4 * math.pi) * z * j**2
+    error = np.abs(value) * np.sqrt((z_error / z) ** 2 + (2 * j_error / j) ** 2)
+    return RunningCoupling(ghost.momentum[same], value, error, gluon.beta)
