@@ -45,8 +45,9 @@ _THREADS, _MOST_PROVERS, _SHARED, _LATER = 4, 6, 1_000_000, 1.0
 #: the search's share of both, which moves by a step to the side that finds more.
 _TURN, _TURN_SHARE = 0.2, 0.1
 _SHARE, _LEAST_SHARE, _MOST_SHARE, _SHARE_STEP = 0.2, 0.2, 0.8, 0.1
-#: The share at first where no clause is hard: without hard clauses first cores are long.
-_SOFT_SHARE = 0.5
+#: The share at first where no clause is hard: without hard clauses first cores are long. And seconds that the
+#: search has at least, as far as the share goes: it finds most of what it finds within them.
+_SOFT_SHARE, _SEARCHED = 0.5, 1.0
 #: Seconds that "auto" tries to prove where no time limit is given.
 _UNASKED_SECONDS = 10.0
 #: Literals above which "auto" does not try to prove anything; for formulas that look random it is `SMALL`.
@@ -83,6 +84,7 @@ class Proof(Work[Partial]):
     islands: Work[Partial] | None = None
     provers: int = 1
     check: bool = False  # whether a second solver confirms what the first refutes
+    share: float = _SHARE  # of the walker at first, where it takes turns with the prover
     call: Call | None = (
         None  # where the first prover is kept for later calls, of a formula not presolved
     )
@@ -178,13 +180,13 @@ class _Talk:
         self._tell_at = 0.0
         alone = None if work.beside or work.provers > 1 else work.local
         self._walker = None if alone is None else alone.walker(0, context)
-        self._share = _SHARE if work.formula.num_hard else _SOFT_SHARE
+        self._share = work.share
         self._best = self._incumbent.best  # when the walker's last turn was over
         self._flips = flips
         self._began = time.monotonic()
         if self._walker is not None:  # a process needs a moment to begin
             self._walker.walk(self._began + _MEANWHILE)
-        self._turn_ends = time.monotonic() + _TURN
+        self._turn_ends = time.monotonic() + _TURN * (1 - self._share) / (1 - _SHARE)
 
     def result(self) -> ShardResult:
         """Listen until the prover ends, the bounds meet, or something says stop."""
@@ -355,6 +357,7 @@ class Exact(Method):
             islands,
             provers,
             task.check,
+            _first_share(presolved.formula, options.deadline.left),
             call,
         )
         found = task.do(f"{self.name}{', checked' * task.check}", proof, options).answer
@@ -363,6 +366,12 @@ class Exact(Method):
             task.incumbent.bound((high << 64) + low + presolved.constant)
             task.unsatisfiable = bool(found["unsatisfiable"][0])
             task.flips += int(found["flips"][0])
+
+
+def _first_share(formula: Formula, left: float | None) -> float:
+    """The walker's share of the turns at first, with so many seconds left."""
+    share = _SHARE if formula.num_hard else _SOFT_SHARE
+    return share if left is None else min(_MOST_SHARE, max(share, _SEARCHED / max(left, _SEARCHED)))
 
 
 def _provable(formula: Formula) -> bool:
