@@ -102,6 +102,32 @@ def test_chains_of_implications():
     assert result.cost == best
 
 
+def test_it_goes_on_from_a_better_assignment():
+    f = partial_formula(100, 150, 200, 3)
+    found = swaps(f)
+    found.run(20_000, FREE)
+    for before in (0, 1):
+        search = swaps(f, seed=2)
+        search.run(before, FREE)
+        assert search.cost() > found.cost()
+        search.adopt(found.best(), STOP)
+        assert search.cost() > found.cost()
+        search.adopt(found.best(), FREE)
+        known = f.evaluate(found.best())[:2]
+        assert search.cost() == f.evaluate(search.best())[:2] == known
+        search.run(5000, FREE)
+        assert search.cost() <= known
+
+
+def test_it_does_not_go_on_from_one_that_violates_hard_clauses():
+    f = Formula.from_clauses([[-1], [-2], [3]], [3, 4, 5], hard=[[1, 2], [-3, 1]])
+    search = swaps(f)
+    search.run(1000, FREE)
+    search.adopt(np.array([0, 0, 1], dtype=np.uint8), FREE)
+    assert search.cost() == (0, 3)
+    assert f.cost(search.best()) == 3
+
+
 def test_an_initial_assignment_is_kept():
     f = partial_formula(60, 120, 40, 3)
     first = swaps(f)

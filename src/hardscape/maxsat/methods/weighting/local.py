@@ -27,7 +27,6 @@ from hardscape.maxsat.methods.weighting.searches import (
     asks_for_a_cover,
 )
 from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possible
-from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import Task, Walks
 
 #: Hard clauses violated by a walker that was stopped before.
@@ -167,7 +166,6 @@ class Walker:
         self._best: tuple[int, int] | None = None
         self._assignment = np.zeros(work.formula.num_variables, dtype=np.uint8)
         self._slice = _FIRST_SLICE
-        self._seen: Improvement | None = None
         self._going = self._go()
         self._found: Search | None = None  # has a better assignment that was not offered yet
         self._offer_at = 0.0
@@ -199,15 +197,14 @@ class Walker:
         yield True
 
     def _adopt(self, search: Search) -> None:
-        """Go on from what was suggested, if it is better than what this walker knows."""
+        """Go on from what was suggested, if it is better than what this search knows."""
         incumbent = self._work.incumbent
         if incumbent is None or self._work.max_flips is not None:
             return
         found = incumbent.suggested
-        if found is None or found is self._seen or not isinstance(search, Weighted):
+        if found is None or not isinstance(search, Weighted | Swapping):
             return
-        self._seen = found
-        if self._best is None or incumbent.reduced_cost(found) < self._best:
+        if incumbent.reduced_cost(found) < search.cost():
             search.adopt(incumbent.restrict(found), self._stop)
             self._take(search)
 
@@ -268,8 +265,8 @@ class Walker:
         how = work.target, weighing.best(), self._stop
         swapping = Swapping(formula, work.seed, self._stream, *how)
         while not swapping.given_up:  # the better one has more of the turns
-            ahead = swapping.cost() < weighing.cost()
-            yield swapping, turn // 2 if ahead else turn // _LESS
+            behind = swapping.cost() > weighing.cost()
+            yield swapping, turn // _LESS if behind else turn // 2
             turn *= 2
             ahead = swapping.cost() < weighing.cost()
             yield weighing, turn // _LESS if ahead else turn

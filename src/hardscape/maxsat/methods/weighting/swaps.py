@@ -60,6 +60,11 @@ class Swapping(Asking):
                 self._take(model)
         self._solver.set_phases(self._wishes)
 
+    def adopt(self, assignment: NDArray[np.uint8], stop: NDArray[np.uint8]) -> None:
+        """Go on from an assignment that is better than the best one, if it satisfies the hard clauses."""
+        if not (self.given_up or stop[0] or self._formula.hard_violations(assignment)):
+            self._take(self._model_of(assignment))
+
     def _tell(self, stop: NDArray[np.uint8]) -> bool:
         """Give the solver all clauses; False if stopped before the end."""
         formula, top = self._formula, self._formula.num_variables
