@@ -33,6 +33,7 @@ KEYS = {
     "gap",
     "certified",
     "lower_bound",
+    "bounds",
     "labels",
     "states_per_second",
     "seconds",

@@ -63,6 +63,25 @@ def test_a_cut_level_looks_different() -> None:
     assert hollow == [[[cut.count, cut.energy]]]
 
 
+def test_bounds_are_drawn_against_time() -> None:
+    model = dense_integer(6, seed=1)
+    found = hardscape.spectrum(model, 5)
+    least = float(found.energies[0])
+    rows = [(0.5, least + 3, least - 9), (1.0, least, least - 7)]
+    longer = Spectrum.from_states(
+        model,
+        found.states,
+        5,
+        certified=True,
+        info={**found.info, "bounds": rows, "seconds": 2.0},
+    )
+    ax = longer.plot_bounds()
+    met, bound = (line.get_xydata().tolist() for line in ax.lines)
+    assert met == [[0.5, least + 3], [1.0, least], [2.0, least]]
+    assert bound == [[0.5, least - 9], [1.0, least - 7], [2.0, least]]
+    assert "proven" in ax.get_title()
+
+
 def test_what_is_not_certified_says_so() -> None:
     model = dense_integer(6, seed=1)
     states = hardscape.spectrum(model, 5).states

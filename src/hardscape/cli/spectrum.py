@@ -14,6 +14,7 @@ from cyclopts import Group
 
 from hardscape.cli.options import (
     OUTPUT,
+    Flag,
     LongOptions,
     PlotOptions,
     SeededShardRunOptions,
@@ -125,7 +126,7 @@ class TabuOptions:
     runs
         How many runs from random states, by default 16, or as many as --time-limit holds.
     moves
-        Length of the shortest runs, by default 500 a spin, 20,000 at least.
+        Length of the shortest runs, by default 500 a spin (annealing 10,000), 20,000 at least.
     """
 
     target: float | None = None
@@ -154,7 +155,15 @@ class MpsOptions:
 
 @option_group(OUTPUT)
 class OutputOptions(LongOptions, PlotOptions):
-    """What to print and draw, and whether to search at all."""
+    """What to print and draw, and whether to search at all.
+
+    Attributes
+    ----------
+    plot_bounds
+        Draw into --plot not the levels, but how the bounds of the lowest energy closed in time.
+    """
+
+    plot_bounds: Flag = False
 
 
 _DEFAULT_MODEL, _DEFAULT_SEARCH = ModelOptions(), SearchOptions()
@@ -210,6 +219,8 @@ def _check(
     search: SearchOptions, tabu: TabuOptions, mps: MpsOptions, output: OutputOptions
 ) -> None:
     """Refuse, before the file is read, what cannot work or would be ignored."""
+    if output.plot_bounds and output.plot is None:
+        raise InputError("--plot-bounds says what --plot draws; give --plot FILE, too")
     own: dict[str, Any] = {"search": tabu, "mps": mps}
     for method, options in own.items():
         for name, value in vars(options).items():
@@ -323,7 +334,7 @@ def _report(
         note(f"not certified: {_shortfall(found)}")
         if run.checkpoint is not None:
             note(f"the same command resumes from {run.checkpoint}")
-    output.draw(found.plot)
+    output.draw(found.plot_bounds if output.plot_bounds else found.plot)
 
 
 def _spectrum_facts(ising: Ising, found: Spectrum) -> Iterator[tuple[str, str]]:

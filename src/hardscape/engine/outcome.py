@@ -37,6 +37,8 @@ class Outcome(Generic[Answer]):
         The same in work units.
     done : tuple of (start, stop)
         Ranges of the units of complete shards, in order; empty for a chain.
+    bounds : tuple of (seconds, best, bound)
+        What `Work.bounds` told, and when in this run.
     resumed_shards, resumed_units : int
         Complete ones read from the checkpoint.
     seconds : float
@@ -60,6 +62,7 @@ class Outcome(Generic[Answer]):
     read: Callable[[Partial], Answer] = field(repr=False)
     checkpoint: Path | None = None
     done: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    bounds: tuple[tuple[float, float, float], ...] = field(default=(), repr=False)
 
     @property
     def signum(self) -> int:

@@ -42,6 +42,8 @@ class ProgressEvent:
     share : float
         How much is done, from 0 to 1, by the time that parts are expected to take: of a search that
         bounds cut, few units may take most of it.
+    bounds : tuple of (float, float), optional
+        The lowest value met and one that none lies below, of works that know them, after a while.
     """
 
     done: int
@@ -50,6 +52,7 @@ class ProgressEvent:
     seconds: float
     eta: float | None
     share: float
+    bounds: tuple[float, float] | None = None
 
 
 @runtime_checkable
@@ -119,6 +122,7 @@ class RichProgress:
             total=1.0,
             speed=self._speed(event),
             left=_left(event),
+            bounds=_bounds(event),
         )
 
     def _speed(self, event: ProgressEvent) -> str:
@@ -138,7 +142,8 @@ class RichProgress:
         """Print how far it is."""
         with self._lock:
             if self._last is not None:
-                said = (_share(self._last), self._speed(self._last), _left(self._last))
+                last = self._last
+                said = (_share(last), self._speed(last), _left(last), _bounds(last))
                 _print(", ".join(filter(None, said)))
 
     def _tell_again(self) -> None:
@@ -185,6 +190,13 @@ def _left(event: ProgressEvent) -> str:
     return "" if event.eta is None or event.eta > _ABSURD else f"{duration(event.eta)} left"
 
 
+def _bounds(event: ProgressEvent) -> str:
+    if event.bounds is None:
+        return ""
+    best, bound = event.bounds
+    return f"best {best:.10g}, none below {bound:.10g} (gap {best - bound:.4g})"
+
+
 def _started_bar() -> tuple[Any, Any]:
     """A bar of rich, which nobody waits for who needs none, and its task."""
     from rich.console import Console
@@ -196,11 +208,12 @@ def _started_bar() -> tuple[Any, Any]:
         TextColumn("{task.fields[speed]}"),
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
+        TextColumn("{task.fields[bounds]}"),
         console=Console(stderr=True),
         transient=True,
     )
     bar.start()
-    return bar, bar.add_task("", total=None, speed="", left="")
+    return bar, bar.add_task("", total=None, speed="", left="", bounds="")
 
 
 def duration(seconds: float) -> str:
@@ -281,6 +294,7 @@ class Meter:
         self._began = time.monotonic()
         self._last = -_INTERVAL
         self._resumed = 0.0
+        self._bounds: tuple[float, float] | None = None
 
     def begin(self, resumed: int) -> None:
         """Tell where the run starts; `resumed` units do not count as its speed."""
@@ -303,6 +317,10 @@ class Meter:
             self._resumed, share = shares(seconds) or (self._resumed, self._share(done))
             self._tell(done, seconds, share)
 
+    def bounded(self, bounds: tuple[float, float]) -> None:
+        """Have later events tell the lowest value met, and one that none lies below."""
+        self._bounds = bounds
+
     def end(self, done: int) -> None:
         """Tell where the run ended."""
         self._tell(done, time.monotonic() - self._began, self._share(done))
@@ -317,4 +335,5 @@ class Meter:
         left = max(0.0, self._until - time.monotonic())
         if left < (math.inf if eta is None else eta):
             eta = left
-        self._progress.update(ProgressEvent(done, self._total, self._unit, seconds, eta, share))
+        told = done, self._total, self._unit, seconds, eta, share, self._bounds
+        self._progress.update(ProgressEvent(*told))

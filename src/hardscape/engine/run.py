@@ -40,6 +40,8 @@ _ATTEMPTS = 3
 
 #: Seconds of a run after which it is worth asking which parts take how long; each time as late again.
 _MEASURED_AT = 1.0
+#: Seconds after which it is worth asking what is known of the answer, and how much later each time.
+_BOUNDED_AT, _BOUNDED_AGAIN = 0.3, 1.25
 
 
 def solve(work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
@@ -169,6 +171,7 @@ def _outcome(
     seconds: float,
     resumed: Sequence[Block] = (),
     checkpoint: Path | None = None,
+    bounds: Sequence[tuple[float, float, float]] = (),
 ) -> Outcome[Answer]:
     if fold.complete:
         stopped = "finished" if fold.limit < len(shards) else ""
@@ -188,6 +191,7 @@ def _outcome(
         read=work.result,
         checkpoint=checkpoint,
         done=done,
+        bounds=tuple(bounds),
     )
 
 
@@ -240,6 +244,8 @@ class _Run(Generic[Answer]):
         self._meter = Meter(progress, _units(self._shards, self._mine), work.unit, time_limit)
         self._measured_at = _MEASURED_AT if checkpoint or not is_silent(progress) else math.inf
         self._measure: Measure | None = None
+        self._bounded_at = _BOUNDED_AT
+        self._bounds: list[tuple[float, float, float]] = []
         self._resumed: list[Block] = []
 
     def outcome(self) -> Outcome[Answer]:
@@ -271,6 +277,7 @@ class _Run(Generic[Answer]):
             seconds,
             self._resumed,
             self._checkpoint,
+            self._bounds,
         )
 
     def _loop(self) -> None:
@@ -354,7 +361,24 @@ class _Run(Generic[Answer]):
             asked = self._pool.release(report)
             self._absorb(report, asked)
             if self._meter.due:  # what is done is many blocks, at times
+                self._bound()
                 self._meter.update(self._units_done, self._shares)
+
+    def _bound(self) -> None:
+        """Ask from time to time what is known of the answer; bounds only ever close."""
+        seconds = time.monotonic() - self._began
+        if seconds < self._bounded_at or self._stopping:
+            return
+        self._bounded_at = seconds * _BOUNDED_AGAIN
+        nodes = list(self._fold.nodes())
+        ranges = [(x.start, x.stop) for x in (block.shard(self._shards) for block, _ in nodes)]
+        told = self._work.bounds([partial for _, partial in nodes], ranges)
+        if told is not None:
+            best, bound = told
+            if self._bounds:
+                best, bound = min(best, self._bounds[-1][1]), max(bound, self._bounds[-1][2])
+            self._bounds.append((seconds, best, bound))
+            self._meter.bounded((best, bound))
 
     def _shares(self, seconds: float) -> tuple[float, float] | None:
         """What was resumed and what is done, by the time that parts are expected to take."""

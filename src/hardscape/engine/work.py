@@ -264,6 +264,15 @@ class Work(ABC, Generic[Answer]):
         """
         return None
 
+    def bounds(
+        self, parts: Sequence[Partial], done: Sequence[tuple[int, int]]
+    ) -> tuple[float, float] | None:
+        """The lowest value met and one that none lies below, as far as is known; None where nothing is.
+
+        For people alone, a few times in a run: `parts` are as in `hint`, `done` their ranges of units.
+        """
+        return None
+
     def joined(self) -> int:
         """How many shards `run` takes as one that covers them: one, or all.
 

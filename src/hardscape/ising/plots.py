@@ -69,6 +69,41 @@ def draw_levels(spectrum: Any, ax: Any = None) -> Any:
     return finish(ax, _title(spectrum), x, y, whole="xy" if integers else "x")
 
 
+def draw_bounds(spectrum: Any, ax: Any = None) -> Any:
+    """Draw how the lowest energy met and the proven lower bound closed in time.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        With its `bounds`; of a call that took less than some 0.3 seconds, the end alone.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default the axes of a new figure that pyplot does not know.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Seconds are horizontal, energies vertical; between both bounds lies what is not known.
+
+    Raises
+    ------
+    MissingDependencyError
+        If matplotlib is not installed.
+    """
+    if ax is None:
+        ax = new_figure().add_subplot()
+    rows = spectrum.bounds
+    seconds, best, bound = rows.T
+    ax.fill_between(seconds, bound, best, step="post", color=GREY, alpha=0.15, linewidth=0)
+    steps: dict[str, Any] = {"where": "post", "marker": "o", "markersize": 3.0, "linewidth": 1.4}
+    ax.step(seconds, best, color=COLORS[1], label="lowest energy met", **steps)
+    ax.step(seconds, bound, color=COLORS[0], label="proven lower bound", **steps)
+    if len(rows):
+        ax.legend(frameon=False)
+    end = "proven" if spectrum.certified else f"gap {best[-1] - bound[-1]:.4g}" if len(rows) else ""
+    title = f"{spectrum.num_spins} spins, {spectrum.method}: {end or 'no states'}"
+    return finish(ax, title, "time (s)", "energy $E$ (units of the couplings)")
+
+
 def draw_density(density: Any, ax: Any = None) -> Any:
     """Draw the number of states of each energy, on a logarithmic scale.
 

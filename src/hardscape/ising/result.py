@@ -226,6 +226,20 @@ class Spectrum(Informed):
         return int(self.states.shape[1])
 
     @property
+    def bounds(self) -> NDArray[np.float64]:
+        """How far it was known, and when: rows of seconds, lowest energy met, proven lower bound.
+
+        Of calls that took longer than some 0.3 seconds; the last row is the end.
+        """
+        rows = [tuple(row) for row in self.info.get("bounds") or ()]
+        if self.num_states:
+            rows.append((self.seconds, float(self.energies[0]), self.lower_bound))
+        closing = np.array(rows, dtype=np.float64).reshape(-1, 3)
+        np.minimum.accumulate(closing[:, 1], out=closing[:, 1])
+        np.maximum.accumulate(closing[:, 2], out=closing[:, 2])
+        return closing
+
+    @property
     def ground_states(self) -> NDArray[np.int8]:
         """All listed states of the lowest level, shape (g, N)."""
         return self.states[: self.levels[0].count] if self.levels else self.states
@@ -238,7 +252,7 @@ class Spectrum(Informed):
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes."""
         return self.listed(
-            "num_spins num_states energies states levels gap certified lower_bound labels",
+            "num_spins num_states energies states levels gap certified lower_bound bounds labels",
             states=self.bit_strings(),
             labels=[x if isinstance(x, str | int) else repr(x) for x in self.labels],
             levels=[
@@ -262,6 +276,12 @@ class Spectrum(Informed):
         from hardscape.ising.plots import draw_levels
 
         return draw_levels(self, ax)
+
+    def plot_bounds(self, ax: Any = None) -> Any:
+        """Draw the lowest energy met and the proven lower bound against time; returns the matplotlib axes."""
+        from hardscape.ising.plots import draw_bounds
+
+        return draw_bounds(self, ax)
 
     def __repr__(self) -> str:
         if not self.levels:

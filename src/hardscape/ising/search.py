@@ -25,8 +25,8 @@ from hardscape.ising.result import Spectrum, code_words, unpack
 
 #: Runs without a limit of time or number, and with a limit of time alone.
 _RUNS, _ENDLESS = 16, 1 << 20
-#: Moves of the shortest run: for each spin, and at least.
-_MOVES_A_SPIN, _LEAST_MOVES = 500, 20_000
+#: Least moves of the shortest run.
+_LEAST_MOVES = 20_000
 #: Most states listed, and most moves of a run.
 _MOST_STATES, _MOST_MOVES = 1 << 20, 1 << 50
 
@@ -64,9 +64,10 @@ def search(
         How many runs, which know nothing of one another; by default 16, or with `time_limit` as many as it
         holds.
     moves : int, optional
-        Length of the shortest runs, by default 500 a spin, 20,000 at least: flips, and in annealing looks at 16
-        spins (8 of models that are not of short integers) besides. Run 0, 1, 2, ... makes 1, 1, 2,
-        1, 1, 2, 4, ... times as many: M. Luby, A. Sinclair, D. Zuckerman, Inf. Process. Lett. 47 (1993) 173.
+        Length of the shortest runs, at least 20,000 by default: flips, 500 a spin; in annealing, where a look
+        at 16 spins (8 of models that are not of short integers) is one, too, 10,000 a spin. Run 0, 1, 2, ...
+        makes 1, 1, 2, 1, 1, 2, 4, ... times as many: M. Luby, A. Sinclair, D. Zuckerman, Inf. Process. Lett.
+        47 (1993) 173.
     method : str
         "tabu" (each move is the best flip: dense models), "annealing" (sweeps of slowly falling
         temperature: sparse ones), or "auto": annealing from 65 spins on, of which each has N/8 neighbours or
@@ -117,7 +118,7 @@ def search(
         ising.exact,
         1 if num_states is None else integer(num_states, "num_states", 1, _MOST_STATES),
         integer(runs, "runs", 1, _ENDLESS) if runs is not None else _number(options),
-        max(_LEAST_MOVES, _MOVES_A_SPIN * n)
+        max(_LEAST_MOVES, METHODS[kind].moves_a_spin * n)
         if moves is None
         else integer(moves, "moves", 1, _MOST_MOVES),
         options.seed,

@@ -169,6 +169,7 @@ def spectrum(
         "resumed_shards": came.resumed_shards,
         "seed": options.seed,
         "stopped": came.stopped,
+        "bounds": [(when - began, *both) for when, *both in came.bounds],
     }
     result = Spectrum.from_sorted(
         ising,

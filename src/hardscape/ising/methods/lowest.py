@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import Context, Cpu, Cuda, Device, Partial, RunOptions, Shard, Work
-from hardscape.ising.exact import from_limbs, to_limbs
+from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
 from hardscape.ising.methods.exhaustive.blocks import Found, Wanted
 from hardscape.ising.methods.runs import distinct
 from hardscape.ising.methods.tabu.tabu import TabuWork
@@ -24,6 +24,23 @@ MOST_SEARCHED = 128
 _FIRST_STATES, _MOVES = 1000, 1
 #: States up to which sorting them anew is the quickest way to merge them with their partners.
 _FEW_STATES = 4096
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What an energy of a part says of the whole model: ``(energy * 2**shift + rest) / 2**spare``."""
+
+    terms: ExactTerms
+    shift: int = 0
+    met: int = 0  #: the rest where it is as low as was met
+    least: int = 0  #: what it is at least
+    spare: int = 0
+
+    def energies(self, best: int, bound: int) -> tuple[float, float]:
+        """Energies of the whole model in its own units, rounded up to those that there can be."""
+        both = (best << self.shift) + self.met, (bound << self.shift) + self.least
+        best_float, bound_float = self.terms.floats([-(-x >> self.spare) for x in both]).tolist()
+        return best_float, bound_float
 
 
 @dataclass(frozen=True)
@@ -40,6 +57,8 @@ class LowestWork(Work[Found]):
     threshold: int | None = field(default=None, kw_only=True)
     #: States known before, of those that are searched: the best so far of a call that is stopped.
     known: Partial | None = field(default=None, kw_only=True)
+    #: Energies of the whole model, where this is a part of it.
+    whole: Whole | None = field(default=None, kw_only=True)
 
     @property
     @abstractmethod
@@ -75,6 +94,22 @@ class LowestWork(Work[Found]):
             return min(known, default=None)
         bound = self.least_bound(left)
         return None if bound is None else min([*known, bound])
+
+    def bounds(
+        self, parts: Sequence[Partial], done: Sequence[tuple[int, int]]
+    ) -> tuple[float, float] | None:
+        """The lowest energy met, of states known before, too, and one that no state lies below."""
+        terms = self.wanted.terms
+        told = [self.known, *parts] if self.known is not None else parts
+        known = [x for part in told for x in from_limbs(part["energies"][:1])]
+        if not known:
+            return None
+        best = min(known)
+        found = Found(np.empty((0, 1), dtype=np.uint64), to_limbs([best], terms.limbs), {})
+        bound = self.lower_bound(done, found)
+        least = terms.offset + abs(terms.offset) - terms.bound
+        whole = self.whole or Whole(terms)
+        return whole.energies(best, least if bound is None else max(least, bound))
 
     @abstractmethod
     def least_bound(self, ranges: Sequence[tuple[int, int]]) -> int | None:

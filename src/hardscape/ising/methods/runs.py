@@ -70,6 +70,8 @@ class RunsWork(Work[Partial]):
     name: ClassVar[str] = "ising.search"
     revision: ClassVar[int] = 1
     unit: ClassVar[str] = "moves"
+    #: Of the shortest run, by default.
+    moves_a_spin: ClassVar[int]
 
     terms: ExactTerms
     count: int  #: states wanted

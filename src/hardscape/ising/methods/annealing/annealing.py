@@ -8,6 +8,7 @@ out with both again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ _SWEEPS = 1000
 @dataclass(frozen=True)
 class AnnealingWork(RunsWork):
     """Runs of simulated annealing; a move is a flip, or a look at the spins of a vector."""
+
+    moves_a_spin: ClassVar[int] = 10_000
 
     @staticmethod
     def pays(terms: ExactTerms) -> bool:

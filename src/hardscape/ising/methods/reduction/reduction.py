@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hardscape.engine import RunOptions
 from hardscape.ising.exact import ExactTerms, from_limbs
 from hardscape.ising.methods.exhaustive.blocks import Found, Wanted
-from hardscape.ising.methods.lowest import LowestMethod
+from hardscape.ising.methods.lowest import LowestMethod, Whole
 from hardscape.ising.methods.reduction.listing import Listing, integers
 from hardscape.ising.methods.reduction.rules import SPARE_BITS, Remainder, reduced, stays_whole
 from hardscape.ising.methods.reduction.searched import Searched, searched
@@ -123,13 +123,32 @@ class Reduction:
             run = options if k == len(self.parts) - 1 else options.together(None)
             if any(x.signum for x in runs):
                 run = run.within(_NO_TIME)
-            found = searched(rows[k], wanted, run, self._given(part, given))
+            # Only the last is told of: the others are what the rest is known to be.
+            whole = self._whole(runs, bounds) if k == len(self.parts) - 1 else None
+            found = searched(rows[k], wanted, run, self._given(part, given), whole=whole)
             runs.append(found)
             if found.bound is not None:
                 bounds[k] = max(bounds[k], found.bound << self._shift(part.terms))
         core = self._together(runs)
         states, settled = self._grown(core)
         return self._summary(runs, states, sum(bounds)), settled
+
+    def _whole(self, runs: Sequence[Searched], bounds: Sequence[int]) -> Whole:
+        """What energies of the last part say of the whole model, where the others are searched."""
+        terms, offset = self.parts[-1].terms, self.remainder.offset
+        met = [
+            from_limbs(run.found.energies[:1])[0] << self._shift(part.terms)
+            if len(run.found.energies)
+            else bound
+            for run, part, bound in zip(runs, self.parts, bounds, strict=False)
+        ]
+        return Whole(
+            self.asked.terms,
+            self._shift(terms),
+            sum(met) + offset,
+            sum(bounds[:-1]) + offset,
+            SPARE_BITS,
+        )
 
     def _given(self, part: Part, given: NDArray[np.int8]) -> NDArray[np.int8]:
         """States that somebody knows, by the spins of a part."""
@@ -201,6 +220,7 @@ class Reduction:
             sum(x.seconds for x in runs),
             sum(x.resumed_shards for x in runs),
             {**sum((Counter(x.facts) for x in runs), Counter()), "parts": parts},
+            runs[-1].bounds if runs else (),
         )
 
     def _found(self, states: NDArray[np.int8]) -> Found:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from hardscape import memory
 from hardscape.engine import RunOptions, solve
 from hardscape.ising.methods.exhaustive.blocks import Found, Wanted
-from hardscape.ising.methods.lowest import LowestMethod
+from hardscape.ising.methods.lowest import LowestMethod, Whole
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,9 @@ class Searched:
     seconds: float
     resumed_shards: int
     facts: Mapping[str, Any]
+    bounds: tuple[
+        tuple[float, float, float], ...
+    ]  #: when (`time.perf_counter`), best, and what no energy lies below
 
 
 def searched(
@@ -39,11 +43,13 @@ def searched(
     options: RunOptions,
     given: NDArray[np.int8],
     listed: bool = True,
+    whole: Whole | None = None,
 ) -> Searched:
     """Search with a method; if `listed`, there will be as many states as are wanted, which must have room."""
-    work = row.work(wanted, options, given)
+    work = replace(row.work(wanted, options, given), whole=whole)
     if listed:
         memory.require(work.memory_bytes(1), f"a list of {wanted.count - 1} states")
+    began = time.perf_counter()
     outcome = solve(work, options)
     found = outcome.answer if outcome.complete else work.best_so_far(outcome.partial)
     assert found is not None
@@ -60,4 +66,5 @@ def searched(
         outcome.seconds,
         outcome.resumed_shards,
         found.counters,
+        tuple((began + seconds, best, bound) for seconds, best, bound in outcome.bounds),
     )

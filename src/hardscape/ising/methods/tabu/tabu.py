@@ -7,6 +7,7 @@ two of them (Wang, Lü, Glover, Hao, Eur. J. Oper. Res. 223 (2012) 595).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ _PATIENCE, _LEAST_PATIENCE = 20, 500
 @dataclass(frozen=True)
 class TabuWork(RunsWork):
     """Runs of tabu search; a move is a flip."""
+
+    moves_a_spin: ClassVar[int] = 500
 
     def made(
         self, given: NDArray[np.int8], run: int, moves: int, stop: NDArray[np.uint8]

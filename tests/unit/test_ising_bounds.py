@@ -1,0 +1,80 @@
+"""Both bounds of the lowest energy while a search runs: on the right sides, closing, kept in the result."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from hardscape.engine import ProgressEvent
+from hardscape.ising import Ising, spectrum
+from hardscape.ising.methods.lowest import Whole
+from helpers.instances import dense_gaussian
+
+
+def half_of_all_pairs(n: int) -> Ising:
+    rng = np.random.default_rng(1)
+    return Ising(np.zeros(n), np.triu((rng.random((n, n)) < 0.5).astype(float), 1))
+
+
+@pytest.mark.parametrize(
+    ("model", "method"),
+    [(half_of_all_pairs(56), "tree"), (dense_gaussian(46, seed=3), "exhaustive")],
+    ids=["tree", "exhaustive"],
+)
+def test_bounds_enclose_the_ground_energy_and_close(model: Ising, method: str) -> None:
+    events: list[ProgressEvent] = []
+    found = spectrum(
+        model,
+        1,
+        method=method,
+        prune=method == "tree",
+        time_limit=1.2,
+        threads=1,
+        device="cpu",
+        progress=events.append,
+    )
+    least = spectrum(model, 1, seed=1).energies[0]
+    told = [event.bounds for event in events if event.bounds is not None]
+    assert told
+    assert all(bound <= least <= best for best, bound in told)
+    seconds, best, bound = found.bounds.T
+    assert len(seconds) > 1
+    assert (np.diff(seconds) >= 0).all()
+    assert (np.diff(best) <= 0).all()
+    assert (np.diff(bound) >= 0).all()
+    assert bound[-1] <= least <= best[-1] == found.energies[0]
+    assert json.loads(found.to_json())["bounds"] == found.bounds.tolist()
+
+
+def test_a_part_says_what_the_whole_has() -> None:
+    terms = Ising([0.5, 1.0], {(0, 1): 0.25}).exact
+    assert terms.exponent == -2
+    # A part of energy 3 in units twice as large, beside a rest of 1 met, at least -2.
+    assert Whole(terms, 1, 1, -2).energies(3, 1) == (7 / 4, 0.0)
+    # Of eighths, rounded up to quarters.
+    assert Whole(terms, 0, 0, 0, 1).energies(3, -3) == (2 / 4, -1 / 4)
+
+
+def test_the_end_is_there_where_nothing_took_long() -> None:
+    found = spectrum(half_of_all_pairs(12), 3)
+    assert found.bounds.shape == (1, 3)
+    assert found.bounds[0].tolist() == [found.seconds, found.energies[0], found.energies[0]]
+
+
+def test_reduced_models_tell_energies_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain hangs on a dense core: it is taken out, and what is told is the energy of both."""
+    monkeypatch.setattr("hardscape.engine.run._BOUNDED_AT", 0.0)
+    core = half_of_all_pairs(84)
+    pairs = zip(core.exact.row.tolist(), core.exact.col.tolist(), strict=True)
+    chain = {(83 + k, 84 + k): -3.0 for k in range(20)}
+    model = Ising(np.zeros(104), {**dict.fromkeys(pairs, 1.0), **chain})
+    events: list[ProgressEvent] = []
+    found = spectrum(model, 1, threads=1, time_limit=5.0, progress=events.append)
+    assert sum(size for size, _ in found.info["parts"]) < 104
+    told = [event.bounds for event in events if event.bounds is not None]
+    lowest = float(found.energies[0])
+    assert told
+    assert all(bound <= lowest <= best for best, bound in told)
+    assert told[-1][0] - lowest < 30  # the chain has -60
