@@ -240,11 +240,29 @@ def test_models_without_couplings(h):
 @pytest.mark.parametrize("scale", [1e-300, 1e-6, 1e3, 1e150, 1e305])
 def test_couplings_of_any_size_are_safe(scale):
     model = dense_gaussian(12, 3)
-    result = mps_spectrum(Ising(model.h * scale, model.J * scale), 5, bond_dimension=8)
+    scaled = Ising(model.h * scale, model.J * scale)
+    result = mps_spectrum(scaled, 5, bond_dimension=8, beta=1.0, dbeta=0.25)
     assert np.isfinite(result.energies).all()
     assert len(result.energies) >= 1
     assert 0 <= result.info["discarded_weight"] <= 1
     assert 0 < result.info["beta"] <= 1
+
+
+@pytest.mark.parametrize("scale", [2.0**-900, 2.0**-20, 2.0**10, 2.0**1000])
+def test_the_temperature_follows_the_couplings(scale):
+    model = dense_gaussian(16, 3)
+    known = mps_spectrum(model, 20, bond_dimension=16)
+    found = mps_spectrum(Ising(model.h * scale, model.J * scale), 20, bond_dimension=16)
+    assert found.info["beta"] * scale == pytest.approx(known.info["beta"])
+    assert found.bit_strings() == known.bit_strings()
+
+
+def test_the_temperature_is_that_of_the_fields():
+    ring = Ising(np.full(6, 3.0), {(i, (i + 1) % 6): 4.0 for i in range(6)})
+    found = mps_spectrum(ring, 3, bond_dimension=8)
+    assert found.info["beta"] == pytest.approx(2 / np.sqrt(3**2 + 2 * 4**2))
+    assert found.info["dbeta"] == pytest.approx(found.info["beta"] / 4)
+    assert mps_spectrum(Ising(np.zeros(3), {}), 2).info["beta"] == 1.0
 
 
 @pytest.mark.filterwarnings("ignore::hardscape.errors.AccuracyWarning")
@@ -258,7 +276,7 @@ def test_a_trapped_state_is_told():
     model = dense_gaussian(32, 1)
     hot = Ising(100 * model.h, 100 * model.J)
     with pytest.warns(AccuracyWarning, match="dbeta"):
-        found = mps_spectrum(hot, 5, bond_dimension=8)
+        found = mps_spectrum(hot, 5, bond_dimension=8, beta=1.0, dbeta=0.25)
     assert found.info["search_energy"] < found.energies[0]
     assert found.info["search_energy"] == hardscape.spectrum(hot, 1).energies[0]
 

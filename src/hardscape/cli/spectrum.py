@@ -143,9 +143,9 @@ class MpsOptions:
     bond_dimension
         Largest bond dimension D, by default 128.
     beta
-        Inverse temperature that the evolution reaches, in 1/energy, by default 1.
+        Inverse temperature that the evolution reaches, in 1/energy, by default what suits the couplings.
     dbeta
-        Its step, by default 0.25.
+        Its step, by default a quarter of that.
     """
 
     bond_dimension: int | None = None

@@ -24,7 +24,7 @@ Order = Literal["given", "spectral"]
 
 #: Most of a count: states, prefixes, the bond dimension.
 _MOST = 2**31 - 1
-_MOST_STEPS = 10**6
+_MOST_STEPS, _MOST_BETA = 10**6, 1e300
 #: Bond dimension from which ``device="auto"`` takes a GPU.
 _WORTH_A_GPU = 256
 #: Exponents of a step's gates above which they project; most of a state that a truncation may lose unwarned.
@@ -39,8 +39,8 @@ def mps_spectrum(
     num_states: int | None = None,
     *,
     bond_dimension: int = 128,
-    beta: float = 1.0,
-    dbeta: float = 0.25,
+    beta: float | None = None,
+    dbeta: float | None = None,
     width: int | None = None,
     order: Order = "given",
     **run: Unpack[RunArguments],
@@ -63,14 +63,14 @@ def mps_spectrum(
     bond_dimension : int
         Largest matrix dimension D. :math:`2^{N/2}` is enough for any state; a model with couplings
         over a distance w along the chain needs at most :math:`2^w`.
-    beta : float
-        Final inverse temperature, in units of one over the energy of the model as given. The
-        default suits couplings of order 1: for a model c times as large, divide both `beta` and
-        `dbeta` by c.
-    dbeta : float
-        Largest step, in the same units; ``ceil(beta / dbeta)`` equal steps are made. Where `dbeta`
-        times a coupling is well above 1, gates act as projectors: the state is trapped in a local
-        minimum, and `discarded_weight` does not show it.
+    beta : float, optional
+        Final inverse temperature, in units of one over the energy of the model as given. By default
+        :math:`2 / a`, where :math:`a^2` is the mean over the spins of :math:`h_i^2 + \sum_j J_{ij}^2`: 1 for
+        couplings of size 1 on a square lattice, 0.28 for 50 spins with standard normal couplings among all.
+    dbeta : float, optional
+        Largest step, in the same units, by default :math:`1 / (2a)`; ``ceil(beta / dbeta)`` equal steps are
+        made. Where `dbeta` times a coupling is well above 1, gates act as projectors: the state is trapped
+        in a local minimum, and `discarded_weight` does not show it.
     width : int, optional
         Prefixes kept by branch and bound, by default ``max(10 * num_states, 1000)``.
     order : {"given", "spectral"}
@@ -137,12 +137,15 @@ def mps_spectrum(
     width = max(10 * num_states, 1000) if width is None else integer(width, "width", 1, _MOST)
     if width < num_states:
         raise InputError(f"width={width}; at least num_states={num_states} is needed")
-    _check_temperatures(beta, dbeta)
+    natural = _natural_beta(model)
+    beta = natural if beta is None else _positive(beta, "beta")
+    dbeta = min(beta, natural / 4) if dbeta is None else _positive(dbeta, "dbeta")
+    _check_steps(beta, dbeta)
     if order not in ("given", "spectral"):
         raise InputError(f"order={order!r}; 'given' and 'spectral' are accepted")
     options = RunOptions.checked(big_enough=bond_dimension >= _WORTH_A_GPU, **run)
     options = options.on(options.devices[:1])
-    sweeps, step = schedule(model, float(beta), float(dbeta))
+    sweeps, step = schedule(model, beta, dbeta)
     spins = Line.of(model, spectral=order == "spectral")
     size = 100 * model.num_spins * bond_dimension**2 + 32 * bond_dimension * width
     memory.require(size, f"a matrix product state of {model.num_spins} spins, D = {bond_dimension}")
@@ -198,11 +201,26 @@ def _doubts(model: Ising, found: Spectrum) -> Iterator[str]:
         )
 
 
-def _check_temperatures(beta: float, dbeta: float) -> None:
-    for name, value in (("beta", beta), ("dbeta", dbeta)):
-        real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not real or not isfinite(value) or value <= 0:
-            raise InputError(f"{name}={value!r}; a positive finite number is accepted")
+def _natural_beta(model: Ising) -> float:
+    """2 over the root mean square field of a spin in a random state: colder than where spins freeze."""
+    i, j, values = model.couplings
+    largest = max(np.abs(x).max(initial=0.0) for x in (model.h, values))
+    if not largest:
+        return 1.0
+    squares = np.square(model.h / largest)
+    for ends in (i, j):
+        np.add.at(squares, ends, np.square(values / largest))
+    return float(min(2 / largest / np.sqrt(squares.mean()), _MOST_BETA))
+
+
+def _positive(value: Any, name: str) -> float:
+    real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not real or not isfinite(value) or value <= 0:
+        raise InputError(f"{name}={value!r}; a positive finite number is accepted")
+    return float(value)
+
+
+def _check_steps(beta: float, dbeta: float) -> None:
     if dbeta > beta:
         raise InputError(f"dbeta={dbeta!r} is larger than beta={beta!r}; at most beta is accepted")
     if dbeta < beta / _MOST_STEPS:
