@@ -45,7 +45,7 @@ def _measured(
 
 
 def _best_w1(request: Request) -> Findings:
-    n, runs, timeout = (256, 40, 60.0) if request.full else (112, 600, 5.0)
+    n, runs, timeout = (224, 40, 60.0) if request.full else (112, 600, 5.0)
     points = np.arange(8, 23, 2) / 256
     request.tell(f"N = {n}, {len(points)} values of w1, {runs} runs each")
     system = random_regular(n, seed=request.seed)
@@ -207,7 +207,7 @@ def _growth(request: Request) -> Findings:
     # N, instances, runs, seconds of a run at most
     sizes = (
         [(128, 60, 20, 20.0), (160, 60, 12, 20.0), (192, 48, 6, 20.0), (224, 40, 2, 20.0),
-         (256, 32, 1, 40.0)]
+         (256, 24, 1, 30.0)]
         if request.full
         else [(64, 60, 100, 5.0), (80, 60, 100, 5.0), (96, 60, 60, 10.0), (112, 60, 40, 10.0),
               (128, 60, 20, 20.0), (144, 40, 10, 30.0)]
