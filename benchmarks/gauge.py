@@ -220,11 +220,28 @@ def timed_job(
     row(name, f"{spread(times[1:])}; {how}", wanted)
 
 
+def shares_of_calls() -> None:
+    """How much of a call of one GPU is no sweep: what two GPUs share, or do one after the other."""
+    print("\n| one GPU, links on host | s, median of 5 (spread); of the last: | outside sweeps |")
+    print("| --- | --- | --- |")
+    for extent in (8, 16, 24):
+        start = GaugeField.random((extent,) * 4, seed=7)
+        for copies in (1, 4, 16, 32):
+            what: dict[str, Any] = {"copies": copies, "method": "annealing", "max_sweeps": 100}
+            what |= {"precision": "mixed", "seed": 1, "strict": False, "device": "cuda:0"}
+            calls = [fix(start, **what) for _ in range(6)][1:]
+            last = calls[-1]
+            moving = last.copies.sweeps.sum() * start.volume / last.site_updates_per_second
+            told = f"{spread([call.seconds for call in calls])}; {moving:.3f} s in sweeps"
+            row(f"{copies} copies, {extent}^4", told, f"{1 - moving / last.seconds:.0%}")
+
+
 @app.default
 def main(
     *,
     cpu: bool = True,
     gpu: bool = True,
+    shares: bool = False,
     extent: int = 16,
     gpu_extent: int = 32,
     configurations: int = 1,
@@ -233,8 +250,8 @@ def main(
 
     Parameters
     ----------
-    cpu, gpu
-        Which tables.
+    cpu, gpu, shares
+        Which tables; the last one needs a GPU, too.
     extent, gpu_extent
         Of their lattices.
     """
@@ -244,6 +261,8 @@ def main(
         sweep_counts(extent, configurations)
     if gpu and probe().cuda.usable:
         gpu_tables(gpu_extent)
+    if shares and probe().cuda.usable:
+        shares_of_calls()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardscape.arguments import integer
-from hardscape.engine import Cpu, Device, RunArguments, RunOptions
+from hardscape.engine import Cpu, Device, RunArguments, RunOptions, solve
 from hardscape.engine.device import describe
 from hardscape.engine.estimates.pace import pace
 from hardscape.errors import BudgetError, DeviceError, InputError, Interrupted
@@ -245,12 +245,23 @@ def estimate(
         work = row.work(part, options)
         size = max(size, work.memory_bytes(lanes))
         prepared = time.process_time()
-        sampled += row.sample(work, options.devices[0], sample_seconds)
+        tried = _tried(work, options, sample_seconds)
+        sampled += row.sample(work, options.devices[0], sample_seconds) if tried is None else tried
         sampling += time.process_time() - prepared
     others = _SECONDS_OF_CALL + time.process_time() - began - sampling
     seconds = others + sampled / lanes * _slowdown(options.devices)
     states = 1 << ising.num_spins
     return Estimate(states, seconds, size, _rate(states, seconds), describe(options.devices))
+
+
+def _tried(work: LowestWork, options: RunOptions, seconds: float) -> float | None:
+    """Processor time of a search on one lane of a CPU; None where it is not over in so many seconds."""
+    if not isinstance(options.devices[0], Cpu):
+        return None
+    began = time.process_time()
+    alone = RunOptions.checked(device="cpu", threads=1, seed=options.seed, time_limit=seconds)
+    complete = solve(work, alone).complete
+    return time.process_time() - began if complete else None
 
 
 def _rate(states: int, seconds: float) -> float:

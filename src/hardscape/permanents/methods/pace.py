@@ -75,8 +75,8 @@ def _real(rows: int, columns: int) -> NDArray[np.float64]:
     return np.random.default_rng(rows).normal(size=(rows, columns))
 
 
-def _whole(rows: int, columns: int) -> NDArray[Any]:
-    drawn = np.random.default_rng(rows).integers(-9, 10, size=(rows, columns))
+def _whole(rows: int, columns: int, most: int = 9) -> NDArray[Any]:
+    drawn = np.random.default_rng(rows).integers(-most, most + 1, size=(rows, columns))
     return drawn.astype(object)
 
 
@@ -102,11 +102,11 @@ def _exactly(entries: NDArray[Any]) -> NDArray[Any]:
 _ENTRIES: dict[tuple[str, str, str], Callable[[], NDArray[Any]]] = {
     ("glynn", "double", "square"): lambda: _real(23, 23),
     ("glynn", "extended", "square"): lambda: _real(20, 20),
-    ("glynn", "exact", "square"): lambda: _whole(22, 22),
+    ("glynn", "exact", "square"): lambda: _whole(20, 20, 10**3),  # of several primes
     ("subset", "double", "square"): lambda: abs(_real(22, 22)),
     ("subset", "double", "rectangles"): lambda: _real(14, 20),
     ("subset", "exact", "any"): lambda: _whole(10, 10),
-    ("repeated", "double", "square"): lambda: np.kron(_real(8, 8), np.ones((5, 5))),
+    ("repeated", "double", "square"): lambda: np.kron(_real(9, 9), np.ones((5, 5))),
     ("repeated", "exact", "square"): lambda: np.kron(_whole(7, 7), _exactly(np.ones((4, 4)))),
     ("rank", "double", "square"): lambda: _exactly(_real(24, 3) * 4) @ _exactly(_real(3, 24) * 4),
     ("rank", "exact", "square"): lambda: _exactly(_real(24, 3) * 4) @ _exactly(_real(3, 24) * 4),

@@ -31,7 +31,7 @@ _TIMES = 3
 #: Seconds that the engine takes for a shard.
 _SHARD = 5e-5
 #: How much longer a search takes than under the threshold that it comes to, and most parts that are drawn.
-_FALLING, _MOST = 1.3, 100
+_FALLING, _MOST = 1.15, 100
 #: Seconds of a unit of size before one is measured.
 _UNIT = 3e-7
 #: Numbers in [0, 1) without trend: multiples of the golden ratio.

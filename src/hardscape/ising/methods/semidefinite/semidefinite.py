@@ -25,7 +25,6 @@ from hardscape import native
 from hardscape.engine import (
     Context,
     Cpu,
-    Deadline,
     Device,
     Partial,
     RunOptions,
@@ -238,13 +237,8 @@ class Semidefinite(LowestMethod[SemidefiniteWork]):
         return work.knowing(given)
 
     def sample(self, work: SemidefiniteWork, device: Device, allowed: float) -> float:
-        """Seconds on one lane: those of a search that is over, else by random paths."""
+        """Seconds on one lane, by random paths."""
         symmetric, sought = work.wanted.terms.symmetric, work.sought(None)
-        with Deadline(allowed).watched() as stop:
-            spent = time.thread_time()
-            whole = Shard(0, 0, work.shards()[-1].stop)
-            if work.run(whole, Context(device, None, stop)).complete:
-                return time.thread_time() - spent
         stop = np.zeros(1, dtype=np.uint8)
         began, paths, total = time.thread_time(), 0, 0.0
         while paths < _LEAST_PATHS or time.thread_time() < began + allowed:
