@@ -73,11 +73,8 @@ class GaugeFixWork(Work[GaugeFixResult]):
     ) -> GaugeFixWork:
         """Share the copies among devices: GPUs take many at once, the CPU one with spare threads."""
         lanes, on_gpu = len(run.devices), isinstance(run.devices[0], Cuda)
-        if on_gpu and any(extent % 2 for extent in field.shape):
-            raise InputError(
-                f"shape {field.shape} has an odd extent, which the CUDA kernels' two colours do not "
-                "fit; device='cpu' takes it"
-            )
+        if on_gpu:
+            require_even(field.shape)
         # A ledger goes on with the shards that it was begun with, however many GPUs there are now.
         begun = None if run.checkpoint is None else kept_shards(whole_of(run.checkpoint))
         together = min(_TOGETHER, -(-copies // (begun or run.workers_now))) if on_gpu else 1
@@ -191,6 +188,15 @@ class GaugeFixWork(Work[GaugeFixResult]):
             field=GaugeField(self.links, boundary=self.options.boundary, layout=layouts.OURS),
             output_precision="double",
             reproject=False,
+        )
+
+
+def require_even(shape: Sequence[int]) -> None:
+    """Refuse extents that no kernel for GPUs takes."""
+    if any(extent % 2 for extent in shape):
+        raise InputError(
+            f"shape {tuple(shape)} has an odd extent, which the CUDA kernels' two colours do not "
+            "fit; device='cpu' takes it"
         )
 
 

@@ -23,7 +23,7 @@ from hardscape.gauge.ensembles.work import Configuration, Task
 from hardscape.gauge.fix import as_returned, fix, in_the_group
 from hardscape.gauge.options import FixOptions
 from hardscape.gauge.result import DTYPES, GaugeFixResult
-from hardscape.gauge.work import GaugeFixWork
+from hardscape.gauge.work import GaugeFixWork, require_even
 from hardscape.interrupts import interruptible
 
 #: Most copies that a GPU moves at once.
@@ -79,7 +79,10 @@ class FixTask(Task):
         """What `fix` finds of the file, with this seed."""
         field = configuration.field
         options = replace(self.options, boundary=field.boundary)
-        together = min(_TOGETHER, self.copies) if isinstance(context.device, Cuda) else 1
+        on_gpu = isinstance(context.device, Cuda)
+        if on_gpu:
+            require_even(field.shape)
+        together = min(_TOGETHER, self.copies) if on_gpu else 1
         links = np.ascontiguousarray(in_the_group(field).links, dtype=np.complex128)
         work = GaugeFixWork(
             links, options, self.copies, configuration.seed, together, configuration.threads
