@@ -30,8 +30,9 @@ from hardscape.ising.methods.lowest import LowestMethod, LowestWork
 
 #: Most couplings: in all, for each spin of models that have more than some, and where it is taken by itself.
 _MOST_EDGES, _MOST_COUPLINGS, _SOME_EDGES, _COUPLINGS = 200_000, 16, 2000, 4
-#: Most states listed where it is taken by itself, and seconds of a frontier from which on it is.
-_MOST_STATES, _SECONDS = 10_000, 0.5
+#: Most states listed where it is taken by itself, and seconds of tables from which on it is, without
+#: fields and with them: cycles through the spin that stands for those are many, and bound less.
+_MOST_STATES, _SECONDS, _FIELD_SECONDS = 10_000, 0.2, 20.0
 #: Seconds of a relaxation for each edge, and how they grow.
 _EDGE_SECONDS, _POWER = 3e-7, 1.8
 
@@ -131,7 +132,8 @@ class Cuts(LowestMethod[CutWork]):
         if len(terms.row) >= _COUPLINGS * terms.num_spins or wanted.count > _MOST_STATES:
             return False
         plan = elimination(terms)
-        return plan is None or FrontierStatesWork(wanted, plan).seconds > _SECONDS
+        most = _SECONDS if terms.symmetric else _FIELD_SECONDS
+        return plan is None or FrontierStatesWork(wanted, plan).seconds > most
 
     def work(
         self, wanted: Wanted, options: RunOptions, given: NDArray[np.int8] | None = None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape import memory
+from hardscape import memory, native
 from hardscape.engine import Context, Partial, Shard
 from hardscape.ising.exact import from_limbs
 from hardscape.ising.methods.cuts.graph import Clusters, Core, EdgeForm, chosen
@@ -22,7 +22,9 @@ from hardscape.ising.methods.tabu.tabu import TabuWork
 from hardscape.ising.result import to_codes, unpack
 
 #: Seconds of tables that are filled at once, and rather than to branch.
-_AT_ONCE, _RATHER = 0.3, 20.0
+_AT_ONCE, _RATHER = 0.05, 20.0
+#: Entries of tables for each second, and how much worse the first order may be.
+_ENTRIES_A_SECOND, _ROUGHLY = 5e8, 16.0
 #: Moves of a tabu search from a rounded solution, for each spin, and states that it keeps.
 _MOVES, _KEPT = 30, 1000
 #: A node is branched after so many solutions that do not raise the bound by one of so many steps to the limit.
@@ -136,19 +138,23 @@ class CutSearch:
         self.add(core.expanded(work.result(result.partial).states))
         return result.complete and result.left is None
 
-    def seconds(self, core: Core) -> float | None:
-        """What the tables of a core take; None where there is no room for them."""
-        if core.terms.num_spins == 0:
-            return 0.0
-        plan = elimination(core.terms) if core.terms.num_spins <= MAX_SPINS else None
+    def quick(self, core: Core, seconds: float) -> bool:
+        """Whether tables of a core take so many seconds at most, and there is room for them."""
+        terms = core.terms
+        if terms.num_spins == 0:
+            return True
+        if terms.num_spins > MAX_SPINS or seconds < 0:
+            return False
+        graph = (terms.num_spins, terms.row, terms.col)
+        most = _ROUGHLY * seconds * _ENTRIES_A_SECOND
+        if not len(native.vector.ising.elimination_order(*graph, 1, 0, most, 1)):
+            return False  # good orders take longer to find, and are not so much better
+        plan = elimination(terms)
         if plan is None:
-            return None
-        asked = Wanted(core.terms, self.wanted.count, self.wanted.window, None)
-        work = FrontierStatesWork(asked, plan)
+            return False
+        work = FrontierStatesWork(Wanted(terms, self.wanted.count, self.wanted.window), plan)
         size = work.memory_bytes(1)
-        if not memory.small(size) and size > memory.available() // 2:
-            return None
-        return work.seconds
+        return work.seconds <= seconds and (memory.small(size) or 2 * size <= memory.available())
 
 
 class _Branch:
@@ -272,8 +278,7 @@ class _Branch:
             return State.GOES_ON
         self.planned = known, top
         core = clusters.core()
-        expected = search.seconds(core)
-        if known < 1 and (expected is None or expected > seconds):
+        if known < 1 and not search.quick(core, seconds):
             return State.GOES_ON
         search.core_spins = max(search.core_spins, core.terms.num_spins)
         if not search.listed(core, top):
