@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,30 @@ def parts() -> Ising:
     return Ising(np.zeros(64), couplings)
 
 
+def regular(spins: int, degree: int, kind: str) -> Ising:
+    """Couplings on a random graph of which each vertex has as many neighbours; no fields."""
+    from networkx import random_regular_graph
+
+    rng = np.random.default_rng([spins, degree, len(kind)])
+    pairs = [(min(x), max(x)) for x in random_regular_graph(degree, spins, seed=spins).edges]
+    drawn = rng.choice([-1.0, 1.0], len(pairs)) if kind == "signs" else rng.normal(size=len(pairs))
+    return Ising(np.zeros(spins), dict(zip(pairs, drawn.tolist(), strict=True)))
+
+
+def pegasus(side: int, most: int, kind: str) -> Ising:
+    """The first spins of a Pegasus graph, with fields; needs dwave-networkx."""
+    from dwave_networkx import pegasus_graph
+
+    rng = np.random.default_rng([side, most, len(kind)])
+    graph = pegasus_graph(side)
+    number = {node: i for i, node in enumerate(sorted(graph.nodes)[:most])}
+    pairs = [(number[a], number[b]) for a, b in graph.edges if a in number and b in number]
+    size = len(number) + len(pairs)
+    drawn = rng.choice([-1.0, 1.0], size) if kind == "signs" else rng.normal(size=size)
+    couplings = dict(zip(pairs, drawn[len(number) :].tolist(), strict=True))
+    return Ising(drawn[: len(number)], couplings)
+
+
 def instances() -> Iterator[tuple[str, Ising]]:
     """Names and models, the one that takes longest last."""
     for kind in ("signs", "gauss"):
@@ -77,6 +102,16 @@ def instances() -> Iterator[tuple[str, Ising]]:
     yield "free 12x60, signs", lattice((12, 60), False, "signs")
     yield "chain of 2000, gauss", lattice((2000,), False, "gauss")
     yield "four dense parts of 16", parts()
+    for kind in ("signs", "gauss"):
+        for spins in (80, 120):
+            yield f"6-regular {spins}, {kind}", regular(spins, 6, kind)
+        yield f"periodic 5x5x5, {kind}", lattice((5, 5, 5), True, kind)
+    if find_spec("dwave_networkx"):
+        for kind in ("signs", "gauss"):
+            yield f"pegasus 2, {kind}", pegasus(2, 40, kind)
+            yield f"pegasus 3, {kind}", pegasus(3, 128, kind)
+            yield f"pegasus 4, 200 of 264, {kind}", pegasus(4, 200, kind)
+    yield "periodic 6x6x6, signs", lattice((6, 6, 6), True, "signs")
     yield "torus 14x14, signs", lattice((14, 14), True, "signs")
 
 

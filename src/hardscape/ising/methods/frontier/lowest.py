@@ -45,8 +45,8 @@ _FEW_SPINS = 256
 _MOST_BYTES = 2**40
 #: Others are asked where they may be quicker: below so many spins, or where they take fewer seconds, of which
 #: each two spins double those, or these: with many couplings for each spin, and with few.
-_SMALL, _SEARCH_SECONDS, _MOST_SECONDS, _MOST_SPARSE_SECONDS = 24, 1e-9, 1.0, 20.0
-_COUPLINGS = 4
+_SMALL, _SEARCH_SECONDS, _MOST_SECONDS, _MOST_SPARSE_SECONDS = 24, 1e-9, 0.5, 20.0
+_COUPLINGS = 3
 #: Seconds that a state takes for each spin.
 _STATE_SECONDS = 3e-8
 

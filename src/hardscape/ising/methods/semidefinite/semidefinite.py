@@ -49,9 +49,8 @@ _MOST_STATES = 10_000
 _BOUND_SECONDS = 0.05
 #: Paths of an estimate, at least.
 _LEAST_PATHS = 8
-#: From so many spins on, where they repel one another in the mean or not, and couplings for each, other trees
-#: are larger.
-_SPINS_REPELLING, _SPINS, _COUPLINGS = 36, 57, 4
+#: From so many spins on, where they repel one another in the mean or not, other trees are larger.
+_SPINS_REPELLING, _SPINS = 36, 57
 #: Runs of tabu search for the first threshold, their moves for each spin, and most of a time limit for it.
 _RUNS, _MOVES, _HINT_SHARE = 8, 500, 0.25
 #: States that it keeps, at least: those that tie with the last one listed.
@@ -206,8 +205,6 @@ class Semidefinite(LowestMethod[SemidefiniteWork]):
         """Whether it is quicker than other trees."""
         terms = wanted.terms
         n, total = terms.num_spins, sum(terms.couplings)
-        if len(terms.row) < _COUPLINGS * n:
-            return False
         # Couplings that are positive in the mean, by half their spread or more, as those of cuts and
         # budgets are, make the other trees' bounds weak.
         squares = sum(x * x for x in terms.couplings)
