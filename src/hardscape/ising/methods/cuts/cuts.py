@@ -33,7 +33,7 @@ _MOST_EDGES, _MOST_COUPLINGS, _SOME_EDGES, _COUPLINGS = 200_000, 16, 2000, 4
 #: Most states listed where it is taken by itself, and seconds of tables from which on it is, without
 #: fields and with them: cycles through the spin that stands for those are many, and bound less.
 _MOST_STATES, _SECONDS, _FIELD_SECONDS = 10_000, 0.2, 20.0
-#: Couplings for each spin from which on semidefinite bounds are quicker, up to so many spins.
+#: Couplings for each spin from which on semidefinite bounds are quicker for one state, up to so many spins.
 _MANY_COUPLINGS, _FEW_SPINS = 3, 160
 #: Seconds of a relaxation for each edge, and how they grow.
 _EDGE_SECONDS, _POWER = 3e-7, 1.8
@@ -133,7 +133,8 @@ class Cuts(LowestMethod[CutWork]):
         terms = wanted.terms
         if len(terms.row) >= _COUPLINGS * terms.num_spins or wanted.count > _MOST_STATES:
             return False
-        if len(terms.row) >= _MANY_COUPLINGS * terms.num_spins and terms.num_spins <= _FEW_SPINS:
+        many = len(terms.row) >= _MANY_COUPLINGS * terms.num_spins
+        if wanted.count <= 2 and many and terms.num_spins <= _FEW_SPINS:
             return False
         plan = elimination(terms)
         most = _SECONDS if terms.symmetric else _FIELD_SECONDS

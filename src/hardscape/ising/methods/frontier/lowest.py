@@ -45,8 +45,10 @@ _FEW_SPINS = 256
 _MOST_BYTES = 2**40
 #: Others are asked where they may be quicker: below so many spins, or where they take fewer seconds, of which
 #: each two spins double those, or these: with many couplings for each spin, and with few.
-_SMALL, _SEARCH_SECONDS, _MOST_SECONDS, _MOST_SPARSE_SECONDS = 24, 1e-9, 0.5, 20.0
-_COUPLINGS = 3
+_SMALL, _SEARCH_SECONDS, _MOST_SECONDS, _MOST_SPARSE_SECONDS = 24, 1e-9, 1.0, 20.0
+_COUPLINGS = 4
+#: The same for one state alone, with so many couplings, by which other bounds profit.
+_MOST_FOR_ONE, _COUPLINGS_FOR_ONE = 0.5, 3
 #: Seconds that a state takes for each spin.
 _STATE_SECONDS = 3e-8
 
@@ -283,10 +285,12 @@ class Frontier(LowestMethod[FrontierStatesWork]):
         if plan is None:
             return False
         seconds = FrontierStatesWork(wanted, plan).seconds
-        sparse = len(wanted.terms.row) < _COUPLINGS * n
+        couplings = len(wanted.terms.row)
+        one = wanted.count <= 2 and couplings >= _COUPLINGS_FOR_ONE * n
+        sparse = couplings < _COUPLINGS * n and not one
         if sparse and n > MOST_SEARCHED:
             return True
-        most = _MOST_SPARSE_SECONDS if sparse else _MOST_SECONDS
+        most = _MOST_SPARSE_SECONDS if sparse else _MOST_FOR_ONE if one else _MOST_SECONDS
         if n < _SMALL or seconds >= min(_SEARCH_SECONDS * 2.0 ** min(n / 2, 64), most):
             return False
         rivals = Cliques()  # of penalties, which keep its tree small where tables would be wide
