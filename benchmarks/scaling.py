@@ -2,9 +2,12 @@
 
 ``python -m benchmarks.scaling 60 --workers 10,100,1000`` searches the lowest states of a dense Gaussian model
 on one thread, slice by slice, and then lets that many workers do it: each block takes as long as its shards
-took, and the clock of the scheduler, whose own work takes no time there, is that of the simulation.
-``--threads 1,32`` runs it on so many threads, and processes, for real, beside as many processes that each
-search everything: what the machine itself does for so many at once, which share caches and clocks.
+took, and the clock of the scheduler, whose own work takes ``--scheduler`` seconds a block there, is that of the
+simulation. Floors, which the threads of a process raise together, are taken as shared evenly.
+``python -m benchmarks.scaling 56 60 64 --threads 1,2,4,8,16`` runs it on so many threads, and processes, for
+real: how long the floors, the search and all the rest of a call take, the processor time and the blocks that
+were walked, which do not depend on who else is at work. Beside it are as many processes that each search
+everything: what the machine itself does for so many at once, which share caches and clocks.
 """
 
 from __future__ import annotations
@@ -12,10 +15,11 @@ from __future__ import annotations
 import argparse
 import heapq
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib import import_module
 from multiprocessing import get_context
 from queue import Empty
 from typing import Any, ClassVar
@@ -102,25 +106,30 @@ class Recording:
         return Recording(self.shards, self.seconds * factor)
 
 
-def recorded(n: int) -> tuple[float, list[Recording]]:
-    """Seconds of what one thread does before, and all that is shared: floors, and the search itself."""
+def recorded(n: int) -> tuple[float, float, list[Recording]]:
+    """Seconds of what one thread does, those of the floors, and the searches that are shared."""
     options = RunOptions.checked(device="cpu", threads=2, seed=0)
     shared: list[Recording] = []
-    alone = time.process_time()
+    floors, others = 0.0, 0.0
+    began = time.process_time()
 
     def noted(work: Work[Any], options: RunOptions) -> Any:
-        nonlocal alone
-        began = time.process_time()
+        nonlocal floors, others
+        begun = time.process_time()
         if isinstance(work, BlockWork):
             shared.append(Recording.of(work))
         outcome = runs.solve(work, options)
+        taken = time.process_time() - begun
         if isinstance(work, BlockWork):
-            alone += time.process_time() - began
+            others += taken
+        else:
+            floors += taken
         return outcome
 
     with patch.object(tree, "solve", noted):
         work = tree.Tree().work(Wanted(instance(n).exact, _STATES + 1, None), options)
-    return time.process_time() - alone, [*shared, Recording.of(work)]
+    alone = time.process_time() - began - floors - others
+    return alone, floors, [*shared, Recording.of(work)]
 
 
 @dataclass(frozen=True)
@@ -160,16 +169,20 @@ class Running:
 
 
 class Simulation(Pool):
-    """Workers that take the recorded times, and `call` seconds a block; its own clock and queue of reports."""
+    """Workers that take the recorded times, and `call` seconds a block; its own clock and queue of reports.
+
+    The scheduler takes `scheduler` seconds a block, one block after the other.
+    """
 
     pace, asked_after = LocalPool.pace, LocalPool.asked_after
 
-    def __init__(self, recording: Recording, workers: int, call: float):
+    def __init__(self, recording: Recording, workers: int, call: float, scheduler: float):
         work = Replayed(recording.count)
         super().__init__(work, np.zeros(workers, dtype=np.uint8), self)  # type: ignore[arg-type]
         self.work = work
         self._recording = recording
         self._call = call
+        self._scheduler = scheduler
         self._simulated: dict[int, Running] = {}
         self._ends: list[tuple[float, int]] = []
         self.now = 0.0
@@ -189,6 +202,7 @@ class Simulation(Pool):
     def _start(self, slot: int, block: Block, incumbent: Partial | None) -> Future[BlockResult]:
         future: Future[BlockResult] = Future()
         self.blocks += 1
+        self.now += self._scheduler
         self._simulated[slot] = Running(self.now, block, future, block.stop)
         self._leave(slot, self.pace[0])
         return future
@@ -231,9 +245,11 @@ class Simulation(Pool):
         pass
 
 
-def simulated(recording: Recording, workers: int, call: float) -> tuple[float, int]:
+def simulated(
+    recording: Recording, workers: int, call: float, scheduler: float
+) -> tuple[float, int]:
     """Seconds until all is done, and the number of blocks."""
-    pool = Simulation(recording, workers, call)
+    pool = Simulation(recording, workers, call, scheduler)
     with ExitStack() as stack:
         for module in (pools, runs):
             stack.enter_context(patch.object(module, "time", pool))
@@ -243,14 +259,44 @@ def simulated(recording: Recording, workers: int, call: float) -> tuple[float, i
     return pool.now, pool.blocks
 
 
-def best(function: Callable[[], object]) -> float:
-    """The least time of three, or of as many as are begun within some seconds."""
-    taken: list[float] = []
-    while len(taken) < 3 and sum(taken) < _ENOUGH:
-        began = time.perf_counter()
-        function()
-        taken.append(time.perf_counter() - began)
-    return min(taken)
+@dataclass(frozen=True, order=True)
+class Call:
+    """Where the wall clock of a call goes, in seconds, and what it does."""
+
+    seconds: float
+    floors: float
+    search: float
+    processor: float  #: seconds of all threads of this process
+    walked: int  #: blocks that no bound excluded
+
+    @classmethod
+    def of(cls, model: Ising, **options: Any) -> Call:
+        """Make it."""
+        spent = {"FloorsWork": 0.0, "BlockWork": 0.0}
+
+        def timed(work: Work[Any], options: RunOptions) -> Any:
+            began = time.perf_counter()
+            outcome = runs.solve(work, options)
+            name = type(work).__name__
+            spent[name] = spent.get(name, 0.0) + time.perf_counter() - began
+            return outcome
+
+        with ExitStack() as stack:
+            for module in (tree, import_module("hardscape.ising.spectrum")):
+                stack.enter_context(patch.object(module, "solve", timed))
+            began, processor = time.perf_counter(), time.process_time()
+            info = hardscape.spectrum(model, _STATES, **options).info
+            taken, used = time.perf_counter() - began, time.process_time() - processor
+        walked = int(info.get("blocks", 0) - info.get("pruned", 0))
+        return cls(taken, spent["FloorsWork"], spent["BlockWork"], used, walked)
+
+    @classmethod
+    def best(cls, model: Ising, **options: Any) -> Call:
+        """The quickest of three, or of as many as are begun within some seconds."""
+        made: list[Call] = []
+        while len(made) < 3 and sum(one.seconds for one in made) < _ENOUGH:
+            made.append(cls.of(model, **options))
+        return min(made)
 
 
 def searched(spins: int, method: str) -> float:
@@ -268,51 +314,73 @@ def apart(spins: int, method: str, processes: int) -> float:
     return sum(1 / seconds for seconds in taken)
 
 
+def measured(spins: int, method: str, threads: list[int]) -> None:
+    """Print a row for each number of threads, and of processes."""
+    model, alone = instance(spins), 0.0
+    print(
+        f"N = {spins}\n{'':16} {'s':>8} {'floors':>8} {'search':>8} {'rest':>8} {'CPU s':>8} {'walked':>9} "
+        "efficiency, of what as many apart do"
+    )
+    for count in threads:
+        rate = apart(spins, method, count)
+        print(f"{count:4} {'apart':11} {1 / rate:8.3f} a search")
+        for how in ("threads", "processes"):
+            options: dict[str, Any] = {"device": "cpu", "method": method, "seed": 1}
+            options["threads"] = count
+            if how == "processes":
+                options["executor"] = f"processes:{count}"
+            Call.of(instance(40), **options)
+            made = Call.best(model, **options)
+            alone = alone or made.seconds * count
+            rest = made.seconds - made.floors - made.search
+            efficiency = alone / made.seconds / count
+            print(
+                f"{count:4} {how:11} {made.seconds:8.3f} {made.floors:8.3f} {made.search:8.3f} {rest:8.3f} "
+                f"{made.processor:8.3f} {made.walked:9} {efficiency:10.2f}, {1 / made.seconds / rate:.2f}",
+                flush=True,
+            )
+
+
 def main() -> None:
     """Print a row for each number of workers."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("spins", type=int)
+    parser.add_argument("spins", type=int, nargs="+")
     parser.add_argument("--workers", default="1,10,100,1000")
     parser.add_argument("--call", type=float, default=5e-5, help="seconds that a block costs")
+    parser.add_argument(
+        "--scheduler", type=float, default=0.0, help="seconds of the scheduler a block"
+    )
     parser.add_argument(
         "--scale", type=float, default=1.0, help="as if all shards took so much longer"
     )
     parser.add_argument("--method", default="tree", help="of runs on threads")
     parser.add_argument("--threads", default="", help="run on so many threads, and processes")
     told = parser.parse_args()
-    if told.threads:
-        model = instance(told.spins)
-        alone = 0.0
-        for threads in map(int, told.threads.split(",")):
-            rate = apart(told.spins, told.method, threads)
-            print(f"{threads:6} apart     {1 / rate:9.3f} s a search")
-            for how in ("threads", "processes"):
-                options: dict[str, Any] = {"threads": threads}
-                if how == "processes":
-                    options = {"executor": f"processes:{threads}", "threads": threads}
-                options |= {"device": "cpu", "method": told.method, "seed": 1}
-                hardscape.spectrum(instance(40), _STATES, **options)
-                taken = best(
-                    lambda: hardscape.spectrum(model, _STATES, **options)  # noqa: B023
-                )
-                alone = alone or taken * threads
-                print(
-                    f"{threads:6} {how:9} {taken:9.3f} s  efficiency {alone / taken / threads:5.2f}, "
-                    f"of what as many apart do {1 / taken / rate:5.2f}"
-                )
-        return
-    alone, shared = recorded(told.spins)
-    alone *= told.scale
+    for spins in told.spins:
+        if told.threads:
+            measured(spins, told.method, [int(x) for x in told.threads.split(",")])
+        else:
+            simulate(spins, told)
+
+
+def simulate(spins: int, told: argparse.Namespace) -> None:
+    """Print a row for each number of workers of the simulation."""
+    alone, floors, shared = recorded(spins)
+    alone, floors = alone * told.scale, floors * told.scale
     shared = [one.scaled(told.scale) for one in shared]
-    whole = alone + sum(one.whole for one in shared)
-    print(f"{whole:.3f} s: {alone:.3f} on one thread, {shared[-1].whole:.3f} the search")
+    whole = alone + floors + sum(one.whole for one in shared)
+    print(
+        f"N = {spins}: {whole:.3f} s, {alone:.3f} on one thread, {floors:.3f} floors, "
+        f"{shared[-1].whole:.3f} the search"
+    )
     for workers in map(int, told.workers.split(",")):
-        parts = [simulated(one, workers, told.call) for one in shared]
-        taken, blocks = alone + sum(seconds for seconds, _ in parts), sum(b for _, b in parts)
+        parts = [simulated(one, workers, told.call, told.scheduler) for one in shared]
+        taken = alone + floors / workers + sum(seconds for seconds, _ in parts)
         last = shared[-1].whole / parts[-1][0] / workers
         print(
             f"{workers:6} {taken:9.4f} s  efficiency {whole / taken / workers:5.2f}, of the search alone "
-            f"{last:5.2f}  {blocks} blocks"
+            f"{last:5.2f}  {sum(blocks for _, blocks in parts)} blocks",
+            flush=True,
         )
 
 

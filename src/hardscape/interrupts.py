@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -11,6 +12,8 @@ from typing import ParamSpec, TypeVar
 
 from hardscape.errors import Interrupted
 
+#: Seconds within which equal signals are one.
+ONE_SIGNAL = 0.2
 #: Ctrl-C, and what comes before a kill: of batch systems, limits of CPU time, connections that are gone.
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU)
 
@@ -23,6 +26,8 @@ class _Heard(threading.local):
 
     calls = 0
     number = 0
+    at = 0.0  #: when that was heard
+    ended = False  #: whether one of these runs is over
 
 
 _here = _Heard()
@@ -37,18 +42,36 @@ def one_call() -> Iterator[None]:
     finally:
         _here.calls -= 1
         if not _here.calls:
-            _here.number = 0
+            _here.number, _here.ended = 0, False
 
 
 def hear(number: int) -> None:
     """Have the runs that follow in this call stop."""
     if _here.calls:
-        _here.number = number
+        _here.number, _here.at = number, time.monotonic()
 
 
 def heard() -> int:
     """The signal that a run of this call has heard; 0 if none has."""
     return _here.number
+
+
+def run_is_over() -> None:
+    """Say so: from now on there may be an answer to be told."""
+    _here.ended = _here.calls > 0
+
+
+def waits(number: int) -> bool:
+    """Whether a signal outside a run should not unwind the stack, as an answer may be about to be told.
+
+    Runs that follow stop at once. A second signal does not wait.
+    """
+    if _here.number == number:
+        return time.monotonic() < _here.at + ONE_SIGNAL
+    if _here.number or not _here.ended:
+        return False
+    hear(number)
+    return True
 
 
 def interruptible(function: Callable[P, R]) -> Callable[P, R]:

@@ -120,6 +120,37 @@ def test_a_signal_before_anything_was_found(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU])
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_signal_between_the_end_of_a_search_and_its_table(
+    number: signal.Signals,
+    times: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from hardscape.cli import main
+
+    find, others = spectrum_cli.find_spectrum, {signal.SIGTERM, signal.SIGINT} - {number}
+
+    def late(*arguments: object, **options: object) -> object:
+        found = find(*arguments, **options)  # type: ignore[arg-type]
+        for one in (number, number, *others)[: times + 1]:  # the same one again is no second
+            signal.raise_signal(one)
+        return found
+
+    monkeypatch.setattr(spectrum_cli, "find_spectrum", late)
+    formats.write(dense_integer(30, seed=3), tmp_path / "model.npz")
+    code = main(["spectrum", str(tmp_path / "model.npz"), "--threads", "2", "--json"])
+    told = capsys.readouterr()
+    if times == 1:
+        assert code == 0
+        assert json.loads(told.out)["certified"] is True
+    else:
+        assert code in {128 + x for x in others}
+        assert told.out == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU])
 def test_a_signal_that_an_import_swallows(
     number: signal.Signals, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

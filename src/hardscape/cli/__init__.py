@@ -26,11 +26,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from hardscape.cli.terminal import note, show
 from hardscape.errors import HardscapeError, InputError, Interrupted, OutputError, PartDone
-from hardscape.interrupts import STOPS, one_call, signals_wait
+from hardscape.interrupts import STOPS, one_call, signals_wait, waits
 from hardscape.version import __version__
 
 if TYPE_CHECKING:
@@ -261,15 +261,19 @@ def _drop_output() -> None:
 def _signals_interrupt() -> Iterator[None]:
     """Let signals that stop unwind the stack as Ctrl-C does, also where no run looks after them."""
     ours = threading.current_thread() is threading.main_thread()
-    left = [x for x in STOPS if ours and signal.getsignal(x) is signal.SIG_DFL]
+    before = {x: signal.getsignal(x) for x in STOPS if ours}
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    left = {number: handler for number, handler in before.items() if handler in usual}
     for number in left:
         signal.signal(number, _interrupt)
     try:
         yield
     finally:
-        for number in left:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in left.items():
+            signal.signal(number, handler)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise Interrupted(number)
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Stop; but the answer of a run that is over is told first."""
+    if not waits(number):
+        raise Interrupted(number)

@@ -10,12 +10,9 @@ from types import FrameType
 from typing import Any, Literal, Self, cast
 
 from hardscape.errors import Interrupted
-from hardscape.interrupts import STOPS, hear, heard
+from hardscape.interrupts import ONE_SIGNAL, STOPS, hear, heard, run_is_over
 
 SignalName = Literal["SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU"]
-
-#: Seconds within which equal signals are one.
-_ONE_SIGNAL = 0.2
 
 
 class StopSignals:
@@ -55,12 +52,13 @@ class StopSignals:
         self._previous.clear()
         if self.caught:
             hear(signal.Signals[self.caught])
+        run_is_over()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         name = name_of(number)
         if self.caught == name:
             # timeout(1) and some schedulers send a signal to the process and to its group.
-            if time.monotonic() - self._caught_at > _ONE_SIGNAL:
+            if time.monotonic() - self._caught_at > ONE_SIGNAL:
                 raise Interrupted(number)
             return
         if not self.caught:
