@@ -32,6 +32,7 @@ import hardscape
 from hardscape.engine import Context, Cpu, Partial, RunOptions, Shard, ShardResult, Work, split
 from hardscape.engine import pool as pools
 from hardscape.engine import run as runs
+from hardscape.engine.cluster.executors import ExecutorPool
 from hardscape.engine.fold import Block, Fold, Hint
 from hardscape.engine.ledger import NoLedger
 from hardscape.engine.pool import BlockResult, LocalPool, Pool, Report
@@ -108,6 +109,7 @@ class Recording:
 
 def recorded(n: int) -> tuple[float, float, list[Recording]]:
     """Seconds of what one thread does, those of the floors, and the searches that are shared."""
+    searched(40, "tree")  # what only a first call takes
     options = RunOptions.checked(device="cpu", threads=2, seed=0)
     shared: list[Recording] = []
     floors, others = 0.0, 0.0
@@ -174,9 +176,13 @@ class Simulation(Pool):
     The scheduler takes `scheduler` seconds a block, one block after the other.
     """
 
-    pace, asked_after = LocalPool.pace, LocalPool.asked_after
-
-    def __init__(self, recording: Recording, workers: int, call: float, scheduler: float):
+    def __init__(
+        self, recording: Recording, workers: int, call: float, scheduler: float, kind: type[Pool]
+    ):
+        self.pace, self.asked = kind.pace, kind.asked  # type: ignore[misc]
+        self._turn = kind.pace[0]
+        if issubclass(kind, ExecutorPool):
+            self._turn = kind.turn(workers)
         work = Replayed(recording.count)
         super().__init__(work, np.zeros(workers, dtype=np.uint8), self)  # type: ignore[arg-type]
         self.work = work
@@ -204,7 +210,7 @@ class Simulation(Pool):
         self.blocks += 1
         self.now += self._scheduler
         self._simulated[slot] = Running(self.now, block, future, block.stop)
-        self._leave(slot, self.pace[0])
+        self._leave(slot, self._turn)
         return future
 
     def _leave(self, slot: int, seconds: float) -> None:
@@ -231,12 +237,13 @@ class Simulation(Pool):
         """The next report, or Empty: time passes."""
         until = float("inf") if timeout is None else self.now + timeout
         while self._ends and self._ends[0][0] <= until:
-            self.now, slot = heapq.heappop(self._ends)
+            ended, slot = heapq.heappop(self._ends)
+            self.now = max(self.now, ended)
             one = self._simulated.get(slot)
-            if one is not None and one.ends == self.now:  # else it ended earlier
+            if one is not None and one.ends == ended:  # else it ended earlier
                 del self._simulated[slot]
                 done = Block(one.block.start, one.stop)
-                one.future.set_result(BlockResult(((done, {}),), self.now - one.began))
+                one.future.set_result(BlockResult(((done, {}),), ended - one.began))
                 return self._report
         self.now = until
         raise Empty
@@ -246,10 +253,10 @@ class Simulation(Pool):
 
 
 def simulated(
-    recording: Recording, workers: int, call: float, scheduler: float
+    recording: Recording, workers: int, call: float, scheduler: float, kind: type[Pool]
 ) -> tuple[float, int]:
     """Seconds until all is done, and the number of blocks."""
-    pool = Simulation(recording, workers, call, scheduler)
+    pool = Simulation(recording, workers, call, scheduler, kind)
     with ExitStack() as stack:
         for module in (pools, runs):
             stack.enter_context(patch.object(module, "time", pool))
@@ -351,6 +358,9 @@ def main() -> None:
         "--scheduler", type=float, default=0.0, help="seconds of the scheduler a block"
     )
     parser.add_argument(
+        "--executor", action="store_true", help="workers have the patience of those of an executor"
+    )
+    parser.add_argument(
         "--scale", type=float, default=1.0, help="as if all shards took so much longer"
     )
     parser.add_argument("--method", default="tree", help="of runs on threads")
@@ -365,8 +375,9 @@ def main() -> None:
 
 def simulate(spins: int, told: argparse.Namespace) -> None:
     """Print a row for each number of workers of the simulation."""
+    kind = ExecutorPool if told.executor else LocalPool
     alone, floors, shared = recorded(spins)
-    alone, floors = alone * told.scale, floors * told.scale
+    floors *= told.scale
     shared = [one.scaled(told.scale) for one in shared]
     whole = alone + floors + sum(one.whole for one in shared)
     print(
@@ -374,7 +385,7 @@ def simulate(spins: int, told: argparse.Namespace) -> None:
         f"{shared[-1].whole:.3f} the search"
     )
     for workers in map(int, told.workers.split(",")):
-        parts = [simulated(one, workers, told.call, told.scheduler) for one in shared]
+        parts = [simulated(one, workers, told.call, told.scheduler, kind) for one in shared]
         taken = alone + floors / workers + sum(seconds for seconds, _ in parts)
         last = shared[-1].whole / parts[-1][0] / workers
         print(

@@ -166,10 +166,15 @@ def test_what_is_shared_among_takers_is_all_that_waits(total: int, data: st.Data
     assert waiting.left == 0
 
 
-def test_takers_get_parts_of_one_block() -> None:
+def test_two_takers_get_the_parts_of_one_block() -> None:
     waiting = Waiting(64, [])
-    blocks = [waiting.share(64, takers) for takers in (4, 3, 2, 1)]
-    assert blocks == [Block(32, 64), Block(16, 32), Block(8, 16), Block(0, 8)]
+    assert [waiting.share(64, takers) for takers in (4, 3)] == [Block(32, 64), Block(0, 32)]
+    assert waiting.share(64, 2) is None
+    waiting.give_back(40, 64)
+    assert waiting.share(64, 2) == Block(48, 64)
+    assert waiting.left == 8
+    waiting.give_back(1, 4)
+    assert [waiting.share(64, 1) for _ in range(2)] == [Block(40, 48), Block(1, 4)]
 
 
 def test_order_of_merging_matters_for_the_test_work() -> None:

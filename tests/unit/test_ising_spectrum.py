@@ -335,7 +335,7 @@ def test_long_lists_are_in_order(h: float) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_idle_lanes_take_what_others_have_not_begun(threads, monkeypatch):
-    monkeypatch.setattr(pool.LocalPool, "asked_after", 0.0)
+    monkeypatch.setattr(pool.LocalPool, "asked", (0.0, 0.0))
     monkeypatch.setattr(pool.Pace, "shards", lambda self, left, workers, joined: joined)
     blocks = []
     start = pool.LocalPool._start
@@ -420,7 +420,7 @@ TOLD = {
 def test_what_shards_tell_one_another_changes_no_answer(name, count, monkeypatch):
     make, limits = TOLD[name]
     model = make(21, count)
-    monkeypatch.setattr(pool.LocalPool, "asked_after", 0.0)
+    monkeypatch.setattr(pool.LocalPool, "asked", (0.0, 0.0))
     expected = hardscape.spectrum(model, count, method="exhaustive", prune=False, **limits)
     for threads in (1, 4):
         for method in ("tree", "semidefinite")[: 1 + (count < 100)]:

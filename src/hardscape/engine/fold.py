@@ -203,6 +203,7 @@ class Waiting:
         self.left = 0  #: how many wait, those included that `limit` has made unneeded
         # In order from the last to the first; they need not be nodes.
         self._ranges: list[Block] = []
+        self._halves: list[Block] = []  # of ranges that were cut: the next to be taken, as they are
         begin = 0
         for block in done:
             self._put(begin, block.start)
@@ -222,10 +223,12 @@ class Waiting:
     def share(self, most: int, takers: int) -> Block | None:
         """The next block of at most `most` shards for one of so many takers, where no block need be a node.
 
-        Of what somebody left, one goes on where that one was, and others take what comes last.
+        What somebody left is cut in two: one goes on where that one was, another takes what comes last. More
+        and smaller parts would take whoever gives them out longer than they take.
         """
-        while self._ranges:
-            rest = self._ranges.pop()
+        while self._halves or self._ranges:
+            whole = not self._halves
+            rest = (self._ranges if whole else self._halves).pop()
             self.left -= len(rest)
             start, stop = rest.start, min(rest.stop, self.limit)
             if start >= stop:
@@ -233,11 +236,12 @@ class Waiting:
             if stop - start > most:
                 self._put(start + most, stop)
                 return Block(start, start + most)
-            if takers > len(self._ranges) + 1 and stop - start > 1:
-                # At the topmost node of it, of which the others take the lower side.
+            if whole and takers > len(self._ranges) + 1 and stop - start > 1:
+                # At the topmost node of it, of which the other takes the lower side.
                 level = (start ^ (stop - 1)).bit_length() - 1
                 middle = stop - 1 >> level << level
-                self._put(start, middle)
+                self._halves.append(Block(start, middle))
+                self.left += middle - start
                 return Block(middle, stop)
             return Block(start, stop)
         return None

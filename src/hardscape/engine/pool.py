@@ -133,8 +133,9 @@ class Pool(ABC):
     patience = math.inf
     #: Seconds that a block should take, and those that one is worth.
     pace: ClassVar[tuple[float, float]]
-    #: Seconds after which a block of joined shards may be asked for what it has not begun.
-    asked_after: ClassVar[float]
+    #: Seconds after which a block of joined shards may be asked for what it has not begun, at least, and for
+    #: each worker: a single thread answers all of them.
+    asked: ClassVar[tuple[float, float]]
 
     def __init__(
         self, work: Work[Any], stops: NDArray[np.uint8], reports: SimpleQueue[Report | None]
@@ -156,6 +157,12 @@ class Pool(ABC):
     def idle(self) -> int:
         """How many workers have nothing to do."""
         return self.workers - len(self._running)
+
+    @property
+    def asked_after(self) -> float:
+        """Seconds after which a block of joined shards may be asked for what it has not begun."""
+        least, each = self.asked
+        return max(least, each * self.workers)
 
     @property
     def glance(self) -> float:
@@ -250,7 +257,7 @@ class LocalPool(Pool):
     """One host thread for each device of this process: a GPU always sees the same thread."""
 
     pace = (0.05, 0.002)
-    asked_after = 0.0002
+    asked = (2e-4, 3e-5)
 
     def __init__(
         self, work: Work[Any], devices: Sequence[Device], reports: SimpleQueue[Report | None]

@@ -25,6 +25,8 @@ from hardscape.engine.work import Partial, Work
 #: Blocks in flight for each worker of an executor: one that runs and one that waits, so that no
 #: worker idles for a round trip.
 _IN_FLIGHT = 2
+#: Seconds of a block for each worker, at least: to send one takes a millisecond of this process, or more.
+_TURN = 2e-3
 #: Seconds between two counts of the workers that there are.
 _COUNTED = 1.0
 #: Seconds for which workers that were told to stop are waited for: they look ten times a second or more, and
@@ -44,7 +46,7 @@ class ExecutorPool(Pool):
 
     patience = _PATIENCE
     pace = (0.4, 0.02)
-    asked_after = 0.005
+    asked = (5e-3, 5e-5)
 
     def __init__(
         self,
@@ -104,6 +106,11 @@ class ExecutorPool(Pool):
         """Whether another block can be submitted: twice as many as there are workers now."""
         return len(self._running) < min(SLOTS, _IN_FLIGHT * self.workers)
 
+    @classmethod
+    def turn(cls, workers: int) -> float:
+        """Seconds after which one of so many workers sends back what it has."""
+        return max(cls.pace[0], _TURN * workers)
+
     def release(self, report: Report) -> bool:
         """See `Pool`."""
         asked = super().release(report)
@@ -127,7 +134,8 @@ class ExecutorPool(Pool):
     def _start(self, slot: int, block: Block, incumbent: Partial | None) -> Future[BlockResult]:
         left = None if self._until is None else max(0.0, self._until - time.monotonic())
         stop = StopSign(str(self._folder.flags), slot, left, self._channel)
-        arguments = (self._parcel, block, self._devices, incumbent, stop, self._level, self.pace[0])
+        seconds = self.turn(self.workers)
+        arguments = (self._parcel, block, self._devices, incumbent, stop, self._level, seconds)
         future: Future[BlockResult] = self._executor.submit(run_in_worker, *arguments)
         return future
 
