@@ -140,6 +140,7 @@ class Cores:
         if len(costs.weight) > _MOST_PAIRED:
             return
         against: dict[int, set[int]] = {}
+        gained = 0
         for wish in list(costs.weight):
             if self._oracle.late():
                 break
@@ -149,7 +150,7 @@ class Cores:
                 costs.add([-wish])
                 paid = costs.weight[wish]
                 costs.gain(wish, -paid)
-                costs.board.raised(paid)
+                gained += paid
                 continue
             others = costs.weight.keys() & {-literal for literal in implied}
             if others := others - {wish}:
@@ -167,7 +168,9 @@ class Cores:
             none = costs.new()
             costs.add([*clique, none])
             costs.gain(-none, paid)
-            costs.board.raised(paid * (len(clique) - 1))
+            gained += paid * (len(clique) - 1)
+        if gained:
+            costs.board.raised(gained)
 
 
 def _cliques(
