@@ -34,7 +34,7 @@ from hardscape.maxsat.task import SMALL, Method, Task, Walks
 #: Seconds between two assignments that the prover is told.
 _BETWEEN = 0.1
 #: Seconds of search before a prover is started, and while it is.
-_BEFORE, _MEANWHILE = 0.02, 0.04
+_BEFORE, _MEANWHILE = 0.04, 0.03
 #: Share of the time limit, and most seconds, that is searched before the proof where the search is not the
 #: prover's neighbour: on a GPU, by an executor, or with a given number of flips.
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 2.0
@@ -48,6 +48,8 @@ _SHARE, _LEAST_SHARE, _MOST_SHARE, _SHARE_STEP = 0.2, 0.2, 0.8, 0.1
 #: The share at first where no clause is hard: without hard clauses first cores are long. And seconds that the
 #: search has at least, as far as the share goes: it finds most of what it finds within them.
 _SOFT_SHARE, _SEARCHED = 0.5, 1.0
+#: Where neither finds more, a larger share falls to so much, by as much of a step.
+_HALF = 0.5
 #: Seconds that "auto" tries to prove where no time limit is given.
 _UNASKED_SECONDS = 10.0
 #: Literals above which "auto" does not try to prove anything; for formulas that look random it is `SMALL`.
@@ -214,8 +216,10 @@ class _Talk:
         self._process.send_signal(signal.SIGCONT)
         self._flips = walker.flips
         after = self._incumbent.best
-        step = (after is not before) - (before is not self._best)
+        step = float((after is not before) - (before is not self._best))
         self._best = after
+        if not step and self._share > _HALF:
+            step = -_HALF
         self._share = min(_MOST_SHARE, max(_LEAST_SHARE, self._share + step * _SHARE_STEP))
         passed = time.monotonic()
         # A walker's turn may end late: it walks so many steps at a time.
