@@ -37,6 +37,8 @@ _MOST_STATES, _SECONDS, _FIELD_SECONDS = 10_000, 0.2, 20.0
 _MANY_COUPLINGS, _FEW_SPINS = 3, 160
 #: Seconds of a relaxation for each edge, and how they grow.
 _EDGE_SECONDS, _POWER = 3e-7, 1.8
+#: Seconds of a state where nothing but all of them is known to end it, and most bits that are counted.
+_STATE_SECONDS, _MOST_BITS = 1e-9, 900
 
 
 @dataclass(frozen=True)
@@ -147,11 +149,21 @@ class Cuts(LowestMethod[CutWork]):
         return CutWork(wanted, options.seed).knowing(given)
 
     def sample(self, work: CutWork, device: Device, allowed: float) -> float:
-        """Seconds, by a trial; what is not done by then takes as long as more relaxations would."""
+        """Seconds, by a trial.
+
+        What is not done by then takes as long as more relaxations would, or, with fields, as long as tables:
+        branches may be without number there.
+        """
         began = time.perf_counter()
         stop = np.zeros(1, dtype=np.uint8)
         result = work.run(Shard(0, 0, 1), Context(device, None, stop, time.monotonic() + allowed))
         passed = time.perf_counter() - began
         if result.complete:
             return passed
-        return passed + _EDGE_SECONDS * math.pow(len(work.asked.terms.row), _POWER)
+        terms = work.asked.terms
+        if terms.symmetric:
+            return passed + _EDGE_SECONDS * math.pow(len(terms.row), _POWER)
+        plan = elimination(terms)
+        if plan is None:
+            return math.ldexp(_STATE_SECONDS, min(terms.num_spins, _MOST_BITS))
+        return FrontierStatesWork(work.asked, plan).seconds

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape import memory
+
 #: States beyond those wanted that are kept before they are sorted, at least, and most of those that tie.
 _ROOM, _MOST_TIES = 1024, 2**17
 
@@ -133,6 +135,9 @@ class Listed:
         excess = self.excess[: len(gap)] + gap
         if self.limit is not None:
             where = where & (excess <= self.limit).astype(bool)
+        count, length = len(self.states) + int(where.sum()), self.states.shape[1]
+        size = 2 * count * (length + self.excess.itemsize)  # old and new
+        memory.require(size, f"a list of {count} states of {length} spins")
         added = self.states[: len(gap)][where]
         added[:, spin] *= -1
         self.states = np.concatenate([self.states, added])
