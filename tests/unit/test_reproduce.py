@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hardscape.errors import FormatError, InputError
+from hardscape.errors import FormatError, InputError, Interrupted
 from hardscape.gauge import GaugeField
 from hardscape.ising import Ising
 from hardscape.maxsat import CellularOptions
@@ -24,6 +25,7 @@ from hardscape.reproduce import (
     reproduce,
     xorsat,
 )
+from hardscape.reproduce.figures import figure
 from hardscape.xorsat import random_regular
 
 CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
@@ -115,6 +117,19 @@ def test_distances_are_in_standard_errors():
     assert one.texts() == ("a", "0.08 ± 0.0003", "0.0786 ± 0.0004", "2.8 standard errors apart")
     assert Quantity("b", 3.0, None, 1.5, remark="why").texts()[-1] == "2 times; why"
     assert Quantity("c", 3.0).deviation is None
+
+
+def test_a_part_of_a_measurement_is_no_answer(monkeypatch):
+    def stopped(request):
+        raise Interrupted(2, "the runs of one instance")
+
+    known = figure("xorsat-7")
+    monkeypatch.setattr(
+        "hardscape.reproduce.reproduction.figure", lambda name: replace(known, measure=stopped)
+    )
+    with pytest.raises(Interrupted) as stop:
+        reproduce("xorsat-7")
+    assert stop.value.result is None
 
 
 def test_a_median_has_the_error_of_its_instances():

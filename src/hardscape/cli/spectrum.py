@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.table import Table
 
+#: Most spins of which states are counted a second.
+_COUNTED_SPINS = 64
 #: From this many spins on, a search may take long enough to be worth estimating first.
 _ESTIMATED_FROM = 36
 #: States that the table lists.
@@ -352,7 +354,7 @@ def _spectrum_facts(ising: Ising, found: Spectrum) -> Iterator[tuple[str, str]]:
         yield "searched", _parts(found.info["parts"])
     if "discarded_weight" in found.info:
         yield "discarded weight", f"{found.info['discarded_weight']:.2g}"
-    if found.info.get("states_per_second"):
+    if found.info.get("states_per_second") and found.num_spins <= _COUNTED_SPINS:
         yield "rate", f"{found.info['states_per_second']:.3g} states/s"
     yield "time", seconds_text(found.info["seconds"])
     yield "device", str(found.info["device"])

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 from hardscape.arguments import checked_seed
 from hardscape.engine import RunArguments, probe
-from hardscape.errors import InputError
+from hardscape.errors import InputError, Interrupted
 from hardscape.figures import new_figure
 from hardscape.files import load
 from hardscape.interrupts import interruptible
@@ -159,7 +159,10 @@ def reproduce(
     seed = checked_seed(run.get("seed", 1))
     where: dict[str, Any] = {x: run[x] for x in ("device", "threads") if x in run}
     began = time.perf_counter()
-    found = chosen.measure(Request(full, seed, where, tell or (lambda line: None)))
+    try:
+        found = chosen.measure(Request(full, seed, where, tell or (lambda line: None)))
+    except Interrupted as stop:
+        raise Interrupted(stop.signum) from None  # a part of the measurement is no answer
     rows = tuple(tuple(row) for row in found.rows)
     options = "".join(f" --{x} {value}" for x, value in where.items() if value is not None)
     return Reproduction(

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -209,6 +211,36 @@ class State {
 
   std::uint64_t hash_ = kStart;  // of the spins that are down
 };
+
+// Makes a run of the search that `searcher` makes of a model.
+// States (k, words), whether all moves were made, and the moves.
+template <class Searcher>
+auto searched(Vector<double> fields, Vector<std::int64_t> starts, Vector<std::int64_t> columns,
+              Vector<double> values, bool integers, Matrix<std::int8_t> given, std::int64_t moves,
+              Searcher&& searcher) {
+  const std::size_t width = std::max<std::size_t>((fields.shape(0) + 63) / 64, 1);
+  std::vector<std::uint64_t> words;
+  std::int64_t made = 0;
+  const auto run = [&]<class T>(T) {
+    const Model<T> model(fields, starts, columns, values);
+    auto search = searcher(model);
+    search.run(given);
+    for (const auto& kept : search.lowest().take()) {
+      words.insert(words.end(), kept.words.begin(), kept.words.end());
+    }
+    made = search.moves();
+  };
+  {
+    nb::gil_scoped_release release;
+    if (integers) {
+      run(std::int32_t{});
+    } else {
+      run(double{});
+    }
+  }
+  const std::size_t count = words.size() / width;
+  return std::make_tuple(to_numpy(std::move(words), {count, width}), made >= moves, made);
+}
 
 // A state of an elite.
 template <class T>

@@ -247,28 +247,10 @@ auto anneal(Vector<double> fields, Vector<std::int64_t> starts, Vector<std::int6
             std::int64_t moves, std::uint64_t seed, std::uint64_t run, Vector<std::uint8_t> stop) {
   const auto [hot, warm, cold] = temperatures;
   const Effort effort{elites, sweeps, moves, hot, warm, cold};
-  const std::size_t width = std::max<std::size_t>((fields.shape(0) + 63) / 64, 1);
-  std::vector<std::uint64_t> words;
-  std::int64_t made = 0;
-  const auto searched = [&]<class T>(T) {
-    const Model<T> model(fields, starts, columns, values);
-    Annealer<T> annealer(model, effort, seed, run, wanted, stop.data());
-    annealer.run(given);
-    for (const auto& kept : annealer.lowest().take()) {
-      words.insert(words.end(), kept.words.begin(), kept.words.end());
-    }
-    made = annealer.moves();
-  };
-  {
-    nb::gil_scoped_release release;
-    if (integers) {
-      searched(std::int32_t{});
-    } else {
-      searched(double{});
-    }
-  }
-  const std::size_t count = words.size() / width;
-  return std::make_tuple(to_numpy(std::move(words), {count, width}), made >= moves, made);
+  return searched(fields, starts, columns, values, integers, given, moves,
+                  [&]<class T>(const Model<T>& model) {
+                    return Annealer<T>(model, effort, seed, run, wanted, stop.data());
+                  });
 }
 
 }  // namespace

@@ -185,28 +185,10 @@ auto tabu_search(Vector<double> fields, Vector<std::int64_t> starts, Vector<std:
                  Vector<std::uint8_t> stop) {
   const auto [elites, tenure, spread] = elite;
   const Effort effort{elites, tenure, spread, patience, moves};
-  const std::size_t width = std::max<std::size_t>((fields.shape(0) + 63) / 64, 1);
-  std::vector<std::uint64_t> words;
-  std::int64_t made = 0;
-  const auto searched = [&]<class T>(T) {
-    const Model<T> model(fields, starts, columns, values);
-    Walker<T> walker(model, effort, seed, run, wanted, stop.data());
-    walker.run(given);
-    for (const auto& kept : walker.lowest().take()) {
-      words.insert(words.end(), kept.words.begin(), kept.words.end());
-    }
-    made = walker.moves();
-  };
-  {
-    nb::gil_scoped_release release;
-    if (integers) {
-      searched(std::int32_t{});
-    } else {
-      searched(double{});
-    }
-  }
-  const std::size_t count = words.size() / width;
-  return std::make_tuple(to_numpy(std::move(words), {count, width}), made >= moves, made);
+  return searched(fields, starts, columns, values, integers, given, moves,
+                  [&]<class T>(const Model<T>& model) {
+                    return Walker<T>(model, effort, seed, run, wanted, stop.data());
+                  });
 }
 
 }  // namespace
