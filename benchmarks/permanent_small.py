@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import cyclopts
@@ -16,6 +17,7 @@ import numpy as np
 
 import hardscape
 from benchmarks.machine import machine
+from benchmarks.tables import Table
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 Call = Callable[[], Any]
@@ -30,8 +32,6 @@ class Row:
     name: str
     ours: Call
     peers: dict[str, Call]
-    must: float
-    aim: float
 
 
 def of_all(call: Callable[[np.ndarray], Any], batch: np.ndarray) -> Call:
@@ -67,23 +67,22 @@ def tools(complex_entries: bool) -> dict[str, Callable[[np.ndarray], Any]]:
 def rows() -> Iterator[Row]:
     """All rows."""
     random = np.random.default_rng(1)
-    goals = {5: (0.15, 0.5), 10: (0.8, 2), 15: (3, 6), 20: (6, 8), 24: (8, 10)}
-    for n, (must, aim) in goals.items():
+    for n in (5, 10, 15, 20, 24):
         for kind in ("real", "complex"):
             a = random.normal(size=(n, n))
             a = a + 1j * random.normal(size=(n, n)) if kind == "complex" else a
             peers = {name: lambda f=f, a=a: f(a) for name, f in tools(kind == "complex").items()}
             ours = lambda a=a: hardscape.permanent(a)  # noqa: E731
-            yield Row(f"n = {n}, {kind}", ours, peers, must, aim)
+            yield Row(f"n = {n}, {kind}", ours, peers)
     batch = random.normal(size=(10_000, 8, 8)) + 1j * random.normal(size=(10_000, 8, 8))
     peers = {name: of_all(f, batch) for name, f in tools(True).items()}
-    yield Row("10,000 complex 8x8", lambda: hardscape.permanent(batch), peers, 4, 10)
+    yield Row("10,000 complex 8x8", lambda: hardscape.permanent(batch), peers)
     sparse = random.normal(size=(2000, 12, 12)) * (random.random((2000, 12, 12)) < 0.4)
     peers = {name: of_all(f, sparse) for name, f in tools(False).items()}
-    yield Row("2,000 12x12, density 0.4", lambda: hardscape.permanent(sparse), peers, 3, 10)
+    yield Row("2,000 12x12, density 0.4", lambda: hardscape.permanent(sparse), peers)
     whole = random.integers(0, 6, (1000, 8, 8))  # a peer divides negative sums wrongly
     peers = {name: of_all(f, whole) for name, f in tools(False).items() if name != "exqalibur"}
-    yield Row("1,000 integer 8x8, a call each", of_all(hardscape.permanent, whole), peers, 0.5, 1)
+    yield Row("1,000 integer 8x8, a call each", of_all(hardscape.permanent, whole), peers)
     modes = random.normal(size=(5, 5)) + 1j * random.normal(size=(5, 5))
     unitary, photons = np.linalg.qr(modes)[0], np.full(5, 6, dtype=np.int32)
     peers = {}
@@ -95,7 +94,7 @@ def rows() -> Iterator[Row]:
         pass
     counts = photons.tolist()
     ours = lambda: hardscape.permanent(unitary, rows=counts, cols=counts)  # noqa: E731
-    yield Row("5 modes, 30 photons", ours, peers, 5, 20)
+    yield Row("5 modes, 30 photons", ours, peers)
 
 
 def least(calls: dict[str, Call]) -> dict[str, float]:
@@ -117,18 +116,20 @@ def least(calls: dict[str, Call]) -> dict[str, float]:
 
 
 @app.default
-def main(*, only: str = "") -> None:
+def main(*, only: str = "", save: Path | None = None) -> None:
     """Print the table.
 
     Parameters
     ----------
     only
         Rows with this in their names.
+    save
+        A folder for the table as data.
     """
-    print(machine("thewalrus", "exqalibur", "qc-permanent", "piquasso"))
-    print(
-        "\n| call | us | best peer, us | ratio | must | aim |\n| --- | --- | --- | --- | --- | --- |"
-    )
+    packages = ("thewalrus", "exqalibur", "qc-permanent", "piquasso")
+    print(machine(*packages))
+    columns = ["call", "us", "best peer, us", "ratio"]
+    found = Table.begun("permanents-small", columns, *packages)
     for row in rows():
         if only not in row.name:
             continue
@@ -140,10 +141,10 @@ def main(*, only: str = "") -> None:
         times = least({"hardscape": row.ours, **row.peers})
         ours = times.pop("hardscape")
         best = min(times, key=times.get, default="")
-        told = (
-            f"{times[best] * 1e6:.4g} ({best}) | {times[best] / ours:.2f}" if best else "absent | "
-        )
-        print(f"| {row.name} | {ours * 1e6:.4g} | {told} | {row.must} | {row.aim} |", flush=True)
+        told = (f"{times[best] * 1e6:.4g} ({best})", times[best] / ours) if best else ("absent",)
+        found.add(row.name, ours * 1e6, *told)
+    if save:
+        found.save(save)
 
 
 if __name__ == "__main__":

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 
 @dataclass(frozen=True)
 class Case:
-    """One row: an instance, how to solve it, and what to reach.
+    """One row: an instance, and how to solve it.
 
     Attributes
     ----------
@@ -29,8 +27,6 @@ class Case:
         This library, or a peer.
     repeats : int
         Calls that are timed.
-    target : str
-        What the row must reach.
     """
 
     name: str
@@ -41,7 +37,6 @@ class Case:
     device: str = "cpu"
     tool: str = "hardscape"
     repeats: int = 5
-    target: str = ""
 
 
 def in_process_of_its_own(module: str, case: Case) -> dict[str, Any] | str:
@@ -56,8 +51,3 @@ def in_process_of_its_own(module: str, case: Case) -> dict[str, Any] | str:
         return done.stderr.strip().splitlines()[-1][:100]
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
-
-
-def spread(values: Sequence[float]) -> str:
-    """The median, and in brackets the least and the most."""
-    return f"{statistics.median(values):.4g} ({min(values):.4g} to {max(values):.4g})"

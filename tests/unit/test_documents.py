@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from benchmarks import tables
 
 import hardscape
 
@@ -95,6 +96,28 @@ def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             run_python(code, names, page, line)
         else:
             run_shell(code, page, line + 1)
+
+
+def test_tables_show_the_data() -> None:
+    """Tables whose results are data are made from them: ``python -m benchmarks.tables``."""
+    shown: list[str] = []
+    for path in (ROOT / "docs").glob("**/*.md"):
+        page = path.read_text(encoding="utf-8")
+        assert tables.with_results(page) == page, path
+        shown += [found[1] for found in tables.SHOWN.finditer(page)]
+    assert sorted(shown) == sorted(path.stem for path in tables.RESULTS.glob("*.json"))
+
+
+def test_a_table_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tables.Table.begun("kept", ["what", "seconds", "rate"])
+    table.add("three calls", [0.3, 0.1, 0.2])
+    table.add("one", None, 74600000000.0)
+    table.save(tmp_path)
+    assert tables.Table.read(tmp_path / "kept.json") == table
+    assert table.measured.keys() == {"date", "cpu", "cores", "gpus", "versions", "command"}
+    lines = ["| three calls | 0.2 (0.1 to 0.3) |  |", "| one |  | 7.46e+10 |"]
+    assert table.markdown()[2:] == lines
+    assert capsys.readouterr().out.splitlines()[1:] == table.markdown()
 
 
 def test_docstrings() -> None:
