@@ -51,6 +51,7 @@ def fields(shape: Any, nc: int, threads: int) -> Iterator[bytes]:
             **options,
         )
         yield found.g.tobytes() + found.history.tobytes()
+        yield found.fixed().links.tobytes() + found.slice_theta_mean.tobytes()
 
 
 def digest(pieces: Iterator[bytes]) -> str:

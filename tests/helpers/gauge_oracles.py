@@ -24,6 +24,14 @@ def backward(links: Links, mu: int) -> Links:
     return np.roll(links[..., mu, :, :], 1, axis=3 - mu)
 
 
+def transformed(links: Links, g: Links) -> Links:
+    """g(x) U_mu(x) g(x+mu)^dagger in double."""
+    wide = links.astype(np.complex128)
+    return np.stack(
+        [g @ wide[..., mu, :, :] @ dagger(np.roll(g, -1, axis=3 - mu)) for mu in range(4)], axis=4
+    )
+
+
 def functional(links: Links, gauge: str) -> float:
     """F: Re tr U, or sum_j |U_jj|^2 for "mag", averaged over links and colours."""
     used = links[..., list(DIRECTIONS[gauge]), :, :]

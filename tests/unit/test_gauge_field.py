@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hardscape import native
 from hardscape.errors import InputError
 from hardscape.gauge import GaugeField
 from hardscape.gauge.groups import group_distance, random_group_elements
@@ -46,15 +48,47 @@ def test_a_transformation_keeps_the_plaquette_and_can_be_undone(
     np.testing.assert_array_equal(field.links, before)
 
 
-def test_a_transformation_follows_its_definition() -> None:
-    field = GaugeField.random((2, 3, 4, 2), 3, seed=5)
-    g = random_group_elements(field.volume, 3, 6).reshape(2, 4, 3, 2, 3, 3)
-    moved = field.transform(g)
-    x, y, z, t = 1, 2, 3, 0
-    ahead = [(t, z, y, 0), (t, z, 0, x), (t, 0, y, x), (1, z, y, x)]
-    for mu in range(4):
-        expected = g[t, z, y, x] @ field.links[t, z, y, x, mu] @ oracle.dagger(g[ahead[mu]])
-        np.testing.assert_allclose(moved.links[t, z, y, x, mu], expected, atol=1e-14)
+@settings(max_examples=25)
+@given(
+    SHAPES,
+    st.sampled_from([2, 3]),
+    st.integers(0, 1000),
+    st.sampled_from(["complex64", "complex128"]),
+)
+def test_a_transformation_follows_its_definition(
+    shape: tuple[int, ...], nc: int, seed: int, dtype: str
+) -> None:
+    field = GaugeField.random(shape, nc, seed=seed, dtype=dtype)
+    g = random_group_elements(field.volume, nc, seed + 1).reshape(*shape[::-1], nc, nc)
+    rounding = 1e-14 if dtype == "complex128" else 1e-6
+    np.testing.assert_allclose(
+        field.transform(g).links, oracle.transformed(field.links, g), atol=rounding
+    )
+    mirrored = np.asfortranarray(g)  # of any order in memory
+    np.testing.assert_array_equal(field.transform(mirrored).links, field.transform(g).links)
+
+
+@pytest.mark.parametrize("nc", [2, 3])
+def test_parts_of_a_lattice_are_those_of_the_whole(nc: int) -> None:
+    field = GaugeField.random((3, 5, 2, 7), nc, seed=8)
+    g = random_group_elements(field.volume, nc, 9).reshape(*field.links.shape[:4], nc, nc)
+    whole, parts = field.transform(g).links, np.empty_like(field.links)
+    for cuts in ([0, 1, 2, 17, 209, 210], [0, 100, 210]):
+        parts[...] = np.nan
+        for first, last in pairwise(cuts):
+            native.vector.gauge.transform(field.links, g, first, last, parts)
+        assert parts.tobytes() == whole.tobytes()
+    for abelian in (False, True):
+        sums = [
+            np.concatenate(
+                [
+                    native.vector.gauge.conditions(whole, np.ones(4), 4, abelian, first, last)
+                    for first, last in pairwise(cuts)
+                ]
+            )
+            for cuts in ([0, 7], [0, 1, 4, 7])
+        ]
+        assert sums[0].tobytes() == sums[1].tobytes()
 
 
 @pytest.mark.parametrize("nc", [2, 3])

@@ -3,6 +3,7 @@
 
 namespace hardscape::gauge {
 
+void bind_fixed(nb::module_& module);
 void bind_flow(nb::module_& module);
 void bind_ghost(nb::module_& module);
 void bind_lattice(nb::module_& module);
@@ -14,6 +15,7 @@ void bind_wilson(nb::module_& module);
 namespace {
 
 const native::Family family("gauge", [](nb::module_& module) {
+  bind_fixed(module);
   bind_flow(module);
   bind_ghost(module);
   bind_lattice(module);

@@ -385,7 +385,7 @@ class GaugeField:
         Parameters
         ----------
         g : array, shape (T, Z, Y, X, Nc, Nc)
-            On the device of the links. The result has the links' dtype.
+            On the device of the links. The result has the links' dtype; on the host it is computed in double.
 
         Raises
         ------
@@ -398,10 +398,21 @@ class GaugeField:
         if rotation.shape != wanted:
             raise InputError(f"g has shape {rotation.shape}; {wanted} is needed")
         rotated = xp.empty_like(self.links)
+        if xp is np:
+            self._turn(np.ascontiguousarray(rotation, dtype=np.complex128), rotated)
+            return self._with(rotated)
         for mu in range(4):
             neighbour = xp.roll(rotation, -1, axis=3 - mu)
             rotated[..., mu, :, :] = rotation @ self.links[..., mu, :, :] @ dagger(neighbour)
         return self._with(rotated)
+
+    def _turn(self, g: NDArray[np.complex128], turned: NDArray[Any]) -> None:
+        """Write the links in the gauge g into another array."""
+
+        def turn(i: int, j: int) -> None:
+            native.vector.gauge.transform(self.links, g, i, j, turned)
+
+        in_parts(self.volume, self.links.nbytes, turn)
 
     def unitarity(self) -> float:
         """Largest entry of abs(U U^dagger - 1) and abs(det U - 1) over all links: 0 up to rounding."""

@@ -9,34 +9,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardscape import native
 from hardscape.arrays import array_namespace, current, to_device
 from hardscape.gauge import boundary
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.groups import dagger
+from hardscape.gauge.intake import in_parts
 from hardscape.gauge.lattice.lattices import Measurement
 from hardscape.gauge.options import FixOptions
 
 
 def measured(field: GaugeField, options: FixOptions) -> Measurement:
     """The functional and violation of a field's own links, in double, one timeslice after the other."""
-    xp = array_namespace(field.links)
-    slices, nc = field.links.shape[0], field.nc
-    sites = field.volume // slices
-    sums = np.empty((3, slices))
-    with current(field.links):
-        for t in range(slices):
-            here = field.links[t].astype(xp.complex128)
-            before = field.links[t - 1, ..., 3, :, :].astype(xp.complex128)
-            total, delta = (
-                _abelian(here, before) if options.gauge == "mag" else _linear(here, before, options)
-            )
-            theta = xp.sum(xp.abs(delta) ** 2, axis=(-2, -1)) / nc
-            found = xp.stack([total, xp.sum(theta), xp.max(theta)])
-            sums[:, t] = to_device(found, "cpu")
-    counted = options.links_counted(nc, slices)
+    slices, sites = field.links.shape[0], field.volume // field.links.shape[0]
+    sums = _sums(field, options) if field.device == "cpu" else _device_sums(field, options)
+    counted = options.links_counted(field.nc, slices)
     live = boundary.live(options.boundary, slices)
-    functional, mean, largest = sums[:, None, :]
+    functional, mean, largest = sums.T[:, None, :]
     return Measurement(
         functional / (sites * counted),
         np.where(live, mean / sites, 0.0),
@@ -44,6 +35,35 @@ def measured(field: GaugeField, options: FixOptions) -> Measurement:
         counted,
         live,
     )
+
+
+def _sums(field: GaugeField, options: FixOptions) -> NDArray[np.float64]:
+    """Of each timeslice the functional, links counted from both ends, theta and the largest theta, (T, 3)."""
+
+    def of_slices(i: int, j: int) -> NDArray[np.float64]:
+        abelian = options.gauge == "mag"
+        return native.vector.gauge.conditions(
+            field.links, options.weights, options.directions, abelian, i, j
+        )
+
+    return np.concatenate(in_parts(field.links.shape[0], field.links.nbytes, of_slices))
+
+
+def _device_sums(field: GaugeField, options: FixOptions) -> NDArray[np.float64]:
+    """The same on the GPU of the links."""
+    xp = array_namespace(field.links)
+    sums = np.empty((field.links.shape[0], 3))
+    with current(field.links):
+        for t in range(len(sums)):
+            here = field.links[t].astype(xp.complex128)
+            before = field.links[t - 1, ..., 3, :, :].astype(xp.complex128)
+            total, delta = (
+                _abelian(here, before) if options.gauge == "mag" else _linear(here, before, options)
+            )
+            theta = xp.sum(xp.abs(delta) ** 2, axis=(-2, -1)) / field.nc
+            found = xp.stack([total, xp.sum(theta), xp.max(theta)])
+            sums[t] = to_device(found, "cpu")
+    return sums
 
 
 def _behind(here: Any, before: Any, mu: int) -> Any:

@@ -123,7 +123,18 @@ inline void put(M& m, int lane, const std::complex<Real>* from) {
 template <class M, class Real>
 inline void get(const M& m, int lane, std::complex<Real>* to) {
   Real* next = reinterpret_cast<Real*>(to);
-  each_number([&](const auto& x) { *next++ = lane_of(x, lane); }, m);
+  each_number([&](const auto& x) { *next++ = static_cast<Real>(lane_of(x, lane)); }, m);
+}
+
+// Of W sites, matrix `which` of the `many` that each of them has.
+template <int N, int W, class Real>
+inline Matrix<N, Packed<double, W>> gathered(const std::complex<Real>* from, const int* sites,
+                                             int many = 1, int which = 0) {
+  Matrix<N, Packed<double, W>> m;
+  for (int lane = 0; lane < W; ++lane) {
+    put(m, lane, from + (many * static_cast<std::size_t>(sites[lane]) + which) * N * N);
+  }
+  return m;
 }
 #endif
 

@@ -14,6 +14,15 @@ namespace hardscape::gauge {
 
 using Extents = std::array<int, 4>;  // x, y, z, t
 
+// Number of the site so many steps ahead of another one, less than an extent behind it where they
+// are negative; sites are numbered in the order t, z, y, x.
+inline int moved(const Extents& extent, int site, int mu, int steps) {
+  int stride = 1;
+  for (int nu = 0; nu < mu; ++nu) stride *= extent[nu];
+  const int at = site / stride % extent[mu];
+  return site + ((at + steps + extent[mu]) % extent[mu] - at) * stride;
+}
+
 class Layout {
  public:
   // `directions` of x, y, z, t connect sites: 4, or 3 where each timeslice is by itself.

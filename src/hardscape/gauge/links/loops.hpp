@@ -29,11 +29,11 @@ class LoopSum {
         int here[W], beside[W], above[W];
         for (int lane = 0; lane < W; ++lane) {
           here[lane] = t * volume + (begin + lane < volume ? begin + lane : 0);
-          beside[lane] = moved(here[lane], mu, length);
-          above[lane] = moved(here[lane], 3, duration);
+          beside[lane] = moved(extent_, here[lane], mu, length);
+          above[lane] = moved(extent_, here[lane], 3, duration);
         }
-        const M one = multiply(load(space_, here), load(time_, beside));
-        const M other = multiply(load(time_, here), load(space_, above));
+        const M one = multiply(gathered<N, W>(space_, here), gathered<N, W>(time_, beside));
+        const M other = multiply(gathered<N, W>(time_, here), gathered<N, W>(space_, above));
         V trace{};
         each_number([&](const V& a, const V& b) { trace += a * b; }, one, other);
         for (int lane = 0; lane < W && begin + lane < volume; ++lane) sum += lane_of(trace, lane);
@@ -43,21 +43,6 @@ class LoopSum {
   }
 
  private:
-  int moved(int site, int mu, int steps) const {
-    int stride = 1;
-    for (int nu = 0; nu < mu; ++nu) stride *= extent_[nu];
-    const int at = site / stride % extent_[mu];
-    return site + ((at + steps) % extent_[mu] - at) * stride;
-  }
-
-  static M load(const std::complex<double>* from, const int* sites) {
-    M m;
-    for (int lane = 0; lane < W; ++lane) {
-      put(m, lane, from + static_cast<std::size_t>(sites[lane]) * N * N);
-    }
-    return m;
-  }
-
   const std::complex<double>*space_, *time_;
   Extents extent_;
 };

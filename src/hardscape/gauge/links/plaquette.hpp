@@ -50,7 +50,7 @@ class PlaquetteSum {
     for (int mu = 0; mu < 4; ++mu) here[mu] = load(sites, mu);
     int ahead[4][W];
     for (int mu = 0; mu < 4; ++mu) {
-      for (int lane = 0; lane < W; ++lane) ahead[mu][lane] = neighbor(sites[lane], mu);
+      for (int lane = 0; lane < W; ++lane) ahead[mu][lane] = moved(extent_, sites[lane], mu, 1);
     }
     int plane = 0;
     for (int mu = 0; mu < 4; ++mu) {
@@ -69,20 +69,7 @@ class PlaquetteSum {
     }
   }
 
-  M load(const int* sites, int mu) const {
-    M m;
-    for (int lane = 0; lane < W; ++lane) {
-      put(m, lane, links_ + (4 * static_cast<std::size_t>(sites[lane]) + mu) * N * N);
-    }
-    return m;
-  }
-
-  int neighbor(int site, int mu) const {
-    int stride = 1;
-    for (int nu = 0; nu < mu; ++nu) stride *= extent_[nu];
-    const int at = site / stride % extent_[mu];
-    return at + 1 < extent_[mu] ? site + stride : site - at * stride;
-  }
+  M load(const int* sites, int mu) const { return gathered<N, W>(links_, sites, 4, mu); }
 
   const std::complex<T>* links_;
   Extents extent_;

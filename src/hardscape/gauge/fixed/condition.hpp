@@ -1,0 +1,84 @@
+// How well links are in a gauge, as they lie in memory: t, z, y, x, mu, row, column.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+
+#include "gauge/lattice/local.hpp"
+#include "gauge/links/layout.hpp"
+
+namespace hardscape::gauge {
+
+// Sums of the functional, links counted from both ends, and of tr(Delta Delta^dagger) / N over the
+// sites of a timeslice, and the largest of the latter.
+struct Condition {
+  double functional = 0, theta = 0, largest = 0;
+};
+
+// Of links in directions 0 to `directions` - 1, with weights, by the functional of `Local`.
+template <int N, int W, template <int, class> class Local, class T>
+class ConditionSum {
+  using V = Packed<double, W>;
+  using M = Matrix<N, V>;
+  // Sites whose sums are kept apart: as many at every instruction set.
+  static constexpr int kApart = 8, kVectors = kApart / W;
+
+ public:
+  ConditionSum(const std::complex<T>* links, const Extents& extent, const double* weights,
+               int directions)
+      : links_(links), extent_(extent), weights_(weights), directions_(directions) {}
+
+  Condition slice(int t) const {
+    const int volume = extent_[0] * extent_[1] * extent_[2];
+    double functional[kApart]{}, theta[kApart]{};
+    Condition found;
+    for (int first = 0; first < volume; first += kApart) {
+      for (int vector = 0; vector < kVectors; ++vector) {
+        const int begin = first + vector * W;
+        if (begin >= volume) break;
+        int sites[W];
+        for (int lane = 0; lane < W; ++lane) {
+          sites[lane] = t * volume + (begin + lane < volume ? begin + lane : begin);
+        }
+        V height, square;
+        at(sites, height, square);
+        for (int lane = 0; lane < W && begin + lane < volume; ++lane) {
+          const double violated = lane_of(square, lane);
+          functional[vector * W + lane] += lane_of(height, lane);
+          theta[vector * W + lane] += violated;
+          // Not std::max: a NaN must come through.
+          if (!(violated <= found.largest)) found.largest = violated;
+        }
+      }
+    }
+    for (int k = 0; k < kApart; ++k) {
+      found.functional += functional[k];
+      found.theta += theta[k];
+    }
+    return found;
+  }
+
+ private:
+  // Functional and violation of W sites, whose g is 1.
+  void at(const int* sites, V& height, V& square) const {
+    Local<N, V> local;
+    for (int mu = 0; mu < directions_; ++mu) {
+      int behind[W];
+      for (int lane = 0; lane < W; ++lane) behind[lane] = moved(extent_, sites[lane], mu, -1);
+      const V weight = V{} + weights_[mu];
+      local.gather(scaled(gathered<N, W>(links_, sites, 4, mu), weight));
+      local.gather(scaled(adjoint(gathered<N, W>(links_, behind, 4, mu)), weight));
+    }
+    const M one = M::identity();
+    local.begin(one);
+    height = local.functional(one);
+    square = violation(local.gradient(one));
+  }
+
+  const std::complex<T>* links_;
+  Extents extent_;
+  const double* weights_;
+  int directions_;
+};
+
+}  // namespace hardscape::gauge

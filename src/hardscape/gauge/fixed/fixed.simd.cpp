@@ -1,0 +1,94 @@
+// Python's view of gauge transformations of links, and of how well links are in a gauge.
+#include <stdexcept>
+
+#include "gauge/fixed/condition.hpp"
+#include "gauge/fixed/transform.hpp"
+#include "gauge/group/group.hpp"
+#include "native/arrays.hpp"
+#include "native/vector.hpp"
+
+namespace hardscape::gauge {
+namespace {
+
+constexpr int kLanes = kVectorBytes / sizeof(double);
+
+using Complex = std::complex<double>;
+template <class T>
+using Links = nb::ndarray<const std::complex<T>, nb::ndim<7>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using NewLinks = nb::ndarray<std::complex<T>, nb::ndim<7>, nb::c_contig, nb::device::cpu>;
+using Rotations = nb::ndarray<const Complex, nb::ndim<6>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+Extents extents(const Links<T>& links) {
+  Extents extent;
+  for (int mu = 0; mu < 4; ++mu) extent[mu] = static_cast<int>(links.shape(3 - mu));
+  return extent;
+}
+
+template <class T>
+void transform(Links<T> links, Rotations g, int first, int last, NewLinks<T> transformed) {
+  const std::size_t nc = links.shape(5), sites = links.size() / (4 * nc * nc);
+  if (g.size() != sites * nc * nc || transformed.size() != links.size()) {
+    throw std::invalid_argument("arrays that do not fit one another");
+  }
+  if (first < 0 || last < first || static_cast<std::size_t>(last) > sites) {
+    throw std::invalid_argument("sites");
+  }
+  nb::gil_scoped_release release;
+  for_group(nc, [&](auto colors) {
+    transform_links<colors.value, kLanes>(links.data(), g.data(), extents(links), first, last,
+                                          transformed.data());
+  });
+}
+
+template <class T>
+auto conditions(Links<T> links, Vector<double> weights, int directions, bool abelian, int first,
+                int last) {
+  const Extents extent = extents(links);
+  if (first < 0 || last < first || last > extent[3]) throw std::invalid_argument("timeslices");
+  if (weights.size() != 4 || directions < 0 || directions > 4) {
+    throw std::invalid_argument("directions");
+  }
+  std::vector<double> found;
+  {
+    nb::gil_scoped_release release;
+    for_group(links.shape(5), [&](auto colors) {
+      const auto sum = [&](const auto& sums) {
+        for (int t = first; t < last; ++t) {
+          const Condition slice = sums.slice(t);
+          found.insert(found.end(), {slice.functional, slice.theta, slice.largest});
+        }
+      };
+      constexpr int N = colors.value;
+      if (abelian) {
+        sum(ConditionSum<N, kLanes, AbelianLocal, T>(links.data(), extent, weights.data(),
+                                                     directions));
+      } else {
+        sum(ConditionSum<N, kLanes, LinearLocal, T>(links.data(), extent, weights.data(),
+                                                    directions));
+      }
+    });
+  }
+  return to_numpy(std::move(found), {static_cast<std::size_t>(last - first), 3});
+}
+
+template <class T>
+void bind_fixed_of(nb::module_& module) {
+  module.def("transform", &transform<T>, nb::arg("links"), nb::arg("g"), nb::arg("first"),
+             nb::arg("last"), nb::arg("transformed"),
+             "g(x) U_mu(x) g(x+mu)^dagger of sites first to last - 1, into `transformed`.");
+  module.def("conditions", &conditions<T>, nb::arg("links"), nb::arg("weights"),
+             nb::arg("directions"), nb::arg("abelian"), nb::arg("first"), nb::arg("last"),
+             "Of timeslices first to last - 1: sum of the functional, links counted from both "
+             "ends, sum and maximum of tr(Delta Delta^dagger) / Nc, (T, 3).");
+}
+
+}  // namespace
+
+void bind_fixed(nb::module_& module) {
+  bind_fixed_of<double>(module);
+  bind_fixed_of<float>(module);
+}
+
+}  // namespace hardscape::gauge
