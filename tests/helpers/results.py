@@ -60,6 +60,7 @@ def results() -> dict[type[Plain], Any]:
         gauge.gluon_propagator(fixed.fixed()),
         gauge.fix_ensemble(links, **CPU),
         gauge.static_potential(gauge.observables(links, loops=(4, 3), **CPU)),
+        gauge.faddeev_popov_eigenvalues(free, 2, **CPU),
         (ghost := gauge.ghost_propagator(free, 3, cylinder=None, **CPU)),
         gauge.running_coupling(ghost, gauge.gluon_propagator(free, beta=6.0, cylinder=None)),
         gauge.wilson_flow(field, 0.1, **CPU),

@@ -34,6 +34,24 @@ def operator(links: Any, field: Any) -> Any:
     return found - np.trace(found, axis1=-2, axis2=-1)[..., None, None] * np.eye(nc) / nc
 
 
+def whole_matrix(field: GaugeField) -> tuple[Any, Any]:
+    """The generators, and the operator's matrix between them at each site."""
+    colours, volume = generators(field.nc), field.volume
+    np.testing.assert_allclose(
+        np.einsum("aij,bji->ab", colours, colours), np.eye(len(colours)) / 2, atol=1e-15
+    )
+    size = volume * len(colours)
+    matrix = np.zeros((size, size))
+    for column in range(size):
+        one = np.zeros((volume, field.nc, field.nc), complex)
+        one[column // len(colours)] = colours[column % len(colours)]
+        image = operator(field.links, one.reshape(field.links[..., 0, :, :].shape))
+        image = image.reshape(volume, field.nc, field.nc)
+        matrix[:, column] = 2 * np.einsum("bij,vji->vb", colours, image).real.reshape(-1)
+    np.testing.assert_allclose(matrix, matrix.T, atol=1e-13)
+    return colours, matrix
+
+
 @pytest.fixture(scope="module", params=[2, 3])
 def fixed(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     nc = request.param
@@ -76,19 +94,8 @@ def test_it_is_the_second_variation() -> None:
 
 def test_the_propagator_is_the_inverse_of_the_whole_matrix(fixed: Path) -> None:
     field = GaugeField.from_file(fixed)
-    colours, volume = generators(field.nc), field.volume
-    np.testing.assert_allclose(
-        np.einsum("aij,bji->ab", colours, colours), np.eye(len(colours)) / 2, atol=1e-15
-    )
-    size = volume * len(colours)
-    matrix = np.zeros((size, size))
-    for column in range(size):
-        one = np.zeros((volume, field.nc, field.nc), complex)
-        one[column // len(colours)] = colours[column % len(colours)]
-        image = operator(field.links, one.reshape(field.links[..., 0, :, :].shape))
-        image = image.reshape(volume, field.nc, field.nc)
-        matrix[:, column] = 2 * np.einsum("bij,vji->vb", colours, image).real.reshape(-1)
-    np.testing.assert_allclose(matrix, matrix.T, atol=1e-13)
+    colours, matrix = whole_matrix(field)
+    size, volume = len(matrix), field.volume
     inverse = np.linalg.pinv(matrix, rcond=1e-8)
     momenta = [(1, 0, 0, 0), (0, 1, 0, 1), (1, 2, 1, 2), (0, -1, 0, 0)]
     found = gauge.ghost_propagator(fixed, momenta, residual=1e-10, device="cpu")
@@ -104,6 +111,36 @@ def test_the_propagator_is_the_inverse_of_the_whole_matrix(fixed: Path) -> None:
         assert value == pytest.approx(total / size, rel=1e-8)
     again = gauge.ghost_propagator(fixed, momenta, residual=1e-10, threads=3, device="cpu")
     assert again.value.tolist() == found.value.tolist()
+
+
+def test_the_lowest_eigenvalues_are_those_of_the_whole_matrix(fixed: Path) -> None:
+    field = GaugeField.from_file(fixed)
+    every = np.linalg.eigvalsh(whole_matrix(field)[1])
+    constant = field.nc**2 - 1
+    np.testing.assert_allclose(every[:constant], 0, atol=1e-9)
+    found = gauge.faddeev_popov_eigenvalues(fixed, 5, residual=1e-7, device="cpu")
+    assert 0 < found.residual <= 1e-7
+    np.testing.assert_allclose(found.value, every[constant : constant + 5], atol=1e-7)
+    again = gauge.faddeev_popov_eigenvalues([fixed, fixed], 5, threads=3, device="cpu")
+    assert again.configurations == 2
+    np.testing.assert_allclose(again.eigenvalues[1], found.value, atol=2e-6)
+    assert found.plot() is not None
+
+
+def test_beyond_the_horizon_they_are_negative(tmp_path: Path) -> None:
+    hot = GaugeField.random(SHAPE, 2, seed=1)
+    hot.to_file(tmp_path / "hot.nersc")
+    with pytest.raises(InputError):
+        gauge.faddeev_popov_eigenvalues(tmp_path / "hot.nersc", device="cpu")
+    found = gauge.faddeev_popov_eigenvalues(tmp_path / "hot.nersc", 2, theta=None, device="cpu")
+    assert found.value[0] < 0
+    with pytest.raises(NotConverged):
+        gauge.faddeev_popov_eigenvalues(
+            tmp_path / "hot.nersc", theta=None, max_iterations=1, device="cpu"
+        )
+    for wrong in ({"count": 0}, {"count": 10**6}, {"residual": 0.0}, {"max_iterations": 0}):
+        with pytest.raises(InputError):
+            gauge.faddeev_popov_eigenvalues(tmp_path / "hot.nersc", device="cpu", **wrong)
 
 
 def test_free_links_have_the_free_propagator(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hardscape.gauge.fix import fix
 from hardscape.gauge.flow import WilsonFlow, wilson_flow
 from hardscape.gauge.formats import FileReport, inspect
 from hardscape.gauge.generate import WilsonChain, generate
+from hardscape.gauge.ghost.horizon import FaddeevPopovEigenvalues, faddeev_popov_eigenvalues
 from hardscape.gauge.ghost.propagator import (
     GhostPropagator,
     RunningCoupling,
@@ -23,6 +24,7 @@ from hardscape.gauge.result import GaugeFixResult, GribovCopies
 
 __all__ = [
     "Ensemble",
+    "FaddeevPopovEigenvalues",
     "FileReport",
     "GaugeField",
     "GaugeFixResult",
@@ -33,6 +35,7 @@ __all__ = [
     "StaticPotential",
     "WilsonChain",
     "WilsonFlow",
+    "faddeev_popov_eigenvalues",
     "fix",
     "fix_ensemble",
     "generate",

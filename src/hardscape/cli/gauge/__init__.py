@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from cyclopts import App, Group
 
+from hardscape.cli.gauge.eigenvalues import eigenvalues
 from hardscape.cli.gauge.ensembles import (
     EnsembleOptions,
     ErrorOptions,
@@ -76,6 +77,7 @@ gauge.command(fix)
 gauge.command(flow)
 gauge.command(observables)
 gauge.command(ghost)
+gauge.command(eigenvalues)
 
 
 _DEFAULT_READ = ReadOptions()

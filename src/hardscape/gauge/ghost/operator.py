@@ -57,7 +57,7 @@ class FaddeevPopov:
         )
         return found
 
-    def _projected(self, fields: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    def projected(self, fields: NDArray[np.complex128]) -> NDArray[np.complex128]:
         """M without the constant part that it has as far as the field misses the gauge."""
         found = self.apply(fields)
         found -= found.mean(axis=(0, 1, 2, 3))
@@ -112,7 +112,7 @@ class FaddeevPopov:
             if context is not None and context.stopped():
                 return None
             if (norm <= tolerance**2 * start).all():
-                true = self._projected(found)
+                true = self.projected(found)
                 self.combine(true, ones, sources, -ones)
                 norm = self.products(true, true)
                 if (norm <= 1.1 * tolerance**2 * start).all():
@@ -121,7 +121,7 @@ class FaddeevPopov:
                     true,
                     true.copy(),
                 )  # rounding has drifted: begin anew from here
-            image = self._projected(direction)
+            image = self.projected(direction)
             curvature = self.products(direction, image)
             live = norm > tolerance**2 * start  # rounding is all that is left of the others
             if (curvature[live] <= 0).any():

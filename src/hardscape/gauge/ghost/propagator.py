@@ -123,18 +123,7 @@ class GhostTask(Task):
     def measure(self, configuration: Configuration, context: Context) -> Mapping[str, Any] | None:
         """G at each momentum; refuses fields that are not in the gauge."""
         field = configuration.field
-        if (field.shape, field.nc) != self.like or field.boundary != "periodic":
-            raise InputError(
-                f"configuration {configuration.number} is {field!r}; periodic ones of SU({self.like[1]}), "
-                f"{'x'.join(map(str, self.like[0]))} as the first, are accepted"
-            )
-        field.require_unitary()
-        violation = float(measured(field, FixOptions()).violation(FixOptions()).max())
-        if self.theta is not None and not violation <= self.theta:
-            raise InputError(
-                f"configuration {configuration.number} is not in landau gauge: theta = {violation:.3g}, at "
-                f"most {self.theta:g} is accepted; fix it with hardscape.gauge.fix, or raise theta"
-            )
+        violation = require_landau(configuration, self.like, self.theta)
         with team(configuration.threads, context.stop) as lanes:
             operator = FaddeevPopov(field, lanes)
             found, most = [], 0
@@ -161,6 +150,28 @@ class GhostTask(Task):
         # tr T^a T^a is 1/2
         products = 2 * operator.products(sources, solved[0]).reshape(len(colours), -1)
         return products.sum(axis=0) / (len(colours) * operator.volume), solved[1]
+
+
+def require_landau(
+    configuration: Configuration,
+    like: tuple[tuple[int, int, int, int], int],
+    theta: float | None,
+) -> float:
+    """The violation of Landau gauge; refuses what is not in it, or not of this shape and Nc."""
+    field = configuration.field
+    if (field.shape, field.nc) != like or field.boundary != "periodic":
+        raise InputError(
+            f"configuration {configuration.number} is {field!r}; periodic ones of SU({like[1]}), "
+            f"{'x'.join(map(str, like[0]))} as the first, are accepted"
+        )
+    field.require_unitary()
+    violation = float(measured(field, FixOptions()).violation(FixOptions()).max())
+    if theta is not None and not violation <= theta:
+        raise InputError(
+            f"configuration {configuration.number} is not in landau gauge: theta = {violation:.3g}, at "
+            f"most {theta:g} is accepted; fix it with hardscape.gauge.fix, or raise theta"
+        )
+    return violation
 
 
 def _wave(shape: Sequence[int], k: Sequence[int]) -> NDArray[np.complex128]:
