@@ -138,7 +138,8 @@ def fix(
     Notes
     -----
     A sweep costs about 3000 floating-point operations a site for SU(3). For one seed the result is
-    the same bit for bit for any number of threads; GPUs round differently in the last digits.
+    the same bit for bit for any number of threads. GPUs round differently: from one start they may come
+    to another maximum of the functional, another Gribov copy, as good on average.
 
     Examples
     --------

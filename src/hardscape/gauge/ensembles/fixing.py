@@ -164,7 +164,8 @@ def fix_ensemble(
 
     Notes
     -----
-    Random starts of configuration n are of the seed and n: one seed gives one answer, whatever runs it.
+    Random starts of configuration n are of the seed and n: one seed gives one answer, whatever CPUs run it.
+    GPUs round differently, and may come to other Gribov copies.
 
     Examples
     --------
