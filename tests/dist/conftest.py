@@ -10,9 +10,10 @@ import distributed
 import loky
 import pytest
 
-
 #: What forked processes then need not import.
-multiprocessing.set_forkserver_preload(["pytest", "hardscape.permanents", "hardscape.gauge", "hardscape.maxsat", "hardscape.xorsat"])
+multiprocessing.set_forkserver_preload(
+    ["pytest", "hardscape.permanents", "hardscape.gauge", "hardscape.maxsat", "hardscape.xorsat"]
+)
 
 
 @pytest.fixture(scope="session", params=["fork", "spawn", "forkserver", "loky", "dask"])

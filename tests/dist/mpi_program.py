@@ -8,6 +8,9 @@ import time
 from hashlib import sha256
 from typing import Any
 
+from mpi4py import MPI
+from mpi4py.futures import MPIPoolExecutor
+
 import hardscape
 from hardscape import native
 from hardscape.engine import Cpu
@@ -17,8 +20,6 @@ from hardscape.engine.fold import Block
 from helpers.instances import dense_gaussian
 from helpers.jobs import JOBS
 from helpers.works import HarmonicSum
-from mpi4py import MPI
-from mpi4py.futures import MPIPoolExecutor
 
 
 def rank(_: int) -> int:
@@ -61,7 +62,12 @@ def main() -> None:
         elif sys.argv[1] == "limit":
             began = time.monotonic()
             found = hardscape.spectrum(
-                dense_gaussian(40, 5), 500, device="cpu", prune=False, executor=executor, time_limit=0.5
+                dense_gaussian(40, 5),
+                500,
+                device="cpu",
+                prune=False,
+                executor=executor,
+                time_limit=0.5,
             )
             told = {"certified": found.certified, "seconds": time.monotonic() - began}
         elif sys.argv[1] == "channel":

@@ -185,7 +185,8 @@ def test_a_killed_client_is_gone_on_with_by_another(cluster, tmp_path: Path) -> 
     client.wait_for_workers(1)
     ledger = tmp_path / "ledger"
     with subprocess.Popen(
-        [sys.executable, "-c", CLIENT, str(hosts.file), str(ledger)], env={**os.environ, "PYTHONPATH": TESTS}
+        [sys.executable, "-c", CLIENT, str(hosts.file), str(ledger)],
+        env={**os.environ, "PYTHONPATH": TESTS},
     ) as killed:
         deadline = time.monotonic() + 60
         while done(ledger) < 2:

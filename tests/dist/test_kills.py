@@ -33,7 +33,9 @@ def killed(name: str, ledger: Path, moment: float) -> bytes | None:
     """The answer of the job, or None where it was killed that many seconds after its begin."""
     here, there = multiprocessing.Pipe(duplex=False)
     # Forked from a process that has no threads and has imported all: it begins within milliseconds.
-    life = multiprocessing.get_context("forkserver").Process(target=perform, args=(name, ledger, there))
+    life = multiprocessing.get_context("forkserver").Process(
+        target=perform, args=(name, ledger, there)
+    )
     life.start()
     there.close()
     try:

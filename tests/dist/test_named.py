@@ -6,8 +6,8 @@ import json
 import os
 import shutil
 import signal
-import sys
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -228,7 +228,8 @@ def test_workers_that_come_later_are_used(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    "name", ["", "process", "processes:0", "processes:x", "dask", "dask:x", "mpi:2", "ray:x", "ray://x"]
+    "name",
+    ["", "process", "processes:0", "processes:x", "dask", "dask:x", "mpi:2", "ray:x", "ray://x"],
 )
 def test_names_that_are_not_understood(name: str) -> None:
     with pytest.raises(InputError):
@@ -236,7 +237,15 @@ def test_names_that_are_not_understood(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "- 1", "cluster: Nothing", "cluster: LocalCluster\nn_workers: 0\ndashboard_address: ':0'", "cluster: [", None]
+    "content",
+    [
+        "",
+        "- 1",
+        "cluster: Nothing",
+        "cluster: LocalCluster\nn_workers: 0\ndashboard_address: ':0'",
+        "cluster: [",
+        None,
+    ],
 )
 def test_files_that_describe_no_cluster(content: str | None, tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
@@ -262,7 +271,7 @@ class Counting(ThreadPoolExecutor):
 
 
 #: What an answer tells of the time that it took, and of where.
-OF_THE_RUN = {"seconds", "states_per_second", "device", "site_updates_per_second", "file"}
+OF_THE_RUN = {"seconds", "states_per_second", "device", "site_updates_per_second", "file", "bounds"}
 OF_THE_RUN |= {"spin_updates_per_second", "improvements", "ran", "flips", "output", "results"}
 OF_THE_RUN |= {"tau", "tau_low", "tau_high", "tts99", "tts99_low", "tts99_high"}
 

@@ -19,11 +19,11 @@ from hardscape.cli import main
 from hardscape.engine import Outcome, RunOptions, solve
 from hardscape.engine.jobs import job, merged
 from hardscape.errors import CheckpointError, InputError, PartDone
+from hardscape.ising import formats
+from hardscape.permanents import answers, permanent
 from helpers.instances import dense_integer
 from helpers.jobs import JOBS
 from helpers.works import FirstHit, HarmonicSum
-from hardscape.ising import formats
-from hardscape.permanents import answers, permanent
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "checkpoints.md"
 #: Those that have several shards in these sizes, and those that are a chain, or no sum of shards.
@@ -69,7 +69,9 @@ def test_parts_give_the_same_bytes(name: str, tmp_path: Path) -> None:
         assert (told[0].total >= 3) == (name in CUT)
         assert job(whole).state == "finished"
     assert told or name not in CUT
-    assert JOBS[name](threads=1, checkpoint=whole) == JOBS[name](threads=1, checkpoint=tmp_path / "x")
+    assert JOBS[name](threads=1, checkpoint=whole) == JOBS[name](
+        threads=1, checkpoint=tmp_path / "x"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(WHOLE))
@@ -159,7 +161,9 @@ def test_damaged_parts_are_refused(tmp_path: Path) -> None:
         merged(parts)
 
 
-@pytest.mark.parametrize("told", ["", "0/4", "5/4", "1", "1/0", "-1/4", "1/4/2", "a/b", 3, "1/99999999"])
+@pytest.mark.parametrize(
+    "told", ["", "0/4", "5/4", "1", "1/0", "-1/4", "1/4/2", "a/b", 3, "1/99999999"]
+)
 def test_parts_that_are_none(told: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         ran(HarmonicSum(), checkpoint=tmp_path / "x", shards=told)

@@ -143,7 +143,7 @@ def test_futures_that_cannot_be_cancelled() -> None:
     work = HarmonicSum(units=4000, count=20, pause=0.01)
     found = solved(work, executor=Strict(), time_limit=0.3)
     assert found.stopped == "time_limit"
-    assert 0 < found.units_total - found.units_done
+    assert found.units_total - found.units_done > 0
     with pytest.raises(ZeroDivisionError):
         solved(Failing(), executor=Strict())
     assert raw(solved(HarmonicSum(), executor=Strict())) == raw(solved(HarmonicSum()))
