@@ -74,6 +74,28 @@ def ranks_of(process: subprocess.Popen[str]) -> dict[int, psutil.Process]:
     }
 
 
+def family_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """All that it started and that still runs."""
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(process.pid).children(recursive=True)
+    return []
+
+
+def alive(one: psutil.Process) -> bool:
+    """Whether it may have files open."""
+    with suppress(psutil.NoSuchProcess):
+        return one.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def gone(family: list[psutil.Process]) -> None:
+    """Wait until all are dead; who is only not waited for has closed its files."""
+    deadline = time.monotonic() + 30
+    while any(alive(one) for one in family):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 @cache
 def plain() -> bytes:
     """The answer of this process."""
@@ -97,8 +119,10 @@ def test_a_job_of_ranks_is_killed_and_gone_on_with(who: str, tmp_path: Path) -> 
                 ranks[2].kill()
                 assert process.wait(timeout=60) != 0  # MPI ends them all
         finally:
+            family = family_of(process)
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
+    gone(family)  # a rank that is dying may hold the ledger for a moment
     model = dense_gaussian(36, 5)
     options = {"device": "cpu", "threads": 2, "prune": False}
     resumed = hardscape.spectrum(model, 500, checkpoint=path, **options)
