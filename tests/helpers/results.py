@@ -63,6 +63,7 @@ def results() -> dict[type[Plain], Any]:
         gauge.faddeev_popov_eigenvalues(free, 2, **CPU),
         (ghost := gauge.ghost_propagator(free, 3, cylinder=None, **CPU)),
         gauge.running_coupling(ghost, gauge.gluon_propagator(free, beta=6.0, cylinder=None)),
+        gauge.scan(links, omegas=[1.0, 1.7], copies=2, **CPU),
         gauge.wilson_flow(field, 0.1, **CPU),
         gauge.inspect(links)[1],
         reproduce.reproduce("xorsat-7"),

@@ -19,6 +19,8 @@ from hardscape.gauge.ghost.propagator import (
 from hardscape.gauge.loops.potential import StaticPotential, static_potential
 from hardscape.gauge.loops.smearing import smear
 from hardscape.gauge.loops.wilson import line_correlators, polyakov_loop, wilson_loops
+from hardscape.gauge.methods.scan import scan
+from hardscape.gauge.methods.scanned import GaugeScan
 from hardscape.gauge.propagator import GluonPropagator, gluon_propagator
 from hardscape.gauge.result import GaugeFixResult, GribovCopies
 
@@ -28,6 +30,7 @@ __all__ = [
     "FileReport",
     "GaugeField",
     "GaugeFixResult",
+    "GaugeScan",
     "GhostPropagator",
     "GluonPropagator",
     "GribovCopies",
@@ -47,6 +50,7 @@ __all__ = [
     "observables",
     "polyakov_loop",
     "running_coupling",
+    "scan",
     "smear",
     "static_potential",
     "wilson_flow",

@@ -87,6 +87,33 @@ class GaugeFixWork(Work[GaugeFixResult]):
         keep = stay and run.checkpoint is None
         return cls(links, options, copies, run.seed, together, threads, keep)
 
+    @classmethod
+    def within(
+        cls,
+        field: GaugeField,
+        options: FixOptions,
+        copies: int,
+        seed: int,
+        threads: int,
+        on: Device,
+    ) -> GaugeFixWork:
+        """All copies for one device, as a shard of a larger work has them: see `whole`."""
+        on_gpu = isinstance(on, Cuda)
+        if on_gpu:
+            require_even(field.shape)
+        links = np.ascontiguousarray(to_device(field.links, "cpu"), dtype=np.complex128)
+        return cls(links, options, copies, seed, min(_TOGETHER, copies) if on_gpu else 1, threads)
+
+    def whole(self, context: Context) -> Partial | None:
+        """All shards, one after the other; None if that was stopped."""
+        merged: Partial | None = None
+        for shard in self.shards():
+            found = self.run(shard, context)
+            if not found.complete:
+                return None
+            merged = found.partial if merged is None else self.merge(merged, found.partial)
+        return merged
+
     def digest(self) -> str:
         """Digest of the links, the options and the starts."""
         head = (self.name, self.links.shape, self.options, self.copies, self.seed)

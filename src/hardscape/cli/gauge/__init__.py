@@ -31,6 +31,7 @@ from hardscape.cli.gauge.fixing import fix
 from hardscape.cli.gauge.flow import flow
 from hardscape.cli.gauge.ghost import ghost
 from hardscape.cli.gauge.observables import observables
+from hardscape.cli.gauge.scan import scan
 from hardscape.cli.options import (
     EstimatePlotOptions,
     Flag,
@@ -78,6 +79,7 @@ gauge.command(flow)
 gauge.command(observables)
 gauge.command(ghost)
 gauge.command(eigenvalues)
+gauge.command(scan)
 
 
 _DEFAULT_READ = ReadOptions()

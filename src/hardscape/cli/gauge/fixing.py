@@ -37,7 +37,7 @@ from hardscape.gauge.ensembles.files import outputs
 from hardscape.gauge.options import Gauge, MethodName, Precision, Reduction
 from hardscape.gauge.result import GaugeFixResult
 
-_GAUGE, _METHOD = Group("Gauge", sort_key=1), Group("Method", sort_key=2)
+_GAUGE, METHOD = Group("Gauge", sort_key=1), Group("Method", sort_key=2)
 
 
 @option_group(_GAUGE)
@@ -65,7 +65,7 @@ class GaugeOptions:
     anisotropy: float = 1.0
 
 
-@option_group(_METHOD)
+@option_group(METHOD)
 class MethodOptions:
     """How to get there.
 

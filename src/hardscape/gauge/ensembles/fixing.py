@@ -12,7 +12,7 @@ import numpy as np
 
 from hardscape.arguments import integer
 from hardscape.arrays import to_device
-from hardscape.engine import Context, Cuda, RunArguments
+from hardscape.engine import Context, RunArguments
 from hardscape.errors import InputError, NotConverged
 from hardscape.gauge import formats
 from hardscape.gauge.ensembles.averages import ErrorMethod
@@ -23,11 +23,9 @@ from hardscape.gauge.ensembles.work import Configuration, Task
 from hardscape.gauge.fix import as_returned, fix, in_the_group
 from hardscape.gauge.options import FixOptions
 from hardscape.gauge.result import DTYPES, GaugeFixResult
-from hardscape.gauge.work import GaugeFixWork, require_even
+from hardscape.gauge.work import GaugeFixWork
 from hardscape.interrupts import interruptible
 
-#: Most copies that a GPU moves at once.
-_TOGETHER = 16
 #: Arguments of `fix` that are no `FixOptions`.
 _OTHERS = {"copies", "strict", "output_precision", "reproject"}
 
@@ -79,20 +77,15 @@ class FixTask(Task):
         """What `fix` finds of the file, with this seed."""
         field = configuration.field
         options = replace(self.options, boundary=field.boundary)
-        on_gpu = isinstance(context.device, Cuda)
-        if on_gpu:
-            require_even(field.shape)
-        together = min(_TOGETHER, self.copies) if on_gpu else 1
-        links = np.ascontiguousarray(in_the_group(field).links, dtype=np.complex128)
-        work = GaugeFixWork(
-            links, options, self.copies, configuration.seed, together, configuration.threads
+        work = GaugeFixWork.within(
+            in_the_group(field),
+            options,
+            self.copies,
+            configuration.seed,
+            configuration.threads,
+            context.device,
         )
-        partial = None
-        for shard in work.shards():
-            part = work.run(shard, context)
-            if not part.complete:
-                return None
-            partial = part.partial if partial is None else work.merge(partial, part.partial)
+        partial = work.whole(context)
         if partial is None:
             return None
         own: Literal["single", "double"] = "single" if field.dtype.itemsize == 8 else "double"
