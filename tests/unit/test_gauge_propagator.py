@@ -11,7 +11,11 @@ import numpy as np
 import pytest
 
 from hardscape.errors import InputError
-from hardscape.gauge import GaugeField, fix, gluon_propagator
+from hardscape.gauge import GaugeField, fix, ghost_propagator, gluon_propagator
+from hardscape.gauge.ghost.propagator import chosen_momenta
+from hardscape.gauge.gluon.algebra import linear, logarithmic
+from hardscape.gauge.gluon.momenta import Cut
+from hardscape.gauge.groups import random_group_elements
 from helpers import gauge_oracles as oracle
 
 
@@ -157,3 +161,102 @@ def test_plot() -> None:
 def test_refusals(arguments: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         gluon_propagator(**({"fields": GaugeField.identity((2, 2, 2, 2))} | arguments))
+
+
+def exponential(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """exp(i a) by its series."""
+    total = term = np.eye(len(a), dtype=complex)
+    for n in range(1, 60):
+        term = term @ (1j * a) / n
+        total = total + term
+    return total
+
+
+@pytest.mark.parametrize("nc", [2, 3])
+def test_logarithms(nc: int) -> None:
+    links = random_group_elements(200, nc, 5)
+    found = logarithmic(links)
+    for u, a in zip(links, found, strict=True):
+        np.testing.assert_allclose(exponential(a), u, atol=1e-12)
+        np.testing.assert_allclose(a, a.conj().T, atol=1e-13)
+        assert abs(np.trace(a)) < 1e-12
+        # No other choice of branches within the algebra is shorter.
+        angles = np.linalg.eigvalsh(a)
+        for shift in np.ndindex(*[5] * nc):
+            other = angles + 2 * np.pi * (np.array(shift) - 2)
+            if abs(other.sum()) < 1e-9:
+                assert np.sum(angles**2) <= np.sum(other**2) + 1e-9
+
+
+def test_logarithms_of_close_eigenvalues() -> None:
+    rotation = random_group_elements(1, 3, 2)[0]
+    angles = [
+        [0, 0, 0],
+        [1e-9, -1e-9, 0],
+        [np.pi, -np.pi, 0],
+        [np.pi - 1e-12, np.pi, -2 * np.pi + 1e-12],
+        [1, 1 + 1e-13, -2 - 1e-13],
+        [2 * np.pi / 3, 2 * np.pi / 3, -4 * np.pi / 3],
+    ]
+    for row in angles:
+        u = (rotation * np.exp(1j * np.array(row))) @ rotation.conj().T
+        np.testing.assert_allclose(exponential(logarithmic(u[None])[0]), u, atol=1e-13)
+
+
+def test_definitions_differ_in_the_third_order() -> None:
+    small = []
+    for size in (1e-1, 1e-2):
+        a = size * linear(random_group_elements(20, 3, 1))
+        links = np.array([exponential(x) for x in a])
+        np.testing.assert_allclose(logarithmic(links), a, atol=1e-14)
+        small.append(np.abs(linear(links) - a).max())
+    assert small[0] / small[1] == pytest.approx(1000, rel=0.05)
+
+
+def test_the_logarithmic_propagator() -> None:
+    shape = (2, 3, 2, 4)
+    field = GaugeField.random(shape, 3, seed=3)
+    a = logarithmic(field.links)
+    # A link whose linear field is that logarithm: 1 + i A, up to a hermitian part that drops out.
+    same = np.eye(3) + 1j * a
+    given: dict[str, Any] = {"cylinder": None, "theta": None}
+    found = gluon_propagator(field, definition="logarithmic", **given)
+    assert found.definition == "logarithmic"
+    for k, p in momenta(shape, 4):
+        if found.count[np.argmin(np.abs(found.momentum - p))] == 1:
+            at = found.value[np.argmin(np.abs(found.momentum - p))]
+            assert at == pytest.approx(oracle.propagator_at(same, 4, k), rel=1e-12)
+    assert not np.allclose(found.value, gluon_propagator(field, **given).value, rtol=1e-2)
+    with pytest.raises(InputError):
+        gluon_propagator(field, definition="cubic", theta=None)  # type: ignore[arg-type]
+
+
+def test_cuts() -> None:
+    shape = (8, 8, 8, 16)
+    k = np.indices((5, 5, 5, 9)).reshape(4, -1)
+    q = 2 * np.pi * k / np.array(shape)[:, None]
+    for cylinder, cone in ((1.0, None), (None, 20.0), (2.0, 20.0), (None, 90.0)):
+        for one, vector, kept in zip(k.T, q.T, Cut(cylinder, cone).kept(k, shape), strict=True):
+            length, along = np.linalg.norm(vector), vector.sum() / 2
+            near = cylinder is None or length**2 - along**2 <= (cylinder * np.pi / 4) ** 2 + 1e-9
+            flat = cone is None or along >= length * np.cos(np.radians(cone)) - 1e-9
+            assert kept == (near and flat), one
+    field = GaugeField.random((8, 8, 8, 8), 2, seed=1)
+    whole = gluon_propagator(field, cylinder=None, theta=None)
+    narrow = gluon_propagator(field, cylinder=None, cone=20.0, theta=None)
+    assert (narrow.cylinder, narrow.cone) == (None, 20.0)
+    assert 0 < narrow.count.sum() < whole.count.sum()
+    for cone in (0.0, 91.0):
+        with pytest.raises(InputError):
+            gluon_propagator(field, cone=cone, theta=None)
+
+
+def test_ghosts_have_the_same_cuts(tmp_path: Path) -> None:
+    path = tmp_path / "free.nersc"
+    GaugeField.identity((4, 4, 4, 8), 2).to_file(path)
+    found = ghost_propagator(path, 50, cylinder=None, cone=15.0, device="cpu", threads=1)
+    assert [tuple(k) for k in found.k.tolist()] == chosen_momenta((4, 4, 4, 8), 50, Cut(None, 15.0))
+    np.testing.assert_allclose(found.dressing, 1, rtol=1e-6)
+    assert len(found.k) < len(chosen_momenta((4, 4, 4, 8), 50, Cut()))
+    with pytest.raises(InputError):
+        chosen_momenta((5, 5, 5, 7), 50, Cut(None, 0.01))

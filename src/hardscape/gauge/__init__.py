@@ -16,12 +16,12 @@ from hardscape.gauge.ghost.propagator import (
     ghost_propagator,
     running_coupling,
 )
+from hardscape.gauge.gluon.propagator import GluonPropagator, gluon_propagator
 from hardscape.gauge.loops.potential import StaticPotential, static_potential
 from hardscape.gauge.loops.smearing import smear
 from hardscape.gauge.loops.wilson import line_correlators, polyakov_loop, wilson_loops
 from hardscape.gauge.methods.scan import scan
 from hardscape.gauge.methods.scanned import GaugeScan
-from hardscape.gauge.propagator import GluonPropagator, gluon_propagator
 from hardscape.gauge.result import GaugeFixResult, GribovCopies
 
 __all__ = [

@@ -58,7 +58,9 @@ from hardscape.gauge.ensembles.generating import generate_ensemble, numbered
 from hardscape.gauge.field import UNITARITY_TOLERANCE
 from hardscape.gauge.formats.content import in_precision
 from hardscape.gauge.generate import generate as make_field
-from hardscape.gauge.propagator import DEFAULT_THETA, GluonPropagator, gluon_propagator
+from hardscape.gauge.gluon.algebra import Definition
+from hardscape.gauge.gluon.momenta import Cut
+from hardscape.gauge.gluon.propagator import DEFAULT_THETA, GluonPropagator, gluon_propagator
 from hardscape.gauge.report import FileReport
 from hardscape.gauge.result import DTYPES
 
@@ -338,8 +340,10 @@ def _generate_many(
 def propagator(
     *files: Path,
     gauge: Literal["landau", "coulomb"] = "landau",
+    definition: Definition = "linear",
     beta: float | None = None,
     cylinder: float = 1.0,
+    cone: float | None = None,
     no_cut: Flag = False,
     bin_width: float | None = None,
     theta: float = DEFAULT_THETA,
@@ -356,12 +360,16 @@ def propagator(
         One configuration or several of one ensemble, or patterns of their names in quotes.
     gauge
         The gauge that they are in: landau, or coulomb for the equal-time propagator.
+    definition
+        Of the gluon field: linear, (U - U^dagger) / 2i, or logarithmic, -i ln U.
     beta
         Coupling of the action, to divide by g0^2.
     cylinder
         Radius of the cylinder cut around the diagonal, in units of 2 pi / L.
+    cone
+        Largest angle to the diagonal, in degrees.
     no_cut
-        Keep all momenta.
+        No cylinder cut.
     bin_width
         Width of momentum bins, in lattice units; by default equal momenta are averaged.
     theta
@@ -373,7 +381,9 @@ def propagator(
     found = gluon_propagator(
         files,
         gauge,
+        definition=definition,
         beta=beta,
+        cone=cone,
         cylinder=None if no_cut else cylinder,
         bin_width=bin_width,
         theta=theta,
@@ -392,8 +402,8 @@ def _propagator_facts(found: GluonPropagator) -> Iterator[tuple[str, str]]:
     yield "lattice", f"{_extents(found.shape)} (x, y, z, t), SU({found.nc})"
     yield "gauge", f"{found.gauge}, theta {found.theta:.3g}"
     yield "configurations", str(found.configurations)
-    cut = "none" if found.cylinder is None else f"cylinder of {found.cylinder:g} x 2 pi / L"
-    yield "cut", f"{cut}, {len(found.momentum)} momenta left"
+    yield "field", found.definition
+    yield "cut", f"{Cut(found.cylinder, found.cone)}, {len(found.momentum)} momenta left"
     yield "units", "lattice spacing" if found.beta is not None else "lattice spacing, times g0^2"
 
 

@@ -13,7 +13,7 @@ from hardscape.cli.options import PlotOptions, RunOptions
 from hardscape.cli.terminal import seconds_text, show, table
 from hardscape.gauge.ensembles.files import listed
 from hardscape.gauge.ghost.horizon import FaddeevPopovEigenvalues, faddeev_popov_eigenvalues
-from hardscape.gauge.propagator import DEFAULT_THETA
+from hardscape.gauge.gluon.propagator import DEFAULT_THETA
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -13,7 +13,7 @@ from hardscape.cli.options import Flag, PlotOptions, RunOptions
 from hardscape.cli.terminal import seconds_text, show, table
 from hardscape.gauge.ensembles.files import listed
 from hardscape.gauge.ghost.propagator import GhostPropagator, ghost_propagator
-from hardscape.gauge.propagator import DEFAULT_THETA
+from hardscape.gauge.gluon.propagator import DEFAULT_THETA
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,6 +26,7 @@ def ghost(
     *files: FileArgument,
     momenta: int = 8,
     cylinder: float = 1.0,
+    cone: float | None = None,
     no_cut: Flag = False,
     residual: float = 1e-8,
     max_iterations: int = 10000,
@@ -45,8 +46,10 @@ def ghost(
         How many of those near the diagonal, evenly from the smallest to the largest.
     cylinder
         Radius of the cylinder cut around the diagonal, in units of 2 pi / L.
+    cone
+        Largest angle to the diagonal, in degrees.
     no_cut
-        Take from all momenta.
+        No cylinder cut.
     residual
         Residual of the conjugate gradient.
     max_iterations
@@ -58,6 +61,7 @@ def ghost(
     found = ghost_propagator(
         listed(files),
         momenta,
+        cone=cone,
         cylinder=None if no_cut else cylinder,
         residual=residual,
         max_iterations=max_iterations,

@@ -35,7 +35,7 @@ from hardscape.gauge.ensembles.run import Plan, run_task
 from hardscape.gauge.ensembles.work import Configuration, Task
 from hardscape.gauge.ghost.operator import FaddeevPopov, generators
 from hardscape.gauge.ghost.propagator import require_landau
-from hardscape.gauge.propagator import DEFAULT_THETA
+from hardscape.gauge.gluon.propagator import DEFAULT_THETA
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain, finite_or_none
 

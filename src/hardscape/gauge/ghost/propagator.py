@@ -30,9 +30,10 @@ from hardscape.gauge.ensembles.run import Plan, run_task
 from hardscape.gauge.ensembles.work import Configuration, Task
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.ghost.operator import FaddeevPopov, generators
+from hardscape.gauge.gluon.momenta import Cut
+from hardscape.gauge.gluon.propagator import DEFAULT_THETA, GluonPropagator
 from hardscape.gauge.measure import measured
 from hardscape.gauge.options import FixOptions
-from hardscape.gauge.propagator import DEFAULT_THETA, GluonPropagator
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain, finite_or_none
 
@@ -185,19 +186,14 @@ def _wave(shape: Sequence[int], k: Sequence[int]) -> NDArray[np.complex128]:
     return waves
 
 
-def chosen_momenta(
-    shape: Sequence[int], count: int, cylinder: float | None = 1.0
-) -> list[tuple[int, ...]]:
+def chosen_momenta(shape: Sequence[int], count: int, cut: Cut) -> list[tuple[int, ...]]:
     """Momenta near the diagonal, one of each abs(p), evenly from the smallest to the largest."""
     extents = np.array(shape)[:, None]
     k = np.indices([extent // 2 + 1 for extent in shape]).reshape(4, -1)
     p = np.sqrt(np.sum((2 * np.sin(np.pi * k / extents)) ** 2, axis=0))
-    q = 2 * np.pi * k / extents
-    across = np.sqrt(np.maximum(np.sum(q**2, axis=0) - q.sum(axis=0) ** 2 / 4, 0))
-    kept = p > 0
-    if cylinder is not None:
-        kept &= across <= cylinder * 2 * np.pi / min(shape[:3]) + 1e-9
-    places = np.flatnonzero(kept)
+    places = np.flatnonzero((p > 0) & cut.kept(k, shape))
+    if not len(places):
+        raise InputError(f"no momentum is left by the cut ({cut}); a wider one is accepted")
     _, first = np.unique(np.rint(p[places] * 1e8), return_index=True)
     places = places[first]
     few = np.unique(np.linspace(0, len(places) - 1, min(count, len(places))).round().astype(int))
@@ -210,6 +206,7 @@ def ghost_propagator(
     momenta: Sequence[Sequence[int]] | int = 8,
     *,
     cylinder: float | None = 1.0,
+    cone: float | None = None,
     residual: float = 1e-8,
     max_iterations: int = 10000,
     theta: float | None = DEFAULT_THETA,
@@ -225,8 +222,8 @@ def ghost_propagator(
     files : path, pattern, or iterable of them
         One configuration or several of one size; ``"*.landau.lime"`` stands for all that match.
     momenta : sequence of 4 int, or int
-        Momenta k, x, y, z, t; or how many of those within `cylinder`, evenly from the smallest to the largest.
-    cylinder : float or None
+        Momenta k, x, y, z, t; or how many of those within the cut, evenly from the smallest to the largest.
+    cylinder, cone : float or None
         As of :func:`gluon_propagator`.
     residual : float
         Residual of the conjugate gradient relative to the source: about the relative error of G.
@@ -264,7 +261,7 @@ def ghost_propagator(
     if isinstance(residual, bool) or not 1e-14 <= residual < 1:
         raise InputError(f"residual={residual!r}; 1e-14 to 1 is accepted")
     first, _ = plan.reader.read(plan.files[0])
-    chosen = _checked_momenta(momenta, first, cylinder)
+    chosen = _checked_momenta(momenta, first, Cut(cylinder, cone))
     most = integer(max_iterations, "max_iterations", 1, 2**31 - 1)
     task = GhostTask(tuple(chosen), float(residual), most, theta, (first.shape, first.nc))
 
@@ -294,10 +291,10 @@ def ghost_propagator(
 
 
 def _checked_momenta(
-    momenta: Sequence[Sequence[int]] | int, field: GaugeField, cylinder: float | None
+    momenta: Sequence[Sequence[int]] | int, field: GaugeField, cut: Cut
 ) -> list[tuple[int, ...]]:
     if isinstance(momenta, int):
-        return chosen_momenta(field.shape, integer(momenta, "momenta", 1, 2**20), cylinder)
+        return chosen_momenta(field.shape, integer(momenta, "momenta", 1, 2**20), cut)
     found = [tuple(integer(x, "momenta", -(2**20), 2**20) for x in k) for k in momenta]
     for k in found:
         zero = all(x % extent == 0 for x, extent in zip(k, field.shape, strict=False))

@@ -1,7 +1,7 @@
 """The gluon propagator of gauge-fixed configurations.
 
-The gluon field is A_mu(x + mu/2) = [U_mu(x) - U_mu(x)^dagger] / 2i without its trace, g0 included, and
-A(p) its lattice Fourier transform. In Landau gauge
+The gluon field is A_mu(x + mu/2), g0 included, by the linear definition or the logarithmic one
+(:mod:`hardscape.gauge.gluon.algebra`), and A(p) its lattice Fourier transform. In Landau gauge
 
     D(p^2) = 2 sum_mu tr A_mu(p) A_mu(p)^dagger / ((Nc^2 - 1) (Nd - 1) V),    Nd = 4,
 
@@ -13,7 +13,7 @@ tree-level propagator of the Wilson action is 1 / p^2.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -22,24 +22,20 @@ from typing import Any, ClassVar, Literal, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.arrays import array_namespace
-from hardscape.engine import Context, RunArguments
+from hardscape.engine import RunArguments
 from hardscape.errors import InputError, Interrupted
 from hardscape.figures import COLORS, finish, new_figure
 from hardscape.gauge.ensembles.averages import ErrorMethod, average, checked_errors
 from hardscape.gauge.ensembles.run import Plan, run_task
-from hardscape.gauge.ensembles.work import Configuration, Task
 from hardscape.gauge.field import GaugeField, checked_field
-from hardscape.gauge.groups import dagger
-from hardscape.gauge.measure import measured
-from hardscape.gauge.options import FixOptions
+from hardscape.gauge.gluon.algebra import FIELDS, Definition
+from hardscape.gauge.gluon.measuring import DIRECTIONS, PropagatorTask
+from hardscape.gauge.gluon.momenta import Cut
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain, finite_or_none
 
 #: Violation of the gauge condition up to which a field counts as fixed.
 DEFAULT_THETA = 1e-8
-#: Directions that the gauge condition sums over.
-_DIRECTIONS = {"landau": 4, "coulomb": 3}
 #: Colours of D and p^2 D.
 _VALUE, _DRESSING, *_ = COLORS
 
@@ -68,8 +64,10 @@ class GluonPropagator(Plain):
         The worst violation of the gauge condition among the configurations.
     beta : float or None
         As given: with it D is in units of the lattice spacing squared; without, times g0^2.
-    cylinder : float or None
-        Radius of the cut, in units of 2 pi / L.
+    definition : {"linear", "logarithmic"}
+        Of the gluon field.
+    cylinder, cone : float or None
+        Of the cut: radius in units of 2 pi / L, angle in degrees.
     """
 
     COLUMNS: ClassVar[str] = "momentum value error count"
@@ -84,7 +82,9 @@ class GluonPropagator(Plain):
     configurations: int
     theta: float
     beta: float | None
+    definition: Definition
     cylinder: float | None
+    cone: float | None
 
     @property
     def dressing(self) -> NDArray[np.float64]:
@@ -93,7 +93,7 @@ class GluonPropagator(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes; an unknown error is None."""
-        names = "gauge shape nc configurations theta beta cylinder momentum value error count"
+        names = "gauge definition shape nc configurations theta beta cylinder cone momentum value error count"
         return self.listed(names, error=[finite_or_none(x) for x in self.error.tolist()])
 
     def plot(self, ax: Any = None) -> Any:
@@ -144,8 +144,10 @@ def gluon_propagator(
     fields: GaugeField | str | Path | Iterable[GaugeField | str | Path],
     gauge: Literal["landau", "coulomb"] = "landau",
     *,
+    definition: Definition = "linear",
     beta: float | None = None,
     cylinder: float | None = 1.0,
+    cone: float | None = None,
     bin_width: float | None = None,
     theta: float | None = DEFAULT_THETA,
     error_method: ErrorMethod = "jackknife",
@@ -162,12 +164,18 @@ def gluon_propagator(
         may be patterns ("cfg.*"), are shared by all threads.
     gauge : {"landau", "coulomb"}
         The gauge that they are in; Coulomb gives the equal-time propagator.
+    definition : {"linear", "logarithmic"}
+        Of the gluon field. In a gauge that was fixed by the linear functional the linear A is transverse, the
+        logarithmic one up to its third order.
     beta : float, optional
         Coupling of the action. D is then multiplied by beta / (2 Nc) = 1 / g0^2.
     cylinder : float or None
         Keep momenta whose distance from the diagonal (1, 1, 1, 1) or (1, 1, 1) is at most this many
         units 2 pi / L, L the shortest spatial extent: there the effects of the lattice are smallest
         (D. B. Leinweber et al., Phys. Rev. D 60, 094507 (1999)). None keeps all.
+    cone : float, optional
+        Keep momenta whose angle to the diagonal is at most so many degrees; the same paper takes 20, which
+        leaves out small momenta off the diagonal, that the lattice's volume touches.
     bin_width : float, optional
         Width of the bins in abs(p), in lattice units. By default momenta of equal abs(p) form one.
     theta : float or None
@@ -196,14 +204,17 @@ def gluon_propagator(
 
     Notes
     -----
-    Nc^2 Nd Fourier transforms a configuration. `fields` may be a generator, so that an ensemble need
-    not fit into memory.
+    Nc^2 Nd Fourier transforms a configuration; the logarithm of a link adds some 10 us. `fields` may be a
+    generator, so that an ensemble need not fit into memory.
     """
-    if gauge not in _DIRECTIONS:
+    if gauge not in DIRECTIONS:
         raise InputError(f"gauge={gauge!r}; 'landau' and 'coulomb' are accepted")
-    for name, value in (("beta", beta), ("cylinder", cylinder), ("bin_width", bin_width)):
+    if definition not in FIELDS:
+        raise InputError(f"definition={definition!r}; 'linear' and 'logarithmic' are accepted")
+    for name, value in (("beta", beta), ("bin_width", bin_width)):
         if value is not None and not 0 < value < math.inf:
             raise InputError(f"{name}={value!r}; a number above 0 is accepted")
+    cut = Cut(cylinder, cone)
     checked_errors(error_method, bin_size)
     given = [fields] if isinstance(fields, GaugeField | str | Path) else fields
     every = iter(cast("Iterable[Any]", given))
@@ -211,8 +222,8 @@ def gluon_propagator(
     if first is None:
         raise InputError("fields is empty; at least one configuration is needed")
     every = chain([first], every)
-    measure = PropagatorTask(gauge, cylinder, bin_width, theta)
-    scale = _Scale(gauge, beta, cylinder, error_method, bin_size)
+    measure = PropagatorTask(gauge, definition, cut, bin_width, theta)
+    scale = _Scale(gauge, definition, beta, cut, error_method, bin_size)
     if isinstance(first, str | Path):
         plan = Plan.checked("the gluon propagator", every, read, error_method, bin_size)
         opened, _ = plan.reader.read(plan.files[0])
@@ -234,60 +245,13 @@ def gluon_propagator(
 
 
 @dataclass(frozen=True)
-class PropagatorTask(Task):
-    """The propagator of one configuration, binned."""
-
-    name: ClassVar[str] = "propagator"
-    revision: ClassVar[int] = 1
-
-    gauge: Literal["landau", "coulomb"]
-    cylinder: float | None
-    bin_width: float | None
-    theta: float | None
-    like: tuple[tuple[int, int, int, int], int] | None = None  # shape and Nc of all
-
-    def measure(self, configuration: Configuration, context: Context) -> Mapping[str, Any] | None:
-        """See `of`."""
-        return self.of(configuration.field, configuration.number)
-
-    def of(self, field: GaugeField, position: int) -> dict[str, Any]:
-        """D and its spread over the momenta of each bin, and the violation; refuses other fields."""
-        if self.like not in (None, (field.shape, field.nc)):
-            raise InputError(
-                f"configuration {position} is {field!r}; the first one is of SU({self.like[1]}), "
-                f"{'x'.join(map(str, self.like[0]))}"
-            )
-        if field.boundary != "periodic":
-            raise InputError(
-                f"configuration {position} has a boundary in time ({field.boundary!r}); propagators in "
-                "momentum space are of periodic fields"
-            )
-        field.require_unitary()
-        found = _violation(field, self.gauge)
-        if self.theta is not None and not found <= self.theta:
-            raise InputError(
-                f"configuration {position} is not in {self.gauge} gauge: theta = {found:.3g}, at most "
-                f"{self.theta:g} is accepted; fix it with hardscape.gauge.fix, or raise theta"
-            )
-        bins = _Bins(field.shape, _DIRECTIONS[self.gauge], self.cylinder, self.bin_width)
-        by_momentum = _by_momentum(field, _DIRECTIONS[self.gauge])
-        mean, spread = bins.mean(by_momentum), bins.spread(by_momentum)
-        return {
-            "momentum": bins.momentum,
-            "count": bins.count,
-            "value": mean,
-            "spread": spread,
-            "theta": found,
-        }
-
-
-@dataclass(frozen=True)
 class _Scale:
     """From rows to a result."""
 
     gauge: str
+    definition: Definition
     beta: float | None
-    cylinder: float | None
+    cut: Cut
     error_method: ErrorMethod
     bin_size: int
 
@@ -308,88 +272,7 @@ class _Scale:
             configurations=len(samples),
             theta=float(rows["theta"].max()),
             beta=self.beta,
-            cylinder=self.cylinder,
+            definition=self.definition,
+            cylinder=self.cut.cylinder,
+            cone=self.cut.cone,
         )
-
-
-def _gluon_field(field: GaugeField, mu: int) -> Any:
-    """A_mu(x), hermitian and traceless, shape (T, Z, Y, X, Nc, Nc)."""
-    xp = array_namespace(field.links)
-    links = field.links[..., mu, :, :].astype(xp.complex128)
-    a = (links - dagger(links)) / 2j
-    trace = xp.trace(a, axis1=-2, axis2=-1)[..., None, None]
-    return a - trace * xp.eye(field.nc) / field.nc
-
-
-def _violation(field: GaugeField, gauge: Literal["landau", "coulomb"]) -> float:
-    """Mean of tr(Delta Delta^dagger) / Nc over the sites; at its worst timeslice for Coulomb."""
-    options = FixOptions(gauge=gauge, per_slice=gauge == "coulomb")
-    return float(measured(field, options).violation(options).max())
-
-
-def _by_momentum(field: GaugeField, directions: int) -> NDArray[np.float64]:
-    """D at each momentum, in the order of the Fourier transform: (T, Z, Y, X), or (Z, Y, X)."""
-    xp = array_namespace(field.links)
-    axes = (0, 1, 2, 3) if directions == 4 else (1, 2, 3)
-    square = xp.zeros(field.links.shape[:4])
-    for mu in range(directions):
-        a = _gluon_field(field, mu)
-        for i in range(field.nc):
-            for j in range(field.nc):
-                square += xp.abs(xp.fft.fftn(a[..., i, j], axes=axes)) ** 2
-    total = square if directions == 4 else square.mean(axis=0)
-    d = total * (2 / ((field.nc**2 - 1) * total.size))
-    on_host: NDArray[np.float64] = d if xp is np else d.get()
-    zero = on_host[(0,) * on_host.ndim] / directions
-    on_host = on_host / (directions - 1)
-    on_host[(0,) * on_host.ndim] = zero
-    return on_host
-
-
-class _Bins:
-    """Which momenta are averaged; one of p and -p stands for both, as A(-p) = A(p)^dagger."""
-
-    def __init__(
-        self,
-        shape: Sequence[int],
-        directions: int,
-        cylinder: float | None,
-        bin_width: float | None,
-    ) -> None:
-        extents = list(shape[:directions])
-        k = np.indices(extents[::-1])[::-1].reshape(directions, -1)
-        lengths = np.array(extents)[:, None]
-        signed = (k + lengths // 2) % lengths - lengths // 2
-        p = np.sqrt(np.sum((2 * np.sin(np.pi * k / lengths)) ** 2, axis=0))
-        kept = self._halves(k, extents)
-        if cylinder is not None:
-            q = np.abs(2 * np.pi * signed / lengths)
-            along = q.sum(axis=0) / math.sqrt(directions)
-            across = np.sqrt(np.maximum(np.sum(q**2, axis=0) - along**2, 0))
-            kept &= across <= cylinder * 2 * np.pi / min(shape[:3]) + 1e-9
-        self._kept = np.flatnonzero(kept)
-        key = p[self._kept] / bin_width if bin_width is not None else p[self._kept] * 1e8
-        floor = np.floor(key) if bin_width is not None else np.rint(key)
-        # The zero momentum has another normalisation, and a bin of its own.
-        floor[p[self._kept] < 1e-12] = -1
-        _, self._bin, self.count = np.unique(floor, return_inverse=True, return_counts=True)
-        self.momentum = self._average(p[self._kept])
-
-    @staticmethod
-    def _halves(k: NDArray[np.int64], extents: list[int]) -> NDArray[np.bool_]:
-        strides = np.cumprod([1, *extents[:-1]])[:, None]
-        opposite = np.sum((-k % np.array(extents)[:, None]) * strides, axis=0)
-        return np.asarray(np.sum(k * strides, axis=0) <= opposite)
-
-    def _average(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.bincount(self._bin, values) / self.count
-
-    def mean(self, by_momentum: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Average over the momenta of each bin."""
-        return self._average(by_momentum.reshape(-1)[self._kept])
-
-    def spread(self, by_momentum: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Standard error of that average; NaN for a bin of one momentum."""
-        values = by_momentum.reshape(-1)[self._kept]
-        square = self._average((values - self._average(values)[self._bin]) ** 2)
-        return np.where(self.count > 1, np.sqrt(square / np.maximum(self.count - 1, 1)), np.nan)

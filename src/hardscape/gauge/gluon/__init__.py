@@ -1,0 +1,1 @@
+"""The gluon field of links, and its propagator."""
