@@ -204,7 +204,7 @@ def gluon_propagator(
 
     Notes
     -----
-    Nc^2 Nd Fourier transforms a configuration; the logarithm of a link adds some 10 us. `fields` may be a
+    Nc^2 Nd Fourier transforms a configuration; the logarithm of a link adds some 4 us. `fields` may be a
     generator, so that an ensemble need not fit into memory.
     """
     if gauge not in DIRECTIONS:
