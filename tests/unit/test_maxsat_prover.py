@@ -24,7 +24,7 @@ pytest.importorskip("rustsat")
 
 from pysat.solvers import Solver
 
-from hardscape.maxsat.methods.exact import exact
+from hardscape.maxsat.methods.exact import exact, near
 from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import cores as lower
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
@@ -35,6 +35,12 @@ from hardscape.maxsat.methods.exact.prover import session as sessions
 from hardscape.maxsat.methods.exact.prover import turns as prover
 
 FOREVER = float("inf")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_process(monkeypatch):
+    """Short proofs, too."""
+    monkeypatch.setattr(near, "_BRIEF", 0)
 
 
 def random_formula(seed):

@@ -21,6 +21,7 @@ from hardscape.errors import HardscapeError, MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
+from hardscape.maxsat.methods.exact.near import proven_at_once
 from hardscape.maxsat.methods.exact.start import can_prove, started
 from hardscape.maxsat.methods.weighting.local import (
     LocalSearch,
@@ -127,6 +128,12 @@ class Proof(Work[Partial]):
             flips = walker.new_flips
             if not proves or complete or self.incumbent.halt[0] or context.stopped():
                 return ShardResult(_partial(flips=flips), complete)
+        alone = not (shard.index or self.check or self.call)
+        if alone and proven_at_once(self.formula, self.constant, self.incumbent, context):
+            assert self.incumbent.best is not None
+            self.ended.set()
+            lower = self.incumbent.best.cost - self.constant
+            return ShardResult(_partial(lower, proven=1))
         if self.call is not None and not shard.index:
             with self.call.keeper.call(self.call) as talker:
                 return _Talk(self, talker, context, flips, whole=True).result()
