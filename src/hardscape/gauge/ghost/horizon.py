@@ -33,7 +33,7 @@ from hardscape.gauge.ensembles.averages import ErrorMethod, average
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.run import Plan, run_task
 from hardscape.gauge.ensembles.work import Configuration, Task
-from hardscape.gauge.ghost.operator import FaddeevPopov, generators
+from hardscape.gauge.ghost.operator import CpuFaddeevPopov, FaddeevPopov, generators
 from hardscape.gauge.ghost.propagator import require_landau
 from hardscape.gauge.gluon.propagator import DEFAULT_THETA
 from hardscape.interrupts import interruptible
@@ -135,7 +135,7 @@ class HorizonTask(Task):
         field = configuration.field
         violation = require_landau(configuration, self.like, self.theta)
         with team(configuration.threads, context.stop) as lanes:
-            lowest = _Lowest(FaddeevPopov(field, lanes), configuration.threads, context)
+            lowest = _Lowest(CpuFaddeevPopov(field, lanes), configuration.threads, context)
             found = lowest.find(self.count, self.residual, self.max_iterations)
         if found is None:
             return None
