@@ -27,6 +27,7 @@ import numpy as np
 from hardscape.arguments import integer
 from hardscape.arrays import to_device
 from hardscape.engine import Cpu, Cuda, RunArguments, RunOptions, cuda_device, solve
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.intake import require_links
@@ -45,6 +46,7 @@ _ROUNDING = 1e-13
 
 
 @interruptible
+@on_its_threads
 def fix(
     field: GaugeField | Any,
     gauge: Gauge = "landau",

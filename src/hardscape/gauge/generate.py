@@ -32,6 +32,7 @@ from hardscape.engine import (
     Team,
     steps,
 )
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
 from hardscape.gauge import layouts
 from hardscape.gauge.boundary import Boundary
@@ -265,6 +266,7 @@ class Sweeps(Chain[NDArray[np.float64]]):
 
 
 @interruptible
+@on_its_threads
 def generate(
     shape: Sequence[int],
     beta: float,

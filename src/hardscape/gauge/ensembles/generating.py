@@ -12,6 +12,7 @@ import numpy as np
 
 from hardscape.arguments import integer
 from hardscape.engine import RunArguments, RunOptions, steps
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.gauge import formats
 from hardscape.gauge.boundary import Boundary
@@ -44,6 +45,7 @@ def numbered(output: str | Path, count: int) -> tuple[str, ...]:
 
 
 @interruptible
+@on_its_threads
 def generate_ensemble(
     shape: Sequence[int],
     beta: float,

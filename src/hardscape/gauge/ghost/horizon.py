@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from hardscape.arguments import integer
 from hardscape.engine import Context, RunArguments, team
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import InputError, Interrupted, NotConverged, needed
 from hardscape.figures import COLORS, GREY, finish, new_figure
 from hardscape.gauge.ensembles.averages import ErrorMethod, average
@@ -241,6 +242,7 @@ class _Lowest:
 
 
 @interruptible
+@on_its_threads
 def faddeev_popov_eigenvalues(
     files: str | Path | Iterable[str | Path],
     count: int = 4,

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from hardscape.arguments import integer
 from hardscape.engine import Context, Cuda, RunArguments, cuda_device, team
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import InputError, Interrupted
 from hardscape.figures import COLORS, finish, new_figure
 from hardscape.gauge.ensembles.averages import ErrorMethod, average
@@ -219,6 +220,7 @@ def chosen_momenta(shape: Sequence[int], count: int, cut: Cut) -> list[tuple[int
 
 
 @interruptible
+@on_its_threads
 def ghost_propagator(
     files: str | Path | Iterable[str | Path],
     momenta: Sequence[Sequence[int]] | int = 8,

@@ -28,6 +28,7 @@ from hardscape.engine import (
     solve,
     split,
 )
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.fix import fix, in_the_group, pays_for_gpu
@@ -101,6 +102,7 @@ class ScanWork(Work[Partial]):
 
 
 @interruptible
+@on_its_threads
 def scan(
     field: GaugeField | str | Path | Any,
     gauge: Gauge = "landau",
