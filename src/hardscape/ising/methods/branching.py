@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import ClassVar
 
 import numpy as np
@@ -70,8 +69,10 @@ class BranchingWork(LowestWork):
         What is done weighs as much as the paths that it holds (P. Kilby, J. Slaney, S. Thiebaux, T. Walsh,
         AAAI 2006, 1014).
         """
-        child = np.array([_FIRST, 1 - _FIRST])
-        return reduce(np.kron, min(self.places, _PART_BITS) * [child], np.ones(1))
+        parts = np.ones(1)
+        for _ in range(min(self.places, _PART_BITS)):
+            parts = np.kron(parts, [_FIRST, 1 - _FIRST])
+        return parts
 
     def joined(self) -> int:
         """All: most are never met."""
