@@ -69,9 +69,9 @@ class BranchingWork(LowestWork):
         What is done weighs as much as the paths that it holds (P. Kilby, J. Slaney, S. Thiebaux, T. Walsh,
         AAAI 2006, 1014).
         """
-        parts = np.ones(1)
+        parts: NDArray[np.float64] = np.ones(1)
         for _ in range(min(self.places, _PART_BITS)):
-            parts = np.kron(parts, [_FIRST, 1 - _FIRST])
+            parts = np.concatenate([_FIRST * parts, (1 - _FIRST) * parts])
         return parts
 
     def joined(self) -> int:
