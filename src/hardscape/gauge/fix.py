@@ -27,7 +27,6 @@ import numpy as np
 from hardscape.arguments import integer
 from hardscape.arrays import to_device
 from hardscape.engine import Cpu, Cuda, RunArguments, RunOptions, cuda_device, solve
-from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.intake import require_links
@@ -46,7 +45,6 @@ _ROUNDING = 1e-13
 
 
 @interruptible
-@on_its_threads
 def fix(
     field: GaugeField | Any,
     gauge: Gauge = "landau",
@@ -62,9 +60,9 @@ def fix(
     anisotropy: float = 1.0,
     omega_order: Literal[1, 2] = 1,
     probability: float = 0.5,
-    annealing_sweeps: int = 50,
+    annealing_sweeps: int = 150,
     microcanonical: int = 3,
-    temperatures: tuple[float, float] = (0.6, 0.2),
+    temperatures: tuple[float, float] = (1.0, 0.05),
     strict: bool = True,
     output_precision: Literal["single", "double"] | None = None,
     reproject: bool = False,
