@@ -1,5 +1,6 @@
 """Lattice gauge fields: SU(2) and SU(3) links, their files, their generation, their gauges."""
 
+from hardscape.gauge.domains.ranks import Domains, domains
 from hardscape.gauge.ensembles.fixing import fix_ensemble
 from hardscape.gauge.ensembles.generating import generate_ensemble
 from hardscape.gauge.ensembles.observing import observables
@@ -25,6 +26,7 @@ from hardscape.gauge.methods.scanned import GaugeScan
 from hardscape.gauge.result import GaugeFixResult, GribovCopies
 
 __all__ = [
+    "Domains",
     "Ensemble",
     "FaddeevPopovEigenvalues",
     "FileReport",
@@ -38,6 +40,7 @@ __all__ = [
     "StaticPotential",
     "WilsonChain",
     "WilsonFlow",
+    "domains",
     "faddeev_popov_eigenvalues",
     "fix",
     "fix_ensemble",

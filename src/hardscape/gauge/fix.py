@@ -28,6 +28,7 @@ from hardscape.arguments import integer
 from hardscape.arrays import to_device
 from hardscape.engine import Cpu, Cuda, RunArguments, RunOptions, cuda_device, solve
 from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
+from hardscape.gauge.domains.ranks import Domains
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.intake import require_links
 from hardscape.gauge.measure import measured
@@ -66,6 +67,7 @@ def fix(
     strict: bool = True,
     output_precision: Literal["single", "double"] | None = None,
     reproject: bool = False,
+    domains: Domains | None = None,
     **run: Unpack[RunArguments],
 ) -> GaugeFixResult:
     """Find the transformation that fixes a gauge. The field stays as it is.
@@ -117,6 +119,9 @@ def fix(
         Whether the links are brought to the group, in double, before they are transformed. Links of
         single precision, or farther from the group than rounding, have a violation that no g removes;
         with this and ``output_precision="double"`` any theta is reached.
+    domains : Domains, optional
+        Ranks of MPI that hold the lattice together, see :func:`hardscape.gauge.domains`; `threads` are
+        then those of each rank, by default 1. The answer is the same bit for bit.
     **run
         How to compute; see :class:`hardscape.engine.RunArguments`. A unit of progress is a copy.
 
@@ -172,10 +177,10 @@ def fix(
             f"output_precision={output_precision!r}; 'single' and 'double' are accepted"
         )
     many = integer(copies, "copies", 1, 2**31 - 1)
-    lanes = RunOptions.checked(big_enough=pays_for_gpu(links, many), **run)
+    lanes = _lanes(links, many, domains, run)
     if isinstance(lanes.devices[0], Cpu):
         require_links(links.shape, links.nc, _FIELDS)
-    work = GaugeFixWork.build(_checked(links, lanes), options, many, lanes)
+    work = GaugeFixWork.build(_checked(links, lanes), options, many, lanes, domains)
     outcome = solve(work, lanes)
     if outcome.answer is None:
         if outcome.signum:
@@ -236,6 +241,23 @@ def in_the_group(field: GaugeField) -> GaugeField:
     if field.require_unitary() <= _ROUNDING:
         return field
     return field.astype(np.complex128).reproject()
+
+
+def _lanes(
+    field: GaugeField, copies: int, domains: Domains | None, run: RunArguments
+) -> RunOptions:
+    """How to compute: with domains, in one lane that asks all ranks."""
+    if domains is None:
+        return RunOptions.checked(big_enough=pays_for_gpu(field, copies), **run)
+    if run.get("executor") is not None:
+        raise InputError("domains and executor exclude one another; one of them is accepted")
+    device = run.get("device", "auto")
+    if device not in ("auto", "cpu"):
+        raise InputError(f"device={device!r} with domains, which lie on CPUs; 'cpu' is accepted")
+    threads = run.get("threads")
+    given: RunArguments = {**run, "device": "cpu", "threads": 1 if threads is None else threads}
+    lanes = RunOptions.checked(**given)
+    return replace(lanes, devices=lanes.devices[:1])
 
 
 def pays_for_gpu(field: GaugeField, copies: int) -> bool:

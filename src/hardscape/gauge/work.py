@@ -30,6 +30,7 @@ from hardscape.engine.cluster.parts import whole_of
 from hardscape.engine.ledger import kept_shards
 from hardscape.errors import InputError
 from hardscape.gauge import layouts
+from hardscape.gauge.domains.ranks import Domains, RankedLattices
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.cuda import CudaLattices
@@ -62,6 +63,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
     together: int = 1  # most copies of a shard
     threads: int = 1  # of a shard on the CPU; the answer does not depend on it
     keep: bool = False  # whether g stays on the GPU, for a run in this process without a checkpoint
+    domains: Domains | None = None  # ranks that hold the lattice together, `threads` in each
 
     name: ClassVar[str] = "gauge.fix"
     revision: ClassVar[int] = 1
@@ -69,9 +71,17 @@ class GaugeFixWork(Work[GaugeFixResult]):
 
     @classmethod
     def build(
-        cls, field: GaugeField, options: FixOptions, copies: int, run: RunOptions
+        cls,
+        field: GaugeField,
+        options: FixOptions,
+        copies: int,
+        run: RunOptions,
+        domains: Domains | None = None,
     ) -> GaugeFixWork:
         """Share the copies among devices: GPUs take many at once, the CPU one with spare threads."""
+        if domains is not None:
+            links = np.ascontiguousarray(to_device(field.links, "cpu"), dtype=np.complex128)
+            return cls(links, options, copies, run.seed, threads=run.threads, domains=domains)
         lanes, on_gpu = len(run.devices), isinstance(run.devices[0], Cuda)
         if on_gpu:
             require_even(field.shape)
@@ -139,7 +149,11 @@ class GaugeFixWork(Work[GaugeFixResult]):
     @contextmanager
     def _place(self, device: Device, copies: int) -> Iterator[Callable[[bool], Lattices]]:
         """Open the device; gives what makes lattices there, in single precision or not."""
-        if isinstance(device, Cpu):
+        if self.domains is not None:
+            held = self.domains
+            with held.placed(self.links, self.options, self.threads):
+                yield lambda single: RankedLattices(held, self.links, self.options, single)
+        elif isinstance(device, Cpu):
             with team(self.threads) as lanes:
                 yield lambda single: CpuLattice(self.links, self.options, single, lanes)
         else:

@@ -29,10 +29,10 @@ from hardscape.cli.options import (
     option_group,
 )
 from hardscape.cli.terminal import aside, cut_short, deliver, note, seconds_text, show
-from hardscape.errors import InputError, Interrupted
+from hardscape.errors import InputError, Interrupted, needed
 from hardscape.files import check_outputs, store
+from hardscape.gauge import Domains, domains, fix_ensemble, formats
 from hardscape.gauge import fix as find_gauge
-from hardscape.gauge import fix_ensemble, formats
 from hardscape.gauge.ensembles.files import outputs
 from hardscape.gauge.options import Gauge, MethodName, Precision, Reduction
 from hardscape.gauge.result import GaugeFixResult
@@ -101,9 +101,13 @@ class RunOptions(SeededShardRunOptions):
     ----------
     strict
         Fail if theta is not reached; --no-strict writes what was reached.
+    domains
+        Hold the lattice on all ranks of `mpiexec -n 4 hardscape gauge fix ... --domains`, --threads in
+        each of them.
     """
 
     strict: bool = True
+    domains: Flag = False
 
 
 @option_group(OUTPUT)
@@ -155,8 +159,32 @@ def fix(
     every = many(files, output.output)
     if every is not None:
         _fix_many(every, read, gauge, method, ensemble, run, output)
-        return
-    (file,) = files
+    elif run.domains:
+        with domains(_all_ranks()) as ranks:
+            if ranks is not None:
+                _fix_one(files[0], read, gauge, method, run, output, ranks)
+    else:
+        _fix_one(files[0], read, gauge, method, run, output, None)
+
+
+def _all_ranks() -> Any:
+    comm = needed("mpi4py.MPI", "mpi4py", "mpi", "--domains").COMM_WORLD
+    if comm.Get_size() == 1:
+        raise InputError(
+            "--domains: there is one MPI rank; mpiexec -n 4 hardscape gauge fix ... starts four"
+        )
+    return comm
+
+
+def _fix_one(
+    file: Path,
+    read: ReadOptions,
+    gauge: GaugeOptions,
+    method: MethodOptions,
+    run: RunOptions,
+    output: FixOutput,
+    ranks: Domains | None,
+) -> None:
     output.check([file])
     if output.output is not None:
         usual = format_of(file, read.format)
@@ -164,6 +192,7 @@ def fix(
     field, _ = read.checked(file)
     keywords: dict[str, Any] = vars(gauge) | vars(method) | vars(run)
     keywords |= {"output_precision": output.output_precision, "reproject": output.reproject}
+    keywords["domains"] = ranks
     if output.estimated("gauge fix", find_gauge, field, **keywords):
         return
     try:
@@ -186,8 +215,8 @@ def _fix_many(
     run: RunOptions,
     output: FixOutput,
 ) -> None:
-    for name in ("transformation", "estimate"):
-        if getattr(output, name):
+    for name in ("transformation", "estimate", "domains"):
+        if getattr(run if name == "domains" else output, name):
             raise InputError(f"--{name} is for one configuration; {len(files)} are given")
     # Who goes on finds what was written before.
     resumed = run.checkpoint is not None and run.checkpoint.exists()
@@ -199,7 +228,7 @@ def _fix_many(
     given = vars(gauge) | vars(method)
     kind = given.pop("gauge")
     choices = {"output_precision": output.output_precision, "reproject": output.reproject}
-    lanes = {name: value for name, value in vars(run).items() if name != "strict"}
+    lanes = {name: value for name, value in vars(run).items() if name not in ("strict", "domains")}
     deliver_ensemble(
         "gauge fix",
         lambda: fix_ensemble(

@@ -46,8 +46,14 @@ class AnyLattice {
   // g from the Haar measure, a function of seed and site.
   virtual void randomize(std::uint64_t seed) = 0;
   virtual void transformation(Complex* g) const = 0;
-  // Vectors with a site in an active timeslice, in the order of sweeps.
-  virtual std::vector<std::vector<int>> moving_stages(const std::uint8_t* active) const = 0;
+  // g of a timeslice, number for number.
+  virtual void slice(int t, Complex* g) const = 0;
+  virtual void set_slice(int t, const Complex* g) = 0;
+  virtual int colors() const = 0;
+  // Vectors with a site in an active timeslice, in the order of sweeps; of one colour, or of all
+  // where it is negative.
+  virtual std::vector<std::vector<int>> moving_stages(const std::uint8_t* active,
+                                                      int color) const = 0;
   virtual void sweep(Sweeps& sweeps, int rank) = 0;
   // Of each site: its functional (links counted from both ends), and tr Delta Delta^dagger / Nc.
   virtual void measure(double* functional, double* theta, const Share& share) const = 0;
@@ -66,6 +72,8 @@ class Transformation : public AnyLattice {
         time_weight_(static_cast<T>(weights[3])),
         links_(4 * static_cast<std::size_t>(layout.vectors())) {
     g_.resize(layout_.vectors(), M::identity());
+    by_slice_.resize(layout.local_slices());
+    for (int v = 0; v < layout.vectors(); ++v) by_slice_[layout.local_slice(v)].push_back(v);
     slices_.resize(static_cast<std::size_t>(layout_.vectors()) * W);
     each_site([&](int v, int lane, std::size_t site) {
       slices_[static_cast<std::size_t>(v) * W + lane] = layout_.slice(v, lane);
@@ -81,8 +89,8 @@ class Transformation : public AnyLattice {
   }
 
   void randomize(std::uint64_t seed) override {
-    each_site([&](int v, int lane, std::size_t site) {
-      RandomStream random(seed, site, kStart);
+    each_site([&](int v, int lane, std::size_t) {
+      RandomStream random(seed, layout_.whole_site(v, lane), kStart);
       const auto a = random_element<N>(random);
       each_number([lane](V& x, double y) { set_lane(x, lane, static_cast<T>(y)); }, g_[v], a);
     });
@@ -93,17 +101,28 @@ class Transformation : public AnyLattice {
     each_site([&](int v, int lane, std::size_t site) { get(g_[v], lane, g + site * N * N); });
   }
 
+  void slice(int t, Complex* g) const override {
+    each_site_of(t, [&](int v, int lane, std::size_t i) { get(g_[v], lane, g + i * N * N); });
+  }
+
+  void set_slice(int t, const Complex* g) override {
+    each_site_of(t, [&](int v, int lane, std::size_t i) { put(g_[v], lane, g + i * N * N); });
+  }
+
+  int colors() const override { return layout_.colors(); }
+
   // In stages of which each waits for the one before: one colour after the other. Where the links
   // do not fit the cache, stages are as thin as a timeslice, and colour 1 follows a slice behind
   // colour 0, to find links where they just were. Its slice 0 borders on the last one, so it comes
   // last.
-  std::vector<std::vector<int>> moving_stages(const std::uint8_t* active) const override {
+  std::vector<std::vector<int>> moving_stages(const std::uint8_t* active, int only) const override {
     const int slices = layout_.local_slices();
-    const bool thin =
-        layout_.colors() == 2 && slices >= 4 && links_.size() * sizeof links_[0] > kCacheBytes;
+    const bool thin = only < 0 && layout_.colors() == 2 && slices >= 4 &&
+                      links_.size() * sizeof links_[0] > kCacheBytes;
     const int per_color = thin ? slices : 1;
     std::vector<std::vector<int>> found(layout_.colors() * per_color), stages;
     for (int color = 0; color < layout_.colors(); ++color) {
+      if (only >= 0 && color != only) continue;
       for (int v = layout_.first(color); v < layout_.first(color + 1); ++v) {
         const int part = thin ? layout_.local_slice(v) : 0;
         if (moves(v, active)) found[color * per_color + part].push_back(v);
@@ -154,6 +173,17 @@ class Transformation : public AnyLattice {
     }
   }
 
+  // Of timeslice t, with the place of the site in it.
+  template <class Body>
+  void each_site_of(int t, const Body& body) const {
+    for (const int v : by_slice_[t % layout_.local_slices()]) {
+      for (int lane = 0; lane < W; ++lane) {
+        if (slices_[static_cast<std::size_t>(v) * W + lane] != t) continue;
+        body(v, lane, layout_.site(v, lane) - std::size_t(t) * layout_.slice_volume());
+      }
+    }
+  }
+
   // Matrices of a few cache lines each, all over the lattice: too short for the processor to see
   // them coming.
   void prefetch(int v) const {
@@ -198,7 +228,8 @@ class Transformation : public AnyLattice {
     return false;
   }
 
-  std::vector<int> slices_;  // timeslice of [vector][lane]
+  std::vector<int> slices_;                 // timeslice of [vector][lane]
+  std::vector<std::vector<int>> by_slice_;  // vectors of each timeslice of a block
 };
 
 template <int N, class T, int W, template <int, class> class Local>
@@ -317,7 +348,7 @@ class Lattice final : public Transformation<N, T, W> {
   V drawn_omega(int v, const Step& step, std::uint64_t seed, std::uint64_t sweep) const {
     V omega{};
     for (int lane = 0; lane < W; ++lane) {
-      RandomStream random(seed, layout_.site(v, lane), sweep);
+      RandomStream random(seed, layout_.whole_site(v, lane), sweep);
       const bool over = random.uniform() < step.probability;
       set_lane(omega, lane, static_cast<T>(over ? step.omega : 1.0));
     }
@@ -327,7 +358,9 @@ class Lattice final : public Transformation<N, T, W> {
   void heatbath(Local<N, V>& local, M& g, int v, const Step& step, std::uint64_t seed,
                 std::uint64_t sweep) const {
     std::vector<RandomStream> random;
-    for (int lane = 0; lane < W; ++lane) random.emplace_back(seed, layout_.site(v, lane), sweep);
+    for (int lane = 0; lane < W; ++lane) {
+      random.emplace_back(seed, layout_.whole_site(v, lane), sweep);
+    }
     local.begin(g);
     for_subgroups<N>([&](int i, int j) {
       V strength;

@@ -19,6 +19,7 @@ using SliceArray = hardscape::Matrix<double>;  // slice, site
 
 struct Problem {
   Extents extent;
+  Window window;
   int directions;
   const Complex* links;
   const double* weights;
@@ -26,15 +27,16 @@ struct Problem {
 
 template <int N, class T, int W, template <int, class> class Local>
 std::unique_ptr<AnyLattice> make_of(const Problem& p) {
-  return std::make_unique<Lattice<N, T, W, Local>>(Layout(p.extent, p.directions, W), p.links,
-                                                   p.weights);
+  return std::make_unique<Lattice<N, T, W, Local>>(Layout(p.extent, p.directions, W, p.window),
+                                                   p.links, p.weights);
 }
 
 template <int N, template <int, class> class Local>
 std::unique_ptr<AnyLattice> make_in(const Problem& p, bool single) {
   constexpr int kFloats = kVectorBytes / sizeof(float), kDoubles = kVectorBytes / sizeof(double);
-  if (single && Layout::fits(p.extent, kFloats)) return make_of<N, float, kFloats, Local>(p);
-  if (Layout::fits(p.extent, kDoubles)) return make_of<N, double, kDoubles, Local>(p);
+  if (single && Layout::fits(p.extent, kFloats, p.window))
+    return make_of<N, float, kFloats, Local>(p);
+  if (Layout::fits(p.extent, kDoubles, p.window)) return make_of<N, double, kDoubles, Local>(p);
   return make_of<N, double, 1, Local>(p);  // single numbers are no faster
 }
 
@@ -49,11 +51,14 @@ void expect(bool fits) {
 
 class PyLattice {
  public:
-  PyLattice(ComplexArray links, Vector<double> weights, int directions, bool abelian, bool single)
+  PyLattice(ComplexArray links, Vector<double> weights, int directions, bool abelian, bool single,
+            int first, int slices)
       : nc_(links.shape(5)),
         shape_{links.shape(0), links.shape(1), links.shape(2), links.shape(3)} {
-    Problem problem{{}, directions, links.data(), weights.data()};
+    Problem problem{{}, {first, slices, slices > 0}, directions, links.data(), weights.data()};
     for (int mu = 0; mu < 4; ++mu) problem.extent[mu] = static_cast<int>(shape_[3 - mu]);
+    if (slices == 0) problem.window.slices = problem.extent[3];
+    expect(first >= 0 && first < problem.window.slices);
     for_group(nc_, [&](auto colors) {
       constexpr int N = colors.value;
       components_ = Algebra<N, double>::kSize;
@@ -80,6 +85,24 @@ class PyLattice {
     return to_numpy(std::move(g), {shape_[0], shape_[1], shape_[2], shape_[3], nc_, nc_});
   }
 
+  auto slice(int t) const {
+    expect(t >= 0 && static_cast<std::size_t>(t) < shape_[0]);
+    std::vector<Complex> g(sites() / shape_[0] * nc_ * nc_);
+    {
+      nb::gil_scoped_release release;
+      lattice_->slice(t, g.data());
+    }
+    return to_numpy(std::move(g), {shape_[1], shape_[2], shape_[3], nc_, nc_});
+  }
+
+  void set_slice(int t, ComplexArray g) {
+    expect(t >= 0 && static_cast<std::size_t>(t) < shape_[0]);
+    expect(g.size() == sites() / shape_[0] * nc_ * nc_);
+    lattice_->set_slice(t, g.data());
+  }
+
+  int colors() const { return lattice_->colors(); }
+
   void measure(Output<double> functional, Output<double> theta, int rank, int of) const {
     expect(functional.size() == sites() && theta.size() == sites());
     lattice_->measure(functional.data(), theta.data(), Share{rank, of});
@@ -105,7 +128,7 @@ class PyLattice {
 
 struct PySweeps : Sweeps {
   PySweeps(PyLattice& of, int method, Vector<double> step, std::uint64_t seed, std::uint64_t first,
-           int count, Flags moving, int threads, Flags stops)
+           int count, Flags moving, int threads, Flags stops, int color)
       : Sweeps{static_cast<Method>(method),
                {step(0), step(1), step(2), step(3)},
                seed,
@@ -118,7 +141,7 @@ struct PySweeps : Sweeps {
         lattice(of.lattice()),
         kept(stops) {
     expect(moving.size() == of.slices());
-    stages = lattice.moving_stages(active.data());
+    stages = lattice.moving_stages(active.data(), color);
   }
 
   void run(int rank) { lattice.sweep(*this, rank); }
@@ -152,13 +175,17 @@ void bind_lattice(nb::module_& module) {
       module, "Lattice",
       "A gauge field and the transformation g(x) that fixes its gauge. What takes "
       "rank and of does the share of one thread of so many.")
-      .def(nb::init<ComplexArray, Vector<double>, int, bool, bool>(), nb::arg("links"),
+      .def(nb::init<ComplexArray, Vector<double>, int, bool, bool, int, int>(), nb::arg("links"),
            nb::arg("weights"), nb::arg("directions"), nb::arg("abelian"), nb::arg("single"),
-           released)
+           nb::arg("first") = 0, nb::arg("slices") = 0, released,
+           "Of a lattice of so many slices, those from first on; 0: these are all.")
       .def("set_transformation", &PyLattice::set_transformation, nb::arg("g"), released)
       .def("randomize", &PyLattice::randomize, nb::arg("seed"), released,
            "Set g from the Haar measure.")
       .def("transformation", &PyLattice::transformation)
+      .def("slice", &PyLattice::slice, nb::arg("t"), "g of a timeslice, number for number.")
+      .def("set_slice", &PyLattice::set_slice, nb::arg("t"), nb::arg("g"), released)
+      .def_prop_ro("colors", &PyLattice::colors)
       .def("measure", &PyLattice::measure, nb::arg("functional"), nb::arg("theta"), nb::arg("rank"),
            nb::arg("of"), released,
            "Of each site: functional (links counted from both ends) and "
@@ -170,10 +197,10 @@ void bind_lattice(nb::module_& module) {
   nb::class_<PySweeps>(module, "Sweeps",
                        "Visits to the sites of the active timeslices: every thread calls run.")
       .def(nb::init<PyLattice&, int, Vector<double>, std::uint64_t, std::uint64_t, int, Flags, int,
-                    Flags>(),
+                    Flags, int>(),
            nb::arg("lattice"), nb::arg("method"), nb::arg("step"), nb::arg("seed"),
            nb::arg("first"), nb::arg("count"), nb::arg("active"), nb::arg("threads"),
-           nb::arg("stop"), nb::keep_alive<1, 2>(), released)
+           nb::arg("stop"), nb::arg("color") = -1, nb::keep_alive<1, 2>(), released)
       .def("run", &PySweeps::run, nb::arg("rank"), released)
       .def_ro("done", &PySweeps::done, "Sweeps done before stop became 1.");
   module.def("slice_sums", &slice_sums, nb::arg("functional"), nb::arg("theta"),

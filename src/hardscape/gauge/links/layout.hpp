@@ -23,15 +23,27 @@ inline int moved(const Extents& extent, int site, int mu, int steps) {
   return site + ((at + steps + extent[mu]) % extent[mu] - at) * stride;
 }
 
+// Which timeslices of a lattice are here: from `first` on, and `slices` there are in all. Those of
+// a part have neighbours elsewhere, so that lanes are not cut in t.
+struct Window {
+  int first, slices;
+  bool part = false;
+};
+
 class Layout {
  public:
-  // `directions` of x, y, z, t connect sites: 4, or 3 where each timeslice is by itself.
+  // `directions` of x, y, z, t connect sites: 4, or 3 where each timeslice is by itself. Colours
+  // are those of the whole lattice, and what lies across the faces of a window in t is not a
+  // neighbour.
   Layout(const Extents& extent, int directions, int lanes)
+      : Layout(extent, directions, lanes, {0, extent[3]}) {}
+  Layout(const Extents& extent, int directions, int lanes, const Window& window)
       : extent_(extent),
+        window_(window),
         directions_(directions),
-        colored_(directions == 3 && extent[3] % 2 == 0 ? 4 : directions),
+        colored_(directions == 3 && window.slices % 2 == 0 ? 4 : directions),
         lanes_(lanes),
-        grid_(split(extent, lanes)) {
+        grid_(split(extent, lanes, window)) {
     for (int mu = 0; mu < 4; ++mu) local_[mu] = extent[mu] / grid_[mu];
     order();
     connect();
@@ -39,8 +51,9 @@ class Layout {
 
   // Whether blocks exist for so many lanes: a cut direction needs blocks of even extent, so that a
   // vector has one colour.
-  static bool fits(const Extents& extent, int lanes) {
-    const Extents grid = split(extent, lanes);
+  static bool fits(const Extents& extent, int lanes) { return fits(extent, lanes, {0, extent[3]}); }
+  static bool fits(const Extents& extent, int lanes, const Window& window) {
+    const Extents grid = split(extent, lanes, window);
     return grid[0] * grid[1] * grid[2] * grid[3] == lanes;
   }
 
@@ -63,17 +76,25 @@ class Layout {
     const Extents at = global(position_[v], lane);
     return ((at[3] * extent_[2] + at[2]) * extent_[1] + at[1]) * extent_[0] + at[0];
   }
+  // Its number in the whole lattice.
+  int whole_site(int v, int lane) const {
+    const int here = site(v, lane), t = here / slice_volume();
+    return here + (whole_slice(t) - t) * slice_volume();
+  }
   // Timeslices of a block, and the one of vector v.
   int local_slices() const { return local_[3]; }
   int local_slice(int v) const { return position_[v] / (local_[0] * local_[1] * local_[2]); }
   int slice(int v, int lane) const { return site(v, lane) / slice_volume(); }
 
  private:
-  static Extents split(const Extents& extent, int lanes) {
+  int whole_slice(int t) const { return (window_.first + t) % window_.slices; }
+
+  static Extents split(const Extents& extent, int lanes, const Window& window) {
+    const int cut = window.part ? 2 : 3;  // highest direction that lanes may cut
     Extents grid{1, 1, 1, 1};
     for (int done = 1; done < lanes; done *= 2) {
       int best = -1;
-      for (int mu = 3; mu >= 0; --mu) {  // time last: timeslices may rest one by one
+      for (int mu = cut; mu >= 0; --mu) {  // time last: timeslices may rest one by one
         if (extent[mu] % (4 * grid[mu])) continue;
         if (best < 0 || best == 3 || extent[mu] / grid[mu] >= extent[best] / grid[best]) best = mu;
       }
@@ -107,15 +128,18 @@ class Layout {
   int color(const Extents& at, int colors) const {
     int sum = 0;
     for (int mu = 0; mu < colored_; ++mu) {
-      const bool last_of_odd = extent_[mu] % 2 && at[mu] == extent_[mu] - 1;
-      sum += last_of_odd ? 2 : at[mu] % 2;
+      const int extent = mu == 3 ? window_.slices : extent_[mu];
+      const int place = mu == 3 ? whole_slice(at[3]) : at[mu];
+      sum += extent % 2 && place == extent - 1 ? 2 : place % 2;
     }
     return sum % colors;
   }
 
   void order() {
     int colors = 2;
-    for (int mu = 0; mu < colored_; ++mu) colors = extent_[mu] % 2 ? 3 : colors;
+    for (int mu = 0; mu < colored_; ++mu) {
+      colors = (mu == 3 ? window_.slices : extent_[mu]) % 2 ? 3 : colors;
+    }
     const int count = local_[0] * local_[1] * local_[2] * local_[3];
     place_.resize(count);
     for (int c = 0; c < colors; ++c) {
@@ -152,6 +176,7 @@ class Layout {
   }
 
   Extents extent_, local_;
+  Window window_;
   int directions_;
   int colored_;  // directions that the colours alternate in: time, too, where it can, as on GPUs
   int lanes_;

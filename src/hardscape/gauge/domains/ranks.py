@@ -1,0 +1,198 @@
+"""Ranks of MPI that hold one lattice together: the first asks, all answer."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.errors import InputError
+from hardscape.gauge.domains.slab import Slab
+from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
+from hardscape.gauge.options import FixOptions
+
+_LOG = logging.getLogger("hardscape.gauge")
+
+
+class Domains:
+    """What the first rank holds of `domains`: give it to :func:`hardscape.gauge.fix`.
+
+    Attributes
+    ----------
+    ranks : int
+        How many processes hold the lattice.
+    """
+
+    def __init__(self, comm: Any) -> None:
+        self._slab = Slab(comm)
+        self._links: Any = None
+        self._opened = 0
+        self._asking = False
+        self.ranks: int = comm.Get_size()
+
+    def __repr__(self) -> str:
+        return f"<Domains: {self.ranks} rank{'s' * (self.ranks > 1)}>"
+
+    @contextmanager
+    def placed(self, links: Any, choices: FixOptions, threads: int) -> Iterator[None]:
+        """Hand the links out, where they are not already, to `threads` of each rank."""
+        if links.shape[0] < self.ranks:
+            raise InputError(
+                f"{self.ranks} ranks hold a lattice of at least as many timeslices, not of "
+                f"{links.shape[0]}; fewer ranks are accepted"
+            )
+        if self._links is not links:
+            self.ask("begin", links.shape, choices, threads, whole=links)
+            self._links = links
+        yield
+
+    def ask(self, name: str, *arguments: Any, whole: Any = None) -> Any:
+        """Call a method of every rank's slab; returns what this rank's own returns."""
+        self._asking = True
+        self._slab.comm.bcast((name, arguments), root=0)
+        self._slab.whole = whole
+        answer = getattr(self._slab, name)(*arguments)
+        self._asking = False
+        return answer
+
+    def whole(self, name: str, *arguments: Any) -> Any:
+        """The same; returns what it gathered."""
+        self.ask(name, *arguments)
+        gathered, self._slab.whole = self._slab.whole, None
+        return gathered
+
+    def new_key(self) -> int:
+        """Number of a transformation that is to be opened."""
+        self._opened += 1
+        return self._opened
+
+    def close(self) -> None:
+        """Let the other ranks go."""
+        if self._asking:  # they wait for messages of something that broke off here
+            self._slab.comm.Abort(1)
+        self.ask("end")
+        self._slab.comm.bcast(None, root=0)
+
+
+@contextmanager
+def domains(comm: Any) -> Iterator[Domains | None]:
+    r"""Hold one lattice on all ranks of a communicator, in slabs of timeslices.
+
+    The body runs on the first rank. On the others this serves the first one's computations until its body
+    ends, and gives None.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+        Its ranks all call this.
+
+    Yields
+    ------
+    Domains or None
+        On rank 0 what :func:`hardscape.gauge.fix` takes as `domains`; None elsewhere.
+
+    Notes
+    -----
+    Signals are for the first rank to hear: the others leave SIGINT and SIGTERM alone meanwhile. If a rank
+    fails, the whole job is aborted.
+
+    Each rank has a slab of :math:`T / \text{ranks}` timeslices and one more at each side. After a colour the
+    slices at the sides are exchanged, :math:`2 N_c^2 X Y Z` complex numbers a rank; links are handed out
+    once. The Fourier-accelerated steps of "auto" and "fourier-cg" are the first rank's, which gathers the
+    gradient for each.
+
+    Examples
+    --------
+    Saved as ``fix.py``, this runs on four ranks by ``mpiexec -n 4 python fix.py``::
+
+        from mpi4py import MPI
+        from hardscape.gauge import domains, fix
+
+        with domains(MPI.COMM_WORLD) as ranks:
+            if ranks is not None:
+                fix("u.nersc", domains=ranks, threads=8).fixed().to_file("landau.nersc")
+    """
+    if comm.Get_rank() == 0:
+        held = Domains(comm)
+        try:
+            yield held
+        finally:
+            held.close()
+        return
+    _serve(comm)
+    yield None
+
+
+def _serve(comm: Any) -> None:
+    """Answer the first rank until it has no more to ask."""
+    slab = Slab(comm)
+    kept = {number: signal.signal(number, signal.SIG_IGN) for number in _SIGNALS}
+    try:
+        while (asked := comm.bcast(None, root=0)) is not None:
+            name, arguments = asked
+            getattr(slab, name)(*arguments)
+    except BaseException:
+        _LOG.exception("rank %d failed, and with it the job", comm.Get_rank())
+        comm.Abort(1)
+        raise
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class RankedLattices(Lattices):
+    """One copy over all ranks; the result is the same for any number of them."""
+
+    def __init__(self, held: Domains, links: Any, options: FixOptions, single: bool) -> None:
+        super().__init__(links, options, single, copies=1)
+        self._held, self._key = held, held.new_key()
+        held.ask("open", self._key, single)
+
+    def sweep(self, turn: Turn) -> int:
+        """See `Lattices.sweep`."""
+        sweep, seed, first = turn.sweeps[0], int(turn.seeds[0]), int(turn.first[0])
+        active = turn.active[0].astype(np.uint8).tobytes()
+        for done in range(turn.count):
+            if turn.stop[0]:
+                return done
+            self._held.ask(
+                "sweep", self._key, sweep.method, sweep.row(), seed, first + done, active
+            )
+        return turn.count
+
+    def measure(self) -> Measurement:
+        """Functional and violation of the moment."""
+        sums = self._held.ask("measure", self._key)
+        functional, total, largest = sums[:, None, :]
+        return self.measured(functional, total, largest)
+
+    def randomize(self, seeds: NDArray[np.uint64]) -> None:
+        """Set g from the Haar measure."""
+        self._held.ask("randomize", self._key, int(seeds[0]))
+
+    def set_transformation(self, copy: int, g: Any) -> None:
+        """Set g of copy 0, the only one."""
+        self._held.ask("set_transformation", self._key, whole=g)
+
+    def transformation(self, copy: int) -> Any:
+        """Return g of copy 0, the only one."""
+        return self._held.whole("transformation", self._key)
+
+    def gradient(self) -> Any:
+        """Return Delta, packed."""
+        delta = self._held.whole("gradient", self._key, self.group.components)
+        return np.ascontiguousarray(delta.swapaxes(0, 1))[None]
+
+    def move(self, direction: Any, step: Any) -> None:
+        """Set g to exp(step direction) g."""
+        along = np.asarray(direction[0], dtype=np.complex128).swapaxes(0, 1)
+        steps = np.ascontiguousarray(step[0], dtype=np.float64).tobytes()
+        self._held.ask("move", self._key, self.group.components, steps, whole=along)

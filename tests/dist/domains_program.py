@@ -1,0 +1,77 @@
+"""What `test_domains.py` runs by ``mpiexec -n 3 python``: one lattice over all ranks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from hashlib import sha256
+from typing import Any
+
+from hardscape.errors import InputError
+from hardscape.gauge import Domains, GaugeField, domains, fix, generate
+
+#: Shape, colours, boundary and options. Odd extents have a third colour, and one of them in t its own.
+CASES: list[tuple[tuple[int, int, int, int], int, Any, dict[str, Any]]] = [
+    ((4, 4, 4, 4), 3, "periodic", {"method": "auto"}),
+    ((4, 4, 4, 6), 2, "periodic", {"method": "annealing", "annealing_sweeps": 4, "copies": 2}),
+    ((4, 4, 4, 5), 3, "periodic", {"method": "overrelaxation"}),
+    ((8, 4, 4, 6), 2, "open", {"method": "stochastic", "precision": "single"}),
+    ((4, 4, 4, 4), 2, "sf", {"method": "fourier-cg"}),
+    ((4, 4, 4, 4), 3, "periodic", {"gauge": "coulomb"}),
+    ((4, 4, 5, 5), 2, "periodic", {"gauge": "mag"}),
+    ((8, 4, 4, 4), 3, "periodic", {"precision": "mixed", "theta": 1e-10}),
+]
+
+
+def digests(ranks: Domains | None) -> list[str]:
+    """Of every case, the transformation and what was seen on the way."""
+    found = []
+    for shape, nc, boundary, options in CASES:
+        field = generate(shape, 2.5, nc=nc, boundary=boundary, seed=1, sweeps=1, threads=1)
+        given = {
+            "theta": 1e-7,
+            "max_sweeps": 60,
+            "strict": False,
+            "seed": 3,
+            "threads": 1,
+        } | options
+        fixed = fix(field, domains=ranks, **given)
+        pieces = fixed.g.tobytes() + fixed.history.tobytes() + fixed.copies.functional.tobytes()
+        found.append(sha256(pieces).hexdigest())
+    return found
+
+
+def refused(ranks: Domains, shape: tuple[int, int, int, int], **options: Any) -> bool:
+    """Whether a fix is refused, after which the ranks still answer."""
+    try:
+        fix(GaugeField.random(shape, nc=2, seed=1), domains=ranks, **options)
+    except InputError:
+        return True
+    return False
+
+
+def main(what: str) -> None:
+    """Print what rank 0 found."""
+    from mpi4py import MPI  # not where tests import this: it begins with MPI_Init
+
+    with domains(MPI.COMM_WORLD) as ranks:
+        if ranks is None:
+            return
+        if what == "digests":
+            print(json.dumps(digests(ranks)))
+        elif what == "refusals":
+            told = [
+                refused(ranks, (4, 4, 4, 2)),
+                refused(ranks, (4, 4, 4, 4), executor="processes:2"),
+                refused(ranks, (4, 4, 4, 4), device="cuda"),
+                not refused(ranks, (4, 4, 4, 4), theta=1e-6),
+            ]
+            print(json.dumps(told))
+        else:
+            field = GaugeField.random((8, 8, 8, 8), nc=3, seed=1)
+            fixed = fix(field, domains=ranks, copies=10**6, time_limit=0.5, strict=False, seed=1)
+            print(json.dumps({"stopped": fixed.stopped, "seconds": fixed.seconds}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
