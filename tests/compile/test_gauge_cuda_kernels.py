@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hardscape.engine.cuda import jit
+from hardscape.gauge.ghost.cuda import ghost_kernel
 from hardscape.gauge.lattice.cuda import Instance
 from hardscape.gauge.lattice.schedule import Schedule
 
@@ -31,3 +32,11 @@ def test_kernels_compile(instance: Instance) -> None:
     ]
     for kernel in kernels:
         assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("name", ["operator", "products", "combine"])
+@pytest.mark.parametrize("nc", [2, 3])
+def test_kernels_of_ghosts_compile(name: str, nc: int) -> None:
+    for arch in ("sm_80", "sm_90", "sm_100"):
+        kernel = ghost_kernel(name, (4, 6, 5, 8), nc)
+        assert jit.compile(kernel, arch).startswith(b"\x7fELF")

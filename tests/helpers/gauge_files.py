@@ -195,6 +195,15 @@ def milc_old(links: Links, prefix: str, integer: str = "i") -> bytes:
     return head + lexicographic(links, f"{prefix}f")
 
 
+def milc_1996(links: Links, prefix: str, unused: bytes = b"") -> bytes:
+    """MILC's files of 1996; `unused` is a checksum before the links."""
+    T, Z, Y, X = links.shape[:4]
+    text = b"made in 1996\0"
+    head = struct.pack(f"{prefix}8i200si", 53546, X, Y, Z, T, 244, 0, len(text), text, 2)
+    head += struct.pack(f"{prefix}2f", 6.0, 0.25)
+    return head + unused + lexicographic(links, f"{prefix}f")
+
+
 def milc_fermilab(links: Links, prefix: str) -> bytes:
     """MILC with the header of Fermilab's codes."""
     T, Z, Y, X = links.shape[:4]

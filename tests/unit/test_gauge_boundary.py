@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hardscape.errors import FormatError, InputError
-from hardscape.gauge import GaugeField, WilsonChain, fix, formats, generate, gluon_propagator
+from hardscape.gauge import GaugeField, fix, formats, generate, gluon_propagator
 from helpers import gauge_files as codes
 from helpers import gauge_oracles
 
@@ -120,8 +120,6 @@ def test_fixing_the_schroedinger_functional(copies: int, method: Any) -> None:
 def test_what_has_no_boundaries() -> None:
     with pytest.raises(InputError, match="boundary"):
         gluon_propagator(OPEN, theta=None)
-    with pytest.raises(InputError, match="boundary"):
-        WilsonChain(OPEN, 6.0)
 
 
 # -- files ------------------------------------------------------------------------------------

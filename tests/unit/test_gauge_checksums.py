@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import zlib
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardscape import native
-from hardscape.gauge import GaugeField
+from hardscape import gauge, native
+from hardscape.engine import lanes
+from hardscape.gauge import GaugeField, intake
 from hardscape.gauge.formats.content import summed
 from hardscape.gauge.intake import in_parts
 from helpers import gauge_files as codes
@@ -67,6 +71,58 @@ def test_ranges_are_in_order_however_large_the_field_is() -> None:
         parts = in_parts(1000, size, lambda i, j: (i, j))
         assert [part[0] for part in parts] == [0, *(part[1] for part in parts[:-1])]
         assert parts[-1][1] == 1000
+
+
+def threads_of(call) -> int:
+    """How many threads shared something under a call."""
+    seen = set()
+
+    def part(i: int, j: int) -> None:
+        seen.add(threading.get_ident())
+        time.sleep(0.002)
+
+    call(lambda: in_parts(1000, 2**32, part))
+    return len(seen)
+
+
+def test_parts_keep_to_the_threads_of_their_call(monkeypatch) -> None:
+    monkeypatch.setattr(lanes, "cpu_count", lambda: 4)
+
+    @lanes.on_its_threads
+    def call(work, **run: Any) -> None:
+        work()
+
+    @lanes.on_its_threads
+    def within(work, **run: Any) -> None:
+        call(work, threads=3)
+
+    assert threads_of(call) == 4
+    assert threads_of(lambda work: call(work, threads=1)) == 1
+    assert threads_of(lambda work: call(work, threads=2)) == 2
+    assert threads_of(lambda work: call(work, threads=16)) == 4
+    assert threads_of(lambda work: within(work)) == 3
+    assert threads_of(lambda work: within(work, threads=2)) == 2
+    assert lanes.working_threads() == 4
+
+
+def test_a_call_on_one_thread_starts_no_other(tmp_path, monkeypatch) -> None:
+    """Its file is read, the links brought to the group, transformed and measured on one."""
+    monkeypatch.setattr(lanes, "cpu_count", lambda: 4)
+    sizes = []
+    monkeypatch.setattr(intake, "team", lambda size: (sizes.append(size), lanes.team(size))[1])
+    GaugeField.random((8, 8, 8, 16), seed=4).to_file(tmp_path / "cfg.1.ildg")
+    path = str(tmp_path / "cfg.1.ildg")
+    run: dict[str, Any] = {"max_sweeps": 1, "strict": False, "device": "cpu", "seed": 1}
+    for call in (
+        lambda **n: gauge.fix(path, reproject=True, **run, **n),
+        lambda **n: gauge.wilson_flow(path, 0.01, **n),
+        lambda **n: gauge.smear(path, steps=1, **n),
+        lambda **n: gauge.observables(path, device="cpu", **n),
+    ):
+        for threads in (1, 3):
+            sizes.clear()
+            call(threads=threads)
+            assert set(sizes) == {threads}
 
 
 def test_a_field_of_several_threads_goes_round(tmp_path) -> None:

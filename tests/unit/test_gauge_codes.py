@@ -107,6 +107,8 @@ FILES: dict[str, tuple[str, int, bool, Callable[[], bytes]]] = {
     "milc-old": ("milc", 3, True, lambda: codes.milc_old(links(), ">")),
     "milc-old-little": ("milc", 3, True, lambda: codes.milc_old(links(), "<")),
     "milc-old-64": ("milc", 3, True, lambda: codes.milc_old(links(), ">", "q")),
+    "milc-1996": ("milc", 3, True, lambda: codes.milc_1996(links(), ">")),
+    "milc-1996-little": ("milc", 2, True, lambda: codes.milc_1996(links(2), "<", b"\1\2\3\4")),
     "milc-fermilab": ("milc", 3, True, lambda: codes.milc_fermilab(links(), ">")),
     "milc-fermilab-little": ("milc", 2, True, lambda: codes.milc_fermilab(links(2), "<")),
     "bmw": ("bmw", 3, False, lambda: codes.bmw(links())),
@@ -228,3 +230,14 @@ def test_public_files(
     assert (report.format, report.shape, report.ok) == (name, shape, True)
     assert report.plaquette == pytest.approx(value, abs=5e-7)
     assert field.boundary == ("open" if "obc" in file else "periodic")
+
+
+@pytest.mark.parametrize(("at", "value"), [(20, 100), (24, 1), (232, 3), (232, -1)])
+def test_headers_of_1996_that_cannot_be(at: int, value: int, tmp_path: Path) -> None:
+    # the bytes of the header, the order of sites, the number of parameters
+    content = bytearray(codes.milc_1996(links(), ">"))
+    content[at : at + 4] = value.to_bytes(4, "big", signed=True)
+    path = tmp_path / "u.milc"
+    path.write_bytes(content)
+    with pytest.raises(FormatError):
+        formats.read(path)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hardscape import native
 from hardscape.errors import InputError
 from hardscape.gauge import GaugeField
-from hardscape.gauge.groups import group_distance, random_group_elements
+from hardscape.gauge.groups import group_distance, project_to_group, random_group_elements
 from helpers import gauge_oracles as oracle
 
 SHAPES = st.tuples(*[st.integers(2, 4)] * 4)
@@ -122,6 +122,35 @@ def test_reprojection(nc: int) -> None:
     np.testing.assert_allclose(back.links, field.links, atol=0.02)
     back.require_unitary(1e-13)
     np.testing.assert_allclose(back.reproject().links, back.links, atol=1e-15)
+
+
+@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_reprojection_is_that_of_the_definition(nc: int, dtype: type) -> None:
+    exact = GaugeField.random((3, 5, 2, 7), nc, seed=3).links
+    noise = np.random.default_rng(4).normal(size=(2, *exact.shape))
+    near = (1.3 * exact + 0.1 * (noise[0] + 1j * noise[1])).astype(dtype)
+    whole = GaugeField(near).reproject().links
+    assert whole.dtype == dtype
+    rounding = 1e-14 if dtype == np.complex128 else 1e-6
+    np.testing.assert_allclose(whole, project_to_group(near.astype(np.complex128)), atol=rounding)
+    parts = np.full_like(near, np.nan)
+    for first, last in pairwise([0, 1, 2, 17, 839, 840]):
+        assert native.vector.gauge.reproject(near, first, last, parts) == last
+    assert parts.tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize("place", [0, 1, 6, 831, 839])
+@pytest.mark.parametrize("bad", [0.0, 1e-7, np.nan])
+def test_links_that_tell_no_element_are_named(place: int, bad: float) -> None:
+    links = GaugeField.random((3, 5, 2, 7), seed=3).links
+    links.reshape(-1, 3, 3)[place, 1] = links.reshape(-1, 3, 3)[place, 0] * (1 + bad)
+    found = np.empty_like(links)
+    assert native.vector.gauge.reproject(links, 0, 840, found) == place
+    assert native.vector.gauge.reproject(links, place + 1, 840, found) == 840
+    if np.isfinite(bad):
+        with pytest.raises(InputError):
+            GaugeField(links).reproject()
 
 
 def test_the_worst_link_is_named() -> None:

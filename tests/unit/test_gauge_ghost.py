@@ -12,7 +12,7 @@ from hardscape import gauge, native
 from hardscape.engine import team
 from hardscape.errors import InputError, NotConverged
 from hardscape.gauge import GaugeField
-from hardscape.gauge.ghost.operator import FaddeevPopov, generators
+from hardscape.gauge.ghost.operator import CpuFaddeevPopov, generators
 
 SHAPE = (2, 4, 2, 4)
 
@@ -187,6 +187,6 @@ def test_sums_do_not_depend_on_threads() -> None:
     seen = []
     for size in (1, 2, 3):
         with team(size) as lanes:
-            made = FaddeevPopov(field, lanes)
+            made = CpuFaddeevPopov(field, lanes)
             seen.append(made.products(fields, made.apply(fields)).tolist())
     assert seen[0] == seen[1] == seen[2]

@@ -216,3 +216,21 @@ def test_refusals() -> None:
         gauge.wilson_loops(field, 0, 1)
     with pytest.raises(DeviceError):
         gauge.observables(Path(__file__), device="cuda:0")
+
+
+def test_what_another_code_found() -> None:
+    # hvy_qpot/test/su3_hqp.2.sample-out of MILC, which projects to 1e-5: staples weigh 1/2.5 of a link.
+    place = (
+        Path(__file__).resolve().parents[3] / "shared" / "data" / "gauge" / "lat.sample.l4444.ildg"
+    )
+    if not place.exists():
+        pytest.skip("lat.sample.l4444.ildg, a public configuration, is not in ../shared/data/gauge")
+    field = GaugeField.from_file(place).astype(np.complex128).reproject()
+    weight = 4 / 2.5 / (1 + 4 / 2.5)
+    for steps, loops in (
+        (5, [[6.668572e-01, 4.767808e-01], [5.617667e-01, 3.644175e-01]]),
+        (10, [[6.681830e-01, 4.777803e-01], [5.699843e-01, 3.700636e-01]]),
+    ):
+        smeared = gauge.smear(field, weight=weight, steps=steps, spatial=True)
+        found = gauge.wilson_loops(smeared, 2, 2)
+        np.testing.assert_allclose(found, loops, rtol=1e-4)

@@ -6,6 +6,9 @@ import pickle
 import subprocess
 import sys
 import unittest
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from typing import Any
 
 import dimod
 import dimod.testing
@@ -136,3 +139,29 @@ def test_samples_that_are_known(vartype: str) -> None:
         wrong = dict.fromkeys(labels, 1)
         with pytest.raises(InputError, match=f"'{name}'"):
             ExactSampler().sample(model, initial_states=wrong)
+
+
+def test_an_executor_gives_the_same_samples() -> None:
+    """What runs the shards is passed on, and is used: it holds them all."""
+
+    class Counting(ThreadPoolExecutor):
+        submitted = 0
+
+        def submit(self, *call: Any, **named: Any) -> Any:
+            self.submitted += 1
+            return super().submit(*call, **named)
+
+    model = dense_gaussian(30, seed=2).to_bqm()
+    here = ExactSampler().sample(model, num_reads=30, method="tree", threads=1)
+    with Counting(2) as executor:
+        there = ExactSampler().sample(
+            model, num_reads=30, method="tree", executor=executor, workers=2
+        )
+        assert executor.submitted > 1
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        elsewhere = ExactSampler().sample(model, num_reads=30, method="tree", executor=pool)
+    for other in (there, elsewhere):
+        assert other.info["certified"]
+        assert other.variables == here.variables
+        assert other.record.sample.tobytes() == here.record.sample.tobytes()
+        assert other.record.energy.tobytes() == here.record.energy.tobytes()

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import hardscape
-from hardscape.engine import RunOptions
+from hardscape.engine import Cpu, ProgressEvent, RunOptions
 from hardscape.errors import DeviceError, InputError
 from hardscape.ising import Ising, estimate
 from hardscape.ising.exact import from_limbs
 from hardscape.ising.methods.exhaustive.blocks import Wanted
+from hardscape.ising.methods.semidefinite.semidefinite import SemidefiniteWork
 from hardscape.ising.spectrum import METHODS
 
 
@@ -178,3 +179,28 @@ def test_it_runs_on_cpus(monkeypatch):
         hardscape.spectrum(
             model_of("integers", 30, 1), 1, method="semidefinite", device="cpu", threads=1
         )
+
+
+@pytest.mark.parametrize("n", [3, 12, 30])
+def test_parts_weigh_as_much_as_random_paths_that_come_there(n: int) -> None:
+    work = SemidefiniteWork(Wanted(model_of("real", n, 0).exact, 5, None))
+    parts = work.expected(Cpu(), None)
+    assert parts is not None
+    depth = min(16, work.places)
+    assert parts.shape == (1 << depth,)
+    assert parts.sum() == pytest.approx(1)
+    for number in (0, 1, len(parts) // 3, len(parts) - 1):
+        away = number.bit_count()  # from the low state
+        assert parts[number] == pytest.approx(0.7 ** (depth - away) * 0.3**away)
+
+
+def test_progress_weighs_parts() -> None:
+    model = Ising(np.zeros(80), np.triu(np.random.default_rng(3).normal(size=(80, 80)), 1))
+    told: list[ProgressEvent] = []
+    found = hardscape.spectrum(model, 10, method="semidefinite", threads=1, progress=told.append)
+    assert found.certified
+    shares = [event.share for event in told]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    if len(told) > 3:  # it took a while
+        assert any(event.share > event.done / event.total for event in told[1:-1])

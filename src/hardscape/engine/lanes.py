@@ -8,14 +8,18 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import memory
+from hardscape.engine.machine import cpu_count
 from hardscape.errors import DeviceError
 
+P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -23,6 +27,41 @@ R = TypeVar("R")
 _STACK = 2**21
 #: Bytes that the C library reserves for a heap of a thread, and the most heaps for each CPU.
 _HEAP, _HEAPS_A_CPU = 2**26, 8
+
+
+#: Threads that the call of the moment may take; None for all CPUs.
+_most: ContextVar[int | None] = ContextVar("_most", default=None)
+
+
+def working_threads() -> int:
+    """How many threads may share something here: as many as there are CPUs, or as the call says."""
+    most = _most.get()
+    return cpu_count() if most is None else min(cpu_count(), most)
+
+
+@contextmanager
+def at_most(threads: int | None) -> Iterator[None]:
+    """Let `working_threads` be no more than these; None changes nothing."""
+    before = _most.get()
+    told = [n for n in (threads, before) if n is not None]
+    token = _most.set(min(told, default=None))
+    try:
+        yield
+    finally:
+        _most.reset(token)
+
+
+def on_its_threads(function: Callable[P, R]) -> Callable[P, R]:
+    """Have all that a call shares among threads keep to its argument ``threads``, what it reads too."""
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        threads = kwargs.get("threads")
+        # What is no number of threads is refused where the other arguments are.
+        with at_most(threads if isinstance(threads, int) and threads > 0 else None):
+            return function(*args, **kwargs)
+
+    return called
 
 
 class Lanes:

@@ -39,7 +39,7 @@ _OF_DASK = ("KilledWorker", "CommClosedError", "FutureCancelledError")
 _ATTEMPTS = 3
 
 #: Seconds of a run after which it is worth asking which parts take how long; each time as late again.
-_MEASURED_AT = 1.0
+_MEASURED_AT = 0.3
 #: Seconds after which it is worth asking what is known of the answer, and how much later each time.
 _BOUNDED_AT, _BOUNDED_AGAIN = 0.3, 1.25
 

@@ -25,6 +25,7 @@ from hardscape.gauge.groups import (
     group_distance,
     project_to_group,
     random_group_elements,
+    unclear,
 )
 from hardscape.gauge.intake import check_dtype, check_shape, checked_links, in_parts, require_links
 
@@ -478,10 +479,25 @@ class GaugeField:
         InputError
             If a link is too far from the group to tell which element it meant.
         """
-        links = project_to_group(self._closed())
+        links = self._projected(self._closed())
         if self.boundary != "periodic":
             links[-1, ..., 3, :, :] = 0
         return self._with(links)
+
+    def _projected(self, links: Any) -> Any:
+        """Matrices near the group brought back to it, on their device."""
+        if array_namespace(links) is not np:
+            return project_to_group(links)
+        near = np.ascontiguousarray(links)
+        found = np.empty_like(near)
+
+        def bring(i: int, j: int) -> tuple[int, int]:
+            return native.vector.gauge.reproject(near, i, j, found), j
+
+        for reached, last in in_parts(4 * self.volume, near.nbytes, bring):
+            if reached < last:
+                raise unclear([int(i) for i in np.unravel_index(reached, near.shape[:5])])
+        return found
 
     def astype(self, dtype: Any) -> Self:
         """Return the field in complex64 or complex128; itself where nothing changes."""

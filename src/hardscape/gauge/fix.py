@@ -27,6 +27,7 @@ import numpy as np
 from hardscape.arguments import integer
 from hardscape.arrays import to_device
 from hardscape.engine import Cpu, Cuda, RunArguments, RunOptions, cuda_device, solve
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
 from hardscape.gauge.domains.ranks import Domains
 from hardscape.gauge.field import GaugeField, checked_field
@@ -46,6 +47,7 @@ _ROUNDING = 1e-13
 
 
 @interruptible
+@on_its_threads
 def fix(
     field: GaugeField | Any,
     gauge: Gauge = "landau",
@@ -61,9 +63,9 @@ def fix(
     anisotropy: float = 1.0,
     omega_order: Literal[1, 2] = 1,
     probability: float = 0.5,
-    annealing_sweeps: int = 150,
+    annealing_sweeps: int = 50,
     microcanonical: int = 3,
-    temperatures: tuple[float, float] = (1.0, 0.05),
+    temperatures: tuple[float, float] = (0.6, 0.2),
     strict: bool = True,
     output_precision: Literal["single", "double"] | None = None,
     reproject: bool = False,

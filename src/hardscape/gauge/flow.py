@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import Chain, Cpu, Partial, RunArguments, RunOptions, Team, steps
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, CheckpointError, DeviceError, InputError, Interrupted
 from hardscape.figures import COLORS, GREY, finish, new_figure
 from hardscape.gauge.field import GaugeField, checked_field
@@ -127,6 +128,7 @@ def _crossing(times: NDArray[np.float64], values: NDArray[np.float64]) -> float 
 
 
 @interruptible
+@on_its_threads
 def wilson_flow(
     field: GaugeField | str | Path | Any,
     flow_time: float,

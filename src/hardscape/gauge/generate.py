@@ -1,6 +1,7 @@
 """Quenched configurations: a Markov chain of the Wilson action by heatbath and overrelaxation.
 
-The weight of a field is exp((beta / Nc) sum Re tr P) over all plaquettes P. A sweep visits every link
+The weight of a field is exp((beta / Nc) sum Re tr P) over all plaquettes P; with a boundary in time those in
+space of the first and the last timeslice count half. A sweep visits every link
 once with a pseudo-heatbath and `overrelax` times with microcanonical overrelaxation. SU(3) is moved in
 its three SU(2) subgroups (N. Cabibbo, E. Marinari, Phys. Lett. B 119, 387 (1982)), each drawn by the
 method of A. D. Kennedy and B. J. Pendleton, Phys. Lett. B 156, 393 (1985).
@@ -12,7 +13,7 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Unpack
+from typing import Any, ClassVar, Literal, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +32,10 @@ from hardscape.engine import (
     Team,
     steps,
 )
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
 from hardscape.gauge import layouts
+from hardscape.gauge.boundary import Boundary
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.groups import group
 from hardscape.gauge.intake import check_shape, require_links
@@ -51,7 +54,9 @@ class WilsonChain:
     Parameters
     ----------
     field : GaugeField, or the path of a file of one
-        The field that the chain starts from; it stays as it is. The chain works in double.
+        The field that the chain starts from; it stays as it is. The chain works in double, and has the
+        field's boundary: with "open" and "sf" plaquettes in space of the first and the last timeslice count
+        half in the action, with "sf" the links in space there stay what they are.
     beta : float
         Coupling 2 Nc / g^2, 0 or more.
     seed : int, optional
@@ -70,7 +75,7 @@ class WilsonChain:
     Raises
     ------
     InputError
-        If an argument is out of range, or `field` has a boundary in time or a link that is not in the group.
+        If an argument is out of range, or `field` has a link that is not in the group.
 
     Examples
     --------
@@ -104,18 +109,20 @@ class WilsonChain:
         self.seed = run.seed
         field = checked_field(field)
         field.require_unitary()
-        if field.boundary != "periodic":
-            raise InputError(
-                f"the field has a boundary in time ({field.boundary!r}); chains are of periodic fields"
-            )
         worth = max(1, field.volume // _SITES_A_THREAD)
         self.threads = min(run.threads, worth) if threads is None else run.threads
-        self._chain = native.vector.gauge.WilsonChain(field.to("cpu").astype(np.complex128).links)
+        self.boundary: Boundary = field.boundary
+        self._take(field.to("cpu").astype(np.complex128).links)
+
+    def _take(self, links: NDArray[np.complex128]) -> None:
+        """Go on from these links."""
+        ends, fixed = self.boundary != "periodic", self.boundary == "sf"
+        self._chain = native.vector.gauge.WilsonChain(links, ends, fixed)
 
     @property
     def field(self) -> GaugeField:
         """The field of the moment, a copy, in double."""
-        return GaugeField(self._chain.links(), layout=layouts.OURS)
+        return GaugeField(self._chain.links(), boundary=self.boundary, layout=layouts.OURS)
 
     @interruptible
     def run(
@@ -176,7 +183,9 @@ class WilsonChain:
         return vars(self) | {"_chain": self._chain.links()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state | {"_chain": native.vector.gauge.WilsonChain(state["_chain"])})
+        links = state.pop("_chain")
+        vars(self).update(state)
+        self._take(links)
 
     def __repr__(self) -> str:
         return f"<WilsonChain: beta={self.beta!r}, seed={self.seed}, {self.sweeps} sweeps>"
@@ -212,7 +221,8 @@ class Sweeps(Chain[NDArray[np.float64]]):
         """Digest of the field and of all that moves it."""
         chain = self._chain
         if not self._start:
-            head = repr((chain.beta, chain.overrelax, chain.seed, self._first))
+            edge = () if chain.boundary == "periodic" else (chain.boundary,)
+            head = repr((chain.beta, chain.overrelax, chain.seed, self._first, *edge))
             links = chain._chain.links()
             self._start = hashlib.sha256(
                 (head + repr(links.shape)).encode() + links.tobytes()
@@ -248,7 +258,7 @@ class Sweeps(Chain[NDArray[np.float64]]):
             )
         self._plaquettes = [state["plaquettes"]]
         self._chain.sweeps = self._first + done
-        self._chain._chain = native.vector.gauge.WilsonChain(np.ascontiguousarray(state["links"]))
+        self._chain._take(np.ascontiguousarray(state["links"]))
 
     def result(self) -> NDArray[np.float64]:
         """The plaquette after each sweep."""
@@ -256,6 +266,7 @@ class Sweeps(Chain[NDArray[np.float64]]):
 
 
 @interruptible
+@on_its_threads
 def generate(
     shape: Sequence[int],
     beta: float,
@@ -264,6 +275,7 @@ def generate(
     sweeps: int = 200,
     overrelax: int = 2,
     start: Literal["hot", "cold"] = "hot",
+    boundary: Boundary = "periodic",
     **run: Unpack[RunArguments],
 ) -> GaugeField:
     """Make one thermalised configuration of the quenched Wilson action.
@@ -281,6 +293,9 @@ def generate(
     overrelax : int
     start : {"hot", "cold"}
         Random links, or all of them the identity.
+    boundary : {"periodic", "open", "sf"}
+        In time. Of "sf" the links in space of both ends are the identity; other ones come with the field
+        that a :class:`WilsonChain` starts from.
     **run
         How it is run: see :class:`hardscape.engine.RunArguments`. Chains run on the CPU, by default on
         as many threads as the lattice is worth; one seed gives one field, for any number of them.
@@ -312,17 +327,11 @@ def generate(
     """
     seed = RunOptions.checked(**run).undivided("a Markov chain").seed
     group(nc)
-    require_links(check_shape(shape), nc, _FIELDS)
-    starts: dict[str, Callable[[], GaugeField]] = {
-        "hot": lambda: GaugeField.random(shape, nc, seed=seed),
-        "cold": lambda: GaugeField.identity(shape, nc),
-    }
-    if start not in starts:
-        raise InputError(f"start={start!r}; 'hot' and 'cold' are accepted")
+    begun = first_field(shape, nc, start, boundary, seed)
     given: dict[str, Any] = {**run, "seed": seed}
     given.pop("shards", None)
     lanes = {name: given.pop(name) for name in ("device", "threads", "seed") if name in given}
-    chain = WilsonChain(starts[start](), beta, overrelax=overrelax, **lanes)
+    chain = WilsonChain(begun, beta, overrelax=overrelax, **lanes)
     done = chain.run(sweeps, **given)
     if len(done) < sweeps:
         unkept = run.get("checkpoint") is None
@@ -331,6 +340,30 @@ def generate(
     field = chain.field
     field.seed = seed
     return field
+
+
+def first_field(
+    shape: Sequence[int], nc: int, start: str, boundary: Boundary, seed: int
+) -> GaugeField:
+    """What a chain starts from."""
+    if start not in ("hot", "cold"):
+        raise InputError(f"start={start!r}; 'hot' and 'cold' are accepted")
+    if boundary not in get_args(Boundary):
+        raise InputError(f"boundary={boundary!r}; 'periodic', 'open' and 'sf' are accepted")
+    require_links(check_shape(shape), nc, _FIELDS)
+    hot = start == "hot"
+    field = GaugeField.random(shape, nc, seed=seed) if hot else GaugeField.identity(shape, nc)
+    if boundary == "periodic":
+        return field
+    if shape[3] < 3:
+        raise InputError(
+            f"shape {tuple(shape)}; with a boundary in time 3 timeslices are the least"
+        )
+    links = field.links
+    links[-1, ..., 3, :, :] = 0
+    if boundary == "sf":
+        links[[0, -1], ..., :3, :, :] = np.eye(nc)
+    return GaugeField(links, boundary=boundary, layout=layouts.OURS)
 
 
 def _check_beta(beta: float) -> float:

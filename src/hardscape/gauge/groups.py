@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,15 +104,20 @@ def random_group_elements(count: int, nc: int, seed: int) -> NDArray[np.complex1
     )
 
 
+def unclear(position: Sequence[int]) -> InputError:
+    """The refusal of a matrix that does not tell which element of the group it meant."""
+    return InputError(
+        f"the matrix at {list(position)} has rows that vanish or are parallel; "
+        "only matrices near the group can be brought back to it"
+    )
+
+
 def _normalised(vectors: Any) -> Any:
     xp = array_namespace(vectors)
     square = xp.sum(vectors.real**2 + vectors.imag**2, axis=-1, keepdims=True)
     if not bool((square > _VANISHING).all()):
         position = [int(i) for i in xp.argwhere(~(square[..., 0] > _VANISHING))[0]]
-        raise InputError(
-            f"the matrix at {position} has rows that vanish or are parallel; "
-            "only matrices near the group can be brought back to it"
-        )
+        raise unclear(position)
     return vectors / xp.sqrt(square)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from hardscape import memory, native
 from hardscape.arrays import array_namespace, as_number_array, current
 from hardscape.engine import split, team
-from hardscape.engine.machine import cpu_count
+from hardscape.engine.lanes import working_threads
 from hardscape.errors import BudgetError, InputError
 from hardscape.gauge import layouts
 from hardscape.gauge.groups import group
@@ -103,10 +103,13 @@ def _largest(numbers: Any) -> float:
 
 
 def in_parts(count: int, size: int, function: Callable[[int, int], R]) -> list[R]:
-    """What `function` gives for ranges that together are 0 to `count`, in order, for `size` bytes of them."""
+    """What `function` gives for ranges that together are 0 to `count`, in order, for `size` bytes of them.
+
+    On the threads that the call of the moment may take.
+    """
     if size < _WORTH_THREADS:
         return [function(0, count)]
-    with team(cpu_count()) as lanes:
+    with team(working_threads()) as lanes:
         ranges = split(count, max(lanes.size, -(-size // _PIECE)))
         return lanes.map(lambda part: function(part.start, part.stop), ranges)
 

@@ -65,9 +65,9 @@ class FixOptions:
     anisotropy: float = 1.0
     omega_order: Literal[1, 2] = 1
     probability: float = 0.5
-    annealing_sweeps: int = 150
+    annealing_sweeps: int = 50
     microcanonical: int = 3
-    temperatures: tuple[float, float] = (1.0, 0.05)
+    temperatures: tuple[float, float] = (0.6, 0.2)
     boundary: Boundary = "periodic"
 
     def __post_init__(self) -> None:

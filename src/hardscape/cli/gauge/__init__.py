@@ -54,6 +54,7 @@ from hardscape.cli.terminal import (
 )
 from hardscape.errors import ChecksumError, InputError, Interrupted
 from hardscape.files import check_outputs
+from hardscape.gauge.boundary import Boundary
 from hardscape.gauge.ensembles.generating import generate_ensemble, numbered
 from hardscape.gauge.field import UNITARITY_TOLERANCE
 from hardscape.gauge.formats.content import in_precision
@@ -210,6 +211,8 @@ class ChainOptions:
         Overrelaxation sweeps after each of them.
     start
         hot (random links) or cold (identities).
+    boundary
+        In time: periodic, open, or sf (Schroedinger functional).
     chain
         Configurations of one chain to write, to 'cfg.{number}.lime'.
     every
@@ -220,6 +223,7 @@ class ChainOptions:
     sweeps: int = 200
     overrelax: int = 2
     start: Literal["hot", "cold"] = "hot"
+    boundary: Boundary = "periodic"
     chain: int | None = None
     every: int = 10
 
@@ -274,7 +278,7 @@ def generate(
         "format": name,
         "shape": list(field.shape),
         "beta": beta,
-        **{key: settings[key] for key in ("nc", "sweeps", "overrelax", "start")},
+        **{key: settings[key] for key in ("nc", "sweeps", "overrelax", "start", "boundary")},
         "seed": field.seed,
         "plaquette": field.plaquette(),
         "link_trace": field.link_trace(),

@@ -90,7 +90,7 @@ class MethodOptions:
     copies: int = 1
     precision: Precision = "double"
     max_sweeps: int = 20000
-    annealing_sweeps: int = 150
+    annealing_sweeps: int = 50
 
 
 @option_group(RUN)

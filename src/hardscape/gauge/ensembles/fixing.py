@@ -13,6 +13,7 @@ import numpy as np
 from hardscape.arguments import integer
 from hardscape.arrays import to_device
 from hardscape.engine import Context, RunArguments
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import InputError, NotConverged
 from hardscape.gauge import formats
 from hardscape.gauge.ensembles.averages import ErrorMethod
@@ -100,6 +101,7 @@ class FixTask(Task):
 
 
 @interruptible
+@on_its_threads
 def fix_ensemble(
     files: str | Path | Iterable[str | Path],
     gauge: Literal["landau", "coulomb", "mag"] = "landau",

@@ -12,14 +12,15 @@ import numpy as np
 
 from hardscape.arguments import integer
 from hardscape.engine import RunArguments, RunOptions, steps
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.gauge import formats
+from hardscape.gauge.boundary import Boundary
 from hardscape.gauge.ensembles.averages import ErrorMethod, checked_errors
 from hardscape.gauge.ensembles.files import outputs
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.generate import Sweeps, WilsonChain
-from hardscape.gauge.intake import check_shape, require_links
+from hardscape.gauge.generate import Sweeps, WilsonChain, first_field
 from hardscape.interrupts import interruptible
 
 _MOST = 2**31 - 1
@@ -44,6 +45,7 @@ def numbered(output: str | Path, count: int) -> tuple[str, ...]:
 
 
 @interruptible
+@on_its_threads
 def generate_ensemble(
     shape: Sequence[int],
     beta: float,
@@ -55,6 +57,7 @@ def generate_ensemble(
     every: int = 10,
     overrelax: int = 2,
     start: Literal["hot", "cold"] = "hot",
+    boundary: Boundary = "periodic",
     to: str | None = None,
     written: Mapping[str, Any] | None = None,
     error_method: ErrorMethod = "jackknife",
@@ -65,7 +68,7 @@ def generate_ensemble(
 
     Parameters
     ----------
-    shape, beta, nc, overrelax, start
+    shape, beta, nc, overrelax, start, boundary
         See :func:`generate`.
     count : int
         Configurations.
@@ -117,7 +120,7 @@ def generate_ensemble(
     if not hasattr(formats.FORMATS[name], "write"):
         raise InputError(f"to={to!r}; a format that is written is accepted")
     seed = RunOptions.checked(**run).undivided("a Markov chain").seed
-    chain = _chain(shape, nc, beta, start, overrelax, run, seed)
+    chain = _chain(shape, nc, beta, start, boundary, overrelax, run, seed)
     at = range(first, first + (number - 1) * step + 1, step)
     keeper = Keeper(tuple(str(Path(x).absolute()) for x in files), name, dict(written or {}))
     given: dict[str, Any] = {**run, "device": "cpu", "threads": chain.threads, "seed": seed}
@@ -151,14 +154,11 @@ def _chain(
     nc: int,
     beta: float,
     start: str,
+    boundary: Boundary,
     overrelax: int,
     run: RunArguments,
     seed: int,
 ) -> WilsonChain:
     lanes: dict[str, Any] = {x: run[x] for x in ("device", "threads") if x in run}
-    if start not in ("hot", "cold"):
-        raise InputError(f"start={start!r}; 'hot' and 'cold' are accepted")
-    require_links(check_shape(shape), nc, 2)
-    hot = start == "hot"
-    field = GaugeField.random(shape, nc, seed=seed) if hot else GaugeField.identity(shape, nc)
+    field = first_field(shape, nc, start, boundary, seed)
     return WilsonChain(field, beta, seed=seed, overrelax=overrelax, **lanes)

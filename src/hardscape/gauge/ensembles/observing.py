@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Unpack
 
 from hardscape.arguments import integer
 from hardscape.engine import Context, RunArguments, team
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import InputError
 from hardscape.gauge.ensembles.averages import ErrorMethod
 from hardscape.gauge.ensembles.result import Ensemble
@@ -82,6 +83,7 @@ class ObservablesTask(Task):
 
 
 @interruptible
+@on_its_threads
 def observables(
     files: str | Path | Iterable[str | Path],
     *,

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hardscape.engine import Context, Partial, Shard, ShardResult, Work, split
+from hardscape.engine.lanes import at_most
 from hardscape.errors import FormatError
 from hardscape.gauge.ensembles.files import Reader
 from hardscape.gauge.field import GaugeField
@@ -97,6 +98,10 @@ class EnsembleWork(Work[Partial]):
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """The rows of a shard's configurations."""
+        with at_most(self.threads):
+            return self._rows(shard, context)
+
+    def _rows(self, shard: Shard, context: Context) -> ShardResult:
         rows: Partial = {NUMBER: np.empty(0, dtype=np.int64)}
         for number in range(shard.start, shard.stop):
             if context.stopped():

@@ -9,6 +9,10 @@ of it in the byte order of the machine that wrote, which the magic number tells.
 Versions 1 to 4 are read: magic 59354, extents x, y, z, t, and two real numbers, without a checksum. Some
 have 64-bit integers, whose first four bytes are zero.
 
+Files of 1996 are read: magic 53546, extents x, y, z, t, the bytes of the header, the order of sites, the length
+of a description and its 200 characters, the number of parameters, at most two, and these, real numbers. Links
+begin after the header, or after a checksum of 4 bytes that is not used.
+
 Files of Fermilab's header are read: magic 0x71626434, the time in seconds, 4 bytes a number, 72 numbers a site,
 extents x, y, z, t, and the order of sites, without a checksum.
 """
@@ -42,16 +46,27 @@ _ORDERS: dict[bytes, ByteOrder] = {
 }
 NAME = "milc"
 SUFFIXES = (".milc",)
-DESCRIPTION = "MILC versions 1 to 7 and Fermilab's header, single, both endians"
+DESCRIPTION = "MILC versions 1 to 7, of 1996, and Fermilab's header, single, both endians"
 _OLD: dict[bytes, ByteOrder] = {
     (59354).to_bytes(4, "big"): "big",
     (59354).to_bytes(4, "little"): "little",
 }
 #: The layouts of old headers, by the bytes of an integer.
 _OLD_LAYOUTS = {4: "5i2f", 8: "5q2f"}
+_1996: dict[bytes, ByteOrder] = {
+    (53546).to_bytes(4, "big"): "big",
+    (53546).to_bytes(4, "little"): "little",
+}
+_1996_LAYOUT = "8i200si"
 _FERMILAB: dict[bytes, ByteOrder] = {b"qbd4": "big", b"4dbq": "little"}
 _FERMILAB_LAYOUT = "9i"
-MAGIC = (*_ORDERS, *_OLD, *_FERMILAB, *((59354).to_bytes(8, order) for order in ("big", "little")))
+MAGIC = (
+    *_ORDERS,
+    *_OLD,
+    *_1996,
+    *_FERMILAB,
+    *((59354).to_bytes(8, order) for order in ("big", "little")),
+)
 _LAYOUT = "5i64si2I"
 _SIZE = 96
 _NATURAL_ORDER = 0
@@ -64,13 +79,16 @@ def read(source: Source) -> Content:
         magic = mark[:4] if integer == 4 or mark[:4] in _OLD else mark[4:]
         if magic in _OLD and (integer == 8) == (mark[:4] == bytes(4) or mark[4:] == bytes(4)):
             return _read_old(source, _OLD[magic], integer)
+    if mark[:4] in _1996:
+        return _read_1996(source, _1996[mark[:4]])
     if mark[:4] in _FERMILAB:
         return _read_fermilab(source, _FERMILAB[mark[:4]])
     head = source.bytes(0, _SIZE)
     if head[:4] not in _ORDERS:
         raise source.error(
             None,
-            f"begins with {head[:4].hex()}; MILC's magic number, 20103, or 59354 of old versions, is expected",
+            f"begins with {head[:4].hex()}; MILC's magic number, 20103, or 59354 or 53546 of old versions, "
+            "is expected",
         )
     byteorder = _ORDERS[head[:4]]
     _, *extents, date, order, sum29, sum31 = struct.unpack(_prefix(byteorder) + _LAYOUT, head)
@@ -93,6 +111,29 @@ def _read_old(source: Source, byteorder: ByteOrder, integer: int) -> Content:
     stored = whole_links(source, header.size, (x, y, z, t), dtype)
     links = native(stored).reshape(t, z, y, x, *stored.shape[1:])
     return Content(links, {"byteorder": byteorder, "c1": f"{c1:g}", "c2": f"{c2:g}"})
+
+
+def _read_1996(source: Source, byteorder: ByteOrder) -> Content:
+    """Read a file of 1996."""
+    header = struct.Struct(_prefix(byteorder) + _1996_LAYOUT)
+    fields = header.unpack(source.bytes(0, header.size))
+    _, *extents, begin, order, length, description, count = fields
+    _require_natural(source, order)
+    if not (0 <= count <= 2 and begin >= header.size):
+        raise source.error(
+            None,
+            f"says {count} parameters in a header of {begin} bytes; at most 2, and {header.size} bytes or "
+            "more, are accepted",
+        )
+    parameters = struct.Struct(f"{_prefix(byteorder)}{count}f")
+    told = parameters.unpack(source.bytes(header.size, parameters.size))
+    dtype = np.dtype(np.complex64).newbyteorder(byteorder)
+    unused = (len(source) - begin) % (4 * dtype.itemsize)
+    stored = whole_links(source, begin + (unused if unused == 4 else 0), extents, dtype)
+    links = native(stored).reshape(*extents[::-1], *stored.shape[1:])
+    text = description[: max(0, length)].split(b"\0")[0].decode("latin-1")
+    known = {"description": text, "parameters": " ".join(f"{value:g}" for value in told)}
+    return Content(links, {"byteorder": byteorder, **known})
 
 
 def _read_fermilab(source: Source, byteorder: ByteOrder) -> Content:

@@ -27,13 +27,14 @@ from numpy.typing import NDArray
 
 from hardscape.arguments import integer
 from hardscape.engine import Context, RunArguments, team
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import InputError, Interrupted, NotConverged, needed
 from hardscape.figures import COLORS, GREY, finish, new_figure
 from hardscape.gauge.ensembles.averages import ErrorMethod, average
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.run import Plan, run_task
 from hardscape.gauge.ensembles.work import Configuration, Task
-from hardscape.gauge.ghost.operator import FaddeevPopov, generators
+from hardscape.gauge.ghost.operator import CpuFaddeevPopov, FaddeevPopov, generators
 from hardscape.gauge.ghost.propagator import require_landau
 from hardscape.gauge.gluon.propagator import DEFAULT_THETA
 from hardscape.interrupts import interruptible
@@ -135,7 +136,7 @@ class HorizonTask(Task):
         field = configuration.field
         violation = require_landau(configuration, self.like, self.theta)
         with team(configuration.threads, context.stop) as lanes:
-            lowest = _Lowest(FaddeevPopov(field, lanes), configuration.threads, context)
+            lowest = _Lowest(CpuFaddeevPopov(field, lanes), configuration.threads, context)
             found = lowest.find(self.count, self.residual, self.max_iterations)
         if found is None:
             return None
@@ -241,6 +242,7 @@ class _Lowest:
 
 
 @interruptible
+@on_its_threads
 def faddeev_popov_eigenvalues(
     files: str | Path | Iterable[str | Path],
     count: int = 4,

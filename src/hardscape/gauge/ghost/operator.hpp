@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "gauge/group/matrix.hpp"
+#include "gauge/ghost/site.hpp"
 #include "gauge/links/layout.hpp"
 
 namespace hardscape::gauge {
@@ -47,63 +47,20 @@ class FaddeevPopov {
         };
         M sum = M::zero();
         const M here = at(site);
-        left(sum, middle, here, 1.0);
-        right(sum, here, middle, 1.0);
+        add_left(sum, middle, here, 1.0);
+        add_right(sum, here, middle, 1.0);
         for (int mu = 0; mu < 4; ++mu) {
-          // U w(x + mu) + w(x + mu) U^dagger, and the same of V^dagger from behind
           const M far = at(next[mu]), near = at(before[mu]);
-          left(sum, ahead[mu], far, -0.5);
-          right(sum, far, adjoint(ahead[mu]), -0.5);
-          left(sum, adjoint(behind[mu]), near, -0.5);
-          right(sum, near, behind[mu], -0.5);
+          add_neighbour(sum, ahead[mu], far);
+          add_neighbour(sum, adjoint(behind[mu]), near);
         }
-        traceless(sum);
+        take_trace(sum);
         store(sum, to + static_cast<std::size_t>(site) * N * N * fields + begin, fields, count);
       }
     }
   }
 
  private:
-  // sum += c u m, and sum += c m u
-  static void left(M& sum, const Link& u, const M& m, double c) {
-    for (int i = 0; i < N; ++i) {
-      for (int k = 0; k < N; ++k) {
-        const double a = c * u.re[i][k], b = c * u.im[i][k];
-        for (int j = 0; j < N; ++j) {
-          sum.re[i][j] += a * m.re[k][j];
-          sum.re[i][j] -= b * m.im[k][j];
-          sum.im[i][j] += a * m.im[k][j];
-          sum.im[i][j] += b * m.re[k][j];
-        }
-      }
-    }
-  }
-  static void right(M& sum, const M& m, const Link& u, double c) {
-    for (int k = 0; k < N; ++k) {
-      for (int j = 0; j < N; ++j) {
-        const double a = c * u.re[k][j], b = c * u.im[k][j];
-        for (int i = 0; i < N; ++i) {
-          sum.re[i][j] += a * m.re[i][k];
-          sum.re[i][j] -= b * m.im[i][k];
-          sum.im[i][j] += a * m.im[i][k];
-          sum.im[i][j] += b * m.re[i][k];
-        }
-      }
-    }
-  }
-
-  static void traceless(M& m) {
-    V re{}, im{};
-    for (int i = 0; i < N; ++i) {
-      re += m.re[i][i];
-      im += m.im[i][i];
-    }
-    for (int i = 0; i < N; ++i) {
-      m.re[i][i] -= re * (1.0 / N);
-      m.im[i][i] -= im * (1.0 / N);
-    }
-  }
-
   static M load(const Complex* from, int fields, int count) {
     M m = M::zero();
     for (int i = 0; i < N; ++i) {

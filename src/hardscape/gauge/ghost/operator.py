@@ -16,12 +16,14 @@ the functional has a strict maximum: within the Gribov region (D. Zwanziger, Nuc
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
+from hardscape.arrays import array_namespace
 from hardscape.engine import Context, Team, split
 from hardscape.errors import NotConverged
 from hardscape.gauge.field import GaugeField
@@ -30,67 +32,47 @@ from hardscape.gauge.field import GaugeField
 _PARTS = 64
 
 
-class FaddeevPopov:
-    """The operator of a field, on the threads of a team.
+class FaddeevPopov(ABC):
+    """The operator of a field in Landau gauge, periodic, where it is computed.
 
-    Parameters
+    Attributes
     ----------
-    field : GaugeField
-        In Landau gauge, periodic.
-    team : Team
+    shape : 4 int
+        Extents t, z, y, x.
+    nc, volume : int
     """
 
-    def __init__(self, field: GaugeField, team: Team) -> None:
-        self.links = np.ascontiguousarray(field.to("cpu").links, dtype=np.complex128)
-        self.shape = self.links.shape[:4]
+    def __init__(self, field: GaugeField) -> None:
+        x, y, z, t = field.shape
+        self.shape = (t, z, y, x)
         self.nc = field.nc
         self.volume = field.volume
-        self._team = team
 
-    def apply(self, fields: NDArray[np.complex128]) -> NDArray[np.complex128]:
-        """M on fields of shape (T, Z, Y, X, Nc, Nc, fields)."""
-        found = np.empty_like(fields)
-        kernel = native.vector.gauge.faddeev_popov
-        self._team.map(
-            lambda part: kernel(self.links, fields, found, part.start, part.stop),
-            split(self.volume, _PARTS),
-        )
-        return found
+    @abstractmethod
+    def apply(self, fields: Any) -> Any:
+        """M on fields of shape (T, Z, Y, X, Nc, Nc, fields), complex128."""
 
-    def projected(self, fields: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    @abstractmethod
+    def products(self, a: Any, b: Any) -> NDArray[np.float64]:
+        """Re sum tr a^dagger b of each field."""
+
+    @abstractmethod
+    def combine(self, y: Any, a: NDArray[np.float64], x: Any, b: NDArray[np.float64]) -> None:
+        """Put a x + b y of each field into y."""
+
+    def projected(self, fields: Any) -> Any:
         """M without the constant part that it has as far as the field misses the gauge."""
         found = self.apply(fields)
         found -= found.mean(axis=(0, 1, 2, 3))
         return found
 
-    def products(self, a: NDArray[np.complex128], b: NDArray[np.complex128]) -> NDArray[np.float64]:
-        """Re sum tr a^dagger b of each field."""
-        kernel = native.vector.gauge.field_products
-        parts = self._team.map(lambda part: kernel(a, b, part.start, part.stop), self._rows())
-        total: NDArray[np.float64] = np.sum(parts, axis=0)
-        return total
-
-    def combine(
-        self,
-        y: NDArray[np.complex128],
-        a: NDArray[np.float64],
-        x: NDArray[np.complex128],
-        b: NDArray[np.float64],
-    ) -> None:
-        """Put a x + b y of each field into y."""
-        kernel = native.vector.gauge.combine_fields
-        self._team.map(lambda part: kernel(y, a, x, b, part.start, part.stop), self._rows())
-
-    def _rows(self) -> Any:
-        return split(self.volume * self.nc**2, _PARTS)
-
     def solve(
         self,
-        sources: NDArray[np.complex128],
+        sources: Any,
         tolerance: float,
         max_iterations: int,
         context: Context | None = None,
-    ) -> tuple[NDArray[np.complex128], int] | None:
+    ) -> tuple[Any, int] | None:
         """The inverse on fields without a constant part, by the conjugate gradient on all of them at once.
 
         Returns
@@ -104,7 +86,7 @@ class FaddeevPopov:
         NotConverged
             If they are not after `max_iterations`, or M is not positive: beyond the Gribov horizon.
         """
-        found = np.zeros_like(sources)
+        found = array_namespace(sources).zeros_like(sources)
         residual, direction = sources.copy(), sources.copy()
         norm = start = self.products(residual, residual)
         ones = np.ones(len(norm))
@@ -140,6 +122,40 @@ class FaddeevPopov:
             f"the conjugate gradient came to {worst:.3g} in {max_iterations} iterations, "
             f"{tolerance:g} was asked for; raise max_iterations"
         )
+
+
+class CpuFaddeevPopov(FaddeevPopov):
+    """The same on the threads of a team."""
+
+    def __init__(self, field: GaugeField, team: Team) -> None:
+        super().__init__(field)
+        self._links = np.ascontiguousarray(field.to("cpu").links, dtype=np.complex128)
+        self._team = team
+
+    def apply(self, fields: Any) -> Any:
+        """See `FaddeevPopov.apply`."""
+        found = np.empty_like(fields)
+        kernel = native.vector.gauge.faddeev_popov
+        self._team.map(
+            lambda part: kernel(self._links, fields, found, part.start, part.stop),
+            split(self.volume, _PARTS),
+        )
+        return found
+
+    def products(self, a: Any, b: Any) -> NDArray[np.float64]:
+        """See `FaddeevPopov.products`."""
+        kernel = native.vector.gauge.field_products
+        parts = self._team.map(lambda part: kernel(a, b, part.start, part.stop), self._rows())
+        total: NDArray[np.float64] = np.sum(parts, axis=0)
+        return total
+
+    def combine(self, y: Any, a: NDArray[np.float64], x: Any, b: NDArray[np.float64]) -> None:
+        """See `FaddeevPopov.combine`."""
+        kernel = native.vector.gauge.combine_fields
+        self._team.map(lambda part: kernel(y, a, x, b, part.start, part.stop), self._rows())
+
+    def _rows(self) -> Any:
+        return split(self.volume * self.nc**2, _PARTS)
 
 
 def generators(nc: int) -> NDArray[np.complex128]:

@@ -12,7 +12,8 @@ R. Alkofer and A. Hauck, Phys. Rev. Lett. 79, 3591 (1997)). The sources are plan
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Unpack
@@ -21,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arguments import integer
-from hardscape.engine import Context, RunArguments, team
+from hardscape.engine import Context, Cuda, RunArguments, cuda_device, team
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import InputError, Interrupted
 from hardscape.figures import COLORS, finish, new_figure
 from hardscape.gauge.ensembles.averages import ErrorMethod, average
@@ -29,7 +31,8 @@ from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.run import Plan, run_task
 from hardscape.gauge.ensembles.work import Configuration, Task
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.ghost.operator import FaddeevPopov, generators
+from hardscape.gauge.ghost.cuda import CudaFaddeevPopov
+from hardscape.gauge.ghost.operator import CpuFaddeevPopov, FaddeevPopov, generators
 from hardscape.gauge.gluon.momenta import Cut
 from hardscape.gauge.gluon.propagator import DEFAULT_THETA, GluonPropagator
 from hardscape.gauge.measure import measured
@@ -39,6 +42,8 @@ from hardscape.plain import Plain, finite_or_none
 
 #: Bytes of the fields that are inverted together: larger blocks load links less often, but leave caches.
 _BLOCK = 2**27
+#: The same on a GPU, where five times as much is taken.
+_CUDA_BLOCK = 2**30
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +128,11 @@ class GhostTask(Task):
 
     def measure(self, configuration: Configuration, context: Context) -> Mapping[str, Any] | None:
         """G at each momentum; refuses fields that are not in the gauge."""
-        field = configuration.field
         violation = require_landau(configuration, self.like, self.theta)
-        with team(configuration.threads, context.stop) as lanes:
-            operator = FaddeevPopov(field, lanes)
-            found, most = [], 0
-            at_once = max(1, _BLOCK // (operator.links.nbytes // 4 * (field.nc**2 - 1)))
+        found, most = [], 0
+        with _operator(configuration, context) as (operator, block):
+            matrices = operator.volume * operator.nc**2 * 16
+            at_once = max(1, block // (matrices * (operator.nc**2 - 1)))
             for begin in range(0, len(self.momenta), at_once):
                 part = self._block(operator, self.momenta[begin : begin + at_once], context)
                 if part is None:
@@ -143,14 +147,29 @@ class GhostTask(Task):
         colours = generators(operator.nc)
         waves = np.stack([_wave(operator.shape, k) for k in momenta], axis=-1)
         # (T, Z, Y, X, Nc, Nc, colours, momenta)
-        product = np.einsum("tzyxk,aij->tzyxijak", waves, colours)
-        sources = np.ascontiguousarray(product.reshape(*product.shape[:6], -1))
+        spread = waves[..., None, None, None, :], colours.transpose(1, 2, 0)[..., None]
+        if not isinstance(operator, CpuFaddeevPopov):
+            import cupy
+
+            spread = cupy.asarray(spread[0]), cupy.asarray(spread[1])
+        sources = (spread[0] * spread[1]).reshape(*operator.shape, *colours.shape[1:], -1)
         solved = operator.solve(sources, self.residual, self.max_iterations, context)
         if solved is None:
             return None
         # tr T^a T^a is 1/2
         products = 2 * operator.products(sources, solved[0]).reshape(len(colours), -1)
         return products.sum(axis=0) / (len(colours) * operator.volume), solved[1]
+
+
+@contextmanager
+def _operator(configuration: Configuration, context: Context) -> Iterator[tuple[FaddeevPopov, int]]:
+    """The operator on the device of a shard, and how many bytes of fields it takes at once."""
+    if isinstance(context.device, Cuda):
+        with cuda_device(context.device.ordinal) as device:
+            yield CudaFaddeevPopov(configuration.field, device), _CUDA_BLOCK
+    else:
+        with team(configuration.threads, context.stop) as lanes:
+            yield CpuFaddeevPopov(configuration.field, lanes), _BLOCK
 
 
 def require_landau(
@@ -201,6 +220,7 @@ def chosen_momenta(shape: Sequence[int], count: int, cut: Cut) -> list[tuple[int
 
 
 @interruptible
+@on_its_threads
 def ghost_propagator(
     files: str | Path | Iterable[str | Path],
     momenta: Sequence[Sequence[int]] | int = 8,
@@ -237,7 +257,7 @@ def ghost_propagator(
     bin_size : int
         Configurations that the jackknife leaves out together.
     **run
-        How to compute; see :class:`hardscape.engine.RunArguments`. On CPUs; a unit is a configuration.
+        How to compute; see :class:`hardscape.engine.RunArguments`. A unit is a configuration.
 
     Returns
     -------
@@ -283,7 +303,7 @@ def ghost_propagator(
         )
 
     try:
-        return made(run_task(plan, task, **run))
+        return made(run_task(plan, task, on_gpu=True, **run))
     except Interrupted as stop:
         if stop.result is None:
             raise

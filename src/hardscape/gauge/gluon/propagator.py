@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import RunArguments
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import InputError, Interrupted
 from hardscape.figures import COLORS, finish, new_figure
 from hardscape.gauge.ensembles.averages import ErrorMethod, average, checked_errors
@@ -140,6 +141,7 @@ class GluonPropagator(Plain):
 
 
 @interruptible
+@on_its_threads
 def gluon_propagator(
     fields: GaugeField | str | Path | Iterable[GaugeField | str | Path],
     gauge: Literal["landau", "coulomb"] = "landau",

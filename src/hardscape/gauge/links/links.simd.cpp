@@ -1,4 +1,5 @@
-// Python's view of links as they lie in memory: plaquettes, distance from the group, random ones.
+// Python's view of links as they lie in memory: plaquettes, distance from the group and back
+// to it, random ones.
 #include <nanobind/stl/pair.h>
 
 #include <complex>
@@ -20,6 +21,8 @@ constexpr int kLanes = kVectorBytes / sizeof(double);
 using Complex = std::complex<double>;
 template <class T>
 using Links = nb::ndarray<const std::complex<T>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using NewLinks = nb::ndarray<std::complex<T>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
 auto plaquette_traces(Links<T> links, int first, int last) {
@@ -69,6 +72,20 @@ std::pair<double, std::size_t> worst_matrix(Links<T> matrices, std::size_t first
 }
 
 template <class T>
+std::size_t reprojected(Links<T> matrices, std::size_t first, std::size_t last,
+                        NewLinks<T> projected) {
+  const std::size_t nc = matrices.shape(matrices.ndim() - 1);
+  if (last < first || last > matrices.size() / (nc * nc)) throw std::invalid_argument("matrices");
+  if (projected.size() != matrices.size()) {
+    throw std::invalid_argument("arrays that do not fit one another");
+  }
+  nb::gil_scoped_release release;
+  return for_group(nc, [&](auto colors) {
+    return reproject<colors.value, kLanes>(matrices.data(), first, last, projected.data());
+  });
+}
+
+template <class T>
 void bind_links_of(nb::module_& module) {
   module.def(
       "plaquette_traces", &plaquette_traces<T>, nb::arg("links"), nb::arg("first"), nb::arg("last"),
@@ -78,6 +95,11 @@ void bind_links_of(nb::module_& module) {
       "worst_matrix", &worst_matrix<T>, nb::arg("matrices"), nb::arg("first"), nb::arg("last"),
       "Largest entry of |U U^dagger - 1| and |det U - 1| among matrices first to last - 1, and "
       "the first matrix that has it.");
+  module.def(
+      "reproject", &reprojected<T>, nb::arg("matrices"), nb::arg("first"), nb::arg("last"),
+      nb::arg("projected"),
+      "Bring matrices first to last - 1 back to the group, into `projected`; the first of them "
+      "that does not tell which element it meant, or `last`.");
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "gauge/links/placed.hpp"
 #include "native/arrays.hpp"
@@ -12,17 +14,40 @@ namespace hardscape::gauge {
 
 using ComplexLinks = nb::ndarray<const std::complex<double>, nb::c_contig, nb::device::cpu>;
 
+inline Extents extents_of(const ComplexLinks& links) {
+  Extents extent;
+  for (int mu = 0; mu < 4; ++mu) extent[mu] = static_cast<int>(links.shape(3 - mu));
+  return extent;
+}
+
+// Calls make(layout, lanes), lanes a constant: one where the extents do not fit the vectors.
+template <class Make>
+auto in_lanes(const Extents& extent, Make&& make) {
+  constexpr int kLanes = kVectorBytes / sizeof(double);
+  if (Layout::fits(extent, kLanes)) {
+    return make(Layout(extent, 4, kLanes), std::integral_constant<int, kLanes>{});
+  }
+  return make(Layout(extent, 4, 1), std::integral_constant<int, 1>{});
+}
+
 // A `Made<N, lanes>` of links of shape (T, Z, Y, X, 4, N, N), as its base class `Any`.
 template <template <int, int> class Made, class Any>
 class PyPlaced {
  public:
   explicit PyPlaced(ComplexLinks links)
+      : PyPlaced(links, for_group(links.shape(5), [&](auto colors) {
+                   return in_lanes(extents_of(links),
+                                   [&](Layout layout, auto lanes) -> std::unique_ptr<Any> {
+                                     return std::make_unique<Made<colors.value, lanes.value>>(
+                                         layout, links.data());
+                                   });
+                 })) {}
+
+  // What was made elsewhere of such links.
+  PyPlaced(const ComplexLinks& links, std::unique_ptr<Any> made)
       : shape_{links.shape(0), links.shape(1), links.shape(2), links.shape(3)},
-        nc_(links.shape(5)) {
-    Extents extent;
-    for (int mu = 0; mu < 4; ++mu) extent[mu] = static_cast<int>(shape_[3 - mu]);
-    made_ = for_group(nc_, [&](auto colors) { return make<colors.value>(extent, links.data()); });
-  }
+        nc_(links.shape(5)),
+        made_(std::move(made)) {}
 
   Any& operator*() { return *made_; }
 
@@ -37,17 +62,6 @@ class PyPlaced {
   }
 
  private:
-  static constexpr int kLanes = kVectorBytes / sizeof(double);
-
-  // Lane by lane where the extents do not fit the vectors.
-  template <int N>
-  static std::unique_ptr<Any> make(const Extents& extent, const std::complex<double>* links) {
-    if (Layout::fits(extent, kLanes)) {
-      return std::make_unique<Made<N, kLanes>>(Layout(extent, 4, kLanes), links);
-    }
-    return std::make_unique<Made<N, 1>>(Layout(extent, 4, 1), links);
-  }
-
   std::array<std::size_t, 4> shape_;  // T, Z, Y, X
   std::size_t nc_;
   std::unique_ptr<Any> made_;

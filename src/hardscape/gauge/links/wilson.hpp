@@ -8,6 +8,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "gauge/lattice/local.hpp"
@@ -25,6 +26,12 @@ struct ChainSweeps {
   Steps steps;
 };
 
+// What the ends of a lattice in time ask of its links: nothing, where it is periodic.
+template <int W>
+struct NoEnds {
+  static constexpr bool kThere = false;
+};
+
 class AnyWilsonChain {
  public:
   virtual ~AnyWilsonChain() = default;
@@ -33,7 +40,7 @@ class AnyWilsonChain {
   virtual void run(ChainSweeps& sweeps, int rank) = 0;
 };
 
-template <int N, int W>
+template <int N, int W, class Ends = NoEnds<W>>
 class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
   using Placed = PlacedLinks<N, W>;
   using Placed::layout_;
@@ -45,8 +52,8 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
   using typename Placed::V;
 
  public:
-  WilsonChain(const Layout& layout, const std::complex<double>* links)
-      : Placed(layout, links), traces_(layout.vectors()) {}
+  WilsonChain(const Layout& layout, const std::complex<double>* links, const Ends& ends = {})
+      : Placed(layout, links), traces_(layout.vectors()), ends_(ends) {}
 
   void links(std::complex<double>* links) const override { Placed::copy_to(links); }
 
@@ -62,12 +69,20 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
   }
 
  private:
+  decltype(auto) weighed(int v, int mu, int nu, M&& staple) const {
+    if constexpr (Ends::kThere) {
+      return mu < 3 && nu < 3 ? scaled(staple, ends_.weight(v)) : M(staple);
+    } else {
+      return std::move(staple);
+    }
+  }
+
   LinearLocal<N, V> gathered(int v, int mu) const {
     LinearLocal<N, V> local;
     for (int nu = 0; nu < 4; ++nu) {
       if (nu == mu) continue;
-      local.gather(staple_above(v, mu, nu));
-      local.gather(staple_below(v, mu, nu));
+      local.gather(weighed(v, mu, nu, staple_above(v, mu, nu)));
+      local.gather(weighed(v, mu, nu, staple_below(v, mu, nu)));
     }
     return local;
   }
@@ -108,6 +123,7 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
     LinearLocal<N, V> local = gathered(v, mu);
     M& u = links_[4 * static_cast<std::size_t>(v) + mu];
     local.begin(u);
+    const auto before = held(u);
     int subgroup = 0;
     for_subgroups<N>([&](int i, int j) {
       V strength;
@@ -117,6 +133,15 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
       turn(u, i, j, r);
     });
     bring_back(u);
+    if constexpr (Ends::kThere) ends_.hold(v, mu, u, before);
+  }
+
+  static auto held(const M& u) {
+    if constexpr (Ends::kThere) {
+      return u;
+    } else {
+      return 0;
+    }
   }
 
   // Microcanonical: each subgroup element is reflected about the one that the staples prefer.
@@ -149,7 +174,9 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
       V sum{};
       for (int mu = 0; mu < 3; ++mu) {
         LinearLocal<N, V> local;
-        for (int nu = mu + 1; nu < 4; ++nu) local.gather(staple_above(v, mu, nu));
+        for (int nu = mu + 1; nu < 4; ++nu) {
+          local.gather(weighed(v, mu, nu, staple_above(v, mu, nu)));
+        }
         local.begin(link(v, mu));
         sum += local.functional(link(v, mu));
       }
@@ -163,10 +190,13 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
   double plaquette() const {
     double total = 0;
     for (const double trace : traces_) total += trace;
-    return total / (6.0 * N * W * static_cast<double>(traces_.size()));
+    const double mean = total / (6.0 * N * W * static_cast<double>(traces_.size()));
+    if constexpr (Ends::kThere) return mean * layout_.slices() / (layout_.slices() - 1);
+    return mean;
   }
 
   std::vector<double> traces_;
+  [[no_unique_address]] Ends ends_;
 };
 
 }  // namespace hardscape::gauge

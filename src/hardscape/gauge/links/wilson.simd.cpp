@@ -1,12 +1,26 @@
 // Python's view of the Markov chain of the Wilson action.
 #include "gauge/links/wilson.hpp"
 
+#include "gauge/ends/ends.hpp"
 #include "gauge/links/placed_python.hpp"
 
 namespace hardscape::gauge {
 namespace {
 
-using PyWilsonChain = PyPlaced<WilsonChain, AnyWilsonChain>;
+template <int N, int W>
+using PeriodicChain = WilsonChain<N, W>;
+using PyWilsonChain = PyPlaced<PeriodicChain, AnyWilsonChain>;
+
+// Links with ends in time, fixed there or not; or without any.
+void make_chain(PyWilsonChain* chain, ComplexLinks links, bool ends, bool fixed) {
+  nb::gil_scoped_release release;
+  if (ends) {
+    new (chain) PyWilsonChain(
+        links, chain_with_ends(links.shape(5), extents_of(links), links.data(), fixed));
+  } else {
+    new (chain) PyWilsonChain(links);
+  }
+}
 
 struct PyWilsonSweeps : ChainSweeps {
   PyWilsonSweeps(PyWilsonChain& of, double beta, int overrelax, std::uint64_t seed,
@@ -24,7 +38,8 @@ struct PyWilsonSweeps : ChainSweeps {
 void bind_wilson(nb::module_& module) {
   const nb::call_guard<nb::gil_scoped_release> released;
   nb::class_<PyWilsonChain>(module, "WilsonChain", "A Markov chain of the Wilson action.")
-      .def(nb::init<ComplexLinks>(), nb::arg("links"), released)
+      .def("__init__", &make_chain, nb::arg("links"), nb::arg("ends") = false,
+           nb::arg("fixed") = false)
       .def("links", &PyWilsonChain::links);
   nb::class_<PyWilsonSweeps>(module, "WilsonSweeps",
                              "Sweeps, each a heatbath and overrelaxations: every thread calls run.")

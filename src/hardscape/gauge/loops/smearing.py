@@ -27,7 +27,7 @@ import numpy as np
 from hardscape import native
 from hardscape.arguments import integer
 from hardscape.engine import team
-from hardscape.engine.machine import cpu_count
+from hardscape.engine.lanes import on_its_threads, working_threads
 from hardscape.errors import InputError
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.layouts import OURS
@@ -41,6 +41,7 @@ _SITES_A_THREAD = 4096
 
 
 @interruptible
+@on_its_threads
 def smear(
     field: GaugeField | str | Path | Any,
     kind: Kind = "ape",
@@ -96,7 +97,9 @@ def smear(
             f"the field has a boundary in time ({links.boundary!r}); periodic fields are smeared"
         )
     worth = max(1, links.volume // _SITES_A_THREAD)
-    lanes = min(cpu_count(), worth) if threads is None else integer(threads, "threads", 1, 2**16)
+    lanes = (
+        min(working_threads(), worth) if threads is None else integer(threads, "threads", 1, 2**16)
+    )
     start = np.ascontiguousarray(links.to("cpu").links, dtype=np.complex128)
     smearing = native.vector.gauge.Smearing(start)
     with team(lanes) as together:

@@ -28,6 +28,7 @@ from hardscape.engine import (
     solve,
     split,
 )
+from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.fix import fix, in_the_group, pays_for_gpu
@@ -40,7 +41,7 @@ from hardscape.interrupts import interruptible
 #: What is compared where nothing is asked for.
 _OMEGAS = (1.0, 1.3, 1.5, 1.6, 1.7, 1.8, 1.9)
 _PROBABILITIES = (0.1, 0.2, 0.3, 0.4, 0.5)
-_TEMPERATURES = ((0.5, 0.05), (1.0, 0.05), (2.0, 0.05))
+_TEMPERATURES = ((0.4, 0.2), (0.6, 0.2), (1.0, 0.2))
 #: Methods that overrelax by an omega.
 _OVERRELAXED: tuple[MethodName, ...] = ("overrelaxation", "matrix-overrelaxation")
 #: Arguments of `fix` that are no options, or are scanned.
@@ -101,6 +102,7 @@ class ScanWork(Work[Partial]):
 
 
 @interruptible
+@on_its_threads
 def scan(
     field: GaugeField | str | Path | Any,
     gauge: Gauge = "landau",
@@ -125,7 +127,7 @@ def scan(
         Of "stochastic", 0 to 1.
     schedules : sequence of (float, float), optional
         First and last temperatures of "annealing". Where none of the three is given they are 1 to 1.9, 0.1 to
-        0.5, and 0.5, 1 and 2 to 0.05.
+        0.5, and 0.4, 0.6 and 1 to 0.2.
     theta : float
         Gauge violation to reach.
     copies : int

@@ -34,8 +34,7 @@ class Board:
         self.lower = 0
         self.stopped = False
         self._heard: list[str] = []
-        if heard:
-            self.listen(heard)
+        self.listen(heard)
 
     @property
     def gap(self) -> float:
@@ -64,15 +63,11 @@ class Board:
         if self.cost is not None and self.lower >= self.cost:
             raise Settled
 
-    def tell(self, **message: Any) -> None:
-        """Tell whoever waits."""
-        say(**message)
-
     def offer(self, cost: int, model: Sequence[int]) -> None:
         """Take the literals of an assignment if it is better."""
         if self.cost is None or cost < self.cost:
             self.cost, self.model = cost, model
-            self.tell(cost=cost, model="".join(["1" if x > 0 else "0" for x in model]))
+            say(cost=cost, model="".join(["1" if x > 0 else "0" for x in model]))
 
     def raised(self, by: int) -> None:
         """Take a lower bound that is higher by so much.
@@ -82,7 +77,7 @@ class Board:
         self.lower += by
         if self.cost is not None:
             self.lower = min(self.lower, self.cost)
-        self.tell(lower=self.lower)
+        say(lower=self.lower)
 
 
 def say(**message: Any) -> None:
