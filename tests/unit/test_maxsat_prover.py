@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import itertools
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -22,7 +24,7 @@ pytest.importorskip("rustsat")
 
 from pysat.solvers import Solver
 
-from hardscape.maxsat.methods.exact import exact
+from hardscape.maxsat.methods.exact import exact, near
 from hardscape.maxsat.methods.exact.prover import board as boards
 from hardscape.maxsat.methods.exact.prover import cores as lower
 from hardscape.maxsat.methods.exact.prover import costs as arithmetic
@@ -33,6 +35,12 @@ from hardscape.maxsat.methods.exact.prover import session as sessions
 from hardscape.maxsat.methods.exact.prover import turns as prover
 
 FOREVER = float("inf")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_process(monkeypatch):
+    """Short proofs, too."""
+    monkeypatch.setattr(near, "_BRIEF", 0)
 
 
 def random_formula(seed):
@@ -465,3 +473,24 @@ def test_a_text_is_told_as_a_formula_is():
     assert text.cost("010") == (2, 0, 0)
     with pytest.raises(ValueError, match="assignment"):
         text.cost("10")
+
+
+def test_a_walker_that_is_kept_goes_on_where_it_was():
+    from hardscape.engine import Context, Cpu
+    from hardscape.maxsat.methods.weighting.local import LocalSearch
+
+    context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
+    formula = hard_formula(n=200)
+    whole = LocalSearch(formula, False, 1, 1, 0, max_flips=400_000)
+    first = dataclasses.replace(whole, turn=0.01, kept={})
+    part = first.run(first.shards()[0], context)
+    again = dataclasses.replace(first, turn=math.inf)
+    rest = again.run(again.shards()[0], context)
+    once = whole.run(whole.shards()[0], context).partial
+    assert part.complete
+    assert rest.complete
+    assert not again.kept
+    assert 0 < int(part.partial["flips"][0]) < 400_000
+    assert int(part.partial["flips"][0] + rest.partial["flips"][0]) == int(once["flips"][0])
+    for name in ("hard", "cost", "assignment"):
+        assert (rest.partial[name] == once[name]).all()

@@ -118,11 +118,11 @@ class Walks(Method):
 
     def search(self, task: Task) -> None:
         """Walk up to the limits."""
-        self.walk(task, task.options, endless=task.endless)
+        self.walk(task, task.options, self.work(task, endless=task.endless))
 
-    def walk(self, task: Task, options: RunOptions, *, endless: bool) -> None:
+    def walk(self, task: Task, options: RunOptions, work: Work[Partial]) -> None:
         """Walk within these options."""
-        outcome = task.do(self.told(task), self.work(task, endless=endless), options)
+        outcome = task.do(self.told(task), work, options)
         found = outcome.answer
         if found is None:
             return

@@ -21,13 +21,14 @@ from hardscape.errors import HardscapeError, MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
+from hardscape.maxsat.methods.exact.near import proven_at_once
 from hardscape.maxsat.methods.exact.start import can_prove, started
 from hardscape.maxsat.methods.weighting.local import (
     LocalSearch,
     LocalWalks,
     Walker,
-    looks_random,
 )
+from hardscape.maxsat.methods.weighting.searches import looks_random
 from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import SMALL, Method, Task, Walks
 
@@ -124,9 +125,15 @@ class Proof(Work[Partial]):
             walker = self.local.walker(shard.index - 1, context)
             proves = shard.index < self.provers
             complete = walker.walk(time.monotonic() + (_LATER if proves else math.inf))
-            flips = walker.flips
+            flips = walker.new_flips
             if not proves or complete or self.incumbent.halt[0] or context.stopped():
                 return ShardResult(_partial(flips=flips), complete)
+        alone = not (shard.index or self.check or self.call)
+        if alone and proven_at_once(self.formula, self.constant, self.incumbent, context):
+            assert self.incumbent.best is not None
+            self.ended.set()
+            lower = self.incumbent.best.cost - self.constant
+            return ShardResult(_partial(lower, proven=1))
         if self.call is not None and not shard.index:
             with self.call.keeper.call(self.call) as talker:
                 return _Talk(self, talker, context, flips, whole=True).result()
@@ -214,7 +221,7 @@ class _Talk:
         self._process.send_signal(signal.SIGSTOP)
         walker.walk(now + _TURN_SHARE * (now - self._began) * self._share)
         self._process.send_signal(signal.SIGCONT)
-        self._flips = walker.flips
+        self._flips = walker.new_flips
         after = self._incumbent.best
         step = float((after is not before) - (before is not self._best))
         self._best = after
@@ -322,15 +329,18 @@ class Exact(Method):
         first, left = (_BEFORE if together else _FIRST_SECONDS), options.deadline.left
         if left is not None:
             first = min(first, _FIRST_SHARE * left)
-        if together:
-            walking, options = self._beside, options.on_cpu()
-        walking.walk(task, options.within(first), endless=False)
-        if task.stopped == "time_limit":  # of the first part alone
-            task.stopped = ""
+        local = None
+        if together:  # the same walkers go on beside the prover
+            local = replace(self._beside.work(task, endless=False), turn=first, kept={})
+            self._beside.walk(task, options.on_cpu(), local)
+        else:
+            walking.walk(task, options.within(first), walking.work(task, endless=False))
+            if task.stopped == "time_limit":  # of the first part alone
+                task.stopped = ""
         if not (task.incumbent.reached or task.stopped):
-            self._prove(task, together)
+            self._prove(task, local)
 
-    def _prove(self, task: Task, together: bool) -> None:
+    def _prove(self, task: Task, local: LocalSearch | None) -> None:
         presolved = task.presolved
         unasked = task.method == "auto" and task.options.deadline.left is None
         # The proof is this machine's CPU's.
@@ -338,14 +348,16 @@ class Exact(Method):
         options = options.within(_UNASKED_SECONDS if unasked else None)
         if task.narrowed:
             options = options.on(resolve("cpu"))
-        local, islands, provers, beside = None, None, 1, 0
+        islands, provers, beside = None, 1, 0
         walking, threads = self._walking(task), len(options.devices)
-        if together and walking is not None and walking is not self._beside:
+        if local is not None and walking is not None and walking is not self._beside:
             islands = walking.work(task, endless=True)
             options = options.on([*options.devices, *task.options.devices])
         if task.max_flips is None:
-            local = self._beside.work(task, endless=True)
-            local = replace(local, seed=(options.seed + 1) % (MAX_SEED + 1), turn=math.inf)
+            if local is None:
+                local = self._beside.work(task, endless=True)
+                local = replace(local, seed=(options.seed + 1) % (MAX_SEED + 1))
+            local = replace(local, endless=True, turn=math.inf)
             if len(presolved.formula.literals) <= _SHARED:
                 provers = min(_MOST_PROVERS, 1 + threads // _THREADS)
             beside = len(options.devices) - provers

@@ -25,6 +25,7 @@ from hardscape.maxsat.methods.weighting.searches import (
     Weighing,
     Weighted,
     asks_for_a_cover,
+    looks_random,
 )
 from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possible
 from hardscape.maxsat.task import Task, Walks
@@ -90,6 +91,8 @@ class LocalSearch(Work[Partial]):
     options: WeightingOptions = field(default_factory=WeightingOptions)
     #: Where improvements go at once, in this process.
     incumbent: Incumbent | None = field(default=None, repr=False)
+    #: Where walkers that have not ended are kept, by stream, for a later work that goes on with them.
+    kept: dict[int, Walker] | None = field(default=None, repr=False)
 
     def digest(self) -> str:
         """Hash of the formula and of everything that shapes a walker."""
@@ -108,8 +111,12 @@ class LocalSearch(Work[Partial]):
         return self.max_flips is not None and self.max_flips + nnz <= _BRIEF
 
     def walker(self, stream: int, context: Context) -> Walker:
-        """A walker, to be let go for a while at a time."""
-        return Walker(self, stream, context)
+        """A walker, to be let go for a while at a time: one that was kept, if it is."""
+        walker = self.kept.pop(stream, None) if self.kept else None
+        if walker is None:
+            return Walker(self, stream, context)
+        walker.resume(self, context)
+        return walker
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Let one walker go."""
@@ -117,6 +124,8 @@ class LocalSearch(Work[Partial]):
         complete = walker.walk(time.monotonic() + self.turn)
         # A turn's end is its own, also where another one has reached the target.
         in_turns = self.turn < math.inf and not context.stopped()
+        if self.kept is not None and in_turns and not complete:
+            self.kept[shard.start] = walker
         return ShardResult(walker.partial(), complete or in_turns)
 
     def merge(self, left: Partial, right: Partial) -> Partial:
@@ -139,12 +148,6 @@ class LocalSearch(Work[Partial]):
         return hard == 0 and cost <= self.target
 
 
-def looks_random(formula: Formula) -> bool:
-    """Whether all clauses have the same length of 3 or more."""
-    sizes = np.diff(formula.offsets)
-    return len(sizes) > 0 and bool(sizes[0] >= 3) and bool((sizes == sizes[0]).all())
-
-
 def _order(partial: Partial) -> tuple[int, int]:
     high, low = partial["cost"].tolist()
     return int(partial["hard"][0]), (high << 64) + low
@@ -162,6 +165,7 @@ class Walker:
         if context.incumbent is not None and stream % 2:
             self._initial = context.incumbent["assignment"]
         self.flips = 0
+        self._told = 0  # flips of the works before this one
         self._improved_at = 0
         self._best: tuple[int, int] | None = None
         self._assignment = np.zeros(work.formula.num_variables, dtype=np.uint8)
@@ -169,6 +173,16 @@ class Walker:
         self._going = self._go()
         self._found: Search | None = None  # has a better assignment that was not offered yet
         self._offer_at = 0.0
+
+    def resume(self, work: LocalSearch, context: Context) -> None:
+        """Go on for another work on the same formula."""
+        self._work, self._context, self._stop = work, context, context.stop
+        self._told = self.flips
+
+    @property
+    def new_flips(self) -> int:
+        """Flips for this work."""
+        return self.flips - self._told
 
     def walk(self, until: float = math.inf) -> bool:
         """Search up to a moment of ``time.monotonic()``; False if stopped before the end."""
@@ -357,7 +371,7 @@ class Walker:
         return {
             "hard": np.array([hard], dtype=np.int64),
             "cost": np.array(divmod(cost, 2**64), dtype=np.uint64),
-            "flips": np.array([self.flips], dtype=np.int64),
+            "flips": np.array([self.new_flips], dtype=np.int64),
             "assignment": self._assignment,
         }
 

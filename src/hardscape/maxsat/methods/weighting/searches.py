@@ -139,3 +139,9 @@ def asks_for_a_cover(formula: Formula) -> bool:
     wish[n + formula.literals[np.repeat(soft, lengths)]] = True
     rows = formula.literals[np.repeat(formula.hard, lengths)]
     return bool(wish[n - rows].all()) and not (wish & wish[::-1]).any()
+
+
+def looks_random(formula: Formula) -> bool:
+    """Whether all clauses have the same length of 3 or more."""
+    sizes = np.diff(formula.offsets)
+    return len(sizes) > 0 and bool(sizes[0] >= 3) and bool((sizes == sizes[0]).all())

@@ -34,7 +34,8 @@ class Board:
         self.lower = 0
         self.stopped = False
         self._heard: list[str] = []
-        self.listen(heard)
+        if heard:
+            self.listen(heard)
 
     @property
     def gap(self) -> float:
@@ -63,11 +64,15 @@ class Board:
         if self.cost is not None and self.lower >= self.cost:
             raise Settled
 
+    def tell(self, **message: Any) -> None:
+        """Tell whoever waits."""
+        say(**message)
+
     def offer(self, cost: int, model: Sequence[int]) -> None:
         """Take the literals of an assignment if it is better."""
         if self.cost is None or cost < self.cost:
             self.cost, self.model = cost, model
-            say(cost=cost, model="".join(["1" if x > 0 else "0" for x in model]))
+            self.tell(cost=cost, model="".join(["1" if x > 0 else "0" for x in model]))
 
     def raised(self, by: int) -> None:
         """Take a lower bound that is higher by so much.
@@ -77,7 +82,7 @@ class Board:
         self.lower += by
         if self.cost is not None:
             self.lower = min(self.lower, self.cost)
-        say(lower=self.lower)
+        self.tell(lower=self.lower)
 
 
 def say(**message: Any) -> None:

@@ -161,8 +161,9 @@ class Cores:
         weight = {wish: costs.weight.get(wish, 0) for wish in against}
         found = max((_cliques(against, weight, sign) for sign in (1, -1)), key=_gained)
         for clique, paid in found:
-            for pair in itertools.combinations(clique, 2):
-                self._oracle.confirm(pair)
+            if costs.board.check:
+                for pair in itertools.combinations(clique, 2):
+                    self._oracle.confirm(pair)
             for member in clique:
                 costs.gain(member, -paid)
             none = costs.new()

@@ -71,7 +71,7 @@ class Oracle:
 
     def late(self) -> bool:
         """Whether the turn is over."""
-        return time.process_time() >= self.until
+        return time.thread_time() >= self.until
 
     def ask(self, wishes: Sequence[int], conflicts: int | None = None) -> bool | None:
         """Whether the wishes can all hold; None where the turn or the conflicts are over."""

@@ -68,11 +68,11 @@ def improve(costs: Costs, *, alone: bool = False) -> None:
     linear = Linear(costs, cores)
     turn = _FIRST
     if not (board.check or costs.oracle.premise):
-        cores.turn(time.process_time() + max(_BEFORE, _BEFORE_EACH * sum(map(len, costs.clauses))))
+        cores.turn(time.thread_time() + max(_BEFORE, _BEFORE_EACH * sum(map(len, costs.clauses))))
         costs.simplify()
     while True:
         before = board.lower
-        cores.turn(time.process_time() + turn)
+        cores.turn(time.thread_time() + turn)
         if not alone and board.lower - before < _PACE * board.gap:
-            linear.turn(time.process_time() + turn)
+            linear.turn(time.thread_time() + turn)
         turn = min(_LONGEST, _GROWTH * turn)

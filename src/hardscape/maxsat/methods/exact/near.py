@@ -1,0 +1,76 @@
+"""The prover in this process, for a moment: a short proof is over before another process has begun."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import Any
+
+import numpy as np
+
+from hardscape.engine import Context
+from hardscape.errors import HardscapeError
+from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.incumbent import Incumbent
+
+#: Processor time of the attempt in seconds, twice what a process takes to begin, and most literals: to tell
+#: those to the solver takes as long.
+_MOMENT, _BRIEF = 0.1, 100_000
+
+
+def lists_of(formula: Formula) -> dict[str, Any]:
+    """A formula as the prover takes it."""
+    literals, offsets = formula.literals.tolist(), formula.offsets.tolist()
+    return {
+        "variables": formula.num_variables,
+        "clauses": [literals[a:b] for a, b in itertools.pairwise(offsets)],
+        "weights": formula.weights.tolist(),
+        "hard": formula.hard.tolist(),
+    }
+
+
+def proven_at_once(formula: Formula, constant: int, incumbent: Incumbent, context: Context) -> bool:
+    """Look for cores of a small presolved formula, for a moment; whether the best assignment is proven by them.
+
+    That must satisfy the hard clauses. `constant` is what any assignment costs more in the original formula.
+    """
+    best = incumbent.best
+    if len(formula.literals) > _BRIEF or best is None or best.hard_violations:
+        return False
+    from hardscape.maxsat.methods.exact.prover.board import Board, Settled, Stopped
+    from hardscape.maxsat.methods.exact.prover.cores import Cores
+    from hardscape.maxsat.methods.exact.prover.costs import Costs
+
+    class Here(Board):
+        """Knows what others found."""
+
+        def look(self) -> None:
+            self.stopped = context.stopped() or bool(incumbent.halt[0])
+            found = incumbent.best
+            assert found is not None
+            if self.cost is None or found.cost - constant < self.cost:
+                self.cost = found.cost - constant
+                values = enumerate(incumbent.restrict(found).tolist(), 1)
+                self.model = [v if x else -v for v, x in values]
+            super().look()
+
+        def tell(self, **message: Any) -> None:
+            """Take a bound, or an assignment."""
+            if "lower" in message:
+                incumbent.bound(message["lower"] + constant)
+                return
+            incumbent.suggest(np.frombuffer(message["model"].encode(), dtype=np.uint8) - ord("0"))
+            found = incumbent.best
+            assert found is not None
+            if (found.hard_violations, found.cost - constant) > (0, message["cost"]):
+                raise HardscapeError("the prover's assignment does not cost what it says")
+
+    board = Here()
+    try:
+        board.look()
+        Cores(Costs.of(lists_of(formula), board)).turn(time.thread_time() + _MOMENT)
+    except Settled:
+        return True
+    except Stopped:
+        pass
+    return False

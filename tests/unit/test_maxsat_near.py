@@ -1,0 +1,76 @@
+"""Proofs without a process of their own."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from hardscape import maxsat
+from hardscape.engine import Context, Cpu
+from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.exact import exact, near
+
+pytest.importorskip("pysat")
+pytest.importorskip("rustsat")
+
+
+def formula_of(seed, hard_share):
+    rng = np.random.default_rng(seed)
+    clauses = [(rng.choice(14, 2, replace=False) + 1) * rng.choice([-1, 1], 2) for _ in range(60)]
+    lists = [[int(x) for x in clause] for clause in clauses]
+    count = int(60 * hard_share)
+    weights = rng.integers(1, 9, 60 - count).tolist()
+    return maxsat.Formula.from_clauses(lists[count:], weights, hard=lists[:count])
+
+
+def known(formula, assignment):
+    incumbent = Incumbent(formula, None, time.monotonic())
+    presolved = maxsat.presolve.presolve(formula)
+    incumbent.aim(presolved, None)
+    incumbent.offer(assignment)
+    return presolved, incumbent
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_is_proven_at_once_is_least(seed):
+    formula = formula_of(seed, 0.3)
+    n = formula.num_variables
+    every = (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.uint8)
+    solutions = every[formula.hard_violations(every) == 0]
+    if len(solutions) == 0:
+        return
+    presolved, incumbent = known(formula, solutions[0])
+    context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
+    how = presolved.formula, presolved.constant, incumbent
+    assert near.proven_at_once(*how, context)
+    assert incumbent.best.cost == formula.cost(incumbent.best.assignment)
+    assert incumbent.best.cost == formula.cost(solutions).min()
+    assert incumbent.lower <= incumbent.best.cost
+
+
+def test_it_begins_nothing_without_an_assignment_of_a_long_formula_or_once_stopped(monkeypatch):
+    formula = formula_of(1, 0.0)
+    presolved, incumbent = known(formula, np.zeros(14, dtype=np.uint8))
+    how = presolved.formula, presolved.constant, incumbent
+    stopped = Context(Cpu(), None, np.ones(1, dtype=np.uint8))
+    assert not near.proven_at_once(*how, stopped)
+    context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
+    monkeypatch.setattr(near, "_BRIEF", 10)
+    assert not near.proven_at_once(*how, context)
+    monkeypatch.undo()
+    assert not near.proven_at_once(*how[:2], Incumbent(formula, None, 0.0), context)
+    assert incumbent.lower == presolved.constant
+    assert near.proven_at_once(*how, context)
+
+
+def test_short_proofs_start_no_process(monkeypatch):
+    def started(*_, **__):
+        raise AssertionError("a process")
+
+    monkeypatch.setattr(exact, "started", started)
+    for seed in range(10):
+        formula = formula_of(seed, 0.0)
+        result = maxsat.solve(formula, method="exact", threads=1, device="cpu", seed=1)
+        assert result.status == "OPTIMUM FOUND"
