@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +13,15 @@ from hardscape.errors import HardscapeError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 
+if TYPE_CHECKING:
+    from hardscape.maxsat.methods.exact.prover.board import Board
+    from hardscape.maxsat.methods.exact.prover.cores import Cores
+
 #: Processor time of the attempt in seconds, twice what a process takes to begin, and most literals: to tell
 #: those to the solver takes as long.
 _MOMENT, _BRIEF = 0.1, 100_000
+#: Turns of the attempt, of which each must close such a share of the gap.
+_TURNS, _CLOSED = 5, 0.4
 
 
 def lists_of(formula: Formula) -> dict[str, Any]:
@@ -68,9 +74,18 @@ def proven_at_once(formula: Formula, constant: int, incumbent: Incumbent, contex
     board = Here()
     try:
         board.look()
-        Cores(Costs.of(lists_of(formula), board)).turn(time.thread_time() + _MOMENT)
+        _hasten(Cores(Costs.of(lists_of(formula), board)), board)
     except Settled:
         return True
     except Stopped:
         pass
     return False
+
+
+def _hasten(cores: Cores, board: Board) -> None:
+    """Look for cores as long as the bounds come together fast."""
+    for _ in range(_TURNS):
+        before = board.gap
+        cores.turn(time.thread_time() + _MOMENT / _TURNS)
+        if board.gap > (1 - _CLOSED) * before:
+            return
