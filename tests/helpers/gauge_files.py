@@ -155,7 +155,7 @@ def hirep(links: Links, plaquette: float) -> bytes:
     T, Z, Y, X = links.shape[:4]
     nc = links.shape[-1]
     found = struct.pack(">5id", nc, T, X, Y, Z, plaquette)
-    if nc == 3:
+    if nc != 2:
         return found + txyz(links, ">d")
     for t, x, y, z in itertools.product(range(T), range(X), range(Y), range(Z)):
         for mu in TXYZ:

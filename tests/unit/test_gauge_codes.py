@@ -18,7 +18,8 @@ from helpers import gauge_files as codes
 PUBLIC = Path(__file__).resolve().parents[3] / "shared" / "data" / "gauge"
 SHAPE = (4, 2, 6, 4)
 FIELDS = {
-    nc: generate(SHAPE, 2.4 * (nc - 1) ** 1.3, nc, sweeps=15, seed=3, device="cpu") for nc in (2, 3)
+    nc: generate(SHAPE, 2.4 * (nc - 1) ** 1.3, nc, sweeps=15, seed=3, device="cpu")
+    for nc in (2, 3, 4)
 }
 
 
@@ -43,15 +44,17 @@ ILDG_FORMAT = """<?xml version="1.0" encoding="UTF-8"?>
 </ildgFormat>"""
 
 
-def ildg(sums: str = "{0:#x} {1:#x}", field: str = "  <field> su3gauge </field>\n") -> bytes:
-    data = codes.lexicographic(links(), ">d")
-    a, b = sums.format(*codes.scidac_sums(data, FIELDS[3].volume)).split()
+def ildg(
+    sums: str = "{0:#x} {1:#x}", field: str = "  <field> su3gauge </field>\n", nc: int = 3
+) -> bytes:
+    data = codes.lexicographic(links(nc), ">d")
+    a, b = sums.format(*codes.scidac_sums(data, FIELDS[nc].volume)).split()
     check = (
         f"<scidacChecksum><version>1.0</version><suma>{a}</suma><sumb>{b}</sumb></scidacChecksum>"
     )
     return codes.lime(
         [
-            ("xlf-info", f" plaquette = {plaquette():e}\n trajectory nr = 2000\n".encode()),
+            ("xlf-info", f" plaquette = {plaquette(nc):e}\n trajectory nr = 2000\n".encode()),
             ("ildg-format", ILDG_FORMAT.format(field=field).encode()),
             ("ildg-binary-data", data),
             ("scidac-checksum", check.encode()),
@@ -89,6 +92,12 @@ FILES: dict[str, tuple[str, int, bool, Callable[[], bytes]]] = {
     "ildg-plain": ("ildg", 3, False, lambda: ildg("{0:x} {1:x}")),
     "ildg-padded": ("ildg", 3, False, lambda: ildg("{0:#010x} {1:08X}")),
     "ildg-no-field": ("ildg", 3, False, lambda: ildg(field="")),
+    "ildg-su4": ("ildg", 4, False, lambda: ildg(field="  <field>su4gauge</field>\n", nc=4)),
+    "nersc-su4": ("nersc", 4, False, lambda: codes.nersc(links(4))),
+    "nersc-su4-rows": ("nersc", 4, False, lambda: codes.nersc(links(4), rows=3)),
+    "hirep-su4": ("hirep", 4, False, lambda: codes.hirep(links(4), plaquette(4))),
+    "mdp-su4": ("mdp", 4, False, lambda: codes.mdp(links(4), "<d")),
+    "vogt-su4": ("vogt", 4, False, lambda: codes.vogt(links(4), "<d")),
     "openqcd": (
         "openqcd",
         3,
@@ -141,7 +150,7 @@ def test_what_is_written_is_what_the_code_writes(name: str, tmp_path: Path) -> N
 
 
 def test_bare_lime(tmp_path: Path) -> None:
-    for nc, code in ((3, ">d"), (2, ">f")):
+    for nc, code in ((3, ">d"), (2, ">f"), (4, ">d")):
         path = tmp_path / "bare"
         data = codes.lexicographic(links(nc), code)
         path.write_bytes(codes.lime([("ildg-binary-data", data)], pad_last=False))

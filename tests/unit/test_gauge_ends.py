@@ -59,7 +59,7 @@ def test_strong_coupling(boundary: Any) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4])
 @pytest.mark.parametrize("boundary", ["open", "sf"])
 def test_what_stays(shape: Any, nc: int, boundary: Any) -> None:
     start = generate(shape, 2.0 * nc, nc, sweeps=1, boundary=boundary, seed=3, **CPU)

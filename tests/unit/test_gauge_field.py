@@ -20,7 +20,7 @@ SHAPES = st.tuples(*[st.integers(2, 4)] * 4)
 
 
 @settings(max_examples=15)
-@given(SHAPES, st.sampled_from([2, 3]), st.integers(0, 2**64 - 1))
+@given(SHAPES, st.sampled_from([2, 3, 4, 5, 8]), st.integers(0, 2**64 - 1))
 def test_plaquette_and_trace(shape: tuple[int, ...], nc: int, seed: int) -> None:
     field = GaugeField.random(shape, nc, seed=seed)
     assert field.shape == shape
@@ -31,7 +31,7 @@ def test_plaquette_and_trace(shape: tuple[int, ...], nc: int, seed: int) -> None
 
 
 @settings(max_examples=15)
-@given(SHAPES, st.sampled_from([2, 3]), st.integers(0, 1000), st.booleans())
+@given(SHAPES, st.sampled_from([2, 3, 4, 5, 8]), st.integers(0, 1000), st.booleans())
 def test_a_transformation_keeps_the_plaquette_and_can_be_undone(
     shape: tuple[int, ...], nc: int, seed: int, single: bool
 ) -> None:
@@ -51,7 +51,7 @@ def test_a_transformation_keeps_the_plaquette_and_can_be_undone(
 @settings(max_examples=25)
 @given(
     SHAPES,
-    st.sampled_from([2, 3]),
+    st.sampled_from([2, 3, 4, 5, 8]),
     st.integers(0, 1000),
     st.sampled_from(["complex64", "complex128"]),
 )
@@ -68,7 +68,7 @@ def test_a_transformation_follows_its_definition(
     np.testing.assert_array_equal(field.transform(mirrored).links, field.transform(g).links)
 
 
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4, 8])
 def test_parts_of_a_lattice_are_those_of_the_whole(nc: int) -> None:
     field = GaugeField.random((3, 5, 2, 7), nc, seed=8)
     g = random_group_elements(field.volume, nc, 9).reshape(*field.links.shape[:4], nc, nc)
@@ -91,7 +91,7 @@ def test_parts_of_a_lattice_are_those_of_the_whole(nc: int) -> None:
         assert sums[0].tobytes() == sums[1].tobytes()
 
 
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4, 8])
 def test_haar_moments(nc: int) -> None:
     u = random_group_elements(40_000, nc, 1)
     trace = np.trace(u, axis1=1, axis2=2)
@@ -102,7 +102,7 @@ def test_haar_moments(nc: int) -> None:
     np.testing.assert_allclose(np.mean(np.abs(u) ** 2, axis=0), 1 / nc, atol=0.01)
 
 
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4, 8])
 def test_identity(nc: int) -> None:
     cold = GaugeField.identity((2, 4, 6, 8), nc, dtype=np.complex64)
     assert (cold.plaquette(), cold.link_trace(), cold.unitarity()) == (1.0, 1.0, 0.0)
@@ -110,7 +110,7 @@ def test_identity(nc: int) -> None:
     assert oracle.theta(cold.links, "landau") == 0
 
 
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4, 8])
 def test_reprojection(nc: int) -> None:
     field = GaugeField.random((2, 2, 2, 2), nc, seed=3)
     noise = np.random.default_rng(4).normal(size=field.links.shape)
@@ -124,7 +124,7 @@ def test_reprojection(nc: int) -> None:
     np.testing.assert_allclose(back.reproject().links, back.links, atol=1e-15)
 
 
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4, 8])
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_reprojection_is_that_of_the_definition(nc: int, dtype: type) -> None:
     exact = GaugeField.random((3, 5, 2, 7), nc, seed=3).links
@@ -160,7 +160,7 @@ def test_the_worst_link_is_named() -> None:
         GaugeField(links).require_unitary()
 
 
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4, 8])
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_unitarity(nc: int, dtype: type) -> None:
     field = GaugeField.random((2, 3, 2, 2), nc, seed=1)
@@ -211,7 +211,8 @@ LINKS = np.zeros((2, 2, 2, 2, 4, 3, 3), dtype=complex)
         LINKS[..., :2],
         LINKS[:1],
         LINKS[..., :3, :, :],
-        np.zeros((2, 2, 2, 2, 4, 4, 4), dtype=complex),
+        np.zeros((2, 2, 2, 2, 4, 9, 9), dtype=complex),
+        np.zeros((2, 2, 2, 2, 4, 1, 1), dtype=complex),
         np.zeros((0, 2, 2, 2, 4, 3, 3), dtype=complex),
         LINKS + np.nan,
         LINKS - 1j * np.inf,
@@ -245,7 +246,7 @@ def test_refused_shapes(shape: object) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"nc": 4},
+        {"nc": 9},
         {"nc": True},
         {"seed": -1},
         {"seed": 1.5},

@@ -43,11 +43,11 @@ def alone() -> Iterator[Team]:
 
 @pytest.fixture(scope="module")
 def fields() -> dict[int, GaugeField]:
-    return {nc: smooth((4, 4, 6, 4), nc, 11) for nc in (2, 3)}
+    return {nc: smooth((4, 4, 6, 4), nc, 11) for nc in (2, 3, 4, 5)}
 
 
 @pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4, 5])
 def test_the_gauge_condition_holds(fields: dict[int, GaugeField], nc: int, gauge: Any) -> None:
     field = fields[nc]
     before = field.links.copy()
@@ -67,7 +67,7 @@ def test_the_gauge_condition_holds(fields: dict[int, GaugeField], nc: int, gauge
 
 
 @pytest.mark.parametrize("method", [*METHODS, "fourier-cg", "auto"])
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4])
 def test_all_methods_reach_the_same_maximum(
     fields: dict[int, GaugeField], nc: int, method: Any
 ) -> None:
@@ -85,7 +85,7 @@ def swept(lattice: CpuLattice, sweep: Sweep, first: int, active: Any = True) -> 
 
 
 @pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4, 8])
 @pytest.mark.parametrize("method", [0, 1])
 def test_relaxation_never_lowers_the_functional(
     alone: Team, nc: int, gauge: Any, method: int
@@ -371,7 +371,7 @@ def test_links_that_were_single_precision(fields: dict[int, GaugeField], gauge: 
 
 
 @pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4])
 def test_what_is_told_is_of_the_links_that_are_returned(
     fields: dict[int, GaugeField], nc: int, gauge: Any
 ) -> None:

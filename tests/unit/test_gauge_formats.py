@@ -45,7 +45,7 @@ def options_for(options: dict[str, Any], nc: int) -> dict[str, Any]:
     return options | ({"rows": rows[options["rows"]]} if "rows" in options else {})
 
 
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4])
 @pytest.mark.parametrize(("name", "options"), WAYS, ids=name_of)
 def test_round_trip(name: str, options: dict[str, Any], nc: int, tmp_path: Path) -> None:
     if name == "hdf5":

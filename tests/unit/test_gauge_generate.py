@@ -79,7 +79,7 @@ def test_the_limits_of_beta(shape: tuple[int, ...]) -> None:
     assert frozen.run(200)[-1] > 0.9
 
 
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 5])
 def test_the_chain_reports_the_plaquette_of_its_field(nc: int) -> None:
     chain = WilsonChain(GaugeField.random((4, 2, 3, 8), nc, seed=1), 2.0)
     plaquettes = chain.run(3)
@@ -100,7 +100,7 @@ def test_any_number_of_threads() -> None:
 
 
 @pytest.mark.parametrize("shape", [(10, 10, 10, 10), (6, 6, 6, 6), (3, 4, 5, 2), (5, 5, 3, 7)])
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4])
 def test_odd_shapes_are_the_same_for_any_number_of_threads(shape: tuple[int, ...], nc: int) -> None:
     """Also where vectors do not fit, and loops over sites are the compiler's to cut."""
     fields = [generate(shape, 5.7, nc=nc, seed=3, sweeps=2, threads=n) for n in (1, 2, 3)]
@@ -228,7 +228,7 @@ def test_interrupt() -> None:
         {"time_limit": "1"},
         {"time_limit": -1},
         {"device": Cuda(0)},
-        {"nc": 4},
+        {"nc": 9},
         {"shape": (4, 4, 4)},
         {"shape": (4, 4, 4, 1)},
         {"start": "warm"},

@@ -61,7 +61,7 @@ def fixed(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4, 8])
 @pytest.mark.parametrize("count", [1, 7, 8, 11])
 def test_the_operator(nc: int, count: int) -> None:
     links = GaugeField.random((4, 2, 3, 5), nc, seed=1).links

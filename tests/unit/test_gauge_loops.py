@@ -85,7 +85,7 @@ def test_smearing(name: str, kind: Any, spatial: bool) -> None:
 
 
 @pytest.mark.parametrize("kind", ["ape", "stout"])
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4, 8])
 def test_smearing_is_covariant(nc: int, kind: Any) -> None:
     field = GaugeField.random((4, 4, 2, 2), nc, seed=2)
     g = GaugeField.random((4, 4, 2, 2), nc, seed=5).links[..., 0, :, :]

@@ -1,4 +1,4 @@
-"""Lattice gauge fields: SU(2) and SU(3) links, their files, their generation, their gauges."""
+"""Lattice gauge fields: links of SU(2) to SU(8), their files, their generation, their gauges."""
 
 from hardscape.gauge.domains.ranks import Domains, domains
 from hardscape.gauge.ensembles.fixing import fix_ensemble

@@ -37,7 +37,7 @@ _PLANES = tuple((mu, nu) for mu in range(4) for nu in range(mu + 1, 4))
 
 
 class GaugeField:
-    """Links U_mu(x) of SU(2) or SU(3) on a four-dimensional lattice.
+    """Links U_mu(x) of SU(N), N = 2 to 8, on a four-dimensional lattice.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class GaugeField:
         ----------
         shape : 4 int
             Extents X, Y, Z, T, each 2 or more.
-        nc : {2, 3}
+        nc : {2, 3, 4, 5, 6, 7, 8}
         dtype : complex64 or complex128
         """
         x, y, z, t = check_shape(shape)
@@ -122,7 +122,7 @@ class GaugeField:
         ----------
         shape : 4 int
             Extents X, Y, Z, T, each 2 or more.
-        nc : {2, 3}
+        nc : {2, 3, 4, 5, 6, 7, 8}
         seed : int, optional
             From 0 to 2**64 - 1; drawn where none is given. One seed gives one field.
         dtype : complex64 or complex128
@@ -315,7 +315,7 @@ class GaugeField:
 
     @property
     def nc(self) -> int:
-        """Number of colours, 2 or 3."""
+        """Number of colours, 2 to 8."""
         return int(self.links.shape[-1])
 
     @property
@@ -471,8 +471,8 @@ class GaugeField:
     def reproject(self) -> Self:
         """Return the field with every link brought back to the group.
 
-        SU(3): Gram-Schmidt over the first two rows, the third is their conjugate cross product.
-        SU(2): the nearest element, the quaternion part over its norm.
+        SU(2): the nearest element, the quaternion part over its norm. SU(N) else: Gram-Schmidt over the
+        first N - 1 rows, the last one is the conjugate of their cofactors.
 
         Raises
         ------

@@ -31,6 +31,7 @@ from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
 from hardscape.gauge.domains.ranks import Domains
 from hardscape.gauge.field import GaugeField, checked_field
+from hardscape.gauge.groups import CUDA_COLOURS
 from hardscape.gauge.intake import require_links
 from hardscape.gauge.measure import measured
 from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision, Reduction
@@ -77,7 +78,7 @@ def fix(
     Parameters
     ----------
     field : GaugeField, path of a file of one, or links of shape (T, Z, Y, X, 4, Nc, Nc)
-        Nc = 2 or 3, complex64 or complex128, on the CPU or a GPU, of any boundary; of the Schroedinger
+        Nc = 2 to 8, complex64 or complex128, on the CPU or a GPU, of any boundary; of the Schroedinger
         functional the first and the last timeslice keep their gauge. Links that left the group by rounding
         are brought back for the computation.
     gauge : {"landau", "coulomb", "mag"}
@@ -264,8 +265,8 @@ def _lanes(
 
 def pays_for_gpu(field: GaugeField, copies: int) -> bool:
     """Whether "auto" takes a GPU for it."""
-    even = not any(extent % 2 for extent in field.shape)
-    return even and (field.device == "cuda" or field.volume * copies >= 2**15)
+    fits = field.nc in CUDA_COLOURS and not any(extent % 2 for extent in field.shape)
+    return fits and (field.device == "cuda" or field.volume * copies >= 2**15)
 
 
 def _shortfall(result: GaugeFixResult, options: FixOptions) -> str:

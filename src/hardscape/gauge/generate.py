@@ -2,8 +2,8 @@
 
 The weight of a field is exp((beta / Nc) sum Re tr P) over all plaquettes P; with a boundary in time those in
 space of the first and the last timeslice count half. A sweep visits every link
-once with a pseudo-heatbath and `overrelax` times with microcanonical overrelaxation. SU(3) is moved in
-its three SU(2) subgroups (N. Cabibbo, E. Marinari, Phys. Lett. B 119, 387 (1982)), each drawn by the
+once with a pseudo-heatbath and `overrelax` times with microcanonical overrelaxation. SU(N) is moved in
+its N (N - 1) / 2 SU(2) subgroups (N. Cabibbo, E. Marinari, Phys. Lett. B 119, 387 (1982)), each drawn by the
 method of A. D. Kennedy and B. J. Pendleton, Phys. Lett. B 156, 393 (1985).
 """
 
@@ -286,7 +286,7 @@ def generate(
         Extents X, Y, Z, T, each 2 or more, even or odd.
     beta : float
         Coupling 2 Nc / g^2, 0 or more.
-    nc : {2, 3}
+    nc : {2, 3, 4, 5, 6, 7, 8}
     sweeps : int
         Heatbath sweeps, each followed by `overrelax` microcanonical ones. 200 are plenty for the
         plaquette at the couplings in use (SU(3), beta about 6); topology takes longer.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +17,11 @@ from hardscape.errors import InputError
 _VANISHING = 1e-12
 
 
-class Group(ABC):
+class Group:
     """SU(nc): what depends on the number of colours."""
 
-    nc: ClassVar[int]
+    def __init__(self, nc: int) -> None:
+        self.nc = nc
 
     @property
     def above(self) -> int:
@@ -33,9 +33,15 @@ class Group(ABC):
         """Complex numbers of a packed matrix of the algebra (`Algebra` of algebra.hpp)."""
         return self.above + self.nc // 2
 
-    @abstractmethod
     def last_row(self, rows: Any) -> Any:
         """Last rows, shape (..., Nc), of matrices given by the others, shape (..., Nc - 1, Nc)."""
+        xp = array_namespace(rows)
+        # The conjugates of their cofactors.
+        columns = [
+            (-1) ** (self.nc - 1 + j) * xp.linalg.det(rows[..., np.arange(self.nc) != j])
+            for j in range(self.nc)
+        ]
+        return xp.stack(columns, axis=-1).conj().astype(rows.dtype, copy=False)
 
     def project(self, matrices: Any) -> Any:
         """Bring matrices near the group back to it, shape (..., Nc, Nc)."""
@@ -56,8 +62,6 @@ class Group(ABC):
 
 
 class _SU2(Group):
-    nc = 2
-
     def last_row(self, rows: Any) -> Any:
         xp = array_namespace(rows)
         return xp.stack([-rows[..., 0, 1].conj(), rows[..., 0, 0].conj()], axis=-1)
@@ -69,23 +73,33 @@ class _SU2(Group):
 
 
 class _SU3(Group):
-    nc = 3
-
     def last_row(self, rows: Any) -> Any:
         return array_namespace(rows).cross(rows[..., 0, :], rows[..., 1, :]).conj()
 
 
-_GROUPS: dict[int, Group] = {known.nc: known for known in (_SU2(), _SU3())}
+#: Numbers of colours that there are groups of.
+COLOURS = (2, 3, 4, 5, 6, 7, 8)
+#: Those that the kernels for GPUs are written for.
+CUDA_COLOURS = (2, 3)
+_GROUPS: dict[int, Group] = {2: _SU2(2), 3: _SU3(3)} | {nc: Group(nc) for nc in COLOURS[2:]}
 
 
 def group(nc: int) -> Group:
     """The group of `nc` colours."""
     if isinstance(nc, bool) or nc not in _GROUPS:
-        names = " and ".join(map(str, _GROUPS))
         raise InputError(
-            f"nc={nc!r}; {names} are accepted, for {' and '.join(f'SU({n})' for n in _GROUPS)}"
+            f"nc={nc!r}; 2 to {COLOURS[-1]} are accepted, for SU(2) to SU({COLOURS[-1]})"
         )
     return _GROUPS[nc]
+
+
+def require_cuda_colours(nc: int) -> None:
+    """Refuse groups that there are no kernels for GPUs of."""
+    if nc not in CUDA_COLOURS:
+        raise InputError(
+            f"links of SU({nc}) on a GPU; the CUDA kernels are of SU(2) and SU(3), "
+            f"device='cpu' takes SU({nc})"
+        )
 
 
 def dagger(matrices: Any) -> Any:

@@ -121,7 +121,7 @@ def _refuse_others(array: Any, layout: str | None) -> None:
     fits = array.ndim == 7 and array.shape[4] == 4 and array.shape[5] == array.shape[6]
     if not fits:
         hint = f"; {other!r} would fit: GaugeField.from_pyquda takes it" if other else ""
-        raise InputError(f"links have shape {array.shape}; {ours} is needed, Nc = 2 or 3{hint}")
+        raise InputError(f"links have shape {array.shape}; {ours} is needed, Nc = 2 to 8{hint}")
     if other is None or layout is not None:
         return
     views = [array, layouts.Layout.parse(other).view(array, array.shape[4:0:-1], array.shape[6])]

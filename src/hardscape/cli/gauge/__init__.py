@@ -204,7 +204,7 @@ class ChainOptions:
     Attributes
     ----------
     nc
-        Number of colours, 2 or 3.
+        Number of colours, 2 to 8.
     sweeps
         Heatbath sweeps.
     overrelax

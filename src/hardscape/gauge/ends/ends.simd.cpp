@@ -8,10 +8,10 @@ namespace hardscape::gauge {
 std::unique_ptr<AnyWilsonChain> chain_with_ends(std::size_t nc, const Extents& extent,
                                                 const std::complex<double>* links, bool fixed) {
   return for_group(nc, [&](auto colors) {
-    return in_lanes(extent, [&](Layout layout, auto lanes) -> std::unique_ptr<AnyWilsonChain> {
+    return in_lanes(extent, [&](Layout layout, auto lanes) {
       using Ends = OpenEnds<lanes.value>;
-      return std::make_unique<WilsonChain<colors.value, lanes.value, Ends>>(layout, links,
-                                                                            Ends(layout, fixed));
+      using Chain = WilsonChain<colors.value, lanes.value, Ends>;
+      return placed<AnyWilsonChain, Chain>(layout, links, Ends(layout, fixed));
     });
   });
 }

@@ -81,4 +81,17 @@ class ConditionSum {
   int directions_;
 };
 
+// Functional, theta and the largest one of timeslices first, first + 1, ..., last - 1.
+template <int N, int W, template <int, class> class Local, class T>
+void sum_conditions(const std::complex<T>* links, const Extents& extent, const double* weights,
+                    int directions, int first, int last, double* sums) {
+  const ConditionSum<N, W, Local, T> conditions(links, extent, weights, directions);
+  for (int t = first; t < last; ++t) {
+    const Condition found = conditions.slice(t);
+    *sums++ = found.functional;
+    *sums++ = found.theta;
+    *sums++ = found.largest;
+  }
+}
+
 }  // namespace hardscape::gauge

@@ -1,9 +1,7 @@
 // Python's view of gauge transformations of links, and of how well links are in a gauge.
 #include <stdexcept>
 
-#include "gauge/fixed/condition.hpp"
-#include "gauge/fixed/transform.hpp"
-#include "gauge/group/group.hpp"
+#include "gauge/many_colors/instances.hpp"
 #include "native/arrays.hpp"
 #include "native/vector.hpp"
 
@@ -50,27 +48,18 @@ auto conditions(Links<T> links, Vector<double> weights, int directions, bool abe
   if (weights.size() != 4 || directions < 0 || directions > 4) {
     throw std::invalid_argument("directions");
   }
-  std::vector<double> found;
+  const std::size_t slices = last - first;
+  std::vector<double> found(3 * slices);
   {
     nb::gil_scoped_release release;
     for_group(links.shape(5), [&](auto colors) {
-      const auto sum = [&](const auto& sums) {
-        for (int t = first; t < last; ++t) {
-          const Condition slice = sums.slice(t);
-          found.insert(found.end(), {slice.functional, slice.theta, slice.largest});
-        }
-      };
       constexpr int N = colors.value;
-      if (abelian) {
-        sum(ConditionSum<N, kLanes, AbelianLocal, T>(links.data(), extent, weights.data(),
-                                                     directions));
-      } else {
-        sum(ConditionSum<N, kLanes, LinearLocal, T>(links.data(), extent, weights.data(),
-                                                    directions));
-      }
+      const auto sum = abelian ? &sum_conditions<N, kLanes, AbelianLocal, T>
+                               : &sum_conditions<N, kLanes, LinearLocal, T>;
+      sum(links.data(), extent, weights.data(), directions, first, last, found.data());
     });
   }
-  return to_numpy(std::move(found), {static_cast<std::size_t>(last - first), 3});
+  return to_numpy(std::move(found), {slices, 3});
 }
 
 template <class T>

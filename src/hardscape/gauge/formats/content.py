@@ -19,13 +19,11 @@ from hardscape.errors import InputError
 from hardscape.files import Source, shown
 from hardscape.gauge.boundary import Boundary
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.groups import group
+from hardscape.gauge.groups import COLOURS, group
 from hardscape.gauge.intake import check_shape, in_parts
 
 ByteOrder = Literal["big", "little"]
 Precision = Literal["single", "double"]
-#: Numbers of colours that files may hold.
-COLOURS = (2, 3)
 _HEXADECIMAL = re.compile(r"(?:0[xX])?0*[0-9a-fA-F]{1,8}")
 #: Rounding that separates an average from the same one computed elsewhere.
 _ROUNDING = {4: 2e-6, 8: 1e-9}
@@ -155,7 +153,8 @@ def whole_links(
     volume = math.prod(lattice_shape(source, extents))
     sizes = {4 * volume * colours**2 * dtype.itemsize: colours for colours in COLOURS}
     if found not in sizes:
-        wanted = " or ".join(f"{size} (SU({colours}))" for size, colours in sizes.items())
+        known = {size: colours for size, colours in sizes.items() if nc in (None, colours)}
+        wanted = " or ".join(f"{size} (SU({colours}))" for size, colours in known.items())
         raise source.error(
             None,
             f"has {found} bytes of links; the header's extents need {wanted}: "

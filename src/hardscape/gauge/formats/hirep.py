@@ -23,7 +23,6 @@ from hardscape.files import Source
 from hardscape.gauge import boundary, layouts
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
-    COLOURS,
     Claim,
     Content,
     in_precision,
@@ -32,6 +31,7 @@ from hardscape.gauge.formats.content import (
     plaquette_means,
     whole_links,
 )
+from hardscape.gauge.groups import COLOURS
 
 NAME = "hirep"
 SUFFIXES = (".hirep",)

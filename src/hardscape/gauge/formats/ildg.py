@@ -27,7 +27,6 @@ from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats import lime
 from hardscape.gauge.formats.content import (
-    COLOURS,
     Checksum,
     Claim,
     Content,
@@ -38,6 +37,7 @@ from hardscape.gauge.formats.content import (
     summed,
     whole_links,
 )
+from hardscape.gauge.groups import COLOURS
 from hardscape.gauge.intake import check_shape
 
 NAME = "ildg"

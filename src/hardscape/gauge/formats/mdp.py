@@ -28,6 +28,7 @@ from hardscape.gauge.formats.content import (
     native,
     whole_links,
 )
+from hardscape.gauge.groups import COLOURS
 
 NAME = "mdp"
 SUFFIXES = (".mdp",)
@@ -64,7 +65,7 @@ def read(source: Source) -> Content:
         raise source.error(
             None, "has no header of sites and bytes a site that its size fits: it is truncated"
         )
-    kinds = {8 * nc * nc * size: (nc, size) for nc in (2, 3) for size in (4, 8)}
+    kinds = {8 * nc * nc * size: (nc, size) for nc in COLOURS for size in (4, 8)}
     if dimensions != 4 or a_site not in kinds:
         raise source.error(
             None,

@@ -1,7 +1,7 @@
 """The NERSC archive format: a text header, then links in the order t, z, y, x, mu, row, column.
 
-``DATATYPE`` is ``4D_SU3_GAUGE_3x3``, or ``4D_SU3_GAUGE`` for two rows a matrix; with two colours
-``4D_SU2_GAUGE_2x2`` and ``4D_SU2_GAUGE``. ``FLOATING_POINT`` names precision and byte order.
+``DATATYPE`` is ``4D_SU3_GAUGE_3x3``, or ``4D_SU3_GAUGE`` for two rows a matrix; with N colours
+``4D_SUN_GAUGE_NxN`` and ``4D_SUN_GAUGE``. ``FLOATING_POINT`` names precision and byte order.
 ``CHECKSUM`` is the sum of all 32-bit words of the links modulo 2^32. ``PLAQUETTE`` and
 ``LINK_TRACE`` are Re tr / Nc, averaged.
 
@@ -26,7 +26,6 @@ from hardscape.files import Source
 from hardscape.gauge import layouts
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
-    COLOURS,
     ByteOrder,
     Checksum,
     Claim,
@@ -40,6 +39,7 @@ from hardscape.gauge.formats.content import (
     numbers,
     summed,
 )
+from hardscape.gauge.groups import COLOURS
 
 N = TypeVar("N")
 
@@ -178,8 +178,8 @@ def _matrix_shape(source: Source, datatype: str) -> tuple[int, int]:
             return int(found[2]), nc
     raise source.error(
         None,
-        f"DATATYPE = {datatype[:40]!r}; 4D_SU3_GAUGE, 4D_SU3_GAUGE_3x3, 4D_SU2_GAUGE and "
-        "4D_SU2_GAUGE_2x2 are accepted",
+        f"DATATYPE = {datatype[:40]!r}; 4D_SU3_GAUGE, 4D_SU3_GAUGE_3x3 and their like for SU(2) to "
+        f"SU({COLOURS[-1]}) are accepted",
     )
 
 

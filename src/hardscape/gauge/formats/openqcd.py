@@ -27,13 +27,13 @@ from hardscape.gauge import boundary, layouts
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats import ddalphaamg
 from hardscape.gauge.formats.content import (
-    COLOURS,
     Claim,
     Content,
     in_precision,
     plaquette_means,
     whole_links,
 )
+from hardscape.gauge.groups import COLOURS
 
 NAME = "openqcd"
 SUFFIXES = (".openqcd",)
@@ -119,7 +119,7 @@ def _schroedinger(
 ) -> Content:
     """The field with the boundary T whose angles the header's plaquette agrees with."""
     nc = links.shape[-1]
-    tried = _ANGLES[nc] if angles is None else (tuple(angles),)
+    tried = _ANGLES.get(nc, ((0.0,) * nc,)) if angles is None else (tuple(angles),)
     if len(tried[0]) != nc:
         raise InputError(f"angles={angles!r}; {nc} numbers are accepted for SU({nc})")
     for phi in tried:

@@ -1,7 +1,7 @@
 """Links without a header: whatever is not said is found by trying.
 
 Said, or left out, are the order of axes, the precision, the byte order, and the bytes before the links; the
-extents must be said. Of what is left out every value that codes use is tried, with two and three colours, whole
+extents must be said. Of what is left out every value that codes use is tried, with two to eight colours, whole
 matrices and ones without their last row. What is right has matrices in the group, in an order in which the
 plaquette stands out from that of shuffled links, which is what every other order makes of them.
 """
@@ -21,7 +21,6 @@ from hardscape.files import Source
 from hardscape.gauge import layouts
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import (
-    COLOURS,
     ByteOrder,
     Content,
     Precision,
@@ -29,6 +28,7 @@ from hardscape.gauge.formats.content import (
     in_precision,
     numbers,
 )
+from hardscape.gauge.groups import COLOURS
 from hardscape.gauge.intake import check_shape
 
 NAME = "raw"
@@ -93,7 +93,7 @@ def read(
         )
         raise source.error(
             None,
-            f"has {len(source)} bytes; links of extents {extents} need {needed}, or two thirds or half",
+            f"has {len(source)} bytes; links of extents {extents} need {needed}, or all rows of them but one",
         )
     orders = _ORDERS if byteorder is None else (byteorder,)
     given = None if layout is None else [layouts.Layout.parse(layout)]
@@ -148,9 +148,9 @@ def _content(
     if not tried:
         raise source.error(
             None,
-            "holds no matrices of SU(2) or SU(3) in any precision, byte order and layout that fits its size; "
-            "layout=, precision=, byteorder= and skip= (--layout, --precision, --byte-order, --skip) say what "
-            "it is",
+            f"holds no matrices of SU(2) to SU({COLOURS[-1]}) in any precision, byte order and layout that "
+            "fits its size; layout=, precision=, byteorder= and skip= (--layout, --precision, --byte-order, "
+            "--skip) say what it is",
         )
     winner, highest, second = layouts.best([one.view(x, extents) for x, one in tried])
     if len(tried) > 1 and highest - second <= layouts.STANDS_OUT and given is None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hardscape.engine import CudaDevice, Kernel, kernel
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.ghost.operator import FaddeevPopov
+from hardscape.gauge.groups import require_cuda_colours
 
 #: Threads of a block; parts that sums are made of, whatever the GPU; fields of a block of sums.
 _THREADS, _PARTS, _SIDE = 128, 512, 32
@@ -30,6 +31,7 @@ class CudaFaddeevPopov(FaddeevPopov):
     def __init__(self, field: GaugeField, device: CudaDevice) -> None:
         import cupy
 
+        require_cuda_colours(field.nc)
         super().__init__(field)
         self._cupy, self._device = cupy, device
         self._links = cupy.ascontiguousarray(cupy.asarray(field.links), dtype=np.complex128)

@@ -2,8 +2,7 @@
 #include <complex>
 #include <stdexcept>
 
-#include "gauge/ghost/operator.hpp"
-#include "gauge/group/group.hpp"
+#include "gauge/many_colors/instances.hpp"
 #include "native/arrays.hpp"
 #include "native/vector.hpp"
 
@@ -27,8 +26,8 @@ void faddeev_popov(Fields links, Fields from, NewFields to, int first, int last)
   nb::gil_scoped_release release;
   for_group(nc, [&](auto colors) {
     constexpr int kLanes = kVectorBytes / sizeof(double);
-    FaddeevPopov<colors.value, kLanes>(links.data(), extent)
-        .apply(from.data(), to.data(), fields, first, last);
+    apply_faddeev_popov<colors.value, kLanes>(links.data(), extent, from.data(), to.data(), fields,
+                                              first, last);
   });
 }
 

@@ -102,4 +102,12 @@ class FaddeevPopov {
   Extents extent_;
 };
 
+// `FaddeevPopov::apply` of such links.
+template <int N, int W>
+void apply_faddeev_popov(const std::complex<double>* links, const Extents& extent,
+                         const std::complex<double>* from, std::complex<double>* to, int fields,
+                         int first, int last) {
+  FaddeevPopov<N, W>(links, extent).apply(from, to, fields, first, last);
+}
+
 }  // namespace hardscape::gauge

@@ -1,5 +1,4 @@
-// The groups: all that SU(N) has of its own. A group is built by a specialization of `Group` and a
-// case of `for_group`.
+// The groups: all that SU(N) has of its own.
 #pragma once
 
 #include "gauge/group/matrix.hpp"
@@ -11,9 +10,89 @@
 
 namespace hardscape::gauge {
 
-// A group's last row follows from the others, as their cofactors' conjugates.
+// The last row of a small group follows from the others, as their cofactors' conjugates; all rows
+// of a larger one are kept.
 template <int N>
-struct Group;
+struct Group {
+  // Rounds of hits in the subgroups that come near a site's maximum.
+  static constexpr int kRounds = 2;
+
+  template <class T>
+  HS_HD static void complete(Matrix<N, T>&) {}
+
+  // Gram-Schmidt over all rows; then the determinant is a phase, which the last row takes back.
+  template <class T>
+  HS_HD static void unitarize(Matrix<N, T>& a) {
+    for (int i = 0; i < N; ++i) {
+      for (int above = 0; above < i; ++above) take_off(a, i, above);
+      normalize_row(a, i);
+    }
+    T re{}, im{};
+    add_determinant(a, re, im);
+    for (int j = 0; j < N; ++j) {
+      const T x = a.re[N - 1][j], y = a.im[N - 1][j];
+      a.re[N - 1][j] = re * x + im * y;
+      a.im[N - 1][j] = re * y - im * x;
+    }
+  }
+
+  // re + i im += det a, by elimination with the largest pivot of a column in each lane.
+  template <class T>
+  HS_HD static void add_determinant(Matrix<N, T> a, T& re, T& im) {
+    const RealOf<T> one = 1, tiny = RealOf<T>(1e-30);
+    T sign = T{} + one, x = sign, y{};
+    for (int c = 0; c < N; ++c) {
+      for (int row = c + 1; row < N; ++row) raise_pivot(a, c, row, sign);
+      const T p = a.re[c][c], q = a.im[c][c], scale = one / (p * p + q * q + tiny);
+      const T before = x;
+      x = x * p - y * q;
+      y = before * q + y * p;
+      for (int row = c + 1; row < N; ++row) {
+        const T u = (a.re[row][c] * p + a.im[row][c] * q) * scale;
+        const T v = (a.im[row][c] * p - a.re[row][c] * q) * scale;
+        for (int j = c + 1; j < N; ++j) {
+          a.re[row][j] -= u * a.re[c][j] - v * a.im[c][j];
+          a.im[row][j] -= u * a.im[c][j] + v * a.re[c][j];
+        }
+      }
+    }
+    re += sign * x;
+    im += sign * y;
+  }
+
+ private:
+  // Row i without its part along row `above`, which has length 1.
+  template <class T>
+  HS_HD static void take_off(Matrix<N, T>& a, int i, int above) {
+    Sum<T> overlap;
+    for (int j = 0; j < N; ++j) {
+      overlap.add_conjugate(a.re[i][j], a.im[i][j], a.re[above][j], a.im[above][j]);
+    }
+    for (int j = 0; j < N; ++j) {
+      const T x = a.re[above][j], y = a.im[above][j];
+      a.re[i][j] = a.re[i][j] - overlap.re * x + overlap.im * y;
+      a.im[i][j] = a.im[i][j] - overlap.re * y - overlap.im * x;
+    }
+  }
+
+  // Exchanges rows c and `row` where the latter's entry in column c is larger.
+  template <class T>
+  HS_HD static void raise_pivot(Matrix<N, T>& a, int c, int row, T& sign) {
+    const T here = a.re[c][c] * a.re[c][c] + a.im[c][c] * a.im[c][c];
+    const T there = a.re[row][c] * a.re[row][c] + a.im[row][c] * a.im[row][c];
+    const auto larger = there > here;
+    const auto exchange = [&](T& x, T& y) {
+      const T kept = x;
+      x = larger ? y : x;
+      y = larger ? kept : y;
+    };
+    for (int j = c; j < N; ++j) {
+      exchange(a.re[c][j], a.re[row][j]);
+      exchange(a.im[c][j], a.im[row][j]);
+    }
+    sign = larger ? -sign : sign;
+  }
+};
 
 template <>
 struct Group<2> {
@@ -105,6 +184,16 @@ auto for_group(std::size_t nc, F&& f) {
       return f(Colors<2>{});
     case 3:
       return f(Colors<3>{});
+    case 4:
+      return f(Colors<4>{});
+    case 5:
+      return f(Colors<5>{});
+    case 6:
+      return f(Colors<6>{});
+    case 7:
+      return f(Colors<7>{});
+    case 8:
+      return f(Colors<8>{});
     default:
       throw std::invalid_argument("SU(" + std::to_string(nc) + ") is not built");
   }
@@ -117,10 +206,25 @@ HS_HD inline void unitarize(Matrix<N, T>& a) {
   Group<N>::unitarize(a);
 }
 
+// re + i im += det a
+template <int N, class T>
+HS_HD inline void add_determinant(const Matrix<N, T>& a, T& re, T& im) {
+  if constexpr (N > 3) {
+    Group<N>::add_determinant(a, re, im);
+  } else {
+    for (int j = 0; j < N; ++j) {
+      T x, y;
+      Group<N>::cofactor(a, j, x, y);
+      re += x * a.re[N - 1][j] - y * a.im[N - 1][j];
+      im += x * a.im[N - 1][j] + y * a.re[N - 1][j];
+    }
+  }
+}
+
 template <int N, class T>
 HS_HD inline Matrix<N, T> completed(const Rows<N, T>& rows) {
   Matrix<N, T> a;
-  for (int i = 0; i < N - 1; ++i) {
+  for (int i = 0; i < kRowsKept<N>; ++i) {
     for (int j = 0; j < N; ++j) {
       a.re[i][j] = rows.re[i][j];
       a.im[i][j] = rows.im[i][j];
@@ -134,6 +238,7 @@ HS_HD inline Matrix<N, T> completed(const Rows<N, T>& rows) {
 // then the last row.
 template <int N, class A, class T>
 HS_HD inline Matrix<N, T> group_product_adjoint(const A& a, const Matrix<N, T>& b) {
+  if constexpr (N > 3) return multiply_rows<true, N>(a, b);
   Matrix<N, T> c;
   for (int i = 0; i < N - 1; ++i) {
     for (int j = 0; j < N; ++j) {
@@ -149,6 +254,7 @@ HS_HD inline Matrix<N, T> group_product_adjoint(const A& a, const Matrix<N, T>& 
 
 template <int N, class A, class T>
 HS_HD inline Matrix<N, T> group_product(const A& a, const Matrix<N, T>& b) {
+  if constexpr (N > 3) return multiply_rows<false, N>(a, b);
   Matrix<N, T> c;
   for (int i = 0; i < N - 1; ++i) {
     for (int j = 0; j < N; ++j) {
@@ -162,14 +268,21 @@ HS_HD inline Matrix<N, T> group_product(const A& a, const Matrix<N, T>& b) {
   return c;
 }
 
-// Calls hit(i, j) for the SU(2) subgroups, with indices that are constants to the compiler.
+// Calls hit(i, j) for the SU(2) subgroups, of which three or fewer have indices that are constants
+// to the compiler.
 template <int N, int I = 0, int J = 1, class Hit>
 HS_HD inline void for_subgroups(Hit&& hit) {
-  hit(I, J);
-  if constexpr (J + 1 < N) {
-    for_subgroups<N, I, J + 1>(hit);
-  } else if constexpr (I + 2 < N) {
-    for_subgroups<N, I + 1, I + 2>(hit);
+  if constexpr (N > 3) {
+    for (int i = 0; i < N - 1; ++i) {
+      for (int j = i + 1; j < N; ++j) hit(i, j);
+    }
+  } else {
+    hit(I, J);
+    if constexpr (J + 1 < N) {
+      for_subgroups<N, I, J + 1>(hit);
+    } else if constexpr (I + 2 < N) {
+      for_subgroups<N, I + 1, I + 2>(hit);
+    }
   }
 }
 

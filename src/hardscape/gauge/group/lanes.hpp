@@ -4,6 +4,12 @@
 
 #include "native/random.hpp"
 
+#if defined(__CUDACC__)
+#define HS_UNROLL _Pragma("unroll")
+#else
+#define HS_UNROLL _Pragma("GCC unroll 8")
+#endif
+
 namespace hardscape::gauge {
 
 template <class T>

@@ -44,8 +44,32 @@ struct Sum {
   }
 };
 
+// a b, or a b^dagger, of matrices with four rows or more: a row's sums grow beside one another.
+template <bool kAdjoint, int N, class A, class T>
+HS_HD inline Matrix<N, T> multiply_rows(const A& a, const Matrix<N, T>& b) {
+  Matrix<N, T> c;
+  for (int i = 0; i < N; ++i) {
+    Sum<T> row[N];
+    for (int k = 0; k < N; ++k) {
+      HS_UNROLL for (int j = 0; j < N; ++j) {
+        if constexpr (kAdjoint) {
+          row[j].add_conjugate(a.re[i][k], a.im[i][k], b.re[j][k], b.im[j][k]);
+        } else {
+          row[j].add(a.re[i][k], a.im[i][k], b.re[k][j], b.im[k][j]);
+        }
+      }
+    }
+    HS_UNROLL for (int j = 0; j < N; ++j) {
+      c.re[i][j] = row[j].re;
+      c.im[i][j] = row[j].im;
+    }
+  }
+  return c;
+}
+
 template <int N, class T>
 HS_HD inline Matrix<N, T> multiply(const Matrix<N, T>& a, const Matrix<N, T>& b) {
+  if constexpr (N > 3) return multiply_rows<false, N>(a, b);
   Matrix<N, T> c;
   for (int i = 0; i < N; ++i) {
     for (int j = 0; j < N; ++j) {
@@ -61,6 +85,7 @@ HS_HD inline Matrix<N, T> multiply(const Matrix<N, T>& a, const Matrix<N, T>& b)
 // a b^dagger
 template <int N, class T>
 HS_HD inline Matrix<N, T> multiply_adjoint(const Matrix<N, T>& a, const Matrix<N, T>& b) {
+  if constexpr (N > 3) return multiply_rows<true, N>(a, b);
   Matrix<N, T> c;
   for (int i = 0; i < N; ++i) {
     for (int j = 0; j < N; ++j) {
@@ -73,10 +98,13 @@ HS_HD inline Matrix<N, T> multiply_adjoint(const Matrix<N, T>& a, const Matrix<N
   return c;
 }
 
-// What determines an element of the group: all rows but the last.
+// What is kept of an element of the group: all rows but the last, which follows from them; from
+// four rows on that takes longer than to read it.
+template <int N>
+inline constexpr int kRowsKept = N > 3 ? N : N - 1;
 template <int N, class T>
 struct Rows {
-  T re[N - 1][N], im[N - 1][N];
+  T re[kRowsKept<N>][N], im[kRowsKept<N>][N];
 };
 
 // Calls f with the numbers, one of each, that stand in the same place of a and the others, for all
@@ -107,7 +135,7 @@ inline Matrix<N, V> permuted(const Matrix<N, V>& m, const std::int32_t* lanes) {
         },
         result, m);
   } else {
-    Packed<typename Bits<RealOf<V>>::Word, kCount> from;
+    Packed<typename Bits<RealOf<V>>::Word, kCount> from{};
     for (int lane = 0; lane < kCount; ++lane) from[lane] = lanes[lane];
     each_number([&](V& to, const V& x) { to = __builtin_shuffle(x, from); }, result, m);
   }

@@ -184,8 +184,8 @@ class Transformation : public AnyLattice {
     }
   }
 
-  // Matrices of a few cache lines each, all over the lattice: too short for the processor to see
-  // them coming.
+  // Small matrices of a few cache lines each, all over the lattice: too short for the processor to
+  // see them coming.
   void prefetch(int v) const {
     for (int mu = 0; mu < layout_.directions(); ++mu) {
       const std::size_t last = layout_.neighbor(v, 4 + mu);
@@ -254,7 +254,7 @@ class Lattice final : public Transformation<N, T, W> {
         if (sweeps.stopped) return;
         const int last = share.last(stage.size());
         for (int i = share.first(stage.size()); i < last; ++i) {
-          if (i + 1 < last) this->prefetch(stage[i + 1]);
+          if (N < 4 && i + 1 < last) this->prefetch(stage[i + 1]);
           update(stage[i], sweeps, sweeps.first + n);
         }
       }

@@ -1,9 +1,8 @@
 // Python's view of a lattice: one class for all groups, both kinds of gauge, both precisions.
-#include "gauge/lattice/lattice.hpp"
-
 #include <memory>
 #include <stdexcept>
 
+#include "gauge/many_colors/instances.hpp"
 #include "native/arrays.hpp"
 #include "native/vector.hpp"
 
@@ -17,34 +16,6 @@ using Output = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
 using Flags = Vector<std::uint8_t>;
 using SliceArray = hardscape::Matrix<double>;  // slice, site
 
-struct Problem {
-  Extents extent;
-  Window window;
-  int directions;
-  const Complex* links;
-  const double* weights;
-};
-
-template <int N, class T, int W, template <int, class> class Local>
-std::unique_ptr<AnyLattice> make_of(const Problem& p) {
-  return std::make_unique<Lattice<N, T, W, Local>>(Layout(p.extent, p.directions, W, p.window),
-                                                   p.links, p.weights);
-}
-
-template <int N, template <int, class> class Local>
-std::unique_ptr<AnyLattice> make_in(const Problem& p, bool single) {
-  constexpr int kFloats = kVectorBytes / sizeof(float), kDoubles = kVectorBytes / sizeof(double);
-  if (single && Layout::fits(p.extent, kFloats, p.window))
-    return make_of<N, float, kFloats, Local>(p);
-  if (Layout::fits(p.extent, kDoubles, p.window)) return make_of<N, double, kDoubles, Local>(p);
-  return make_of<N, double, 1, Local>(p);  // single numbers are no faster
-}
-
-template <int N>
-std::unique_ptr<AnyLattice> make(const Problem& p, bool abelian, bool single) {
-  return abelian ? make_in<N, AbelianLocal>(p, single) : make_in<N, LinearLocal>(p, single);
-}
-
 void expect(bool fits) {
   if (!fits) throw std::invalid_argument("an array does not fit the lattice");
 }
@@ -55,14 +26,15 @@ class PyLattice {
             int first, int slices)
       : nc_(links.shape(5)),
         shape_{links.shape(0), links.shape(1), links.shape(2), links.shape(3)} {
-    Problem problem{{}, {first, slices, slices > 0}, directions, links.data(), weights.data()};
+    LatticeProblem problem{
+        {}, {first, slices, slices > 0}, directions, links.data(), weights.data()};
     for (int mu = 0; mu < 4; ++mu) problem.extent[mu] = static_cast<int>(shape_[3 - mu]);
     if (slices == 0) problem.window.slices = problem.extent[3];
     expect(first >= 0 && first < problem.window.slices);
     for_group(nc_, [&](auto colors) {
       constexpr int N = colors.value;
       components_ = Algebra<N, double>::kSize;
-      lattice_ = make<N>(problem, abelian, single);
+      lattice_ = make_lattice<N>(problem, abelian, single);
     });
   }
 

@@ -7,9 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "gauge/group/su2.hpp"
-#include "gauge/links/plaquette.hpp"
-#include "gauge/links/unitarity.hpp"
+#include "gauge/many_colors/instances.hpp"
 #include "native/arrays.hpp"
 #include "native/vector.hpp"
 
@@ -40,21 +38,11 @@ auto plaquette_traces(Links<T> links, int first, int last) {
   return to_numpy(std::move(sums), {slices, 6});
 }
 
-constexpr std::uint64_t kRandomLinks = 0x6c696e6b73ull;  // purpose of their streams: "links"
-
-template <int N>
-void fill_random(std::vector<Complex>& data, std::uint64_t seed) {
-  for (std::size_t n = 0; n < data.size() / (N * N); ++n) {
-    RandomStream random(seed, n, kRandomLinks);
-    get(random_element<N>(random), 0, data.data() + n * N * N);
-  }
-}
-
 auto random_elements(std::size_t count, std::size_t nc, std::uint64_t seed) {
   std::vector<Complex> data(count * nc * nc);
   {
     nb::gil_scoped_release release;
-    for_group(nc, [&](auto colors) { fill_random<colors.value>(data, seed); });
+    for_group(nc, [&](auto colors) { fill_random<colors.value>(data.data(), count, seed); });
   }
   return to_numpy(std::move(data), {count, nc, nc});
 }

@@ -47,4 +47,11 @@ class LoopSum {
   Extents extent_;
 };
 
+// `LoopSum::slices` of such lines.
+template <int N, int W>
+double sum_loops(const std::complex<double>* space, const std::complex<double>* time,
+                 const Extents& extent, int mu, int length, int duration, int first, int last) {
+  return LoopSum<N, W>(space, time, extent).slices(mu, length, duration, first, last);
+}
+
 }  // namespace hardscape::gauge

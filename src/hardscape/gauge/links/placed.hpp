@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "gauge/group/matrix.hpp"
@@ -65,5 +66,12 @@ class PlacedLinks {
   Layout layout_;
   std::vector<M> links_;  // [vector][mu]
 };
+
+// A `Made` of such links, as its base class.
+template <class Any, class Made, class... More>
+std::unique_ptr<Any> placed(const Layout& layout, const std::complex<double>* links,
+                            const More&... more) {
+  return std::make_unique<Made>(layout, links, more...);
+}
 
 }  // namespace hardscape::gauge

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "gauge/links/placed.hpp"
+#include "gauge/many_colors/instances.hpp"
 #include "native/arrays.hpp"
 #include "native/vector.hpp"
 
@@ -36,11 +36,9 @@ class PyPlaced {
  public:
   explicit PyPlaced(ComplexLinks links)
       : PyPlaced(links, for_group(links.shape(5), [&](auto colors) {
-                   return in_lanes(extents_of(links),
-                                   [&](Layout layout, auto lanes) -> std::unique_ptr<Any> {
-                                     return std::make_unique<Made<colors.value, lanes.value>>(
-                                         layout, links.data());
-                                   });
+                   return in_lanes(extents_of(links), [&](Layout layout, auto lanes) {
+                     return placed<Any, Made<colors.value, lanes.value>>(layout, links.data());
+                   });
                  })) {}
 
   // What was made elsewhere of such links.

@@ -81,13 +81,15 @@ class Smearing final : public AnySmearing, PlacedLinks<N, W> {
   }
 
   // The unitary part of a matrix by Newton's iteration (N. Higham, SIAM J. Sci. Stat. Comput. 7,
-  // 1160 (1986)), divided by a root of its determinant.
+  // 1160 (1986)), divided by a root of its determinant. From four colours on the inverse is left
+  // out (A. Bjorck, C. Bowie, SIAM J. Numer. Anal. 8, 358 (1971)), for singular values below
+  // sqrt(3).
   static M nearest(M x) {
     V square{};
     each_number([&](const V& a) { square += a * a; }, x);
-    x = scaled(x, inverse_sqrt(square * (1.0 / N)));
+    x = scaled(x, inverse_sqrt(square * (1.0 / (N > 3 ? 2.9 : N))));
     for (int step = 0; step < kNewton; ++step) {
-      const M inverse = inverse_adjoint(x);
+      const M inverse = near_inverse_adjoint(x);
       V change{};
       each_number(
           [&](V& a, const V& b) {
@@ -122,6 +124,7 @@ class Smearing final : public AnySmearing, PlacedLinks<N, W> {
   // Cofactor of an entry: of the determinant that is left without its row and column, with its
   // sign.
   static void cofactor(const M& x, int i, int j, V& re, V& im) {
+    static_assert(N < 4);
     if constexpr (N == 2) {
       const double sign = i == j ? 1 : -1;
       re = sign * x.re[1 - i][1 - j];
@@ -137,11 +140,28 @@ class Smearing final : public AnySmearing, PlacedLinks<N, W> {
 
   static void determinant(const M& x, V& re, V& im) {
     re = im = V{};
-    for (int j = 0; j < N; ++j) {
-      V a, b;
-      cofactor(x, 0, j, a, b);
-      re += a * x.re[0][j] - b * x.im[0][j];
-      im += a * x.im[0][j] + b * x.re[0][j];
+    if constexpr (N > 3) {
+      add_determinant(x, re, im);
+      return;
+    } else {
+      for (int j = 0; j < N; ++j) {
+        V a, b;
+        cofactor(x, 0, j, a, b);
+        re += a * x.re[0][j] - b * x.im[0][j];
+        im += a * x.im[0][j] + b * x.re[0][j];
+      }
+    }
+  }
+
+  // The adjoint's inverse, or 2 x - x x^dagger x, which differs from it by the square of what x
+  // lacks to a unitary matrix.
+  static M near_inverse_adjoint(const M& x) {
+    if constexpr (N > 3) {
+      M found = multiply(multiply_adjoint(x, x), x);
+      each_number([](V& a, const V& b) { a = 2.0 * b - a; }, found, x);
+      return found;
+    } else {
+      return inverse_adjoint(x);
     }
   }
 

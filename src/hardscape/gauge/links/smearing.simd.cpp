@@ -3,7 +3,6 @@
 
 #include <stdexcept>
 
-#include "gauge/links/loops.hpp"
 #include "gauge/links/placed_python.hpp"
 
 namespace hardscape::gauge {
@@ -31,8 +30,8 @@ double loop_sum(ComplexLinks space, ComplexLinks time, int mu, int length, int d
   nb::gil_scoped_release release;
   return for_group(space.shape(4), [&](auto colors) {
     constexpr int kLanes = kVectorBytes / sizeof(double);
-    const LoopSum<colors.value, kLanes> loops(space.data(), time.data(), extent);
-    return loops.slices(mu, length, duration, first, last);
+    return sum_loops<colors.value, kLanes>(space.data(), time.data(), extent, mu, length, duration,
+                                           first, last);
   });
 }
 

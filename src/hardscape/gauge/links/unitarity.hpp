@@ -40,14 +40,8 @@ double deviation(const std::complex<T>* from) {
       note(x, y);
     }
   }
-  // The determinant by cofactors of the last row.
   double x = -1, y = 0;
-  for (int j = 0; j < N; ++j) {
-    double a, b;
-    Group<N>::cofactor(u, j, a, b);
-    x += a * u.re[N - 1][j] - b * u.im[N - 1][j];
-    y += a * u.im[N - 1][j] + b * u.re[N - 1][j];
-  }
+  add_determinant(u, x, y);
   note(x, y);
   return std::sqrt(worst);
 }
@@ -75,7 +69,7 @@ void each_square(const Matrix<N, V>& m, const Matrix<N, V>& u, F&& f) {
     f((a * a + b * b + c * c + d * d) * 0.25);
   } else {
     Matrix<N, V> rest = m;
-    for (int i = 0; i < N - 1; ++i) {
+    for (int i = 0; i < kRowsKept<N>; ++i) {
       for (int k = 0; k < i; ++k) {
         Sum<V> along;
         for (int j = 0; j < N; ++j) {

@@ -150,13 +150,16 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
     update(v, mu, [](const Quaternion<V>& best, const V&, int) { return best; });
   }
 
+  // Streams of a link and sweep, one a subgroup.
+  static constexpr int kStreams = N > 3 ? N * (N - 1) / 2 : 4;
+
   void heatbath(int v, int mu, const ChainSweeps& sweeps, std::uint64_t number) {
     const double coupling = sweeps.beta / N;
     update(v, mu, [&](const Quaternion<V>&, const V& strength, int subgroup) {
       Quaternion<V> drawn{};
       for (int lane = 0; lane < W; ++lane) {
         const auto stream = static_cast<std::uint64_t>(layout_.site(v, lane)) * 4 + mu;
-        RandomStream random(sweeps.seed, stream, 4 * number + subgroup);
+        RandomStream random(sweeps.seed, stream, kStreams * number + subgroup);
         const double x = heatbath_cosine(coupling * lane_of(strength, lane), random);
         const Quaternion<double> q = around_identity(x, random);
         set_lane(drawn.a0, lane, q.a0);
