@@ -14,6 +14,8 @@ INSTANCES = [
     Instance((16, 16, 16, 32), 3, single=False, directions=3),
     Instance((4, 6, 8, 10), 2, single=True, abelian=True),
     Instance((4, 4, 4, 4), 2, single=False, weight=2.5),
+    Instance((8, 8, 8, 8), 4, single=False),
+    Instance((4, 4, 4, 4), 5, single=True, abelian=True),
 ]
 
 
@@ -35,7 +37,7 @@ def test_kernels_compile(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize("name", ["operator", "products", "combine"])
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4])
 def test_kernels_of_ghosts_compile(name: str, nc: int) -> None:
     for arch in ("sm_80", "sm_90", "sm_100"):
         kernel = ghost_kernel(name, (4, 6, 5, 8), nc)

@@ -44,24 +44,30 @@ def options(gauge: Any, **more: Any) -> FixOptions:
 
 
 @pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4, 5, 8])
 def test_a_sweep_is_that_of_the_cpu(alone: Team, nc: int, gauge: str) -> None:
     field = GaugeField.random((4, 6, 4, 8), nc, seed=3)
     chosen = options(gauge)
     seeds = np.array([5, 6], dtype=np.uint64)
     active = np.ones((2, 8), dtype=bool)
     active[1, 3] = False
+    # Microcanonical sweeps magnify rounding, three of SU(8) by 10^11.
+    count = 3 if nc < 5 else 1
     with cuda_device(0) as device:
         gpu = CudaLattices(device, field.links, chosen, False, 2)
         for sweep in SWEEPS.values():
             gpu.randomize(seeds)
-            assert gpu.sweep(Turn([sweep] * 2, seeds, np.array([0, 7]), 3, active, STOP)) == 3
+            assert (
+                gpu.sweep(Turn([sweep] * 2, seeds, np.array([0, 7]), count, active, STOP)) == count
+            )
             measured = gpu.measure()
             delta = gpu.gradient()
             for b in range(2):
                 cpu = CpuLattice(field.links, chosen, False, alone)
                 cpu.randomize(seeds[b : b + 1])
-                cpu.sweep(Turn([sweep], seeds[b:], np.array([7 * b]), 3, active[b : b + 1], STOP))
+                cpu.sweep(
+                    Turn([sweep], seeds[b:], np.array([7 * b]), count, active[b : b + 1], STOP)
+                )
                 expected = cpu.measure()
                 g = gpu.transformation(b).get()
                 np.testing.assert_allclose(g, cpu.transformation(0), atol=1e-9)
@@ -103,7 +109,7 @@ def test_the_order_of_tasks_changes_nothing(alone: Team, schedule: Schedule) -> 
             )
 
 
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4, 8])
 def test_a_step_along_a_direction_is_that_of_the_cpu(alone: Team, nc: int) -> None:
     field = GaugeField.random((4, 4, 4, 6), nc, seed=3)
     seeds, step = np.array([5], dtype=np.uint64), np.linspace(-0.2, 0.3, 6)[None]
@@ -120,7 +126,7 @@ def test_a_step_along_a_direction_is_that_of_the_cpu(alone: Team, nc: int) -> No
 @pytest.mark.parametrize("precision", ["double", "mixed"])
 @pytest.mark.parametrize("method", ["auto", "matrix-overrelaxation", "overrelaxation"])
 @pytest.mark.parametrize("gauge", ["landau", "coulomb", "mag"])
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 4, 5])
 def test_the_same_maximum(nc: int, gauge: Any, method: Any, precision: Any) -> None:
     noise = GaugeField.random((4, 4, 8, 8), nc, seed=11)
     near = GaugeField(np.eye(nc) + 0.3 * noise.links, layout="t z y x mu a b").reproject()

@@ -17,7 +17,7 @@ from hardscape.gauge.ghost.operator import CpuFaddeevPopov
 pytestmark = pytest.mark.gpu
 
 
-@pytest.mark.parametrize("nc", [2, 3])
+@pytest.mark.parametrize("nc", [2, 3, 5])
 @pytest.mark.parametrize("count", [1, 31, 80])
 def test_the_operator_is_that_of_the_cpu(nc: int, count: int) -> None:
     field = GaugeField.random((5, 4, 3, 6), nc, seed=1)

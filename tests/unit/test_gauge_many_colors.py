@@ -9,7 +9,7 @@ import pytest
 
 from hardscape.errors import InputError
 from hardscape.gauge import GaugeField, WilsonChain, fix, generate
-from hardscape.gauge.groups import group, require_cuda_colours
+from hardscape.gauge.groups import group
 from helpers import gauge_oracles as oracle
 
 CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
@@ -111,9 +111,3 @@ def test_a_wrong_phase_is_not_in_the_group(nc: int) -> None:
     links[0, 0, 0, 0, 0, 1] = links[0, 0, 0, 0, 0, 0]
     with pytest.raises(InputError, match=r"\[0, 0, 0, 0, 0\]"):
         GaugeField(links).reproject()
-
-
-def test_gpus_are_refused() -> None:
-    require_cuda_colours(3)
-    with pytest.raises(InputError, match=r"SU\(4\)"):
-        require_cuda_colours(4)

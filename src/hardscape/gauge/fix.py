@@ -31,7 +31,6 @@ from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
 from hardscape.gauge.domains.ranks import Domains
 from hardscape.gauge.field import GaugeField, checked_field
-from hardscape.gauge.groups import CUDA_COLOURS
 from hardscape.gauge.intake import require_links
 from hardscape.gauge.measure import measured
 from hardscape.gauge.options import FixOptions, Gauge, MethodName, Precision, Reduction
@@ -265,8 +264,8 @@ def _lanes(
 
 def pays_for_gpu(field: GaugeField, copies: int) -> bool:
     """Whether "auto" takes a GPU for it."""
-    fits = field.nc in CUDA_COLOURS and not any(extent % 2 for extent in field.shape)
-    return fits and (field.device == "cuda" or field.volume * copies >= 2**15)
+    even = not any(extent % 2 for extent in field.shape)
+    return even and (field.device == "cuda" or field.volume * copies >= 2**15)
 
 
 def _shortfall(result: GaugeFixResult, options: FixOptions) -> str:

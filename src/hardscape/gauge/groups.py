@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,18 @@ class Group:
 
     def last_row(self, rows: Any) -> Any:
         """Last rows, shape (..., Nc), of matrices given by the others, shape (..., Nc - 1, Nc)."""
-        xp = array_namespace(rows)
-        # The conjugates of their cofactors.
-        columns = [
-            (-1) ** (self.nc - 1 + j) * xp.linalg.det(rows[..., np.arange(self.nc) != j])
-            for j in range(self.nc)
-        ]
-        return xp.stack(columns, axis=-1).conj().astype(rows.dtype, copy=False)
+        # Their cofactors' conjugates. Minors of the first rows grow by a row at a time, expanded in it.
+        minors: dict[tuple[int, ...], Any] = {(): 1.0}
+        for row in range(self.nc - 1):
+            minors = {
+                columns: sum(
+                    (-1) ** (row + i) * rows[..., row, j] * minors[columns[:i] + columns[i + 1 :]]
+                    for i, j in enumerate(columns)
+                )
+                for columns in combinations(range(self.nc), row + 1)
+            }
+        cofactors = [(-1) ** (j + self.nc - 1) * x for j, x in enumerate(reversed(minors.values()))]
+        return array_namespace(rows).stack(cofactors, axis=-1).conj()
 
     def project(self, matrices: Any) -> Any:
         """Bring matrices near the group back to it, shape (..., Nc, Nc)."""
@@ -79,8 +85,6 @@ class _SU3(Group):
 
 #: Numbers of colours that there are groups of.
 COLOURS = (2, 3, 4, 5, 6, 7, 8)
-#: Those that the kernels for GPUs are written for.
-CUDA_COLOURS = (2, 3)
 _GROUPS: dict[int, Group] = {2: _SU2(2), 3: _SU3(3)} | {nc: Group(nc) for nc in COLOURS[2:]}
 
 
@@ -91,15 +95,6 @@ def group(nc: int) -> Group:
             f"nc={nc!r}; 2 to {COLOURS[-1]} are accepted, for SU(2) to SU({COLOURS[-1]})"
         )
     return _GROUPS[nc]
-
-
-def require_cuda_colours(nc: int) -> None:
-    """Refuse groups that there are no kernels for GPUs of."""
-    if nc not in CUDA_COLOURS:
-        raise InputError(
-            f"links of SU({nc}) on a GPU; the CUDA kernels are of SU(2) and SU(3), "
-            f"device='cpu' takes SU({nc})"
-        )
 
 
 def dagger(matrices: Any) -> Any:

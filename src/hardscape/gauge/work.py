@@ -32,7 +32,6 @@ from hardscape.errors import InputError
 from hardscape.gauge import layouts
 from hardscape.gauge.domains.ranks import Domains, RankedLattices
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.groups import require_cuda_colours
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.cuda import CudaLattices
 from hardscape.gauge.lattice.lattices import Lattices
@@ -57,7 +56,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
     ``history`` and ``omega``; ``spent`` are the site updates and the seconds in sweeps.
     """
 
-    links: Any  # complex128 of NumPy or CuPy, shape (T, Z, Y, X, 4, Nc, Nc)
+    links: Any  # complex128 of NumPy or CuPy, shape (T, Z, Y, X, 4, Nc, Nc), of any group
     options: FixOptions
     copies: int  # 1 starts from g = 1, more from random transformations
     seed: int
@@ -85,7 +84,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
             return cls(links, options, copies, run.seed, threads=run.threads, domains=domains)
         lanes, on_gpu = len(run.devices), isinstance(run.devices[0], Cuda)
         if on_gpu:
-            require_kernels(field.shape, field.nc)
+            require_even(field.shape)
         # A ledger goes on with the shards that it was begun with, however many GPUs there are now.
         begun = None if run.checkpoint is None else kept_shards(whole_of(run.checkpoint))
         together = min(_TOGETHER, -(-copies // (begun or run.workers_now))) if on_gpu else 1
@@ -111,7 +110,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
         """All copies for one device, as a shard of a larger work has them: see `whole`."""
         on_gpu = isinstance(on, Cuda)
         if on_gpu:
-            require_kernels(field.shape, field.nc)
+            require_even(field.shape)
         links = np.ascontiguousarray(to_device(field.links, "cpu"), dtype=np.complex128)
         return cls(links, options, copies, seed, min(_TOGETHER, copies) if on_gpu else 1, threads)
 
@@ -233,9 +232,8 @@ class GaugeFixWork(Work[GaugeFixResult]):
         )
 
 
-def require_kernels(shape: Sequence[int], nc: int) -> None:
-    """Refuse groups and extents that no kernel for GPUs takes."""
-    require_cuda_colours(nc)
+def require_even(shape: Sequence[int]) -> None:
+    """Refuse extents that no kernel for GPUs takes."""
     if any(extent % 2 for extent in shape):
         raise InputError(
             f"shape {tuple(shape)} has an odd extent, which the CUDA kernels' two colours do not "

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from hardscape.engine import CudaDevice, Kernel, kernel
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.ghost.operator import FaddeevPopov
-from hardscape.gauge.groups import require_cuda_colours
 
 #: Threads of a block; parts that sums are made of, whatever the GPU; fields of a block of sums.
 _THREADS, _PARTS, _SIDE = 128, 512, 32
@@ -19,7 +18,7 @@ _BLOCKS = 4096
 
 
 def ghost_kernel(name: str, shape: tuple[int, int, int, int], nc: int) -> Kernel:
-    """A kernel of ghost.cu for extents x, y, z, t and colours."""
+    """A kernel of ghost.cu for extents x, y, z, t and any number of colours."""
     extents = dict(zip(("kX", "kY", "kZ", "kT"), shape, strict=True))
     constants = {"kColors": nc, "kThreads": _THREADS, **extents}
     return kernel("gauge/ghost/ghost.cu", f"ghost_{name}", constants=constants)
@@ -31,7 +30,6 @@ class CudaFaddeevPopov(FaddeevPopov):
     def __init__(self, field: GaugeField, device: CudaDevice) -> None:
         import cupy
 
-        require_cuda_colours(field.nc)
         super().__init__(field)
         self._cupy, self._device = cupy, device
         self._links = cupy.ascontiguousarray(cupy.asarray(field.links), dtype=np.complex128)

@@ -47,11 +47,11 @@ __device__ inline void along(Element& sum, Element& middle, const double2* links
   const auto field = [&](int place) {
     return load(from + static_cast<long long>(place) * kSize * fields, fields);
   };
-  Element u = load(links + (4 * site + Mu) * kSize, 1);
+  Element u = load(links + (4ll * site + Mu) * kSize, 1);
   add(middle, u);
   add(middle, adjoint(u));
   add_neighbour(sum, u, field(other.ahead));
-  u = adjoint(load(links + (4 * other.behind + Mu) * kSize, 1));
+  u = adjoint(load(links + (4ll * other.behind + Mu) * kSize, 1));
   add(middle, u);
   add(middle, adjoint(u));
   add_neighbour(sum, u, field(other.behind));

@@ -23,8 +23,8 @@ struct Group {
   // Gram-Schmidt over all rows; then the determinant is a phase, which the last row takes back.
   template <class T>
   HS_HD static void unitarize(Matrix<N, T>& a) {
-    for (int i = 0; i < N; ++i) {
-      for (int above = 0; above < i; ++above) take_off(a, i, above);
+    HS_ROLLED for (int i = 0; i < N; ++i) {
+      HS_ROLLED for (int above = 0; above < i; ++above) take_off(a, i, above);
       normalize_row(a, i);
     }
     T re{}, im{};
@@ -41,16 +41,16 @@ struct Group {
   HS_HD static void add_determinant(Matrix<N, T> a, T& re, T& im) {
     const RealOf<T> one = 1, tiny = RealOf<T>(1e-30);
     T sign = T{} + one, x = sign, y{};
-    for (int c = 0; c < N; ++c) {
-      for (int row = c + 1; row < N; ++row) raise_pivot(a, c, row, sign);
+    HS_ROLLED for (int c = 0; c < N; ++c) {
+      HS_ROLLED for (int row = c + 1; row < N; ++row) raise_pivot(a, c, row, sign);
       const T p = a.re[c][c], q = a.im[c][c], scale = one / (p * p + q * q + tiny);
       const T before = x;
       x = x * p - y * q;
       y = before * q + y * p;
-      for (int row = c + 1; row < N; ++row) {
+      HS_ROLLED for (int row = c + 1; row < N; ++row) {
         const T u = (a.re[row][c] * p + a.im[row][c] * q) * scale;
         const T v = (a.im[row][c] * p - a.re[row][c] * q) * scale;
-        for (int j = c + 1; j < N; ++j) {
+        HS_ROLLED for (int j = c + 1; j < N; ++j) {
           a.re[row][j] -= u * a.re[c][j] - v * a.im[c][j];
           a.im[row][j] -= u * a.im[c][j] + v * a.re[c][j];
         }
@@ -86,7 +86,7 @@ struct Group {
       x = larger ? y : x;
       y = larger ? kept : y;
     };
-    for (int j = c; j < N; ++j) {
+    HS_ROLLED for (int j = c; j < N; ++j) {
       exchange(a.re[c][j], a.re[row][j]);
       exchange(a.im[c][j], a.im[row][j]);
     }
@@ -273,8 +273,8 @@ HS_HD inline Matrix<N, T> group_product(const A& a, const Matrix<N, T>& b) {
 template <int N, int I = 0, int J = 1, class Hit>
 HS_HD inline void for_subgroups(Hit&& hit) {
   if constexpr (N > 3) {
-    for (int i = 0; i < N - 1; ++i) {
-      for (int j = i + 1; j < N; ++j) hit(i, j);
+    HS_ROLLED for (int i = 0; i < N - 1; ++i) {
+      HS_ROLLED for (int j = i + 1; j < N; ++j) hit(i, j);
     }
   } else {
     hit(I, J);

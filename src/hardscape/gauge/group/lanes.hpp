@@ -4,10 +4,13 @@
 
 #include "native/random.hpp"
 
+// Before loops over large matrices: what short code is worth, and what it is not.
 #if defined(__CUDACC__)
 #define HS_UNROLL _Pragma("unroll")
+#define HS_ROLLED _Pragma("unroll 1")
 #else
 #define HS_UNROLL _Pragma("GCC unroll 8")
+#define HS_ROLLED
 #endif
 
 namespace hardscape::gauge {

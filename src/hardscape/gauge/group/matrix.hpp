@@ -48,9 +48,9 @@ struct Sum {
 template <bool kAdjoint, int N, class A, class T>
 HS_HD inline Matrix<N, T> multiply_rows(const A& a, const Matrix<N, T>& b) {
   Matrix<N, T> c;
-  for (int i = 0; i < N; ++i) {
+  HS_ROLLED for (int i = 0; i < N; ++i) {
     Sum<T> row[N];
-    for (int k = 0; k < N; ++k) {
+    HS_ROLLED for (int k = 0; k < N; ++k) {
       HS_UNROLL for (int j = 0; j < N; ++j) {
         if constexpr (kAdjoint) {
           row[j].add_conjugate(a.re[i][k], a.im[i][k], b.re[j][k], b.im[j][k]);

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import CudaDevice, Kernel, LoadedKernel, kernel
+from hardscape.errors import BudgetError
 from hardscape.gauge.groups import project_to_group
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
 from hardscape.gauge.lattice.schedule import Schedule
@@ -40,9 +41,14 @@ class Instance:
     weight: float = 1.0  # of the links in t
 
     @property
+    def rows(self) -> int:
+        """Rows that are stored of a matrix: the last one of a small group follows from the others."""
+        return self.nc if self.nc > 3 else self.nc - 1
+
+    @property
     def chunks(self) -> int:
         """Pieces of 16 bytes of a stored matrix."""
-        return 2 * (self.nc - 1) * self.nc * (4 if self.single else 8) // 16
+        return -(-2 * self.rows * self.nc * (4 if self.single else 8) // 16)
 
     @property
     def matrix_bytes(self) -> int:
@@ -114,6 +120,12 @@ class CudaLattices(Lattices):
             options.gauge == "mag",
             float(options.anisotropy),
         )
+        most = 2**32 // (4 * self.instance.chunks) - 1  # chunks of links are numbered in 32 bits
+        if self.volume > most:
+            raise BudgetError(
+                f"a lattice of {self.volume} sites of SU({self._nc}) on a GPU; "
+                f"{most} sites are the most there, device='cpu' takes it"
+            )
         self._order = cupy.asarray(site_order((x, y, z, t)))
         by_site = cupy.asarray(links).reshape(self.volume, 4, self._nc, self._nc)
         self._links = cupy.stack([self._packed(by_site[:, mu]) for mu in range(4)], axis=1)
@@ -139,15 +151,24 @@ class CudaLattices(Lattices):
     # -- layout: [site / 32][chunk][site % 32][lane], of the rows that determine a matrix --------
 
     def _packed(self, matrices: Any) -> Any:
-        """Rows of matrices (V, Nc, Nc), in the kernels' order."""
-        kind = np.float32 if self.single else np.float64
-        rows = self._cupy.ascontiguousarray(matrices[self._order, : self._nc - 1])
-        numbers = rows.view(np.float64).reshape(self.volume, -1)
-        blocks = -(-self.volume // _TOGETHER)
-        padded = self._cupy.zeros((blocks * _TOGETHER, numbers.shape[1]), dtype=kind)
-        padded[: self.volume] = numbers
-        by_block = padded.reshape(blocks, _TOGETHER, self.instance.chunks, -1)
+        """Rows of matrices (V, Nc, Nc), as they are stored."""
+        rows = self._cupy.ascontiguousarray(matrices[self._order, : self.instance.rows])
+        return self._by_block(rows.view(np.float64).reshape(self.volume, -1))
+
+    def _by_block(self, numbers: Any) -> Any:
+        """The numbers of sites in the kernels' order, shape (V, numbers), as they are stored."""
+        blocks, lanes = -(-self.volume // _TOGETHER), 4 if self.single else 2
+        shape = blocks * _TOGETHER, self.instance.chunks * lanes
+        padded = self._cupy.zeros(shape, dtype=np.float32 if self.single else np.float64)
+        padded[: self.volume, : numbers.shape[1]] = numbers
+        by_block = padded.reshape(blocks, _TOGETHER, -1, lanes)
         return self._cupy.ascontiguousarray(by_block.transpose(0, 2, 1, 3))
+
+    def _by_site(self, copy: int) -> Any:
+        """The numbers of a copy's g, shape (V, numbers), of sites in the kernels' order."""
+        by_site = self._g[copy].transpose(0, 2, 1, 3)
+        padded = by_site.reshape(by_site.shape[0] * _TOGETHER, -1)
+        return padded[: self.volume, : 2 * self.instance.rows * self._nc]
 
     def set_transformation(self, copy: int, g: Any) -> None:
         """Set a copy's g, brought to the group."""
@@ -155,22 +176,19 @@ class CudaLattices(Lattices):
         self._g[copy] = self._packed(matrices.reshape(self.volume, self._nc, self._nc))
 
     def adopt(self, others: Lattices) -> None:
-        """Take over the g of lattices of this GPU in another precision, all copies at once."""
-        theirs = cast(CudaLattices, others)._g
-        by_site = theirs.transpose(0, 1, 3, 2, 4).astype(self._g.dtype)
-        chunks, lanes = self._g.shape[2], self._g.shape[4]
-        numbers = by_site.reshape(*by_site.shape[:3], chunks, lanes)
-        self._g = self._cupy.ascontiguousarray(numbers.transpose(0, 1, 3, 2, 4))
+        """Take over the g of lattices of this GPU in another precision."""
+        for copy in range(self.copies):
+            self._g[copy] = self._by_block(cast(CudaLattices, others)._by_site(copy))
         self._on_sites("start", "gauge_project")
 
     def transformation(self, copy: int) -> Any:
         """Return a copy's g as a CuPy array."""
         x, y, z, t = self.instance.shape
-        by_site = self._g[copy].transpose(0, 2, 1, 3).astype(np.float64)
-        numbers = by_site.reshape(by_site.shape[0] * _TOGETHER, -1)[: self.volume]
-        rows = self._cupy.zeros((self.volume, self._nc - 1, self._nc), dtype=np.complex128)
+        numbers = self._cupy.ascontiguousarray(self._by_site(copy), dtype=np.float64)
+        rows = self._cupy.zeros((self.volume, self.instance.rows, self._nc), dtype=np.complex128)
         rows[self._order] = numbers.view(np.complex128).reshape(rows.shape)
-        return self.group.completed(rows).reshape(t, z, y, x, self._nc, self._nc)
+        determining = rows[:, : self._nc - 1]
+        return self.group.completed(determining).reshape(t, z, y, x, self._nc, self._nc)
 
     # -- kernels -------------------------------------------------------------------------------
 

@@ -10,6 +10,9 @@ _THREADS = 128
 #: Blocks that a multiprocessor holds in double and in single precision. Registers for loads in
 #: flight are worth more than threads: measured on an H200.
 _BLOCKS = {False: 2, True: 4}
+#: Bytes of the largest matrix, SU(3)'s in double, of which that is so. Larger ones spill what they compute
+#: with, and their links do not fit shared memory: two blocks in either precision, measured too.
+_REGISTERS, _SPILLING = 96, 2
 #: Part of the second-level cache that links and transformations may fill and be found there again.
 _CACHED = 0.6
 #: Sites of one colour that a slab has at least.
@@ -48,7 +51,8 @@ class Schedule:
         Before compute capability 8.0 shared memory cannot be filled beside other work: no `staging`.
         """
         x, y, z, t = shape
-        blocks = _BLOCKS[single]
+        small = matrix_bytes <= _REGISTERS
+        blocks = _BLOCKS[single] if small else _SPILLING
         resident = blocks * multiprocessors
         half = prod(shape) // 2
         tiles = -(-half // _THREADS)
@@ -67,7 +71,7 @@ class Schedule:
         lag = 2 * parts + -(-parts // 2) + round(in_slabs / 2)
         if groups > 1 or used <= _CACHED * cache or lag + 2 * parts >= t * parts:
             lag = 0
-        return cls(_THREADS, blocks, parts, lag, groups, 2 * directions * staging, tile)
+        return cls(_THREADS, blocks, parts, lag, groups, 2 * directions * (staging and small), tile)
 
     def constants(self) -> dict[str, int]:
         """The same for the kernel."""

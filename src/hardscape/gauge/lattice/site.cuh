@@ -24,9 +24,9 @@ using Real = Choice<kSingle, float, double>::type;
 
 constexpr int kHalf = kX * kY * kZ * kT / 2;
 constexpr int kVolume = 2 * kHalf;
-constexpr int kRows = kColors - 1;
+constexpr int kRows = kRowsKept<kColors>;
 constexpr int kLanes = 16 / sizeof(Real);
-constexpr int kChunks = 2 * kRows * kColors / kLanes;
+constexpr int kChunks = (2 * kRows * kColors + kLanes - 1) / kLanes;
 constexpr int kCopy = (kVolume + 31) / 32 * 32 * kChunks;  // chunks of a transformation
 
 struct alignas(16) Chunk {
@@ -113,7 +113,7 @@ __device__ inline Element load(const Chunk* from) {
 __device__ inline Element load(const Chunk* g, int site) { return load(g + chunk_of<1>(site)); }
 
 __device__ inline void store(Chunk* to, const Element& a) {
-  Real value[kChunks * kLanes];
+  Real value[kChunks * kLanes]{};
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
 #pragma unroll

@@ -35,7 +35,7 @@ from hardscape.gauge.fix import fix, in_the_group, pays_for_gpu
 from hardscape.gauge.intake import require_links
 from hardscape.gauge.methods.scanned import GaugeScan, scanned
 from hardscape.gauge.options import FixOptions, Gauge, MethodName
-from hardscape.gauge.work import GaugeFixWork, require_kernels
+from hardscape.gauge.work import GaugeFixWork, require_even
 from hardscape.interrupts import interruptible
 
 #: What is compared where nothing is asked for.
@@ -119,7 +119,7 @@ def scan(
 
     Parameters
     ----------
-    field : GaugeField, path of a file of one, or links of shape (T, Z, Y, X, 4, Nc, Nc)
+    field : GaugeField, path of a file of one, or links of shape (T, Z, Y, X, 4, Nc, Nc), Nc = 2 to 8
     gauge : {"landau", "coulomb", "mag"}
     omegas : sequence of float, optional
         Overrelaxations, 1 to 2, of "overrelaxation" and of "matrix-overrelaxation".
@@ -174,7 +174,7 @@ def scan(
     if isinstance(lanes.devices[0], Cpu):
         require_links(opened.shape, opened.nc, _FIELDS)
     else:
-        require_kernels(opened.shape, opened.nc)
+        require_even(opened.shape)
     spare = 1 if lanes.executor is not None else len(lanes.devices) // len(points)
     work = ScanWork(in_the_group(opened.to("cpu")), points, many, lanes.seed, max(1, spare))
     outcome = solve(work, lanes)
