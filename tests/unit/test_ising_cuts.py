@@ -183,3 +183,19 @@ def test_chosen_where_tables_are_wide_and_refused_without_a_solver(monkeypatch):
     monkeypatch.setattr(cuts, "find_spec", lambda name: None)
     with pytest.raises(InputError):
         hardscape.spectrum(wide, 1, method="cuts", **CPU)
+
+
+def test_one_state_of_real_couplings_is_left_to_cuts_and_is_that_of_the_tables():
+    place, rng = np.arange(64).reshape(4, 4, 4), np.random.default_rng(3)
+    couplings = np.zeros((64, 64))
+    for axis in range(3):
+        couplings[place, np.roll(place, -1, axis)] = rng.normal(size=(4, 4, 4))
+    model = Ising(np.zeros(64), np.triu(couplings + couplings.T))
+    mine, tables = (
+        hardscape.spectrum(model, 1, method=method, device="cpu", threads=1)
+        for method in ("auto", "frontier")
+    )
+    assert mine.certified
+    assert mine.method == "cuts"
+    assert mine.energies.tobytes() == tables.energies.tobytes()
+    assert mine.states.tobytes() == tables.states.tobytes()

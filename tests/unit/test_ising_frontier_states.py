@@ -60,8 +60,8 @@ def test_the_states_of_exhaustive_search(kind, fields):
 @pytest.mark.parametrize("bits", [1, 3])
 def test_ties_are_told_apart_by_the_bits_that_follow(bits, threads, monkeypatch):
     # Tables with room for few bits of the code, and few entries: many passes, and many slices.
-    room = elimination.words_of
-    monkeypatch.setattr(lowest, "words_of", lambda size, n: (room(size, n)[0], min(n, bits)))
+    room = elimination.sizes
+    monkeypatch.setattr(lowest, "sizes", lambda size, n: (room(size, n)[0], min(n, bits)))
     monkeypatch.setattr(elimination, "_ENTRIES", 2.0**5)
     for seed in range(6):
         for kind in ("signs", "integers"):
@@ -209,3 +209,17 @@ def test_codes_of_any_length():
     states = [0, 1, 2**200 + 5]
     codes = to_codes(states, 4)
     assert [from_codes(code) for code in codes] == states
+
+
+def test_tables_of_half_a_word_give_the_states_of_whole_words(monkeypatch):
+    room = elimination.sizes
+    for seed in range(40):
+        model = model_of("integers", 12, seed, fields=seed % 2 == 0)
+        form = BitForm.of(model.exact)
+        assert room(form.bits, len(form.linear))[0] == 32
+        short = [by_frontier(model, count, threads=1) for count in (1, 9, 500)]
+        with monkeypatch.context() as patch:
+            patch.setattr(lowest, "sizes", lambda _, n: (64, n))
+            long = [by_frontier(model, count, threads=1) for count in (1, 9, 500)]
+        for mine, other in zip(short, long, strict=True):
+            assert_same(mine, other)

@@ -424,5 +424,6 @@ def _estimate_facts(ising: Ising, cost: Estimate) -> Iterator[tuple[str, str]]:
     yield "states", f"2^{ising.num_spins}{counted}"
     yield "time", f"about {seconds_text(cost.seconds)}"
     yield "memory", f"about {cost.memory_bytes / 1e6:.2g} MB for lists of states"
-    yield "rate", f"{cost.states_per_second:.3g} states/s"
+    if ising.num_spins <= _COUNTED_SPINS:
+        yield "rate", f"{cost.states_per_second:.3g} states/s"
     yield "device", cost.device

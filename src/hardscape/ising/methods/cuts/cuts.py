@@ -27,13 +27,16 @@ from hardscape.ising.methods.exhaustive.blocks import Found, Wanted
 from hardscape.ising.methods.frontier.elimination import elimination
 from hardscape.ising.methods.frontier.lowest import FrontierStatesWork
 from hardscape.ising.methods.lowest import LowestMethod, LowestWork
+from hardscape.ising.methods.reduction.reduction import is_fine
 
 #: Most couplings: in all, for each spin of models that have more than some, and where it is taken by itself.
 _MOST_EDGES, _MOST_COUPLINGS, _SOME_EDGES, _COUPLINGS = 200_000, 16, 2000, 4
-#: Most states listed where it is taken by itself, and seconds of tables from which on it is, without
-#: fields and with them: cycles through the spin that stands for those are many, and bound less.
-_MOST_STATES, _SECONDS, _FIELD_SECONDS = 10_000, 0.2, 20.0
-#: Couplings for each spin from which on semidefinite bounds are quicker for one state, up to so many spins.
+#: Most states listed where it is taken by itself, and seconds of tables from which on it is: for one state
+#: where few tie, which hardly needs a branch; without fields; and with them: cycles through the spin that
+#: stands for those are many, and bound less.
+_MOST_STATES, _SURE_SECONDS, _SECONDS, _FIELD_SECONDS = 10_000, 0.05, 0.2, 20.0
+#: Couplings for each spin from which on semidefinite bounds are quicker for one of many states that tie, up to
+#: so many spins.
 _MANY_COUPLINGS, _FEW_SPINS = 3, 160
 #: Seconds of a relaxation for each edge, and how they grow.
 _EDGE_SECONDS, _POWER = 3e-7, 1.8
@@ -135,11 +138,13 @@ class Cuts(LowestMethod[CutWork]):
         terms = wanted.terms
         if len(terms.row) >= _COUPLINGS * terms.num_spins or wanted.count > _MOST_STATES:
             return False
+        one = wanted.count <= 2 and wanted.window is None
+        sure = one and terms.symmetric and is_fine(terms)
         many = len(terms.row) >= _MANY_COUPLINGS * terms.num_spins
-        if wanted.count <= 2 and many and terms.num_spins <= _FEW_SPINS:
+        if wanted.count <= 2 and many and not sure and terms.num_spins <= _FEW_SPINS:
             return False
         plan = elimination(terms)
-        most = _SECONDS if terms.symmetric else _FIELD_SECONDS
+        most = _SURE_SECONDS if sure else _SECONDS if terms.symmetric else _FIELD_SECONDS
         return plan is None or FrontierStatesWork(wanted, plan).seconds > most
 
     def work(

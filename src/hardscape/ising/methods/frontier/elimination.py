@@ -26,18 +26,18 @@ _ENTRIES = 2.0**27
 _SLICES_WANTED, _DIVIDED, _OVERHEAD = 5, 2.0**29, 1.15
 #: Spins fixed, at most.
 _MAX_SLICED = 24
-#: Seconds that an entry takes, by the words of its integer.
-_SECONDS = {1: 2e-9, 2: 5e-9, 4: 3e-8, 36: 4e-7}
+#: Seconds that an entry takes, by the bits of its integer.
+_SECONDS = {32: 1e-9, 64: 2e-9, 128: 5e-9, 256: 3e-8, 2304: 4e-7}
 #: Fewest bits of a code that a table's values hold, where there are so many.
 _LEAST_CODE = 16
 
 
-def words_of(bits: int, spins: int) -> tuple[int, int]:
-    """Words of a table's values, and how many bits of codes they hold beside energies of so many bits."""
-    for limbs in _SECONDS:
-        room = 64 * limbs - 3 - bits
+def sizes(bits: int, spins: int) -> tuple[int, int]:
+    """Bits of a table's values, and how many bits of codes they hold beside energies of so many bits."""
+    for size in _SECONDS:
+        room = size - 3 - bits
         if room >= min(spins, _LEAST_CODE):
-            return limbs, min(room, spins)
+            return size, min(room, spins)
     raise AssertionError("energies are bounded by float64")
 
 
@@ -64,13 +64,13 @@ class Elimination:
         """How often tables are filled."""
         return 1 << len(self.sliced)
 
-    def seconds(self, limbs: int) -> float:
-        """Of all slices on one core, roughly."""
-        return self.slices * (self.entries * _SECONDS[limbs] + 1e-6 * len(self.order))
+    def seconds(self, size: int) -> float:
+        """Of all slices on one core, roughly, with values of so many bits."""
+        return self.slices * (self.entries * _SECONDS[size] + 1e-6 * len(self.order))
 
-    def memory_bytes(self, limbs: int) -> int:
+    def memory_bytes(self, size: int) -> int:
         """Of the tables of one slice: what is chosen, and the least values still needed."""
-        return int(8 * limbs * (self.entries + 4 * 2.0**self.width))
+        return int(size / 8 * (self.entries + 4 * 2.0**self.width))
 
 
 @lru_cache(maxsize=8)

@@ -30,7 +30,7 @@ from hardscape.ising.methods.frontier.elimination import (
     MAX_WIDTH,
     Elimination,
     elimination,
-    words_of,
+    sizes,
 )
 from hardscape.ising.methods.frontier.form import BitForm
 from hardscape.ising.methods.lowest import MOST_SEARCHED, LowestMethod, LowestWork
@@ -58,7 +58,8 @@ class _Layers:
 
     def __init__(self, form: BitForm, order: Sequence[int], energy_bits: int, step: int) -> None:
         self.spins = [i for i in order if i in form.linear]
-        self.limbs, self.bits = words_of(energy_bits, len(self.spins))
+        size, self.bits = sizes(energy_bits, len(self.spins))
+        self.limbs = max(1, size // 64)
         self.step, self.energy_bits = step, energy_bits
         #: Those whose bits are told apart.
         self.leading = sorted(self.spins, reverse=True)[: self.bits]
@@ -67,7 +68,7 @@ class _Layers:
         col = np.array([position[j] for _, j, _ in form.pairs], dtype=np.int64)
         values = to_limbs([b // step << self.bits for _, _, b in form.pairs], self.limbs)
         self.tables = native.vector.ising.frontier_tables(
-            len(self.spins), row, col, values.reshape(-1, self.limbs)
+            len(self.spins), row, col, values.reshape(-1, self.limbs), size < 64
         )
 
     def fill(self, form: BitForm, stop: NDArray[np.uint8]) -> bool:
@@ -186,9 +187,9 @@ class FrontierStatesWork(LowestWork):
         return BitForm.of(terms).fixed(held)
 
     @property
-    def limbs(self) -> int:
-        """Words of a table's entries."""
-        return words_of(self.form.bits, len(self.form.linear))[0]
+    def size(self) -> int:
+        """Bits of a table's entries."""
+        return sizes(self.form.bits, len(self.form.linear))[0]
 
     def digest(self) -> str:
         """Hash of the model, of what is wanted and of the slices."""
@@ -213,7 +214,7 @@ class FrontierStatesWork(LowestWork):
         """Of all slices on one core, roughly."""
         states = self.asked.count if self.asked.window is None else 0
         prefixes = states * self.asked.terms.num_spins * _STATE_SECONDS
-        return self.plan.seconds(self.limbs) + self.plan.slices * prefixes
+        return self.plan.seconds(self.size) + self.plan.slices * prefixes
 
     def brief(self, device: Device) -> bool:
         """Tables ask whether to stop; below some milliseconds nobody does."""
@@ -222,12 +223,12 @@ class FrontierStatesWork(LowestWork):
     @property
     def table_bytes(self) -> int:
         """Tables of a lane."""
-        return self.plan.memory_bytes(self.limbs)
+        return self.plan.memory_bytes(self.size)
 
     def memory_bytes(self, lanes: int) -> int:
         """The tables and prefixes of each lane, and the list."""
         words = code_words(self.asked.terms.num_spins)
-        prefixes = self.asked.count * (16 * words + 4 * (8 * self.limbs + 16))
+        prefixes = self.asked.count * (16 * words + 4 * (self.size // 8 + 16))
         return super().memory_bytes(lanes) + lanes * (self.table_bytes + prefixes)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -318,18 +319,19 @@ class Frontier(LowestMethod[FrontierStatesWork]):
 
     def sample(self, work: FrontierStatesWork, device: Device, allowed: float) -> float:
         """Seconds on one lane, by the number of entries, their pace here and what memory they take."""
-        words = min(work.limbs, 2)
-        here = pace(f"{work.name}.{words}", lambda: _probe(words))
+        size = min(work.size, 128)
+        here = pace(f"{work.name}.{size}", lambda: _probe(size))
         return work.seconds * here + giving(work.table_bytes)
 
 
-def _probe(words: int) -> tuple[FrontierStatesWork, float]:
-    """Tables of so many words for the spins of a torus, of a millisecond, and what they are said to take."""
-    side = 9 if words == 1 else 8
+def _probe(size: int) -> tuple[FrontierStatesWork, float]:
+    """Tables of values of so many bits for a torus, of a millisecond, and what they are said to take."""
+    side = 8 if size == 128 else 9
     place = np.arange(side * side).reshape(side, side)
     couplings = np.zeros((side * side, side * side))
     values = np.random.default_rng(side).normal(size=(2, side, side))
-    for axis, value in enumerate(np.sign(values) if words == 1 else values):
+    short = np.sign(values) if size == 32 else np.round(np.ldexp(values, 20))
+    for axis, value in enumerate(values if size == 128 else short):
         couplings[place, np.roll(place, -1, axis)] = value
     wanted = Wanted(Ising(np.zeros(side * side), np.triu(couplings + couplings.T)).exact, 2, None)
     plan = elimination(wanted.terms)

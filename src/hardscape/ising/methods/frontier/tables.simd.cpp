@@ -1,6 +1,7 @@
 // The tables of the frontier as Python sees them: one class for all widths of integers.
 #include "ising/methods/frontier/tables.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -29,10 +30,10 @@ class AnyTables {
                        Vector<std::uint8_t> stop) const = 0;
 };
 
-template <int Limbs>
+template <class Value, int Limbs>
 class TablesOf final : public AnyTables {
-  using Value = typename Exact<Limbs>::type;
-  static_assert(sizeof(Value) == Limbs * sizeof(std::uint64_t));
+  static constexpr bool kShort = sizeof(Value) < sizeof(std::uint64_t);  // half of a word
+  static_assert(kShort || sizeof(Value) == Limbs * sizeof(std::uint64_t));
 
  public:
   TablesOf(std::size_t bits, const Vector<std::int64_t>& row, const Vector<std::int64_t>& col,
@@ -64,6 +65,7 @@ class TablesOf final : public AnyTables {
 
  private:
   static Value load(const std::uint64_t* words) {
+    if constexpr (kShort) return static_cast<Value>(*words);
     Value value;
     std::memcpy(&value, words, sizeof value);
     return value;
@@ -71,7 +73,11 @@ class TablesOf final : public AnyTables {
 
   static Words words(const std::vector<Value>& values) {
     std::vector<std::uint64_t> found(values.size() * Limbs);
-    if (!values.empty()) std::memcpy(found.data(), values.data(), values.size() * sizeof(Value));
+    if constexpr (kShort) {
+      std::copy(values.begin(), values.end(), found.begin());
+    } else if (!values.empty()) {
+      std::memcpy(found.data(), values.data(), values.size() * sizeof(Value));
+    }
     return to_numpy(std::move(found), {values.size(), Limbs});
   }
 
@@ -96,9 +102,12 @@ class TablesOf final : public AnyTables {
 };
 
 std::unique_ptr<AnyTables> make_tables(std::size_t bits, Vector<std::int64_t> row,
-                                       Vector<std::int64_t> col, Matrix<std::uint64_t> quadratic) {
+                                       Vector<std::int64_t> col, Matrix<std::uint64_t> quadratic,
+                                       bool half) {
+  if (half) return std::make_unique<TablesOf<std::int32_t, 1>>(bits, row, col, quadratic);
   return for_width(quadratic.shape(1), [&]<int Limbs>() -> std::unique_ptr<AnyTables> {
-    return std::make_unique<TablesOf<Limbs>>(bits, row, col, quadratic);
+    using Value = typename Exact<Limbs>::type;
+    return std::make_unique<TablesOf<Value, Limbs>>(bits, row, col, quadratic);
   });
 }
 
@@ -112,9 +121,11 @@ void bind_tables(nb::module_& module) {
       .def("lowest", &AnyTables::lowest, nb::arg("count"), nb::arg("limit").none(),
            nb::arg("place"), nb::arg("fixed"), nb::arg("stop"),
            "The lowest states at or below a limit; bit t is bit place[t] of a state.");
-  module.def("frontier_tables", &make_tables, nb::arg("bits"), nb::arg("row"), nb::arg("col"),
-             nb::arg("quadratic"),
-             "Tables of a quadratic form of bits that are numbered in the order of elimination.");
+  module.def(
+      "frontier_tables", &make_tables, nb::arg("bits"), nb::arg("row"), nb::arg("col"),
+      nb::arg("quadratic"), nb::arg("half"),
+      "Tables of a quadratic form of bits that are numbered in the order of elimination; their "
+      "entries are of as many words as `quadratic`, or of half a word.");
 }
 
 }  // namespace hardscape::ising
