@@ -35,6 +35,8 @@ _MOST_EDGES, _MOST_COUPLINGS, _SOME_EDGES, _COUPLINGS = 200_000, 16, 2000, 4
 #: where few tie, which hardly needs a branch; without fields; and with them: cycles through the spin that
 #: stands for those are many, and bound less.
 _MOST_STATES, _SURE_SECONDS, _SECONDS, _FIELD_SECONDS = 10_000, 0.05, 0.2, 20.0
+#: Fields that are few.
+_FEW_FIELDS = 16
 #: Couplings for each spin from which on semidefinite bounds are quicker for one of many states that tie, up to
 #: so many spins.
 _MANY_COUPLINGS, _FEW_SPINS = 3, 160
@@ -139,7 +141,9 @@ class Cuts(LowestMethod[CutWork]):
         if len(terms.row) >= _COUPLINGS * terms.num_spins or wanted.count > _MOST_STATES:
             return False
         one = wanted.count <= 2 and wanted.window is None
-        sure = one and terms.symmetric and is_fine(terms)
+        # What was taken out may leave a few fields: their vertex is then one like the others.
+        light = sum(map(bool, terms.fields)) <= _FEW_FIELDS
+        sure = one and light and is_fine(terms)
         many = len(terms.row) >= _MANY_COUPLINGS * terms.num_spins
         if wanted.count <= 2 and many and not sure and terms.num_spins <= _FEW_SPINS:
             return False
