@@ -20,11 +20,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from benchmarks import tables
 
 import hardscape
+from hardscape.benchmarks import tables
 
 ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "docs" / "results"
 SESSION = re.compile(r"^```(pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -99,13 +100,13 @@ def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_tables_show_the_data() -> None:
-    """Tables whose results are data are made from them: ``python -m benchmarks.tables``."""
+    """Tables whose results are data are made from them: ``python -m hardscape.benchmarks.tables``."""
     shown: list[str] = []
     for path in (ROOT / "docs").glob("**/*.md"):
         page = path.read_text(encoding="utf-8")
-        assert tables.with_results(page) == page, path
+        assert tables.with_results(page, RESULTS) == page, path
         shown += [found[1] for found in tables.SHOWN.finditer(page)]
-    assert sorted(shown) == sorted(path.stem for path in tables.RESULTS.glob("*.json"))
+    assert sorted(shown) == sorted(path.stem for path in RESULTS.glob("*.json"))
 
 
 def test_a_table_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

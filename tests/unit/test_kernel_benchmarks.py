@@ -29,7 +29,7 @@ def test_a_kernel_of_the_cpu(family: str, case: str, kernel: str) -> None:
         "4",
         "--json",
     ]
-    line = [sys.executable, "-m", "benchmarks.kernels", *words]
+    line = [sys.executable, "-m", "hardscape.benchmarks.kernels", *words]
     done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     assert found["family"] == family

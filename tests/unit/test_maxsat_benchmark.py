@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks.maxsat_structured import answered, structured, unpacked
+
+from hardscape.benchmarks.maxsat.structured import answered, structured, unpacked
 
 NEW = "h 1 2 0\nh -2 3 0\n5 -1 0\n3 -2 0\n2 -3 0\n"
 OLD = "c a\np wcnf 3 5 11\n11 1 2 0\n11 -2 3 0\n5 -1 0\n3 -2 0\n2 -3 0\n"

@@ -232,7 +232,7 @@ def density_of_states(
     """
     ising = Ising.from_any(model)
     options = RunOptions.checked(**run)
-    work, name = _cheapest(ising, method, options.devices)
+    work, name = cheapest(ising, method, options.devices)
     seconds = _unasked(work, options)
     if seconds is not None:
         raise BudgetError(
@@ -293,7 +293,7 @@ def _probe(kind: type[CountingWork]) -> tuple[CountingWork, float]:
     raise AssertionError(kind)
 
 
-def _cheapest(ising: Ising, method: str, devices: tuple[Device, ...]) -> tuple[CountingWork, str]:
+def cheapest(ising: Ising, method: str, devices: tuple[Device, ...]) -> tuple[CountingWork, str]:
     """The quickest way to count of those asked for that run on these devices, and its name."""
     accepted = ("auto", *(row.name for row in METHODS))
     if method not in accepted:

@@ -1,1 +1,0 @@
-"""Each kernel of a family alone, on CPU and CUDA: ``python -m benchmarks.kernels FAMILY``."""

@@ -1,0 +1,34 @@
+"""List what can be measured.
+
+``python -m hardscape.benchmarks``.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+
+def benchmarks() -> dict[str, str]:
+    """Names of the modules that are commands, and the first line of what each says of itself."""
+    root = Path(__file__).parent
+    found = {}
+    for path in sorted(root.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if path != Path(__file__) and 'if __name__ == "__main__"' in text:
+            parts = path.relative_to(root).with_suffix("").parts
+            name = ".".join(part for part in parts if part != "__main__")
+            found[name] = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+    return found
+
+
+def main() -> None:
+    """Print the list."""
+    found = benchmarks()
+    width = max(map(len, found))
+    for name, title in found.items():
+        print(f"{name:{width}}  {title}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Benchmarks of low energies of Ising models."""

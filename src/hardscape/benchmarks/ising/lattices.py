@@ -1,0 +1,95 @@
+"""Lattices that are too wide for tables, by odd-cycle cuts.
+
+`python -m hardscape.benchmarks.ising.lattices [NAME ...]`.
+
+Seconds of the processor, on one thread. The peers prove one ground state of the same model: a planar solver by
+matching, CP-SAT and HiGHS with a product for each pair.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+import hardscape
+from hardscape.benchmarks.ising.penalties import by_cp_sat, by_highs, timed
+from hardscape.benchmarks.ising.sparse import lattice
+from hardscape.benchmarks.machine import machine
+from hardscape.ising import Ising
+
+
+def instances() -> Iterator[tuple[str, tuple[int, ...], bool, str]]:
+    """Names, shapes, whether periodic, and couplings."""
+    for kind in ("signs", "gauss"):
+        for side in (20, 32, 64):
+            yield f"free {side}x{side}, {kind}", (side, side), False, kind
+        for side in (14, 20, 32):
+            yield f"torus {side}x{side}, {kind}", (side, side), True, kind
+    yield "free 5x5x5, signs", (5, 5, 5), False, "signs"
+    yield "periodic 5x5x5, signs", (5, 5, 5), True, "signs"
+    yield "periodic 5x5x5, gauss", (5, 5, 5), True, "gauss"
+
+
+def by_matching(model: Ising, side: int) -> float:
+    """The least energy of a square lattice, by the planar solver of dwave-samplers."""
+    from dwave.samplers import PlanarGraphSolver
+
+    bqm = model.to_bqm()
+    places = {v: (int(v) % side, int(v) // side) for v in bqm.variables}
+    return float(PlanarGraphSolver().sample(bqm, pos=places).first.energy)
+
+
+def peers(model: Ising, shape: tuple[int, ...], periodic: bool, limit: float) -> Iterator[str]:
+    """Seconds of each; all energies must agree."""
+    ground = hardscape.spectrum(model, 1, device="cpu", threads=1, seed=1).energies[0]
+    planar = len(shape) == 2 and not periodic
+    found, seconds = timed(lambda: by_matching(model, shape[0]) if planar else None)
+    assert found is None or np.isclose(found, ground)
+    yield seconds
+    whole = model.is_integer
+    form = model.exact.to_binary()
+    scale = 2.0**form.exponent
+    matrix = np.diag([scale * x for x in form.fields])
+    matrix[form.row, form.col] = [scale * x for x in form.couplings]
+    for peer in (by_cp_sat, by_highs):
+        possible = whole or peer is by_highs
+        qubo = (matrix, form.offset * scale)
+        found, seconds = timed(partial(peer, qubo, limit)) if possible else (None, "-")
+        assert found is None or np.isclose(found, ground, rtol=1e-6)
+        yield seconds
+
+
+def main() -> None:
+    """Print one line for each model."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="models whose names hold one of these alone")
+    parser.add_argument("--peers", type=float, metavar="SECONDS", help="run peers, so long each")
+    told = parser.parse_args()
+    print(machine("numpy", "highspy", "ortools", "dwave-samplers"))
+    heads = ["model", "spins", "S = 1", "S = 100", "nodes", "clusters left"]
+    heads += ["PlanarGraphSolver", "CP-SAT", "HiGHS"] if told.peers else []
+    print(f"| {' | '.join(heads)} |")
+    print(f"| {' | '.join('---' for _ in heads)} |")
+    for name, shape, periodic, kind in instances():
+        if told.names and not any(x in name for x in told.names):
+            continue
+        model, cells = lattice(shape, periodic, kind), [name, str(int(np.prod(shape)))]
+        for states in (1, 100):
+            began = time.process_time()
+            found = hardscape.spectrum(
+                model, states, device="cpu", threads=1, seed=1, method="cuts"
+            )
+            cells.append(f"{time.process_time() - began:.2g}")
+            assert found.certified
+        cells += [str(found.info["nodes"]), str(found.info["core_spins"])]
+        if told.peers:
+            cells += peers(model, shape, periodic, told.peers)
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,276 @@
+"""QUBOs with penalties, number partitioning, on one core.
+
+`python -m hardscape.benchmarks.ising.penalties [KIND ...]`.
+
+Peers prove the least energy alone, of the same QUBO: CP-SAT with a product for each pair, toulbar2 with a cost
+function for each pair, HiGHS with linearised products (in floating point).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hardscape
+from hardscape.benchmarks.machine import machine
+from hardscape.ising import Ising
+
+#: Coefficients in the upper triangle, fields on the diagonal; the constant.
+Qubo = tuple[NDArray[np.float64], float]
+
+
+class Penalties:
+    """A QUBO to which penalties are added."""
+
+    def __init__(self, variables: int) -> None:
+        self.matrix, self.offset = np.zeros((variables, variables)), 0.0
+
+    def add(self, i: int, j: int, value: float) -> None:
+        """Add ``value * x_i x_j``."""
+        self.matrix[min(i, j), max(i, j)] += value
+
+    def equals(self, variables: list[int], total: int, weight: float) -> None:
+        """Add ``weight * (sum of x - total)**2``."""
+        self.offset += weight * total**2
+        for k, i in enumerate(variables):
+            self.add(i, i, weight * (1 - 2 * total))
+            for j in variables[:k]:
+                self.add(i, j, 2 * weight)
+
+    @property
+    def qubo(self) -> Qubo:
+        """Matrix and constant."""
+        return self.matrix, self.offset
+
+
+def assignment(size: int, rng: np.random.Generator) -> Qubo:
+    """Each of `size` workers gets one of as many jobs, at costs 1 to 99."""
+    n, costs = size, rng.integers(1, 100, (size, size))
+    told = Penalties(n * n)
+    for i in range(n):
+        for j in range(n):
+            told.add(n * i + j, n * i + j, float(costs[i, j]))
+        told.equals([n * i + j for j in range(n)], 1, 200.0)
+        told.equals([n * j + i for j in range(n)], 1, 200.0)
+    return told.qubo
+
+
+def tour(cities: int, rng: np.random.Generator) -> Qubo:
+    """The shortest closed tour of cities in a square: variable n c + t is 1 if city c is the t-th."""
+    n, places = cities, rng.random((cities, 2))
+    lengths = np.rint(100 * np.linalg.norm(places[:, None] - places[None], axis=2))
+    told = Penalties(n * n)
+    for a in range(n):
+        told.equals([n * a + t for t in range(n)], 1, 200.0)
+        told.equals([n * b + a for b in range(n)], 1, 200.0)
+        for b in range(n):
+            for t in range(n) if a != b else ():
+                told.add(n * a + t, n * b + (t + 1) % n, float(lengths[a, b]))
+    return told.qubo
+
+
+def stable(vertices: int, rng: np.random.Generator) -> Qubo:
+    """The largest stable set of a random graph of density 1/2 (a clique of its complement)."""
+    told = Penalties(vertices)
+    for i in range(vertices):
+        told.add(i, i, -1.0)
+        for j in range(i):
+            if rng.random() < 0.5:
+                told.add(i, j, 2.0)
+    return told.qubo
+
+
+def gka_b(variables: int, rng: np.random.Generator) -> Qubo:
+    """As the instances gka1b to gka10b of the Biq Mac library: fields -63 to 0, couplings 0 to 100."""
+    n = variables
+    matrix = 2.0 * np.triu(rng.integers(0, 101, (n, n)), 1) - np.diag(rng.integers(0, 64, n))
+    return matrix, 0.0
+
+
+def colouring(vertices: int, rng: np.random.Generator) -> Qubo:
+    """Four colours, one a vertex, and edges of mean degree 4.5 whose ends should differ."""
+    told, colours = Penalties(4 * vertices), 4
+    for i in range(vertices):
+        told.equals([colours * i + c for c in range(colours)], 1, 2.0)
+        for j in range(i):
+            for c in range(colours) if rng.random() < 4.5 / vertices else ():
+                told.add(colours * i + c, colours * j + c, 1.0)
+    return told.qubo
+
+
+def portfolio(assets: int, rng: np.random.Generator) -> Qubo:
+    """A fifth of the assets, of least variance for their return: three factors and noise."""
+    factors = rng.normal(size=(assets, 3))
+    covariance = factors @ factors.T + np.diag(rng.random(assets))
+    told = Penalties(assets)
+    for i in range(assets):
+        told.add(i, i, float(np.rint(20 * covariance[i, i]) - rng.integers(0, 200)))
+        for j in range(i):
+            told.add(i, j, float(2 * np.rint(20 * covariance[i, j])))
+    told.equals(list(range(assets)), assets // 5, 500.0)
+    return told.qubo
+
+
+def partition(bits: int) -> Callable[[int, np.random.Generator], Qubo]:
+    """Two piles of numbers of so many bits: the square of the difference of their sums."""
+
+    def drawn(count: int, rng: np.random.Generator) -> Qubo:
+        numbers = rng.integers(1, 1 << bits, count).astype(float)
+        matrix = 8 * np.triu(np.outer(numbers, numbers), 1)
+        return matrix + np.diag(4 * numbers * (numbers - numbers.sum())), float(numbers.sum() ** 2)
+
+    return drawn
+
+
+KINDS: dict[str, Callable[[int, np.random.Generator], Qubo]] = {
+    "assignment": assignment,
+    "tour": tour,
+    "stable": stable,
+    "gka-b": gka_b,
+    "colouring": colouring,
+    "portfolio": portfolio,
+    "partition20": partition(20),
+    "partition12": partition(12),
+}
+#: Kind and size.
+ROWS = (
+    ("assignment", 8),
+    ("assignment", 10),
+    ("tour", 7),
+    ("tour", 8),
+    ("stable", 64),
+    ("stable", 128),
+    ("gka-b", 60),
+    ("gka-b", 100),
+    ("gka-b", 125),
+    ("colouring", 20),
+    ("colouring", 30),
+    ("portfolio", 50),
+    ("partition20", 40),
+    ("partition12", 60),
+)
+
+
+def by_hardscape(qubo: Qubo, states: int, limit: float) -> tuple[float | None, str]:
+    """The least energy, if it is proven; by which method."""
+    model = Ising.from_qubo(*qubo)
+    run = {"device": "cpu", "threads": 1, "seed": 1, "time_limit": limit}
+    found = hardscape.spectrum(model, states, **run)
+    return float(found.energies[0]) if found.certified else None, found.method
+
+
+def by_cp_sat(qubo: Qubo, limit: float) -> float | None:
+    """The least energy by OR-Tools' CP-SAT."""
+    from ortools.sat.python import cp_model
+
+    matrix, offset = qubo
+    model = cp_model.CpModel()
+    x = [model.new_bool_var(f"x{i}") for i in range(len(matrix))]
+    terms = []
+    for i, j in zip(*np.nonzero(matrix), strict=True):
+        both = x[i]
+        if i != j:
+            both = model.new_bool_var("")
+            model.add_implication(both, x[i])
+            model.add_implication(both, x[j])
+            model.add_bool_or(~x[i], ~x[j], both)
+        terms.append(int(matrix[i, j]) * both)
+    model.minimize(sum(terms))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.max_time_in_seconds = limit
+    status = solver.solve(model)
+    return solver.objective_value + offset if status == cp_model.OPTIMAL else None
+
+
+def by_toulbar2(qubo: Qubo, limit: float) -> float | None:
+    """The least energy by toulbar2."""
+    import pytoulbar2
+
+    matrix, offset = qubo
+    problem = pytoulbar2.CFN(ubinit=int(np.abs(matrix).sum()) + 1)
+    for i in range(len(matrix)):
+        problem.AddVariable(f"x{i}", [0, 1])
+    for i, j in zip(*np.nonzero(matrix), strict=True):
+        value = int(matrix[i, j])
+        scope, costs = ([int(i)], [0, value]) if i == j else ([int(i), int(j)], [0, 0, 0, value])
+        problem.AddFunction(scope, costs)
+    found = problem.Solve(timeLimit=int(limit))
+    # Of a search that was stopped the bounds differ.
+    done = found is not None and problem.GetDDualBound() > found[1] - 0.5
+    return float(found[1]) + offset if found is not None and done else None
+
+
+def by_highs(qubo: Qubo, limit: float) -> float | None:
+    """The least energy by HiGHS, of the linearised program."""
+    import highspy
+
+    matrix, offset = qubo
+    solver = highspy.Highs()
+    solver.silent()
+    solver.setOptionValue("threads", 1)
+    solver.setOptionValue("time_limit", limit)
+    x = [solver.addBinary() for _ in range(len(matrix))]
+    terms = []
+    for i, j in zip(*np.nonzero(matrix), strict=True):
+        both = x[i]
+        if i != j:
+            both = solver.addVariable(0, 1)
+            if matrix[i, j] > 0:
+                solver.addConstr(both >= x[i] + x[j] - 1)
+            else:
+                solver.addConstr(both <= x[i])
+                solver.addConstr(both <= x[j])
+        terms.append(float(matrix[i, j]) * both)
+    solver.minimize(sum(terms))
+    done = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return solver.getObjectiveValue() + offset if done else None
+
+
+PEERS = {"CP-SAT": by_cp_sat, "toulbar2": by_toulbar2, "HiGHS": by_highs}
+
+
+def timed(solve: Callable[[], float | None]) -> tuple[float | None, str]:
+    """An energy, and the seconds that it took."""
+    began = time.process_time()
+    energy = solve()
+    return energy, f"{time.process_time() - began:.2f}" if energy is not None else "-"
+
+
+def main() -> None:
+    """Print one line for each row and seed; all that are proven must agree."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kinds", nargs="*", help="rows of these kinds alone")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--states", type=int, default=1)
+    parser.add_argument("--time-limit", type=float, default=60)
+    parser.add_argument("--no-peers", action="store_true")
+    told = parser.parse_args()
+    peers = {} if told.no_peers else PEERS
+    print(machine("numpy", *(() if told.no_peers else ("ortools", "pytoulbar2", "highspy"))))
+    heads = ["kind", "variables", "method", "CPU seconds", *peers]
+    print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
+    for kind, size in ROWS:
+        for seed in range(told.seeds) if not told.kinds or kind in told.kinds else ():
+            qubo = KINDS[kind](size, np.random.default_rng([seed, size, len(kind)]))
+            began = time.process_time()
+            least, method = by_hardscape(qubo, told.states, told.time_limit)
+            seconds = time.process_time() - began
+            cells = [kind, len(qubo[0]), method, f"{seconds:.2f}" if least is not None else "-"]
+            for peer in peers.values():
+                energy, cell = timed(lambda peer=peer, qubo=qubo: peer(qubo, told.time_limit))
+                assert (
+                    energy is None
+                    or least is None
+                    or abs(energy - least) < 1e-6 * abs(least) + 1e-3
+                )
+                cells.append(cell)
+            print(f"| {' | '.join(map(str, cells))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""Sparse models by dynamic programming, beside a tree decomposition.
+
+`python -m hardscape.benchmarks.ising.sparse [NAME ...]`.
+
+Seconds are those of the processor, on one thread: of a call with its planning, for one state and for a hundred,
+lowest codes first; the peer finds one ground state.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+import hardscape
+from hardscape.benchmarks.machine import machine
+from hardscape.ising import Ising
+from hardscape.ising.methods.frontier.elimination import elimination
+
+#: Calls of which the least time counts.
+_REPEATS = 3
+
+
+def lattice(shape: tuple[int, ...], periodic: bool, kind: str) -> Ising:
+    """Couplings of random signs ("signs") or Gaussian ones between neighbours."""
+    rng = np.random.default_rng([*shape, periodic, len(kind)])
+    number = np.arange(np.prod(shape)).reshape(shape)
+    couplings = {}
+    for axis in range(len(shape)):
+        last = number.shape[axis] if periodic else number.shape[axis] - 1
+        here = np.take(number, range(last), axis)
+        there = np.take(number, range(1, last + 1), axis, mode="wrap")
+        for i, j in zip(here.flat, there.flat, strict=True):
+            value = rng.choice([-1.0, 1.0]) if kind == "signs" else rng.normal()
+            couplings[int(i), int(j)] = float(value)
+    return Ising(np.zeros(number.size), couplings)
+
+
+def chimera(side: int, kind: str) -> Ising:
+    """Cells of four and four spins, with fields."""
+    rng = np.random.default_rng([side, len(kind)])
+
+    def drawn(count: int) -> Any:
+        return rng.choice([-1.0, 1.0], count) if kind == "signs" else rng.normal(size=count)
+
+    number = np.arange(8 * side * side).reshape(side, side, 2, 4)
+    pairs = []
+    for cell in number.reshape(-1, 2, 4):
+        pairs += [(i, j) for i in cell[0] for j in cell[1]]
+    pairs += zip(number[:-1, :, 0].flat, number[1:, :, 0].flat, strict=True)
+    pairs += zip(number[:, :-1, 1].flat, number[:, 1:, 1].flat, strict=True)
+    values = drawn(len(pairs)).tolist()
+    couplings = {(int(i), int(j)): x for (i, j), x in zip(pairs, values, strict=True)}
+    return Ising(drawn(number.size), couplings)
+
+
+def parts() -> Ising:
+    """Four dense models of 16 spins that do not know of one another."""
+    rng = np.random.default_rng(4)
+    couplings = np.zeros((64, 64))
+    for k in range(4):
+        block = slice(16 * k, 16 * k + 16)
+        couplings[block, block] = np.triu(rng.normal(size=(16, 16)), 1)
+    return Ising(np.zeros(64), couplings)
+
+
+def regular(spins: int, degree: int, kind: str) -> Ising:
+    """Couplings on a random graph of which each vertex has as many neighbours; no fields."""
+    from networkx import random_regular_graph
+
+    rng = np.random.default_rng([spins, degree, len(kind)])
+    pairs = [(min(x), max(x)) for x in random_regular_graph(degree, spins, seed=spins).edges]
+    drawn = rng.choice([-1.0, 1.0], len(pairs)) if kind == "signs" else rng.normal(size=len(pairs))
+    return Ising(np.zeros(spins), dict(zip(pairs, drawn.tolist(), strict=True)))
+
+
+def pegasus(side: int, most: int, kind: str) -> Ising:
+    """The first spins of a Pegasus graph, with fields; needs dwave-networkx."""
+    from dwave_networkx import pegasus_graph
+
+    rng = np.random.default_rng([side, most, len(kind)])
+    graph = pegasus_graph(side)
+    number = {node: i for i, node in enumerate(sorted(graph.nodes)[:most])}
+    pairs = [(number[a], number[b]) for a, b in graph.edges if a in number and b in number]
+    size = len(number) + len(pairs)
+    drawn = rng.choice([-1.0, 1.0], size) if kind == "signs" else rng.normal(size=size)
+    couplings = dict(zip(pairs, drawn[len(number) :].tolist(), strict=True))
+    return Ising(drawn[: len(number)], couplings)
+
+
+def instances() -> Iterator[tuple[str, Ising]]:
+    """Names and models, the one that takes longest last."""
+    for kind in ("signs", "gauss"):
+        for side in (8, 10, 12):
+            yield f"torus {side}x{side}, {kind}", lattice((side, side), True, kind)
+        yield f"chimera 4x4, {kind}", chimera(4, kind)
+    yield "free 4x4x4, signs", lattice((4, 4, 4), False, "signs")
+    yield "periodic 4x4x4, signs", lattice((4, 4, 4), True, "signs")
+    yield "free 5x5x5, signs", lattice((5, 5, 5), False, "signs")
+    yield "free 12x60, signs", lattice((12, 60), False, "signs")
+    yield "chain of 2000, gauss", lattice((2000,), False, "gauss")
+    yield "four dense parts of 16", parts()
+    for kind in ("signs", "gauss"):
+        for spins in (80, 120):
+            yield f"6-regular {spins}, {kind}", regular(spins, 6, kind)
+        yield f"periodic 5x5x5, {kind}", lattice((5, 5, 5), True, kind)
+    if find_spec("dwave_networkx"):
+        for kind in ("signs", "gauss"):
+            yield f"pegasus 2, {kind}", pegasus(2, 40, kind)
+            yield f"pegasus 3, {kind}", pegasus(3, 128, kind)
+            yield f"pegasus 4, 200 of 264, {kind}", pegasus(4, 200, kind)
+    yield "periodic 6x6x6, signs", lattice((6, 6, 6), True, "signs")
+    yield "torus 14x14, signs", lattice((14, 14), True, "signs")
+
+
+def _least(call: Any, repeats: int) -> tuple[float, Any]:
+    seconds, answer = [], None
+    for _ in range(repeats):
+        elimination.cache_clear()
+        began = time.process_time()
+        answer = call()
+        seconds.append(time.process_time() - began)
+        if seconds[-1] > 1:
+            break
+    return min(seconds), answer
+
+
+def _ours(model: Ising, states: int, repeats: int) -> tuple[float, Any]:
+    return _least(
+        lambda: hardscape.spectrum(model, states, device="cpu", threads=1, seed=1), repeats
+    )
+
+
+def _peer(model: Ising, repeats: int) -> tuple[str, float | None]:
+    """Seconds of a tree decomposition, and its energy; why not where it does not take the model."""
+    from dwave.samplers import TreeDecompositionSolver
+
+    bqm = model.to_bqm()
+    try:
+        seconds, samples = _least(lambda: TreeDecompositionSolver().sample(bqm), repeats)
+    except ValueError:
+        return "too wide", None
+    return f"{seconds:.2g}", float(samples.first.energy)
+
+
+def main() -> None:
+    """Print one line for each model."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="models whose names hold one of these alone")
+    told = parser.parse_args()
+    print(machine("numpy", "dwave-samplers"))
+    print("| model | spins | width | S = 1 | S = 100 | TreeDecompositionSolver |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for name, model in instances():
+        if told.names and not any(x in name for x in told.names):
+            continue
+        plan = elimination(model.exact)
+        one, found = _ours(model, 1, _REPEATS)
+        many, _ = _ours(model, 100, _REPEATS)
+        peer, energy = _peer(model, _REPEATS)
+        assert found.certified
+        assert energy is None or np.isclose(energy, found.energies[0], rtol=1e-12)
+        width = "" if plan is None else f"{plan.width + len(plan.sliced)}"
+        print(
+            f"| {name} | {model.num_spins} | {width} | {one:.2g} | {many:.2g} | {peer} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

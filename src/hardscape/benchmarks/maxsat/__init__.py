@@ -1,0 +1,1 @@
+"""Benchmarks of MAX-SAT."""

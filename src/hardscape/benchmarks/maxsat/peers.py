@@ -1,0 +1,91 @@
+"""Packages' solvers as commands of the MAX-SAT Evaluation.
+
+``python -m hardscape.benchmarks.maxsat.peers NAME FILE``.
+
+``rc2`` is python-sat's, ``cpsat`` OR-tools', and any other name that of a class of hermax: EvalMaxSAT,
+UWrMaxSATCompetition, CASHWMaxSAT, WMaxCDCL and more. Its anytime solvers tell nothing when its limit ends
+them. The limit is the solver's own: reading the file comes before it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import cyclopts
+
+app = cyclopts.App(help=__doc__, result_action="return_value")
+
+
+def told(model: Any, proven: bool) -> None:
+    """Print what the Evaluation wants."""
+    if model:
+        true = {x for x in model if x > 0}
+        values = "".join(str(int(v in true)) for v in range(1, max(map(abs, model)) + 1))
+        print(f"v {values}", flush=True)
+    print("s " + ("OPTIMUM FOUND" if proven else "UNKNOWN"), flush=True)
+
+
+def rc2(wcnf: Any, seconds: float) -> None:
+    """Stratified RC2; it says nothing before its end."""
+    from pysat.examples.rc2 import RC2Stratified
+
+    with RC2Stratified(wcnf, solver="g4", adapt=True, exhaust=True, minz=True) as solver:
+        told(solver.compute(), True)
+
+
+def cpsat(wcnf: Any, seconds: float) -> None:
+    """One worker of CP-SAT, a Boolean more for each soft clause of several literals."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    x = [model.new_bool_var(f"{v}") for v in range(wcnf.nv)]
+
+    def literal(y: int) -> Any:
+        return x[y - 1] if y > 0 else ~x[-y - 1]
+
+    for clause in wcnf.hard:
+        model.add_bool_or([literal(y) for y in clause])
+    costs = []
+    for clause, weight in zip(wcnf.soft, wcnf.wght, strict=True):
+        violated = literal(-clause[0]) if len(clause) == 1 else model.new_bool_var("")
+        if len(clause) > 1:
+            model.add_bool_or([*(literal(y) for y in clause), violated])
+        costs.append(weight * violated)
+    model.minimize(sum(costs))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.max_time_in_seconds = seconds
+    status = solver.solve(model)
+    known = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+    values = [v + 1 if solver.value(y) else -v - 1 for v, y in enumerate(x)] if known else []
+    told(values, status == cp_model.OPTIMAL)
+
+
+def hermax(name: str, wcnf: Any, seconds: float) -> None:
+    """A solver of hermax."""
+    from hermax import non_incremental
+    from hermax.non_incremental import incomplete
+
+    kind = getattr(incomplete, name, None) or getattr(non_incremental, name)
+    solver = kind(wcnf)
+    found = solver.solve(time_limit=seconds)
+    told(solver.get_model() if found else [], solver.get_status().name == "OPTIMUM")
+
+
+@app.default
+def main(name: str, file: Path, seconds: float = 5.0) -> None:
+    """Solve a WCNF file and print the answer."""
+    from hardscape.maxsat import Formula
+
+    wcnf = Formula.from_file(file).to_pysat()
+    own = {"rc2": rc2, "cpsat": cpsat}
+    if name in own:
+        own[name](wcnf, seconds)
+    else:
+        hermax(name, wcnf, seconds)
+
+
+if __name__ == "__main__":
+    sys.exit(app())

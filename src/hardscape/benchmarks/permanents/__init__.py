@@ -1,0 +1,1 @@
+"""Benchmarks of permanents and boson sampling."""

@@ -1,0 +1,298 @@
+"""Quasi-greedy search: rates and times to solution, ours and the peers'.
+
+``python -m hardscape.benchmarks.xorsat.search``.
+
+Rates are medians of repeated runs after one that warms up; answers are checked. On the CPU one thread
+is timed by its own clock, so that other work on the machine does little harm.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import cyclopts
+import numpy as np
+
+from hardscape import native
+from hardscape.benchmarks.machine import machine
+from hardscape.engine import cuda_device, cuda_status
+from hardscape.engine.cuda import jit
+from hardscape.xorsat import (
+    TimeToSolution,
+    XorSystem,
+    eliminate,
+    median_tts,
+    quadratize,
+    random_regular,
+    time_to_solution,
+)
+from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones, CudaRound
+from hardscape.xorsat.methods.quasi_greedy.plan import Plan
+from hardscape.xorsat.methods.quasi_greedy.rounds import Rounds
+
+app = cyclopts.App(help=__doc__, result_action="return_value")
+
+_PACKAGES = ("openjij", "dwave-samplers")
+
+
+@app.default
+def main() -> None:
+    """Run everything that this machine can, one table each."""
+    print(machine(*_PACKAGES))
+    print("\n| case | N | spin updates/s, median (least to most) |\n| --- | --- | --- |")
+    for level in native.available_levels():
+        environment = {**os.environ, "HARDSCAPE_SIMD": level}
+        subprocess.run([sys.executable, "-m", __spec__.name, "rate"], env=environment, check=True)
+    elimination()
+    peers()
+    if cuda_status().usable:
+        gpu()
+
+
+def _repeated(call: Callable[[], float], repeats: int) -> str:
+    values = sorted(call() for _ in range(repeats + 1))
+    # The slowest is the warm-up, or as slow.
+    values = values[1:]
+    return f"{statistics.median(values):.3g} ({values[0]:.3g} to {values[-1]:.3g})"
+
+
+@app.command
+def rate(*, repeats: int = 7) -> None:
+    """One thread of this processor at its widest level, or that of HARDSCAPE_SIMD."""
+    level, stop = native.level(), np.zeros(1, np.uint8)
+    for n in (128, 256):
+        plan = Plan.build(random_regular(n, seed=1))
+
+        def updates(plan: Plan = plan) -> float:
+            began = time.thread_time()
+            # Solutions are looked for, but these clones find none.
+            *_, sweeps, _ = plan.kernel.run(1, 0, 1, 8000, 32, 0, True, stop)
+            return sweeps * 1024 * plan.updates / (time.thread_time() - began)
+
+        print(f"| one thread, {level} | {n} | {_repeated(updates, repeats)} |", flush=True)
+
+
+@app.command
+def elimination(*, n: int = 4096, repeats: int = 7) -> None:
+    """Elimination of a 3-regular system."""
+    system = random_regular(n, seed=1, full_rank=False)
+
+    def milliseconds() -> float:
+        began = time.thread_time()
+        eliminate(system)
+        return 1e3 * (time.thread_time() - began)
+
+    print("\n| case | N | ms, median (least to most) |\n| --- | --- | --- |")
+    print(f"| elimination | {n} | {_repeated(milliseconds, repeats)} |", flush=True)
+
+
+@app.command
+def peers(*, n: int = 32, reads: int = 2000) -> None:
+    """TTS99 of this library, openjij (3-spin annealing) and dwave-samplers (2-body annealing)."""
+    system = random_regular(n, seed=1)
+    tts = time_to_solution(system, 200, 10.0, device="cpu", threads=1, seed=1)
+    rows = [("hardscape, one thread", tts.tts(99))]
+    for name, sample in (("openjij HUBO", _openjij), ("dwave-samplers, 2-body", _dwave)):
+        try:
+            rows.append((name, min(sample(system, reads, sweeps) for sweeps in (50, 200, 1000))))
+        except ImportError:
+            print(f"{name} is not installed")
+    print("\n| tool | N | TTS99, s | times ours |\n| --- | --- | --- | --- |")
+    for name, seconds in rows:
+        print(f"| {name} | {n} | {seconds:.3g} | {seconds / rows[0][1]:.3g} |", flush=True)
+
+
+def _tts99(seconds: float, solved: int, reads: int) -> float:
+    """Time in which independent reads of one length succeed with 99%."""
+    if not solved:
+        return math.inf
+    if solved == reads:
+        return seconds / reads
+    return seconds / reads * max(1.0, math.log(0.01) / math.log1p(-solved / reads))
+
+
+def _openjij(system: XorSystem, reads: int, sweeps: int) -> float:
+    import openjij
+
+    couplings = {
+        clause: -(1.0 - 2.0 * float(side))
+        for clause, side in zip(system.clauses(), system.parity, strict=True)
+    }
+    sampler = openjij.SASampler()
+    options = {"vartype": "SPIN", "num_reads": reads, "num_sweeps": sweeps, "seed": 1}
+    sampler.sample_hubo(couplings, **{**options, "num_reads": 1})
+    began = time.perf_counter()
+    energies = sampler.sample_hubo(couplings, **options).record.energy
+    seconds = time.perf_counter() - began
+    return _tts99(seconds, int((energies < -system.num_clauses + 0.5).sum()), reads)
+
+
+def _dwave(system: XorSystem, reads: int, sweeps: int) -> float:
+    import dimod
+    from dwave.samplers import SimulatedAnnealingSampler
+
+    model = quadratize(system)
+    quadratic = dimod.BinaryQuadraticModel("SPIN")
+    for (i, j), value in model.terms().items():
+        if i == j:
+            quadratic.add_linear(i, value)
+        else:
+            quadratic.add_quadratic(i, j, value)
+    sampler = SimulatedAnnealingSampler()
+    began = time.perf_counter()
+    answer = sampler.sample(quadratic, num_reads=reads, num_sweeps=sweeps, seed=1)
+    seconds = time.perf_counter() - began
+    order = [answer.variables.index(v) for v in range(system.num_variables)]
+    assignments = (1 - answer.record.sample[:, order]) // 2
+    return _tts99(seconds, int((system.violated(assignments) == 0).sum()), reads)
+
+
+@app.command
+def gpu(*files: Path, runs: int = 300, w1: int | None = None) -> None:
+    """Rates and times of the kernel on the first GPU, for random systems or those in files.
+
+    Parameters
+    ----------
+    w1
+        In 256ths; otherwise the default.
+    """
+    share = None if w1 is None else w1 / 256
+    systems = [(path.name, XorSystem.from_file(path)) for path in files] or [
+        (f"random {n}", random_regular(n, seed=n)) for n in (128, 256)
+    ]
+    print(
+        "\n| system | N | clones | spin updates/s, median (least to most) |\n| --- | --- | --- | --- |"
+    )
+    for name, system in systems:
+        clones, values = _kernel_rate(Plan.build(system, share))
+        print(f"| {name} | {system.num_variables} | {clones} | {values} |", flush=True)
+    print(
+        "\n| system | N | runs | kernel time to solution, mean, ms | sweeps |\n| --- | --- | --- | --- | --- |"
+    )
+    for name, system in systems:
+        if system.num_variables <= 160:
+            milliseconds, sweeps = _kernel_times(Plan.build(system, share), runs)
+            print(f"| {name} | {system.num_variables} | {runs} | {milliseconds} | {sweeps:.1f} |")
+
+
+@app.command
+def compile_kernels(*files: Path, arch: str = "sm_90") -> None:
+    """Compile the kernels of systems in files side by side into the cache; needs no GPU."""
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        began = time.perf_counter()
+        sizes = list(pool.map(_compiled, files, [arch] * len(files)))
+    print(f"compiled {len(sizes)} kernels in {time.perf_counter() - began:.1f} s")
+
+
+def _compiled(file: Path, arch: str) -> int:
+    plan = Plan.build(XorSystem.from_file(file))
+    return len(jit.compile(CudaClones.build(plan, exact=True).kernel, arch))
+
+
+@app.command(name="w1")
+def scan(
+    *files: Path,
+    values: tuple[int, ...] = (11, 14, 17, 20, 23, 26),
+    runs: int = 100,
+    timeout: float = 2.0,
+) -> None:
+    """Time to solution on the first GPU at several w1, in 256ths."""
+    print("\n| system | N | w1 | updates to solution | 68% interval | mean TTS, ms | solved |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for file in files:
+        system = XorSystem.from_file(file)
+        for value in values:
+            found = time_to_solution(system, runs, timeout, w1=value / 256, device="cuda:0", seed=1)
+            each = system.num_variables * found.clones
+            low, high = (
+                each * x for x in (found.posterior_sweeps.low, found.posterior_sweeps.high)
+            )
+            print(
+                f"| {file.name} | {system.num_variables} | {value}/256 | {found.tau_updates:.3g} | "
+                f"{low:.3g} to {high:.3g} | {1e3 * found.tau:.3g} | {found.num_solved}/{found.runs} |",
+                flush=True,
+            )
+
+
+@app.command
+def challenge(*files: Path, runs: int = 5, timeout: float = 2.0, w1: int | None = None) -> None:
+    """Median TTS99 of systems in files on the first GPU, by runs with a timeout.
+
+    Parameters
+    ----------
+    w1
+        In 256ths; otherwise the default.
+    """
+    share = None if w1 is None else w1 / 256
+    print("\n| system | N | w1 | solved | tau, s | 68% interval | spin updates/s |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    results: list[TimeToSolution] = []
+    for file in files:
+        found = time_to_solution(
+            XorSystem.from_file(file), runs, timeout, w1=share, device="cuda:0", seed=len(results)
+        )
+        results.append(found)
+        print(
+            f"| {file.name} | {found.num_variables} | {found.w1:.4f} | {found.num_solved}/{runs} | "
+            f"{found.tau:.3g} | {found.posterior.low:.3g} to {found.posterior.high:.3g} | "
+            f"{found.spin_updates_per_second:.3g} |",
+            flush=True,
+        )
+    value, low, high = median_tts(results)
+    print(f"\nmedian TTS99: {value:.3g} s ({low:.3g} to {high:.3g})")
+
+
+def _timed(search: CudaRound, first: int, sweeps: int, look: int, *, last: bool) -> float:
+    """Seconds of a launch on the GPU, initial spins included, the way there not."""
+    import cupy
+
+    start, stop = cupy.cuda.Event(), cupy.cuda.Event()
+    # Keeps the GPU busy, for milliseconds, until the launch to be timed has arrived.
+    search.start(0, 2048, 4096, last=False, keep=False)
+    start.record()
+    search.start(first, sweeps, look, last=last, keep=False)
+    stop.record()
+    stop.synchronize()
+    return 1e-3 * float(cupy.cuda.get_elapsed_time(start, stop))
+
+
+def _kernel_rate(plan: Plan, sweeps: int = 4096) -> tuple[int, str]:
+    clones = CudaClones.build(plan, exact=True)
+    groups = clones.groups_at_once(0)
+    # As many sweeps without a look as there are: a solution does not end the run.
+    rounds = Rounds(plan, 1, groups, sweeps, 0, sweeps, False)
+    with cuda_device(0) as device:
+        search = CudaRound(clones, rounds, 0, device)
+
+        def updates() -> float:
+            seconds = _timed(search, 0, sweeps, sweeps + 1, last=False)
+            return sweeps * groups * 1024 * plan.updates / seconds
+
+        return groups * 1024, _repeated(updates, 5)
+
+
+def _kernel_times(plan: Plan, runs: int) -> tuple[str, float]:
+    clones = CudaClones.build(plan, exact=True)
+    groups, seconds, sweeps = clones.groups_at_once(0), [], []
+    with cuda_device(0) as device:
+        for seed in range(runs):
+            rounds = Rounds(plan, seed, groups, 1 << 16, 0, 1 << 16, False)
+            search = CudaRound(clones, rounds, 0, device)
+            seconds.append(_timed(search, 0, 1 << 16, 8, last=True))
+            key, _ = search.read()
+            sweeps.append(key >> 26 & 0x3FFFFF)
+    mean = 1e3 * statistics.mean(seconds)
+    return f"{mean:.4f} ± {mean / math.sqrt(runs):.4f}", statistics.mean(sweeps)
+
+
+if __name__ == "__main__":
+    app()
