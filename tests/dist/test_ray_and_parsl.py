@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -51,6 +52,9 @@ def ray() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def parsl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
     concurrent = pytest.importorskip("parsl.concurrent")
+    # Its programs lie beside the interpreter, whose environment nobody need have entered.
+    before = os.environ["PATH"]
+    os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), before])
     from parsl.config import Config
     from parsl.executors import HighThroughputExecutor
     from parsl.providers import LocalProvider
@@ -64,6 +68,7 @@ def parsl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
     config = Config([workers], run_dir=str(tmp_path_factory.mktemp("parsl")))
     with concurrent.ParslPoolExecutor(config) as pool:
         yield pool
+    os.environ["PATH"] = before
 
 
 @dataclass(frozen=True)

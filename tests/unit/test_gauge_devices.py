@@ -60,9 +60,9 @@ class Gpus:
             return self.run(work, shard, context)
 
         with (
-            mock.patch.object(device_module, "_usable_gpus", lambda: devices),
+            mock.patch.object(device_module, "_usable_gpus", return_value=devices),
             mock.patch.object(
-                device_module, "cuda_status", lambda: CudaStatus(bool(devices), *("",) * 6, ())
+                device_module, "cuda_status", return_value=CudaStatus(True, *("",) * 6, ())
             ),
             mock.patch.object(GaugeFixWork, "run", run),
             # Links are checked on the one GPU that works.

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib import import_module
 from multiprocessing import get_context
+from pathlib import Path
 from queue import Empty
 from typing import Any, ClassVar
 from unittest.mock import patch
@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hardscape
+from benchmarks.tables import Table
 from hardscape.engine import Context, Cpu, Partial, RunOptions, Shard, ShardResult, Work, split
 from hardscape.engine import pool as pools
 from hardscape.engine import run as runs
@@ -41,6 +42,7 @@ from hardscape.engine.signals import StopSignals
 from hardscape.ising import Ising
 from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.exhaustive.work import BlockWork
+from hardscape.ising.methods.reduction import searched as reduction
 from hardscape.ising.methods.tree import tree
 
 _STATES = 1000
@@ -289,7 +291,7 @@ class Call:
             return outcome
 
         with ExitStack() as stack:
-            for module in (tree, import_module("hardscape.ising.spectrum")):
+            for module in (tree, reduction):
                 stack.enter_context(patch.object(module, "solve", timed))
             began, processor = time.perf_counter(), time.process_time()
             info = hardscape.spectrum(model, _STATES, **options).info
@@ -321,31 +323,31 @@ def apart(spins: int, method: str, processes: int) -> float:
     return sum(1 / seconds for seconds in taken)
 
 
-def measured(spins: int, method: str, threads: list[int]) -> None:
+def measured(spins: list[int], method: str, threads: list[int], save: Path | None) -> None:
     """Print a row for each number of threads, and of processes."""
-    model, alone = instance(spins), 0.0
-    print(
-        f"N = {spins}\n{'':16} {'s':>8} {'floors':>8} {'search':>8} {'rest':>8} {'CPU s':>8} {'walked':>9} "
-        "efficiency, of what as many apart do"
-    )
-    for count in threads:
-        rate = apart(spins, method, count)
-        print(f"{count:4} {'apart':11} {1 / rate:8.3f} a search")
-        for how in ("threads", "processes"):
-            options: dict[str, Any] = {"device": "cpu", "method": method, "seed": 1}
-            options["threads"] = count
-            if how == "processes":
-                options["executor"] = f"processes:{count}"
-            Call.of(instance(40), **options)
-            made = Call.best(model, **options)
-            alone = alone or made.seconds * count
-            rest = made.seconds - made.floors - made.search
-            efficiency = alone / made.seconds / count
-            print(
-                f"{count:4} {how:11} {made.seconds:8.3f} {made.floors:8.3f} {made.search:8.3f} {rest:8.3f} "
-                f"{made.processor:8.3f} {made.walked:9} {efficiency:10.2f}, {1 / made.seconds / rate:.2f}",
-                flush=True,
-            )
+    columns = ["N", "workers", "", "s", "floors", "search", "rest", "CPU s", "walked"]
+    columns += ["efficiency beside one alone", "beside as many apart"]
+    table = Table.begun("scaling", columns)
+    for n in spins:
+        model, alone = instance(n), 0.0
+        for count in threads:
+            rate = apart(n, method, count)
+            table.add(n, count, "apart, a search", 1 / rate)
+            for how in ("threads", "processes"):
+                options: dict[str, Any] = {"device": "cpu", "method": method, "seed": 1}
+                options["threads"] = count
+                if how == "processes":
+                    options["executor"] = f"processes:{count}"
+                Call.of(instance(40), **options)
+                made = Call.best(model, **options)
+                alone = alone or made.seconds * count
+                rest = made.seconds - made.floors - made.search
+                spent = (made.seconds, made.floors, made.search, rest, made.processor, made.walked)
+                efficiency = alone / made.seconds / count
+                # The first number of workers stands for one alone.
+                table.add(n, count, how, *spent, efficiency, 1 / made.seconds / rate)
+                if save is not None:
+                    table.save(save)
 
 
 def main() -> None:
@@ -365,12 +367,14 @@ def main() -> None:
     )
     parser.add_argument("--method", default="tree", help="of runs on threads")
     parser.add_argument("--threads", default="", help="run on so many threads, and processes")
+    parser.add_argument("--save", type=Path, help="folder of the table of these")
     told = parser.parse_args()
+    if told.threads:
+        threads = [int(x) for x in told.threads.split(",")]
+        measured(told.spins, told.method, threads, told.save)
+        return
     for spins in told.spins:
-        if told.threads:
-            measured(spins, told.method, [int(x) for x in told.threads.split(",")])
-        else:
-            simulate(spins, told)
+        simulate(spins, told)
 
 
 def simulate(spins: int, told: argparse.Namespace) -> None:
