@@ -310,10 +310,10 @@ def compare(*words: str, threads: int = 1, save: Path | None = None) -> None:
         ratios.append(said * threads / core)
         figures = said, core / threads, wall, ratios[-1], saying
         found.add(case.name, *(float(f"{x:.3g}") for x in figures))
+        if save:
+            found.save(save)
     close = sum(1 / WITHIN <= ratio <= WITHIN for ratio in ratios)
     print(f"{close} of {len(ratios)} within {WITHIN} times")
-    if save:
-        found.save(save)
 
 
 THREADS = 1
