@@ -1,6 +1,6 @@
 """Every family on one GPU and on two: lanes of one process, and workers of an executor, a GPU each.
 
-``python -m benchmarks.gpus --save FOLDER`` times whole calls, and checks that all of them give the same answer.
+``python -m hardscape.benchmarks.gpus --save FOLDER`` times whole calls, and checks that all of them give the same answer.
 ``--rehearse`` does so with small instances on the threads of a CPU.
 """
 
@@ -17,9 +17,9 @@ import numpy as np
 from cyclopts import App
 
 import hardscape
-from benchmarks.gauge import in_a_random_gauge
-from benchmarks.scaling import instance
-from benchmarks.tables import Table
+from hardscape.benchmarks.gauge.fixing import in_a_random_gauge
+from hardscape.benchmarks.ising.scaling import instance
+from hardscape.benchmarks.tables import Table
 from hardscape.gauge import GaugeField, fix, fix_ensemble, generate
 from hardscape.maxsat import Formula, cellular_search
 from hardscape.xorsat import random_regular, time_to_solution

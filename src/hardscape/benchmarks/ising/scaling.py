@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hardscape
-from benchmarks.tables import Table
+from hardscape.benchmarks.tables import Table
 from hardscape.engine import Context, Cpu, Partial, RunOptions, Shard, ShardResult, Work, split
 from hardscape.engine import pool as pools
 from hardscape.engine import run as runs
