@@ -1,7 +1,7 @@
 """Every family on one GPU and on two: lanes of one process, and workers of an executor, a GPU each.
 
-``python -m hardscape.benchmarks.gpus --save FOLDER`` times whole calls, and checks that all of them give the same answer.
-``--rehearse`` does so with small instances on the threads of a CPU.
+``python -m hardscape.benchmarks.gpus --save FOLDER`` times whole calls, and checks that all of
+them give the same answer. ``--rehearse`` does so with small instances on the threads of a CPU.
 """
 
 from __future__ import annotations
