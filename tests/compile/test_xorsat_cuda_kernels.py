@@ -9,7 +9,8 @@ from hardscape.errors import InputError
 from hardscape.xorsat import random_regular
 from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones
 from hardscape.xorsat.methods.quasi_greedy.plan import Plan
-from hardscape.xorsat.methods.quasi_greedy.unrolled import member
+from hardscape.xorsat.methods.quasi_greedy.cuda.tabled import Tabled
+from hardscape.xorsat.methods.quasi_greedy.cuda.unrolled import member
 from helpers.xorsat_systems import PLANNED
 
 
@@ -28,7 +29,7 @@ def test_architectures(arch):
 
 def test_words_that_do_not_fit_into_registers_are_kept_in_shared_memory():
     small, large = (
-        CudaClones.build(Plan.build(random_regular(n, seed=1)), exact=True).unrolled
+        CudaClones.build(Plan.build(random_regular(n, seed=1)), exact=True).code
         for n in (64, 256)
     )
     assert not small.kept
@@ -37,16 +38,29 @@ def test_words_that_do_not_fit_into_registers_are_kept_in_shared_memory():
     assert large.shared_bytes <= 227 * 1024
 
 
-def test_large_systems_are_refused():
+def test_large_systems_go_by_tables():
     def built(n):
         system = random_regular(n, seed=1, full_rank=False)
-        return CudaClones.build(Plan.build(system), exact=True).unrolled
+        return CudaClones.build(Plan.build(system), exact=True).code
 
     half, whole = built(500), built(256)
     assert half.threads < whole.threads
     assert half.shared_bytes <= 227 * 1024
+    assert isinstance(built(1000), Tabled)
     with pytest.raises(InputError):
-        built(1000)
+        built(65538)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("kind", PLANNED)
+def test_kernel_by_tables(kind, exact):
+    kernel = Tabled(Plan.build(*PLANNED[kind]), count=not exact).kernel
+    assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+
+
+def test_systems_of_a_size_share_a_kernel():
+    plans = [Plan.build(random_regular(60, seed=seed), 0.05) for seed in (1, 2)]
+    assert Tabled(plans[0]).kernel == Tabled(plans[1]).kernel
 
 
 @pytest.mark.parametrize("most", range(1, 9))

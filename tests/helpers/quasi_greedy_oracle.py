@@ -6,7 +6,7 @@ import numpy as np
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
-_SPINS, _COINS = 0x7370696E73, 0x636F696E73
+_SPINS, _COINS, _FINE = 0x7370696E73, 0x636F696E73, 0x66696E65
 
 
 def mix64(x):
@@ -32,13 +32,11 @@ def initial_spins(num_variables, seed, clone):
 
 
 def coin(seed, clone, sweep, update, updates):
-    """A number from 0 to 255 that 1024 clones share."""
+    """A number from 0 to 2^40 - 1 that 1024 clones share."""
     numbers = -(-updates // 8)
-    return (
-        random_number(seed, clone // 1024, _COINS, sweep * numbers + update // 8)
-        >> (8 * (update % 8))
-        & 255
-    )
+    eight = random_number(seed, clone // 1024, _COINS, sweep * numbers + update // 8)
+    rest = random_number(seed, clone // 1024, _FINE, sweep * updates + update)
+    return (eight >> (8 * (update % 8)) & 255) << 32 | rest >> 32
 
 
 def trajectory(system, plan, seed, clone, sweeps):
@@ -54,7 +52,7 @@ def trajectory(system, plan, seed, clone, sweeps):
         for update, v in enumerate(plan.order):
             violated = [(x[clauses[a]].sum() + system.parity[a]) % 2 for a in of_variable[v]]
             w = plan.tables[len(of_variable[v])][int(sum(violated))]
-            if coin(seed, clone, sweep, update, len(plan.order)) < w:
+            if coin(seed, clone, sweep, update, len(plan.order)) < int(w):
                 x[v] ^= 1
         yield x.copy()
 

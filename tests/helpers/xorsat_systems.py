@@ -11,6 +11,8 @@ PLANNED = {
     "3-regular, all w_k": (random_regular(24, seed=3), [0.1, 0.4, 0.7, 0.9]),
     "4-regular of 5-clauses": (random_regular(25, 5, 4, seed=4, full_rank=False), None),
     "random, many degrees": (random_system(20, 2.5, planted=False, seed=5), None),
+    "3-regular, w1 in 256ths": (random_regular(30, seed=2), 77 / 256),
+    "metropolis": (random_regular(27, seed=2), [0.2**3, 0.2, 1, 1]),
     "falling w_k": (random_system(20, 1.5, planted=False, seed=6), [0, 1, 0.2, 1, 0, 0.5]),
     "no coins": (random_regular(24, seed=7), [0, 0, 1, 1]),
     "pairs and singles": (

@@ -13,13 +13,7 @@ import pytest
 
 from hardscape.errors import InputError
 from hardscape.xorsat import XorSystem, quasi_greedy, random_regular, random_system
-from hardscape.xorsat.methods.quasi_greedy.plan import (
-    RUN_W1,
-    Plan,
-    default_w1,
-    flip_table,
-    metropolis_table,
-)
+from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1, Plan, default_w1, flip_table
 from helpers.quasi_greedy_oracle import initial_spins, sweep_order, trajectory, violated
 from helpers.xorsat_oracle import all_assignments
 from helpers.xorsat_systems import PLANNED
@@ -259,22 +253,61 @@ def test_plan_pickles():
 
 
 def test_default_probabilities():
-    assert metropolis_table(3, RUN_W1).tolist() == [0, 14, 256, 256]
-    assert metropolis_table(1, RUN_W1).tolist() == [0, 256]
-    assert metropolis_table(2, RUN_W1).tolist() == [0, 256, 256]
-    assert metropolis_table(5, RUN_W1).tolist() == [0, 1, 14, 256, 256, 256]
-    assert flip_table([0, 0.5, 1], 4).tolist() == [0, 128, 256, 256, 256]
-    assert flip_table(0.25, 3).tolist() == [0, 64, 256, 256]
+    byte, certain = 1 << 32, 1 << 40
+    w1 = 14 / 256
+    assert flip_table(w1, 3).tolist() == [0, 14 * byte, certain, certain]
+    assert flip_table(w1, 1).tolist() == [0, certain]
+    assert flip_table(w1, 2).tolist() == [0, certain, certain]
+    assert flip_table(w1, 5).tolist() == [0, byte, 14 * byte, certain, certain, certain]
+    assert flip_table([0, 0.5, 1], 4).tolist() == [0, certain // 2, certain, certain, certain]
+    assert flip_table(0.25, 3).tolist() == [0, 64 * byte, certain, certain]
+    assert flip_table(0.0, 3).tolist() == [0, 0, certain, certain]
+    assert flip_table(RUN_W1, 3)[1] == round(RUN_W1 * certain)
+
+
+def test_metropolis_probabilities_are_powers_of_w1():
+    for degree in (1, 2, 3, 4, 7):
+        for w1 in (0.01, 0.055, 0.5, 1.0):
+            rises = np.maximum(degree - 2 * np.arange(degree + 1), 0)
+            table = flip_table(w1, degree, "metropolis") / 2**40
+            assert table == pytest.approx(w1**rises, abs=2**-41)
+    assert flip_table(0.055, 3, "metropolis")[0] == round(0.055**3 * 2**40)
 
 
 def test_default_w1():
-    assert default_w1(random_regular(300, seed=1)) == pytest.approx(RUN_W1)
+    assert default_w1(random_regular(300, seed=1)) == 14 / 256
     assert default_w1(random_regular(128, seed=1)) == 20 / 256
     assert default_w1(random_regular(64, seed=1)) == 30 / 256
-    assert default_w1(random_system(96, 1.0, planted=False, seed=1)) == RUN_W1
-    assert default_w1(random_regular(24, 3, 4, seed=1, full_rank=False)) == RUN_W1
+    assert default_w1(random_system(96, 1.0, planted=False, seed=1)) == 14 / 256
+    assert default_w1(random_regular(24, 3, 4, seed=1, full_rank=False)) == 14 / 256
     table = Plan.build(random_regular(64, seed=1)).tables[3]
-    assert table.tolist() == [0, 30, 256, 256]
+    assert table.tolist() == [0, 30 << 32, 1 << 40, 1 << 40]
+
+
+def test_coins_of_any_resolution_come_up_as_often_as_they_should():
+    """Single clauses of one variable, flipped where satisfied: the share that flips in a sweep is w_0."""
+    system = XorSystem.from_clauses([[i] for i in range(4000)], [0] * 4000)
+    for w0 in (0.055**3, 1 / 300, 0.4999):
+        plan = Plan.build(system, [w0, 0.0])
+        flips = tries = 0
+        for group in range(100):
+            before, after = (plan.kernel.states(3, group, sweeps) for sweeps in (0, 1))
+            rows = ~before[:, 0] & np.uint32(0xFFFFFFFF)  # one word tells: its clones share a coin
+            tries += int((rows != 0).sum())
+            flips += int(((after[:, 0] != before[:, 0]) & (rows != 0)).sum())
+        assert abs(flips - tries * w0) < 5 * np.sqrt(tries * w0)
+
+
+def test_a_search_by_metropolis_tells_the_first_sweep_of_a_solution():
+    system = random_regular(24, seed=3)
+    found = quasi_greedy(system, seed=5, device="cpu", w1=0.2, dynamics="metropolis")
+    assert found.violated == 0 == system.violated(found.assignment)
+    plan = Plan.build(system, 0.2, "metropolis")
+    rounds, last = divmod(found.sweeps, found.restart)
+    for sweep in range(last + 1):
+        words = plan.kernel.states(5, rounds, sweep)
+        some = ~np.bitwise_or.reduce(words, axis=0)
+        assert bool(some.any()) == (sweep == last)
 
 
 @pytest.mark.parametrize(
@@ -285,6 +318,10 @@ def test_default_w1():
         {"w1": []},
         {"w1": [[0, 1]]},
         {"w1": float("nan")},
+        {"w1": 1e-13},
+        {"w1": [0, 1e-13, 1]},
+        {"w1": [0, 0.1, 1], "dynamics": "metropolis"},
+        {"dynamics": "glauber"},
         {"clones": 0},
         {"clones": 1 << 27},
         {"target": -1},

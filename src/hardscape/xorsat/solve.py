@@ -16,6 +16,7 @@ from hardscape.xorsat.methods.elimination.row import EliminationMethod
 from hardscape.xorsat.methods.method import Method as Row
 from hardscape.xorsat.methods.method import Question
 from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement
+from hardscape.xorsat.methods.quasi_greedy.plan import Dynamics
 from hardscape.xorsat.methods.quasi_greedy.rounds import Schedule
 from hardscape.xorsat.methods.quasi_greedy.row import QuasiGreedyMethod
 from hardscape.xorsat.result import XorsatResult
@@ -35,6 +36,7 @@ def solve(
     *,
     method: Method = "auto",
     w1: ArrayLike | None = None,
+    dynamics: Dynamics = "quasi-greedy",
     clones: int | None = None,
     restart: int | None = None,
     anytime: bool | None = None,
@@ -54,7 +56,7 @@ def solve(
         algebra: hardness is the point there (p-spin dynamics, comparisons of hardware, MAX-XORSAT).
         "auto" eliminates, and searches where the system turns out inconsistent or `target` is
         above 0.
-    w1, clones, restart, anytime, max_sweeps, on_improvement : optional
+    w1, dynamics, clones, restart, anytime, max_sweeps, on_improvement : optional
         Of the search; see :func:`hardscape.xorsat.quasi_greedy`.
     target : int
         The search ends when so few clauses are violated. Of an inconsistent system "auto" knows
@@ -91,7 +93,7 @@ def solve(
     if method not in METHODS:
         raise InputError(f"method={method!r}; {', '.join(METHODS)} are accepted")
     options = RunOptions.checked(**run)  # most systems are answered before a GPU is found
-    schedule = Schedule(w1, clones, restart, target, anytime, max_sweeps)
+    schedule = Schedule(w1, clones, restart, target, anytime, max_sweeps, dynamics)
     anywhere = run.get("device", "auto") == "auto"
     question = Question(checked_system(system), schedule, options, anywhere, method, on_improvement)
     for row in TABLE:

@@ -24,7 +24,7 @@ from hardscape.xorsat import XorSystem, random_regular
 from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones, CudaRound
 from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1, Plan
 from hardscape.xorsat.methods.quasi_greedy.rounds import Rounds
-from hardscape.xorsat.methods.quasi_greedy.unrolled import Unrolled
+from hardscape.xorsat.methods.quasi_greedy.cuda.unrolled import Unrolled
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
@@ -62,7 +62,7 @@ class BlockCoins(CudaClones):
 
     @cached_property
     def kernel(self) -> Kernel:
-        plain = CudaClones(self.unrolled).kernel
+        plain = self.code.kernel
         source = plain.source.replace(
             "first_group + thread / 32", "first_group + thread / kThreads"
         )

@@ -10,6 +10,7 @@ from cyclopts import Group, Parameter
 from hardscape.cli.options import file_help, format_help, option_group
 from hardscape.cli.terminal import note
 from hardscape.xorsat.formats import FORMATS
+from hardscape.xorsat.methods.quasi_greedy.plan import Dynamics
 from hardscape.xorsat.system import XorSystem
 
 SYSTEM, SEARCH = Group("System", sort_key=1), Group("Search", sort_key=2)
@@ -24,12 +25,15 @@ class SearchOptions:
     Attributes
     ----------
     w1
-        Probability of flipping a variable of one violated clause, by default 0.055, or what suits N.
+        Probability of flipping a variable of one violated clause, by default 14/256, or what suits N.
+    dynamics
+        quasi-greedy (w0 = 0: a solution stays) or metropolis (w0 = w1^3).
     clones
         Searches side by side.
     """
 
     w1: float | None = None
+    dynamics: Dynamics = "quasi-greedy"
     clones: int | None = None
 
 

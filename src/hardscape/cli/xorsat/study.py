@@ -21,7 +21,7 @@ from hardscape.cli.xorsat.options import (
     read_system,
 )
 from hardscape.errors import BudgetError, InputError, Interrupted
-from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1
+from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1, Dynamics
 from hardscape.xorsat.studies.scans import W1Scan, scan_w1
 from hardscape.xorsat.studies.time_to_solution import time_to_solution
 from hardscape.xorsat.studies.times import TimeToSolution, median_tts
@@ -157,6 +157,7 @@ def scan(
     values: Annotated[str, Parameter(group=SEARCH)] = "0.03,0.04,0.05,0.06,0.07,0.08",
     runs: Annotated[int, Parameter(group=SEARCH)] = 100,
     timeout: Annotated[float, Parameter(group=SEARCH)] = 10.0,
+    dynamics: Annotated[Dynamics, Parameter(group=SEARCH)] = "quasi-greedy",
     clones: Annotated[int | None, Parameter(group=SEARCH)] = None,
     format: FormatOption = None,
     run: SeededShardRunOptions = _DEFAULT_RUN,
@@ -172,13 +173,15 @@ def scan(
         Runs at each.
     timeout
         Seconds after which a run is stopped; stopped runs count too.
+    dynamics
+        quasi-greedy (w0 = 0: a solution stays) or metropolis (w0 = w1^3).
     clones
         Searches side by side.
     """
     output.check([file])
     w1 = _numbers("--values", values)
     system = read_system(file, format)
-    keywords: dict[str, Any] = {"clones": clones, **vars(run)}
+    keywords: dict[str, Any] = {"dynamics": dynamics, "clones": clones, **vars(run)}
     if output.estimated("xorsat scan", scan_w1, system, w1, runs, timeout, **keywords):
         return
     try:

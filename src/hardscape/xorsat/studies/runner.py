@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from hardscape.arguments import MAX_SEED, integer, seconds
 from hardscape.engine import Deadline, Device, RunOptions, solve
 from hardscape.errors import Interrupted
+from hardscape.xorsat.methods.quasi_greedy.plan import Dynamics
 from hardscape.xorsat.methods.quasi_greedy.rounds import GROUP, Best, Schedule
 from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
 from hardscape.xorsat.methods.quasi_greedy.work import SIDES, QuasiGreedyWork
@@ -22,7 +23,7 @@ class QuasiGreedyRunner:
 
     Parameters
     ----------
-    system, w1, clones, restart, device, threads
+    system, w1, dynamics, clones, restart, device, threads
         As :func:`hardscape.xorsat.quasi_greedy` takes them.
 
     Attributes
@@ -45,6 +46,7 @@ class QuasiGreedyRunner:
         system: XorSystem | str | Path,
         *,
         w1: ArrayLike | None = None,
+        dynamics: Dynamics = "quasi-greedy",
         clones: int | None = None,
         restart: int | None = None,
         device: str | Device | Sequence[str | Device] = "auto",
@@ -53,7 +55,7 @@ class QuasiGreedyRunner:
         system = checked_system(system)
         gains = suits_gpu(system)
         self._options = RunOptions.checked(device=device, threads=threads, big_enough=gains)
-        schedule = Schedule(w1=w1, clones=clones, restart=restart, anytime=False)
+        schedule = Schedule(w1, clones, restart, anytime=False, dynamics=dynamics)
         first = self._options.devices[0]
         self._rounds = schedule.rounds(system, 0, SIDES[type(first)], first)
         self.clones = self._rounds.groups * GROUP

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Context, Device, Partial, Shard, ShardResult, Work, split
-from hardscape.xorsat.methods.quasi_greedy.plan import default_w1
+from hardscape.xorsat.methods.quasi_greedy.plan import Dynamics, default_w1
 from hardscape.xorsat.methods.quasi_greedy.rounds import GROUP, Rounds, Schedule
 from hardscape.xorsat.methods.quasi_greedy.work import SIDES
-from hardscape.xorsat.result import QuasiGreedyResult
 from hardscape.xorsat.system import XorSystem
 
 #: Shards of a study: each of them costs a merge with all before it.
@@ -103,12 +102,11 @@ def quasi_greedy_trial(
     w1: float | Sequence[float] | None,
     clones: int | None,
     restart: int | None,
+    dynamics: Dynamics = "quasi-greedy",
 ) -> Trial:
     """The quasi-greedy search, each run on one of `devices`."""
-    schedule, kind = (
-        Schedule(w1=w1, clones=clones, restart=restart, anytime=False),
-        type(devices[0]),
-    )
+    schedule = Schedule(w1, clones, restart, anytime=False, dynamics=dynamics)
+    kind = type(devices[0])
     rounds = schedule.rounds(system, 0, SIDES[kind], devices[0])
     given = default_w1(system) if w1 is None else w1
     table = np.atleast_1d(np.asarray(given, np.float64)).tolist()
@@ -121,7 +119,7 @@ def quasi_greedy_trial(
         rounds.groups * GROUP,
         table[min(len(table) - 1, 1)],
         ", ".join(map(str, devices)),
-        QuasiGreedyResult.method,
+        dynamics,
     )
 
 

@@ -15,6 +15,7 @@ from hardscape.engine import RunArguments, RunOptions
 from hardscape.errors import InputError
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain, finite_or_none
+from hardscape.xorsat.methods.quasi_greedy.plan import Dynamics
 from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
 from hardscape.xorsat.studies.plots import draw_exponent, draw_w1
 from hardscape.xorsat.studies.runs import quasi_greedy_trial
@@ -122,6 +123,7 @@ def scan_w1(
     runs: int = 100,
     timeout: float = 10.0,
     *,
+    dynamics: Dynamics = "quasi-greedy",
     clones: int | None = None,
     restart: int | None = None,
     **run: Unpack[RunArguments],
@@ -132,10 +134,10 @@ def scan_w1(
     ----------
     system : XorSystem, or the path of a file of one
     points : array-like, shape (points,)
-        w1 of each point, 0 to 1. The search rounds them to 256ths.
+        w1 of each point, 0 to 1.
     runs, timeout
         Of each point, as for :func:`time_to_solution`.
-    clones, restart, **run
+    dynamics, clones, restart, **run
         As for :func:`time_to_solution`, for all points together.
 
     Returns
@@ -159,14 +161,13 @@ def scan_w1(
     system = checked_system(system)
     options = RunOptions.checked(big_enough=suits_gpu(system), **run)
     seeds = np.random.SeedSequence(options.seed).generate_state(len(given), np.uint64)
-    # What the coins can say: probabilities in 256ths.
-    used = np.round(given * 256) / 256
     trials = [
-        quasi_greedy_trial(system, options.devices, w1, clones, restart) for w1 in used.tolist()
+        quasi_greedy_trial(system, options.devices, w1, clones, restart, dynamics)
+        for w1 in given.tolist()
     ]
 
     def read(results: Sequence[TimeToSolution]) -> W1Scan:
-        return replace(fit_w1(used, results), seed=options.seed)
+        return replace(fit_w1(given, results), seed=options.seed)
 
     return study(trials, seeds.tolist(), runs, timeout, options, read)
 

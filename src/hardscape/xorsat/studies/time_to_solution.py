@@ -12,7 +12,7 @@ from hardscape.arguments import integer, seconds
 from hardscape.engine import Cpu, RunArguments, RunOptions, solve
 from hardscape.errors import InputError, Interrupted
 from hardscape.interrupts import interruptible
-from hardscape.xorsat.methods.quasi_greedy.plan import default_w1
+from hardscape.xorsat.methods.quasi_greedy.plan import Dynamics, default_w1
 from hardscape.xorsat.methods.quasi_greedy.search import suits_gpu
 from hardscape.xorsat.studies.runs import Runner, RunsWork, Trial, foreign_trial, quasi_greedy_trial
 from hardscape.xorsat.studies.times import TimeToSolution
@@ -30,6 +30,7 @@ def time_to_solution(
     timeout: float = 10.0,
     *,
     w1: float | Sequence[float] | None = None,
+    dynamics: Dynamics = "quasi-greedy",
     clones: int | None = None,
     restart: int | None = None,
     runner: Runner | None = None,
@@ -46,7 +47,7 @@ def time_to_solution(
     timeout : float
         Seconds after which a run is stopped. It may be far below tau: stopped runs count, and a few
         solved ones tell tau as well as long runs would.
-    w1, clones, restart
+    w1, dynamics, clones, restart
         Of :func:`hardscape.xorsat.quasi_greedy`.
     runner : Runner, optional
         Another search to measure: it is called as ``runner(seed, timeout)``, one run after the other.
@@ -90,7 +91,7 @@ def time_to_solution(
             raise InputError("w1, clones and restart are the runner's own; leave them out")
         return measure(system, runner, runs, timeout, w1=default_w1(system), **run)
     options = RunOptions.checked(big_enough=suits_gpu(system), **run)
-    trial = quasi_greedy_trial(system, options.devices, w1, clones, restart)
+    trial = quasi_greedy_trial(system, options.devices, w1, clones, restart, dynamics)
     return study([trial], [options.seed], runs, timeout, options, _only)
 
 

@@ -6,9 +6,9 @@ import time
 
 from hardscape.engine import Context, Device
 from hardscape.xorsat.methods.quasi_greedy.plan import Plan
-from hardscape.xorsat.methods.quasi_greedy.rounds import LOOK, Best, Round, Rounds, Side, Tell
+from hardscape.xorsat.methods.quasi_greedy.rounds import Best, Round, Rounds, Side, Tell
 
-#: Sweeps between looks for a solution only, which stays once it is found.
+#: Sweeps between looks for a solution that stays.
 _LOOK_EXACT = 32
 #: Spin updates of a round that is over in milliseconds.
 _SHORT_ROUND = 2e9
@@ -32,7 +32,7 @@ class CpuSide(Side):
             number * rounds.groups,
             rounds.groups,
             rounds.sweeps(number),
-            _LOOK_EXACT if rounds.exact else LOOK,
+            rounds.look(_LOOK_EXACT),
             rounds.target,
             rounds.exact,
             context.stop,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,39 +25,51 @@ _BEST_W1 = ((64, 30), (96, 25), (128, 20), (160, 18), (256, 14.08))
 MAX_DEGREE = 255
 #: Bytes for each variable and for each variable of a clause while updates are ordered, about.
 _BYTES = 100
-#: Coins are bytes: a probability is a number of 256ths.
-_CERTAIN = 256
+#: Probabilities are multiples of 2^-40: a coin is a byte, and 32 more bits where that does not tell.
+CERTAIN = 1 << 40
+#: A 256th: multiples of it are told by a coin's first byte.
+COARSE = 1 << 32
+
+#: What a number as w1 stands for.
+Dynamics = Literal["quasi-greedy", "metropolis"]
+DYNAMICS: tuple[Dynamics, ...] = ("quasi-greedy", "metropolis")
 
 
-def metropolis_table(degree: int, w1: float) -> NDArray[np.uint16]:
-    r"""Flip probabilities of a variable of `degree` clauses, in 256ths.
+def metropolis_table(degree: int, w1: float) -> NDArray[np.uint64]:
+    r"""Flip probabilities of the Metropolis rule for a variable of `degree` clauses, in units of 2^-40.
 
-    Those of the Metropolis rule at the temperature :math:`T = -2 / \ln w_1`, where a flip that raises
-    the number of violated clauses by :math:`d - 2k` is accepted with probability
-    :math:`w_1^{d - 2k}`, but :math:`w_0 = 0`, so that a solution stays; and no other entry is below
-    1/256, so that nothing else does.
+    At the temperature :math:`T = -2 / \ln w_1`: a flip that raises the number of violated clauses by
+    :math:`d - 2k` is accepted with probability :math:`w_1^{d - 2k}`; what is below 2^-41 is 0.
     """
-    table = np.zeros(degree + 1, dtype=np.uint16)
-    for k in range(1, degree + 1):
-        rise = degree - 2 * k
-        table[k] = _CERTAIN if rise <= 0 else max(1, round(_CERTAIN * w1**rise))
+    rises = [degree - 2 * k for k in range(degree + 1)]
+    return np.array([round(CERTAIN * w1 ** max(rise, 0)) for rise in rises], dtype=np.uint64)
+
+
+def quasi_greedy_table(degree: int, w1: float) -> NDArray[np.uint64]:
+    """The same, but w_0 = 0, so that a solution stays, and no other below 1/256, so that nothing else does."""
+    table = np.maximum(metropolis_table(degree, w1), np.uint64(COARSE))
+    table[0] = 0
+    if degree == 3:  # what the paper calls w1 may be anything
+        table[1] = round(CERTAIN * w1)
     return table
 
 
 def default_w1(system: XorSystem) -> float:
-    """The w1 that is used where none is given."""
+    """The w1 that is used where none is given; a multiple of 1/256, whose coins are quickest."""
     lengths = np.diff(system.offsets)
     if not ((lengths == 3).all() and (system.degrees == 3).all()):
-        return RUN_W1
+        return round(RUN_W1 * 256) / 256
     sizes, best = zip(*_BEST_W1, strict=True)
-    return float(np.interp(system.num_variables, sizes, best)) / _CERTAIN
+    return round(float(np.interp(system.num_variables, sizes, best))) / 256
 
 
-def flip_table(w: ArrayLike, degree: int) -> NDArray[np.uint16]:
-    """Turn what a user gives as `w` into 256ths for variables of `degree` clauses.
+def flip_table(
+    w: ArrayLike, degree: int, dynamics: Dynamics = "quasi-greedy"
+) -> NDArray[np.uint64]:
+    """Turn what a user gives as `w` into probabilities for variables of `degree` clauses.
 
     A number is w1, the probability at one violated clause of three, and the others are those of
-    :func:`metropolis_table`. A sequence is w_0, w_1, ..., its last entry again for all larger k.
+    `dynamics`. A sequence is w_0, w_1, ..., its last entry again for all larger k.
     """
     values = np.asarray(w, dtype=np.float64)
     if values.ndim > 1 or not values.size:
@@ -64,12 +77,22 @@ def flip_table(w: ArrayLike, degree: int) -> NDArray[np.uint16]:
             f"w1 has shape {values.shape}; a number or a sequence w_0, w_1, ... is accepted"
         )
     for value in values.flat:
-        if not 0 <= value <= 1:
-            raise InputError(f"w holds {value}; probabilities from 0 to 1 are accepted")
+        if not (value in (0, 1) or 1 / CERTAIN <= value <= 1 - 1 / CERTAIN):
+            raise InputError(
+                f"w holds {value}; 0, 1 and probabilities from 2^-40 to 1 - 2^-40 are accepted"
+            )
     if not values.ndim:
-        return metropolis_table(degree, float(values))
+        return _TABLES[dynamics](degree, float(values))
+    if dynamics != "quasi-greedy":
+        raise InputError(f"dynamics={dynamics!r} goes by one number w1; {values.size} were given")
     chosen = values[np.minimum(np.arange(degree + 1), len(values) - 1)]
-    return np.rint(chosen * _CERTAIN).astype(np.uint16)
+    return np.rint(chosen * CERTAIN).astype(np.uint64)
+
+
+_TABLES: dict[Dynamics, Callable[[int, float], NDArray[np.uint64]]] = {
+    "quasi-greedy": quasi_greedy_table,
+    "metropolis": metropolis_table,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +109,13 @@ class Plan:
     starts: NDArray[np.int32]
     touched: NDArray[np.int32]
     chained: NDArray[np.bool_]
-    #: Flip probabilities in 256ths by number of violated clauses, for each degree that occurs.
-    tables: dict[int, NDArray[np.uint16]]
+    #: Flip probabilities in units of 2^-40 by number of violated clauses, for each degree that occurs.
+    tables: dict[int, NDArray[np.uint64]]
 
     @classmethod
-    def build(cls, system: XorSystem, w: ArrayLike | None = None) -> Plan:
+    def build(
+        cls, system: XorSystem, w: ArrayLike | None = None, dynamics: Dynamics = "quasi-greedy"
+    ) -> Plan:
         """Order the updates and look up their probabilities."""
         entries = system.num_variables + len(system.variables)
         memory.require(_BYTES * entries, f"a search of {system.num_variables} variables")
@@ -102,7 +127,7 @@ class Plan:
             )
         degrees = [int(degree) for degree in np.unique(occurring) if degree]
         chosen = default_w1(system) if w is None else w
-        tables = {degree: flip_table(chosen, degree) for degree in degrees or [3]}
+        tables = {degree: flip_table(chosen, degree, dynamics) for degree in degrees or [3]}
         order, starts, touched, chained = native.core.xorsat.sweep_order(
             system.num_variables, system.offsets, system.variables
         )
@@ -114,6 +139,11 @@ class Plan:
             chained.astype(np.bool_),
             {degree: tables[degree] for degree in degrees},
         )
+
+    def flipping(self, w: ArrayLike, dynamics: Dynamics = "quasi-greedy") -> Plan:
+        """The same sweep with other probabilities."""
+        tables = {degree: flip_table(w, degree, dynamics) for degree in self.tables}
+        return Plan(self.system, self.order, self.starts, self.touched, self.chained, tables)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Plan):
@@ -145,7 +175,7 @@ class Plan:
             self.touched,
             self.chained.astype(np.uint8),
             np.array(degrees, dtype=np.int32),
-            np.concatenate(tables) if tables else np.zeros(0, dtype=np.uint16),
+            np.concatenate(tables) if tables else np.zeros(0, dtype=np.uint64),
             self.majority,
         )
 
@@ -158,15 +188,20 @@ class Plan:
         """Clauses of one update."""
         return [int(a) for a in self.touched[self.starts[update] : self.starts[update + 1]]]
 
-    def table(self, update: int) -> NDArray[np.uint16]:
-        """Flip probabilities of one update, in 256ths."""
+    def table(self, update: int) -> NDArray[np.uint64]:
+        """Flip probabilities of one update, in units of 2^-40."""
         return self.tables[int(self.starts[update + 1] - self.starts[update])]
 
     @property
     def thresholds(self) -> tuple[int, ...]:
-        """All probabilities strictly between 0 and 1 that occur, in 256ths, ascending."""
+        """All probabilities strictly between 0 and 1 that occur, in units of 2^-40, ascending."""
         found = {int(x) for table in self.tables.values() for x in table}
-        return tuple(sorted(found - {0, _CERTAIN}))
+        return tuple(sorted(found - {0, CERTAIN}))
+
+    @property
+    def fine(self) -> bool:
+        """Whether a coin's first byte does not always tell."""
+        return any(x % COARSE for x in self.thresholds)
 
     @cached_property
     def absorbing(self) -> bool:
@@ -179,7 +214,7 @@ class Plan:
         if list(self.tables) != [3]:
             return False
         w0, w1, w2, w3 = self.tables[3].tolist()
-        return bool(w0 == 0 and w1 < _CERTAIN and w2 == w3 == _CERTAIN)
+        return bool(w0 == 0 and w1 < CERTAIN and w2 == w3 == CERTAIN)
 
     @cached_property
     def digest(self) -> str:

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardscape.arguments import integer
 from hardscape.engine import Context, Device
-from hardscape.xorsat.methods.quasi_greedy.plan import Plan, flip_table
+from hardscape.errors import InputError
+from hardscape.xorsat.methods.quasi_greedy.plan import DYNAMICS, Dynamics, Plan, flip_table
 from hardscape.xorsat.system import XorSystem
 
 #: Clones that share their coins, and are started together.
@@ -60,8 +61,14 @@ class Rounds:
 
     @cached_property
     def exact(self) -> bool:
-        """Whether a solution stays once it is found, so that its first sweep can be looked up later."""
-        return self.target == 0 and self.plan.absorbing and not self.anytime
+        """Whether only solutions are looked for: their first sweep is then told exactly."""
+        return self.target == 0 and not self.anytime
+
+    def look(self, usual: int) -> int:
+        """Sweeps between looks: what is `usual` for solutions where one stays once it is found, else 1."""
+        if not self.exact:
+            return LOOK
+        return usual if self.plan.absorbing else 1
 
     def seeded(self, seed: int) -> Rounds:
         """The same with another seed; quicker than `replace`, which shows where a run takes 30 us."""
@@ -117,8 +124,12 @@ class Schedule:
     target: int = 0
     anytime: bool | None = None
     max_sweeps: int | None = None
+    dynamics: Dynamics = "quasi-greedy"
 
     def __post_init__(self) -> None:
+        if self.dynamics not in DYNAMICS:
+            known = ", ".join(DYNAMICS)
+            raise InputError(f"dynamics={self.dynamics!r}; {known} are accepted")
         limits = {"clones": MAX_CLONES, "restart": MAX_SWEEPS, "max_sweeps": _FOREVER}
         for name, most in limits.items():
             value = getattr(self, name)
@@ -126,11 +137,11 @@ class Schedule:
                 object.__setattr__(self, name, integer(value, name, 1, most))
         object.__setattr__(self, "target", integer(self.target, "target", 0, MAX_TARGET))
         if self.w1 is not None:
-            flip_table(self.w1, 1)
+            flip_table(self.w1, 1, self.dynamics)
 
     def rounds(self, system: XorSystem, seed: int, side: Side, device: Device) -> Rounds:
         """Lay the rounds out for a device."""
-        plan = Plan.build(system, self.w1)
+        plan = Plan.build(system, self.w1, self.dynamics)
         many = system.num_clauses > system.num_variables
         # Long against the few hundred sweeps in which clones settle at the threshold energy.
         longest = int(np.clip(64 * system.num_variables, 1024, 1 << 20))

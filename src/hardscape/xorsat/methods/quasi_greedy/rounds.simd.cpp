@@ -71,11 +71,16 @@ Clock::time_point after(double seconds) {
                             std::chrono::duration<double>(std::max(seconds, 0.0)));
 }
 
-// The maximal runs of numbers k whose probability lies above the coin.
-std::vector<Range> accepted(const std::uint16_t* table, int degree, int coin) {
+// A probability of 1, in units of 2^-40.
+constexpr std::uint64_t kCertain = 1ull << 40;
+
+// The maximal runs of numbers k whose probability lies above coins of a level.
+std::vector<Range> accepted(const std::uint64_t* table, int degree, const Thresholds& thresholds,
+                            int level) {
   std::vector<Range> ranges;
   for (int k = 0; k <= degree; ++k) {
-    if (coin >= table[k]) continue;
+    // A threshold is reached by coins of its own level: one above the number of those below it.
+    if (table[k] == 0 || (table[k] < kCertain && thresholds.level(table[k]) <= level)) continue;
     if (ranges.empty() || ranges.back().last != k) ranges.push_back({k, k});
     ranges.back().last = k + 1;
   }
@@ -84,13 +89,24 @@ std::vector<Range> accepted(const std::uint16_t* table, int degree, int coin) {
   return ranges;
 }
 
+// What is strictly between 0 and 1 in all tables, ascending, each once.
+Thresholds thresholds_of(Vector<std::uint64_t> tables) {
+  std::vector<std::uint64_t> values;
+  for (const std::uint64_t value : copied(tables)) {
+    if (value > 0 && value < kCertain) values.push_back(value);
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return Thresholds(std::move(values));
+}
+
 class QuasiGreedy {
  public:
   // `tables`: for each degree of `degrees` its flip probabilities, one after the other.
   QuasiGreedy(int variables, Vector<std::int64_t> offsets, Vector<std::int32_t> members,
               Vector<std::uint8_t> parity, Vector<std::int32_t> order, Vector<std::int32_t> starts,
               Vector<std::int32_t> touched, Vector<std::uint8_t> chained,
-              Vector<std::int32_t> degrees, Vector<std::uint16_t> tables, bool majority) {
+              Vector<std::int32_t> degrees, Vector<std::uint64_t> tables, bool majority) {
     sweep_.variables = variables;
     sweep_.clauses = static_cast<int>(parity.shape(0));
     sweep_.offsets = copied(offsets);
@@ -101,15 +117,15 @@ class QuasiGreedy {
     sweep_.touched = copied(touched);
     sweep_.chained = copied(chained);
     sweep_.majority = majority;
-    const std::uint16_t* table = tables.data();
+    sweep_.thresholds = thresholds_of(tables);
+    const std::uint64_t* table = tables.data();
     for (std::size_t row = 0; row < degrees.shape(0); ++row) {
       const int degree = degrees.data()[row];
       sweep_.table_of.resize(std::max<std::size_t>(sweep_.table_of.size(), degree + 1));
       sweep_.table_of[degree] = static_cast<std::uint16_t>(row);
-      for (int coin = 0; coin < 256; ++coin) {
-        sweep_.ranges.push_back(accepted(table, degree, coin));
+      for (int level = 0; level < sweep_.thresholds.levels(); ++level) {
+        sweep_.ranges.push_back(accepted(table, degree, sweep_.thresholds, level));
       }
-      if (majority) sweep_.threshold = table[1];
       table += degree + 1;
     }
   }
@@ -156,6 +172,37 @@ class QuasiGreedy {
     }
     const std::size_t count = result.size();
     return to_numpy(std::move(result), {count});
+  }
+
+  // Runs one group for so many sweeps of each stage after the other. Violated clauses of all its
+  // clones together and of the clone with fewest, at the start and after each stage that ended.
+  static auto energies(const std::vector<const QuasiGreedy*>& stages, Vector<std::int64_t> sweeps,
+                       std::uint64_t seed, std::uint64_t group, Vector<std::uint8_t> stop,
+                       double seconds) {
+    std::vector<std::uint64_t> totals;
+    std::vector<std::uint32_t> fewest;
+    {
+      nb::gil_scoped_release release;
+      const volatile std::uint8_t* const stopped = stop.data();
+      const auto until = after(seconds);
+      Clones<Wide, kWords> clones(stages.at(0)->sweep_, seed, group * kWords);
+      const auto note = [&] {
+        totals.push_back(clones.violated());
+        fewest.push_back(clones.least(0).first);
+      };
+      note();
+      std::uint64_t number = 0;
+      for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+        clones.follow(stages[stage]->sweep_);
+        const std::uint64_t end = number + sweeps.data()[stage];
+        while (number < end && !*stopped && Clock::now() < until) clones.step(number++);
+        if (number < end) break;
+        note();
+      }
+    }
+    const std::size_t count = totals.size();
+    return std::make_pair(to_numpy(std::move(totals), {count}),
+                          to_numpy(std::move(fewest), {count}));
   }
 
   // Words of all clauses of one group after `sweeps` sweeps, 32 for each clause.
@@ -260,7 +307,7 @@ void bind_kernel(nb::module_& module) {
   nb::class_<QuasiGreedy>(module, "QuasiGreedy")
       .def(nb::init<int, Vector<std::int64_t>, Vector<std::int32_t>, Vector<std::uint8_t>,
                     Vector<std::int32_t>, Vector<std::int32_t>, Vector<std::int32_t>,
-                    Vector<std::uint8_t>, Vector<std::int32_t>, Vector<std::uint16_t>, bool>(),
+                    Vector<std::uint8_t>, Vector<std::int32_t>, Vector<std::uint64_t>, bool>(),
            nb::arg("variables"), nb::arg("offsets"), nb::arg("members"), nb::arg("parity"),
            nb::arg("order"), nb::arg("starts"), nb::arg("touched"), nb::arg("chained"),
            nb::arg("degrees"), nb::arg("tables"), nb::arg("majority"))
@@ -275,6 +322,11 @@ void bind_kernel(nb::module_& module) {
            "First sweep at which a clone of a word is solved, and the lowest such clone.")
       .def("spins", &QuasiGreedy::spins, nb::arg("seed"), nb::arg("clone"), nb::arg("sweeps"),
            "Variables of one clone after a number of sweeps.")
+      .def_static("energies", &QuasiGreedy::energies, nb::arg("stages"), nb::arg("sweeps"),
+                  nb::arg("seed"), nb::arg("group"), nb::arg("stop"),
+                  nb::arg("seconds") = std::numeric_limits<double>::infinity(),
+                  "Violated clauses of a group's clones together, and the fewest of one, at the "
+                  "start and after each stage.")
       .def("states", &QuasiGreedy::states, nb::arg("seed"), nb::arg("group"), nb::arg("sweeps"),
            "Words of all clauses of one group after a number of sweeps.");
 }

@@ -14,6 +14,7 @@ from hardscape.engine import RunArguments, RunOptions, solve
 from hardscape.errors import Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.xorsat.methods.quasi_greedy.improvements import Improvement, Watch
+from hardscape.xorsat.methods.quasi_greedy.plan import Dynamics
 from hardscape.xorsat.methods.quasi_greedy.rounds import Schedule
 from hardscape.xorsat.methods.quasi_greedy.work import SIDES, QuasiGreedyWork
 from hardscape.xorsat.result import QuasiGreedyResult
@@ -30,6 +31,7 @@ def quasi_greedy(
     system: XorSystem | str | Path,
     *,
     w1: ArrayLike | None = None,
+    dynamics: Dynamics = "quasi-greedy",
     clones: int | None = None,
     target: int = 0,
     anytime: bool | None = None,
@@ -50,9 +52,13 @@ def quasi_greedy(
     system : XorSystem, or the path of a file of one
         Clauses of any length, up to 255 clauses a variable.
     w1 : float or sequence of float, optional
-        w_1, or all of w_0, w_1, ...; rounded to 256ths. A number stands for the probabilities of Metropolis
-        dynamics at :math:`T = -2/\ln w_1`, except w_0 = 0; for three clauses a variable 0, w1, 1, 1.
-        By default 0.055, or more for 3-regular systems of fewer than 256 variables.
+        w_1, or all of w_0, w_1, ..., to 2^-40; multiples of 1/256 are quickest. A number stands for the
+        probabilities of Metropolis dynamics at :math:`T = -2/\ln w_1`, except w_0 = 0; for three
+        clauses a variable 0, w1, 1, 1. By default 14/256, or more for 3-regular systems of fewer than
+        256 variables.
+    dynamics : {"quasi-greedy", "metropolis"}
+        "metropolis" is the Metropolis rule itself, w_0 = w1^3 for three clauses a variable. It leaves
+        solutions again, so that every sweep is looked at.
     clones : int, optional
         Clones side by side, rounded up to a multiple of 1024; by default 1024 a round on the CPU,
         and what fills the GPU on CUDA.
@@ -71,8 +77,8 @@ def quasi_greedy(
         Rounds of an `executor` tell nothing until the end.
     **run
         Device, threads, seed, limits and records: see :class:`hardscape.engine.RunArguments`. "auto"
-        takes a GPU from 160 variables on and up to 400 clauses; about 500 fit. Each thread, GPU or
-        worker has a round of its own. The same seed, `clones`, `restart` and `w1` give the same answer
+        takes a GPU from 160 variables on and up to 400 clauses; about 500 fit into its registers, more,
+        up to 65,536, are held in its memory. Each thread, GPU or worker has a round of its own. The same seed, `clones`, `restart` and `w1` give the same answer
         on every device and for any number of workers.
 
     Returns
@@ -103,7 +109,7 @@ def quasi_greedy(
     """
     system = checked_system(system)
     options = RunOptions.checked(big_enough=suits_gpu(system), **run)
-    schedule = Schedule(w1, clones, restart, target, anytime, max_sweeps)
+    schedule = Schedule(w1, clones, restart, target, anytime, max_sweeps, dynamics)
     return search(system, schedule, options, on_improvement)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from hardscape.xorsat.methods.quasi_greedy.plan import Plan
+from hardscape.engine import Kernel, kernel
+from hardscape.xorsat.methods.quasi_greedy.plan import CERTAIN, COARSE, Plan
 
 #: Registers of a multiprocessor in 32-bit words, and the most that a thread may have.
 _REGISTERS, _MOST_REGISTERS = 65536, 255
@@ -16,6 +18,8 @@ _REGISTERS, _MOST_REGISTERS = 65536, 255
 _SPARE = 38
 #: Shared memory of a multiprocessor that blocks can use, in 32-bit words.
 _SHARED = 56 * 1024
+#: More clauses do not fit, whatever their spans.
+_MOST_CLAUSES = 700
 #: Warps of a multiprocessor, one block: at least two for each of its four schedulers.
 _LEAST_WARPS, _MOST_WARPS = 8, 32
 #: Updates whose coins one 64-bit random number holds.
@@ -31,11 +35,35 @@ class Unrolled:
     plan: Plan
     count: bool = False  # violated clauses at every look; else only whether there are any
 
+    #: Spin updates of a launch, so that a stop is noticed within a fraction of a second.
+    launch_updates = 4e12
+    #: Blocks and clones are limited by registers and shared memory alone.
+    resident = 32
+    most_words = 1 << 26
+
     @property
-    def w1(self) -> int:
-        """The threshold that the kernel takes as an argument, in each of four bytes."""
+    def state_rows(self) -> int:
+        """Clause words of 32 clones, those of empty clauses unset."""
+        return self.plan.system.num_clauses
+
+    @property
+    def scratch_rows(self) -> int:
+        """Spin words of 32 clones in device memory."""
+        return 0 if self.spins_shared else self.plan.system.num_variables
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The kernel as data."""
+        path = "xorsat/methods/quasi_greedy/cuda/sweeps.cu"
+        return kernel(
+            path, "xorsat_sweeps", constants=self.constants(), generated=self.headers()
+        )
+
+    def arguments(self) -> tuple[Any, ...]:
+        """The threshold, where it is no constant: its first byte four times, and its last 32 bits."""
         thresholds = self.plan.thresholds
-        return thresholds[0] * 0x01010101 if self.plan.majority and thresholds else 0
+        split = _split(thresholds[0]) if self.plan.majority and thresholds else (0, 0)
+        return tuple(map(np.uint32, split))
 
     @cached_property
     def _constant(self) -> int:
@@ -94,7 +122,8 @@ class Unrolled:
     @property
     def fits(self) -> bool:
         """Whether registers and shared memory hold all clause words."""
-        return len(self.kept) * self.threads <= _SHARED
+        few = self.plan.system.num_clauses <= _MOST_CLAUSES
+        return few and len(self.kept) * self.threads <= _SHARED
 
     @cached_property
     def spins_shared(self) -> bool:
@@ -114,7 +143,9 @@ class Unrolled:
         return {
             "kVariables": self.plan.system.num_variables,
             "kThreads": self.threads,
+            "kUpdates": self.plan.updates,
             "kCoinWords": -(-self.plan.updates // GROUP),
+            "kFineCoins": self.plan.fine,
             "kKeptFrom": spins * self.threads,
             "kSpinsShared": self.spins_shared,
             "kCount": self.count,
@@ -173,10 +204,12 @@ class Unrolled:
             return
         yield f"const uint64_t random{wave} = coins.at(at + {32 * wave});"
         for level, threshold in enumerate(thresholds):
-            four = "w1" if self.plan.majority else f"{threshold * 0x01010101}u"
+            four, rest = ("w1", "w1_rest") if self.plan.majority else _literals(threshold)
             for half, shift in (("low", 0), ("high", 32)):
                 bits = f"static_cast<uint32_t>(random{wave} >> {shift})"
-                yield f"const uint32_t {half}{wave}_{level} = __vcmpltu4({bits}, {four});"
+                first = f"at_update + {256 * wave + shift // 8}"
+                compared = f"below<kFineCoins>({bits}, {four}, {rest}, fine, {first})"
+                yield f"const uint32_t {half}{wave}_{level} = {compared};"
         if not self.plan.majority:
             top = len(thresholds) - 1
             some = f"(low{wave}_{top} | high{wave}_{top}) != 0"
@@ -242,7 +275,7 @@ class Unrolled:
         words = [f"c{a}" for a in plan.clauses(update)]
         table = [int(x) for x in plan.table(update)]
         lines, planes = _planes(words)
-        terms = [member({k for k, x in enumerate(table) if x == 256}, len(words), planes)]
+        terms = [member({k for k, x in enumerate(table) if x == CERTAIN}, len(words), planes)]
         for threshold, coin in coins.items():
             chosen = {k for k, x in enumerate(table) if x == threshold}
             if chosen:
@@ -289,6 +322,15 @@ class Unrolled:
         for level in reversed(range(len(levels))):
             if levels[level]:
                 yield f"least_bit({levels[level][0]}, {1 << level}, holders, least);"
+
+
+def _split(threshold: int) -> tuple[int, int]:
+    return threshold // COARSE * 0x01010101, threshold % COARSE
+
+
+def _literals(threshold: int) -> tuple[str, str]:
+    four, rest = _split(threshold)
+    return f"{four}u", f"{rest}u"
 
 
 def _stored(clause: int) -> str:

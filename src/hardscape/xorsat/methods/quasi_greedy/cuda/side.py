@@ -1,18 +1,14 @@
-"""Rounds of clones on CUDA: a kernel generated for the instance, launched until a round is over."""
+"""Rounds of clones on CUDA: a kernel launched until a round is over."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Context, CudaDevice, Device, Kernel, cuda_device, kernel
-from hardscape.errors import InputError
+from hardscape.engine import Context, CudaDevice, Device, cuda_device
+from hardscape.xorsat.methods.quasi_greedy.cuda.clones import CudaClones
 from hardscape.xorsat.methods.quasi_greedy.plan import Plan
 from hardscape.xorsat.methods.quasi_greedy.rounds import (
-    LOOK,
     MAX_CLONES,
     MAX_SWEEPS,
     Best,
@@ -21,10 +17,7 @@ from hardscape.xorsat.methods.quasi_greedy.rounds import (
     Side,
     Tell,
 )
-from hardscape.xorsat.methods.quasi_greedy.unrolled import Unrolled
 
-#: Spin updates of a launch, so that a stop is noticed within a fraction of a second.
-_LAUNCH_UPDATES = 4e12
 #: Sweeps between looks for a solution that stays; solutions that a launch lists.
 _LOOK, _LISTED = 8, 1024
 #: A key: violated clauses, sweep, clone; the least is the best.
@@ -50,64 +43,28 @@ class CudaSide(Side):
             return CudaRound(clones, rounds, number, device).run(context, tell)
 
 
-@dataclass(frozen=True, eq=False)
-class CudaClones:
-    """The kernel of one plan, compiled for it."""
-
-    unrolled: Unrolled
-
-    @staticmethod
-    @lru_cache(maxsize=16)  # many runs of one plan differ in the seed alone
-    def build(plan: Plan, *, exact: bool) -> CudaClones:
-        """Generate the kernel, or recall it; `exact` looks for solutions only."""
-        unrolled = Unrolled(plan, count=not exact)
-        if not unrolled.fits:
-            raise InputError(
-                f"{len(unrolled.spans)} clauses do not fit into the registers and shared memory of "
-                "a GPU; about 500 do, and device='cpu' takes any number"
-            )
-        return CudaClones(unrolled)
-
-    @cached_property
-    def kernel(self) -> Kernel:
-        """The kernel as data."""
-        return kernel(
-            "xorsat/methods/quasi_greedy/sweeps.cu",
-            "xorsat_sweeps",
-            constants=self.unrolled.constants(),
-            generated=self.unrolled.headers(),
-        )
-
-    def groups_at_once(self, ordinal: int) -> int:
-        """Groups of 1024 clones that a GPU holds."""
-        threads, shared = self.unrolled.threads, self.unrolled.shared_bytes
-        with cuda_device(ordinal) as device:
-            resident = device.load(self.kernel).blocks_per_multiprocessor(threads, shared)
-            return device.multiprocessors * resident * threads // 32
-
-
 class CudaRound:
     """One round on one GPU; to be used inside its `cuda_device`."""
 
     def __init__(self, clones: CudaClones, rounds: Rounds, number: int, device: CudaDevice) -> None:
         import cupy
 
-        self._unrolled = clones.unrolled
+        self._code = clones.code
+        self._arguments = clones.code.arguments()
         self._kernel = device.load(clones.kernel)
         self._device = device
         self._rounds = rounds
         self._number = number
         self._words = rounds.groups * 32
         # Words of clauses where the last launch kept them; rows of empty clauses are unset.
-        self.state = cupy.empty((len(rounds.plan.system.parity) or 1, self._words), np.uint32)
-        spins = 0 if self._unrolled.spins_shared else rounds.plan.system.num_variables
-        self._scratch = cupy.empty((spins or 1, self._words), np.uint32)
+        self.state = cupy.empty((self._code.state_rows or 1, self._words), np.uint32)
+        self._scratch = cupy.empty((self._code.scratch_rows or 1, self._words), np.uint32)
         # The best key, the number of solutions listed, and the list, in one array to copy at once.
         self._found = cupy.empty(2 + _LISTED, np.uint64)
         self._clear = cupy.asarray(np.array([_NOTHING, 0], np.uint64))
         # For each number of violated clauses the first sweep and clone (a key without its top).
         counts = (
-            max(len(rounds.plan.system.parity), rounds.target) + 1 if self._unrolled.count else 1
+            max(len(rounds.plan.system.parity), rounds.target) + 1 if self._code.count else 1
         )
         self._firsts = cupy.empty(counts, np.uint64)
 
@@ -116,8 +73,8 @@ class CudaRound:
         if first == 0:
             self._found[:2] = self._clear
             self._firsts.fill(_NOTHING)
-        threads, w1 = self._unrolled.threads, self._unrolled.w1
-        numbers = (first, sweeps, look, self._rounds.target, self._words, w1, last, keep)
+        threads = self._code.threads
+        numbers = (first, sweeps, look, self._rounds.target, self._words, last, keep)
         self._kernel(
             -(-self._words // threads),
             threads,
@@ -128,15 +85,16 @@ class CudaRound:
             np.uint64(self._rounds.seed),
             np.uint64(self._number * self._rounds.groups),
             *map(np.uint32, numbers),
-            shared=self._unrolled.shared_bytes,
+            *self._arguments,
+            shared=self._code.shared_bytes,
         )
 
     def run(self, context: Context, tell: Tell) -> Round:
         """Launch until the round ends, the target is reached, or `context` says to stop."""
         rounds, total = self._rounds, self._rounds.sweeps(self._number)
-        look = _LOOK if rounds.exact else LOOK
+        look = rounds.look(_LOOK)
         updates = max(1, self._words * 32 * rounds.plan.updates)
-        chunk = max(1, int(_LAUNCH_UPDATES / updates) // look) * look
+        chunk = max(1, int(self._code.launch_updates / updates) // look) * look
         done = 0
         improvements: tuple[Best, ...] = ()
         while done < total:
@@ -149,7 +107,7 @@ class CudaRound:
             reached = key >> _WORTH <= rounds.target
             if rounds.exact and reached:
                 improvements = (self._exact(key, listed, look),)
-            elif self._unrolled.count:
+            elif self._code.count:
                 improvements = self._improvements()
             elif key != _NOTHING:
                 improvements = (self._best(key),)
