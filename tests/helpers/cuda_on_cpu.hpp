@@ -1,4 +1,5 @@
-// What a kernel whose threads do not talk to one another needs to run on the host, a thread after another.
+// What a kernel whose threads do not talk to one another needs to run on the host, a thread after
+// another.
 #pragma once
 
 #include <algorithm>

@@ -6,6 +6,7 @@ Every family of hardscape describes its computation as a :class:`Work` or a :cla
 
 from hardscape.engine.chain import Chain, steps
 from hardscape.engine.cuda import CudaDevice, Kernel, LoadedKernel, cuda_device, kernel
+from hardscape.engine.cuda.ahead import compiled_ahead
 from hardscape.engine.deadline import Deadline
 from hardscape.engine.device import Cpu, Cuda, Device, resolve
 from hardscape.engine.estimates.forecast import Forecast, forecast
@@ -54,6 +55,7 @@ __all__ = [
     "Stopped",
     "Team",
     "Work",
+    "compiled_ahead",
     "cuda_device",
     "cuda_status",
     "forecast",

@@ -8,10 +8,15 @@ from hardscape.xorsat.quadratic import QuadraticModel, quadratize
 from hardscape.xorsat.result import QuasiGreedyResult, XorsatResult
 from hardscape.xorsat.solve import solve
 from hardscape.xorsat.studies import theory
+from hardscape.xorsat.studies.population import Population, fit_population
 from hardscape.xorsat.studies.runner import QuasiGreedyRunner
 from hardscape.xorsat.studies.runs import Runner
 from hardscape.xorsat.studies.scans import ExponentFit, W1Scan, fit_exponent, fit_w1, scan_w1
-from hardscape.xorsat.studies.time_to_solution import measure, time_to_solution
+from hardscape.xorsat.studies.time_to_solution import (
+    measure,
+    time_to_solution,
+    times_to_solution,
+)
 from hardscape.xorsat.studies.times import TimeToSolution, median_tts
 from hardscape.xorsat.system import XorSystem
 
@@ -19,6 +24,7 @@ __all__ = [
     "Elimination",
     "ExponentFit",
     "Improvement",
+    "Population",
     "QuadraticModel",
     "QuasiGreedyResult",
     "QuasiGreedyRunner",
@@ -29,6 +35,7 @@ __all__ = [
     "XorsatResult",
     "eliminate",
     "fit_exponent",
+    "fit_population",
     "fit_w1",
     "measure",
     "median_tts",
@@ -40,4 +47,5 @@ __all__ = [
     "solve",
     "theory",
     "time_to_solution",
+    "times_to_solution",
 ]

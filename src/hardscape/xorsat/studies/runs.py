@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Context, Device, Partial, Shard, ShardResult, Work, split
+from hardscape.engine import Context, Device, Kernel, Partial, Shard, ShardResult, Work, split
 from hardscape.xorsat.methods.quasi_greedy.plan import Dynamics, default_w1
 from hardscape.xorsat.methods.quasi_greedy.rounds import GROUP, Rounds, Schedule
 from hardscape.xorsat.methods.quasi_greedy.work import SIDES
@@ -62,6 +62,8 @@ class Trial:
     w1: float
     device: str
     method: str
+    #: What a GPU needs compiled before, as data.
+    kernel: Callable[[], Kernel] | None = None
 
 
 def _on_one_device(rounds: Rounds, seed: int, timeout: float, context: Context) -> Run | None:
@@ -120,6 +122,7 @@ def quasi_greedy_trial(
         table[min(len(table) - 1, 1)],
         ", ".join(map(str, devices)),
         dynamics,
+        SIDES[kind].kernel(rounds),
     )
 
 

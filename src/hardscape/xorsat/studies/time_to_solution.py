@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar, Unpack
 
 import numpy as np
 
 from hardscape.arguments import integer, seconds
-from hardscape.engine import Cpu, RunArguments, RunOptions, solve
+from hardscape.engine import Cpu, Kernel, RunArguments, RunOptions, compiled_ahead, solve
 from hardscape.errors import InputError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.xorsat.methods.quasi_greedy.plan import Dynamics, default_w1
@@ -96,6 +96,64 @@ def time_to_solution(
 
 
 @interruptible
+def times_to_solution(
+    systems: Iterable[XorSystem | str | Path],
+    runs: int = 100,
+    timeout: float = 10.0,
+    *,
+    w1: float | Sequence[float] | None = None,
+    dynamics: Dynamics = "quasi-greedy",
+    clones: int | None = None,
+    restart: int | None = None,
+    **run: Unpack[RunArguments],
+) -> tuple[TimeToSolution, ...]:
+    """Measure how long the quasi-greedy search takes to solve each of many systems, as one study.
+
+    Parameters
+    ----------
+    systems : iterable of XorSystem, or of paths of files of one
+    runs, timeout, w1, dynamics, clones, restart, **run
+        Of each system, as for :func:`time_to_solution`; limits, checkpoint and progress are the study's.
+
+    Returns
+    -------
+    tuple of TimeToSolution
+        One a system, in their order, of those of which a run had ended.
+
+    Raises
+    ------
+    InputError
+    BudgetError
+        If `time_limit` came before a run had ended.
+    Interrupted
+        On Ctrl-C or SIGTERM; its `result` are the times of the runs that had ended, or None.
+
+    Notes
+    -----
+    On CUDA each system has a kernel of its own, which takes seconds to compile: the CPU's cores do so ahead,
+    while GPUs search.
+
+    Examples
+    --------
+    >>> from hardscape.xorsat import random_regular
+    >>> systems = [random_regular(24, seed=seed) for seed in (1, 2)]
+    >>> found = times_to_solution(systems, 5, device="cpu", threads=1, seed=0)
+    >>> [one.num_solved for one in found]
+    [5, 5]
+    """
+    given = [checked_system(system) for system in systems]
+    if not given:
+        raise InputError("systems is empty; one system or more is accepted")
+    options = RunOptions.checked(big_enough=any(map(suits_gpu, given)), **run)
+    seeds = np.random.SeedSequence(options.seed).generate_state(len(given), np.uint64)
+    trials = [
+        quasi_greedy_trial(system, options.devices, w1, clones, restart, dynamics)
+        for system in given
+    ]
+    return study(trials, seeds.tolist(), runs, timeout, options, tuple)
+
+
+@interruptible
 def measure(
     system: XorSystem | str | Path,
     runner: Runner,
@@ -138,7 +196,8 @@ def study(
     each = [np.random.SeedSequence(seed).generate_state(number, np.uint64) for seed in seeds]
     drawn = np.array(each, dtype=np.uint64) >> np.uint64(1)
     work = RunsWork(tuple(trials), drawn, seconds(timeout, "timeout"))
-    outcome = solve(work, options)
+    with compiled_ahead(_kernels(trials, options), options.devices):
+        outcome = solve(work, options)
     found = [
         TimeToSolution(
             trial.num_variables,
@@ -152,6 +211,7 @@ def study(
             seed=seed,
         )
         for trial, seed, ended in zip(trials, seeds, outcome.answer or (), strict=False)
+        if len(ended.seconds) or len(trials) == 1
     ]
     some = any(x.runs for x in found)
     if outcome.signum:
@@ -159,6 +219,13 @@ def study(
     if not some:
         outcome.whole()
     return read(found)
+
+
+def _kernels(trials: Sequence[Trial], options: RunOptions) -> list[Callable[[], Kernel]]:
+    """What the trials will have compiled here; workers of an executor compile for themselves."""
+    if options.executor is not None:
+        return []
+    return [trial.kernel for trial in trials if trial.kernel is not None]
 
 
 def _only(results: Sequence[TimeToSolution]) -> TimeToSolution:

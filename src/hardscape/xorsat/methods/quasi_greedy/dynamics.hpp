@@ -19,8 +19,9 @@ struct Range {
   int first, last;
 };
 
-// The probabilities strictly between 0 and 1 that occur, in units of 2^-40. The level of a coin is the
-// number of them that it reaches; its first byte alone tells that, but where a threshold lies inside.
+// The probabilities strictly between 0 and 1 that occur, in units of 2^-40. The level of a coin is
+// the number of them that it reaches; its first byte alone tells that, but where a threshold lies
+// inside.
 class Thresholds {
  public:
   Thresholds() : Thresholds(std::vector<std::uint64_t>{}) {}
@@ -41,7 +42,9 @@ class Thresholds {
   }
   // Of a single threshold, or none: its first byte and the rest.
   std::uint8_t coarse() const { return values_.empty() ? 0 : values_[0] >> 32; }
-  std::uint32_t fine() const { return values_.empty() ? 0 : static_cast<std::uint32_t>(values_[0]); }
+  std::uint32_t fine() const {
+    return values_.empty() ? 0 : static_cast<std::uint32_t>(values_[0]);
+  }
 
  private:
   std::vector<std::uint64_t> values_;

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardscape.arguments import integer
-from hardscape.engine import Context, Device
+from hardscape.engine import Context, Device, Kernel
 from hardscape.errors import InputError
 from hardscape.xorsat.methods.quasi_greedy.plan import DYNAMICS, Dynamics, Plan, flip_table
 from hardscape.xorsat.system import XorSystem
@@ -108,6 +108,10 @@ class Side(ABC):
     @abstractmethod
     def brief(self, rounds: Rounds) -> bool:
         """Whether a round is over in milliseconds, or asks by itself whether to stop."""
+
+    def kernel(self, rounds: Rounds) -> Callable[[], Kernel] | None:
+        """What has to be compiled before rounds run; None where nothing has."""
+        return None
 
     @abstractmethod
     def run(self, rounds: Rounds, number: int, context: Context, tell: Tell) -> Round:

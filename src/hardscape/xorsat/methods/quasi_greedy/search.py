@@ -77,9 +77,10 @@ def quasi_greedy(
         Rounds of an `executor` tell nothing until the end.
     **run
         Device, threads, seed, limits and records: see :class:`hardscape.engine.RunArguments`. "auto"
-        takes a GPU from 160 variables on and up to 400 clauses; about 500 fit into its registers, more,
-        up to 65,536, are held in its memory. Each thread, GPU or worker has a round of its own. The same seed, `clones`, `restart` and `w1` give the same answer
-        on every device and for any number of workers.
+        takes a GPU from 160 variables on and up to 400 clauses; about 500 fit into its registers, and
+        up to 65,536 are held in its memory, which is slower. Each thread, GPU or worker has a round of
+        its own. The same seed, `clones`, `restart` and `w1` give the same answer on every device and
+        for any number of workers.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What runs rounds of one plan on CUDA: its sweep written out as code, or, where that does not fit, as tables."""
+"""What runs rounds of one plan on CUDA: its sweep as code, or, where that does not fit, as tables."""
 
 from __future__ import annotations
 
@@ -42,8 +42,6 @@ class CudaClones:
 
     def groups_at_once(self, ordinal: int) -> int:
         """Groups of 1024 clones that a GPU holds."""
-        threads, shared = self.code.threads, self.code.shared_bytes
         with cuda_device(ordinal) as device:
-            fit = device.load(self.kernel).blocks_per_multiprocessor(threads, shared)
-            words = device.multiprocessors * min(fit, self.code.resident) * threads
+            words = device.multiprocessors * self.code.resident * self.code.threads
         return max(1, min(words, self.code.most_words) // 32)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Context, CudaDevice, Device, cuda_device
+from hardscape.engine import Context, CudaDevice, Device, Kernel, cuda_device
 from hardscape.xorsat.methods.quasi_greedy.cuda.clones import CudaClones
 from hardscape.xorsat.methods.quasi_greedy.plan import Plan
 from hardscape.xorsat.methods.quasi_greedy.rounds import (
@@ -36,11 +39,19 @@ class CudaSide(Side):
         """Always: it asks between launches whether to stop."""
         return True
 
+    def kernel(self, rounds: Rounds) -> Callable[[], Kernel]:
+        """That of the plan."""
+        return partial(_kernel, rounds)
+
     def run(self, rounds: Rounds, number: int, context: Context, tell: Tell) -> Round:
         """Launch sweeps until the round is over."""
         clones = CudaClones.build(rounds.plan, exact=rounds.exact)
         with cuda_device(context.device.ordinal) as device:
             return CudaRound(clones, rounds, number, device).run(context, tell)
+
+
+def _kernel(rounds: Rounds) -> Kernel:
+    return CudaClones.build(rounds.plan, exact=rounds.exact).kernel
 
 
 class CudaRound:
@@ -63,9 +74,7 @@ class CudaRound:
         self._found = cupy.empty(2 + _LISTED, np.uint64)
         self._clear = cupy.asarray(np.array([_NOTHING, 0], np.uint64))
         # For each number of violated clauses the first sweep and clone (a key without its top).
-        counts = (
-            max(len(rounds.plan.system.parity), rounds.target) + 1 if self._code.count else 1
-        )
+        counts = max(len(rounds.plan.system.parity), rounds.target) + 1 if self._code.count else 1
         self._firsts = cupy.empty(counts, np.uint64)
 
     def start(self, first: int, sweeps: int, look: int, *, last: bool, keep: bool) -> None:

@@ -35,8 +35,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
   if (first_sweep == 0) {
     uint32_t* const spin = kSpinsShared ? shared + threadIdx.x : scratch + thread;
     const uint32_t stride = kSpinsShared ? kThreads : words;
-    const hardscape::RandomStream initial(seed, first_group * 32 + thread,
-                                          kSpins);
+    const hardscape::RandomStream initial(seed, first_group * 32 + thread, kSpins);
     for (uint32_t v = 0; v < kVariables; v += 2) {
       const uint64_t bits = initial.at(v / 2);
       spin[v * stride] = static_cast<uint32_t>(bits);

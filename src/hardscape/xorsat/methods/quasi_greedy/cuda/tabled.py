@@ -29,6 +29,8 @@ class Tabled:
 
     threads = _THREADS
     shared_bytes = 0
+    #: Blocks that a multiprocessor is given.
+    resident = _BLOCKS
     #: Spin updates of a launch, so that a stop is noticed within a fraction of a second.
     launch_updates = 5e11
 
@@ -41,11 +43,6 @@ class Tabled:
     def scratch_rows(self) -> int:
         """Spin words of 32 clones in device memory."""
         return self.plan.system.num_variables
-
-    @property
-    def resident(self) -> int:
-        """Most blocks that a multiprocessor is given."""
-        return _BLOCKS
 
     @property
     def most_words(self) -> int:

@@ -177,8 +177,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     if (--next_look && !at_end) continue;
     next_look = look;
     uint32_t least = 0;
-    const uint32_t holders =
-        kCount || at_end ? count(state, words, least) : solved(state, words);
+    const uint32_t holders = kCount || at_end ? count(state, words, least) : solved(state, words);
     report<kCount>(found, firsts, holders, least, done, thread, target, seen, fewest);
     const bool over = settled(seen, target, done);
     seen = *static_cast<volatile unsigned long long*>(found);

@@ -37,8 +37,8 @@ class Unrolled:
 
     #: Spin updates of a launch, so that a stop is noticed within a fraction of a second.
     launch_updates = 4e12
-    #: Blocks and clones are limited by registers and shared memory alone.
-    resident = 32
+    #: Blocks of a multiprocessor, whose registers or shared memory one fills.
+    resident = 1
     most_words = 1 << 26
 
     @property
@@ -55,9 +55,7 @@ class Unrolled:
     def kernel(self) -> Kernel:
         """The kernel as data."""
         path = "xorsat/methods/quasi_greedy/cuda/sweeps.cu"
-        return kernel(
-            path, "xorsat_sweeps", constants=self.constants(), generated=self.headers()
-        )
+        return kernel(path, "xorsat_sweeps", constants=self.constants(), generated=self.headers())
 
     def arguments(self) -> tuple[Any, ...]:
         """The threshold, where it is no constant: its first byte four times, and its last 32 bits."""

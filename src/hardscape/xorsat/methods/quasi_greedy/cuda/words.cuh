@@ -1,5 +1,5 @@
-// Words of 32 clones on CUDA: how a variable of three clauses flips, how violated clauses are counted, and how
-// what a look finds is told.
+// Words of 32 clones on CUDA: how a variable of three clauses flips, how violated clauses are
+// counted, and how what a look finds is told.
 #pragma once
 
 #include "xorsat/methods/quasi_greedy/streams.hpp"
@@ -48,8 +48,9 @@ __device__ __forceinline__ void flip_any(uint32_t& a, uint32_t& b, uint32_t& c) 
   a = x, b = y, c = z;
 }
 
-// 0xff in the bytes of coins below a threshold: their first bytes against that of the threshold, four
-// times, and where they are equal their last 32 bits, numbers `first` and on of a stream, to the rest.
+// 0xff in the bytes of coins below a threshold: their first bytes against that of the threshold,
+// four times, and where they are equal their last 32 bits, numbers `first` and on of a stream, to
+// the rest.
 template <bool Fine>
 __device__ __forceinline__ uint32_t below(uint32_t coins, uint32_t four, uint32_t rest,
                                           const hardscape::RandomStream& fine, uint64_t first) {
@@ -95,8 +96,9 @@ __device__ __forceinline__ void least_bit(uint32_t digit, uint32_t value, uint32
   }
 }
 
-// Tells what a look after sweep `done` found: `holders` are the clones of this thread with the `least`
-// violated clauses. `found` and `firsts` are the kernel's; `fewest` is what this thread told before.
+// Tells what a look after sweep `done` found: `holders` are the clones of this thread with the
+// `least` violated clauses. `found` and `firsts` are the kernel's; `fewest` is what this thread
+// told before.
 template <bool Count>
 __device__ __forceinline__ void report(unsigned long long* found, unsigned long long* firsts,
                                        uint32_t holders, uint32_t least, uint32_t done,
