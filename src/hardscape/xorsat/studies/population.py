@@ -1,7 +1,8 @@
 r"""Times to solution of many instances: the law of tau among them, from runs that may be stopped.
 
 From instance to instance tau varies by orders of magnitude, about lognormally. If :math:`n_i` runs
-of instance i solved, in a time :math:`T_i` of all its runs, the likelihood of median :math:`e^\mu` and scatter s is
+of instance i solved, in a time :math:`T_i` of all its runs, the likelihood of the median
+:math:`e^\mu` and the scatter s is
 
 .. math:: \prod_i \int dx \, N(x; \mu, s) \, e^{-n_i x - T_i e^{-x}}, \qquad x = \ln\tau,
 
