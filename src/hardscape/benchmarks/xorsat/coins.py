@@ -22,9 +22,9 @@ from hardscape.engine.cuda import cuda_device
 from hardscape.engine.cuda.jit import Kernel
 from hardscape.xorsat import XorSystem, random_regular
 from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones, CudaRound
+from hardscape.xorsat.methods.quasi_greedy.cuda.unrolled import Unrolled
 from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1, Plan
 from hardscape.xorsat.methods.quasi_greedy.rounds import Rounds
-from hardscape.xorsat.methods.quasi_greedy.cuda.unrolled import Unrolled
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
