@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are not installed")
 
+from hardscape.benchmarks.permanents.ladder import IDEAS, ladder_kernel
 from hardscape.engine.cuda import jit
 from hardscape.permanents.methods.exact.cuda import STEP_BITS, residue_kernel, shared_bytes
 from hardscape.permanents.methods.extended.extended import CudaExtendedWork
@@ -81,3 +82,8 @@ def test_frontier_kernels_of_residues(primes: int, arch: str) -> None:
 @pytest.mark.parametrize(("n", "arch"), [(STEP_BITS + 1, "sm_80"), (40, "sm_90"), (63, "sm_100")])
 def test_kernels_of_residues(n: int, arch: str) -> None:
     assert jit.compile(residue_kernel(n), arch).startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("idea", range(len(IDEAS)))
+def test_kernels_of_the_ladder(idea: int) -> None:
+    assert jit.compile(ladder_kernel(idea, 36), "sm_90").startswith(b"\x7fELF")

@@ -9,6 +9,7 @@ import pytest
 
 import hardscape
 from hardscape import engine
+from hardscape.benchmarks.permanents import ladder
 from hardscape.permanents.methods.extended.extended import CpuExtendedWork, CudaExtendedWork
 from hardscape.permanents.methods.glynn.batch import CudaBatchWork
 from hardscape.permanents.methods.glynn.cuda import glynn_kernels
@@ -194,3 +195,8 @@ def test_patterns(modes, photons, kind):
         again = hardscape.permanent(a, rows=r, cols=c, device=GPU)
         plain = hardscape.permanent(a, rows=r, cols=c, device="cpu")
         np.testing.assert_allclose(again, plain, rtol=1e-8, atol=1e-8 * scale)
+
+
+@pytest.mark.parametrize("n", [8, 13, 20])
+def test_every_step_of_the_ladder_gives_the_permanent(n):
+    ladder.checked(ladder.on_a_gpu, n)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hardscape.benchmarks.permanents import ladder
 from hardscape.errors import FormatError, InputError, Interrupted
 from hardscape.gauge import GaugeField
 from hardscape.ising import Ising
@@ -19,6 +20,7 @@ from hardscape.reproduce import (
     figures,
     gauge,
     ising,
+    kernels,
     maxsat,
     permanents,
     read_reproduction,
@@ -35,12 +37,18 @@ NAMES = [figure.name for figure in figures()]
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instances that take no time; the figures stay as they are."""
-    measured, model, matrix = xorsat._measured, ising._model, permanents._matrix
+    measured, model, matrix = xorsat._measured, ising._model, permanents.matrix
     row = maxsat._TABLE
     monkeypatch.setattr(xorsat, "_measured", lambda request, *_: measured(request, 24, 4, 30, 5.0))
     monkeypatch.setattr(xorsat, "random_regular", lambda n, seed: random_regular(24, seed=seed))
     monkeypatch.setattr(ising, "_model", lambda n, *rest: model(11, *rest))
-    monkeypatch.setattr(permanents, "_matrix", lambda kind, n, seed: matrix(kind, min(n, 20), seed))
+    for module, most in ((permanents, 20), (kernels, 26)):
+        monkeypatch.setattr(
+            module, "matrix", lambda kind, n, seed, m=most: matrix(kind, min(n, m), seed)
+        )
+    steps = ladder.steps
+    monkeypatch.setattr(ladder, "steps", lambda n, **how: steps(12, **how))
+    monkeypatch.setattr(kernels, "_SLICE", 0.05)
     monkeypatch.setattr(ising, "_both", lambda *_: (True, 900, False))
     monkeypatch.setattr(maxsat, "_TABLE", (row[0], row[3]))
     monkeypatch.setattr(maxsat, "_RUNS", 3)
@@ -103,6 +111,29 @@ def test_no_error_of_a_permanent_is_above_its_bound():
     relative, bound = found.column("relative error"), found.column("bound")
     # Ratios of floats are rounded once more.
     assert all(x <= y * (1 + 1e-9) for x, y in zip(relative, bound, strict=True))
+
+
+def test_every_step_of_the_ladder_gives_the_permanent():
+    for n in (8, 13):
+        ladder.checked(ladder.on_a_core, n)
+    matrix = np.ones((8, 8))
+    for idea in range(len(ladder.IDEAS)):
+        whole = ladder.units(idea, 8)
+        assert ladder.value(idea, ladder.on_a_core(matrix, idea, whole), 8) == 40320
+    found = ladder.steps(12, repeats=1)
+    assert [step.name for step in found] == [*ladder.IDEAS, ladder.OURS]
+
+
+def test_a_slice_is_of_shards_through_a_checkpoint(monkeypatch):
+    matrix = kernels.matrix
+    monkeypatch.setattr(kernels, "matrix", lambda kind, n, seed: matrix(kind, 30, seed))
+    monkeypatch.setattr(kernels, "_SLICE", 0.05)
+    found = reproduce("permanents-62", **CPU)
+    for _, shards, done, seconds, size, rate, hours in found.rows:
+        assert 1 <= done < shards == 64
+        assert rate * seconds == pytest.approx(2**29 * done / shards)
+        assert hours * 3600 * rate == pytest.approx(2**29)
+        assert size > 0
 
 
 def test_the_same_seed_measures_the_same(small):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hardscape.errors import InputError
-from hardscape.reproduce import gauge, ising, maxsat, permanents, xorsat
+from hardscape.reproduce import gauge, ising, kernels, maxsat, permanents, xorsat
 from hardscape.reproduce.figure import Figure
 
 
@@ -16,7 +16,8 @@ def figures() -> tuple[Figure, ...]:
     ['ising-3', 'ising-6', 'ising-7']
     """
     return (
-        *ising.FIGURES, *permanents.FIGURES, *xorsat.FIGURES, *maxsat.FIGURES, *gauge.FIGURES,
+        *ising.FIGURES, *permanents.FIGURES, *kernels.FIGURES,
+        *xorsat.FIGURES, *maxsat.FIGURES, *gauge.FIGURES,
     )  # fmt: skip
 
 

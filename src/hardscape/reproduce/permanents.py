@@ -8,29 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardscape.figures import COLORS, finish
 from hardscape.permanents.permanent import permanent
 from hardscape.permanents.plan import plan
 from hardscape.reproduce.figure import Figure, Findings, Quantity, Request
+from hardscape.reproduce.kernels import RECORD, matrix
 
 _PAPER = "Elbek, Taşyaran, Uçar, Kaya, SUperman (2025)"
 _KINDS = ("real", "complex", "nonnegative", "sparse")
-#: Side, GPUs and days of the paper's largest permanent.
-_RECORD = (62, 192, 1.63)
-
-
-def _matrix(kind: str, n: int, seed: int) -> NDArray[Any]:
-    random = np.random.default_rng([n, seed])
-    if kind == "complex":
-        return random.normal(size=(n, n)) + 1j * random.normal(size=(n, n))
-    if kind == "nonnegative":
-        return random.random((n, n))
-    dense = random.normal(size=(n, n))
-    return (
-        np.where(random.random((n, n)) < 0.3, dense, 0) + np.eye(n) if kind == "sparse" else dense
-    )
 
 
 def _errors(request: Request) -> Findings:
@@ -40,7 +26,7 @@ def _errors(request: Request) -> Findings:
     for kind in _KINDS:
         for n in sizes:
             request.tell(f"{kind}, n = {n}")
-            a = _matrix(kind, n, request.seed)
+            a = matrix(kind, n, request.seed)
             exact = permanent(a, precision="exact", **request.run)
             found = permanent(
                 a, precision="double", method="glynn", full_output=True, **request.run
@@ -81,7 +67,7 @@ def _times(request: Request) -> Findings:
         method = "auto" if kind == "sparse" else "glynn"
         for n in sizes:
             request.tell(f"{kind}, n = {n}")
-            a = _matrix(kind, n, request.seed)
+            a = matrix(kind, n, request.seed)
             taken = []
             for _ in range(4 if n < 30 else 2):
                 began = time.perf_counter()
@@ -90,9 +76,9 @@ def _times(request: Request) -> Findings:
             rows.append((kind, n, float(np.median(taken[1:])), max(taken[1:]) - min(taken[1:])))
     real = [row for row in rows if row[0] == "real"]
     n, seconds = real[-1][1], real[-1][2]
-    side, gpus, days = _RECORD
+    side, gpus, days = RECORD
     whole = seconds * 2.0 ** (side - n) * side / n / 86400
-    planned = plan(_matrix("real", side, request.seed), **_device(request))
+    planned = plan(matrix("real", side, request.seed), **_device(request))
     at_192 = planned.seconds_elsewhere["192 H200s"] / 86400
     name = f"days of a dense {side} x {side} on {gpus} devices like this one"
     quantities = [
