@@ -12,14 +12,18 @@ import argparse
 import time
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 import hardscape
 from hardscape.benchmarks.ising.penalties import by_cp_sat, by_highs, timed
 from hardscape.benchmarks.ising.sparse import lattice
-from hardscape.benchmarks.machine import machine
+from hardscape.benchmarks.tables import Table
 from hardscape.ising import Ising
+
+#: Spins up to which peers are run.
+_MOST_FOR_PEERS = 400
 
 
 def instances() -> Iterator[tuple[str, tuple[int, ...], bool, str]]:
@@ -64,20 +68,19 @@ def peers(model: Ising, shape: tuple[int, ...], periodic: bool, limit: float) ->
 
 
 def main() -> None:
-    """Print one line for each model."""
+    """Add one row for each model."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="models whose names hold one of these alone")
     parser.add_argument("--peers", type=float, metavar="SECONDS", help="run peers, so long each")
+    parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the table there")
     told = parser.parse_args()
-    print(machine("numpy", "highspy", "ortools", "dwave-samplers"))
     heads = ["model", "spins", "S = 1", "S = 100", "nodes", "clusters left"]
     heads += ["PlanarGraphSolver", "CP-SAT", "HiGHS"] if told.peers else []
-    print(f"| {' | '.join(heads)} |")
-    print(f"| {' | '.join('---' for _ in heads)} |")
+    table = Table.begun("spectrum-lattices", heads, "highspy", "ortools", "dwave-samplers")
     for name, shape, periodic, kind in instances():
         if told.names and not any(x in name for x in told.names):
             continue
-        model, cells = lattice(shape, periodic, kind), [name, str(int(np.prod(shape)))]
+        model, cells = lattice(shape, periodic, kind), []
         for states in (1, 100):
             began = time.process_time()
             found = hardscape.spectrum(
@@ -85,10 +88,12 @@ def main() -> None:
             )
             cells.append(f"{time.process_time() - began:.2g}")
             assert found.certified
-        cells += [str(found.info["nodes"]), str(found.info["core_spins"])]
-        if told.peers:
-            cells += peers(model, shape, periodic, told.peers)
-        print(f"| {' | '.join(cells)} |", flush=True)
+        cells += [found.info["nodes"], found.info["core_spins"]]
+        small = told.peers and model.num_spins <= _MOST_FOR_PEERS
+        cells += peers(model, shape, periodic, told.peers) if small else []
+        table.add(name, model.num_spins, *cells)
+    if told.save:
+        table.save(told.save)
 
 
 if __name__ == "__main__":

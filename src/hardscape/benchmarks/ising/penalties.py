@@ -11,12 +11,13 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 import hardscape
-from hardscape.benchmarks.machine import machine
+from hardscape.benchmarks.tables import Table
 from hardscape.ising import Ising
 
 #: Coefficients in the upper triangle, fields on the diagonal; the constant.
@@ -242,18 +243,18 @@ def timed(solve: Callable[[], float | None]) -> tuple[float | None, str]:
 
 
 def main() -> None:
-    """Print one line for each row and seed; all that are proven must agree."""
+    """Add one row for each kind and seed; all that are proven must agree."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kinds", nargs="*", help="rows of these kinds alone")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--states", type=int, default=1)
     parser.add_argument("--time-limit", type=float, default=60)
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the table there")
     told = parser.parse_args()
     peers = {} if told.no_peers else PEERS
-    print(machine("numpy", *(() if told.no_peers else ("ortools", "pytoulbar2", "highspy"))))
-    heads = ["kind", "variables", "method", "CPU seconds", *peers]
-    print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
+    heads = ["kind", "variables", "method", "hardscape", *peers]
+    table = Table.begun("spectrum-penalties", heads, "ortools", "pytoulbar2", "highspy")
     for kind, size in ROWS:
         for seed in range(told.seeds) if not told.kinds or kind in told.kinds else ():
             qubo = KINDS[kind](size, np.random.default_rng([seed, size, len(kind)]))
@@ -269,7 +270,9 @@ def main() -> None:
                     or abs(energy - least) < 1e-6 * abs(least) + 1e-3
                 )
                 cells.append(cell)
-            print(f"| {' | '.join(map(str, cells))} |", flush=True)
+            table.add(*cells)
+    if told.save:
+        table.save(told.save)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,12 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hardscape.benchmarks.machine import machine
+from hardscape.benchmarks.tables import Table
 from hardscape.ising import Ising, search
 
 
@@ -77,26 +78,31 @@ def solvers(model: Ising) -> Iterator[tuple[str, Callable[[int], float]]]:
 
 
 def main() -> None:
-    """Print a line for each model and solver."""
+    """Add a row for each model."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=5, help="of CPU time for each")
     parser.add_argument("--seeds", type=int, default=1, help="models of each kind")
+    parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the table there")
     told = parser.parse_args()
-    print(machine("numpy", "dwave-samplers", "openjij"))
-    print(
-        "| model | solver | lowest energy | met after s | calls |\n| --- | --- | --- | --- | --- |"
-    )
+    names = [name for name, _ in solvers(MODELS["torus 40x20, +-1"](np.random.default_rng(0)))]
+    table = Table.begun("spectrum-search", ["model", *names], "dwave-samplers", "openjij")
     for kind, drawn in MODELS.items():
         for instance in range(told.seeds):
             model = drawn(np.random.default_rng([instance, len(kind)]))
-            for name, solve in solvers(model):
-                began, best, met, calls = time.process_time(), np.inf, 0.0, 0
-                while time.process_time() < began + told.seconds:
-                    energy = solve(calls)
-                    calls += 1
-                    if energy < best:
-                        best, met = energy, time.process_time() - began
-                print(f"| {kind} | {name} | {best:.10g} | {met:.2f} | {calls} |", flush=True)
+            table.add(kind, *(_searched(solve, told.seconds) for _, solve in solvers(model)))
+    if told.save:
+        table.save(told.save)
+
+
+def _searched(solve: Callable[[int], float], seconds: float) -> str:
+    """The lowest energy of calls begun within so many seconds, and when the call that met it was over."""
+    began, best, met, calls = time.process_time(), np.inf, 0.0, 0
+    while time.process_time() < began + seconds:
+        energy = solve(calls)
+        calls += 1
+        if energy < best:
+            best, met = energy, time.process_time() - began
+    return f"{best:.10g}, {met:.2f} s"
 
 
 if __name__ == "__main__":
