@@ -91,9 +91,9 @@ class SearchOptions:
     initial_states
         File of states that are known: what --json has printed, or a line of N characters 0 and 1 each.
     method
-        search and mps prove nothing; all others are certain and take up to 128 spins (semidefinite 512,
-        exhaustive 64, partition one weighted sum of spins, squared, frontier and cuts sparse models of any
-        size).
+        search, mps and matching (one state of planar models) give no certificate; all others are certain and
+        take up to 128 spins (semidefinite 512, exhaustive 64, partition one weighted sum of spins, squared,
+        frontier and cuts sparse models of any size).
     prune
         Skip blocks of states that a lower bound excludes; --no-prune visits every state.
     """
@@ -112,6 +112,7 @@ class SearchOptions:
         "partition",
         "exhaustive",
         "search",
+        "matching",
         "mps",
     ] = "auto"
     prune: bool = True
@@ -199,11 +200,12 @@ def spectrum(
     try:
         if search.method == "mps":
             found = _mps_search(ising, search, mps, run)
-        elif search.method == "search":
+        elif search.method in ("search", "matching"):
             found = find_low_states(
                 ising,
                 search.num_states,
                 initial_states=known,
+                method="auto" if search.method == "search" else search.method,
                 progress=True,
                 **vars(tabu),
                 **vars(run),
@@ -223,9 +225,9 @@ def _check(
     """Refuse, before the file is read, what cannot work or would be ignored."""
     if output.plot_bounds and output.plot is None:
         raise InputError("--plot-bounds says what --plot draws; give --plot FILE, too")
-    own: dict[str, Any] = {"search": tabu, "mps": mps}
+    own: dict[str, Any] = {"search": tabu, "mps": mps, "matching": None}
     for method, options in own.items():
-        for name, value in vars(options).items():
+        for name, value in vars(options).items() if options is not None else ():
             if value is not None and search.method != method:
                 raise InputError(
                     f"{_flag(name)} is for --method {method}; leave it out, or give that method"
@@ -233,7 +235,7 @@ def _check(
     if search.method in own:
         given = {_flag(x): getattr(search, x) is not None for x in ("window", "cutoff")}
         given["--estimate"] = output.estimate
-        given["--initial-states"] = search.method == "mps" and search.initial_states is not None
+        given["--initial-states"] = search.method != "search" and search.initial_states is not None
         for flag, there in given.items():
             if there:
                 raise InputError(
@@ -379,6 +381,8 @@ def _certificate(found: Spectrum) -> str:
         return f"yes: all 2^{found.num_spins} states are accounted for"
     if found.stopped:
         return f"no: {_shortfall(found)}"
+    if found.info.get("search") == "matching":
+        return "no: the lowest energy rests on PyMatching, and states that tie are not listed"
     what = (
         "matrix product states give" if found.method == "mps" else f"{found.info['search']} gives"
     )

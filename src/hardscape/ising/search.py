@@ -18,6 +18,7 @@ from hardscape.errors import DeviceError, InputError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.ising.exact import dyadic
 from hardscape.ising.methods.annealing.annealing import AnnealingWork
+from hardscape.ising.methods.matching.matching import MatchingWork
 from hardscape.ising.methods.runs import RunsWork
 from hardscape.ising.methods.tabu.tabu import TabuWork
 from hardscape.ising.model import Ising
@@ -31,7 +32,11 @@ _LEAST_MOVES = 20_000
 _MOST_STATES, _MOST_MOVES = 1 << 20, 1 << 50
 
 #: Who searches.
-METHODS: dict[str, type[RunsWork]] = {"tabu": TabuWork, "annealing": AnnealingWork}
+METHODS: dict[str, type[RunsWork]] = {
+    "tabu": TabuWork,
+    "annealing": AnnealingWork,
+    "matching": MatchingWork,
+}
 
 
 @interruptible
@@ -48,7 +53,8 @@ def search(
 ) -> Spectrum:
     r"""Find low states of an Ising model of any size, without a certificate.
 
-    Tabu search or simulated annealing from random states, and from what lies between the best states of a run.
+    Tabu search or simulated annealing from random states, and from what lies between the best states of a run;
+    or, of planar models, perfect matching, which finds a ground state.
 
     Parameters
     ----------
@@ -70,8 +76,9 @@ def search(
         47 (1993) 173.
     method : str
         "tabu" (each move is the best flip: dense models), "annealing" (sweeps of slowly falling
-        temperature: sparse ones), or "auto": annealing from 65 spins on, of which each has N/8 neighbours or
-        fewer in the mean.
+        temperature: sparse ones), "matching" (one ground state of a planar model without fields, or with fields
+        around one face, such as those of a border; needs PyMatching, the extra ``matching``), or "auto":
+        annealing from 65 spins on, of which each has N/8 neighbours or fewer in the mean, else tabu.
     **run
         How it is run: see :class:`hardscape.engine.RunArguments`. It runs on CPU threads alone.
 
@@ -81,11 +88,17 @@ def search(
         States in order of exact energy, ``certified=False``; its `lower_bound` is minus the sum of all
         coefficients' absolute values. One seed gives the same states on any number of workers, unless
         `time_limit` cuts it. In `info`: ``runs`` and ``moves`` made, and who made them, ``search``.
+        Of a matching, `lower_bound` is the energy of its state, less what rounding can hide where coefficients
+        have more than 24 bits. It rests on PyMatching's algorithm, whose multipliers are not seen here, and
+        other states that tie are not listed: hence no certificate.
 
     Raises
     ------
     InputError
-        For a model that is not understood, states of another shape, or arguments out of range.
+        For a model that is not understood, states of another shape, arguments out of range, or a matching of a
+        graph that is not planar.
+    MissingDependencyError
+        For a matching where PyMatching is not installed.
     DeviceError
         If `device` is a GPU.
     Interrupted
@@ -98,7 +111,8 @@ def search(
     of float64, and those listed are evaluated exactly. Memory: 4 (8) N**2 bytes a worker for dense models.
     After F. Glover, Z. Lü, J.-K. Hao, 4OR 8 (2010) 239, Y. Wang, Z. Lü, F. Glover, J.-K. Hao, Eur. J. Oper.
     Res. 223 (2012) 595, S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, Science 220 (1983) 671, and, for the
-    components in which two states differ, D. Whitley, D. Hains, A. Howe, GECCO 2009, 915.
+    components in which two states differ, D. Whitley, D. Hains, A. Howe, GECCO 2009, 915. A matching is not cut
+    by `time_limit` or a signal; it takes 2 s for 300 x 300 spins, and grows faster than their number.
 
     Examples
     --------
@@ -114,6 +128,10 @@ def search(
         raise DeviceError(f"search does not run on {options.devices[0]}; use device='cpu'")
     n = ising.num_spins
     kind = _kind(ising, method)
+    if METHODS[kind].one_state:
+        told = {"runs": runs, "moves": moves, "initial_states": initial_states}
+        _refuse(kind, {**told, "num_states": None if num_states == 1 else num_states})
+        runs = moves = 1
     work = METHODS[kind](
         ising.exact,
         1 if num_states is None else integer(num_states, "num_states", 1, _MOST_STATES),
@@ -126,6 +144,7 @@ def search(
         None if target is None else units(ising, target, "target"),
     )
     memory.require(work.memory_bytes(len(options.devices)), f"a search of {n} spins")
+    work.check()
     outcome = solve(work, options)
     found = outcome.partial or work.partial(np.zeros((1, code_words(n)), dtype=np.uint64), [0, 0])
     made, moved = found["counters"].tolist()
@@ -148,6 +167,7 @@ def search(
         work.count,
         certified=False,
         info=info,
+        lower_bound=work.lower_bound(found),
     )
     if outcome.signum:
         raise Interrupted(outcome.signum, result)
@@ -162,6 +182,16 @@ def _kind(ising: Ising, method: str) -> str:
     if method != "auto":
         return method
     return "annealing" if AnnealingWork.pays(ising.exact) else "tabu"
+
+
+def _refuse(method: str, told: dict[str, Any]) -> None:
+    """Refuse arguments that would be ignored."""
+    for name, value in told.items():
+        if value is not None:
+            raise InputError(
+                f"{name}={value!r} with method={method!r}, which finds one state, in one run, from nothing; "
+                f"leave {name} out, or take another method"
+            )
 
 
 def _number(options: RunOptions) -> int:

@@ -72,6 +72,8 @@ class RunsWork(Work[Partial]):
     unit: ClassVar[str] = "moves"
     #: Of the shortest run, by default.
     moves_a_spin: ClassVar[int]
+    #: Whether it finds one state, in one run, from nothing.
+    one_state: ClassVar[bool] = False
 
     terms: ExactTerms
     count: int  #: states wanted
@@ -139,6 +141,13 @@ class RunsWork(Work[Partial]):
         both = {name: np.concatenate([left[name], right[name]]) for name in ("states", "energies")}
         counters = left["counters"] + right["counters"]
         return {**distinct(both["states"], both["energies"], self.count), "counters": counters}
+
+    def check(self) -> None:
+        """Refuse models that it does not take."""
+
+    def lower_bound(self, partial: Partial) -> int | None:
+        """What no energy lies below; None if that is all that is known of any model."""
+        return None
 
     def memory_bytes(self, lanes: int) -> int:
         """A matrix a lane where the model is dense, lists of neighbours, and the states kept."""

@@ -1,0 +1,1 @@
+"""Ground states of planar models by perfect matching."""
