@@ -1,8 +1,8 @@
 """A ground state of a planar model by perfect matching: method="matching" of `search`.
 
-A face of a planar graph is frustrated if an odd number of its couplings are positive. In every state an odd
-number of the couplings around it are unsatisfied then, and an even number around others; any such set belongs to
-a state. The cheapest one is a perfect matching of the frustrated faces along paths across couplings, of least
+A face of a planar graph is frustrated if an odd number of its couplings are positive. An odd number of the
+couplings around it are unsatisfied in every state, an even number around others, and any such set belongs to a
+state. The cheapest one is a perfect matching of the frustrated faces along paths across couplings, of least
 weight (docs/theory/spectrum.md; L. Bieche, R. Maynard, R. Rammal, J. P. Uhry, J. Phys. A 13 (1980) 2553).
 PyMatching finds it by the blossom algorithm in integers (O. Higgott, C. Gidney, Quantum 9 (2025) 1600).
 """
