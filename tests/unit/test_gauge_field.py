@@ -236,7 +236,7 @@ def test_the_place_of_a_nan_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "shape", [(4, 4, 4), (4, 4, 4, 1), (4, 4, 4, -4), (4, 4, 4, 4.0), 4, "4444", (2**16,) * 4]
+    "shape", [(4,), (2,) * 6, (4, 4, 4, 1), (4, 4, 4, -4), (4, 4, 4, 4.0), 4, "4444", (2**16,) * 4]
 )
 def test_refused_shapes(shape: object) -> None:
     with pytest.raises(InputError):

@@ -69,7 +69,7 @@ def test_the_operator(nc: int, count: int) -> None:
     fields = random.normal(size=(*links.shape[:4], nc, nc, count, 2)) @ [1, 1j]
     found = np.empty_like(fields)
     for first, last in ((0, 50), (50, 120)):
-        native.vector.gauge.faddeev_popov(links, fields, found, first, last)
+        native.vector.gauge.faddeev_popov(links, np.ones(4), fields, found, first, last)
     for i in range(count):
         np.testing.assert_allclose(found[..., i], operator(links, fields[..., i]), atol=1e-12)
 

@@ -34,7 +34,7 @@ def checked(boundary: Any, links: Any) -> Boundary:
     if not ends(links):
         raise InputError(
             f"boundary={boundary!r} needs links in t that are zero in the last timeslice, "
-            "links[-1, ..., 3, :, :]; these are not"
+            "links[-1, ..., -1, :, :]; these are not"
         )
     if boundary == "sf" and not (fixed_slice(links[0]) and fixed_slice(links[-1])):
         raise InputError(
@@ -56,16 +56,16 @@ def of_links(links: Any) -> Boundary:
 
 def ends(links: Any) -> bool:
     """Whether no link leads out of the last timeslice."""
-    return not bool(links[-1, ..., 3, :, :].any())
+    return not bool(links[-1, ..., -1, :, :].any())
 
 
 def fixed_slice(links: Any) -> bool:
     """Whether the links in space of a timeslice, shape (Z, Y, X, 4, Nc, Nc), are one diagonal matrix each."""
     xp = array_namespace(links)
-    space = links[..., :3, :, :]
+    space = links[..., :-1, :, :]
     tolerance = _SAME[links.dtype.itemsize]
     off = ~np.eye(links.shape[-1], dtype=bool)
-    first = space[0, 0, 0]
+    first = space[(0,) * (space.ndim - 3)]
     if float(xp.abs(first[:, xp.asarray(off)]).max()) > tolerance:
         return False
     return float(xp.abs(space - first).max()) <= tolerance

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -32,19 +33,19 @@ from hardscape.gauge.intake import check_dtype, check_shape, checked_links, in_p
 #: Largest deviation from the group that counts as rounding, for links of any origin: files often
 #: hold links that were single precision once.
 UNITARITY_TOLERANCE = 1e-4
-#: Planes mu < nu of x, y, z, t.
-_PLANES = tuple((mu, nu) for mu in range(4) for nu in range(mu + 1, 4))
 
 
 class GaugeField:
-    """Links U_mu(x) of SU(N), N = 2 to 8, on a four-dimensional lattice.
+    """Links U_mu(x) of SU(N), N = 2 to 8, on a lattice of two to five dimensions.
 
     Parameters
     ----------
     links : array, shape (T, Z, Y, X, 4, Nc, Nc), complex64 or complex128
         NumPy or CuPy, of any byte order. Direction mu counts x, y, z, t; the last two axes are row and
-        column. The array is kept, not copied, where its memory is in this order; other memory orders are
-        copied. Every extent is 2 or more: on an extent of 1 a link would be its own neighbour.
+        column. In other dimensions time is the slowest axis and the last direction too: (T, X, 2, Nc, Nc),
+        (T, Y, X, 3, Nc, Nc), (T, W, Z, Y, X, 5, Nc, Nc). The array is kept, not copied, where its memory is in
+        this order; other memory orders are copied. Every extent is 2 or more: on an extent of 1 a link would
+        be its own neighbour.
     boundary : {"periodic", "open", "sf"}
         In time. "open": the last timeslice does not border on the first, its links in t are zero. "sf", the
         Schroedinger functional: beside that the links in space of the first and of the last timeslice are
@@ -94,16 +95,16 @@ class GaugeField:
 
         Parameters
         ----------
-        shape : 4 int
-            Extents X, Y, Z, T, each 2 or more.
+        shape : 2 to 5 int
+            Extents X, Y, Z, T, each 2 or more; the last one is that of time.
         nc : {2, 3, 4, 5, 6, 7, 8}
         dtype : complex64 or complex128
         """
-        x, y, z, t = check_shape(shape)
+        extents = check_shape(shape)
         group(nc)
         kind = check_dtype(dtype)
         require_links(shape, nc, 1, kind)
-        links = np.zeros((t, z, y, x, 4, nc, nc), dtype=kind)
+        links = np.zeros((*extents[::-1], len(extents), nc, nc), dtype=kind)
         links[...] = np.eye(nc)
         return cls(links, layout=layouts.OURS)
 
@@ -120,20 +121,22 @@ class GaugeField:
 
         Parameters
         ----------
-        shape : 4 int
-            Extents X, Y, Z, T, each 2 or more.
+        shape : 2 to 5 int
+            Extents X, Y, Z, T, each 2 or more; the last one is that of time.
         nc : {2, 3, 4, 5, 6, 7, 8}
         seed : int, optional
             From 0 to 2**64 - 1; drawn where none is given. One seed gives one field.
         dtype : complex64 or complex128
         """
-        x, y, z, t = check_shape(shape)
+        extents = check_shape(shape)
         kind = check_dtype(dtype)
         group(nc)
         require_links(shape, nc, 1)
         chosen = checked_seed(seed)
-        links = random_group_elements(4 * x * y * z * t, nc, chosen).astype(kind, copy=False)
-        field = cls(links.reshape(t, z, y, x, 4, nc, nc), layout=layouts.OURS)
+        count = len(extents) * math.prod(extents)
+        links = random_group_elements(count, nc, chosen).astype(kind, copy=False)
+        links = links.reshape(*extents[::-1], len(extents), nc, nc)
+        field = cls(links, layout=layouts.OURS)
         field.seed = chosen
         return field
 
@@ -161,7 +164,7 @@ class GaugeField:
             Its name, where the content does not tell; see :mod:`hardscape.gauge.formats`.
         ignore_checksum : bool
             Only warn where the links contradict checksum or header.
-        shape : 4 int, optional
+        shape : sequence of int, optional
             Extents X, Y, Z, T, of a file that does not say them: "raw", and "ildg" without ``ildg-format``.
         layout : str, optional
             "raw" and "npy": the order of the axes, slowest first: "t z y x mu a b".
@@ -273,6 +276,8 @@ class GaugeField:
             Sites by parity, shape (4, 2, T, Z, Y, X / 2, Nc, Nc), for which X must be even; else in their
             order, shape (4, T, Z, Y, X, Nc, Nc).
         """
+        if self.dimensions != 4:
+            raise InputError(f"{self!r}; PyQUDA's lattices have four dimensions")
         layout = layouts.Layout.parse(layouts.PYQUDA[even_odd])
         return np.ascontiguousarray(layout.numbers(to_device(self.links, "cpu")))
 
@@ -308,10 +313,14 @@ class GaugeField:
         return layouts.to_gpt(to_device(self.links, "cpu"), lattices)
 
     @property
-    def shape(self) -> tuple[int, int, int, int]:
+    def shape(self) -> tuple[int, ...]:
         """Extents X, Y, Z, T: the order of mu, the reverse of the array's axes."""
-        t, z, y, x = self.links.shape[:4]
-        return x, y, z, t
+        return tuple(self.links.shape[-4::-1])
+
+    @property
+    def dimensions(self) -> int:
+        """Number of directions, 2 to 5; the last one is time."""
+        return int(self.links.shape[-3])
 
     @property
     def nc(self) -> int:
@@ -321,7 +330,7 @@ class GaugeField:
     @property
     def volume(self) -> int:
         """Number of sites."""
-        return math.prod(self.links.shape[:4])
+        return math.prod(self.links.shape[:-3])
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -336,24 +345,42 @@ class GaugeField:
         plaquettes in space of the first and of the last timeslice count half, those in time end there, and the
         sum is divided by 6 (T - 1) V_3: openQCD's normalisation.
         """
-        return math.fsum(self.plaquettes().values()) / 6
+        planes = self.plaquettes()
+        return math.fsum(planes.values()) / len(planes)
+
+    def plaquette_space(self) -> float:
+        """Mean of the plaquette over the planes without time; NaN in two dimensions."""
+        return self._mean_of_planes(in_time=False)
+
+    def plaquette_time(self) -> float:
+        """Mean of the plaquette over the planes with time: another one at an anisotropic coupling."""
+        return self._mean_of_planes(in_time=True)
+
+    def _mean_of_planes(self, *, in_time: bool) -> float:
+        time = self.dimensions - 1
+        chosen = [x for plane, x in self.plaquettes().items() if (time in plane) == in_time]
+        return math.fsum(chosen) / len(chosen) if chosen else math.nan
 
     def plaquettes(self) -> dict[tuple[int, int], float]:
         """Means of the plaquette over the sites for each plane (mu, nu), mu < nu, of x, y, z, t."""
         traces = self.plaquette_traces()
         weights, slices = boundaries.plaquette_weights(self.boundary, len(traces))
         means = {}
-        for column, (mu, nu) in enumerate(_PLANES):
+        for column, (mu, nu) in enumerate(self._planes()):
             sums = traces[:, column]
-            total = (sums * weights).sum() if nu < 3 and slices < len(sums) else sums.sum()
+            total = (
+                (sums * weights).sum()
+                if nu < self.dimensions - 1 and slices < len(sums)
+                else sums.sum()
+            )
             means[mu, nu] = float(total) / (self.volume // len(traces) * slices * self.nc)
         return means
 
     def plaquette_traces(self) -> NDArray[np.float64]:
-        """Sums of Re tr of the plaquettes that start on each timeslice, (T, 6): xy, xz, xt, yz, yt, zt."""
+        """Sums of Re tr of the plaquettes that start on each timeslice, (T, planes): xy, xz, xt, yz, yt, zt."""
         xp = array_namespace(self.links)
         if xp is not np:
-            return np.stack([self._plane_traces(xp, mu, nu) for mu, nu in _PLANES], axis=1)
+            return np.stack([self._plane_traces(xp, mu, nu) for mu, nu in self._planes()], axis=1)
         slices = self.links.shape[0]
         parts = in_parts(
             slices,
@@ -362,23 +389,29 @@ class GaugeField:
         )
         return np.concatenate(parts)
 
+    def _planes(self) -> list[tuple[int, int]]:
+        """Pairs mu < nu of directions."""
+        return list(combinations(range(self.dimensions), 2))
+
     def _plane_traces(self, xp: Any, mu: int, nu: int) -> NDArray[np.float64]:
         up = self.links[..., mu, :, :] @ self._forward(xp, nu, mu)
         over = self.links[..., nu, :, :] @ self._forward(xp, mu, nu)
         products = up.real * over.real + up.imag * over.imag
-        by_slice = products.sum(axis=(1, 2, 3, 4, 5), dtype=np.float64)
+        by_slice = products.reshape(len(products), -1).sum(axis=1, dtype=np.float64)
         return np.asarray(to_device(by_slice, "cpu"))
 
     def _forward(self, xp: Any, mu: int, nu: int) -> Any:
         """Links U_mu(x+nu), shape (T, Z, Y, X, Nc, Nc)."""
-        return xp.roll(self.links[..., mu, :, :], -1, axis=3 - nu)
+        return xp.roll(self.links[..., mu, :, :], -1, axis=self.dimensions - 1 - nu)
 
     def link_trace(self) -> float:
         """Mean of Re tr U_mu(x) / Nc over the links that there are; it depends on the gauge."""
         xp = array_namespace(self.links)
         diagonal = xp.diagonal(self.links, axis1=-2, axis2=-1).real
         missing = 0 if self.boundary == "periodic" else self.volume // self.links.shape[0]
-        return float(xp.sum(diagonal, dtype=np.float64)) / (self.nc * (4 * self.volume - missing))
+        return float(xp.sum(diagonal, dtype=np.float64)) / (
+            self.nc * (self.dimensions * self.volume - missing)
+        )
 
     def transform(self, g: Any) -> Self:
         """Return the field U'_mu(x) = g(x) U_mu(x) g(x+mu)^dagger; this one stays as it is.
@@ -395,15 +428,15 @@ class GaugeField:
         """
         xp = array_namespace(self.links)
         rotation = xp.asarray(g)
-        wanted = (*self.links.shape[:4], self.nc, self.nc)
+        wanted = (*self.links.shape[:-3], self.nc, self.nc)
         if rotation.shape != wanted:
             raise InputError(f"g has shape {rotation.shape}; {wanted} is needed")
         rotated = xp.empty_like(self.links)
         if xp is np:
             self._turn(np.ascontiguousarray(rotation, dtype=np.complex128), rotated)
             return self._with(rotated)
-        for mu in range(4):
-            neighbour = xp.roll(rotation, -1, axis=3 - mu)
+        for mu in range(self.dimensions):
+            neighbour = xp.roll(rotation, -1, axis=self.dimensions - 1 - mu)
             rotated[..., mu, :, :] = rotation @ self.links[..., mu, :, :] @ dagger(neighbour)
         return self._with(rotated)
 
@@ -429,14 +462,15 @@ class GaugeField:
         """
         deviation, place = self._worst_link()
         if not deviation <= tolerance:
-            t, z, y, x, mu = (int(i) for i in np.unravel_index(place, self.links.shape[:5]))
+            axes = ", ".join(layouts.NAMES[self.dimensions])
+            *site, mu = (int(i) for i in np.unravel_index(place, self.links.shape[:-2]))
             if self.boundary == "periodic" and boundaries.ends(self.links):
                 raise InputError(
                     "the links in t of the last timeslice are zero, which is an open boundary: "
                     "GaugeField(links, boundary='open'), or 'sf', is one"
                 )
             raise InputError(
-                f"link mu={mu} at (x, y, z, t) = ({x}, {y}, {z}, {t}) is {deviation:.3g} away from "
+                f"link mu={mu} at ({axes}) = {tuple(site[::-1])} is {deviation:.3g} away from "
                 f"SU({self.nc}); at most {tolerance:g} is accepted; GaugeField.reproject() "
                 "(hardscape gauge convert --reproject) brings it back"
             )
@@ -447,7 +481,7 @@ class GaugeField:
         field = self._closed()
         if array_namespace(self.links) is np:
             parts = in_parts(
-                4 * self.volume,
+                self.dimensions * self.volume,
                 field.nbytes,
                 lambda i, j: native.vector.gauge.worst_matrix(field, i, j),
             )
@@ -465,7 +499,7 @@ class GaugeField:
         if self.boundary == "periodic":
             return self.links
         links = self.links.copy()
-        links[-1, ..., 3, :, :] = array_namespace(links).eye(self.nc, dtype=links.dtype)
+        links[-1, ..., -1, :, :] = array_namespace(links).eye(self.nc, dtype=links.dtype)
         return links
 
     def reproject(self) -> Self:
@@ -481,7 +515,7 @@ class GaugeField:
         """
         links = self._projected(self._closed())
         if self.boundary != "periodic":
-            links[-1, ..., 3, :, :] = 0
+            links[-1, ..., -1, :, :] = 0
         return self._with(links)
 
     def _projected(self, links: Any) -> Any:
@@ -494,9 +528,9 @@ class GaugeField:
         def bring(i: int, j: int) -> tuple[int, int]:
             return native.vector.gauge.reproject(near, i, j, found), j
 
-        for reached, last in in_parts(4 * self.volume, near.nbytes, bring):
+        for reached, last in in_parts(self.dimensions * self.volume, near.nbytes, bring):
             if reached < last:
-                raise unclear([int(i) for i in np.unravel_index(reached, near.shape[:5])])
+                raise unclear([int(i) for i in np.unravel_index(reached, near.shape[:-2])])
         return found
 
     def astype(self, dtype: Any) -> Self:
@@ -533,9 +567,9 @@ class GaugeField:
         return hash((self.shape, self.nc))
 
     def __repr__(self) -> str:
-        extents = "x".join(map(str, self.shape))
+        extents = layouts.extents(self.shape)
         edge = "" if self.boundary == "periodic" else f"{self.boundary} boundary, "
-        return f"<GaugeField: SU({self.nc}), {extents} (x, y, z, t), {edge}{self.dtype}, {self.device}>"
+        return f"<GaugeField: SU({self.nc}), {extents}, {edge}{self.dtype}, {self.device}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         of_links = partial(type(self), boundary=self.boundary, layout=layouts.OURS)

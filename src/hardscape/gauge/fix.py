@@ -6,7 +6,7 @@ A transformation g(x) of SU(Nc) is sought that maximizes
     F_g = \frac{1}{N_d N_c V} \sum_{x, \mu} \mathrm{Re\,tr}\,
     g(x) U_\mu(x) g(x + \hat\mu)^\dagger
 
-over the directions of the gauge (Landau: all four, Coulomb: the three of space), or, for the
+over the directions of the gauge (Landau: all, Coulomb: those of space), or, for the
 maximally Abelian gauge, the mean of :math:`|(g U g^\dagger)_{jj}|^2`. The gauge violation is
 :math:`\theta = \mathrm{tr}\,\Delta \Delta^\dagger / N_c`, averaged over sites or at its largest, with
 :math:`\Delta = \sum_\mu [U_\mu(x) - U_\mu(x - \hat\mu)] - \mathrm{h.c.}` without its trace, and for the
@@ -77,9 +77,9 @@ def fix(
     Parameters
     ----------
     field : GaugeField, path of a file of one, or links of shape (T, Z, Y, X, 4, Nc, Nc)
-        Nc = 2 to 8, complex64 or complex128, on the CPU or a GPU, of any boundary; of the Schroedinger
-        functional the first and the last timeslice keep their gauge. Links that left the group by rounding
-        are brought back for the computation.
+        Of two to five dimensions, Nc = 2 to 8, complex64 or complex128, on the CPU or a GPU, of any boundary;
+        of the Schroedinger functional the first and the last timeslice keep their gauge. Links that left the
+        group by rounding are brought back for the computation.
     gauge : {"landau", "coulomb", "mag"}
     method : str
         "relaxation", "overrelaxation" and "stochastic" go through the SU(2) subgroups;
@@ -104,7 +104,8 @@ def fix(
     max_sweeps : int
         Sweeps after which a copy is given up.
     anisotropy : float
-        Weight of the links in t for Landau gauge.
+        Weight of the links in t for Landau and maximally Abelian gauge: xi**2 on lattices whose spacing in
+        t is xi times smaller.
     omega_order : {1, 2}
         Order of the power r^omega in "overrelaxation".
     probability : float
@@ -173,6 +174,7 @@ def fix(
         microcanonical=microcanonical,
         temperatures=temperatures,
         boundary=links.boundary,
+        dimensions=links.dimensions,
     )
     if output_precision not in (None, *DTYPES):
         raise InputError(
@@ -264,7 +266,7 @@ def _lanes(
 
 def pays_for_gpu(field: GaugeField, copies: int) -> bool:
     """Whether "auto" takes a GPU for it."""
-    even = not any(extent % 2 for extent in field.shape)
+    even = field.dimensions == 4 and not any(extent % 2 for extent in field.shape)
     return even and (field.device == "cuda" or field.volume * copies >= 2**15)
 
 

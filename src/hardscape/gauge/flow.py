@@ -183,6 +183,8 @@ def wilson_flow(
     options = RunOptions.checked(**run).undivided("a flow")
     if not isinstance(options.devices[0], Cpu):
         raise DeviceError(f"the flow does not run on {options.devices[0]}; use device='cpu'")
+    if links.dimensions != 4:
+        raise InputError(f"{links!r}; the flow's scales and charge are of four dimensions")
     require_links(links.shape, links.nc, _FIELDS)
     chain = flowing(links, size, count)
     outcome = steps(chain, options)

@@ -1,7 +1,8 @@
 """Quenched configurations: a Markov chain of the Wilson action by heatbath and overrelaxation.
 
 The weight of a field is exp((beta / Nc) sum Re tr P) over all plaquettes P; with a boundary in time those in
-space of the first and the last timeslice count half. A sweep visits every link
+space of the first and the last timeslice count half, and with a bare anisotropy xi those with time count xi
+times and those without 1 / xi times (T. R. Klassen, Nucl. Phys. B 533, 557 (1998)). A sweep visits every link
 once with a pseudo-heatbath and `overrelax` times with microcanonical overrelaxation. SU(N) is moved in
 its N (N - 1) / 2 SU(2) subgroups (N. Cabibbo, E. Marinari, Phys. Lett. B 119, 387 (1982)), each drawn by the
 method of A. D. Kennedy and B. J. Pendleton, Phys. Lett. B 156, 393 (1985).
@@ -59,6 +60,8 @@ class WilsonChain:
         half in the action, with "sf" the links in space there stay what they are.
     beta : float
         Coupling 2 Nc / g^2, 0 or more.
+    xi : float
+        Bare anisotropy: plaquettes with time count xi times, others 1 / xi times.
     seed : int, optional
         From 0 to 2**64 - 1; drawn where none is given. Random numbers belong to seed, link and sweep:
         any number of threads gives the same chain.
@@ -92,6 +95,7 @@ class WilsonChain:
         field: GaugeField | str | Path,
         beta: float,
         *,
+        xi: float = 1.0,
         seed: int | None = None,
         overrelax: int = 2,
         threads: int | None = None,
@@ -99,6 +103,7 @@ class WilsonChain:
         device: str | Device | Sequence[str | Device] = "auto",
     ) -> None:
         self.beta = _check_beta(beta)
+        self.xi = checked_xi(xi)
         self.overrelax = integer(overrelax, "overrelax", 0, _MOST)
         self.sweeps = integer(first_sweep, "first_sweep", 0, _MOST)
         run = RunOptions.checked(device=device, threads=threads, seed=seed)
@@ -117,7 +122,7 @@ class WilsonChain:
     def _take(self, links: NDArray[np.complex128]) -> None:
         """Go on from these links."""
         ends, fixed = self.boundary != "periodic", self.boundary == "sf"
-        self._chain = native.vector.gauge.WilsonChain(links, ends, fixed)
+        self._chain = native.vector.gauge.WilsonChain(links, ends, fixed, self.xi)
 
     @property
     def field(self) -> GaugeField:
@@ -221,7 +226,8 @@ class Sweeps(Chain[NDArray[np.float64]]):
         """Digest of the field and of all that moves it."""
         chain = self._chain
         if not self._start:
-            edge = () if chain.boundary == "periodic" else (chain.boundary,)
+            edge: tuple[Any, ...] = () if chain.boundary == "periodic" else (chain.boundary,)
+            edge += () if chain.xi == 1 else (chain.xi,)
             head = repr((chain.beta, chain.overrelax, chain.seed, self._first, *edge))
             links = chain._chain.links()
             self._start = hashlib.sha256(
@@ -276,14 +282,16 @@ def generate(
     overrelax: int = 2,
     start: Literal["hot", "cold"] = "hot",
     boundary: Boundary = "periodic",
+    xi: float = 1.0,
     **run: Unpack[RunArguments],
 ) -> GaugeField:
     """Make one thermalised configuration of the quenched Wilson action.
 
     Parameters
     ----------
-    shape : 4 int
-        Extents X, Y, Z, T, each 2 or more, even or odd.
+    shape : 2 to 5 int
+        Extents X, Y, Z, T, each 2 or more, even or odd; the last one is that of time, in two to five
+        dimensions.
     beta : float
         Coupling 2 Nc / g^2, 0 or more.
     nc : {2, 3, 4, 5, 6, 7, 8}
@@ -296,6 +304,8 @@ def generate(
     boundary : {"periodic", "open", "sf"}
         In time. Of "sf" the links in space of both ends are the identity; other ones come with the field
         that a :class:`WilsonChain` starts from.
+    xi : float
+        Bare anisotropy: plaquettes with time count xi times in the action, others 1 / xi times.
     **run
         How it is run: see :class:`hardscape.engine.RunArguments`. Chains run on the CPU, by default on
         as many threads as the lattice is worth; one seed gives one field, for any number of them.
@@ -331,7 +341,7 @@ def generate(
     given: dict[str, Any] = {**run, "seed": seed}
     given.pop("shards", None)
     lanes = {name: given.pop(name) for name in ("device", "threads", "seed") if name in given}
-    chain = WilsonChain(begun, beta, overrelax=overrelax, **lanes)
+    chain = WilsonChain(begun, beta, xi=xi, overrelax=overrelax, **lanes)
     done = chain.run(sweeps, **given)
     if len(done) < sweeps:
         unkept = run.get("checkpoint") is None
@@ -355,15 +365,24 @@ def first_field(
     field = GaugeField.random(shape, nc, seed=seed) if hot else GaugeField.identity(shape, nc)
     if boundary == "periodic":
         return field
-    if shape[3] < 3:
+    if shape[-1] < 3:
         raise InputError(
             f"shape {tuple(shape)}; with a boundary in time 3 timeslices are the least"
         )
     links = field.links
-    links[-1, ..., 3, :, :] = 0
+    links[-1, ..., -1, :, :] = 0
     if boundary == "sf":
-        links[[0, -1], ..., :3, :, :] = np.eye(nc)
+        links[[0, -1], ..., :-1, :, :] = np.eye(nc)
     return GaugeField(links, boundary=boundary, layout=layouts.OURS)
+
+
+def checked_xi(xi: float) -> float:
+    """An anisotropy: how many times larger the spacing in space is than that in time."""
+    if isinstance(xi, bool) or not isinstance(xi, int | float | np.floating | np.integer):
+        raise InputError(f"xi={xi!r}; a number above 0 is accepted")
+    if not 1e-3 <= float(xi) <= 1e3:
+        raise InputError(f"xi={xi!r}; 0.001 to 1000 is accepted")
+    return float(xi)
 
 
 def _check_beta(beta: float) -> float:

@@ -26,35 +26,38 @@ _MAX_ENTRY = 1e6
 _WORTH_THREADS, _PIECE = 2**22, 2**26
 
 
-def check_shape(shape: Sequence[int]) -> tuple[int, int, int, int]:
-    """Check extents X, Y, Z, T: four integers of 2 or more, no more sites than fit a machine."""
+def check_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    """Check extents X, ..., T: two to five integers of 2 or more, no more sites than fit a machine."""
     try:
         extents = tuple(shape)
     except TypeError:
         extents = ()
     whole = [isinstance(x, int | np.integer) and not isinstance(x, bool) for x in extents]
-    if len(extents) != 4 or not all(whole) or min(extents) < 2:
-        raise InputError(f"shape={shape!r}; four extents X, Y, Z, T of 2 or more are accepted")
-    x, y, z, t = (int(i) for i in extents)
-    if x * y * z * t > _MAX_SITES:
-        size = 4 * 144 * x * y * z * t / 1e9
+    if len(extents) not in layouts.NAMES or not all(whole) or min(extents) < 2:
         raise InputError(
-            f"shape={shape!r} has {x * y * z * t} sites, {size:.3g} GB of SU(3) links in double; "
+            f"shape={shape!r}; two to five extents of 2 or more, X, Y, Z, T, the last one time, are accepted"
+        )
+    found = tuple(int(i) for i in extents)
+    volume = math.prod(found)
+    if volume > _MAX_SITES:
+        size = len(found) * 144 * volume / 1e9
+        raise InputError(
+            f"shape={shape!r} has {volume} sites, {size:.3g} GB of SU(3) links in double; "
             f"at most {_MAX_SITES} sites are accepted"
         )
-    return x, y, z, t
+    return found
 
 
 def require_links(shape: Sequence[int], nc: int, times: float, kind: Any = np.complex128) -> None:
     """Refuse, with a BudgetError, links that memory does not hold so many times at once."""
-    a_site = times * 4 * nc * nc * np.dtype(kind).itemsize
+    a_site = times * len(shape) * nc * nc * np.dtype(kind).itemsize
     size = int(a_site * math.prod(shape))
     what = f"a lattice of {'x'.join(map(str, shape))} with SU({nc})"
     try:
         memory.require(size, what)
     except BudgetError as error:
-        fitting = 2 * int((memory.available() / a_site) ** 0.25 / 2)
-        raise BudgetError(f"{error}, which hold {'x'.join(4 * [str(fitting)])}") from None
+        fitting = 2 * int((memory.available() / a_site) ** (1 / len(shape)) / 2)
+        raise BudgetError(f"{error}, which hold {'x'.join(len(shape) * [str(fitting)])}") from None
 
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:
@@ -75,8 +78,8 @@ def checked_links(links: Any, layout: str | None) -> Any:
     if layout not in (None, layouts.OURS):
         array = layouts.laid_out(array, layout)
     _refuse_others(array, layout)
-    group(array.shape[6])
-    check_shape(array.shape[3::-1])
+    group(array.shape[-1])
+    check_shape(array.shape[-4::-1])
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     check_dtype(array.dtype)
     with current(array):
@@ -116,24 +119,25 @@ def in_parts(count: int, size: int, function: Callable[[int, int], R]) -> list[R
 
 def _refuse_others(array: Any, layout: str | None) -> None:
     """Refuse arrays that are in another layout, or may be."""
-    ours = "(T, Z, Y, X, 4, Nc, Nc)"
+    ours = "(T, Z, Y, X, 4, Nc, Nc), or of two, three or five dimensions,"
     other = layouts.pyquda_layout(array.shape)
-    fits = array.ndim == 7 and array.shape[4] == 4 and array.shape[5] == array.shape[6]
+    fits = layouts.fits_ours(array.shape)
     if not fits:
         hint = f"; {other!r} would fit: GaugeField.from_pyquda takes it" if other else ""
         raise InputError(f"links have shape {array.shape}; {ours} is needed, Nc = 2 to 8{hint}")
     if other is None or layout is not None:
         return
-    views = [array, layouts.Layout.parse(other).view(array, array.shape[4:0:-1], array.shape[6])]
+    views = [array, layouts.laid_out(array, other)]
     winner, highest, second = layouts.best(views)
     if winner == 0 and highest - second > layouts.STANDS_OUT:
         return
+    order = layouts.ours(array.shape[-3])
     told = (
         f"the plaquette speaks for {other!r}"
         if winner == 1 and highest - second > layouts.STANDS_OUT
         else "the plaquette does not tell"
     )
     raise InputError(
-        f"links of shape {array.shape} are {layouts.OURS!r} or {other!r} (as PyQUDA has them), and {told}; "
-        f"say which by layout={layouts.OURS!r} or GaugeField.from_pyquda"
+        f"links of shape {array.shape} are {order!r} or {other!r} (as PyQUDA has them), and {told}; "
+        f"say which by layout={order!r} or GaugeField.from_pyquda"
     )

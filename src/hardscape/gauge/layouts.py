@@ -2,7 +2,8 @@
 
 A layout names the axes from the slowest to the fastest: ``t z y x``, ``mu`` the direction, ``a`` and ``b``
 row and column, ``eo`` the parity x + y + z + t mod 2 of a site, beside which ``x`` counts the pairs of
-neighbours in x. Directions run x, y, z, t; ``mu[txyz]`` is another order of them.
+neighbours in x. Directions run x, y, z, t; ``mu[txyz]`` is another order of them. Lattices of two, three and
+five dimensions have the axes ``t x``, ``t y x`` and ``t w z y x``.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from hardscape.arrays import array_namespace, to_device
 from hardscape.errors import InputError
 from hardscape.gauge.groups import dagger, group
 
-#: The order of axes of a field's array.
+#: Names of the directions in each number of dimensions, in their order.
+NAMES = {2: "xt", 3: "xyt", 4: "xyzt", 5: "xyzwt"}
+#: The order of axes of a field's array, for those of four dimensions and standing for that of all.
 OURS = "t z y x mu a b"
 #: Those of PyQUDA, with sites by parity or not.
 PYQUDA = {True: "mu eo t z y x a b", False: "mu t z y x a b"}
-_MU = re.compile(r"mu(?:\[([xyzt]{4})\])?")
+_MU = re.compile(r"mu(?:\[([xyzwt]{2,5})\])?")
 #: Sites by parity, as codes for GPUs have them.
 BY_PARITY = tuple(
     f"{order} {matrix}"
     for matrix in ("a b", "b a")
     for order in ("mu eo t z y x", "eo t z y x mu", "eo mu t z y x")
 )
-#: Orders of the directions that codes have.
-_DIRECTIONS = ("xyzt", "txyz", "tzyx", "zyxt")
 #: Sites that are looked at: at first, and of those layouts that are left.
 _FEW, _MANY = 64, 1024
 #: By how much a plaquette must stand out for links to be taken as being in order; what is left of it in
@@ -51,13 +52,20 @@ class Layout:
     @classmethod
     def parse(cls, text: str) -> Layout:
         """Read the names of the axes, slowest first."""
-        words, directions = [], "xyzt"
+        words, directions = [], ""
         for word in text.split():
             found = _MU.fullmatch(word)
             directions = (found and found[1]) or directions
             words.append("mu" if found else word)
         plain = sorted(word for word in words if word != "eo")
-        if plain != sorted(OURS.split()) or words.count("eo") > 1 or len(set(directions)) < 4:
+        names = NAMES.get(len(plain) - 3, "")
+        directions = directions or names
+        parities = words.count("eo") <= (names == "xyzt")
+        if (
+            plain != sorted(ours(len(names)).split())
+            or sorted(directions) != sorted(names)
+            or not parities
+        ):
             raise InputError(
                 f"layout={text!r}; t, z, y, x, mu, a and b are accepted, each once, and eo, "
                 f"slowest first: {OURS!r}, 'mu eo t z y x a b', 't x y z mu[txyz] a b'"
@@ -65,12 +73,21 @@ class Layout:
         return cls(tuple(words), directions)
 
     def __str__(self) -> str:
-        mu = "mu" if self.directions == "xyzt" else f"mu[{self.directions}]"
+        mu = "mu" if self.directions == self.names else f"mu[{self.directions}]"
         return " ".join(mu if axis == "mu" else axis for axis in self.axes)
+
+    @property
+    def names(self) -> str:
+        """Of the directions, in the order of a field."""
+        return NAMES[len(self.directions)]
 
     def sizes(self, shape: Sequence[int], nc: int, rows: int) -> dict[str, int]:
         """The length of each axis, for extents X, Y, Z, T."""
-        sizes = dict(zip("xyzt", shape, strict=True)) | {"mu": 4, "a": rows, "b": nc}
+        if len(shape) != len(self.names):
+            raise InputError(
+                f"layout='{self}' is of {len(self.names)} dimensions; shape={tuple(shape)}"
+            )
+        sizes = dict(zip(self.names, shape, strict=True)) | {"mu": len(shape), "a": rows, "b": nc}
         if "eo" in self.axes:
             if sizes["x"] % 2:
                 raise InputError(f"layout='{self}' needs an even extent in x; it is {sizes['x']}")
@@ -85,14 +102,19 @@ class Layout:
             array = array.transpose([self.axes.index(axis) for axis in ("eo", *OURS.split())])
             links = lexicographic(array)
         else:
-            links = array.transpose([self.axes.index(axis) for axis in OURS.split()])
-        order = [self.directions.index(axis) for axis in "xyzt"]
-        return links if self.directions == "xyzt" else links[..., order, :, :]
+            names = ours(len(self.names)).split()
+            links = array.transpose([self.axes.index(axis) for axis in names])
+        order = [self.directions.index(axis) for axis in self.names]
+        return links if self.directions == self.names else links[..., order, :, :]
 
     def numbers(self, links: Any) -> Any:
         """The numbers of links, shape (T, Z, Y, X, 4, rows, Nc), in this order."""
-        array = links[..., ["xyzt".index(axis) for axis in self.directions], :, :]
-        names = OURS.split()
+        if links.shape[-3] != len(self.names):
+            raise InputError(
+                f"layout='{self}' is of {len(self.names)} dimensions, the field of {links.shape[-3]}"
+            )
+        array = links[..., [self.names.index(axis) for axis in self.directions], :, :]
+        names = ours(len(self.names)).split()
         if "eo" in self.axes:
             array, names = even_odd(array), ["eo", *names]
         return array.transpose([names.index(axis) for axis in self.axes])
@@ -125,17 +147,35 @@ def even_odd(links: Any) -> Any:
 
 def laid_out(array: Any, layout: str) -> Any:
     """Links of shape (T, Z, Y, X, 4, Nc, Nc) from an array whose axes are those of a layout."""
+    if layout == OURS and fits_ours(array.shape):
+        return array
     order = Layout.parse(layout)
     if array.ndim != len(order.axes):
         raise InputError(
             f"links have shape {array.shape}; layout={layout!r} has {len(order.axes)} axes"
         )
     sizes = dict(zip(order.axes, array.shape, strict=True))
-    if (sizes["mu"], sizes["a"], sizes.get("eo", 2)) != (4, sizes["b"], 2):
+    if (sizes["mu"], sizes["a"], sizes.get("eo", 2)) != (len(order.names), sizes["b"], 2):
         raise InputError(f"links have shape {array.shape}, which layout={layout!r} does not fit")
-    shape = [sizes[axis] for axis in "xyzt"]
+    shape = [sizes[axis] for axis in order.names]
     shape[0] *= sizes.get("eo", 1)
     return order.view(array, shape, sizes["b"])
+
+
+def ours(dimensions: int) -> str:
+    """The order of axes of a field's array; nothing for other dimensions."""
+    return f"{' '.join(NAMES[dimensions][::-1])} mu a b" if dimensions in NAMES else ""
+
+
+def extents(shape: Sequence[int]) -> str:
+    """Extents in words: 4x4x8 (x, y, t)."""
+    return f"{'x'.join(map(str, shape))} ({', '.join(NAMES[len(shape)])})"
+
+
+def fits_ours(shape: Sequence[int]) -> bool:
+    """Whether a shape is (T, ..., X, dimensions, Nc, Nc)."""
+    dimensions = len(shape) - 3
+    return dimensions in NAMES and shape[-3] == dimensions and shape[-1] == shape[-2]
 
 
 def pyquda_layout(shape: Sequence[int]) -> str | None:
@@ -158,8 +198,8 @@ def from_gpt(lattices: Sequence[Any]) -> NDArray[Any]:
 def to_gpt(links: NDArray[Any], lattices: Sequence[Any]) -> Sequence[Any]:
     """Fill four lattices with links."""
     shape = _gpt_shape(lattices)
-    if shape != list(links.shape[3::-1]):
-        raise InputError(f"lattices have extents {shape}; {list(links.shape[3::-1])} are needed")
+    if shape != list(links.shape[-4::-1]):
+        raise InputError(f"lattices have extents {shape}; {list(links.shape[-4::-1])} are needed")
     for mu, lattice in enumerate(lattices):
         lattice[:] = np.ascontiguousarray(links[..., mu, :, :]).reshape(-1, *links.shape[-2:])
     return lattices
@@ -182,16 +222,20 @@ def plausible(shape: Sequence[int]) -> Iterator[Layout]:
 
     Those that differ by no more than the names of axes of one extent are told by nothing: one of them comes.
     """
+    names = NAMES[len(shape)]
     same = [
-        dict(zip("xyzt", names, strict=True))
-        for names in itertools.permutations("xyzt")
-        if [shape["xyzt".index(name)] for name in names] == list(shape)
+        dict(zip(names, others, strict=True))
+        for others in itertools.permutations(names)
+        if [shape[names.index(name)] for name in others] == list(shape)
     ]
     seen: set[tuple[tuple[str, ...], str]] = set()
-    places = [*(("ab", i) for i in (4, 0, 1, 2, 3)), *(("ba", i) for i in (4, 0, 1, 2, 3))]
+    last = len(names)
+    places = [(matrix, i) for matrix in ("ab", "ba") for i in (last, *range(last))]
     places += [(matrix, place) for matrix in ("ab", "ba") for place in (-1, -2)]
-    for directions in _DIRECTIONS:
-        for sites in itertools.permutations("tzyx"):
+    # Orders of the directions that codes have.
+    orders = (names, "t" + names[:-1], names[::-1], names[-2::-1] + "t")
+    for directions in dict.fromkeys(orders):
+        for sites in itertools.permutations(names[::-1]):
             for matrix, place in places:
                 if (
                     place < 0
@@ -201,10 +245,10 @@ def plausible(shape: Sequence[int]) -> Iterator[Layout]:
                     axes = (*sites[:place], "mu", *sites[place:], *matrix)
                 alike = {
                     (
-                        tuple(names.get(axis, axis) for axis in axes),
-                        "".join(names[axis] for axis in directions),
+                        tuple(other.get(axis, axis) for axis in axes),
+                        "".join(other[axis] for axis in directions),
                     )
-                    for names in same
+                    for other in same
                 }
                 if not alike & seen:
                     seen.add((axes, directions))
@@ -213,21 +257,23 @@ def plausible(shape: Sequence[int]) -> Iterator[Layout]:
 
 def sampled(links: Any, sites: int = _MANY) -> float:
     """The plaquette of links, shape (T, Z, Y, X, 4, rows, Nc) in any memory, of some sites alone."""
-    extents = links.shape[:4]
+    extents = links.shape[:-3]
+    dimensions = len(extents)
     volume = math.prod(extents)
     at = list(np.unravel_index(_chosen(volume, sites), extents))
     with np.errstate(all="ignore"):
         here = _matrices(links, at)
         ahead = []
-        for nu in range(4):
+        for axis in reversed(range(dimensions)):
             place = list(at)
-            place[3 - nu] = (place[3 - nu] + 1) % extents[3 - nu]
+            place[axis] = (place[axis] + 1) % extents[axis]
             ahead.append(_matrices(links, place))
         total = 0.0
-        for mu, nu in itertools.combinations(range(4), 2):
+        planes = list(itertools.combinations(range(dimensions), 2))
+        for mu, nu in planes:
             up, over = here[:, mu] @ ahead[mu][:, nu], here[:, nu] @ ahead[nu][:, mu]
             total += float(np.einsum("nij,nij->n", up, over.conj()).real.mean())
-    mean = total / (6 * links.shape[-1])
+    mean = total / (len(planes) * links.shape[-1])
     return float(mean) if math.isfinite(mean) else -2.0  # less than any plaquette
 
 
@@ -249,7 +295,7 @@ def _matrices(links: Any, at: Sequence[NDArray[np.int64]]) -> NDArray[np.complex
 
 def orthonormal(links: Any) -> bool:
     """Whether some matrices of links, shape (T, Z, Y, X, 4, rows, Nc), are near the group."""
-    extents = links.shape[:4]
+    extents = links.shape[:-3]
     volume = math.prod(extents)
     with np.errstate(all="ignore"):
         found = _matrices(links, np.unravel_index(_chosen(volume, _FEW), extents))

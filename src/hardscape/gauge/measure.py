@@ -43,7 +43,7 @@ def _sums(field: GaugeField, options: FixOptions) -> NDArray[np.float64]:
     def of_slices(i: int, j: int) -> NDArray[np.float64]:
         abelian = options.gauge == "mag"
         return native.vector.gauge.conditions(
-            field.links, options.weights, options.directions, abelian, i, j
+            field.links, options.scales, options.directions, abelian, i, j
         )
 
     return np.concatenate(in_parts(field.links.shape[0], field.links.nbytes, of_slices))
@@ -56,9 +56,11 @@ def _device_sums(field: GaugeField, options: FixOptions) -> NDArray[np.float64]:
     with current(field.links):
         for t in range(len(sums)):
             here = field.links[t].astype(xp.complex128)
-            before = field.links[t - 1, ..., 3, :, :].astype(xp.complex128)
+            before = field.links[t - 1, ..., -1, :, :].astype(xp.complex128)
             total, delta = (
-                _abelian(here, before) if options.gauge == "mag" else _linear(here, before, options)
+                _abelian(here, before, options)
+                if options.gauge == "mag"
+                else _linear(here, before, options)
             )
             theta = xp.sum(xp.abs(delta) ** 2, axis=(-2, -1)) / field.nc
             found = xp.stack([total, xp.sum(theta), xp.max(theta)])
@@ -68,9 +70,10 @@ def _device_sums(field: GaugeField, options: FixOptions) -> NDArray[np.float64]:
 
 def _behind(here: Any, before: Any, mu: int) -> Any:
     """U_mu(x - mu) of a timeslice, from its own links and from those in t of the one before."""
-    if mu == 3:
+    time = here.shape[-3] - 1
+    if mu == time:
         return before
-    return array_namespace(here).roll(here[..., mu, :, :], 1, axis=2 - mu)
+    return array_namespace(here).roll(here[..., mu, :, :], 1, axis=time - 1 - mu)
 
 
 def _linear(here: Any, before: Any, options: FixOptions) -> tuple[Any, Any]:
@@ -89,7 +92,7 @@ def _linear(here: Any, before: Any, options: FixOptions) -> tuple[Any, Any]:
     return total, delta - trace * xp.eye(nc) / nc
 
 
-def _abelian(here: Any, before: Any) -> tuple[Any, Any]:
+def _abelian(here: Any, before: Any, options: FixOptions) -> tuple[Any, Any]:
     """The squared moduli of U_jj from both ends, and Delta of the maximally Abelian gauge.
 
     With W_j = U P_j U^dagger + V^dagger P_j V of the links U ahead and V behind, Delta_ab is
@@ -97,14 +100,15 @@ def _abelian(here: Any, before: Any) -> tuple[Any, Any]:
     """
     xp = array_namespace(here)
     total, delta = 0.0, xp.zeros_like(here[..., 0, :, :])
-    for mu in range(4):
+    for mu in range(options.directions):
+        weight = float(options.weights[mu])
         ahead, behind = here[..., mu, :, :], _behind(here, before, mu)
         for links in (ahead, behind):
             diagonal = xp.diagonal(links, axis1=-2, axis2=-1)
-            total += xp.sum(xp.abs(diagonal) ** 2)
+            total += weight * xp.sum(xp.abs(diagonal) ** 2)
         for links in (ahead, dagger(behind)):
             diagonal = xp.diagonal(links, axis1=-2, axis2=-1)
             # U_ab conj(U_bb) - U_aa conj(U_ba), which vanishes for a = b
-            delta += links * diagonal.conj()[..., None, :]
-            delta -= diagonal[..., :, None] * dagger(links)
+            delta += weight * links * diagonal.conj()[..., None, :]
+            delta -= weight * diagonal[..., :, None] * dagger(links)
     return total, delta

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Literal, get_args
 
 import numpy as np
@@ -52,6 +53,8 @@ class FixOptions:
         Of the first and of the last heatbath sweep; those between fall geometrically.
     boundary : {"periodic", "open", "sf"}
         Of the field.
+    dimensions : {2, 3, 4, 5}
+        Of the field.
     """
 
     gauge: Gauge = "landau"
@@ -69,6 +72,8 @@ class FixOptions:
     microcanonical: int = 3
     temperatures: tuple[float, float] = (0.6, 0.2)
     boundary: Boundary = "periodic"
+    # Not in the digest of a work, which knows the shape of its links.
+    dimensions: int = dataclass_field(default=4, repr=False)
 
     def __post_init__(self) -> None:
         _one_of("gauge", self.gauge, get_args(Gauge))
@@ -89,8 +94,10 @@ class FixOptions:
             raise InputError(
                 f"temperatures={self.temperatures}; the first must be at least the last"
             )
-        if self.anisotropy != 1 and self.gauge != "landau":
-            raise InputError(f"anisotropy={self.anisotropy} is for gauge='landau' only")
+        if self.anisotropy != 1 and self.gauge == "coulomb":
+            raise InputError(
+                f"anisotropy={self.anisotropy} is not for gauge='coulomb', without time"
+            )
         single = self.precision == "single"
         floor = FLOORS["single" if single else "double"][self.reduction]
         if self.theta < floor:
@@ -102,19 +109,29 @@ class FixOptions:
 
     @property
     def directions(self) -> int:
-        """Directions whose links count: 3 for Coulomb, else 4."""
-        return 3 if self.gauge == "coulomb" else 4
+        """Directions whose links count: all but time for Coulomb, else all."""
+        return self.dimensions - self.sliced
+
+    @property
+    def sliced(self) -> bool:
+        """Whether each timeslice is a problem of its own."""
+        return self.gauge == "coulomb"
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """Weight of the links in x, y, z, t."""
-        return np.array([1.0, 1.0, 1.0, 0.0 if self.directions == 3 else self.anisotropy])
+        """Weight in the functional of the links in x, y, z, t."""
+        return np.array([1.0] * (self.dimensions - 1) + [0.0 if self.sliced else self.anisotropy])
+
+    @property
+    def scales(self) -> NDArray[np.float64]:
+        """What links are multiplied by, of which the maximally Abelian functional takes squares."""
+        return np.sqrt(self.weights) if self.gauge == "mag" else self.weights
 
     def links_counted(self, nc: int, slices: int) -> NDArray[np.float64]:
         """What the sum of a site's links, counted from both ends, is divided by on each timeslice."""
         whole = np.full(slices, 2.0 * float(self.weights.sum()) * nc)
         if self.boundary != "periodic":
-            whole[[0, -1]] -= self.weights[3] * nc
+            whole[[0, -1]] -= self.weights[-1] * nc
         return whole
 
 

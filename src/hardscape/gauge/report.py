@@ -8,6 +8,7 @@ from typing import Any
 
 from hardscape.gauge.field import UNITARITY_TOLERANCE, GaugeField
 from hardscape.gauge.formats.content import Content
+from hardscape.gauge.layouts import extents
 from hardscape.plain import Plain
 
 
@@ -43,7 +44,7 @@ class FileReport(Plain):
 
     path: str
     format: str
-    shape: tuple[int, int, int, int]
+    shape: tuple[int, ...]
     nc: int
     precision: str
     plaquette: float
@@ -95,9 +96,8 @@ class FileReport(Plain):
         return {"file": self.path} | facts | lists | {"ok": self.ok}
 
     def __repr__(self) -> str:
-        extents = "x".join(map(str, self.shape))
         return (
-            f"<FileReport: {self.format}, SU({self.nc}), {extents} (x, y, z, t), {self.precision}, "
+            f"<FileReport: {self.format}, SU({self.nc}), {extents(self.shape)}, {self.precision}, "
             f"ok={self.ok}>"
         )
 

@@ -196,7 +196,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
 
     def brief(self, device: Device) -> bool:
         """Whether sweeps of one thread are over in milliseconds: between them the clock is looked at."""
-        sites = math.prod(self.links.shape[:4])
+        sites = math.prod(self.links.shape[:-3])
         return isinstance(device, Cpu) and sites <= _BRIEF
 
     def result(self, partial: Partial) -> GaugeFixResult:
@@ -234,6 +234,10 @@ class GaugeFixWork(Work[GaugeFixResult]):
 
 def require_even(shape: Sequence[int]) -> None:
     """Refuse extents that no kernel for GPUs takes."""
+    if len(shape) != 4:
+        raise InputError(
+            f"shape {tuple(shape)}; the CUDA kernels are of four dimensions, device='cpu' takes it"
+        )
     if any(extent % 2 for extent in shape):
         raise InputError(
             f"shape {tuple(shape)} has an odd extent, which the CUDA kernels' two colours do not "

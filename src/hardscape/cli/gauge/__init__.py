@@ -54,6 +54,7 @@ from hardscape.cli.terminal import (
 )
 from hardscape.errors import ChecksumError, InputError, Interrupted
 from hardscape.files import check_outputs
+from hardscape.gauge import layouts
 from hardscape.gauge.boundary import Boundary
 from hardscape.gauge.ensembles.generating import generate_ensemble, numbered
 from hardscape.gauge.field import UNITARITY_TOLERANCE
@@ -121,7 +122,7 @@ def info(
 def _report_facts(report: FileReport) -> Iterator[tuple[str, str]]:
     yield "format", f"{report.format}, {report.precision} precision"
     edge = "" if report.boundary == "periodic" else f", {_EDGES[report.boundary]}"
-    yield "lattice", f"{_extents(report.shape)} (x, y, z, t), SU({report.nc}){edge}"
+    yield "lattice", f"{layouts.extents(report.shape)}, SU({report.nc}){edge}"
     for name, average, stated, ok in (
         ("plaquette", report.plaquette, report.plaquette_stated, report.plaquette_ok),
         ("link trace", report.link_trace, report.link_trace_stated, report.link_trace_ok),
@@ -141,10 +142,6 @@ _EDGES = {"open": "open boundaries", "sf": "Schroedinger functional"}
 
 def _verdict(ok: bool | None) -> str:
     return {True: " (as stated)", False: " (NOT as stated)", None: ""}[ok]
-
-
-def _extents(shape: tuple[int, ...]) -> str:
-    return "x".join(map(str, shape))
 
 
 _DEFAULT_FILE, _DEFAULT_OUTPUT = FileOptions(), PlotOptions()
@@ -213,6 +210,8 @@ class ChainOptions:
         hot (random links) or cold (identities).
     boundary
         In time: periodic, open, or sf (Schroedinger functional).
+    xi
+        Bare anisotropy: plaquettes with time count xi times, others 1 / xi times.
     chain
         Configurations of one chain to write, to 'cfg.{number}.lime'.
     every
@@ -224,6 +223,7 @@ class ChainOptions:
     overrelax: int = 2
     start: Literal["hot", "cold"] = "hot"
     boundary: Boundary = "periodic"
+    xi: float = 1.0
     chain: int | None = None
     every: int = 10
 
@@ -250,7 +250,7 @@ def generate(
     Parameters
     ----------
     shape
-        Extents X,Y,Z,T, each 2 or more: 16,16,16,32.
+        Extents X,Y,Z,T, each 2 or more: 16,16,16,32; two to five of them, the last one time.
     beta
         Coupling 2 Nc / g^2.
     output
@@ -278,13 +278,13 @@ def generate(
         "format": name,
         "shape": list(field.shape),
         "beta": beta,
-        **{key: settings[key] for key in ("nc", "sweeps", "overrelax", "start", "boundary")},
+        **{key: settings[key] for key in ("nc", "sweeps", "overrelax", "start", "boundary", "xi")},
         "seed": field.seed,
         "plaquette": field.plaquette(),
         "link_trace": field.link_trace(),
         "seconds": seconds,
     }
-    lattice = f"{_extents(field.shape)} (x, y, z, t), SU({field.nc}), beta = {beta:g}"
+    lattice = f"{layouts.extents(field.shape)}, SU({field.nc}), beta = {beta:g}"
     shown = [
         ("lattice", lattice),
         ("plaquette", f"{field.plaquette():.9g}"),
@@ -346,6 +346,7 @@ def propagator(
     gauge: Literal["landau", "coulomb"] = "landau",
     definition: Definition = "linear",
     beta: float | None = None,
+    xi: float = 1.0,
     cylinder: float = 1.0,
     cone: float | None = None,
     no_cut: Flag = False,
@@ -368,6 +369,8 @@ def propagator(
         Of the gluon field: linear, (U - U^dagger) / 2i, or logarithmic, -i ln U.
     beta
         Coupling of the action, to divide by g0^2.
+    xi
+        Spacing in space over that in time.
     cylinder
         Radius of the cylinder cut around the diagonal, in units of 2 pi / L.
     cone
@@ -387,6 +390,7 @@ def propagator(
         gauge,
         definition=definition,
         beta=beta,
+        xi=xi,
         cone=cone,
         cylinder=None if no_cut else cylinder,
         bin_width=bin_width,
@@ -403,7 +407,7 @@ def propagator(
 
 
 def _propagator_facts(found: GluonPropagator) -> Iterator[tuple[str, str]]:
-    yield "lattice", f"{_extents(found.shape)} (x, y, z, t), SU({found.nc})"
+    yield "lattice", f"{layouts.extents(found.shape)}, SU({found.nc})"
     yield "gauge", f"{found.gauge}, theta {found.theta:.3g}"
     yield "configurations", str(found.configurations)
     yield "field", found.definition

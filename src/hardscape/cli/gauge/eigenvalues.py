@@ -11,6 +11,7 @@ from hardscape.cli.gauge.ensembles import ErrorOptions, read_arguments
 from hardscape.cli.gauge.files import FileArgument, ReadOptions
 from hardscape.cli.options import PlotOptions, RunOptions
 from hardscape.cli.terminal import seconds_text, show, table
+from hardscape.gauge import layouts
 from hardscape.gauge.ensembles.files import listed
 from hardscape.gauge.ghost.horizon import FaddeevPopovEigenvalues, faddeev_popov_eigenvalues
 from hardscape.gauge.gluon.propagator import DEFAULT_THETA
@@ -25,6 +26,7 @@ _DEFAULT_OUTPUT, _DEFAULT_ERRORS = PlotOptions(), ErrorOptions()
 def eigenvalues(
     *files: FileArgument,
     count: int = 4,
+    xi: float = 1.0,
     residual: float = 1e-8,
     max_iterations: int = 10000,
     theta: float = DEFAULT_THETA,
@@ -41,6 +43,8 @@ def eigenvalues(
         One configuration or several of one ensemble, or patterns of their names in quotes.
     count
         Eigenvalues, beside those of constant fields, which vanish.
+    xi
+        Spacing in space over that in time.
     residual
         Norm of M v - lambda v to reach: an eigenvalue is within it of each.
     max_iterations
@@ -52,6 +56,7 @@ def eigenvalues(
     found = faddeev_popov_eigenvalues(
         listed(files),
         count,
+        xi=xi,
         residual=residual,
         max_iterations=max_iterations,
         theta=theta,
@@ -66,7 +71,7 @@ def eigenvalues(
 
 
 def _facts(found: FaddeevPopovEigenvalues) -> Iterator[tuple[str, str]]:
-    yield "lattice", f"{'x'.join(map(str, found.shape))} (x, y, z, t), SU({found.nc})"
+    yield "lattice", f"{layouts.extents(found.shape)}, SU({found.nc})"
     yield "gauge", f"landau, theta {found.theta:.3g}"
     yield "configurations", str(found.configurations)
     yield "residual", f"{found.residual:.2g} at most"

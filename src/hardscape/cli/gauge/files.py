@@ -82,8 +82,8 @@ class ReadOptions:
 
 def extents(text: str) -> tuple[int, ...]:
     """The extents X, Y, Z, T of an option."""
-    if not re.fullmatch(r"[0-9]{1,6}([,x][0-9]{1,6}){3}", text):
-        raise InputError(f"--shape {text!r}; four extents X,Y,Z,T are accepted: 16,16,16,32")
+    if not re.fullmatch(r"[0-9]{1,6}([,x][0-9]{1,6}){1,4}", text):
+        raise InputError(f"--shape {text!r}; two to five extents X,Y,Z,T are accepted: 16,16,16,32")
     return tuple(int(extent) for extent in re.split("[,x]", text))
 
 

@@ -31,7 +31,7 @@ from hardscape.cli.options import (
 from hardscape.cli.terminal import aside, cut_short, deliver, note, seconds_text, show
 from hardscape.errors import InputError, Interrupted, needed
 from hardscape.files import check_outputs, store
-from hardscape.gauge import Domains, domains, fix_ensemble, formats
+from hardscape.gauge import Domains, domains, fix_ensemble, formats, layouts
 from hardscape.gauge import fix as find_gauge
 from hardscape.gauge.ensembles.files import outputs
 from hardscape.gauge.options import Gauge, MethodName, Precision, Reduction
@@ -55,7 +55,7 @@ class GaugeOptions:
     per_slice
         Ask it of every timeslice by itself; by default so for coulomb only.
     anisotropy
-        Weight of the links in t, for landau.
+        Weight of the links in t, for landau and mag: xi^2.
     """
 
     gauge: Gauge = "landau"
@@ -276,8 +276,7 @@ def _write(found: GaugeFixResult, output: FixOutput) -> None:
 
 
 def _facts(found: GaugeFixResult, places: Sequence[Path | None]) -> Iterator[tuple[str, str]]:
-    extents = "x".join(map(str, found.field.shape))
-    yield "lattice", f"{extents} (x, y, z, t), SU({found.field.nc})"
+    yield "lattice", f"{layouts.extents(found.field.shape)}, SU({found.field.nc})"
     yield "gauge", f"{found.gauge}, {'reached' if found.converged else 'NOT reached'}"
     yield "functional", f"{found.functional:.12g}"
     yield "theta", f"{found.theta_mean:.3g} mean, {found.theta_max:.3g} at most"

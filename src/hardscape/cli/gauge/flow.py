@@ -17,7 +17,7 @@ from hardscape.cli.gauge.files import FileArgument, ReadOptions
 from hardscape.cli.options import EstimatePlotOptions, PlotOptions, RunOptions
 from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
 from hardscape.errors import Interrupted
-from hardscape.gauge import observables
+from hardscape.gauge import layouts, observables
 from hardscape.gauge.flow import WilsonFlow, wilson_flow
 
 if TYPE_CHECKING:
@@ -90,8 +90,7 @@ def _report(found: WilsonFlow, output: PlotOptions) -> None:
 
 
 def _facts(found: WilsonFlow) -> Iterator[tuple[str, str]]:
-    extents = "x".join(map(str, found.field.shape))
-    yield "lattice", f"{extents} (x, y, z, t), SU({found.field.nc})"
+    yield "lattice", f"{layouts.extents(found.field.shape)}, SU({found.field.nc})"
     for name, value in (("t0", found.t0), ("w0", found.w0)):
         yield name, "not reached: flow farther" if value is None else f"{value:.6g}"
     yield "charge", f"{found.charge[-1]:.4f} at t = {found.flow_time[-1]:g}"

@@ -11,6 +11,7 @@ from hardscape.cli.gauge.ensembles import ErrorOptions, read_arguments
 from hardscape.cli.gauge.files import FileArgument, ReadOptions
 from hardscape.cli.options import Flag, PlotOptions, RunOptions
 from hardscape.cli.terminal import seconds_text, show, table
+from hardscape.gauge import layouts
 from hardscape.gauge.ensembles.files import listed
 from hardscape.gauge.ghost.propagator import GhostPropagator, ghost_propagator
 from hardscape.gauge.gluon.propagator import DEFAULT_THETA
@@ -28,6 +29,7 @@ def ghost(
     cylinder: float = 1.0,
     cone: float | None = None,
     no_cut: Flag = False,
+    xi: float = 1.0,
     residual: float = 1e-8,
     max_iterations: int = 10000,
     theta: float = DEFAULT_THETA,
@@ -50,6 +52,8 @@ def ghost(
         Largest angle to the diagonal, in degrees.
     no_cut
         No cylinder cut.
+    xi
+        Spacing in space over that in time.
     residual
         Residual of the conjugate gradient.
     max_iterations
@@ -63,6 +67,7 @@ def ghost(
         momenta,
         cone=cone,
         cylinder=None if no_cut else cylinder,
+        xi=xi,
         residual=residual,
         max_iterations=max_iterations,
         theta=theta,
@@ -77,7 +82,7 @@ def ghost(
 
 
 def _facts(found: GhostPropagator) -> Iterator[tuple[str, str]]:
-    yield "lattice", f"{'x'.join(map(str, found.shape))} (x, y, z, t), SU({found.nc})"
+    yield "lattice", f"{layouts.extents(found.shape)}, SU({found.nc})"
     yield "gauge", f"landau, theta {found.theta:.3g}"
     yield "configurations", str(found.configurations)
     yield "iterations", f"{found.iterations} at most"

@@ -16,7 +16,7 @@ from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
 from hardscape.errors import InputError, Interrupted
 from hardscape.figures import new_figure
 from hardscape.files import path_of, plain_name
-from hardscape.gauge import GaugeScan
+from hardscape.gauge import GaugeScan, layouts
 from hardscape.gauge import scan as compare
 from hardscape.gauge.options import Precision
 
@@ -112,7 +112,7 @@ def _schedule(text: str) -> tuple[float, float]:
 
 def _report(found: GaugeScan, output: EstimatePlotOptions, place: Path | None) -> None:
     facts = [
-        ("lattice", f"{'x'.join(map(str, found.shape))} (x, y, z, t), SU({found.nc})"),
+        ("lattice", f"{layouts.extents(found.shape)}, SU({found.nc})"),
         ("gauge", f"{found.gauge}, theta {found.theta:g} ({found.reduction})"),
         ("settings", f"{len(found)} of {found.points_total}, {found.sweeps.shape[1]} starts each"),
         ("time", seconds_text(found.seconds)),

@@ -60,7 +60,7 @@ class Slab:
         self._team = self._stack.enter_context(team(threads))
         self._options, self._cut = options, Cut(shape[0], self._ranks)
         self._own, self._held = self._cut.own(self._rank), self._cut.held(self._rank)
-        self._sites = shape[1:4]
+        self._sites = shape[1:-3]
         self._links = np.empty((len(self._held), *shape[1:]), dtype=np.complex128)
         self._dealt(self._links, _LINKS)
 
@@ -74,7 +74,7 @@ class Slab:
         """Make a transformation g = 1 over the links, in single precision or not."""
         self._lattices[key] = native.vector.gauge.Lattice(
             self._links,
-            self._options.weights,
+            self._options.scales,
             self._options.directions,
             self._options.gauge == "mag",
             single,
@@ -158,7 +158,7 @@ class Slab:
 
     def _exchange(self, lattice: Any) -> None:
         """Bring the slices at the sides up to date. Slices of Coulomb gauge know no neighbours."""
-        if self._options.directions == 3:
+        if self._options.sliced:
             return
         last = len(self._own)
         up, down = (self._rank + 1) % self._ranks, (self._rank - 1) % self._ranks

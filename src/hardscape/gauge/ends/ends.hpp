@@ -1,4 +1,4 @@
-// Chains of the Wilson action on lattices with ends in time.
+// Chains of the Wilson action on lattices with ends in time, or of other weights in time.
 #pragma once
 
 #include <complex>
@@ -9,46 +9,70 @@
 
 namespace hardscape::gauge {
 
+// What a chain is told of the action: whether time is open, whether links are fixed there, and the
+// bare anisotropy.
+struct Weighing {
+  bool ends, fixed;
+  double xi;
+};
+
 // With open ends no link leads out of the last timeslice: those are zero, and so stay. Plaquettes
 // in space of the first and the last timeslice count half in the action, and in the Schroedinger
 // functional their links are fixed. M. Luscher, S. Schaefer, JHEP 07 (2011) 036, section 2.
+// Planes with time weigh xi, others 1 / xi. T. R. Klassen, Nucl. Phys. B 533, 557 (1998).
 template <int W>
-class OpenEnds {
+class Weights {
   using V = Packed<double, W>;
 
  public:
   static constexpr bool kThere = true;
 
-  OpenEnds(const Layout& layout, bool fixed) : weight_(layout.vectors()), fixed_(fixed) {
+  Weights(const Layout& layout, const Weighing& weighing)
+      : weighing_(weighing),
+        time_(layout.time()),
+        slices_(weighing.ends ? layout.slices() - 1 : layout.slices()),
+        part_(layout.vectors()) {
     for (int v = 0; v < layout.vectors(); ++v) {
       for (int lane = 0; lane < W; ++lane) {
         const int t = layout.slice(v, lane);
-        set_lane(weight_[v], lane, t == 0 || t + 1 == layout.slices() ? 0.5 : 1.0);
+        const bool outer = weighing.ends && (t == 0 || t + 1 == layout.slices());
+        set_lane(part_[v], lane, outer ? 0.5 : 1.0);
       }
     }
   }
 
-  // Of plaquettes in space.
-  const V& weight(int v) const { return weight_[v]; }
+  // Of plaquettes in the plane of two directions.
+  V weight(int v, int mu, int nu) const {
+    if (mu == time_ || nu == time_) return V{} + weighing_.xi;
+    return weighing_.xi == 1 ? part_[v] : part_[v] * (1 / weighing_.xi);
+  }
+
+  // Of plaquettes in space, as they are counted.
+  const V& part(int v) const { return part_[v]; }
+
+  // Timeslices that the plaquettes stand for together.
+  int slices() const { return slices_; }
 
   // Puts links back that are fixed.
   template <int N>
   void hold(int v, int mu, Matrix<N, V>& moved, const Matrix<N, V>& before) const {
-    if (!fixed_ || mu == 3) return;
+    if (!weighing_.fixed || mu == time_) return;
     for (int lane = 0; lane < W; ++lane) {
-      if (lane_of(weight_[v], lane) == 1.0) continue;
+      if (lane_of(part_[v], lane) == 1.0) continue;
       each_number([&](V& to, const V& from) { set_lane(to, lane, lane_of(from, lane)); }, moved,
                   before);
     }
   }
 
  private:
-  std::vector<V> weight_;
-  bool fixed_;
+  Weighing weighing_;
+  int time_, slices_;
+  std::vector<V> part_;
 };
 
-// A chain with open ends in time, the links in space at both of them fixed or not.
-std::unique_ptr<AnyWilsonChain> chain_with_ends(std::size_t nc, const Extents& extent,
-                                                const std::complex<double>* links, bool fixed);
+// A chain of plaquettes that do not all weigh the same.
+std::unique_ptr<AnyWilsonChain> weighed_chain(std::size_t nc, const Extents& extent,
+                                              const std::complex<double>* links,
+                                              const Weighing& weighing);
 
 }  // namespace hardscape::gauge

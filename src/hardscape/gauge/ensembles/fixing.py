@@ -77,7 +77,7 @@ class FixTask(Task):
     def _fixed(self, configuration: Configuration, context: Context) -> GaugeFixResult | None:
         """What `fix` finds of the file, with this seed."""
         field = configuration.field
-        options = replace(self.options, boundary=field.boundary)
+        options = replace(self.options, boundary=field.boundary, dimensions=field.dimensions)
         work = GaugeFixWork.within(
             in_the_group(field),
             options,

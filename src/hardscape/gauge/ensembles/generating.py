@@ -58,6 +58,7 @@ def generate_ensemble(
     overrelax: int = 2,
     start: Literal["hot", "cold"] = "hot",
     boundary: Boundary = "periodic",
+    xi: float = 1.0,
     to: str | None = None,
     written: Mapping[str, Any] | None = None,
     error_method: ErrorMethod = "jackknife",
@@ -68,7 +69,7 @@ def generate_ensemble(
 
     Parameters
     ----------
-    shape, beta, nc, overrelax, start, boundary
+    shape, beta, nc, overrelax, start, boundary, xi
         See :func:`generate`.
     count : int
         Configurations.
@@ -120,7 +121,7 @@ def generate_ensemble(
     if not hasattr(formats.FORMATS[name], "write"):
         raise InputError(f"to={to!r}; a format that is written is accepted")
     seed = RunOptions.checked(**run).undivided("a Markov chain").seed
-    chain = _chain(shape, nc, beta, start, boundary, overrelax, run, seed)
+    chain = _chain(shape, nc, beta, start, boundary, overrelax, xi, run, seed)
     at = range(first, first + (number - 1) * step + 1, step)
     keeper = Keeper(tuple(str(Path(x).absolute()) for x in files), name, dict(written or {}))
     given: dict[str, Any] = {**run, "device": "cpu", "threads": chain.threads, "seed": seed}
@@ -156,9 +157,10 @@ def _chain(
     start: str,
     boundary: Boundary,
     overrelax: int,
+    xi: float,
     run: RunArguments,
     seed: int,
 ) -> WilsonChain:
     lanes: dict[str, Any] = {x: run[x] for x in ("device", "threads") if x in run}
     field = first_field(shape, nc, start, boundary, seed)
-    return WilsonChain(field, beta, seed=seed, overrelax=overrelax, **lanes)
+    return WilsonChain(field, beta, xi=xi, seed=seed, overrelax=overrelax, **lanes)

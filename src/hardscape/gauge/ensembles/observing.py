@@ -40,13 +40,11 @@ class ObservablesTask(Task):
         """The numbers of a configuration."""
         field = configuration.field
         field.require_unitary()
-        planes = field.plaquettes()
-        space = [planes[mu, nu] for mu, nu in planes if nu < 3]
         line = polyakov_loop(field)
         row: dict[str, Any] = {
             "plaquette": field.plaquette(),
-            "plaquette_space": math.fsum(space) / 3,
-            "plaquette_time": math.fsum(planes[mu, 3] for mu in range(3)) / 3,
+            "plaquette_space": field.plaquette_space(),
+            "plaquette_time": field.plaquette_time(),
             "link_trace": field.link_trace(),
             "polyakov_re": line.real,
             "polyakov_im": line.imag,

@@ -1,4 +1,4 @@
-// How well links are in a gauge, as they lie in memory: t, z, y, x, mu, row, column.
+// How well links are in a gauge, as they lie in memory: t, ..., y, x, mu, row, column.
 #pragma once
 
 #include <complex>
@@ -29,7 +29,7 @@ class ConditionSum {
       : links_(links), extent_(extent), weights_(weights), directions_(directions) {}
 
   Condition slice(int t) const {
-    const int volume = extent_[0] * extent_[1] * extent_[2];
+    const int volume = extent_.slice_volume();
     double functional[kApart]{}, theta[kApart]{};
     Condition found;
     for (int first = 0; first < volume; first += kApart) {
@@ -66,8 +66,8 @@ class ConditionSum {
       int behind[W];
       for (int lane = 0; lane < W; ++lane) behind[lane] = moved(extent_, sites[lane], mu, -1);
       const V weight = V{} + weights_[mu];
-      local.gather(scaled(gathered<N, W>(links_, sites, 4, mu), weight));
-      local.gather(scaled(adjoint(gathered<N, W>(links_, behind, 4, mu)), weight));
+      local.gather(scaled(gathered<N, W>(links_, sites, extent_.directions, mu), weight));
+      local.gather(scaled(adjoint(gathered<N, W>(links_, behind, extent_.directions, mu)), weight));
     }
     const M one = M::identity();
     local.begin(one);

@@ -1,9 +1,7 @@
 // Python's view of gauge transformations of links, and of how well links are in a gauge.
 #include <stdexcept>
 
-#include "gauge/many_colors/instances.hpp"
-#include "native/arrays.hpp"
-#include "native/vector.hpp"
+#include "gauge/links/placed_python.hpp"
 
 namespace hardscape::gauge {
 namespace {
@@ -12,21 +10,16 @@ constexpr int kLanes = kVectorBytes / sizeof(double);
 
 using Complex = std::complex<double>;
 template <class T>
-using Links = nb::ndarray<const std::complex<T>, nb::ndim<7>, nb::c_contig, nb::device::cpu>;
+using Links = nb::ndarray<const std::complex<T>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using NewLinks = nb::ndarray<std::complex<T>, nb::ndim<7>, nb::c_contig, nb::device::cpu>;
-using Rotations = nb::ndarray<const Complex, nb::ndim<6>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-Extents extents(const Links<T>& links) {
-  Extents extent;
-  for (int mu = 0; mu < 4; ++mu) extent[mu] = static_cast<int>(links.shape(3 - mu));
-  return extent;
-}
+using NewLinks = nb::ndarray<std::complex<T>, nb::c_contig, nb::device::cpu>;
+using Rotations = nb::ndarray<const Complex, nb::c_contig, nb::device::cpu>;
 
 template <class T>
 void transform(Links<T> links, Rotations g, int first, int last, NewLinks<T> transformed) {
-  const std::size_t nc = links.shape(5), sites = links.size() / (4 * nc * nc);
+  const Extents extent = extents_of(links, 3);
+  const std::size_t nc = links.shape(links.ndim() - 1);
+  const std::size_t sites = links.size() / (extent.directions * nc * nc);
   if (g.size() != sites * nc * nc || transformed.size() != links.size()) {
     throw std::invalid_argument("arrays that do not fit one another");
   }
@@ -35,7 +28,7 @@ void transform(Links<T> links, Rotations g, int first, int last, NewLinks<T> tra
   }
   nb::gil_scoped_release release;
   for_group(nc, [&](auto colors) {
-    transform_links<colors.value, kLanes>(links.data(), g.data(), extents(links), first, last,
+    transform_links<colors.value, kLanes>(links.data(), g.data(), extent, first, last,
                                           transformed.data());
   });
 }
@@ -43,16 +36,19 @@ void transform(Links<T> links, Rotations g, int first, int last, NewLinks<T> tra
 template <class T>
 auto conditions(Links<T> links, Vector<double> weights, int directions, bool abelian, int first,
                 int last) {
-  const Extents extent = extents(links);
-  if (first < 0 || last < first || last > extent[3]) throw std::invalid_argument("timeslices");
-  if (weights.size() != 4 || directions < 0 || directions > 4) {
+  const Extents extent = extents_of(links, 3);
+  if (first < 0 || last < first || last > extent.slices()) {
+    throw std::invalid_argument("timeslices");
+  }
+  if (weights.size() != static_cast<std::size_t>(extent.directions) || directions < 0 ||
+      directions > extent.directions) {
     throw std::invalid_argument("directions");
   }
   const std::size_t slices = last - first;
   std::vector<double> found(3 * slices);
   {
     nb::gil_scoped_release release;
-    for_group(links.shape(5), [&](auto colors) {
+    for_group(links.shape(links.ndim() - 1), [&](auto colors) {
       constexpr int N = colors.value;
       const auto sum = abelian ? &sum_conditions<N, kLanes, AbelianLocal, T>
                                : &sum_conditions<N, kLanes, LinearLocal, T>;

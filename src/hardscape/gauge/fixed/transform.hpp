@@ -1,4 +1,4 @@
-// Links in another gauge, as they lie in memory: t, z, y, x, mu, row, column.
+// Links in another gauge, as they lie in memory: t, ..., y, x, mu, row, column.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,14 @@ void transform_links(const std::complex<T>* links, const std::complex<double>* g
     int sites[W], ahead[W];
     for (int lane = 0; lane < W; ++lane) sites[lane] = begin + (lane < count ? lane : 0);
     const auto here = gathered<N, W>(g, sites);
-    for (int mu = 0; mu < 4; ++mu) {
+    for (int mu = 0; mu < extent.directions; ++mu) {
       for (int lane = 0; lane < W; ++lane) ahead[lane] = moved(extent, sites[lane], mu, 1);
-      const auto turned = multiply_adjoint(multiply(here, gathered<N, W>(links, sites, 4, mu)),
-                                           gathered<N, W>(g, ahead));
+      const auto turned =
+          multiply_adjoint(multiply(here, gathered<N, W>(links, sites, extent.directions, mu)),
+                           gathered<N, W>(g, ahead));
       for (int lane = 0; lane < count; ++lane) {
-        get(turned, lane, transformed + (4 * static_cast<std::size_t>(sites[lane]) + mu) * N * N);
+        const std::size_t link = static_cast<std::size_t>(extent.directions) * sites[lane] + mu;
+        get(turned, lane, transformed + link * N * N);
       }
     }
   }

@@ -112,8 +112,14 @@ def plaquette_means(field: GaugeField) -> tuple[float, ...]:
     return tuple(float(x / (unit * many)) for many in (slices - 1, slices) for x in sums)
 
 
-def in_precision(field: GaugeField, precision: Precision | None) -> GaugeField:
+def in_precision(
+    field: GaugeField, precision: Precision | None, *, any_dimension: bool = False
+) -> GaugeField:
     """The field as it will be in the file: headers state the averages of those links."""
+    if field.dimensions != 4 and not any_dimension:
+        raise InputError(
+            f"{field!r}; this format holds four dimensions: npy, npz, hdf5, mdp and raw hold others"
+        )
     if precision is None:
         return field
     return field.astype(np.complex64 if precision == "single" else np.complex128)
@@ -130,7 +136,7 @@ def complete_rows(stored: NDArray[Any]) -> NDArray[Any]:
     return links
 
 
-def lattice_shape(source: Source, extents: Iterable[int]) -> tuple[int, int, int, int]:
+def lattice_shape(source: Source, extents: Iterable[int]) -> tuple[int, ...]:
     """Check the extents X, Y, Z, T that a header states."""
     try:
         return check_shape(tuple(extents))
@@ -150,8 +156,9 @@ def whole_links(
 ) -> NDArray[Any]:
     """View all links from byte `start` on, shape (sites, 4, Nc, Nc); their bytes tell Nc, or confirm `nc`."""
     found = len(source) - start if length is None else length
-    volume = math.prod(lattice_shape(source, extents))
-    sizes = {4 * volume * colours**2 * dtype.itemsize: colours for colours in COLOURS}
+    shape = lattice_shape(source, extents)
+    directions, volume = len(shape), math.prod(shape)
+    sizes = {directions * volume * colours**2 * dtype.itemsize: colours for colours in COLOURS}
     if found not in sizes:
         known = {size: colours for size, colours in sizes.items() if nc in (None, colours)}
         wanted = " or ".join(f"{size} (SU({colours}))" for size, colours in known.items())
@@ -163,7 +170,7 @@ def whole_links(
     if nc not in (None, sizes[found]):
         raise source.error(None, f"says Nc = {nc}, which {found} bytes of links are not")
     stored = numbers(source, start, found // dtype.itemsize, dtype)
-    return stored.reshape(volume, 4, sizes[found], sizes[found])
+    return stored.reshape(volume, directions, sizes[found], sizes[found])
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hardscape import memory
 from hardscape.errors import BudgetError, FormatError, needed
 from hardscape.files import Source
+from hardscape.gauge import layouts
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import Checksum, Claim, Content, Precision, in_precision
 
@@ -34,7 +35,7 @@ def read(source: Source) -> Content:
             if "links" not in file:
                 raise source.error(None, f"holds no dataset 'links', but {list(file)[:5]}")
             dataset = file["links"]
-            if dataset.dtype.kind != "c" or dataset.ndim != 7:
+            if dataset.dtype.kind != "c" or not layouts.fits_ours(dataset.shape):
                 raise source.error(
                     None, f"has links of shape {dataset.shape}, dtype {dataset.dtype}"
                 )
@@ -64,7 +65,7 @@ def write(
     """Write a file."""
     h5py = needed(*_PACKAGE)
     target = io.BytesIO()
-    field = in_precision(field, precision)
+    field = in_precision(field, precision, any_dimension=True)
     with h5py.File(target, "w") as file:
         dataset = file.create_dataset(
             "links",

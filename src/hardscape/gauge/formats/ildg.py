@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.errors import InputError
 from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats import lime
@@ -107,6 +108,8 @@ def _by_size(
             "shape=(X, Y, Z, T) (--shape X,Y,Z,T) does",
         )
     extents = check_shape(shape)
+    if len(extents) != 4:
+        raise InputError(f"shape={shape!r}; four extents X, Y, Z, T are accepted")
     sizes = {
         8 * nc * nc * itemsize * math.prod(extents): (itemsize, nc)
         for nc in COLOURS

@@ -31,14 +31,15 @@ def read(source: Source, *, layout: str | None = None) -> Content:
     memory.require(2 * len(source), source.path)
     with archives.reading(source, "array of links"):
         array = archives.array(source.data, "c")
-    if array.ndim not in (7, 8) or array.size == 0:
+    if array.ndim not in range(5, 9) or array.size == 0:
         raise source.error(None, f"holds an array of shape {array.shape}, which are no links")
     notes: tuple[str, ...] = ()
     if layout is None:
         pyquda = layouts.pyquda_layout(array.shape)
-        ours = array.ndim == 7 and array.shape[4] == 4 and array.shape[5] == array.shape[6]
+        ours = layouts.fits_ours(array.shape)
         layout = _chosen(source, array, pyquda) if pyquda and ours else pyquda or layouts.OURS
-        notes = () if layout == layouts.OURS else (f"taken for links in the order {layout!r}",)
+        usual = (layouts.OURS, layouts.ours(array.ndim - 3))
+        notes = () if layout in usual else (f"taken for links in the order {layout!r}",)
     try:
         links = layouts.laid_out(array, layout)
         return Content(links.astype(links.dtype.newbyteorder("=")), notes=notes)
@@ -47,7 +48,7 @@ def read(source: Source, *, layout: str | None = None) -> Content:
 
 
 def _chosen(source: Source, array: NDArray[Any], pyquda: str) -> str:
-    names = (layouts.OURS, pyquda)
+    names = (layouts.ours(array.shape[-3]), pyquda)
     winner, highest, second = layouts.best([layouts.laid_out(array, name) for name in names])
     if highest - second <= layouts.STANDS_OUT:
         raise source.error(
@@ -66,8 +67,9 @@ def write(
     layout: str | None = None,
 ) -> Iterator[bytes | NDArray[Any]]:
     """Write an array."""
-    field = in_precision(field, precision)
-    numbers = layouts.Layout.parse(layout or layouts.OURS).numbers(field.links)
+    field = in_precision(field, precision, any_dimension=True)
+    order = layouts.Layout.parse(layout or layouts.ours(field.dimensions))
+    numbers = order.numbers(field.links)
     file = io.BytesIO()
     np.lib.format.write_array(
         file, np.ascontiguousarray(numbers, dtype=field.dtype.newbyteorder(byteorder))

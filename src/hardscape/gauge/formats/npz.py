@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hardscape import archives
 from hardscape.files import Source
+from hardscape.gauge import layouts
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.formats.content import Checksum, Content, Precision, in_precision
 
@@ -35,7 +36,7 @@ def read(source: Source) -> Content:
         # Reading compares the CRC-32.
         most = 64 * len(source) + 2**20
         links = archives.arrays(source, "c", ("links",), most)["links"]
-        if links.ndim != 7:
+        if not layouts.fits_ours(links.shape):
             raise ValueError(f"its links have shape {links.shape}")
     return Content(links, checksum=Checksum(crc, crc))
 
@@ -48,6 +49,6 @@ def write(
 ) -> Iterator[bytes | NDArray[Any]]:
     """Write an archive, uncompressed."""
     file = io.BytesIO()
-    field = in_precision(field, precision)
+    field = in_precision(field, precision, any_dimension=True)
     np.savez(file, links=field.links.astype(field.dtype.newbyteorder(byteorder), copy=False))
     yield file.getvalue()

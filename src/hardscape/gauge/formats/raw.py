@@ -109,7 +109,7 @@ def read(
 
 
 def _bytes(extents: Sequence[int], nc: int, rows: int, itemsize: int) -> int:
-    return 4 * math.prod(extents) * nc * rows * itemsize
+    return len(extents) * math.prod(extents) * nc * rows * itemsize
 
 
 def _sizes(
@@ -133,7 +133,7 @@ def _sizes(
 
 def _content(
     source: Source,
-    extents: tuple[int, int, int, int],
+    extents: tuple[int, ...],
     found: list[_Found],
     given: list[layouts.Layout] | None,
     guessed: bool,
@@ -161,7 +161,7 @@ def _content(
         raise source.error(
             None,
             f"may be in one of {len(tried)} orders, and no plaquette stands out (the largest are {highest:.3g} "
-            f"and {second:.3g}); layout= (--layout {layouts.OURS!r}) says which",
+            f"and {second:.3g}); layout= (--layout {layouts.ours(len(extents))!r}) says which",
         )
     layout, one = tried[winner]
     view = one.view(layout, extents)
@@ -179,7 +179,11 @@ def _content(
 
 
 def _by_parity(extents: Sequence[int]) -> list[layouts.Layout]:
-    return [] if extents[0] % 2 else [layouts.Layout.parse(text) for text in layouts.BY_PARITY]
+    return (
+        []
+        if extents[0] % 2 or len(extents) != 4
+        else [layouts.Layout.parse(text) for text in layouts.BY_PARITY]
+    )
 
 
 def _near_the_group(one: _Found, extents: Sequence[int]) -> list[layouts.Layout]:
@@ -201,6 +205,6 @@ def write(
     byteorder: ByteOrder = "little",
 ) -> Iterator[bytes | NDArray[Any]]:
     """Write the links alone, by default in the order t, z, y, x, mu, row, column."""
-    field = in_precision(field, precision)
-    stored = layouts.Layout.parse(layout or layouts.OURS).numbers(field.links)
+    field = in_precision(field, precision, any_dimension=True)
+    stored = layouts.Layout.parse(layout or layouts.ours(field.dimensions)).numbers(field.links)
     yield np.ascontiguousarray(stored, dtype=field.dtype.newbyteorder(byteorder))

@@ -17,7 +17,7 @@ _THREADS, _PARTS, _SIDE = 128, 512, 32
 _BLOCKS = 4096
 
 
-def ghost_kernel(name: str, shape: tuple[int, int, int, int], nc: int) -> Kernel:
+def ghost_kernel(name: str, shape: tuple[int, ...], nc: int) -> Kernel:
     """A kernel of ghost.cu for extents x, y, z, t and any number of colours."""
     extents = dict(zip(("kX", "kY", "kZ", "kT"), shape, strict=True))
     constants = {"kColors": nc, "kThreads": _THREADS, **extents}

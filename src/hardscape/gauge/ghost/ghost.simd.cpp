@@ -2,9 +2,7 @@
 #include <complex>
 #include <stdexcept>
 
-#include "gauge/many_colors/instances.hpp"
-#include "native/arrays.hpp"
-#include "native/vector.hpp"
+#include "gauge/links/placed_python.hpp"
 
 namespace hardscape::gauge {
 namespace {
@@ -13,21 +11,22 @@ using Complex = std::complex<double>;
 using Fields = nb::ndarray<const Complex, nb::c_contig, nb::device::cpu>;
 using NewFields = nb::ndarray<Complex, nb::c_contig, nb::device::cpu>;
 
-void faddeev_popov(Fields links, Fields from, NewFields to, int first, int last) {
-  Extents extent;
-  for (int mu = 0; mu < 4; ++mu) extent[mu] = static_cast<int>(links.shape(3 - mu));
-  const long volume = static_cast<long>(extent[0]) * extent[1] * extent[2] * extent[3];
-  const std::size_t nc = links.shape(5);
+void faddeev_popov(Fields links, Vector<double> weights, Fields from, NewFields to, int first,
+                   int last) {
+  const Extents extent = extents_of(links, 3);
+  const long volume = static_cast<long>(extent.slice_volume()) * extent.slices();
+  const std::size_t nc = links.shape(links.ndim() - 1);
   const int fields = static_cast<int>(from.shape(from.ndim() - 1));
   if (first < 0 || last < first || last > volume || from.size() != to.size() ||
+      weights.size() != static_cast<std::size_t>(extent.directions) ||
       from.size() != volume * nc * nc * fields) {
     throw std::invalid_argument("fields");
   }
   nb::gil_scoped_release release;
   for_group(nc, [&](auto colors) {
     constexpr int kLanes = kVectorBytes / sizeof(double);
-    apply_faddeev_popov<colors.value, kLanes>(links.data(), extent, from.data(), to.data(), fields,
-                                              first, last);
+    apply_faddeev_popov<colors.value, kLanes>(links.data(), extent, weights.data(), from.data(),
+                                              to.data(), fields, first, last);
   });
 }
 
@@ -71,9 +70,9 @@ void combine_fields(NewFields y, Vector<double> a, Fields x, Vector<double> b, s
 }  // namespace
 
 void bind_ghost(nb::module_& module) {
-  module.def("faddeev_popov", &faddeev_popov, nb::arg("links"), nb::arg("fields"), nb::arg("found"),
-             nb::arg("first"), nb::arg("last"),
-             "The Faddeev-Popov operator of Landau gauge on fields (T, Z, Y, X, N, N, fields), for "
+  module.def("faddeev_popov", &faddeev_popov, nb::arg("links"), nb::arg("weights"),
+             nb::arg("fields"), nb::arg("found"), nb::arg("first"), nb::arg("last"),
+             "The Faddeev-Popov operator of Landau gauge on fields (T, ..., X, N, N, fields), for "
              "sites first to last - 1.");
   module.def("field_products", &field_products, nb::arg("a"), nb::arg("b"), nb::arg("first"),
              nb::arg("last"));

@@ -34,8 +34,10 @@ from hardscape.gauge.ensembles.averages import ErrorMethod, average
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.run import Plan, run_task
 from hardscape.gauge.ensembles.work import Configuration, Task
+from hardscape.gauge.generate import checked_xi
 from hardscape.gauge.ghost.operator import CpuFaddeevPopov, FaddeevPopov, generators
 from hardscape.gauge.ghost.propagator import require_landau
+from hardscape.gauge.gluon.momenta import units
 from hardscape.gauge.gluon.propagator import DEFAULT_THETA
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain, finite_or_none
@@ -58,7 +60,7 @@ class FaddeevPopovEigenvalues(Plain):
         The largest norm of M v - lambda v: an eigenvalue is within it of each.
     free : float
         The least one of links that are the identity.
-    shape : 4 int
+    shape : 2 to 5 int
     nc : int
     theta : float
         The worst violation of the gauge condition among the configurations.
@@ -75,7 +77,7 @@ class FaddeevPopovEigenvalues(Plain):
     error: NDArray[np.float64]
     residual: float
     free: float
-    shape: tuple[int, int, int, int]
+    shape: tuple[int, ...]
     nc: int
     theta: float
     iterations: int
@@ -129,14 +131,15 @@ class HorizonTask(Task):
     residual: float
     max_iterations: int
     theta: float | None
-    like: tuple[tuple[int, int, int, int], int]
+    like: tuple[tuple[int, ...], int]
+    xi: float = 1.0
 
     def measure(self, configuration: Configuration, context: Context) -> Mapping[str, Any] | None:
         """Eigenvalues, their worst residual, the violation; refuses fields that are not in the gauge."""
         field = configuration.field
-        violation = require_landau(configuration, self.like, self.theta)
+        violation = require_landau(configuration, self.like, self.theta, self.xi)
         with team(configuration.threads, context.stop) as lanes:
-            lowest = _Lowest(CpuFaddeevPopov(field, lanes), configuration.threads, context)
+            lowest = _Lowest(CpuFaddeevPopov(field, lanes, self.xi), configuration.threads, context)
             found = lowest.find(self.count, self.residual, self.max_iterations)
         if found is None:
             return None
@@ -161,11 +164,13 @@ class _Lowest:
         self._fft = needed("scipy.fft", "scipy", "eigenvalues", "faddeev_popov_eigenvalues")
         self._colours = math.sqrt(2) * generators(operator.nc)
         grids = np.ogrid[tuple(slice(n) for n in operator.shape)]
+        weights = [operator.xi**2, *[1.0] * (len(grids) - 1)]
         squares = [
-            4 * np.sin(np.pi * x / n) ** 2 for x, n in zip(grids, operator.shape, strict=True)
+            4 * weight * np.sin(np.pi * x / n) ** 2
+            for weight, x, n in zip(weights, grids, operator.shape, strict=True)
         ]
         square = np.sum(np.broadcast_arrays(*squares), axis=0)
-        square[0, 0, 0, 0] = np.inf
+        square[(0,) * square.ndim] = np.inf
         last = operator.shape[-1] // 2 + 1  # of a transform of real numbers
         self._inverse = (1 / square)[..., :last, None]
         # tr T^a omega = sum_ij T^a_ji omega_ij, its real part; T is hermitian.
@@ -232,7 +237,8 @@ class _Lowest:
     def _laplace_inverse(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         if self._context.stopped():
             raise _Stopped
-        shape, axes = self._operator.shape, (1, 2, 3, 4)
+        shape = self._operator.shape
+        axes = tuple(range(1, 1 + len(shape)))
         parts = vectors.reshape(len(self._colours), *shape, -1)
         turned = self._fft.rfftn(parts, axes=axes, workers=self._threads)
         turned *= self._inverse
@@ -247,6 +253,7 @@ def faddeev_popov_eigenvalues(
     files: str | Path | Iterable[str | Path],
     count: int = 4,
     *,
+    xi: float = 1.0,
     residual: float = 1e-8,
     max_iterations: int = 10000,
     theta: float | None = DEFAULT_THETA,
@@ -263,6 +270,8 @@ def faddeev_popov_eigenvalues(
         One configuration or several of one size; ``"*.landau.lime"`` stands for all that match.
     count : int
         Eigenvalues, beside the Nc^2 - 1 of constant fields, which vanish.
+    xi : float
+        Spacing in space over that in time, as of :func:`gluon_propagator`.
     residual : float
         Norm of M v - lambda v, for unit vectors v, to reach.
     max_iterations : int
@@ -315,7 +324,9 @@ def faddeev_popov_eigenvalues(
     size = first.volume * (first.nc**2 - 1)
     most = integer(max_iterations, "max_iterations", 1, 2**31 - 1)
     wanted = integer(count, "count", 1, max(1, size // 16))
-    task = HorizonTask(wanted, float(residual), most, theta, (first.shape, first.nc))
+    anisotropy = checked_xi(xi)
+    like = (first.shape, first.nc)
+    task = HorizonTask(wanted, float(residual), most, theta, like, anisotropy)
 
     def made(found: Ensemble) -> FaddeevPopovEigenvalues:
         samples = found.values["eigenvalues"]
@@ -325,7 +336,12 @@ def faddeev_popov_eigenvalues(
             value=samples.mean(axis=0),
             error=np.array([one.error for one in seen]),
             residual=float(found.values["residual"].max()),
-            free=4 * math.sin(math.pi / max(first.shape)) ** 2,
+            free=min(
+                4 * weight**2 * math.sin(math.pi / extent) ** 2
+                for weight, extent in zip(
+                    units(first.shape, first.dimensions, anisotropy), first.shape, strict=True
+                )
+            ),
             shape=first.shape,
             nc=first.nc,
             theta=float(found.values["theta"].max()),

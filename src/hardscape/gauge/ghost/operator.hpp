@@ -1,7 +1,7 @@
 // The Faddeev-Popov operator of Landau gauge on several fields at once.
 //
-// Fields lie in memory as t, z, y, x, row, column, field: a vector holds the same number of several
-// fields, and each link is loaded once for all of them.
+// Fields lie in memory as t, ..., y, x, row, column, field: a vector holds the same number of
+// several fields, and each link is loaded once for all of them.
 #pragma once
 
 #include <complex>
@@ -21,14 +21,16 @@ class FaddeevPopov {
   using Link = Matrix<N, double>;
 
  public:
-  FaddeevPopov(const Complex* links, const Extents& extent) : links_(links), extent_(extent) {}
+  // Links of direction mu weigh weights[mu].
+  FaddeevPopov(const Complex* links, const Extents& extent, const double* weights)
+      : links_(links), extent_(extent), weights_(weights) {}
 
   // The result for sites first to last - 1 of `fields` fields.
   void apply(const Complex* from, Complex* to, int fields, int first, int last) const {
     for (int site = first; site < last; ++site) {
-      Link ahead[4], behind[4], middle = Link::zero();
-      int next[4], before[4];
-      for (int mu = 0; mu < 4; ++mu) {
+      Link ahead[kMostDirections], behind[kMostDirections], middle = Link::zero();
+      int next[kMostDirections], before[kMostDirections];
+      for (int mu = 0; mu < extent_.directions; ++mu) {
         next[mu] = moved(site, mu, 1);
         before[mu] = moved(site, mu, extent_[mu] - 1);
         ahead[mu] = link(site, mu);
@@ -49,7 +51,7 @@ class FaddeevPopov {
         const M here = at(site);
         add_left(sum, middle, here, 1.0);
         add_right(sum, here, middle, 1.0);
-        for (int mu = 0; mu < 4; ++mu) {
+        for (int mu = 0; mu < extent_.directions; ++mu) {
           const M far = at(next[mu]), near = at(before[mu]);
           add_neighbour(sum, ahead[mu], far);
           add_neighbour(sum, adjoint(behind[mu]), near);
@@ -87,8 +89,8 @@ class FaddeevPopov {
 
   Link link(int site, int mu) const {
     Link u;
-    put(u, 0, links_ + (4 * static_cast<std::size_t>(site) + mu) * N * N);
-    return u;
+    put(u, 0, links_ + (static_cast<std::size_t>(extent_.directions) * site + mu) * N * N);
+    return scaled(u, weights_[mu]);
   }
 
   int moved(int site, int mu, int steps) const {
@@ -100,14 +102,15 @@ class FaddeevPopov {
 
   const Complex* links_;
   Extents extent_;
+  const double* weights_;
 };
 
 // `FaddeevPopov::apply` of such links.
 template <int N, int W>
 void apply_faddeev_popov(const std::complex<double>* links, const Extents& extent,
-                         const std::complex<double>* from, std::complex<double>* to, int fields,
-                         int first, int last) {
-  FaddeevPopov<N, W>(links, extent).apply(from, to, fields, first, last);
+                         const double* weights, const std::complex<double>* from,
+                         std::complex<double>* to, int fields, int first, int last) {
+  FaddeevPopov<N, W>(links, extent, weights).apply(from, to, fields, first, last);
 }
 
 }  // namespace hardscape::gauge

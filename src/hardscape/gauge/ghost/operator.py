@@ -9,8 +9,10 @@ traceless matrices, up to the trace that is taken away,
     - U_\mu(x - \hat\mu)^\dagger\, \omega(x - \hat\mu) - \omega(x - \hat\mu)\, U_\mu(x - \hat\mu) \big],
 
 where :math:`H_\mu(x)` is the sum of the hermitian parts of both links. For links that are the identity it is
-minus the lattice's Laplacian. M is symmetric, and positive but for constant fields, on which it vanishes, where
-the functional has a strict maximum: within the Gribov region (D. Zwanziger, Nucl. Phys. B 412, 657 (1994)).
+minus the lattice's Laplacian. On a lattice whose spacing in time is xi times smaller the term of time counts
+xi^2 times, as in the functional. M is symmetric, and positive but for constant fields, on which it vanishes,
+where the functional has a strict maximum: within the Gribov region (D. Zwanziger, Nucl. Phys. B 412, 657
+(1994)).
 """
 
 from __future__ import annotations
@@ -37,14 +39,15 @@ class FaddeevPopov(ABC):
 
     Attributes
     ----------
-    shape : 4 int
+    shape : 2 to 5 int
         Extents t, z, y, x.
+    xi : float
     nc, volume : int
     """
 
-    def __init__(self, field: GaugeField) -> None:
-        x, y, z, t = field.shape
-        self.shape = (t, z, y, x)
+    def __init__(self, field: GaugeField, xi: float = 1.0) -> None:
+        self.shape = field.shape[::-1]
+        self.xi = xi
         self.nc = field.nc
         self.volume = field.volume
 
@@ -63,7 +66,7 @@ class FaddeevPopov(ABC):
     def projected(self, fields: Any) -> Any:
         """M without the constant part that it has as far as the field misses the gauge."""
         found = self.apply(fields)
-        found -= found.mean(axis=(0, 1, 2, 3))
+        found -= found.mean(axis=tuple(range(len(self.shape))))
         return found
 
     def solve(
@@ -127,8 +130,10 @@ class FaddeevPopov(ABC):
 class CpuFaddeevPopov(FaddeevPopov):
     """The same on the threads of a team."""
 
-    def __init__(self, field: GaugeField, team: Team) -> None:
-        super().__init__(field)
+    def __init__(self, field: GaugeField, team: Team, xi: float = 1.0) -> None:
+        super().__init__(field, xi)
+        self._weights = np.ones(field.dimensions)
+        self._weights[-1] = xi**2
         self._links = np.ascontiguousarray(field.to("cpu").links, dtype=np.complex128)
         self._team = team
 
@@ -137,7 +142,7 @@ class CpuFaddeevPopov(FaddeevPopov):
         found = np.empty_like(fields)
         kernel = native.vector.gauge.faddeev_popov
         self._team.map(
-            lambda part: kernel(self._links, fields, found, part.start, part.stop),
+            lambda part: kernel(self._links, self._weights, fields, found, part.start, part.stop),
             split(self.volume, _PARTS),
         )
         return found

@@ -31,9 +31,10 @@ from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.run import Plan, run_task
 from hardscape.gauge.ensembles.work import Configuration, Task
 from hardscape.gauge.field import GaugeField
+from hardscape.gauge.generate import checked_xi
 from hardscape.gauge.ghost.cuda import CudaFaddeevPopov
 from hardscape.gauge.ghost.operator import CpuFaddeevPopov, FaddeevPopov, generators
-from hardscape.gauge.gluon.momenta import Cut
+from hardscape.gauge.gluon.momenta import Cut, units
 from hardscape.gauge.gluon.propagator import DEFAULT_THETA, GluonPropagator
 from hardscape.gauge.measure import measured
 from hardscape.gauge.options import FixOptions
@@ -54,11 +55,11 @@ class GhostPropagator(Plain):
     ----------
     momentum : float64, shape (K,)
         abs(p), p_mu = 2 sin(pi k_mu / L_mu), in lattice units.
-    k : int64, shape (K, 4)
+    k : int64, shape (K, Nd)
         The momenta as integers, x, y, z, t.
     value, error : float64, shape (K,)
         G, averaged over configurations, and its error; NaN for one configuration.
-    shape : 4 int
+    shape : 2 to 5 int
     nc : int
     configurations : int
     iterations : int
@@ -67,6 +68,8 @@ class GhostPropagator(Plain):
         The worst violation of the gauge condition among the configurations.
     seconds : float
         Wall-clock time.
+    xi : float
+        As given: the spacing in space over that in time, which multiplies p_t.
     """
 
     COLUMNS: ClassVar[str] = "momentum value error"
@@ -75,12 +78,13 @@ class GhostPropagator(Plain):
     k: NDArray[np.int64]
     value: NDArray[np.float64]
     error: NDArray[np.float64]
-    shape: tuple[int, int, int, int]
+    shape: tuple[int, ...]
     nc: int
     configurations: int
     iterations: int
     theta: float
     seconds: float
+    xi: float = 1.0
 
     @property
     def dressing(self) -> NDArray[np.float64]:
@@ -89,7 +93,7 @@ class GhostPropagator(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; an unknown error is None."""
-        names = "shape nc configurations theta iterations momentum k value error seconds"
+        names = "shape nc configurations theta xi iterations momentum k value error seconds"
         return self.listed(names, error=[finite_or_none(x) for x in self.error.tolist()])
 
     def plot(self, ax: Any = None) -> Any:
@@ -124,13 +128,14 @@ class GhostTask(Task):
     residual: float
     max_iterations: int
     theta: float | None
-    like: tuple[tuple[int, int, int, int], int]
+    like: tuple[tuple[int, ...], int]
+    xi: float = 1.0
 
     def measure(self, configuration: Configuration, context: Context) -> Mapping[str, Any] | None:
         """G at each momentum; refuses fields that are not in the gauge."""
-        violation = require_landau(configuration, self.like, self.theta)
+        violation = require_landau(configuration, self.like, self.theta, self.xi)
         found, most = [], 0
-        with _operator(configuration, context) as (operator, block):
+        with _operator(configuration, context, self.xi) as (operator, block):
             matrices = operator.volume * operator.nc**2 * 16
             at_once = max(1, block // (matrices * (operator.nc**2 - 1)))
             for begin in range(0, len(self.momenta), at_once):
@@ -162,20 +167,23 @@ class GhostTask(Task):
 
 
 @contextmanager
-def _operator(configuration: Configuration, context: Context) -> Iterator[tuple[FaddeevPopov, int]]:
+def _operator(
+    configuration: Configuration, context: Context, xi: float
+) -> Iterator[tuple[FaddeevPopov, int]]:
     """The operator on the device of a shard, and how many bytes of fields it takes at once."""
     if isinstance(context.device, Cuda):
         with cuda_device(context.device.ordinal) as device:
             yield CudaFaddeevPopov(configuration.field, device), _CUDA_BLOCK
     else:
         with team(configuration.threads, context.stop) as lanes:
-            yield CpuFaddeevPopov(configuration.field, lanes), _BLOCK
+            yield CpuFaddeevPopov(configuration.field, lanes, xi), _BLOCK
 
 
 def require_landau(
     configuration: Configuration,
-    like: tuple[tuple[int, int, int, int], int],
+    like: tuple[tuple[int, ...], int],
     theta: float | None,
+    xi: float = 1.0,
 ) -> float:
     """The violation of Landau gauge; refuses what is not in it, or not of this shape and Nc."""
     field = configuration.field
@@ -185,7 +193,8 @@ def require_landau(
             f"{'x'.join(map(str, like[0]))} as the first, are accepted"
         )
     field.require_unitary()
-    violation = float(measured(field, FixOptions()).violation(FixOptions()).max())
+    options = FixOptions(anisotropy=xi**2, dimensions=field.dimensions)
+    violation = float(measured(field, options).violation(options).max())
     if theta is not None and not violation <= theta:
         raise InputError(
             f"configuration {configuration.number} is not in landau gauge: theta = {violation:.3g}, at "
@@ -197,20 +206,28 @@ def require_landau(
 def _wave(shape: Sequence[int], k: Sequence[int]) -> NDArray[np.complex128]:
     phase = np.zeros(tuple(shape))
     for mu, number in enumerate(k):
-        along = [1, 1, 1, 1]
-        along[3 - mu] = shape[3 - mu]
-        turns = np.arange(shape[3 - mu]) * number / shape[3 - mu]
+        axis = len(shape) - 1 - mu
+        along = [1] * len(shape)
+        along[axis] = shape[axis]
+        turns = np.arange(shape[axis]) * number / shape[axis]
         phase = phase + turns.reshape(along)
     waves: NDArray[np.complex128] = np.exp(2j * np.pi * phase)
     return waves
 
 
-def chosen_momenta(shape: Sequence[int], count: int, cut: Cut) -> list[tuple[int, ...]]:
+def _momentum(k: NDArray[np.int64], shape: Sequence[int], xi: float) -> NDArray[np.float64]:
+    """abs(p) of integer momenta, shape (..., Nd)."""
+    p = units(shape, len(shape), xi) * 2 * np.sin(np.pi * k / np.array(shape))
+    return np.asarray(np.sqrt(np.sum(p**2, axis=-1)))
+
+
+def chosen_momenta(
+    shape: Sequence[int], count: int, cut: Cut, xi: float = 1.0
+) -> list[tuple[int, ...]]:
     """Momenta near the diagonal, one of each abs(p), evenly from the smallest to the largest."""
-    extents = np.array(shape)[:, None]
-    k = np.indices([extent // 2 + 1 for extent in shape]).reshape(4, -1)
-    p = np.sqrt(np.sum((2 * np.sin(np.pi * k / extents)) ** 2, axis=0))
-    places = np.flatnonzero((p > 0) & cut.kept(k, shape))
+    k = np.indices([extent // 2 + 1 for extent in shape]).reshape(len(shape), -1)
+    p = _momentum(k.T, shape, xi)
+    places = np.flatnonzero((p > 0) & cut.kept(k, shape, xi))
     if not len(places):
         raise InputError(f"no momentum is left by the cut ({cut}); a wider one is accepted")
     _, first = np.unique(np.rint(p[places] * 1e8), return_index=True)
@@ -225,6 +242,7 @@ def ghost_propagator(
     files: str | Path | Iterable[str | Path],
     momenta: Sequence[Sequence[int]] | int = 8,
     *,
+    xi: float = 1.0,
     cylinder: float | None = 1.0,
     cone: float | None = None,
     residual: float = 1e-8,
@@ -241,8 +259,10 @@ def ghost_propagator(
     ----------
     files : path, pattern, or iterable of them
         One configuration or several of one size; ``"*.landau.lime"`` stands for all that match.
-    momenta : sequence of 4 int, or int
+    momenta : sequence of momenta, or int
         Momenta k, x, y, z, t; or how many of those within the cut, evenly from the smallest to the largest.
+    xi : float
+        Spacing in space over that in time, as of :func:`gluon_propagator`.
     cylinder, cone : float or None
         As of :func:`gluon_propagator`.
     residual : float
@@ -281,16 +301,18 @@ def ghost_propagator(
     if isinstance(residual, bool) or not 1e-14 <= residual < 1:
         raise InputError(f"residual={residual!r}; 1e-14 to 1 is accepted")
     first, _ = plan.reader.read(plan.files[0])
-    chosen = _checked_momenta(momenta, first, Cut(cylinder, cone))
+    anisotropy = checked_xi(xi)
+    chosen = _checked_momenta(momenta, first, Cut(cylinder, cone), anisotropy)
     most = integer(max_iterations, "max_iterations", 1, 2**31 - 1)
-    task = GhostTask(tuple(chosen), float(residual), most, theta, (first.shape, first.nc))
+    like = (first.shape, first.nc)
+    task = GhostTask(tuple(chosen), float(residual), most, theta, like, anisotropy)
 
     def made(found: Ensemble) -> GhostPropagator:
         samples = found.values["value"]
         k = np.array(chosen)
         seen = [average(column, error_method, bin_size) for column in samples.T]
         return GhostPropagator(
-            momentum=np.sqrt(np.sum((2 * np.sin(np.pi * k / np.array(first.shape))) ** 2, axis=1)),
+            momentum=_momentum(k, first.shape, anisotropy),
             k=k,
             value=samples.mean(axis=0),
             error=np.array([one.error for one in seen]),
@@ -300,26 +322,34 @@ def ghost_propagator(
             iterations=int(found.values["iterations"].max()),
             theta=float(found.values["theta"].max()),
             seconds=found.seconds,
+            xi=anisotropy,
         )
 
     try:
-        return made(run_task(plan, task, on_gpu=True, **run))
+        return made(run_task(plan, task, on_gpu=_on_gpu(first, anisotropy), **run))
     except Interrupted as stop:
         if stop.result is None:
             raise
         raise Interrupted(stop.signum, made(stop.result)) from None
 
 
+def _on_gpu(field: GaugeField, xi: float) -> bool:
+    """Whether the operator is computed on GPUs."""
+    return field.dimensions == 4 and xi == 1
+
+
 def _checked_momenta(
-    momenta: Sequence[Sequence[int]] | int, field: GaugeField, cut: Cut
+    momenta: Sequence[Sequence[int]] | int, field: GaugeField, cut: Cut, xi: float
 ) -> list[tuple[int, ...]]:
     if isinstance(momenta, int):
-        return chosen_momenta(field.shape, integer(momenta, "momenta", 1, 2**20), cut)
+        return chosen_momenta(field.shape, integer(momenta, "momenta", 1, 2**20), cut, xi)
     found = [tuple(integer(x, "momenta", -(2**20), 2**20) for x in k) for k in momenta]
     for k in found:
         zero = all(x % extent == 0 for x, extent in zip(k, field.shape, strict=False))
-        if len(k) != 4 or zero:
-            raise InputError(f"momenta has {k}; four integers, not all of them 0, are accepted")
+        if len(k) != field.dimensions or zero:
+            raise InputError(
+                f"momenta has {k}; {field.dimensions} integers, not all of them 0, are accepted"
+            )
     if not found:
         raise InputError("momenta is empty; at least one is needed")
     return found
@@ -372,7 +402,8 @@ def running_coupling(ghost: GhostPropagator, gluon: GluonPropagator) -> RunningC
     InputError
         If the gluon propagator has no `beta`, is of another lattice or gauge, or no momentum is in both.
     """
-    if gluon.beta is None or gluon.gauge != "landau" or gluon.shape != ghost.shape:
+    alike = gluon.shape == ghost.shape and gluon.xi == ghost.xi
+    if gluon.beta is None or gluon.gauge != "landau" or not alike:
         raise InputError(
             f"gluon={gluon!r}; one of Landau gauge, of this lattice, with beta is accepted"
         )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.arrays import array_namespace
+from hardscape.arrays import array_namespace, to_device
 from hardscape.engine import Context
 from hardscape.errors import InputError
 from hardscape.gauge.ensembles.work import Configuration, Task
@@ -19,8 +19,8 @@ from hardscape.gauge.gluon.momenta import Bins, Cut
 from hardscape.gauge.measure import measured
 from hardscape.gauge.options import FixOptions
 
-#: Directions that the gauge condition sums over.
-DIRECTIONS = {"landau": 4, "coulomb": 3}
+#: Transverse part of a direction below which a bin says nothing about it.
+_LONGITUDINAL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,15 @@ class PropagatorTask(Task):
     """The propagator of one configuration, binned."""
 
     name: ClassVar[str] = "propagator"
-    revision: ClassVar[int] = 2
+    revision: ClassVar[int] = 3
 
     gauge: Literal["landau", "coulomb"]
     definition: Definition
     cut: Cut
     bin_width: float | None
     theta: float | None
-    like: tuple[tuple[int, int, int, int], int] | None = None  # shape and Nc of all
+    xi: float = 1.0
+    like: tuple[tuple[int, ...], int] | None = None  # shape and Nc of all
 
     def measure(self, configuration: Configuration, context: Context) -> Mapping[str, Any] | None:
         """See `of`."""
@@ -54,44 +55,73 @@ class PropagatorTask(Task):
                 "momentum space are of periodic fields"
             )
         field.require_unitary()
-        found = _violation(field, self.gauge)
+        found = _violation(field, self.gauge, self.xi)
         if self.theta is not None and not found <= self.theta:
             raise InputError(
                 f"configuration {position} is not in {self.gauge} gauge: theta = {found:.3g}, at most "
                 f"{self.theta:g} is accepted; fix it with hardscape.gauge.fix, or raise theta"
             )
-        bins = Bins(field.shape, DIRECTIONS[self.gauge], self.cut, self.bin_width)
-        by_momentum = _by_momentum(field, DIRECTIONS[self.gauge], self.definition)
+        directions = field.dimensions - (self.gauge == "coulomb")
+        if directions < 2:
+            raise InputError(
+                f"configuration {position} is {field!r}; Coulomb gauge has transverse gluons in three "
+                "dimensions and more"
+            )
+        bins = Bins(field.shape, directions, self.cut, self.bin_width, self.xi)
+        by_momentum, each = _spectra(field, directions, self.definition, self.xi)
         mean, spread = bins.mean(by_momentum), bins.spread(by_momentum)
+        part = np.where(bins.transverse > _LONGITUDINAL, bins.transverse, np.nan)
         return {
             "momentum": bins.momentum,
             "count": bins.count,
             "value": mean,
             "spread": spread,
+            "by_direction": np.array([bins.mean(one) for one in each]) / part,
             "theta": found,
         }
 
 
-def _violation(field: GaugeField, gauge: Literal["landau", "coulomb"]) -> float:
+def _violation(field: GaugeField, gauge: Literal["landau", "coulomb"], xi: float) -> float:
     """Mean of tr(Delta Delta^dagger) / Nc over the sites; at its worst timeslice for Coulomb."""
-    options = FixOptions(gauge=gauge, per_slice=gauge == "coulomb")
+    options = FixOptions(
+        gauge=gauge,
+        per_slice=gauge == "coulomb",
+        anisotropy=xi**2 if gauge == "landau" else 1.0,
+        dimensions=field.dimensions,
+    )
     return float(measured(field, options).violation(options).max())
 
 
-def _by_momentum(field: GaugeField, directions: int, definition: Definition) -> NDArray[np.float64]:
-    """D at each momentum, in the order of the Fourier transform: (T, Z, Y, X), or (Z, Y, X)."""
+def _spectra(
+    field: GaugeField, directions: int, definition: Definition, xi: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """D at each momentum, in the order of the Fourier transform: (T, Z, Y, X), or (Z, Y, X).
+
+    And of each A_mu alone, not divided by what is transverse of it, (directions, ...).
+    """
     xp = array_namespace(field.links)
-    axes = (0, 1, 2, 3) if directions == 4 else (1, 2, 3)
-    square = xp.zeros(field.links.shape[:4])
+    dimensions = field.dimensions
+    whole = directions == dimensions
+    axes = tuple(range(dimensions - directions, dimensions))
+    total = xp.zeros(field.links.shape[:-3])
+    each = []
     for mu in range(directions):
         a = FIELDS[definition](field.links[..., mu, :, :].astype(xp.complex128))
+        # A_t is xi times what the link has, in units of the spacing in space.
+        weight = xi**2 if mu == dimensions - 1 else 1.0
+        alone = xp.zeros(total.shape)
         for i in range(field.nc):
             for j in range(field.nc):
-                square += xp.abs(xp.fft.fftn(a[..., i, j], axes=axes)) ** 2
-    total = square if directions == 4 else square.mean(axis=0)
-    d = total * (2 / ((field.nc**2 - 1) * total.size))
-    on_host: NDArray[np.float64] = d if xp is np else d.get()
-    zero = on_host[(0,) * on_host.ndim] / directions
-    on_host = on_host / (directions - 1)
-    on_host[(0,) * on_host.ndim] = zero
-    return on_host
+                square = weight * xp.abs(xp.fft.fftn(a[..., i, j], axes=axes)) ** 2
+                alone += square
+                total += square
+        each.append(alone if whole else alone.mean(axis=0))
+    mean = total if whole else total.mean(axis=0)
+    # A site is a volume of 1 / xi.
+    scale = 2 / ((field.nc**2 - 1) * mean.size * (xi if whole else 1.0))
+    d, *parts = (to_device(scale * x, "cpu") for x in (mean, *each))
+    origin = (0,) * d.ndim
+    zero = d[origin] / directions
+    d = d / (directions - 1)
+    d[origin] = zero
+    return d, np.array(parts)

@@ -33,15 +33,18 @@ class Cut:
         if self.cone is not None and not 0 < self.cone <= 90:
             raise InputError(f"cone={self.cone!r}; degrees above 0, up to 90, are accepted")
 
-    def kept(self, k: NDArray[np.int64], shape: Sequence[int]) -> NDArray[np.bool_]:
+    def kept(
+        self, k: NDArray[np.int64], shape: Sequence[int], xi: float = 1.0
+    ) -> NDArray[np.bool_]:
         """Of momenta k, shape (directions, n), from -L/2 to L/2, along x, y, z (and t)."""
         directions = len(k)
         q = np.abs(2 * np.pi * k / np.array(shape[:directions])[:, None])
+        q *= units(shape, directions, xi)[:, None]
         along = q.sum(axis=0) / math.sqrt(directions)
         across = np.sqrt(np.maximum(np.sum(q**2, axis=0) - along**2, 0))
         kept = np.ones(q.shape[1], dtype=bool)
         if self.cylinder is not None:
-            kept &= across <= self.cylinder * 2 * np.pi / min(shape[:3]) + 1e-9
+            kept &= across <= self.cylinder * 2 * np.pi / min(shape[:-1]) + 1e-9
         if self.cone is not None:
             kept &= np.degrees(np.arctan2(across, along)) <= self.cone + 1e-9
         return kept
@@ -53,6 +56,14 @@ class Cut:
         return ", ".join(filter(None, (cylinder, cone))) or "none"
 
 
+def units(shape: Sequence[int], directions: int, xi: float) -> NDArray[np.float64]:
+    """By what 2 sin(pi k / L) is multiplied in each direction: momenta are in units of the spacing in space."""
+    found = np.ones(directions)
+    if directions == len(shape):
+        found[-1] = xi
+    return found
+
+
 class Bins:
     """Which momenta are averaged; one of p and -p stands for both, as A(-p) = A(p)^dagger."""
 
@@ -62,13 +73,15 @@ class Bins:
         directions: int,
         cut: Cut,
         bin_width: float | None,
+        xi: float = 1.0,
     ) -> None:
         extents = list(shape[:directions])
         k = np.indices(extents[::-1])[::-1].reshape(directions, -1)
         lengths = np.array(extents)[:, None]
         signed = (k + lengths // 2) % lengths - lengths // 2
-        p = np.sqrt(np.sum((2 * np.sin(np.pi * k / lengths)) ** 2, axis=0))
-        kept = self._halves(k, extents) & cut.kept(signed, shape)
+        squares = (units(shape, directions, xi)[:, None] * 2 * np.sin(np.pi * k / lengths)) ** 2
+        p = np.sqrt(np.sum(squares, axis=0))
+        kept = self._halves(k, extents) & cut.kept(signed, shape, xi)
         self._kept = np.flatnonzero(kept)
         key = p[self._kept] / bin_width if bin_width is not None else p[self._kept] * 1e8
         floor = np.floor(key) if bin_width is not None else np.rint(key)
@@ -76,6 +89,9 @@ class Bins:
         floor[p[self._kept] < 1e-12] = -1
         _, self._bin, self.count = np.unique(floor, return_inverse=True, return_counts=True)
         self.momentum = self._average(p[self._kept])
+        # What is transverse in each direction, 1 - p_mu^2 / p^2: shape (directions, bins).
+        part = 1 - squares / np.where(p > 0, p, 1.0) ** 2
+        self.transverse = np.array([self.mean(row) for row in part])
 
     @staticmethod
     def _halves(k: NDArray[np.int64], extents: list[int]) -> NDArray[np.bool_]:

@@ -7,7 +7,9 @@ The gluon field is A_mu(x + mu/2), g0 included, by the linear definition or the 
 
 with Nd in place of Nd - 1 at p = 0; in Coulomb gauge the same of every timeslice by itself, Nd = 3,
 averaged over time: the equal-time propagator. Momenta are p_mu = 2 sin(pi k_mu / L_mu), for which the
-tree-level propagator of the Wilson action is 1 / p^2.
+tree-level propagator of the Wilson action is 1 / p^2. On a lattice whose spacing in time is xi times smaller
+p_t is 2 xi sin(pi k_t / L_t), A_t is xi times what its link says and D is divided by xi: all in units of the
+spacing in space. In other dimensions Nd is another number.
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ from hardscape.figures import COLORS, finish, new_figure
 from hardscape.gauge.ensembles.averages import ErrorMethod, average, checked_errors
 from hardscape.gauge.ensembles.run import Plan, run_task
 from hardscape.gauge.field import GaugeField, checked_field
+from hardscape.gauge.generate import checked_xi
 from hardscape.gauge.gluon.algebra import FIELDS, Definition
-from hardscape.gauge.gluon.measuring import DIRECTIONS, PropagatorTask
+from hardscape.gauge.gluon.measuring import PropagatorTask
 from hardscape.gauge.gluon.momenta import Cut
 from hardscape.interrupts import interruptible
 from hardscape.plain import Plain, finite_or_none
@@ -57,7 +60,10 @@ class GluonPropagator(Plain):
         count once). NaN where there is only one.
     count : int64, shape (B,)
         Momenta of each bin.
-    shape : 4 int
+    by_direction : float64, shape (Nd, B)
+        D as A_mu alone has it, D_mumu / (1 - p_mu^2 / p^2), in the directions of the gauge: all the same
+        where the symmetry between space and time is there. NaN where a bin has no transverse part.
+    shape : 2 to 5 int
         Extents x, y, z, t.
     nc : int
     configurations : int
@@ -69,6 +75,8 @@ class GluonPropagator(Plain):
         Of the gluon field.
     cylinder, cone : float or None
         Of the cut: radius in units of 2 pi / L, angle in degrees.
+    xi : float
+        As given: the spacing in space over that in time.
     """
 
     COLUMNS: ClassVar[str] = "momentum value error count"
@@ -78,7 +86,8 @@ class GluonPropagator(Plain):
     value: NDArray[np.float64]
     error: NDArray[np.float64]
     count: NDArray[np.int64]
-    shape: tuple[int, int, int, int]
+    by_direction: NDArray[np.float64]
+    shape: tuple[int, ...]
     nc: int
     configurations: int
     theta: float
@@ -86,6 +95,7 @@ class GluonPropagator(Plain):
     definition: Definition
     cylinder: float | None
     cone: float | None
+    xi: float = 1.0
 
     @property
     def dressing(self) -> NDArray[np.float64]:
@@ -94,8 +104,15 @@ class GluonPropagator(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``to_json`` writes; an unknown error is None."""
-        names = "gauge definition shape nc configurations theta beta cylinder cone momentum value error count"
-        return self.listed(names, error=[finite_or_none(x) for x in self.error.tolist()])
+        names = (
+            "gauge definition shape nc configurations theta beta xi cylinder cone momentum value error "
+            "count by_direction"
+        )
+        return self.listed(
+            names,
+            error=[finite_or_none(x) for x in self.error.tolist()],
+            by_direction=[[finite_or_none(x) for x in row] for row in self.by_direction.tolist()],
+        )
 
     def plot(self, ax: Any = None) -> Any:
         """Draw D on a logarithmic scale and p^2 D beside it, against p.
@@ -148,6 +165,7 @@ def gluon_propagator(
     *,
     definition: Definition = "linear",
     beta: float | None = None,
+    xi: float = 1.0,
     cylinder: float | None = 1.0,
     cone: float | None = None,
     bin_width: float | None = None,
@@ -169,6 +187,9 @@ def gluon_propagator(
     definition : {"linear", "logarithmic"}
         Of the gluon field. In a gauge that was fixed by the linear functional the linear A is transverse, the
         logarithmic one up to its third order.
+    xi : float
+        Spacing in space over that in time, the renormalised one. In Landau gauge the condition is that of
+        ``fix(anisotropy=xi**2)``.
     beta : float, optional
         Coupling of the action. D is then multiplied by beta / (2 Nc) = 1 / g0^2.
     cylinder : float or None
@@ -209,14 +230,14 @@ def gluon_propagator(
     Nc^2 Nd Fourier transforms a configuration; the logarithm of a link adds some 4 us. `fields` may be a
     generator, so that an ensemble need not fit into memory.
     """
-    if gauge not in DIRECTIONS:
+    if gauge not in ("landau", "coulomb"):
         raise InputError(f"gauge={gauge!r}; 'landau' and 'coulomb' are accepted")
     if definition not in FIELDS:
         raise InputError(f"definition={definition!r}; 'linear' and 'logarithmic' are accepted")
     for name, value in (("beta", beta), ("bin_width", bin_width)):
         if value is not None and not 0 < value < math.inf:
             raise InputError(f"{name}={value!r}; a number above 0 is accepted")
-    cut = Cut(cylinder, cone)
+    cut, anisotropy = Cut(cylinder, cone), checked_xi(xi)
     checked_errors(error_method, bin_size)
     given = [fields] if isinstance(fields, GaugeField | str | Path) else fields
     every = iter(cast("Iterable[Any]", given))
@@ -224,8 +245,8 @@ def gluon_propagator(
     if first is None:
         raise InputError("fields is empty; at least one configuration is needed")
     every = chain([first], every)
-    measure = PropagatorTask(gauge, definition, cut, bin_width, theta)
-    scale = _Scale(gauge, definition, beta, cut, error_method, bin_size)
+    measure = PropagatorTask(gauge, definition, cut, bin_width, theta, anisotropy)
+    scale = _Scale(gauge, definition, beta, cut, error_method, bin_size, anisotropy)
     if isinstance(first, str | Path):
         plan = Plan.checked("the gluon propagator", every, read, error_method, bin_size)
         opened, _ = plan.reader.read(plan.files[0])
@@ -256,6 +277,7 @@ class _Scale:
     cut: Cut
     error_method: ErrorMethod
     bin_size: int
+    xi: float
 
     def of(self, first: GaugeField, rows: Mapping[str, NDArray[Any]]) -> GluonPropagator:
         scale = 1.0 if self.beta is None else self.beta / (2 * first.nc)
@@ -269,6 +291,7 @@ class _Scale:
             value=samples.mean(axis=0),
             error=error,
             count=rows["count"][0],
+            by_direction=scale * rows["by_direction"].mean(axis=0),
             shape=first.shape,
             nc=first.nc,
             configurations=len(samples),
@@ -277,4 +300,5 @@ class _Scale:
             definition=self.definition,
             cylinder=self.cut.cylinder,
             cone=self.cut.cone,
+            xi=self.xi,
         )

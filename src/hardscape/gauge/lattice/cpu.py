@@ -20,10 +20,10 @@ class CpuLattice(Lattices):
         self, links: NDArray[np.complex128], options: FixOptions, single: bool, team: Team
     ) -> None:
         super().__init__(links, options, single, copies=1)
-        self._packed = (self.group.components, *links.shape[:4])
+        self._packed = (self.group.components, *links.shape[:-3])
         self._team = team
         self._lattice = native.vector.gauge.Lattice(
-            links, options.weights, options.directions, options.gauge == "mag", single
+            links, options.scales, options.directions, options.gauge == "mag", single
         )
 
     def sweep(self, turn: Turn) -> int:

@@ -37,7 +37,7 @@ struct Sweeps {
 };
 
 // What is asked of a lattice, whatever its group, precision and vectors; what takes a share does
-// that of one thread. Arrays run t, z, y, x (, mu), row, column.
+// that of one thread. Arrays run t, ..., y, x (, mu), row, column.
 class AnyLattice {
  public:
   virtual ~AnyLattice() = default;
@@ -57,7 +57,7 @@ class AnyLattice {
   virtual void sweep(Sweeps& sweeps, int rank) = 0;
   // Of each site: its functional (links counted from both ends), and tr Delta Delta^dagger / Nc.
   virtual void measure(double* functional, double* theta, const Share& share) const = 0;
-  // Delta of each site, packed: component, t, z, y, x.
+  // Delta of each site, packed: component, t, ..., y, x.
   virtual void gradient(Complex* delta, const Share& share) const = 0;
   // g <- exp(step[t] direction) g, with a direction packed in the same way.
   virtual void move(const Complex* direction, const double* step, const Share& share) = 0;
@@ -69,16 +69,17 @@ class Transformation : public AnyLattice {
  public:
   Transformation(const Layout& layout, const Complex* links, const double* weights)
       : layout_(layout),
-        time_weight_(static_cast<T>(weights[3])),
-        links_(4 * static_cast<std::size_t>(layout.vectors())) {
+        time_weight_(static_cast<T>(weights[layout.time()])),
+        links_(layout.link(layout.vectors(), 0)) {
     g_.resize(layout_.vectors(), M::identity());
     by_slice_.resize(layout.local_slices());
     for (int v = 0; v < layout.vectors(); ++v) by_slice_[layout.local_slice(v)].push_back(v);
     slices_.resize(static_cast<std::size_t>(layout_.vectors()) * W);
     each_site([&](int v, int lane, std::size_t site) {
       slices_[static_cast<std::size_t>(v) * W + lane] = layout_.slice(v, lane);
-      for (int mu = 0; mu < 4; ++mu) {
-        put(links_[4 * static_cast<std::size_t>(v) + mu], lane, links + (4 * site + mu) * N * N);
+      for (int mu = 0; mu < layout_.dimensions(); ++mu) {
+        const std::size_t link = layout_.dimensions() * site + mu;
+        put(links_[layout_.link(v, mu)], lane, links + link * N * N);
       }
     });
   }
@@ -188,9 +189,9 @@ class Transformation : public AnyLattice {
   // see them coming.
   void prefetch(int v) const {
     for (int mu = 0; mu < layout_.directions(); ++mu) {
-      const std::size_t last = layout_.neighbor(v, 4 + mu);
-      fetch(&links_[4 * static_cast<std::size_t>(v) + mu], sizeof links_[0]);
-      fetch(&links_[4 * last + mu], sizeof links_[0]);
+      const int last = layout_.neighbor(v, layout_.back(mu));
+      fetch(&links_[layout_.link(v, mu)], sizeof links_[0]);
+      fetch(&links_[layout_.link(last, mu)], sizeof links_[0]);
       fetch(&g_[layout_.neighbor(v, mu)], sizeof g_[0]);
       fetch(&g_[last], sizeof g_[0]);
     }
@@ -288,17 +289,17 @@ class Lattice final : public Transformation<N, T, W> {
  private:
   // U_mu(x) g(x+mu)^dagger
   M ahead(int v, int mu) const {
-    const Rows<N, V>& u = links_[4 * static_cast<std::size_t>(v) + mu];
+    const Rows<N, V>& u = links_[layout_.link(v, mu)];
     const M& g = g_[layout_.neighbor(v, mu)];
     return group_product_adjoint(u, permuted(g, layout_.lanes_of(v, mu)));
   }
 
   // (g(x-mu) U_mu(x-mu))^dagger
   M behind(int v, int mu) const {
-    const int n = layout_.neighbor(v, 4 + mu);
-    const M u = completed(links_[4 * static_cast<std::size_t>(n) + mu]);
+    const int n = layout_.neighbor(v, layout_.back(mu));
+    const M u = completed(links_[layout_.link(n, mu)]);
     const M a = adjoint(group_product(g_[n], u));
-    return permuted(a, layout_.lanes_of(v, 4 + mu));
+    return permuted(a, layout_.lanes_of(v, layout_.back(mu)));
   }
 
   Local<N, V> gathered(int v) const {
@@ -311,7 +312,7 @@ class Lattice final : public Transformation<N, T, W> {
   }
 
   M weighed(const M& a, int mu) const {
-    return mu == 3 && time_weight_ != 1 ? scaled(a, V{} + time_weight_) : a;
+    return mu == layout_.time() && time_weight_ != 1 ? scaled(a, V{} + time_weight_) : a;
   }
 
   Local<N, V> visit(int v) const {

@@ -2,9 +2,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "gauge/many_colors/instances.hpp"
-#include "native/arrays.hpp"
-#include "native/vector.hpp"
+#include "gauge/links/placed_python.hpp"
 
 namespace hardscape::gauge {
 
@@ -24,12 +22,11 @@ class PyLattice {
  public:
   PyLattice(ComplexArray links, Vector<double> weights, int directions, bool abelian, bool single,
             int first, int slices)
-      : nc_(links.shape(5)),
-        shape_{links.shape(0), links.shape(1), links.shape(2), links.shape(3)} {
+      : nc_(links.shape(links.ndim() - 1)), extent_(extents_of(links, 3)) {
     LatticeProblem problem{
-        {}, {first, slices, slices > 0}, directions, links.data(), weights.data()};
-    for (int mu = 0; mu < 4; ++mu) problem.extent[mu] = static_cast<int>(shape_[3 - mu]);
-    if (slices == 0) problem.window.slices = problem.extent[3];
+        extent_, {first, slices, slices > 0}, directions, links.data(), weights.data()};
+    if (slices == 0) problem.window.slices = extent_.slices();
+    expect(weights.size() == static_cast<std::size_t>(extent_.directions));
     expect(first >= 0 && first < problem.window.slices);
     for_group(nc_, [&](auto colors) {
       constexpr int N = colors.value;
@@ -39,7 +36,7 @@ class PyLattice {
   }
 
   AnyLattice& lattice() { return *lattice_; }
-  std::size_t slices() const { return shape_[0]; }
+  std::size_t slices() const { return extent_.slices(); }
 
   void set_transformation(ComplexArray g) {
     expect(g.size() == sites() * nc_ * nc_);
@@ -54,22 +51,22 @@ class PyLattice {
       nb::gil_scoped_release release;
       lattice_->transformation(g.data());
     }
-    return to_numpy(std::move(g), {shape_[0], shape_[1], shape_[2], shape_[3], nc_, nc_});
+    return on_sites(std::move(g), extent_, {nc_, nc_});
   }
 
   auto slice(int t) const {
-    expect(t >= 0 && static_cast<std::size_t>(t) < shape_[0]);
-    std::vector<Complex> g(sites() / shape_[0] * nc_ * nc_);
+    expect(t >= 0 && t < extent_.slices());
+    std::vector<Complex> g(sites() / slices() * nc_ * nc_);
     {
       nb::gil_scoped_release release;
       lattice_->slice(t, g.data());
     }
-    return to_numpy(std::move(g), {shape_[1], shape_[2], shape_[3], nc_, nc_});
+    return on_sites(std::move(g), extent_, {nc_, nc_}, 1);
   }
 
   void set_slice(int t, ComplexArray g) {
-    expect(t >= 0 && static_cast<std::size_t>(t) < shape_[0]);
-    expect(g.size() == sites() / shape_[0] * nc_ * nc_);
+    expect(t >= 0 && t < extent_.slices());
+    expect(g.size() == sites() / slices() * nc_ * nc_);
     lattice_->set_slice(t, g.data());
   }
 
@@ -91,10 +88,10 @@ class PyLattice {
   }
 
  private:
-  std::size_t sites() const { return shape_[0] * shape_[1] * shape_[2] * shape_[3]; }
+  std::size_t sites() const { return slices() * extent_.slice_volume(); }
 
   std::size_t nc_, components_ = 0;
-  std::array<std::size_t, 4> shape_;  // T, Z, Y, X
+  Extents extent_;
   std::unique_ptr<AnyLattice> lattice_;
 };
 
@@ -163,7 +160,7 @@ void bind_lattice(nb::module_& module) {
            "Of each site: functional (links counted from both ends) and "
            "tr(Delta Delta^dagger) / Nc.")
       .def("gradient", &PyLattice::gradient, nb::arg("delta"), nb::arg("rank"), nb::arg("of"),
-           released, "Delta of each site, packed: component, t, z, y, x.")
+           released, "Delta of each site, packed: component, t, ..., y, x.")
       .def("move", &PyLattice::move, nb::arg("direction"), nb::arg("step"), nb::arg("rank"),
            nb::arg("of"), released, "g <- exp(step[t] direction) g.");
   nb::class_<PySweeps>(module, "Sweeps",

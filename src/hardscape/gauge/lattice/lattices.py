@@ -90,7 +90,7 @@ class Lattices(ABC):
         self.single = single
         self.copies = copies
         self.slices = links.shape[0]
-        self.volume = math.prod(links.shape[:4])
+        self.volume = math.prod(links.shape[:-3])
         self.group = group(links.shape[-1])
         self.live = boundary.live(options.boundary, self.slices)
         self._counted = options.links_counted(self.group.nc, self.slices)

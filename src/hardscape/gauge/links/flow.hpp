@@ -1,7 +1,7 @@
 // The gradient flow of the Wilson action, and what is measured along it.
 //
 // M. Luscher, JHEP 08 (2010) 071: V' = -P(U A) V with the antihermitian traceless part P of each
-// link times the sum A of its six staples, by the third-order steps of his appendix C.
+// link times the sum A of its staples, by the third-order steps of his appendix C.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 
 #include "gauge/group/algebra.hpp"
 #include "gauge/links/placed.hpp"
+#include "gauge/links/plaquette.hpp"
 #include "gauge/links/team.hpp"
 
 namespace hardscape::gauge {
@@ -74,28 +75,28 @@ class WilsonFlow final : public AnyWilsonFlow, PlacedLinks<N, W> {
 
   // In functions of their own, so that they are the same instructions in every loop.
   [[gnu::noinline]] void push(int v, double fresh, double old) {
-    for (int mu = 0; mu < 4; ++mu) {
+    for (int mu = 0; mu < layout_.dimensions(); ++mu) {
       M staples = M::zero();
-      for (int nu = 0; nu < 4; ++nu) {
+      for (int nu = 0; nu < layout_.dimensions(); ++nu) {
         if (nu == mu) continue;
         add(staples, Placed::staple_above(v, mu, nu));
         add(staples, Placed::staple_below(v, mu, nu));
       }
       const M z = antihermitian(multiply(link(v, mu), staples));
-      M& x = force_[4 * static_cast<std::size_t>(v) + mu];
+      M& x = force_[layout_.link(v, mu)];
       each_number([&](V& to, const V& from) { to = old * to - fresh * from; }, x, z);
     }
   }
 
   [[gnu::noinline]] void move(int v) {
-    for (int mu = 0; mu < 4; ++mu) {
-      const std::size_t place = 4 * static_cast<std::size_t>(v) + mu;
+    for (int mu = 0; mu < layout_.dimensions(); ++mu) {
+      const std::size_t place = layout_.link(v, mu);
       links_[place] = exponential(force_[place], links_[place]);
       unitarize(links_[place]);
     }
   }
 
-  // U_mu at the site that the directions lead to, 0 to 3 ahead and 4 to 7 behind.
+  // U_mu at the site that the directions lead to.
   M at(int v, int mu, int one, int two = -1) const {
     const int near = layout_.neighbor(v, one);
     if (two < 0) return permuted(link(near, mu), layout_.lanes_of(v, one));
@@ -107,12 +108,13 @@ class WilsonFlow final : public AnyWilsonFlow, PlacedLinks<N, W> {
   M clover(int v, int mu, int nu) const {
     M sum = multiply_adjoint(multiply_adjoint(multiply(link(v, mu), at(v, nu, mu)), at(v, mu, nu)),
                              link(v, nu));
-    const M left = at(v, mu, 4 + mu), down = at(v, nu, 4 + nu);
-    M leaf = multiply_adjoint(link(v, nu), at(v, mu, 4 + mu, nu));
-    add(sum, multiply(multiply_adjoint(leaf, at(v, nu, 4 + mu)), left));
-    leaf = multiply(adjoint(multiply(at(v, nu, 4 + mu, 4 + nu), left)), at(v, mu, 4 + mu, 4 + nu));
+    const int left_of = layout_.back(mu), below = layout_.back(nu);
+    const M left = at(v, mu, left_of), down = at(v, nu, below);
+    M leaf = multiply_adjoint(link(v, nu), at(v, mu, left_of, nu));
+    add(sum, multiply(multiply_adjoint(leaf, at(v, nu, left_of)), left));
+    leaf = multiply(adjoint(multiply(at(v, nu, left_of, below), left)), at(v, mu, left_of, below));
     add(sum, multiply(leaf, down));
-    leaf = multiply(multiply(adjoint(down), at(v, mu, 4 + nu)), at(v, nu, mu, 4 + nu));
+    leaf = multiply(multiply(adjoint(down), at(v, mu, below)), at(v, nu, mu, below));
     add(sum, multiply_adjoint(leaf, link(v, mu)));
     return scaled(antihermitian(sum), V{} + 0.25);
   }
@@ -131,22 +133,25 @@ class WilsonFlow final : public AnyWilsonFlow, PlacedLinks<N, W> {
 
   [[gnu::noinline]] void measure(int v) {
     V plaquettes{}, squares{};
-    M field[6];
+    M field[kMostPlanes];
     int plane = 0;
-    for (int mu = 0; mu < 3; ++mu) {
-      for (int nu = mu + 1; nu < 4; ++nu, ++plane) {
+    for (int mu = 0; mu < layout_.time(); ++mu) {
+      for (int nu = mu + 1; nu < layout_.dimensions(); ++nu, ++plane) {
         plaquettes += real_trace(multiply(link(v, mu), Placed::staple_above(v, mu, nu)));
         field[plane] = clover(v, mu, nu);
         squares += trace_of(field[plane], field[plane]);
       }
     }
-    // Planes xy xz xt yz yt zt.
-    const V charge =
-        trace_of(field[0], field[5]) - trace_of(field[1], field[4]) + trace_of(field[2], field[3]);
+    V charge{};
+    if (layout_.dimensions() == 4) {
+      // Planes xy xz xt yz yt zt.
+      charge = trace_of(field[0], field[5]) - trace_of(field[1], field[4]) +
+               trace_of(field[2], field[3]);
+    }
     constexpr double kPi = 3.14159265358979323846;
     Densities sum{};
     for (int lane = 0; lane < W; ++lane) {
-      sum[0] += 2 * (6.0 * N - lane_of(plaquettes, lane));
+      sum[0] += 2 * (static_cast<double>(plane) * N - lane_of(plaquettes, lane));
       sum[1] -= lane_of(squares, lane);
       sum[2] -= lane_of(charge, lane) / (4 * kPi * kPi);
     }

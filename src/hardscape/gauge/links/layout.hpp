@@ -7,15 +7,39 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace hardscape::gauge {
 
-using Extents = std::array<int, 4>;  // x, y, z, t
+// Most directions of a lattice; two are the least.
+inline constexpr int kMostDirections = 5;
+
+// Extents in x, y, ... and, last, in t.
+struct Extents {
+  int directions = 0;
+  std::array<int, kMostDirections> of{};
+
+  int operator[](int mu) const { return of[mu]; }
+  int& operator[](int mu) { return of[mu]; }
+  int time() const { return directions - 1; }
+  int slices() const { return of[directions - 1]; }
+  int slice_volume() const {
+    int volume = 1;
+    for (int mu = 0; mu < directions - 1; ++mu) volume *= of[mu];
+    return volume;
+  }
+  // As many, all the same.
+  Extents all(int extent) const {
+    Extents same{directions, {}};
+    same.of.fill(extent);
+    return same;
+  }
+};
 
 // Number of the site so many steps ahead of another one, less than an extent behind it where they
-// are negative; sites are numbered in the order t, z, y, x.
+// are negative; sites are numbered in the order t, ..., y, x.
 inline int moved(const Extents& extent, int site, int mu, int steps) {
   int stride = 1;
   for (int nu = 0; nu < mu; ++nu) stride *= extent[nu];
@@ -32,71 +56,79 @@ struct Window {
 
 class Layout {
  public:
-  // `directions` of x, y, z, t connect sites: 4, or 3 where each timeslice is by itself. Colours
-  // are those of the whole lattice, and what lies across the faces of a window in t is not a
-  // neighbour.
+  // `directions` of x, y, ..., t connect sites: all, or all but t where each timeslice is by
+  // itself. Colours are those of the whole lattice, and what lies across the faces of a window in t
+  // is not a neighbour.
   Layout(const Extents& extent, int directions, int lanes)
-      : Layout(extent, directions, lanes, {0, extent[3]}) {}
+      : Layout(extent, directions, lanes, {0, extent.slices()}) {}
   Layout(const Extents& extent, int directions, int lanes, const Window& window)
       : extent_(extent),
         window_(window),
         directions_(directions),
-        colored_(directions == 3 && window.slices % 2 == 0 ? 4 : directions),
+        colored_(window.slices % 2 == 0 ? extent.directions : directions),
         lanes_(lanes),
-        grid_(split(extent, lanes, window)) {
-    for (int mu = 0; mu < 4; ++mu) local_[mu] = extent[mu] / grid_[mu];
+        grid_(split(extent, lanes, window)),
+        local_(extent) {
+    for (int mu = 0; mu < dimensions(); ++mu) local_[mu] /= grid_[mu];
     order();
     connect();
   }
 
   // Whether blocks exist for so many lanes: a cut direction needs blocks of even extent, so that a
   // vector has one colour.
-  static bool fits(const Extents& extent, int lanes) { return fits(extent, lanes, {0, extent[3]}); }
+  static bool fits(const Extents& extent, int lanes) {
+    return fits(extent, lanes, {0, extent.slices()});
+  }
   static bool fits(const Extents& extent, int lanes, const Window& window) {
     const Extents grid = split(extent, lanes, window);
-    return grid[0] * grid[1] * grid[2] * grid[3] == lanes;
+    return grid.slice_volume() * grid.slices() == lanes;
   }
 
   int vectors() const { return static_cast<int>(position_.size()); }
   int colors() const { return static_cast<int>(first_.size()) - 1; }
   // Vectors first(c) up to first(c + 1) have colour c.
   int first(int color) const { return first_[color]; }
+  // Of the lattice, and those of them that connect sites.
+  int dimensions() const { return extent_.directions; }
   int directions() const { return directions_; }
-  int slices() const { return extent_[3]; }
-  int slice_volume() const { return extent_[0] * extent_[1] * extent_[2]; }
+  int time() const { return extent_.time(); }
+  int slices() const { return extent_.slices(); }
+  int slice_volume() const { return extent_.slice_volume(); }
 
-  // Vector of the neighbour of v: directions 0 to 3 ahead, 4 to 7 behind.
-  int neighbor(int v, int direction) const { return neighbor_[8 * v + direction]; }
+  // Place of a link of vector v among all.
+  std::size_t link(int v, int mu) const { return static_cast<std::size_t>(dimensions()) * v + mu; }
+  // Vector of the neighbour of v, ahead in direction mu or in back(mu).
+  int neighbor(int v, int direction) const { return neighbor_[2 * dimensions() * v + direction]; }
+  int back(int mu) const { return dimensions() + mu; }
   // Its lanes, or null where they are in place.
   const std::int32_t* lanes_of(int v, int direction) const {
-    return crosses_[8 * v + direction] ? &rotation_[direction * lanes_] : nullptr;
+    return crosses_[2 * dimensions() * v + direction] ? &rotation_[direction * lanes_] : nullptr;
   }
-  // Number of a site in the order t, z, y, x.
-  int site(int v, int lane) const {
-    const Extents at = global(position_[v], lane);
-    return ((at[3] * extent_[2] + at[2]) * extent_[1] + at[1]) * extent_[0] + at[0];
-  }
+  // Number of a site in the order t, ..., y, x.
+  int site(int v, int lane) const { return pack(global(position_[v], lane), extent_); }
   // Its number in the whole lattice.
   int whole_site(int v, int lane) const {
     const int here = site(v, lane), t = here / slice_volume();
     return here + (whole_slice(t) - t) * slice_volume();
   }
   // Timeslices of a block, and the one of vector v.
-  int local_slices() const { return local_[3]; }
-  int local_slice(int v) const { return position_[v] / (local_[0] * local_[1] * local_[2]); }
+  int local_slices() const { return local_.slices(); }
+  int local_slice(int v) const { return position_[v] / local_.slice_volume(); }
   int slice(int v, int lane) const { return site(v, lane) / slice_volume(); }
 
  private:
   int whole_slice(int t) const { return (window_.first + t) % window_.slices; }
 
   static Extents split(const Extents& extent, int lanes, const Window& window) {
-    const int cut = window.part ? 2 : 3;  // highest direction that lanes may cut
-    Extents grid{1, 1, 1, 1};
+    const int time = extent.time();
+    const int cut = window.part ? time - 1 : time;  // highest direction that lanes may cut
+    Extents grid = extent.all(1);
     for (int done = 1; done < lanes; done *= 2) {
       int best = -1;
       for (int mu = cut; mu >= 0; --mu) {  // time last: timeslices may rest one by one
         if (extent[mu] % (4 * grid[mu])) continue;
-        if (best < 0 || best == 3 || extent[mu] / grid[mu] >= extent[best] / grid[best]) best = mu;
+        if (best < 0 || best == time || extent[mu] / grid[mu] >= extent[best] / grid[best])
+          best = mu;
       }
       if (best < 0) break;
       grid[best] *= 2;
@@ -105,8 +137,8 @@ class Layout {
   }
 
   static Extents unpack(int index, const Extents& size) {
-    Extents at;
-    for (int mu = 0; mu < 4; ++mu) {
+    Extents at = size;
+    for (int mu = 0; mu < size.directions; ++mu) {
       at[mu] = index % size[mu];
       index /= size[mu];
     }
@@ -114,13 +146,15 @@ class Layout {
   }
 
   static int pack(const Extents& at, const Extents& size) {
-    return ((at[3] * size[2] + at[2]) * size[1] + at[1]) * size[0] + at[0];
+    int index = 0;
+    for (int mu = size.directions - 1; mu >= 0; --mu) index = index * size[mu] + at[mu];
+    return index;
   }
 
   Extents global(int local, int lane) const {
     const Extents inside = unpack(local, local_), block = unpack(lane, grid_);
-    Extents at;
-    for (int mu = 0; mu < 4; ++mu) at[mu] = block[mu] * local_[mu] + inside[mu];
+    Extents at = extent_;
+    for (int mu = 0; mu < dimensions(); ++mu) at[mu] = block[mu] * local_[mu] + inside[mu];
     return at;
   }
 
@@ -128,8 +162,8 @@ class Layout {
   int color(const Extents& at, int colors) const {
     int sum = 0;
     for (int mu = 0; mu < colored_; ++mu) {
-      const int extent = mu == 3 ? window_.slices : extent_[mu];
-      const int place = mu == 3 ? whole_slice(at[3]) : at[mu];
+      const int extent = mu == time() ? window_.slices : extent_[mu];
+      const int place = mu == time() ? whole_slice(at[mu]) : at[mu];
       sum += extent % 2 && place == extent - 1 ? 2 : place % 2;
     }
     return sum % colors;
@@ -138,9 +172,9 @@ class Layout {
   void order() {
     int colors = 2;
     for (int mu = 0; mu < colored_; ++mu) {
-      colors = (mu == 3 ? window_.slices : extent_[mu]) % 2 ? 3 : colors;
+      colors = (mu == time() ? window_.slices : extent_[mu]) % 2 ? 3 : colors;
     }
-    const int count = local_[0] * local_[1] * local_[2] * local_[3];
+    const int count = local_.slice_volume() * local_.slices();
     place_.resize(count);
     for (int c = 0; c < colors; ++c) {
       first_.push_back(static_cast<int>(position_.size()));
@@ -154,11 +188,12 @@ class Layout {
   }
 
   void connect() {
-    rotation_.resize(8 * lanes_);
-    neighbor_.resize(8 * position_.size());
-    crosses_.resize(8 * position_.size());
-    for (int direction = 0; direction < 8; ++direction) {
-      const int mu = direction % 4, step = direction < 4 ? 1 : -1;
+    const int all = 2 * dimensions();
+    rotation_.resize(all * lanes_);
+    neighbor_.resize(all * position_.size());
+    crosses_.resize(all * position_.size());
+    for (int direction = 0; direction < all; ++direction) {
+      const int mu = direction % dimensions(), step = direction < dimensions() ? 1 : -1;
       for (int lane = 0; lane < lanes_; ++lane) {
         Extents block = unpack(lane, grid_);
         block[mu] = (block[mu] + step + grid_[mu]) % grid_[mu];
@@ -169,18 +204,18 @@ class Layout {
         at[mu] += step;
         const bool crosses = at[mu] < 0 || at[mu] == local_[mu];
         at[mu] = (at[mu] + local_[mu]) % local_[mu];
-        neighbor_[8 * v + direction] = place_[pack(at, local_)];
-        crosses_[8 * v + direction] = crosses && grid_[mu] > 1;
+        neighbor_[all * v + direction] = place_[pack(at, local_)];
+        crosses_[all * v + direction] = crosses && grid_[mu] > 1;
       }
     }
   }
 
-  Extents extent_, local_;
+  Extents extent_;
   Window window_;
   int directions_;
   int colored_;  // directions that the colours alternate in: time, too, where it can, as on GPUs
   int lanes_;
-  Extents grid_;
+  Extents grid_, local_;
   std::vector<int> position_;  // local position of a vector
   std::vector<int> place_;     // vector of a local position
   std::vector<int> first_;

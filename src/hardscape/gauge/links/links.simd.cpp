@@ -7,9 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "gauge/many_colors/instances.hpp"
-#include "native/arrays.hpp"
-#include "native/vector.hpp"
+#include "gauge/links/placed_python.hpp"
 
 namespace hardscape::gauge {
 namespace {
@@ -24,18 +22,20 @@ using NewLinks = nb::ndarray<std::complex<T>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
 auto plaquette_traces(Links<T> links, int first, int last) {
-  Extents extent;
-  for (int mu = 0; mu < 4; ++mu) extent[mu] = static_cast<int>(links.shape(3 - mu));
-  if (first < 0 || last < first || last > extent[3]) throw std::invalid_argument("timeslices");
-  const std::size_t nc = links.shape(5), slices = last - first;
-  std::vector<double> sums(6 * slices);
+  const Extents extent = extents_of(links, 3);
+  if (first < 0 || last < first || last > extent.slices()) {
+    throw std::invalid_argument("timeslices");
+  }
+  const std::size_t nc = links.shape(links.ndim() - 1), slices = last - first;
+  const std::size_t planes = extent.directions * (extent.directions - 1) / 2;
+  std::vector<double> sums(planes * slices);
   {
     nb::gil_scoped_release release;
     for_group(nc, [&](auto colors) {
       sum_plaquettes<colors.value, kLanes>(links.data(), extent, first, last, sums.data());
     });
   }
-  return to_numpy(std::move(sums), {slices, 6});
+  return to_numpy(std::move(sums), {slices, planes});
 }
 
 auto random_elements(std::size_t count, std::size_t nc, std::uint64_t seed) {
@@ -77,8 +77,8 @@ template <class T>
 void bind_links_of(nb::module_& module) {
   module.def(
       "plaquette_traces", &plaquette_traces<T>, nb::arg("links"), nb::arg("first"), nb::arg("last"),
-      "Sums of Re tr over the plaquettes of timeslices first to last - 1, (T, 6): planes xy, "
-      "xz, xt, yz, yt, zt.");
+      "Sums of Re tr over the plaquettes of timeslices first to last - 1, (T, planes): planes xy, "
+      "xz, xt, yz, yt, zt in four dimensions.");
   module.def(
       "worst_matrix", &worst_matrix<T>, nb::arg("matrices"), nb::arg("first"), nb::arg("last"),
       "Largest entry of |U U^dagger - 1| and |det U - 1| among matrices first to last - 1, and "

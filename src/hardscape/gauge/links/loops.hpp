@@ -1,4 +1,4 @@
-// Wilson loops of lines of links as they lie in memory: t, z, y, x, row, column.
+// Wilson loops of lines of links as they lie in memory: t, ..., y, x, row, column.
 #pragma once
 
 #include <complex>
@@ -22,7 +22,7 @@ class LoopSum {
   // Sum of Re tr S(x) T(x + R mu) S(x + D t)^dagger T(x)^dagger over timeslices first to last - 1,
   // in the order of sites.
   double slices(int mu, int length, int duration, int first, int last) const {
-    const int volume = extent_[0] * extent_[1] * extent_[2];
+    const int volume = extent_.slice_volume();
     double sum = 0;
     for (int t = first; t < last; ++t) {
       for (int begin = 0; begin < volume; begin += W) {
@@ -30,7 +30,7 @@ class LoopSum {
         for (int lane = 0; lane < W; ++lane) {
           here[lane] = t * volume + (begin + lane < volume ? begin + lane : 0);
           beside[lane] = moved(extent_, here[lane], mu, length);
-          above[lane] = moved(extent_, here[lane], 3, duration);
+          above[lane] = moved(extent_, here[lane], extent_.time(), duration);
         }
         const M one = multiply(gathered<N, W>(space_, here), gathered<N, W>(time_, beside));
         const M other = multiply(gathered<N, W>(time_, here), gathered<N, W>(space_, above));

@@ -18,7 +18,7 @@ class PlacedLinks {
   using M = Matrix<N, V>;
 
   PlacedLinks(const Layout& layout, const std::complex<double>* links)
-      : layout_(layout), links_(4 * static_cast<std::size_t>(layout.vectors())) {
+      : layout_(layout), links_(layout.link(layout.vectors(), 0)) {
     each_link([&](std::size_t place, std::size_t link, int lane) {
       put(links_[place], lane, links + link * N * N);
     });
@@ -36,14 +36,14 @@ class PlacedLinks {
     for (int v = 0; v < layout_.vectors(); ++v) {
       for (int lane = 0; lane < W; ++lane) {
         const std::size_t site = layout_.site(v, lane);
-        for (int mu = 0; mu < 4; ++mu) {
-          body(4 * static_cast<std::size_t>(v) + mu, 4 * site + mu, lane);
+        for (int mu = 0; mu < layout_.dimensions(); ++mu) {
+          body(layout_.link(v, mu), layout_.dimensions() * site + mu, lane);
         }
       }
     }
   }
 
-  const M& link(int v, int mu) const { return links_[4 * static_cast<std::size_t>(v) + mu]; }
+  const M& link(int v, int mu) const { return links_[layout_.link(v, mu)]; }
 
   // U_mu at the neighbour ahead in direction nu.
   M link_ahead(int v, int nu, int mu) const {
@@ -58,9 +58,9 @@ class PlacedLinks {
 
   // U_nu(y+mu)^dagger U_mu(y)^dagger U_nu(y) at y = x-nu
   M staple_below(int v, int mu, int nu) const {
-    const int y = layout_.neighbor(v, 4 + nu);
+    const int y = layout_.neighbor(v, layout_.back(nu));
     const M product = multiply(adjoint(multiply(link(y, mu), link_ahead(y, mu, nu))), link(y, nu));
-    return permuted(product, layout_.lanes_of(v, 4 + nu));
+    return permuted(product, layout_.lanes_of(v, layout_.back(nu)));
   }
 
   Layout layout_;

@@ -1,4 +1,4 @@
-// Plaquettes of links as they lie in memory: t, z, y, x, mu, row, column.
+// Plaquettes of links as they lie in memory: t, ..., y, x, mu, row, column.
 #pragma once
 
 #include <complex>
@@ -9,6 +9,8 @@
 
 namespace hardscape::gauge {
 
+inline constexpr int kMostPlanes = kMostDirections * (kMostDirections - 1) / 2;
+
 template <int N, int W, class T>
 class PlaquetteSum {
   using V = Packed<double, W>;
@@ -16,29 +18,29 @@ class PlaquetteSum {
 
  public:
   PlaquetteSum(const std::complex<T>* links, const Extents& extent)
-      : links_(links), extent_(extent) {}
+      : links_(links), extent_(extent), planes_(extent.directions * (extent.directions - 1) / 2) {}
 
   // Sums of Re tr over the plaquettes that start in timeslice t, for each plane.
   void slice(int t, double* sums) const {
-    const int volume = extent_[0] * extent_[1] * extent_[2];
-    V total[6]{};
-    double rest[6]{};
+    const int volume = extent_.slice_volume();
+    V total[kMostPlanes]{};
+    double rest[kMostPlanes]{};
     for (int first = 0; first < volume; first += W) {
       int sites[W];
       for (int lane = 0; lane < W; ++lane) {
         sites[lane] = t * volume + (first + lane < volume ? first + lane : 0);
       }
-      V traces[6];
+      V traces[kMostPlanes];
       planes(sites, traces);
       if (first + W <= volume) {
-        for (int p = 0; p < 6; ++p) total[p] += traces[p];
+        for (int p = 0; p < planes_; ++p) total[p] += traces[p];
       } else {
-        for (int p = 0; p < 6; ++p) {
+        for (int p = 0; p < planes_; ++p) {
           for (int lane = 0; first + lane < volume; ++lane) rest[p] += traces[p][lane];
         }
       }
     }
-    for (int p = 0; p < 6; ++p) {
+    for (int p = 0; p < planes_; ++p) {
       sums[p] = rest[p];
       for (int lane = 0; lane < W; ++lane) sums[p] += total[p][lane];
     }
@@ -46,15 +48,15 @@ class PlaquetteSum {
 
  private:
   void planes(const int* sites, V* traces) const {
-    M here[4];
-    for (int mu = 0; mu < 4; ++mu) here[mu] = load(sites, mu);
-    int ahead[4][W];
-    for (int mu = 0; mu < 4; ++mu) {
+    M here[kMostDirections];
+    for (int mu = 0; mu < extent_.directions; ++mu) here[mu] = load(sites, mu);
+    int ahead[kMostDirections][W];
+    for (int mu = 0; mu < extent_.directions; ++mu) {
       for (int lane = 0; lane < W; ++lane) ahead[mu][lane] = moved(extent_, sites[lane], mu, 1);
     }
     int plane = 0;
-    for (int mu = 0; mu < 4; ++mu) {
-      for (int nu = mu + 1; nu < 4; ++nu) {
+    for (int mu = 0; mu < extent_.directions; ++mu) {
+      for (int nu = mu + 1; nu < extent_.directions; ++nu) {
         // U_mu(x) U_nu(x+mu) against U_nu(x) U_mu(x+nu)
         const M up = multiply(here[mu], load(ahead[mu], nu));
         const M over = multiply(here[nu], load(ahead[nu], mu));
@@ -69,18 +71,22 @@ class PlaquetteSum {
     }
   }
 
-  M load(const int* sites, int mu) const { return gathered<N, W>(links_, sites, 4, mu); }
+  M load(const int* sites, int mu) const {
+    return gathered<N, W>(links_, sites, extent_.directions, mu);
+  }
 
   const std::complex<T>* links_;
   Extents extent_;
+  int planes_;
 };
 
-// Sums of timeslices first, first + 1, ..., last - 1, six each.
+// Sums of timeslices first, first + 1, ..., last - 1, one of each plane.
 template <int N, int W, class T>
 void sum_plaquettes(const std::complex<T>* links, const Extents& extent, int first, int last,
                     double* sums) {
   const PlaquetteSum<N, W, T> plaquettes(links, extent);
-  for (int t = first; t < last; ++t) plaquettes.slice(t, sums + 6 * (t - first));
+  const int planes = extent.directions * (extent.directions - 1) / 2;
+  for (int t = first; t < last; ++t) plaquettes.slice(t, sums + planes * (t - first));
 }
 
 }  // namespace hardscape::gauge

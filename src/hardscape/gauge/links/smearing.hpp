@@ -19,7 +19,7 @@ namespace hardscape::gauge {
 struct SmearingSteps {
   double weight;  // alpha of APE, rho of stout
   bool stout;
-  int directions;  // 3: links in space, of staples in space; 4: all
+  int directions;  // of links and staples: those in space, or all
   int count;
   Steps steps;
 };
@@ -53,7 +53,9 @@ class Smearing final : public AnySmearing, PlacedLinks<N, W> {
     for (int done = 0; done < steps.count; ++done) {
       for (int v = first; v < last; ++v) smear(v, steps);
       steps.steps.wait();
-      for (int v = 4 * first; v < 4 * last; ++v) links_[v] = next_[v];
+      for (std::size_t i = layout_.link(first, 0); i < layout_.link(last, 0); ++i) {
+        links_[i] = next_[i];
+      }
       steps.steps.wait();
     }
   }
@@ -67,7 +69,7 @@ class Smearing final : public AnySmearing, PlacedLinks<N, W> {
         add(staples, Placed::staple_above(v, mu, nu));
         add(staples, Placed::staple_below(v, mu, nu));
       }
-      M& to = next_[4 * static_cast<std::size_t>(v) + mu];
+      M& to = next_[layout_.link(v, mu)];
       if (steps.stout) {
         const M force = antihermitian(multiply(link(v, mu), staples));
         to = exponential(scaled(force, V{} - steps.weight), link(v, mu));

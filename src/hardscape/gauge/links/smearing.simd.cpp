@@ -21,14 +21,13 @@ struct PySmearingSteps : SmearingSteps {
 
 double loop_sum(ComplexLinks space, ComplexLinks time, int mu, int length, int duration, int first,
                 int last) {
-  Extents extent;
-  for (int nu = 0; nu < 4; ++nu) extent[nu] = static_cast<int>(space.shape(3 - nu));
-  if (first < 0 || last < first || last > extent[3] || mu < 0 || mu > 2 || length < 0 ||
-      duration < 0 || time.size() != space.size()) {
+  const Extents extent = extents_of(space, 2);
+  if (first < 0 || last < first || last > extent.slices() || mu < 0 || mu >= extent.time() ||
+      length < 0 || duration < 0 || time.size() != space.size()) {
     throw std::invalid_argument("lines");
   }
   nb::gil_scoped_release release;
-  return for_group(space.shape(4), [&](auto colors) {
+  return for_group(space.shape(space.ndim() - 1), [&](auto colors) {
     constexpr int kLanes = kVectorBytes / sizeof(double);
     return sum_loops<colors.value, kLanes>(space.data(), time.data(), extent, mu, length, duration,
                                            first, last);
@@ -47,11 +46,10 @@ void bind_smearing(nb::module_& module) {
            nb::arg("weight"), nb::arg("stout"), nb::arg("directions"), nb::arg("count"),
            nb::arg("threads"), nb::keep_alive<1, 2>())
       .def("run", &PySmearingSteps::run, nb::arg("rank"), released);
-  module.def(
-      "loop_sum", &loop_sum, nb::arg("space"), nb::arg("time"), nb::arg("mu"), nb::arg("length"),
-      nb::arg("duration"), nb::arg("first"), nb::arg("last"),
-      "Sum of Re tr over the loops that start on timeslices first to last - 1, of lines in "
-      "space, `length` along mu, and lines in time, `duration` along t, (T, Z, Y, X, N, N).");
+  module.def("loop_sum", &loop_sum, nb::arg("space"), nb::arg("time"), nb::arg("mu"),
+             nb::arg("length"), nb::arg("duration"), nb::arg("first"), nb::arg("last"),
+             "Sum of Re tr over the loops that start on timeslices first to last - 1, of lines in "
+             "space, `length` along mu, and lines in time, `duration` along t, (T, ..., X, N, N).");
 }
 
 }  // namespace hardscape::gauge

@@ -1,8 +1,8 @@
 // The quenched Wilson action exp((beta / Nc) sum Re tr plaquette): a Markov chain of links.
 //
-// A link sees its six staples only, so the conditional distribution of U_mu(x) is exp((beta / Nc)
-// Re tr U A), and links of one direction that start at sites of one colour do not see one another.
-// N. Cabibbo and E. Marinari, Phys. Lett. B 119, 387 (1982), move SU(2) subgroups in turn.
+// A link sees the staples around it only, so the conditional distribution of U_mu(x) is exp((beta /
+// Nc) Re tr U A), and links of one direction that start at sites of one colour do not see one
+// another. N. Cabibbo and E. Marinari, Phys. Lett. B 119, 387 (1982), move SU(2) subgroups in turn.
 #pragma once
 
 #include <complex>
@@ -26,7 +26,8 @@ struct ChainSweeps {
   Steps steps;
 };
 
-// What the ends of a lattice in time ask of its links: nothing, where it is periodic.
+// What plaquettes weigh in the action, and which links are held: all alike and none, where the
+// lattice is periodic and isotropic.
 template <int W>
 struct NoEnds {
   static constexpr bool kThere = false;
@@ -71,7 +72,16 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
  private:
   decltype(auto) weighed(int v, int mu, int nu, M&& staple) const {
     if constexpr (Ends::kThere) {
-      return mu < 3 && nu < 3 ? scaled(staple, ends_.weight(v)) : M(staple);
+      return scaled(staple, ends_.weight(v, mu, nu));
+    } else {
+      return std::move(staple);
+    }
+  }
+
+  // The same as plaquettes are counted, whatever they weigh in the action.
+  decltype(auto) counted(int v, int mu, int nu, M&& staple) const {
+    if constexpr (Ends::kThere) {
+      return mu < layout_.time() && nu < layout_.time() ? scaled(staple, ends_.part(v)) : M(staple);
     } else {
       return std::move(staple);
     }
@@ -79,7 +89,7 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
 
   LinearLocal<N, V> gathered(int v, int mu) const {
     LinearLocal<N, V> local;
-    for (int nu = 0; nu < 4; ++nu) {
+    for (int nu = 0; nu < layout_.dimensions(); ++nu) {
       if (nu == mu) continue;
       local.gather(weighed(v, mu, nu, staple_above(v, mu, nu)));
       local.gather(weighed(v, mu, nu, staple_below(v, mu, nu)));
@@ -90,7 +100,7 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
   void sweep(ChainSweeps& sweeps, std::uint64_t n, bool heat, const Share& share) {
     for (int color = 0; color < layout_.colors(); ++color) {
       const int first = layout_.first(color), size = layout_.first(color + 1) - first;
-      for (int mu = 0; mu < 4; ++mu) {
+      for (int mu = 0; mu < layout_.dimensions(); ++mu) {
         for (int v = first + share.first(size); v < first + share.last(size); ++v) {
           if (heat) {
             heatbath(v, mu, sweeps, sweeps.first + n);
@@ -121,7 +131,7 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
   template <class Choose>
   void update(int v, int mu, const Choose& choose) {
     LinearLocal<N, V> local = gathered(v, mu);
-    M& u = links_[4 * static_cast<std::size_t>(v) + mu];
+    M& u = links_[layout_.link(v, mu)];
     local.begin(u);
     const auto before = held(u);
     int subgroup = 0;
@@ -158,7 +168,8 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
     update(v, mu, [&](const Quaternion<V>&, const V& strength, int subgroup) {
       Quaternion<V> drawn{};
       for (int lane = 0; lane < W; ++lane) {
-        const auto stream = static_cast<std::uint64_t>(layout_.site(v, lane)) * 4 + mu;
+        const auto stream =
+            static_cast<std::uint64_t>(layout_.site(v, lane)) * layout_.dimensions() + mu;
         RandomStream random(sweeps.seed, stream, kStreams * number + subgroup);
         const double x = heatbath_cosine(coupling * lane_of(strength, lane), random);
         const Quaternion<double> q = around_identity(x, random);
@@ -171,14 +182,14 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
     });
   }
 
-  // Re tr of the six plaquettes that start at each site, a sum a vector.
+  // Re tr of the plaquettes that start at each site, a sum a vector.
   void measure(const Share& share) {
     for (int v = share.first(layout_.vectors()); v < share.last(layout_.vectors()); ++v) {
       V sum{};
-      for (int mu = 0; mu < 3; ++mu) {
+      for (int mu = 0; mu < layout_.time(); ++mu) {
         LinearLocal<N, V> local;
-        for (int nu = mu + 1; nu < 4; ++nu) {
-          local.gather(weighed(v, mu, nu, staple_above(v, mu, nu)));
+        for (int nu = mu + 1; nu < layout_.dimensions(); ++nu) {
+          local.gather(counted(v, mu, nu, staple_above(v, mu, nu)));
         }
         local.begin(link(v, mu));
         sum += local.functional(link(v, mu));
@@ -193,8 +204,9 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
   double plaquette() const {
     double total = 0;
     for (const double trace : traces_) total += trace;
-    const double mean = total / (6.0 * N * W * static_cast<double>(traces_.size()));
-    if constexpr (Ends::kThere) return mean * layout_.slices() / (layout_.slices() - 1);
+    const double planes = layout_.dimensions() * (layout_.dimensions() - 1) / 2;
+    const double mean = total / (planes * N * W * static_cast<double>(traces_.size()));
+    if constexpr (Ends::kThere) return mean * layout_.slices() / ends_.slices();
     return mean;
   }
 

@@ -11,12 +11,14 @@ template <int N, int W>
 using PeriodicChain = WilsonChain<N, W>;
 using PyWilsonChain = PyPlaced<PeriodicChain, AnyWilsonChain>;
 
-// Links with ends in time, fixed there or not; or without any.
-void make_chain(PyWilsonChain* chain, ComplexLinks links, bool ends, bool fixed) {
+// Links with ends in time, fixed there or not; or without any. Planes with time weigh xi in the
+// action, others 1 / xi.
+void make_chain(PyWilsonChain* chain, ComplexLinks links, bool ends, bool fixed, double xi) {
   nb::gil_scoped_release release;
-  if (ends) {
-    new (chain) PyWilsonChain(
-        links, chain_with_ends(links.shape(5), extents_of(links), links.data(), fixed));
+  if (ends || xi != 1) {
+    new (chain)
+        PyWilsonChain(links, weighed_chain(links.shape(links.ndim() - 1), extents_of(links, 3),
+                                           links.data(), {ends, fixed, xi}));
   } else {
     new (chain) PyWilsonChain(links);
   }
@@ -39,7 +41,7 @@ void bind_wilson(nb::module_& module) {
   const nb::call_guard<nb::gil_scoped_release> released;
   nb::class_<PyWilsonChain>(module, "WilsonChain", "A Markov chain of the Wilson action.")
       .def("__init__", &make_chain, nb::arg("links"), nb::arg("ends") = false,
-           nb::arg("fixed") = false)
+           nb::arg("fixed") = false, nb::arg("xi") = 1.0)
       .def("links", &PyWilsonChain::links);
   nb::class_<PyWilsonSweeps>(module, "WilsonSweeps",
                              "Sweeps, each a heatbath and overrelaxations: every thread calls run.")

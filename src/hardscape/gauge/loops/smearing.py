@@ -91,6 +91,8 @@ def smear(
     if isinstance(chosen, bool) or not isinstance(chosen, int | float) or not 0 < chosen <= most:
         raise InputError(f"weight={weight!r}; a number above 0, up to {most:g}, is accepted")
     count = integer(steps, "steps", 0, 10**6)
+    if links.dimensions - spatial < 2:
+        raise InputError(f"{links!r} has one direction in space, in which there are no staples")
     links.require_unitary()
     if links.boundary != "periodic":
         raise InputError(
@@ -100,12 +102,13 @@ def smear(
     lanes = (
         min(working_threads(), worth) if threads is None else integer(threads, "threads", 1, 2**16)
     )
+    directions = links.dimensions - 1 if spatial else links.dimensions
     start = np.ascontiguousarray(links.to("cpu").links, dtype=np.complex128)
     smearing = native.vector.gauge.Smearing(start)
     with team(lanes) as together:
         for _ in range(count):  # a signal is heard between them
             work = native.vector.gauge.SmearingSteps(
-                smearing, float(chosen), kind == "stout", 3 if spatial else 4, 1, together.size
+                smearing, float(chosen), kind == "stout", directions, 1, together.size
             )
             together.run(work.run)
     if not math.isfinite(float(abs(smearing.links()).sum())):

@@ -55,9 +55,9 @@ def polyakov_loop(field: GaugeField | str | Path | Any) -> complex:
     (1+0j)
     """
     links = _periodic(field)
-    line = links[0, ..., 3, :, :]
+    line = links[0, ..., -1, :, :]
     for t in range(1, len(links)):
-        line = line @ links[t, ..., 3, :, :]
+        line = line @ links[t, ..., -1, :, :]
     mean = np.trace(line, axis1=-2, axis2=-1).mean() / links.shape[-1]
     return complex(mean)
 
@@ -66,7 +66,7 @@ def polyakov_loop(field: GaugeField | str | Path | Any) -> complex:
 def wilson_loops(
     field: GaugeField | str | Path | Any, length: int, separation: int
 ) -> NDArray[np.float64]:
-    """Planar Wilson loops, averaged over sites and the three directions in space.
+    """Planar Wilson loops, averaged over sites and the directions in space.
 
     Parameters
     ----------
@@ -99,11 +99,12 @@ def wilson_loops(
     """
     links = _periodic(field)
     most_r, most_d = integer(length, "length", 1, 1024), integer(separation, "separation", 1, 1024)
-    slices, volume, nc = len(links), int(np.prod(links.shape[:4])), links.shape[-1]
-    times = list(_lines(links, 3, most_d))
+    slices, volume, nc = len(links), int(np.prod(links.shape[:-3])), links.shape[-1]
+    time_direction = links.shape[-3] - 1
+    times = list(_lines(links, time_direction, most_d))
     loops = np.zeros((most_r, most_d))
     summed = native.vector.gauge.loop_sum
-    for mu in range(3):
+    for mu in range(time_direction):
         for r, space in enumerate(_lines(links, mu, most_r)):
             for d, time in enumerate(times):
                 parts = in_parts(
@@ -112,7 +113,7 @@ def wilson_loops(
                     lambda i, j: summed(space, time, mu, r + 1, d + 1, i, j),  # noqa: B023
                 )
                 loops[r, d] += sum(parts)
-    means: NDArray[np.float64] = loops / (3 * nc * volume)
+    means: NDArray[np.float64] = loops / (time_direction * nc * volume)
     return means
 
 
@@ -131,7 +132,7 @@ def line_correlators(
     Returns
     -------
     float64, shape (length, separation)
-        ``[R - 1, D - 1]`` is G(R, D), over the three directions in space.
+        ``[R - 1, D - 1]`` is G(R, D), over the directions in space.
 
     Raises
     ------
@@ -140,15 +141,15 @@ def line_correlators(
     """
     links = _periodic(field)
     most_r, most_d = integer(length, "length", 1, 1024), integer(separation, "separation", 1, 1024)
-    nc = links.shape[-1]
+    nc, space = links.shape[-1], links.shape[-3] - 1
     found = np.empty((most_r, most_d))
-    for d, lines in enumerate(_lines(links, 3, most_d)):
+    for d, lines in enumerate(_lines(links, space, most_d)):
         for r in range(most_r):
             total = 0.0
-            for mu in range(3):
-                other = np.roll(lines, -(r + 1), axis=3 - mu)
+            for mu in range(space):
+                other = np.roll(lines, -(r + 1), axis=space - mu)
                 total += float(np.vdot(other, lines).real)
-            found[r, d] = total / (3 * nc * lines[..., 0, 0].size)
+            found[r, d] = total / (space * nc * lines[..., 0, 0].size)
     return found
 
 
@@ -170,4 +171,4 @@ def _lines(links: NDArray[np.complex128], mu: int, most: int) -> Iterator[NDArra
     for count in range(1, most + 1):
         yield line
         if count < most:
-            line = np.ascontiguousarray(line @ np.roll(one, -count, axis=3 - mu))
+            line = np.ascontiguousarray(line @ np.roll(one, -count, axis=one.ndim - 3 - mu))

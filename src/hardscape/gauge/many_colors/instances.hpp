@@ -21,7 +21,7 @@ namespace hardscape::gauge {
 inline constexpr int kDoubles = kVectorBytes / sizeof(double);
 
 template <int N, int W>
-using ChainWithEnds = WilsonChain<N, W, OpenEnds<W>>;
+using WeighedChain = WilsonChain<N, W, Weights<W>>;
 
 // EXTERN is "extern", which says that they are compiled elsewhere, or nothing, which compiles them.
 #define HS_INSTANCES_IN(EXTERN, N, T)                                                            \
@@ -39,14 +39,14 @@ using ChainWithEnds = WilsonChain<N, W, OpenEnds<W>>;
   EXTERN template std::size_t reproject<N, kDoubles>(const std::complex<T>*, std::size_t,        \
                                                      std::size_t, std::complex<T>*);
 
-#define HS_INSTANCES_ON(EXTERN, N, W)                                                          \
-  EXTERN template std::unique_ptr<AnyWilsonChain> placed<AnyWilsonChain, WilsonChain<N, W>>(   \
-      const Layout&, const std::complex<double>*);                                             \
-  EXTERN template std::unique_ptr<AnyWilsonChain> placed<AnyWilsonChain, ChainWithEnds<N, W>>( \
-      const Layout&, const std::complex<double>*, const OpenEnds<W>&);                         \
-  EXTERN template std::unique_ptr<AnyWilsonFlow> placed<AnyWilsonFlow, WilsonFlow<N, W>>(      \
-      const Layout&, const std::complex<double>*);                                             \
-  EXTERN template std::unique_ptr<AnySmearing> placed<AnySmearing, Smearing<N, W>>(            \
+#define HS_INSTANCES_ON(EXTERN, N, W)                                                         \
+  EXTERN template std::unique_ptr<AnyWilsonChain> placed<AnyWilsonChain, WilsonChain<N, W>>(  \
+      const Layout&, const std::complex<double>*);                                            \
+  EXTERN template std::unique_ptr<AnyWilsonChain> placed<AnyWilsonChain, WeighedChain<N, W>>( \
+      const Layout&, const std::complex<double>*, const Weights<W>&);                         \
+  EXTERN template std::unique_ptr<AnyWilsonFlow> placed<AnyWilsonFlow, WilsonFlow<N, W>>(     \
+      const Layout&, const std::complex<double>*);                                            \
+  EXTERN template std::unique_ptr<AnySmearing> placed<AnySmearing, Smearing<N, W>>(           \
       const Layout&, const std::complex<double>*);
 
 #define HS_INSTANCES(EXTERN, N)                                                                   \
@@ -60,7 +60,7 @@ using ChainWithEnds = WilsonChain<N, W, OpenEnds<W>>;
                                                 const std::complex<double>*, const Extents&, int, \
                                                 int, int, int, int);                              \
   EXTERN template void apply_faddeev_popov<N, kDoubles>(                                          \
-      const std::complex<double>*, const Extents&, const std::complex<double>*,                   \
+      const std::complex<double>*, const Extents&, const double*, const std::complex<double>*,    \
       std::complex<double>*, int, int, int);
 
 #define HS_MANY_COLORS(EXTERN) \

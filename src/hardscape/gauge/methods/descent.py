@@ -180,7 +180,7 @@ class Descent:
         noise = 10 * lattices.floor(options)
         if not np.isnan(self.omegas[copy]):
             return OmegaTuner(float(self.omegas[copy]), fixed=False, noise=noise)
-        extent = lattices.volume**0.25
+        extent = lattices.volume ** (1 / options.dimensions)
         return OmegaTuner(2 / (1 + 1.8 / extent), fixed=False, noise=noise)
 
     def _sweep(

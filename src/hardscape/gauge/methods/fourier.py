@@ -36,7 +36,7 @@ class FourierSteps:
     def __init__(self, lattices: Lattices, options: FixOptions) -> None:
         self._lattices = lattices
         self._above = lattices.group.above
-        self._sliced = options.directions == 3
+        self._sliced = options.sliced
         residual = lattices.gradient()
         self._xp = array_namespace(residual)
         self._fixed = self._xp.asarray(~lattices.live)
@@ -96,10 +96,11 @@ class FourierSteps:
         """Highest p^2 over p^2 for each momentum, shape (T, Z, Y, X); and that highest p^2."""
         total = np.zeros(shape if not self._sliced else (1, *shape[1:]))
         for mu in range(options.directions):
-            extent = shape[3 - mu]
+            axis = len(shape) - 1 - mu
+            extent = shape[axis]
             squares = 4 * np.sin(np.pi * np.arange(extent) / extent) ** 2
-            along = [1, 1, 1, 1]
-            along[3 - mu] = extent
+            along = [1] * len(shape)
+            along[axis] = extent
             total = total + options.weights[mu] * squares.reshape(along)
         highest = float(total.max())
         # The gradient has no part at p = 0: a constant transformation changes nothing.
@@ -107,7 +108,7 @@ class FourierSteps:
         return self._xp.asarray(factor), highest
 
     def _filtered(self, field: Any) -> Any:
-        axes = (3, 4, 5) if self._sliced else (2, 3, 4, 5)
+        axes = tuple(range(3 if self._sliced else 2, field.ndim))
         momentum = self._xp.fft.fftn(field, axes=axes)
         momentum *= self._filter
         return self._xp.fft.ifftn(momentum, axes=axes)
@@ -115,12 +116,13 @@ class FourierSteps:
     def _by_slice(self, a: Any, b: Any) -> Any:
         """tr(a b^dagger) of each slice, for packed fields."""
         xp = self._xp
-        products = xp.sum(a.real * b.real, axis=(3, 4, 5)) + xp.sum(a.imag * b.imag, axis=(3, 4, 5))
+        space = tuple(range(3, a.ndim))
+        products = xp.sum(a.real * b.real, axis=space) + xp.sum(a.imag * b.imag, axis=space)
         above, diagonal = slice(None, self._above), slice(self._above, None)
         total = 2 * products[:, above].sum(axis=1) + products[:, diagonal].sum(axis=1)
         # The last entry of the diagonal is minus the sum of the others.
         last_a, last_b = ((x.real + x.imag).sum(axis=1) for x in (a[:, diagonal], b[:, diagonal]))
-        return total + xp.sum(last_a * last_b, axis=(2, 3, 4))
+        return total + xp.sum(last_a * last_b, axis=tuple(range(2, last_a.ndim)))
 
     def _inner(self, a: Any, b: Any) -> Any:
         """tr(a b^dagger) over what belongs together, shape (copies, T)."""
@@ -131,4 +133,4 @@ class FourierSteps:
         return self._xp.repeat(whole, by_slice.shape[1], axis=1)
 
     def _spread(self, values: Any) -> Any:
-        return values[:, None, :, None, None, None]
+        return values[(slice(None), None, slice(None), *(None,) * (self._residual.ndim - 3))]

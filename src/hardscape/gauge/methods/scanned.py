@@ -63,7 +63,7 @@ class GaugeScan(Plain):
     gauge: str
     reduction: str
     theta: float
-    shape: tuple[int, int, int, int]
+    shape: tuple[int, ...]
     nc: int
     methods: tuple[str, ...]
     omega: NDArray[np.float64]
