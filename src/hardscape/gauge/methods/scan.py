@@ -214,7 +214,7 @@ def _points(
         raise InputError(f"arguments has {strange[0]!r}; {', '.join(sorted(known))} are accepted")
     if given.get("per_slice") is None:
         given["per_slice"] = gauge == "coulomb"
-    common = {"gauge": gauge, "theta": float(theta), "boundary": field.boundary}
+    common: dict[str, Any] = {"gauge": gauge, "theta": float(theta), "boundary": field.boundary}
     common |= {"dimensions": field.dimensions, **given}
     varied = list(_varied(omegas or (), probabilities or (), schedules or ()))
     if not varied:
