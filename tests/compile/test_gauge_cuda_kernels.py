@@ -7,7 +7,7 @@ import pytest
 from hardscape.engine.cuda import jit
 from hardscape.gauge.ghost.cuda import ghost_kernel
 from hardscape.gauge.lattice.cuda import Instance
-from hardscape.gauge.lattice.schedule import Schedule
+from hardscape.gauge.lattice.schedule import Schedule, Window
 
 INSTANCES = [
     Instance((32, 32, 32, 32), 3, single=True),
@@ -16,6 +16,7 @@ INSTANCES = [
     Instance((4, 4, 4, 4), 2, single=False, weight=2.5),
     Instance((8, 8, 8, 8), 4, single=False),
     Instance((4, 4, 4, 4), 5, single=True, abelian=True),
+    Instance((8, 8, 8, 6), 3, single=False, window=Window(halo=1, first=-1, before=6, after=7)),
 ]
 
 
@@ -28,6 +29,10 @@ def test_kernels_compile(instance: Instance) -> None:
     kernels += [
         instance.kernel("measure", "gauge_measure"),
         instance.kernel("start", "gauge_start"),
+        instance.kernel("start", "gauge_unit"),
+        instance.kernel("start", "gauge_project"),
+        instance.kernel("start", "gauge_put", kMatrices=4),
+        instance.kernel("start", "gauge_get"),
         instance.kernel("flow", "gauge_gradient"),
         instance.kernel("flow", "gauge_move"),
         instance.kernel("classic", "gauge_classic"),

@@ -19,6 +19,7 @@ M. Schröck and H. Vogt, PoS LATTICE2012, 187 (2012).
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
@@ -26,10 +27,20 @@ import numpy as np
 
 from hardscape.arguments import integer
 from hardscape.arrays import to_device
-from hardscape.engine import Cpu, Cuda, RunArguments, RunOptions, cuda_device, solve
+from hardscape.engine import (
+    Cpu,
+    Cuda,
+    Device,
+    RunArguments,
+    RunOptions,
+    cuda_device,
+    resolve,
+    solve,
+)
 from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
-from hardscape.gauge.domains.ranks import Domains
+from hardscape.gauge.domains.gpus import Gpus
+from hardscape.gauge.domains.together import Together
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.intake import require_links
 from hardscape.gauge.measure import measured
@@ -69,7 +80,7 @@ def fix(
     strict: bool = True,
     output_precision: Literal["single", "double"] | None = None,
     reproject: bool = False,
-    domains: Domains | None = None,
+    domains: Together | str | Sequence[str | Device] | None = None,
     **run: Unpack[RunArguments],
 ) -> GaugeFixResult:
     """Find the transformation that fixes a gauge. The field stays as it is.
@@ -122,9 +133,11 @@ def fix(
         Whether the links are brought to the group, in double, before they are transformed. Links of
         single precision, or farther from the group than rounding, have a violation that no g removes;
         with this and ``output_precision="double"`` any theta is reached.
-    domains : Domains, optional
-        Ranks of MPI that hold the lattice together, see :func:`hardscape.gauge.domains`; `threads` are
-        then those of each rank, by default 1. The answer is the same bit for bit.
+    domains : Domains, str or sequence of str, optional
+        What holds the lattice together, in slabs of timeslices. Ranks of MPI, see
+        :func:`hardscape.gauge.domains`; `threads` are then those of each rank, by default 1, and the answer
+        is the same bit for bit for any number of ranks. Or GPUs of this host that have access to each other's
+        memory, named as those of `device` are ("cuda:0,1"): the answer is that of one of them, bit for bit.
     **run
         How to compute; see :class:`hardscape.engine.RunArguments`. A unit of progress is a copy.
 
@@ -181,10 +194,11 @@ def fix(
             f"output_precision={output_precision!r}; 'single' and 'double' are accepted"
         )
     many = integer(copies, "copies", 1, 2**31 - 1)
-    lanes = _lanes(links, many, domains, run)
+    held = _together(domains)
+    lanes = _lanes(links, many, held, run)
     if isinstance(lanes.devices[0], Cpu):
         require_links(links.shape, links.nc, _FIELDS)
-    work = GaugeFixWork.build(_checked(links, lanes), options, many, lanes, domains)
+    work = GaugeFixWork.build(_checked(links, lanes), options, many, lanes, held)
     outcome = solve(work, lanes)
     if outcome.answer is None:
         if outcome.signum:
@@ -201,7 +215,7 @@ def fix(
     found = replace(
         as_returned(found, options),
         seconds=time.perf_counter() - began,
-        device=",".join(map(str, lanes.devices)),
+        device=held.names() if held else ",".join(map(str, lanes.devices)),
         stopped=outcome.cut,
     )
     if outcome.signum:
@@ -247,17 +261,31 @@ def in_the_group(field: GaugeField) -> GaugeField:
     return field.astype(np.complex128).reproject()
 
 
+def _together(domains: Together | str | Sequence[str | Device] | None) -> Together | None:
+    """What holds the lattice together: GPUs where they are named."""
+    if domains is None or isinstance(domains, Together):
+        return domains
+    gpus = [device for device in resolve(domains) if isinstance(device, Cuda)]
+    if not gpus:
+        raise InputError(
+            f"domains={domains!r}; GPUs such as 'cuda:0,1' and what hardscape.gauge.domains gives are accepted"
+        )
+    return Gpus(gpus)
+
+
 def _lanes(
-    field: GaugeField, copies: int, domains: Domains | None, run: RunArguments
+    field: GaugeField, copies: int, domains: Together | None, run: RunArguments
 ) -> RunOptions:
-    """How to compute: with domains, in one lane that asks all ranks."""
+    """How to compute: with domains, in one lane that asks all of them."""
     if domains is None:
         return RunOptions.checked(big_enough=pays_for_gpu(field, copies), **run)
     if run.get("executor") is not None:
         raise InputError("domains and executor exclude one another; one of them is accepted")
     device = run.get("device", "auto")
     if device not in ("auto", "cpu"):
-        raise InputError(f"device={device!r} with domains, which lie on CPUs; 'cpu' is accepted")
+        raise InputError(
+            f"device={device!r} beside domains, which name the devices; 'auto' is accepted"
+        )
     threads = run.get("threads")
     given: RunArguments = {**run, "device": "cpu", "threads": 1 if threads is None else threads}
     lanes = RunOptions.checked(**given)

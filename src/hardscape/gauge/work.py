@@ -28,12 +28,11 @@ from hardscape.engine import (
 )
 from hardscape.engine.cluster.parts import whole_of
 from hardscape.engine.ledger import kept_shards
-from hardscape.errors import InputError
 from hardscape.gauge import layouts
-from hardscape.gauge.domains.ranks import Domains, RankedLattices
+from hardscape.gauge.domains.together import Together
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.lattice.cpu import CpuLattice
-from hardscape.gauge.lattice.cuda import CudaLattices
+from hardscape.gauge.lattice.cuda import CudaLattices, require_even
 from hardscape.gauge.lattice.lattices import Lattices
 from hardscape.gauge.methods.descent import Descent
 from hardscape.gauge.options import FixOptions
@@ -63,7 +62,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
     together: int = 1  # most copies of a shard
     threads: int = 1  # of a shard on the CPU; the answer does not depend on it
     keep: bool = False  # whether g stays on the GPU, for a run in this process without a checkpoint
-    domains: Domains | None = None  # ranks that hold the lattice together, `threads` in each
+    domains: Together | None = None  # who holds the lattice together; ranks have `threads` each
 
     name: ClassVar[str] = "gauge.fix"
     revision: ClassVar[int] = 1
@@ -76,7 +75,7 @@ class GaugeFixWork(Work[GaugeFixResult]):
         options: FixOptions,
         copies: int,
         run: RunOptions,
-        domains: Domains | None = None,
+        domains: Together | None = None,
     ) -> GaugeFixWork:
         """Share the copies among devices: GPUs take many at once, the CPU one with spare threads."""
         if domains is not None:
@@ -152,7 +151,8 @@ class GaugeFixWork(Work[GaugeFixResult]):
         if self.domains is not None:
             held = self.domains
             with held.placed(self.links, self.options, self.threads):
-                yield lambda single: RankedLattices(held, self.links, self.options, single)
+                usual = min(_TOGETHER, self.copies)
+                yield lambda single: held.lattices(self.links, self.options, single, usual)
         elif isinstance(device, Cpu):
             with team(self.threads) as lanes:
                 yield lambda single: CpuLattice(self.links, self.options, single, lanes)
@@ -229,19 +229,6 @@ class GaugeFixWork(Work[GaugeFixResult]):
             field=GaugeField(self.links, boundary=self.options.boundary, layout=layouts.OURS),
             output_precision="double",
             reproject=False,
-        )
-
-
-def require_even(shape: Sequence[int]) -> None:
-    """Refuse extents that no kernel for GPUs takes."""
-    if len(shape) != 4:
-        raise InputError(
-            f"shape {tuple(shape)}; the CUDA kernels are of four dimensions, device='cpu' takes it"
-        )
-    if any(extent % 2 for extent in shape):
-        raise InputError(
-            f"shape {tuple(shape)} has an odd extent, which the CUDA kernels' two colours do not "
-            "fit; device='cpu' takes it"
         )
 
 

@@ -103,7 +103,7 @@ class RunOptions(SeededShardRunOptions):
         Fail if theta is not reached; --no-strict writes what was reached.
     domains
         Hold the lattice on all ranks of `mpiexec -n 4 hardscape gauge fix ... --domains`, --threads in
-        each of them.
+        each of them, or on GPUs of this host: `--domains --device cuda:0,1`.
     """
 
     strict: bool = True
@@ -159,6 +159,8 @@ def fix(
     every = many(files, output.output)
     if every is not None:
         _fix_many(every, read, gauge, method, ensemble, run, output)
+    elif run.domains and str(run.device).startswith("cuda"):
+        _fix_one(files[0], read, gauge, method, replace(run, device="auto"), output, run.device)
     elif run.domains:
         with domains(_all_ranks()) as ranks:
             if ranks is not None:
@@ -183,7 +185,7 @@ def _fix_one(
     method: MethodOptions,
     run: RunOptions,
     output: FixOutput,
-    ranks: Domains | None,
+    held: Domains | str | None,
 ) -> None:
     output.check([file])
     if output.output is not None:
@@ -192,7 +194,7 @@ def _fix_one(
     field, _ = read.checked(file)
     keywords: dict[str, Any] = vars(gauge) | vars(method) | vars(run)
     keywords |= {"output_precision": output.output_precision, "reproject": output.reproject}
-    keywords["domains"] = ranks
+    keywords["domains"] = held
     if output.estimated("gauge fix", find_gauge, field, **keywords):
         return
     try:

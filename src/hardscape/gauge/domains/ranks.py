@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from hardscape.errors import InputError
 from hardscape.gauge.domains.slab import Slab
+from hardscape.gauge.domains.together import Together
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
 from hardscape.gauge.options import FixOptions
 
 _LOG = logging.getLogger("hardscape.gauge")
 
 
-class Domains:
+class Domains(Together):
     """What the first rank holds of `domains`: give it to :func:`hardscape.gauge.fix`.
 
     Attributes
@@ -50,6 +51,14 @@ class Domains:
             self.ask("begin", links.shape, choices, threads, whole=links)
             self._links = links
         yield
+
+    def lattices(self, links: Any, choices: FixOptions, single: bool, usual: int) -> Lattices:
+        """See `Together.lattices`."""
+        return RankedLattices(self, links, choices, single)
+
+    def names(self) -> str:
+        """See `Together.names`."""
+        return "cpu:0"
 
     def ask(self, name: str, *arguments: Any, whole: Any = None) -> Any:
         """Call a method of every rank's slab; returns what this rank's own returns."""

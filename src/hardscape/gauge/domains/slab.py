@@ -9,7 +9,6 @@ for bit however many slabs there are.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,27 +16,11 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import Team, team
+from hardscape.gauge.domains.together import Cut
 from hardscape.gauge.options import FixOptions
 
 #: What a message holds.
 _UP, _DOWN, _LINKS, _G, _DELTA = range(5)
-
-
-@dataclass(frozen=True)
-class Cut:
-    """Which timeslices of `slices` fall to which of `ranks`."""
-
-    slices: int
-    ranks: int
-
-    def own(self, rank: int) -> range:
-        """Those that a rank moves."""
-        return range(self.slices * rank // self.ranks, self.slices * (rank + 1) // self.ranks)
-
-    def held(self, rank: int) -> list[int]:
-        """The same with one more at each side."""
-        own = self.own(rank)
-        return [t % self.slices for t in range(own.start - 1, own.stop + 1)]
 
 
 class Slab:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import CudaDevice, Kernel, LoadedKernel, kernel
-from hardscape.errors import BudgetError
+from hardscape.errors import BudgetError, InputError
 from hardscape.gauge.groups import project_to_group
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
-from hardscape.gauge.lattice.schedule import Schedule
+from hardscape.gauge.lattice.schedule import WHOLE, Schedule, Window
 from hardscape.gauge.options import FixOptions
 
 #: Threads of a block, but for sweeps.
@@ -25,6 +25,10 @@ _ITERATION, _RATE = 2e-3, {False: 3.4e9, True: 7.3e9}
 _TOGETHER = 32
 #: Blocks that share a timeslice when it is measured.
 _PARTS = 16
+#: Sites are numbered in 31 bits, and their chunks of a transformation in double precision.
+_MOST = 2**30
+#: Bytes of users' arrays that are brought to the kernels' order at a time.
+_IN_FLIGHT = 2**28
 #: One thread a site of the lattice.
 _ONE_EACH = Schedule(threads=_THREADS)
 
@@ -39,6 +43,7 @@ class Instance:
     directions: int = 4
     abelian: bool = False  # whether the gauge is the maximally Abelian one
     weight: float = 1.0  # of the links in t
+    window: Window = WHOLE
 
     @property
     def rows(self) -> int:
@@ -74,17 +79,37 @@ class Instance:
             "kZ": z,
             "kT": t,
             "kTimeWeight": self.weight,
+            "kMatrices": 1,  # a site, of what is brought to the kernels' order
+            "kHalo": self.window.halo,
+            "kParity": self.window.first % 2,
+            "kBefore": self.window.before,
+            "kAfter": self.window.after,
         }
         numbers = of_instance | schedule.constants() | constants
         return kernel(f"gauge/lattice/{file}.cu", name, constants=numbers)
 
 
-@cache
-def site_order(shape: tuple[int, int, int, int]) -> NDArray[np.int64]:
-    """Natural numbers of the sites in the order of the kernels: even ones first."""
-    x, y, z, t = shape
-    parity = np.indices((t, z, y, x)).sum(axis=0).ravel() % 2
-    return np.argsort(parity, kind="stable")
+def iteration_cost(sites: int, single: bool) -> float:
+    """What an iteration of the conjugate gradient costs in sweeps of so many sites."""
+    return 3 + _ITERATION * _RATE[single] / sites
+
+
+def summed(parts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Sums of functional and violation, and the largest violation, of each copy and timeslice."""
+    return parts[..., 0].sum(axis=2), parts[..., 1].sum(axis=2), parts[..., 2].max(axis=2)
+
+
+def require_even(shape: Sequence[int]) -> None:
+    """Refuse extents that no kernel for GPUs takes."""
+    if len(shape) != 4:
+        raise InputError(
+            f"shape {tuple(shape)}; the CUDA kernels are of four dimensions, device='cpu' takes it"
+        )
+    if any(extent % 2 for extent in shape):
+        raise InputError(
+            f"shape {tuple(shape)} has an odd extent, which the CUDA kernels' two colours do not "
+            "fit; device='cpu' takes it"
+        )
 
 
 class CudaLattices(Lattices):
@@ -103,12 +128,13 @@ class CudaLattices(Lattices):
         copies: int,
         schedule: Schedule | None = None,
         usual: int | None = None,
+        window: Window = WHOLE,
     ) -> None:
         import cupy
 
         super().__init__(links, options, single, copies)
         self._cupy = cupy
-        self.iteration_cost = 3 + _ITERATION * _RATE[single] / (self.volume * (usual or copies))
+        self.iteration_cost = iteration_cost(self.volume * (usual or copies), single)
         self._nc = self.group.nc
         self._device = device
         t, z, y, x = links.shape[:4]
@@ -119,21 +145,22 @@ class CudaLattices(Lattices):
             options.directions,
             options.gauge == "mag",
             float(options.anisotropy),
+            window,
         )
-        most = 2**32 // (4 * self.instance.chunks) - 1  # chunks of links are numbered in 32 bits
-        if self.volume > most:
+        if self.volume > _MOST:
             raise BudgetError(
-                f"a lattice of {self.volume} sites of SU({self._nc}) on a GPU; "
-                f"{most} sites are the most there, device='cpu' takes it"
+                f"a lattice of {self.volume} sites on a GPU; {_MOST} sites are the most there, "
+                "device='cpu' takes it, and so do domains on several GPUs"
             )
-        self._order = cupy.asarray(site_order((x, y, z, t)))
-        by_site = cupy.asarray(links).reshape(self.volume, 4, self._nc, self._nc)
-        self._links = cupy.stack([self._packed(by_site[:, mu]) for mu in range(4)], axis=1)
-        one = cupy.zeros((self.volume, self._nc, self._nc), dtype=np.complex128)
-        one[:] = cupy.eye(self._nc)
-        self._g = cupy.repeat(self._packed(one)[None], copies, axis=0)
+        self._links = self._empty(matrices=4)
+        self._kernels: dict[str, LoadedKernel] = {}
+        for first, part in self._in_parts(links):
+            self._put(self._links, first, part, matrices=4)
+        self._g = self._empty(copies=copies)
+        self._on_sites("start", "gauge_unit")
+        self.moving = x, y, z, t - 2 * window.halo
         self.schedule = schedule or Schedule.of(
-            self.instance.shape,
+            self.moving,
             self.instance.matrix_bytes,
             single,
             options.directions,
@@ -142,53 +169,67 @@ class CudaLattices(Lattices):
             int(cupy.cuda.Device().attributes["L2CacheSize"]),
             staging=not device.arch.startswith("sm_7"),
         )
-        slabs = self.slices * self.schedule.parts
+        if window.uneven:
+            self.schedule = replace(self.schedule, lag=0)
+        slabs = t * self.schedule.parts
         self._done = cupy.zeros((self.schedule.groups, 2, slabs), dtype=np.uint32)
         self._told: dict[str, tuple[Any, NDArray[Any]]] = {}
-        self._kernels: dict[str, LoadedKernel] = {}
         self._sweeping: dict[int, tuple[LoadedKernel, int, int]] = {}
 
     # -- layout: [site / 32][chunk][site % 32][lane], of the rows that determine a matrix --------
 
-    def _packed(self, matrices: Any) -> Any:
-        """Rows of matrices (V, Nc, Nc), as they are stored."""
-        rows = self._cupy.ascontiguousarray(matrices[self._order, : self.instance.rows])
-        return self._by_block(rows.view(np.float64).reshape(self.volume, -1))
-
-    def _by_block(self, numbers: Any) -> Any:
-        """The numbers of sites in the kernels' order, shape (V, numbers), as they are stored."""
+    def _empty(self, copies: int = 1, matrices: int = 1) -> Any:
+        """Room for so many matrices a site."""
         blocks, lanes = -(-self.volume // _TOGETHER), 4 if self.single else 2
-        shape = blocks * _TOGETHER, self.instance.chunks * lanes
-        padded = self._cupy.zeros(shape, dtype=np.float32 if self.single else np.float64)
-        padded[: self.volume, : numbers.shape[1]] = numbers
-        by_block = padded.reshape(blocks, _TOGETHER, -1, lanes)
-        return self._cupy.ascontiguousarray(by_block.transpose(0, 2, 1, 3))
+        shape = copies, blocks, matrices, self.instance.chunks, _TOGETHER, lanes
+        return self._cupy.zeros(shape, dtype=np.float32 if self.single else np.float64)
 
-    def _by_site(self, copy: int) -> Any:
-        """The numbers of a copy's g, shape (V, numbers), of sites in the kernels' order."""
-        by_site = self._g[copy].transpose(0, 2, 1, 3)
-        padded = by_site.reshape(by_site.shape[0] * _TOGETHER, -1)
-        return padded[: self.volume, : 2 * self.instance.rows * self._nc]
+    def _in_parts(self, field: Any) -> Iterator[tuple[int, Any]]:
+        """Some timeslices at a time of an array (T, ...), on the GPU, and the number of the first."""
+        step = max(1, _IN_FLIGHT // (field[0].size * 16))
+        for first in range(0, len(field), step):
+            part = self._cupy.asarray(field[first : first + step], dtype=np.complex128)
+            yield first, self._cupy.ascontiguousarray(part)
+
+    def _put(self, to: Any, first: int, part: Any, matrices: int = 1) -> None:
+        """Write timeslices from `first` on, shape (..., Nc, Nc)."""
+        put = self._kernel("start", "gauge_put", kMatrices=matrices)
+        threads = part.size // self._nc**2
+        put(-(-threads // _THREADS), _THREADS, to, part, np.int32(first), np.int32(len(part)))
+
+    def slices_of(self, copy: int, first: int, count: int) -> Any:
+        """Copy a transformation's timeslices, complex128, number for number in the rows that are stored."""
+        x, y, z, _ = self.instance.shape
+        shape = count, z, y, x, self._nc, self._nc
+        g = self._cupy.empty(shape, dtype=np.complex128)
+        get = self._kernel("start", "gauge_get")
+        blocks = -(-count * x * y * z // _THREADS)
+        get(blocks, _THREADS, self._g[copy], g, np.int32(first), np.int32(count))
+        return g
+
+    def set_slices(self, copy: int, first: int, g: Any) -> None:
+        """Write timeslices that `slices_of` gave, of these lattices or of others."""
+        part = self._cupy.asarray(g, dtype=np.complex128)
+        self._put(self._g[copy], first, self._cupy.ascontiguousarray(part))
 
     def set_transformation(self, copy: int, g: Any) -> None:
         """Set a copy's g, brought to the group."""
-        matrices = project_to_group(self._cupy.asarray(g, dtype=np.complex128))
-        self._g[copy] = self._packed(matrices.reshape(self.volume, self._nc, self._nc))
+        for first, part in self._in_parts(g):
+            self.set_slices(copy, first, project_to_group(part))
 
     def adopt(self, others: Lattices) -> None:
         """Take over the g of lattices of this GPU in another precision."""
+        x, y, z, t = self.instance.shape
+        step = max(1, _IN_FLIGHT // (x * y * z * self._nc**2 * 16))
         for copy in range(self.copies):
-            self._g[copy] = self._by_block(cast(CudaLattices, others)._by_site(copy))
+            for first in range(0, t, step):
+                part = cast(CudaLattices, others).slices_of(copy, first, min(step, t - first))
+                self.set_slices(copy, first, part)
         self._on_sites("start", "gauge_project")
 
     def transformation(self, copy: int) -> Any:
         """Return a copy's g as a CuPy array."""
-        x, y, z, t = self.instance.shape
-        numbers = self._cupy.ascontiguousarray(self._by_site(copy), dtype=np.float64)
-        rows = self._cupy.zeros((self.volume, self.instance.rows, self._nc), dtype=np.complex128)
-        rows[self._order] = numbers.view(np.complex128).reshape(rows.shape)
-        determining = rows[:, : self._nc - 1]
-        return self.group.completed(determining).reshape(t, z, y, x, self._nc, self._nc)
+        return self.slices_of(copy, 0, self.instance.shape[3])
 
     # -- kernels -------------------------------------------------------------------------------
 
@@ -197,43 +238,68 @@ class CudaLattices(Lattices):
         grid = -(-self.volume // _THREADS), self.copies
         self._kernel(file, name)(grid, _THREADS, self._g, *arguments)
 
-    def _kernel(self, file: str, name: str) -> LoadedKernel:
-        if name not in self._kernels:
-            self._kernels[name] = self._device.load(self.instance.kernel(file, name))
-        return self._kernels[name]
+    def _kernel(self, file: str, name: str, **constants: int) -> LoadedKernel:
+        key = f"{name}{constants}"
+        if key not in self._kernels:
+            kernel = self.instance.kernel(file, name, _ONE_EACH, **constants)
+            self._kernels[key] = self._device.load(kernel)
+        return self._kernels[key]
 
     def randomize(self, seeds: NDArray[np.uint64]) -> None:
         """Set each copy's g from the Haar measure."""
         keys = self._on_device("seeds", np.asarray(seeds, dtype=np.uint64))
-        self._on_sites("start", "gauge_start", keys)
+        self._on_sites("start", "gauge_start", keys, self._origin)
 
     def sweep(self, turn: Turn) -> int:
         """See `Lattices.sweep`."""
         if turn.stop[0]:
             return 0
-        steps = np.array([sweep.row() for sweep in turn.sweeps])
-        numbers = (
-            self._on_device("steps", steps),
+        self.prepare(turn)
+        self.start(turn, self, self)
+        self.synchronize()
+        return turn.count
+
+    def prepare(self, turn: Turn) -> None:
+        """Bring all that sweeps need to the GPU, where nothing is counted of them yet."""
+        self._numbers = (
+            self._on_device("steps", np.array([sweep.row() for sweep in turn.sweeps])),
             self._on_device("seeds", np.asarray(turn.seeds, dtype=np.uint64)),
             self._on_device("firsts", np.asarray(turn.first, dtype=np.int64)),
             self._on_device("active", turn.active.astype(np.uint8)),
         )
+        self._kernel_of(turn.sweeps[0].method)
         self._done.data.memset_async(0, self._done.nbytes)
+
+    def start(self, turn: Turn, before: CudaLattices, after: CudaLattices) -> None:
+        """Begin the sweeps that were prepared; those of a window write to the windows beside it."""
         kernel, shared, resident = self._kernel_of(turn.sweeps[0].method)
         kernel(
-            min(resident, self.schedule.tasks(self.instance.shape, turn.count)),
+            min(resident, self.schedule.tasks(self.moving, turn.count)),
             self.schedule.threads,
             self._links,
             self._g,
-            *numbers,
+            *self._numbers,
             self._done,
             np.int32(self.copies),
             np.int32(turn.count),
+            before._g,
+            after._g,
+            before._done,
+            after._done,
+            self._origin,
             shared=shared,
             cooperative=True,  # blocks wait for each other
         )
+
+    @property
+    def _origin(self) -> np.int32:
+        """Number of the first site in the whole lattice."""
+        x, y, z, _ = self.instance.shape
+        return np.int32(self.instance.window.first * x * y * z)
+
+    def synchronize(self) -> None:
+        """Wait until all is done."""
         self._device.synchronize()
-        return turn.count
 
     def _kernel_of(self, method: int) -> tuple[LoadedKernel, int, int]:
         """The kernel of sweeps, its shared memory, and how many of its blocks are resident at once."""
@@ -257,18 +323,19 @@ class CudaLattices(Lattices):
 
     def measure(self) -> Measurement:
         """Functional and violation of the moment."""
-        sums = self._cupy.empty((self.copies, self.slices, _PARTS, 3))
+        return self.measured(*summed(self.parts().get()))
+
+    def parts(self) -> Any:
+        """Begin to sum functional and violation: (copies, T, parts, 3), with the largest violation."""
+        slices = self.moving[3]
+        sums = self._cupy.empty((self.copies, slices, _PARTS, 3))
         kernel = self._kernel("measure", "gauge_measure")
-        kernel((_PARTS, self.slices, self.copies), _THREADS, self._links, self._g, sums)
-        self._device.synchronize()
-        parts = sums.get()
-        return self.measured(
-            parts[..., 0].sum(axis=2), parts[..., 1].sum(axis=2), parts[..., 2].max(axis=2)
-        )
+        kernel((_PARTS, slices, self.copies), _THREADS, self._links, self._g, sums)
+        return sums
 
     def gradient(self) -> Any:
         """Delta, packed, shape (copies, components, T, Z, Y, X)."""
-        x, y, z, t = self.instance.shape
+        x, y, z, t = self.moving
         kind = np.complex64 if self.single else np.complex128
         delta = self._cupy.empty((self.copies, self.group.components, t, z, y, x), dtype=kind)
         self._on_sites("flow", "gauge_gradient", self._links, delta)

@@ -10,7 +10,9 @@ struct alignas(2 * sizeof(Real)) Pair {
   Real re, im;
 };
 
-// delta[copy][component][t][z][y][x]
+constexpr long long kMoving = 2LL * kPlane * kOwn;  // sites
+
+// delta[copy][component][t][z][y][x], of slices that move here
 extern "C" __global__ void __launch_bounds__(kThreads)
     gauge_gradient(Chunk* __restrict__ all, const Chunk* __restrict__ links,
                    Pair* __restrict__ delta) {
@@ -18,6 +20,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   if (i >= kVolume) return;
   const int color = i / kHalf;
   const Site at = Site::of(color, i % kHalf);
+  if (at.rests()) return;
   const Chunk* g = copy_of(all, copy);
   LocalField local;
   gather<0>(local, StoredLinks{links}, g, at, color);
@@ -25,8 +28,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   local.begin(own);
   const Packed packed = Packed::pack(local.gradient(own));
   for (int c = 0; c < Packed::kSize; ++c) {
-    delta[(static_cast<long long>(copy) * Packed::kSize + c) * kVolume + at.natural()] =
-        Pair{packed.re[c], packed.im[c]};
+    delta[(copy * Packed::kSize + c) * kMoving + at.own()] = Pair{packed.re[c], packed.im[c]};
   }
 }
 
@@ -37,14 +39,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int i = blockIdx.x * kThreads + threadIdx.x, copy = blockIdx.y;
   if (i >= kVolume) return;
   const Site at = Site::of(i / kHalf, i % kHalf);
+  if (at.rests()) return;
   Chunk* g = copy_of(all, copy);
-  const Real alpha = Real(step[copy * kT + at.t]);
+  const Real alpha = Real(step[copy * kOwn + at.t - kHalo]);
   if (alpha == 0)
     return;  // exp(0) g is g but for its last digits, which other copies must not change
   Packed packed;
   for (int c = 0; c < Packed::kSize; ++c) {
-    const Pair pair =
-        direction[(static_cast<long long>(copy) * Packed::kSize + c) * kVolume + at.natural()];
+    const Pair pair = direction[(copy * Packed::kSize + c) * kMoving + at.own()];
     packed.re[c] = alpha * pair.re;
     packed.im[c] = alpha * pair.im;
   }

@@ -3,20 +3,17 @@
 
 using namespace hardscape::gauge;
 
-// Blocks (part, slice, copy); sums[copy][slice][part][3].
+// Blocks (part, slice, copy); sums[copy][slice][part][3], of slices that move here.
 extern "C" __global__ void __launch_bounds__(kThreads)
     gauge_measure(const Chunk* __restrict__ links, Chunk* __restrict__ all,
                   double* __restrict__ sums) {
-  constexpr int kSlice = kX * kY * kZ;
+  constexpr int kSlice = 2 * kPlane;
   const Chunk* g = copy_of(all, blockIdx.z);
   double functional = 0, total = 0, largest = 0;
   for (int i = blockIdx.x * kThreads + threadIdx.x; i < kSlice; i += gridDim.x * kThreads) {
-    Site at;
-    at.x = i % kX;
-    at.y = i / kX % kY;
-    at.z = i / (kX * kY);
-    at.t = blockIdx.y;
-    const int color = (at.x + at.y + at.z + at.t) & 1;
+    Site at = Site::numbered(i);
+    at.t = blockIdx.y + kHalo;
+    const int color = at.color();
     LocalField local;
     gather<0>(local, StoredLinks{links}, g, at, color);
     const Element own = load(g, at.number(color));

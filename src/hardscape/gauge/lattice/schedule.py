@@ -20,6 +20,20 @@ _SLAB = 2048
 
 
 @dataclass(frozen=True)
+class Window:
+    """Which part of a larger lattice a GPU holds: timeslices that it moves, and one more at each side."""
+
+    halo: int = 0  # slices at each side that are copies; 0 where the lattice is whole
+    first: int = 0  # number of the first slice that is held; -1 where it is the last one of all
+    before: int = 0  # slices that the windows beside hold
+    after: int = 0
+    uneven: bool = False  # whether some windows of the lattice are larger than others
+
+
+WHOLE = Window()
+
+
+@dataclass(frozen=True)
 class Schedule:
     """How sweep.cu cuts the lattice into tasks."""
 

@@ -5,6 +5,10 @@
 // a matrix only the rows that determine it are stored, in chunks of 16 bytes, 32 sites together, so
 // that the threads of a warp read and write whole lines at addresses a constant apart:
 // links[site / 32][mu][chunk][site % 32] and g[copy][site / 32][chunk][site % 32].
+//
+// The lattice may be a window in t of a larger one: kHalo timeslices at each side are then copies
+// of what other GPUs move, and rest. Colours are those of the larger lattice, where slice 0 has the
+// parity kParity.
 #pragma once
 
 #include "gauge/lattice/local.hpp"
@@ -27,7 +31,12 @@ constexpr int kVolume = 2 * kHalf;
 constexpr int kRows = kRowsKept<kColors>;
 constexpr int kLanes = 16 / sizeof(Real);
 constexpr int kChunks = (2 * kRows * kColors + kLanes - 1) / kLanes;
-constexpr int kCopy = (kVolume + 31) / 32 * 32 * kChunks;  // chunks of a transformation
+// Chunks of a transformation.
+constexpr long long kCopy = (kVolume + 31LL) / 32 * 32 * kChunks;
+constexpr int kOwn = kT - 2 * kHalo;      // timeslices that move here
+constexpr int kPlane = kX * kY * kZ / 2;  // sites of a timeslice of one colour
+// Chunks of links are numbered in 32 bits where those suffice.
+using Index = Choice<(4 * kCopy < (1LL << 32)), unsigned, unsigned long long>::type;
 
 struct alignas(16) Chunk {
   Real value[kLanes];
@@ -48,11 +57,25 @@ struct Site {
     rest /= kY;
     at.z = rest % kZ;
     at.t = rest / kZ;
-    at.x = 2 * half + ((at.y + at.z + at.t + color) & 1);
+    at.x = 2 * half + ((at.y + at.z + at.t + kParity + color) & 1);
     return at;
   }
 
+  // The site of a natural number.
+  __device__ static Site numbered(int natural) {
+    const int plane = natural / kX;
+    return Site{natural % kX, plane % kY, plane / kY % kZ, plane / (kY * kZ)};
+  }
+
+  __device__ int color() const { return (x + y + z + t + kParity) & 1; }
+
   __device__ int natural() const { return ((t * kZ + z) * kY + y) * kX + x; }
+
+  // Whether it is a copy of another GPU's.
+  __device__ bool rests() const { return kHalo > 0 && (t == 0 || t + 1 == kT); }
+
+  // Its natural number among those that do not rest.
+  __device__ int own() const { return natural() - kHalo * 2 * kPlane; }
 
   // Its number in the order of the arrays, for a site of this colour.
   __device__ int number(int color) const { return color * kHalf + natural() / 2; }
@@ -75,6 +98,11 @@ struct Site {
     return here - (t == 0 ? 1 - kT : 1) * (kX / 2 * kY * kZ);
   }
 };
+
+// The natural number in the whole lattice, whose first site here has the number `origin`.
+__device__ inline int number_in_whole(const Site& at, int origin) {
+  return kHalo > 0 ? at.natural() + origin : at.natural();
+}
 
 // A matrix of the rows that read(0), read(1), ... bring, 16 bytes each.
 template <class Read>
@@ -101,8 +129,8 @@ __device__ inline Element assembled(Read&& read) {
 
 // A site's first chunk of `matrices` each; the others follow 32 chunks apart.
 template <int Matrices>
-__device__ inline unsigned chunk_of(unsigned site) {
-  constexpr unsigned kWide = Matrices * kChunks;
+__device__ inline Index chunk_of(unsigned site) {
+  constexpr Index kWide = Matrices * kChunks;
   return kWide * site - (kWide - 1) * (site & 31);
 }
 
@@ -139,9 +167,7 @@ __device__ inline const Chunk* link_of(const Chunk* links, int mu, int site) {
   return links + chunk_of<4>(site) + 32 * kChunks * mu;
 }
 
-__device__ inline Chunk* copy_of(Chunk* g, int copy) {
-  return g + static_cast<long long>(copy) * kCopy;
-}
+__device__ inline Chunk* copy_of(Chunk* g, int copy) { return g + copy * kCopy; }
 
 template <int Mu>
 __device__ inline Element weighed(const Element& a) {

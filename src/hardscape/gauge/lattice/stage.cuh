@@ -5,7 +5,7 @@
 
 namespace hardscape::gauge {
 
-constexpr int kSlabs = kT * kParts;
+constexpr int kSlabs = kOwn * kParts;                  // that move here
 constexpr int kSlabSites = kX * kY * kZ / 2 / kParts;  // of one colour
 constexpr int kTiles = (kSlabSites + kThreads - 1) / kThreads;
 
@@ -14,6 +14,9 @@ struct Task {
   int color, sweep, slab;
   bool inside;  // whether this thread has a site
 };
+
+// The same with those of the timeslices at the sides, which rest: slabs are numbered among these.
+constexpr int kCounted = kT * kParts;
 
 // Tasks are numbered slab by slab. Where kLag is 0, all slabs of a colour come before those of the
 // other. Else the colours alternate, colour 1 so many slabs behind, and a sweep begins at once
@@ -41,7 +44,7 @@ __device__ inline int next_task(int number, int tasks, int count, Task& task) {
   for (; number < tasks; number += gridDim.x) {
     int place;
     if (!place_of(number / kGroups, count, task.color, task.sweep, place)) continue;
-    task.slab = ((2 * task.sweep + task.color) * kParts + place) % kSlabs;
+    task.slab = ((2 * task.sweep + task.color) * kParts + place) % kSlabs + kHalo * kParts;
     const int site = number / kGroups % kTiles * kThreads + threadIdx.x;
     task.inside = site < kSlabSites;
     int rest = site / (kX / 2);
@@ -53,7 +56,8 @@ __device__ inline int next_task(int number, int tasks, int count, Task& task) {
     rest /= kY / kTileY;
     task.at.z = task.slab % kParts * (kZ / kParts) + rest * kTileZ + z;
     task.at.t = task.slab / kParts;
-    task.at.x = 2 * (site % (kX / 2)) + ((task.at.y + task.at.z + task.at.t + task.color) & 1);
+    task.at.x =
+        2 * (site % (kX / 2)) + ((task.at.y + task.at.z + task.at.t + kParity + task.color) & 1);
     break;
   }
   return number;
@@ -62,6 +66,13 @@ __device__ inline int next_task(int number, int tasks, int count, Task& task) {
 __device__ inline unsigned acquired(const unsigned* from) {
   unsigned value;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  return value;
+}
+
+// The same of what another GPU wrote.
+__device__ inline unsigned acquired_from_afar(const unsigned* from) {
+  unsigned value;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
   return value;
 }
 
@@ -84,19 +95,56 @@ __device__ inline void wait_for_neighbours(const unsigned* counters, const Task&
       slab = (slice + step + kT) % kT * kParts + part;
     }
     const unsigned needed = static_cast<unsigned>(task.sweep + task.color) * kTiles;
-    const unsigned* counter = counters + (1 - task.color) * kSlabs + slab;
-    while (acquired(counter) < needed) {
+    const unsigned* counter = counters + (1 - task.color) * kCounted + slab;
+    const bool afar = kHalo > 0 && (slab < kParts || slab >= kCounted - kParts);
+    while ((afar ? acquired_from_afar(counter) : acquired(counter)) < needed) {
       while (relaxed(counter) < needed) __nanosleep(100);
     }
   }
   __syncthreads();
 }
 
-__device__ inline void finish(unsigned* counters, const Task& task) {
+// The GPUs that hold the timeslices before and after those of this one: g and counters there.
+struct Beside {
+  Chunk* before;
+  Chunk* after;
+  unsigned* done_before;
+  unsigned* done_after;
+};
+
+// Puts a matrix into slice `t` of a window of `Slices` slices.
+template <int Slices>
+__device__ inline void store_there(Chunk* g, const Site& at, int color, int t, const Element& a) {
+  store(g, (color * Slices + t) * kPlane + at.natural() / 2 % kPlane, a);
+}
+
+// Hands what moved on to the GPUs that hold a copy of it.
+__device__ inline void share(const Beside& beside, const Site& at, int color, const Element& a) {
+  if constexpr (kHalo > 0) {
+    if (at.t == kHalo) store_there<kBefore>(beside.before, at, color, kBefore - 1, a);
+    if (at.t == kHalo + kOwn - 1) store_there<kAfter>(beside.after, at, color, 0, a);
+  }
+}
+
+__device__ inline void count(unsigned* counter) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+}
+
+__device__ inline void count_afar(unsigned* counter) {
+  asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+}
+
+__device__ inline void finish(unsigned* counters, const Task& task, const Beside& beside) {
   __syncthreads();
   if (threadIdx.x != 0) return;
-  unsigned* counter = counters + task.color * kSlabs + task.slab;
-  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+  count(counters + task.color * kCounted + task.slab);
+  if constexpr (kHalo > 0) {
+    const int part = task.slab % kParts;
+    if (task.at.t == kHalo)
+      count_afar(beside.done_before + (task.color * kBefore + kBefore - 1) * kParts + part);
+    if (task.at.t == kHalo + kOwn - 1)
+      count_afar(beside.done_after + task.color * kAfter * kParts + part);
+  }
 }
 
 // The first kStaged of a site's links (x ahead, x behind, y ahead, ...) in shared memory, where

@@ -6,6 +6,13 @@
 // waits until those are as far as it needs them; all that it waits for has a smaller number, so the
 // task of the smallest number never waits. Colour 1 follows colour 0 by kLag slabs: a link is
 // read from memory for colour 0 and found in the cache for colour 1.
+//
+// GPUs that hold a window each of one lattice run this side by side. A block writes what it moved
+// on the first and the last of its GPU's timeslices into its neighbours' copies too, through peer
+// access, and then counts there, so that nothing stands still for an exchange. Where the windows
+// are of equal size all GPUs have the same numbers for the same places, and what a task waits for
+// has a smaller number still, on whichever GPU; so it is with unequal ones where one colour follows
+// the other.
 #include "site.cuh"
 #include "stage.cuh"
 
@@ -22,6 +29,8 @@ struct Run {
   const unsigned long long* seeds;
   const long long* firsts;  // the number of the first of the sweeps
   const unsigned char* active;
+  Beside beside;
+  int origin;  // number of the first site in the whole lattice
 };
 
 __device__ void update(const Run& run, const Task& task, LocalField& local, Chunk* g, int copy) {
@@ -32,7 +41,8 @@ __device__ void update(const Run& run, const Task& task, LocalField& local, Chun
   if constexpr (kMethod == static_cast<int>(Method::Matrix)) {
     update_matrix(local, own, Real(step[0]));
   } else {
-    RandomStream random(run.seeds[copy], at.natural(), run.firsts[copy] + task.sweep);
+    RandomStream random(run.seeds[copy], number_in_whole(at, run.origin),
+                        run.firsts[copy] + task.sweep);
     if constexpr (kMethod == static_cast<int>(Method::Heatbath)) {
       local.begin(own);
       for_subgroups<kColors>([&](int a, int b) {
@@ -53,6 +63,7 @@ __device__ void update(const Run& run, const Task& task, LocalField& local, Chun
     unitarize(own);
   }
   store(g, number, own);
+  share(run.beside, at, task.color, own);
 }
 
 }  // namespace
@@ -61,9 +72,12 @@ __device__ void update(const Run& run, const Task& task, LocalField& local, Chun
 extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     gauge_sweep(const Chunk* __restrict__ links, Chunk* all, const double* __restrict__ steps,
                 const unsigned long long* __restrict__ seeds, const long long* __restrict__ firsts,
-                const unsigned char* __restrict__ active, unsigned* done, int copies, int count) {
+                const unsigned char* __restrict__ active, unsigned* done, int copies, int count,
+                Chunk* before, Chunk* after, unsigned* done_before, unsigned* done_after,
+                int origin) {
   extern __shared__ Chunk shared[];
-  const Run run{links, all, steps, seeds, firsts, active};
+  const Beside beside{before, after, done_before, done_after};
+  const Run run{links, all, steps, seeds, firsts, active, beside, origin};
   const StagedLinks staged{links, shared + threadIdx.x};
   const int tasks = tasks_of(count);
   // The first turn has no task but to bring the links of the first.
@@ -74,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     const bool any = number >= 0;
     const int group = any ? number % kGroups : 0;
     const int last = copies * (group + 1) / kGroups - 1;
-    unsigned* counters = done + 2 * kSlabs * group;
+    unsigned* counters = done + 2 * kCounted * group;
     if (any) {
       wait_for_neighbours(counters, task);
       staged.arrived();
@@ -87,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
       if (copy == last && following < tasks) staged.fetch(next);
       if (moves) update(run, task, local, g, copy);
     }
-    if (any) finish(counters, task);
+    if (any) finish(counters, task, beside);
     if (following >= tasks) return;
     task = next;
     number = following;

@@ -33,9 +33,10 @@ from hardscape.errors import BudgetError, InputError, Interrupted
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.fix import fix, in_the_group, pays_for_gpu
 from hardscape.gauge.intake import require_links
+from hardscape.gauge.lattice.cuda import require_even
 from hardscape.gauge.methods.scanned import GaugeScan, scanned
 from hardscape.gauge.options import FixOptions, Gauge, MethodName
-from hardscape.gauge.work import GaugeFixWork, require_even
+from hardscape.gauge.work import GaugeFixWork
 from hardscape.interrupts import interruptible
 
 #: What is compared where nothing is asked for.

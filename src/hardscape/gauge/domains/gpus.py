@@ -1,0 +1,231 @@
+"""GPUs of one host that hold one lattice together, each a window of its timeslices.
+
+A GPU moves its own slices and holds one more at each side, whose g are copies of its neighbours'. These
+write there through peer access while they sweep, see lattice/sweep.cu. An update depends on neighbours of the
+other colour alone and random numbers are those of the site's number in the whole lattice, so that g is
+the same bit for bit however many GPUs there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.arrays import to_device
+from hardscape.engine import Cuda, cuda_device
+from hardscape.errors import DeviceError, InputError
+from hardscape.gauge.domains.together import Cut, Together
+from hardscape.gauge.lattice.cuda import CudaLattices, iteration_cost, require_even, summed
+from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
+from hardscape.gauge.lattice.schedule import Window
+from hardscape.gauge.options import FixOptions
+
+
+class Gpus(Together):
+    """GPUs of this host; see `Together`."""
+
+    def __init__(self, devices: Sequence[Cuda]) -> None:
+        self._ordinals = [device.ordinal for device in devices]
+
+    def __repr__(self) -> str:
+        return f"<Gpus: {self.names()}>"
+
+    def names(self) -> str:
+        """See `Together.names`."""
+        return ",".join(f"cuda:{ordinal}" for ordinal in self._ordinals)
+
+    @contextmanager
+    def placed(self, links: Any, choices: FixOptions, threads: int) -> Iterator[None]:
+        """Let the GPUs write to each other's memory; links follow with each of `lattices`."""
+        if links.shape[0] < len(self._ordinals):
+            raise InputError(
+                f"{len(self._ordinals)} GPUs hold a lattice of at least as many timeslices, not of "
+                f"{links.shape[0]}; fewer GPUs are accepted"
+            )
+        require_even(links.shape[:4])
+        for here in self._ordinals:
+            for there in self._ordinals:
+                if here != there:
+                    _link(here, there)
+        with cuda_device(self._ordinals[0]):  # where what is asked of all slices comes together
+            yield
+
+    def lattices(self, links: Any, choices: FixOptions, single: bool, usual: int) -> Lattices:
+        """See `Together.lattices`."""
+        return PeerLattices(self._ordinals, links, choices, single, usual)
+
+
+def _link(here: int, there: int) -> None:
+    """Let a GPU write to another's memory, and count there."""
+    import cupy
+    from cuda.bindings import runtime
+
+    kind = runtime.cudaDeviceP2PAttr.cudaDevP2PAttrNativeAtomicSupported
+    _, counts = runtime.cudaDeviceGetP2PAttribute(kind, here, there)
+    if not cupy.cuda.runtime.deviceCanAccessPeer(here, there) or not counts:
+        raise DeviceError(
+            f"cuda:{here} has no access to the memory of cuda:{there} with atomic operations, as over "
+            "NVLink; without it ranks of MPI, one a GPU, hold a lattice together (mpiexec)"
+        )
+    with cupy.cuda.Device(here):
+        try:
+            cupy.cuda.runtime.deviceEnablePeerAccess(there)
+        except cupy.cuda.runtime.CUDARuntimeError as error:
+            if "PeerAccessAlreadyEnabled" not in str(error):
+                raise
+
+
+class PeerLattices(Lattices):
+    """One copy over several GPUs; to be used inside :func:`hardscape.engine.cuda_device` of the first."""
+
+    def __init__(
+        self, ordinals: Sequence[int], links: Any, options: FixOptions, single: bool, usual: int
+    ) -> None:
+        super().__init__(links, options, single, copies=1)
+        self.iteration_cost = iteration_cost(self.volume * usual, single)
+        self._ordinals, self._cut = ordinals, Cut(self.slices, len(ordinals))
+        many = len(ordinals)
+        sizes = [len(self._cut.held(part)) for part in range(many)]
+        self._windows: list[CudaLattices] = []
+        for part, ordinal in enumerate(ordinals):
+            window = Window(
+                halo=1,
+                first=self._cut.own(part).start - 1,
+                before=sizes[part - 1],
+                after=sizes[(part + 1) % many],
+                uneven=len(set(sizes)) > 1,
+            )
+            with cuda_device(ordinal) as device:
+                held = links[self._cut.held(part)]
+                self._windows.append(CudaLattices(device, held, options, single, 1, window=window))
+
+    def _on_each(self, ask: Callable[[int, CudaLattices], Any]) -> list[Any]:
+        """Begin something on all GPUs, then wait for all of them."""
+        begun = []
+        for part, (ordinal, window) in enumerate(zip(self._ordinals, self._windows, strict=True)):
+            with cuda_device(ordinal):
+                begun.append(ask(part, window))
+        for ordinal, window in zip(self._ordinals, self._windows, strict=True):
+            with cuda_device(ordinal):
+                window.synchronize()
+        return begun
+
+    # -- what moves g --------------------------------------------------------------------------
+
+    def sweep(self, turn: Turn) -> int:
+        """See `Lattices.sweep`."""
+        if turn.stop[0]:
+            return 0
+        turns = []
+        for part, held in enumerate(map(self._cut.held, range(len(self._windows)))):
+            moving = np.zeros((1, len(held)), dtype=bool)
+            moving[:, 1:-1] = turn.active[:, self._cut.own(part)]
+            turns.append(replace(turn, active=moving))
+        beside = [self._windows[-1], *self._windows, self._windows[0]]
+        self._on_each(lambda part, window: window.prepare(turns[part]))
+        # Blocks of one GPU wait for those of others: nothing else may be asked before all have begun.
+        self._on_each(
+            lambda part, window: window.start(turns[part], beside[part], beside[part + 2])
+        )
+        return turn.count
+
+    def randomize(self, seeds: NDArray[np.uint64]) -> None:
+        """Set g from the Haar measure."""
+        self._on_each(lambda _, window: window.randomize(seeds))
+        self._exchange()
+
+    def set_transformation(self, copy: int, g: Any) -> None:
+        """Set g of copy 0, the only one."""
+        self._on_each(lambda part, window: window.set_transformation(0, g[self._cut.held(part)]))
+
+    def adopt(self, others: Lattices) -> None:
+        """Take over the g of lattices of these GPUs in another precision."""
+        assert isinstance(others, PeerLattices)
+        self._on_each(lambda part, window: window.adopt(others._windows[part]))
+
+    def move(self, direction: Any, step: Any) -> None:
+        """Set g to exp(step direction) g."""
+        import cupy
+
+        along = cupy.ascontiguousarray(direction, np.complex64 if self.single else np.complex128)
+        steps = to_device(step, "cpu")
+        cupy.cuda.get_current_stream().synchronize()
+
+        def moved(part: int, window: CudaLattices) -> None:
+            own = self._cut.own(part)
+            slab = cupy.empty((1, along.shape[1], len(own), *along.shape[3:]), along.dtype)
+            for component in range(along.shape[1]):
+                self._copy(slab[0, component], part, along[0, component, own.start : own.stop], 0)
+            window.move(slab, cupy.asarray(steps[:, own.start : own.stop]))
+
+        self._on_each(moved)
+        self._exchange()
+
+    # -- what is told of g ---------------------------------------------------------------------
+
+    def measure(self) -> Measurement:
+        """Functional and violation of the moment."""
+        parts = [sums.get() for sums in self._on_each(lambda _, window: window.parts())]
+        return self.measured(*summed(np.concatenate(parts, axis=1)))
+
+    def transformation(self, copy: int) -> Any:
+        """Return g of copy 0, the only one, on the host."""
+        own = [len(self._cut.own(part)) for part in range(len(self._windows))]
+        parts = self._on_each(lambda part, window: window.slices_of(0, 1, own[part]))
+        return np.concatenate([part.get() for part in parts])
+
+    def gradient(self) -> Any:
+        """Return Delta, packed, on the first GPU."""
+        import cupy
+
+        slabs = self._on_each(lambda _, window: window.gradient())
+        components, space = slabs[0].shape[1], slabs[0].shape[3:]
+        whole = cupy.empty((1, components, self.slices, *space), slabs[0].dtype)
+        for part, slab in enumerate(slabs):
+            own = self._cut.own(part)
+            for component in range(components):
+                self._copy(whole[0, component, own.start : own.stop], 0, slab[0, component], part)
+        return whole
+
+    # -- from GPU to GPU -----------------------------------------------------------------------
+
+    def _exchange(self) -> None:
+        """Bring the slices at the sides up to date."""
+        import cupy
+
+        many = len(self._windows)
+        ends = self._on_each(
+            lambda part, window: (
+                window.slices_of(0, 1, 1),
+                window.slices_of(0, len(self._cut.own(part)), 1),
+            )
+        )
+
+        def taken(part: int, window: CudaLattices) -> None:
+            before, after = (part - 1) % many, (part + 1) % many
+            below, above = cupy.empty_like(ends[part][0]), cupy.empty_like(ends[part][0])
+            self._copy(below, part, ends[before][1], before)
+            self._copy(above, part, ends[after][0], after)
+            window.set_slices(0, 0, below)
+            window.set_slices(0, len(self._cut.own(part)) + 1, above)
+
+        self._on_each(taken)
+
+    def _copy(self, to: Any, part: int, source: Any, source_part: int) -> None:
+        """Copy contiguous arrays between GPUs, on the stream of the one that is current."""
+        import cupy
+
+        stream = cupy.cuda.get_current_stream()
+        cupy.cuda.runtime.memcpyPeerAsync(
+            to.data.ptr,
+            self._ordinals[part],
+            source.data.ptr,
+            self._ordinals[source_part],
+            source.nbytes,
+            stream.ptr,
+        )

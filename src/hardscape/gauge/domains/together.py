@@ -1,0 +1,44 @@
+"""What holds one lattice together, whatever it is made of."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from hardscape.gauge.lattice.lattices import Lattices
+from hardscape.gauge.options import FixOptions
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Which timeslices of `slices` fall to which of `parts`."""
+
+    slices: int
+    parts: int
+
+    def own(self, part: int) -> range:
+        """Those that a part moves."""
+        return range(self.slices * part // self.parts, self.slices * (part + 1) // self.parts)
+
+    def held(self, part: int) -> list[int]:
+        """The same with one more at each side."""
+        own = self.own(part)
+        return [t % self.slices for t in range(own.start - 1, own.stop + 1)]
+
+
+class Together(ABC):
+    """Processes or GPUs that hold one lattice in slabs of timeslices."""
+
+    @abstractmethod
+    def placed(self, links: Any, choices: FixOptions, threads: int) -> AbstractContextManager[None]:
+        """Hand the links out, where they are not already."""
+
+    @abstractmethod
+    def lattices(self, links: Any, choices: FixOptions, single: bool, usual: int) -> Lattices:
+        """Make one copy over the links that were placed, where `usual` copies are to come."""
+
+    @abstractmethod
+    def names(self) -> str:
+        """The devices, as a result names them."""
