@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hardscape.engine import Cuda, Device, Work
 from hardscape.engine.device import Cpu
-from hardscape.engine.estimates.pace import pace
+from hardscape.engine.estimates.pace import giving, pace
 from hardscape.engine.machine import cuda_status
 from hardscape.permanents.methods.glynn.glynn import Glynn
 from hardscape.permanents.methods.method import START_DEVICE, Block, Choice, Method, Way
@@ -41,7 +41,8 @@ def _seconds(way: Way, devices: tuple[Device, ...]) -> float:
     if way.device is Cuda:
         start = START_DEVICE[Cuda]
         return start + (said - start) * _gpu_pace()
-    return said * _pace_of(way, way.lanes(devices))
+    given = giving(way.memory, large=True) if way.core_seconds >= _WORTH else 0.0
+    return said * _pace_of(way, way.lanes(devices)) + given
 
 
 def _pace_of(way: Way, lanes: int) -> float:
@@ -106,11 +107,11 @@ _ENTRIES: dict[tuple[str, str, str], Callable[[], NDArray[Any]]] = {
     ("subset", "double", "square"): lambda: abs(_real(22, 22)),
     ("subset", "double", "rectangles"): lambda: _real(14, 20),
     ("subset", "exact", "any"): lambda: _whole(10, 10),
-    ("repeated", "double", "square"): lambda: np.kron(_real(9, 9), np.ones((5, 5))),
+    ("repeated", "double", "square"): lambda: np.kron(_real(11, 11), np.ones((3, 3))),
     ("repeated", "exact", "square"): lambda: np.kron(_whole(7, 7), _exactly(np.ones((4, 4)))),
-    ("rank", "double", "square"): lambda: _exactly(_real(24, 3) * 4) @ _exactly(_real(3, 24) * 4),
-    ("rank", "exact", "square"): lambda: _exactly(_real(24, 3) * 4) @ _exactly(_real(3, 24) * 4),
+    ("rank", "double", "square"): lambda: _whole(30, 3, 3) @ _whole(3, 30, 3),
+    ("rank", "exact", "square"): lambda: _whole(30, 3, 3) @ _whole(3, 30, 3),
     ("frontier", "double", "square"): lambda: _lattice(18),
-    ("frontier", "exact", "square"): lambda: _exactly(_lattice(16)),
+    ("frontier", "exact", "square"): lambda: _exactly(_lattice(18)),
     ("sparse", "double", "square"): _sparse,
 }

@@ -16,13 +16,13 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "native/arrays.hpp"
 #include "native/family.hpp"
-#include "native/pages.hpp"
 #include "permanents/given.hpp"
 #include "permanents/numbers/lanes.hpp"
 
@@ -32,8 +32,6 @@ namespace {
 // Products that take tens of milliseconds, those that take no longer than to look closer, and how
 // many of Glynn's formula one of them stands for. Bits that sums of them may have more than one.
 constexpr double kMostProducts = 1 << 24, kFewProducts = 1 << 14, kOthers = 14, kMostBits = 400;
-// Numbers that are kept from call to call.
-constexpr std::size_t kKept = 1 << 17;
 
 // Two complex numbers, of f and of g, and two that others are multiplied with.
 typedef double Two __attribute__((vector_size(16)));
@@ -142,7 +140,15 @@ class Forms {
   std::pair<std::complex<double>, double> coefficient() const {
     const std::size_t n = forms_.size() / columns_.size(), half = n / 2;
     // A thread keeps its memory: to have the system clear it again takes as long as the sums.
-    thread_local std::vector<Four> sums;
+    // Large pages gain nothing here, and a system may take long to give them. What is not written
+    // is not read either.
+    thread_local std::unique_ptr<Four[]> kept;
+    thread_local std::size_t size = 0;
+    if (size < stride_.back()) {
+      kept = std::make_unique_for_overwrite<Four[]>(stride_.back());
+      size = stride_.back();
+    }
+    Four* const sums = kept.get();
     grow(sums, n - half);
     Two high = {}, low = {};
     double magnitude = 0;
@@ -155,7 +161,6 @@ class Forms {
       add_compensated(high, low, term);
       magnitude += std::abs(term[0]) + std::abs(term[1]);
     });
-    if (sums.size() > kKept) sums = {};
     return {{high[0] + low[0], high[1] + low[1]}, magnitude};
   }
 
@@ -183,9 +188,8 @@ class Forms {
 
   // Coefficients of the products of up to so many forms, the first ones and the last ones, by
   // place; those of larger degree are not written.
-  void grow(std::vector<Four>& sums, std::size_t forms) const {
+  void grow(Four* sums, std::size_t forms) const {
     const std::size_t k = columns_.size();
-    native::grow_in_large_pages(sums, std::max(sums.size(), stride_.back()));
     std::vector<std::size_t> there(k);
     each_run([&](std::size_t at, std::size_t degree, const std::vector<std::size_t>& digit) {
       if (degree > forms) return;
