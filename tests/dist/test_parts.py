@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from hardscape.cli import main
+from hardscape.cli.parts import run
 from hardscape.engine import Outcome, RunOptions, solve
 from hardscape.engine.jobs import job, merged
 from hardscape.errors import CheckpointError, InputError, PartDone
@@ -239,6 +240,10 @@ def test_a_part_that_was_stopped_is_gone_on_with(folder: Path, capsys: Captured)
         ["run", *COMMAND, "--shards", "1/2"],
         ["run", *COMMAND, "--checkpoint", "x", "--shards", "3/2"],
         ["run", "nothing.ledger", "--shards", "1/2"],
+        ["run", "model.npz", "--shards", "1/2"],
+        ["run", "spectrum 'model.npz", "--shards", "1/2"],
+        ["resume", "nothing.ledger"],
+        ["show", "model.npz"],
         ["merge"],
         ["merge", "model.npz"],
         ["maxsat", "x.cnf", "--checkpoint", "x", "--shards", "1/2"],
@@ -248,6 +253,12 @@ def test_a_part_that_was_stopped_is_gone_on_with(folder: Path, capsys: Captured)
 def test_what_is_refused(words: list[str], folder: Path) -> None:
     assert main(words) == 2
     assert [path.name for path in folder.iterdir()] == ["model.npz"]
+
+
+@pytest.mark.parametrize("name", ["nothing.ledger", "model.npz"])
+def test_what_is_no_checkpoint_is_told_from_a_command(name: str, folder: Path) -> None:
+    with pytest.raises(CheckpointError):
+        run(name, shards="1/2")
 
 
 # -- the scripts for Slurm -------------------------------------------------------------------

@@ -31,10 +31,25 @@ def run(*work: Annotated[str, Parameter(allow_leading_hyphen=True)], shards: str
     if not work:
         raise InputError("no command is given; a command, or a checkpoint, is accepted")
     Part.checked(shards)
-    words = list(work)
-    if len(words) == 1:
-        words = words_of(job(work[0])) if is_ledger(Path(work[0])) else shlex.split(work[0])
+    words = list(work) if len(work) > 1 else _words(work[0])
     return main([*words, "--shards", shards])
+
+
+def _words(told: str) -> list[str]:
+    """The command that one word is: the one that began a checkpoint, or all of it."""
+    if is_ledger(Path(told)):
+        return words_of(job(told))
+    try:
+        words = shlex.split(told)
+    except ValueError as error:
+        raise InputError(f"{told!r}: {error}; a command is accepted") from None
+    if len(words) < 2:  # no command with a checkpoint is so short
+        what = "is no checkpoint" if Path(told).exists() else "is not there"
+        raise CheckpointError(
+            f"{told} {what}; a checkpoint that a command has begun is accepted, or that command with its "
+            "options, --checkpoint among them"
+        )
+    return words
 
 
 def merge(*files: Path) -> int:

@@ -118,6 +118,8 @@ def job(path: str | Path) -> Job:
         If the file is no ledger.
     """
     place = Path(path)
+    if not place.exists():
+        raise CheckpointError(f"checkpoint {place}: No such file or directory")
     if not place.is_file() or not is_ledger(place):
         raise CheckpointError(f"{place} is no ledger of hardscape")
     try:

@@ -47,6 +47,8 @@ _SECONDS_A_STATE = 5e-7
 _SECONDS_OF_CALL = 5e-4
 #: Seconds that the lower bound of a search that is stopped takes.
 _SECONDS_OF_BOUND = 0.02
+#: How much longer than its processor time a sample may take.
+_BUSIEST = 4.0
 #: States that a rate counts.
 _MOST_COUNTED = 1 << 900
 #: States listed by default.
@@ -236,7 +238,7 @@ def estimate(
 
     Takes the arguments of :func:`spectrum`, and about `sample_seconds` (more on a GPU that has to compile).
     """
-    began = time.process_time()
+    began, clock = time.process_time(), time.perf_counter()
     ising = Ising.from_any(model)
     options = _options(ising, prune, run)
     wanted = _asked(ising, num_states, window)
@@ -245,7 +247,9 @@ def estimate(
         work = row.work(part, options)
         size = max(size, work.memory_bytes(lanes))
         prepared = time.process_time()
-        tried = _tried(work, options, sample_seconds)
+        # On a busy machine as much processor time takes longer.
+        busy = (time.perf_counter() - clock) / max(prepared - began, 1e-6)
+        tried = _tried(work, options, sample_seconds * min(max(1.0, busy), _BUSIEST))
         sampled += row.sample(work, options.devices[0], sample_seconds) if tried is None else tried
         sampling += time.process_time() - prepared
     others = _SECONDS_OF_CALL + time.process_time() - began - sampling
