@@ -204,3 +204,20 @@ def test_a_work_pickles():
     work = replace(CliqueWork(Wanted(model.exact, 2, None)), lexical=True)
     assert pickle.loads(pickle.dumps(work)).digest() == work.digest()
     assert Qubo.of(model.exact, False).offset != Qubo.of(model.exact, True).offset
+
+
+def test_groups_are_searched_before_spins_are_taken_out_of_them():
+    # 30 vertices in 4 colours: without 4 spins that need no search the tree has millions of nodes.
+    n, rng = 30, np.random.default_rng([0, 30, 9])
+    Q = np.zeros((4 * n, 4 * n))
+    for i in range(n):
+        group = slice(4 * i, 4 * i + 4)
+        Q[group, group] += np.triu(np.full((4, 4), 4.0), 1) - 2 * np.eye(4)
+        for j in range(i):
+            for c in range(4) if rng.random() < 4.5 / n else ():
+                Q[4 * j + c, 4 * i + c] += 1
+    found = hardscape.spectrum(Ising.from_qubo(Q, 2.0 * n), 1, **CPU)
+    assert found.method == "cliques"
+    assert "parts" not in found.info
+    assert found.info["nodes"] < 30_000
+    assert found.energies.tolist() == [0.0]

@@ -11,6 +11,7 @@ from hardscape.ising import Ising, estimate
 from hardscape.ising.methods.cuts import cuts, search
 from hardscape.ising.methods.cuts.graph import Clusters, EdgeForm
 from hardscape.ising.methods.cuts.relaxation import Relaxation
+from hardscape.ising.methods.exhaustive.blocks import Wanted
 
 pytest.importorskip("highspy")
 
@@ -199,3 +200,21 @@ def test_one_state_of_real_couplings_is_left_to_cuts_and_is_that_of_the_tables()
     assert mine.method == "cuts"
     assert mine.energies.tobytes() == tables.energies.tobytes()
     assert mine.states.tobytes() == tables.states.tobytes()
+
+
+def test_short_loops_are_triangles_and_squares():
+    ring = {(i, (i + 1) % 5): 1.0 for i in range(5)}
+    whole = {(i, j): 1.0 for j in range(5) for i in range(j)}
+    for couplings, loops in ((ring, 0), ({**ring, (0, 2): 1.0}, 2), (whole, 10 + 15)):
+        assert cuts.short_loops(Ising(np.zeros(5), couplings).exact) == loops
+
+
+def test_one_state_of_a_lattice_is_found_without_taking_spins_out():
+    # What is left of spins that are taken out has no flips, where the state after the lowest must be told.
+    place, rng = np.arange(64).reshape(4, 4, 4), np.random.default_rng(5)
+    couplings = np.zeros((64, 64))
+    for axis in range(3):
+        couplings[place, np.roll(place, -1, axis)] = rng.normal(size=(4, 4, 4))
+    terms = Ising(np.zeros(64), np.triu(couplings + couplings.T)).exact
+    assert cuts.Cuts().outright(Wanted(terms, 2, None))
+    assert not cuts.Cuts().outright(Wanted(terms, 11, None))

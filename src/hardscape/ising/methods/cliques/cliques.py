@@ -50,6 +50,8 @@ _MOST_STATES = 10_000
 _PATHS, _NODES_A_SECOND = 200, 3e6
 #: Spins from which on it is tried, nodes of the trial, and logarithm of those beyond which it is given up.
 _SPINS, _TRIAL_NODES, _MOST_BITS = 30, 3e5, 36
+#: Nodes of the trial before spins are taken out of the model.
+_FEW_NODES = 3e4
 
 
 @dataclass(frozen=True)
@@ -144,13 +146,22 @@ class CliqueWork(BranchingWork):
         energies = np.ascontiguousarray(energies[:, : self.asked.terms.limbs])
         return partial(states, energies, counters), complete, reached
 
+    @property
+    def covered(self) -> bool:
+        """Whether cliques gain together far less than all variables could."""
+        gains = sum(x for x in self.qubo.gains if x > 0)
+        return self.qubo.offset - from_limbs(self.core.bound()[None])[0] <= _COVER * gains
+
+    def tried(self, most_nodes: float) -> tuple[Partial, bool]:
+        """What is found with so many nodes, and whether that is all."""
+        last, stop = 1 << self.places, np.zeros(1, dtype=np.uint8)
+        return self.searched_range(0, last, None, None, stop, math.inf, most_nodes)[:2]
+
     def small(self) -> bool:
         """Whether a search is short, by a trial and by an estimate with what that found."""
-        gains, last = sum(x for x in self.qubo.gains if x > 0), 1 << self.places
-        if self.qubo.offset - from_limbs(self.core.bound()[None])[0] > _COVER * gains:
+        if not self.covered:
             return False
-        stop = np.zeros(1, dtype=np.uint8)
-        found, complete, _ = self.searched_range(0, last, None, None, stop, math.inf, _TRIAL_NODES)
+        found, complete = self.tried(_TRIAL_NODES)
         if complete:
             return True
         limit = self.asked.limit(self.both(self.known, found), self.threshold)
@@ -183,10 +194,14 @@ class Cliques(LowestMethod[CliqueWork]):
 
     def pays(self, wanted: Wanted) -> bool:
         """Whether many pairs are rivals, and the tree seems to be small."""
-        terms = wanted.terms
-        if terms.num_spins < _SPINS or not any(Qubo.rivalry(terms, x) for x in (False, True)):
+        return _rivals(wanted) and _begun(wanted, 1).small()
+
+    def outright(self, wanted: Wanted) -> bool:
+        """Whether a search is very short: spins that are taken out break groups up of which one gains."""
+        if not _rivals(wanted):
             return False
-        return _begun(wanted, 1).small()
+        work = _begun(wanted, 1)
+        return work.covered and work.tried(_FEW_NODES)[1]
 
     def work(
         self, wanted: Wanted, options: RunOptions, given: NDArray[np.int8] | None = None
@@ -214,6 +229,12 @@ class Cliques(LowestMethod[CliqueWork]):
             paths *= 2
             nodes = work.expected_nodes(paths)
         return nodes / _NODES_A_SECOND
+
+
+def _rivals(wanted: Wanted) -> bool:
+    """Whether many pairs are rivals, of spins that are not few."""
+    terms = wanted.terms
+    return terms.num_spins >= _SPINS and any(Qubo.rivalry(terms, x) for x in (False, True))
 
 
 def _begun(wanted: Wanted, seed: int) -> CliqueWork:

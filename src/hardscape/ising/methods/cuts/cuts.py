@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Context, Cpu, Device, Partial, RunOptions, Shard, ShardResult, split
-from hardscape.ising.exact import from_limbs, to_limbs
+from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
 from hardscape.ising.methods.cuts.search import CutSearch
 from hardscape.ising.methods.exhaustive.blocks import Found, Wanted
 from hardscape.ising.methods.frontier.elimination import elimination
@@ -38,8 +38,8 @@ _MOST_STATES, _SURE_SECONDS, _SECONDS, _FIELD_SECONDS = 10_000, 0.05, 0.2, 20.0
 #: Fields that are few.
 _FEW_FIELDS = 16
 #: Couplings for each spin from which on semidefinite bounds are quicker for one of many states that tie, up to
-#: so many spins.
-_MANY_COUPLINGS, _FEW_SPINS = 3, 160
+#: so many spins; and short loops for each without which they are for one of few, too.
+_MANY_COUPLINGS, _FEW_SPINS, _LOOPS = 3, 160, 2
 #: Seconds of a relaxation for each edge, and how they grow.
 _EDGE_SECONDS, _POWER = 3e-7, 1.8
 #: Seconds of a state where nothing but all of them is known to end it, and most bits that are counted.
@@ -145,11 +145,21 @@ class Cuts(LowestMethod[CutWork]):
         light = sum(map(bool, terms.fields)) <= _FEW_FIELDS
         sure = one and light and is_fine(terms)
         many = len(terms.row) >= _MANY_COUPLINGS * terms.num_spins
-        if wanted.count <= 2 and many and not sure and terms.num_spins <= _FEW_SPINS:
+        few = wanted.count <= 2 and many and terms.num_spins <= _FEW_SPINS
+        if few and not (sure and short_loops(terms) >= _LOOPS * terms.num_spins):
             return False
         plan = elimination(terms)
         most = _SURE_SECONDS if sure else _SECONDS if terms.symmetric else _FIELD_SECONDS
         return plan is None or FrontierStatesWork(wanted, plan).seconds > most
+
+    def outright(self, wanted: Wanted) -> bool:
+        """Whether one of two states that are flips of one another is wanted, and little can be taken out.
+
+        What is left of it has no flips, and there the state after the one wanted must be found, too.
+        """
+        terms = wanted.terms
+        many = len(terms.row) >= _MANY_COUPLINGS * terms.num_spins
+        return many and wanted.count <= 2 and terms.symmetric and self.pays(wanted)
 
     def work(
         self, wanted: Wanted, options: RunOptions, given: NDArray[np.int8] | None = None
@@ -176,3 +186,11 @@ class Cuts(LowestMethod[CutWork]):
         if plan is None:
             return math.ldexp(_STATE_SECONDS, min(terms.num_spins, _MOST_BITS))
         return FrontierStatesWork(work.asked, plan).seconds
+
+
+def short_loops(terms: ExactTerms) -> int:
+    """Triangles and squares of couplings, whose inequalities are the strong ones."""
+    near = np.zeros((terms.num_spins, terms.num_spins))
+    near[terms.row, terms.col] = near[terms.col, terms.row] = 1
+    paths = np.triu(near @ near, 1)
+    return int((near * paths).sum()) // 3 + int((paths * (paths - 1)).sum()) // 4
