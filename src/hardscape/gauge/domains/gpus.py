@@ -80,6 +80,17 @@ def _link(here: int, there: int) -> None:
                 raise
 
 
+class _Held:
+    """Some timeslices of links, copied when they are asked for."""
+
+    def __init__(self, links: Any, held: list[int]) -> None:
+        self._links, self._held = links, held
+        self.shape = len(held), *links.shape[1:]
+
+    def __getitem__(self, part: slice) -> Any:
+        return self._links[self._held[part]]
+
+
 class PeerLattices(Lattices):
     """One copy over several GPUs; to be used inside :func:`hardscape.engine.cuda_device` of the first."""
 
@@ -101,7 +112,7 @@ class PeerLattices(Lattices):
                 uneven=len(set(sizes)) > 1,
             )
             with cuda_device(ordinal) as device:
-                held = links[self._cut.held(part)]
+                held = _Held(links, self._cut.held(part))
                 self._windows.append(CudaLattices(device, held, options, single, 1, window=window))
 
     def _on_each(self, ask: Callable[[int, CudaLattices], Any]) -> list[Any]:

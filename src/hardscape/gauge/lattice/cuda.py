@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -186,8 +187,8 @@ class CudaLattices(Lattices):
 
     def _in_parts(self, field: Any) -> Iterator[tuple[int, Any]]:
         """Some timeslices at a time of an array (T, ...), on the GPU, and the number of the first."""
-        step = max(1, _IN_FLIGHT // (field[0].size * 16))
-        for first in range(0, len(field), step):
+        step = max(1, _IN_FLIGHT // (prod(field.shape[1:]) * 16))
+        for first in range(0, field.shape[0], step):
             part = self._cupy.asarray(field[first : first + step], dtype=np.complex128)
             yield first, self._cupy.ascontiguousarray(part)
 
