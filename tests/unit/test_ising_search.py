@@ -142,6 +142,15 @@ def test_what_makes_no_sense_is_refused(wrong) -> None:
         search(dense_integer(4, 1), **wrong)
 
 
-def test_it_runs_on_cpus_alone() -> None:
+def test_a_matching_runs_on_cpus_alone() -> None:
     with pytest.raises(DeviceError):
-        search(dense_integer(4, 1), device="cuda")
+        search(dense_integer(4, 1), method="matching", device="cuda")
+
+
+def test_equal_runs() -> None:
+    model = dense_integer(20, 1)
+    moves = [
+        search(model, runs=7, moves=2000, equal_runs=k, seed=1, method="tabu").info["moves"]
+        for k in (1, 2, 7)
+    ]
+    assert moves == [24_000, 18_000, 14_000]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hardscape import memory
 from hardscape.arguments import integer
 from hardscape.arrays import as_spins
-from hardscape.engine import Cpu, RunArguments, RunOptions, solve
+from hardscape.engine import Cuda, RunArguments, RunOptions, solve
 from hardscape.engine.device import describe
 from hardscape.errors import DeviceError, InputError, Interrupted
 from hardscape.interrupts import interruptible
@@ -24,8 +24,11 @@ from hardscape.ising.methods.tabu.tabu import TabuWork
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum, code_words, unpack
 
-#: Runs without a limit of time or number, and with a limit of time alone.
+#: Runs on CPUs without a limit of time or number, and on any device with a limit of time alone.
 _RUNS, _ENDLESS = 16, 1 << 20
+#: Looks at a spin that a CPU thread makes in a second, more or less, and seconds of a CPU thread, or of a time
+#: limit, that pay for starting a GPU.
+_LOOKS, _WORTH, _WORTH_LIMIT = 5e9, 20.0, 2.0
 #: Least moves of the shortest run.
 _LEAST_MOVES = 20_000
 #: Most states listed, and most moves of a run.
@@ -48,6 +51,7 @@ def search(
     initial_states: ArrayLike | None = None,
     runs: int | None = None,
     moves: int | None = None,
+    equal_runs: int | None = None,
     method: str = "auto",
     **run: Unpack[RunArguments],
 ) -> Spectrum:
@@ -67,30 +71,35 @@ def search(
     initial_states : array-like, shape (N,) or (k, N), optional
         Spins -1 and +1 from which the first run starts.
     runs : int, optional
-        How many runs, which know nothing of one another; by default 16, or with `time_limit` as many as it
-        holds.
+        How many runs, which know nothing of one another; by default 16, on a GPU 1,024 to 8,192 (fewer of more
+        spins), or with `time_limit` as many as it holds.
     moves : int, optional
         Length of the shortest runs, at least 20,000 by default: flips, 500 a spin; in annealing, where a look
         at 16 spins (8 of models that are not of short integers) is one, too, 10,000 a spin. Run 0, 1, 2, ...
         makes 1, 1, 2, 1, 1, 2, 4, ... times as many: M. Luby, A. Sinclair, D. Zuckerman, Inf. Process. Lett.
         47 (1993) 173.
+    equal_runs : int, optional
+        How many runs of each of these lengths follow one another; by default 1, and where a GPU is left to
+        choose `runs` as many as it makes at once.
     method : str
         "tabu" (each move is the best flip: dense models), "annealing" (sweeps of slowly falling
         temperature: sparse ones), "matching" (one ground state of a planar model without fields, or with fields
         around one face, such as those of a border; needs PyMatching, the extra ``matching``), or "auto":
         annealing from 65 spins on, of which each has N/8 neighbours or fewer in the mean, else tabu.
     **run
-        How it is run: see :class:`hardscape.engine.RunArguments`. It runs on CPU threads alone.
+        How it is run: see :class:`hardscape.engine.RunArguments`. "auto" takes GPUs where `time_limit`, or
+        else the runs asked for, give them work for seconds.
 
     Returns
     -------
     Spectrum
         States in order of exact energy, ``certified=False``; its `lower_bound` is minus the sum of all
-        coefficients' absolute values. One seed gives the same states on any number of workers, unless
-        `time_limit` cuts it. In `info`: ``runs`` and ``moves`` made, and who made them, ``search``.
-        Of a matching, `lower_bound` is the energy of its state, less what rounding can hide where coefficients
-        have more than 24 bits. It rests on PyMatching's algorithm, whose multipliers are not seen here, and
-        other states that tie are not listed: hence no certificate.
+        coefficients' absolute values. One seed gives the same states on any number of workers and any device,
+        as run k makes the same moves everywhere, unless `time_limit` cuts it, or `target`, with which a GPU
+        ends all runs soon after one met it. In `info`: ``runs`` and ``moves`` made, and who made them,
+        ``search``. Of a matching, `lower_bound` is the energy of its state, less what rounding can hide where
+        coefficients have more than 24 bits. It rests on PyMatching's algorithm, whose multipliers are not seen
+        here, and other states that tie are not listed: hence no certificate.
 
     Raises
     ------
@@ -100,15 +109,16 @@ def search(
     MissingDependencyError
         For a matching where PyMatching is not installed.
     DeviceError
-        If `device` is a GPU.
+        If `device` is a GPU and the model has too many spins for it.
     Interrupted
         On Ctrl-C or SIGTERM; its `result` is the best so far.
 
     Notes
     -----
     A move of tabu search costs O(N), some 10 to 100 ns for 100 to 1,000 spins; a flip of annealing costs as
-    much as the spin has neighbours. Energies are sums of 32-bit integers where the coefficients allow it, else
-    of float64, and those listed are evaluated exactly. Memory: 4 (8) N**2 bytes a worker for dense models.
+    much as the spin has neighbours. On a GPU a warp, or some, make a run. Energies are sums of 32-bit integers
+    where the coefficients allow it, else of float64, and those listed are evaluated exactly. Memory: 4 (8) N**2
+    bytes a worker for dense models.
     After F. Glover, Z. Lü, J.-K. Hao, 4OR 8 (2010) 239, Y. Wang, Z. Lü, F. Glover, J.-K. Hao, Eur. J. Oper.
     Res. 223 (2012) 595, S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, Science 220 (1983) 671, and, for the
     components in which two states differ, D. Whitley, D. Hains, A. Howe, GECCO 2009, 915. A matching is not cut
@@ -123,25 +133,32 @@ def search(
     """
     began = time.perf_counter()
     ising = Ising.from_any(model)
-    options = RunOptions.checked(**run)
-    if not all(isinstance(device, Cpu) for device in options.devices):
-        raise DeviceError(f"search does not run on {options.devices[0]}; use device='cpu'")
     n = ising.num_spins
     kind = _kind(ising, method)
-    if METHODS[kind].one_state:
+    row = METHODS[kind]
+    if row.one_state:
         told = {"runs": runs, "moves": moves, "initial_states": initial_states}
         _refuse(kind, {**told, "num_states": None if num_states == 1 else num_states})
         runs = moves = 1
-    work = METHODS[kind](
+    runs = None if runs is None else integer(runs, "runs", 1, _ENDLESS)
+    moves = _moves(ising, row, moves)
+    options = RunOptions.checked(big_enough=_pays(ising, row, runs, moves, run), **run)
+    gpu = any(isinstance(device, Cuda) for device in options.devices)
+    if gpu and (refusal := row.unfit(ising.exact)):
+        raise DeviceError(f"method={kind!r} does not run on a GPU: {refusal}; use device='cpu'")
+    many = row.that_fill_a_gpu(n) if gpu else 1
+    if equal_runs is None:
+        equal_runs = many if runs is None else 1
+    work = row(
         ising.exact,
         1 if num_states is None else integer(num_states, "num_states", 1, _MOST_STATES),
-        integer(runs, "runs", 1, _ENDLESS) if runs is not None else _number(options),
-        max(_LEAST_MOVES, METHODS[kind].moves_a_spin * n)
-        if moves is None
-        else integer(moves, "moves", 1, _MOST_MOVES),
+        runs or _number(options, many),
+        moves,
         options.seed,
         tuple(row.tobytes() for row in checked_states(initial_states, n)),
         None if target is None else units(ising, target, "target"),
+        integer(equal_runs, "equal_runs", 1, _ENDLESS),
+        -(-(runs or many) // len(options.devices)) if gpu else 1,
     )
     memory.require(work.memory_bytes(len(options.devices)), f"a search of {n} spins")
     work.check()
@@ -194,8 +211,29 @@ def _refuse(method: str, told: dict[str, Any]) -> None:
             )
 
 
-def _number(options: RunOptions) -> int:
-    return _RUNS if options.deadline.seconds is None else _ENDLESS
+def _moves(ising: Ising, row: type[RunsWork], moves: int | None) -> int:
+    """Of the shortest runs."""
+    if moves is None:
+        return max(_LEAST_MOVES, row.moves_a_spin * ising.num_spins)
+    return integer(moves, "moves", 1, _MOST_MOVES)
+
+
+def _pays(
+    ising: Ising, row: type[RunsWork], runs: int | None, moves: int, run: RunArguments
+) -> bool:
+    """Whether there is work for a GPU: asked for by a time limit, or by the number of runs."""
+    if ising.num_spins == 0 or row.unfit(ising.exact):
+        return False
+    if runs is None:
+        limit = run.get("time_limit")
+        return isinstance(limit, int | float) and limit >= _WORTH_LIMIT
+    looks = float(runs) * moves * ising.num_spins * (runs.bit_length() / 2 + 1)
+    return looks >= _WORTH * _LOOKS and runs >= 4 * _RUNS
+
+
+def _number(options: RunOptions, many: int) -> int:
+    """How many runs where nobody says."""
+    return max(_RUNS, many) if options.deadline.seconds is None else _ENDLESS
 
 
 def checked_states(states: ArrayLike | None, num_spins: int) -> NDArray[np.int8]:

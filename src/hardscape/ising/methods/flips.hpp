@@ -2,10 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -84,67 +84,44 @@ struct Model {
 template <class T>
 struct Kept {
   T energy;
+  std::uint64_t order, hash;
   std::vector<std::uint64_t> words;
+
+  bool operator<(const Kept& other) const {
+    return energy != other.energy ? energy < other.energy : order < other.order;
+  }
 };
 
-// The lowest distinct states met.
+// The lowest distinct states met, of equal energies the first ones. Hashes tell states apart.
 template <class T>
 class Lowest {
  public:
-  explicit Lowest(std::size_t wanted)
-      : wanted_(wanted), seen_(std::bit_ceil(4 * (2 * wanted + kSpare))) {}
+  explicit Lowest(std::size_t wanted) : wanted_(wanted) {}
 
-  bool wants(T energy) const { return !full_ || energy < limit_; }
+  bool wants(T energy) const { return kept_.size() < wanted_ || energy < kept_.front().energy; }
 
-  // `hash` tells whether the state was offered lately: a search comes back to few low states often.
   void offer(T energy, const Padded<T>& spin, int n, std::uint64_t hash) {
-    for (std::size_t at = hash;; ++at) {
-      std::uint64_t& seen = seen_[at & (seen_.size() - 1)];
-      if (seen == hash) return;
-      if (seen == 0) {
-        seen = hash;
-        break;
-      }
+    if (!known_.insert(hash).second) return;
+    if (kept_.size() == wanted_) {
+      std::pop_heap(kept_.begin(), kept_.end());
+      known_.erase(kept_.back().hash);
+      kept_.pop_back();
     }
-    Kept<T> kept{energy, std::vector<std::uint64_t>(std::max((n + 63) / 64, 1))};
+    Kept<T> kept{energy, offered_++, hash, std::vector<std::uint64_t>(std::max((n + 63) / 64, 1))};
     for (int i = 0; i < n; ++i) {
       kept.words[i / 64] |= static_cast<std::uint64_t>(spin[i] > 0) << (i % 64);
     }
     kept_.push_back(std::move(kept));
-    if (++offered_ >= 2 * wanted_ + kSpare) compact();
+    std::push_heap(kept_.begin(), kept_.end());
   }
 
-  const std::vector<Kept<T>>& take() {
-    compact();
-    return kept_;
-  }
+  const std::vector<Kept<T>>& kept() const { return kept_; }
 
  private:
-  static constexpr std::size_t kSpare = 64;
-
-  void compact() {
-    offered_ = 0;
-    std::fill(seen_.begin(), seen_.end(), 0);
-    const auto by_state = [](const auto& a, const auto& b) { return a.words < b.words; };
-    std::sort(kept_.begin(), kept_.end(), by_state);
-    const auto same = [](const auto& a, const auto& b) { return a.words == b.words; };
-    kept_.erase(std::unique(kept_.begin(), kept_.end(), same), kept_.end());
-    if (kept_.size() < wanted_) return;
-    const auto last = kept_.begin() + static_cast<std::ptrdiff_t>(wanted_ - 1);
-    std::nth_element(kept_.begin(), last, kept_.end(), [](const auto& a, const auto& b) {
-      return a.energy != b.energy ? a.energy < b.energy : a.words < b.words;
-    });
-    limit_ = last->energy;
-    full_ = true;
-    kept_.erase(last + 1, kept_.end());
-  }
-
   std::size_t wanted_;
-  bool full_ = false;
-  T limit_{};
-  std::vector<Kept<T>> kept_;
-  std::size_t offered_ = 0;
-  std::vector<std::uint64_t> seen_;  // hashes of those offered since the last cut; 0 is empty
+  std::uint64_t offered_ = 0;
+  std::vector<Kept<T>> kept_;  // a heap, the highest at its front
+  std::unordered_set<std::uint64_t> known_;
 };
 
 // A state, what each flip lowers the energy by, and the lowest states met.
@@ -225,7 +202,7 @@ auto searched(Vector<double> fields, Vector<std::int64_t> starts, Vector<std::in
     const Model<T> model(fields, starts, columns, values);
     auto search = searcher(model);
     search.run(given);
-    for (const auto& kept : search.lowest().take()) {
+    for (const auto& kept : search.lowest().kept()) {
       words.insert(words.end(), kept.words.begin(), kept.words.end());
     }
     made = search.moves();

@@ -6,7 +6,6 @@ A run is a function of the model, the seed and its number, so that an answer doe
 from __future__ import annotations
 
 import hashlib
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,51 +15,22 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import Context, Device, Partial, Shard, ShardResult, Work, split
+from hardscape.engine import Context, Cuda, Device, Partial, Shard, ShardResult, Work, split
+from hardscape.engine.cuda import cuda_device
+from hardscape.errors import DeviceError
 from hardscape.ising.exact import ExactTerms, from_limbs
-from hardscape.ising.result import spectral_order, unpack
+from hardscape.ising.methods.walkers.batch import Batch, Effort, Teams, batches
+from hardscape.ising.methods.walkers.model import FlipModel
+from hardscape.ising.methods.walkers.place import GpuPlace, Place
+from hardscape.ising.result import pack, spectral_order, unpack
 
-#: Sums of integers below this are 32-bit integers, else doubles.
-_SHORT = 1 << 28
 #: Moves that take milliseconds.
 _BRIEF = 100_000
-
-
-@dataclass(frozen=True)
-class FlipModel:
-    """A model as the compiled search takes it: fields, and each spin's neighbours with its couplings."""
-
-    fields: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    values: NDArray[np.float64]
-    integers: bool
-
-    @classmethod
-    def of(cls, terms: ExactTerms) -> FlipModel:
-        """Exact where the integers are short; else float64 of the largest coefficient near 1."""
-        unit = math.gcd(*terms.fields, *terms.couplings) or 1
-        reach = terms.bound - abs(terms.offset)
-        short = reach < _SHORT * unit
-        shift = 0 if short else max(0, reach.bit_length() - 900)
-        fields, couplings = (
-            np.array([float(x // unit if short else x >> shift) for x in given])
-            for given in (terms.fields, terms.couplings)
-        )
-        if not short:
-            largest = max(np.abs(fields).max(initial=0), np.abs(couplings).max(initial=0))
-            exponent = int(np.frexp(largest)[1])
-            fields, couplings = np.ldexp(fields, -exponent), np.ldexp(couplings, -exponent)
-        row = np.concatenate([terms.row, terms.col])
-        order = np.argsort(row, kind="stable")
-        counts = np.bincount(row, minlength=terms.num_spins)
-        return cls(
-            fields,
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            np.concatenate([terms.col, terms.row])[order],
-            np.concatenate([couplings, couplings])[order],
-            short,
-        )
+#: Spins that all moves of a run in a launch look at, and those moves at least and at most: launches take some
+#: 10 ms, and how they are cut decides when a target ends them, so it is the same everywhere.
+_LOOKS, _LEAST_MOVES, _MOST_MOVES = 1 << 22, 256, 1 << 14
+#: Runs that fill a GPU: so many, but of models beyond so many spins fewer, and at least.
+_TOGETHER, _SPINS, _LEAST_TOGETHER = 8192, 256, 1024
 
 
 @dataclass(frozen=True)
@@ -68,8 +38,10 @@ class RunsWork(Work[Partial]):
     """Runs of a search. A partial holds ``states`` and their exact ``energies``, and ``counters``."""
 
     name: ClassVar[str] = "ising.search"
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int] = 2
     unit: ClassVar[str] = "moves"
+    #: Moves that take a GPU as long as a look at all spins.
+    looks: ClassVar[int] = 1
     #: Of the shortest run, by default.
     moves_a_spin: ClassVar[int]
     #: Whether it finds one state, in one run, from nothing.
@@ -82,6 +54,8 @@ class RunsWork(Work[Partial]):
     seed: int
     given: tuple[bytes, ...] = ()  #: int8 spins of states to start from
     target: int | None = None  #: exact energy that ends it
+    equal: int = 1  #: runs of one length before those of the next one
+    together: int = 1  #: runs of a shard, which a GPU makes at once
 
     @cached_property
     def model(self) -> FlipModel:
@@ -94,16 +68,17 @@ class RunsWork(Work[Partial]):
     def digest(self) -> str:
         """Hash of all fields."""
         kind = type(self).__name__
-        shape = (kind, self.count, self.runs, self.moves, self.seed, self.given, self.target)
+        numbers = (self.count, self.runs, self.moves, self.seed, self.equal)
+        shape = (kind, numbers, self.given, self.target)
         return hashlib.sha256(self.terms.canonical() + repr(shape).encode()).hexdigest()
 
     def shards(self) -> Sequence[Shard]:
-        """One a run."""
-        return split(self.runs, self.runs)
+        """One for so many runs as are made together."""
+        return split(self.runs, -(-self.runs // self.together))
 
     def brief(self, device: Device) -> bool:
-        """Whether runs are short."""
-        return self.runs == 1 and self.moves <= _BRIEF
+        """Whether runs are short, or a GPU's host asks whether to stop."""
+        return isinstance(device, Cuda) or (self.runs == 1 and self.moves <= _BRIEF)
 
     @staticmethod
     def length(run: int) -> int:
@@ -113,16 +88,94 @@ class RunsWork(Work[Partial]):
             run -= (1 << (run.bit_length() - 1)) - 1
         return (run + 1) >> 1
 
+    def moves_of(self, run: int) -> int:
+        """Of a run."""
+        return self.moves * self.length(run // self.equal)
+
     def run(self, shard: Shard, context: Context) -> ShardResult:
-        """Make a run; the given states are the first run's."""
+        """Make some runs; the given states are the first run's."""
         n = self.terms.num_spins
         if n == 0:
-            return ShardResult(self.partial(np.zeros((1, 1), dtype=np.uint64), [1, 0]))
+            return ShardResult(self.partial(np.zeros((1, 1), dtype=np.uint64), [len(shard), 0]))
         given = np.frombuffer(b"".join(self.given if shard.start == 0 else ()), dtype=np.int8)
-        states, complete, moved = self.made(
-            given.reshape(-1, n), shard.start, self.moves * self.length(shard.start), context.stop
+        given = given.reshape(-1, n)
+        if isinstance(context.device, Cuda):
+            with cuda_device(context.device.ordinal) as device:
+                return self.made_together(shard, given, GpuPlace(device), context)
+        return self._one_by_one(shard, given, context)
+
+    def _one_by_one(self, shard: Shard, given: NDArray[np.int8], context: Context) -> ShardResult:
+        found: Partial | None = None
+        for run in range(shard.start, shard.stop):
+            states, complete, moved = self.made(given, run, self.moves_of(run), context.stop)
+            part = self.partial(states, [1, moved])
+            found = part if found is None else self.merge(found, part)
+            if not complete:
+                return ShardResult(found, complete=False)
+            given = given[:0]
+        assert found is not None
+        return ShardResult(found)
+
+    def made_together(
+        self, shard: Shard, given: NDArray[np.int8], place: Place, context: Context
+    ) -> ShardResult:
+        """Make runs by teams of threads at one place: all at once, or as many as there is room for."""
+        moves, sweeps = (
+            np.array([of(run) for run in range(shard.start, shard.stop)], dtype=np.int64)
+            for of in (self.moves_of, self.sweeps)
         )
-        return ShardResult(self.partial(states, [1, moved]), complete)
+        numbers = self.numbers()
+        effort = Effort(self.seed, shard.start, moves, sweeps, self.count, given, numbers)
+        teams = self.teams()
+        found: Partial | None = None
+        for part in batches(teams, effort, place):
+            result = self._made(Batch(teams, part, place), context)
+            found = result.partial if found is None else self.merge(found, result.partial)
+            if not result.complete or self.finished(found):
+                return ShardResult(found, result.complete)
+        assert found is not None
+        return ShardResult(found)
+
+    def _made(self, batch: Batch, context: Context) -> ShardResult:
+        turn = self.looks * min(max(_LOOKS // self.terms.num_spins, _LEAST_MOVES), _MOST_MOVES)
+        moves, least = 0, np.inf
+        while not batch.over and not context.stopped():
+            moves += turn
+            batch.run(moves)
+            if self.target is not None and batch.least < least:
+                least = batch.least
+                if self.finished(met := self._met(batch)):
+                    return ShardResult(met)
+        return ShardResult(self._met(batch), batch.over)
+
+    def _met(self, batch: Batch) -> Partial:
+        moved = int(batch.moves().sum())
+        return self.partial(pack(batch.lowest(self.count)), [batch.runs, moved])
+
+    def sweeps(self, run: int) -> int:
+        """Of one annealing in a run; 0 where there are none."""
+        return 0
+
+    @staticmethod
+    def unfit(terms: ExactTerms) -> str:
+        """Why a GPU does not take a model; "" if it does."""
+        return "it is made for CPUs"
+
+    def teams(self) -> Teams:
+        """How a GPU holds a model that it takes."""
+        raise DeviceError(self.unfit(self.terms))
+
+    def numbers(self) -> dict[str, float]:
+        """What a GPU is told of the search: see `Effort`."""
+        return {}
+
+    @staticmethod
+    def that_fill_a_gpu(num_spins: int) -> int:
+        """How many runs do, the same for every GPU, as answers depend on it."""
+        runs = _TOGETHER
+        while runs > _LEAST_TOGETHER and runs * num_spins > _TOGETHER * _SPINS:
+            runs //= 2
+        return runs
 
     @abstractmethod
     def made(

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.ising.exact import ExactTerms
+from hardscape.ising.methods.annealing.teams import AnnealingTeams
 from hardscape.ising.methods.runs import RunsWork
+from hardscape.ising.methods.walkers.model import FlipModel
 
 #: States of an elite.
 _ELITES = 10
@@ -31,6 +33,7 @@ _SWEEPS = 1000
 class AnnealingWork(RunsWork):
     """Runs of simulated annealing; a move is a flip, or a look at the spins of a vector."""
 
+    looks: ClassVar[int] = 16
     moves_a_spin: ClassVar[int] = 10_000
 
     @staticmethod
@@ -44,7 +47,7 @@ class AnnealingWork(RunsWork):
     ) -> tuple[NDArray[np.uint64], bool, int]:
         """Make a run."""
         model = self.model
-        size = np.sqrt(((model.fields**2).sum() + (model.values**2).sum()) / len(model.fields))
+        numbers = self.numbers()
         return native.vector.ising.anneal(
             model.fields,
             model.starts,
@@ -54,10 +57,32 @@ class AnnealingWork(RunsWork):
             given,
             self.count,
             _ELITES,
-            (_HOT * size, _WARM * size, _COLD * size),
-            _SWEEPS * self.length(run),
+            (numbers["hot"], numbers["warm"], numbers["cold"]),
+            self.sweeps(run),
             moves,
             self.seed,
             run,
             stop,
         )
+
+    def sweeps(self, run: int) -> int:
+        """See `RunsWork.sweeps`."""
+        return _SWEEPS * self.length(run // self.equal)
+
+    def teams(self) -> AnnealingTeams:
+        """See `RunsWork.teams`."""
+        return AnnealingTeams(self.model)
+
+    def numbers(self) -> dict[str, float]:
+        """See `RunsWork.numbers`: temperatures."""
+        model = self.model
+        size = np.sqrt(((model.fields**2).sum() + (model.values**2).sum()) / len(model.fields))
+        return {"hot": float(_HOT * size), "warm": float(_WARM * size), "cold": float(_COLD * size)}
+
+    @staticmethod
+    def unfit(terms: ExactTerms) -> str:
+        """See `RunsWork.unfit`."""
+        most = AnnealingTeams.most_spins(not FlipModel.short(terms))
+        if terms.num_spins <= most:
+            return ""
+        return f"it takes up to {most:,} spins of such couplings"

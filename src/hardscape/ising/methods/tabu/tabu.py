@@ -13,7 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
+from hardscape.ising.exact import ExactTerms
 from hardscape.ising.methods.runs import RunsWork
+from hardscape.ising.methods.tabu.teams import TabuTeams
+from hardscape.ising.methods.walkers.model import FlipModel
 
 #: States of an elite.
 _ELITES = 10
@@ -43,10 +46,32 @@ class TabuWork(RunsWork):
             model.integers,
             given,
             self.count,
-            (_ELITES, min(_TENURE + n // _SPINS_A_MOVE, n // 4), _SPREAD),
+            (_ELITES, self._tenure, _SPREAD),
             max(_LEAST_PATIENCE, _PATIENCE * n),
             moves,
             self.seed,
             run,
             stop,
         )
+
+    @property
+    def _tenure(self) -> int:
+        n = self.terms.num_spins
+        return min(_TENURE + n // _SPINS_A_MOVE, n // 4)
+
+    def teams(self) -> TabuTeams:
+        """See `RunsWork.teams`."""
+        return TabuTeams(self.model)
+
+    def numbers(self) -> dict[str, float]:
+        """See `RunsWork.numbers`."""
+        patience = max(_LEAST_PATIENCE, _PATIENCE * self.terms.num_spins)
+        return {"tenure": self._tenure, "spread": _SPREAD, "patience": patience}
+
+    @staticmethod
+    def unfit(terms: ExactTerms) -> str:
+        """See `RunsWork.unfit`."""
+        most = TabuTeams.most_spins(not FlipModel.short(terms))
+        if terms.num_spins <= most:
+            return ""
+        return f"it takes up to {most:,} spins of such couplings"

@@ -94,9 +94,13 @@ class Walker {
     std::size_t best_at = 0;
     T best{};
     while (path.size() < 2 * distance / 3) {
-      std::size_t chosen = below(static_cast<int>(other.size()));
-      for (std::size_t k = 0; k < other.size(); ++k) {
-        if (state_.gain[other[k]] > state_.gain[other[chosen]]) chosen = k;
+      // The best flip; of equal ones the next one from a random spin on.
+      const int first = below(model_.n);
+      const auto from = [&](int i) { return i < first ? i + model_.n : i; };
+      std::size_t chosen = 0;
+      for (std::size_t k = 1; k < other.size(); ++k) {
+        const T gain = state_.gain[other[k]], most = state_.gain[other[chosen]];
+        if (gain > most || (gain == most && from(other[k]) < from(other[chosen]))) chosen = k;
       }
       state_.flip(other[chosen]);
       path.push_back(other[chosen]);

@@ -1,0 +1,207 @@
+// CUDA's words for g++, so that a kernel runs where there is no GPU: every thread of a block is a
+// fiber, and what waits for others yields. Slow, and exact: for tests of kernels against the CPU.
+#pragma once
+
+#include <setjmp.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#define __device__
+#define __global__
+#define __host__
+#define __forceinline__ inline
+#define __shared__ static
+#define __launch_bounds__(...)
+
+struct Three {
+  unsigned x = 0, y = 0, z = 0;
+};
+struct alignas(4) char4 {
+  signed char x, y, z, w;
+};
+struct alignas(8) short4 {
+  short x, y, z, w;
+};
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+struct alignas(16) double2 {
+  double x, y;
+};
+
+inline Three threadIdx, blockIdx, blockDim, gridDim;
+
+namespace on_host {
+
+struct Warp {
+  int arrived = 0;
+  unsigned turn = 0;
+  std::uint64_t told[2][32];
+};
+
+struct Fiber {
+  ucontext_t context;
+  jmp_buf place;
+  bool begun = false, over = false;
+  std::unique_ptr<char[]> stack;
+};
+
+inline std::vector<Fiber> fibers;
+inline std::vector<Warp> warps;
+inline Warp block;
+inline unsigned current, over;
+inline unsigned stride =
+    1;  // from one fiber to the next: another one in each launch, to show races
+inline ucontext_t outside;
+inline void (*entry)();
+
+inline void yield() {
+  Fiber& here = fibers[current];
+  if (!here.over && _setjmp(here.place)) return;
+  if (over == fibers.size()) setcontext(&outside);
+  do {
+    current = (current + stride) % fibers.size();
+  } while (fibers[current].over);
+  threadIdx.x = current;
+  Fiber& next = fibers[current];
+  if (next.begun) _longjmp(next.place, 1);
+  next.begun = true;
+  setcontext(&next.context);
+}
+
+inline void body() {
+  entry();
+  fibers[current].over = true;
+  ++over;
+  yield();
+}
+
+inline void wait(Warp& all, int count) {
+  const unsigned turn = all.turn;
+  if (++all.arrived == count) {
+    all.arrived = 0;
+    ++all.turn;
+  } else {
+    while (all.turn == turn) yield();
+  }
+}
+
+// What the 32 threads of this warp tell.
+template <class T>
+const std::uint64_t* told(T value) {
+  Warp& warp = warps[current / 32];
+  std::uint64_t (&slots)[32] = warp.told[warp.turn & 1];
+  slots[current % 32] = 0;
+  std::memcpy(&slots[current % 32], &value, sizeof(T));
+  wait(warp, 32);
+  return slots;
+}
+
+template <class T>
+T as(std::uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+template <class T, class Join>
+T joined(T value, Join&& join) {
+  const std::uint64_t* all = told(value);
+  T found = as<T>(all[0]);
+  for (int lane = 1; lane < 32; ++lane) found = join(found, as<T>(all[lane]));
+  return found;
+}
+
+inline void launch(unsigned grid, unsigned threads, void (*kernel)()) {
+  entry = kernel;
+  blockDim.x = threads;
+  gridDim.x = grid;
+  stride = (stride * 5 + 2) % 32 | 1;
+  for (blockIdx.x = 0; blockIdx.x < grid; ++blockIdx.x) {
+    fibers = std::vector<Fiber>(threads);
+    warps.assign((threads + 31) / 32, {});
+    block = {};
+    over = 0;
+    for (Fiber& fiber : fibers) {
+      constexpr std::size_t size = 1 << 17;
+      fiber.stack = std::make_unique<char[]>(size);
+      getcontext(&fiber.context);
+      fiber.context.uc_stack.ss_sp = fiber.stack.get();
+      fiber.context.uc_stack.ss_size = size;
+      makecontext(&fiber.context, body, 0);
+    }
+    current = 0;
+    threadIdx.x = 0;
+    fibers[0].begun = true;
+    swapcontext(&outside, &fibers[0].context);
+  }
+}
+
+}  // namespace on_host
+
+inline void __syncwarp(unsigned = ~0u) { on_host::told(0); }
+inline void __syncthreads() { on_host::wait(on_host::block, static_cast<int>(blockDim.x)); }
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  return on_host::as<T>(on_host::told(value)[lane & 31]);
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int mask) {
+  const unsigned lane = on_host::current % 32;
+  return on_host::as<T>(on_host::told(value)[lane ^ mask]);
+}
+inline unsigned __ballot_sync(unsigned, bool value) {
+  const std::uint64_t* all = on_host::told(value);
+  unsigned found = 0;
+  for (int lane = 0; lane < 32; ++lane) found |= static_cast<unsigned>(all[lane] & 1) << lane;
+  return found;
+}
+inline bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
+template <class T>
+T __reduce_max_sync(unsigned, T value) {
+  return on_host::joined(value, [](T a, T b) { return std::max(a, b); });
+}
+template <class T>
+T __reduce_min_sync(unsigned, T value) {
+  return on_host::joined(value, [](T a, T b) { return std::min(a, b); });
+}
+template <class T>
+T __reduce_add_sync(unsigned, T value) {
+  return on_host::joined(value, [](T a, T b) { return a + b; });
+}
+template <class T>
+T __ldg(const T* at) {
+  return *at;
+}
+inline int __popc(unsigned x) { return std::popcount(x); }
+inline int __ffs(unsigned x) { return x ? std::countr_zero(x) + 1 : 0; }
+inline float __int2float_rn(int x) { return static_cast<float>(x); }
+inline double __ll2double_rn(long long x) { return static_cast<double>(x); }
+inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
+inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
+template <class T>
+T atomicAdd(T* at, T value) {
+  const T before = *at;
+  *at += value;
+  return before;
+}
+template <class T>
+T atomicAnd(T* at, T value) {
+  const T before = *at;
+  *at &= value;
+  return before;
+}
+template <class T>
+T atomicXor(T* at, T value) {
+  const T before = *at;
+  *at ^= value;
+  return before;
+}
+using std::max;
+using std::min;

@@ -1,0 +1,86 @@
+"""Kernels compiled by g++ and run without a GPU, thread by thread: see cuda_on_host.hpp."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from hardscape.engine import Kernel
+from hardscape.ising.methods.walkers.place import Place
+
+HERE = Path(__file__).parent
+#: Arguments of a launch, at most; what a kernel does not take is ignored.
+_ARGS = 8
+_LAUNCH = """
+alignas(16) unsigned char pool[1 << 18];
+namespace { long long args[8]; void (*kernel)(TYPES); }
+extern "C" void on_host_launch(void* entry, unsigned grid, unsigned threads, const long long* given) {
+  for (int i = 0; i < 8; ++i) args[i] = given[i];
+  kernel = reinterpret_cast<decltype(kernel)>(entry);
+  on_host::launch(grid, threads, [] { kernel(PASSED); });
+}
+"""
+_LAUNCH = _LAUNCH.replace("TYPES", ", ".join(["long long"] * _ARGS))
+_LAUNCH = _LAUNCH.replace("PASSED", ", ".join(f"args[{i}]" for i in range(_ARGS)))
+
+
+def compiled(source: str, headers: tuple[tuple[str, str], ...]) -> ctypes.CDLL:
+    """A source with its kernels as a library of this process."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for path, text in headers:
+            if path != "cstdint":
+                place = folder / path
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(text)
+        text = source.replace("extern __shared__", "extern")
+        (folder / "kernel.cpp").write_text(f'#include "cuda_on_host.hpp"\n{text}{_LAUNCH}')
+        options = ["-std=c++20", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off"]
+        plain = ["-U_FORTIFY_SOURCE", "-fcf-protection=none"]  # fibers jump between stacks
+        places = [f"-I{HERE}", f"-I{folder}", str(folder / "kernel.cpp"), "-o"]
+        library = folder / "kernel.so"
+        subprocess.run(["g++", *options, *plain, *places, str(library)], check=True)
+        return ctypes.CDLL(str(library))
+
+
+class HostPlace(Place):
+    """Does a GPU's work on the CPU."""
+
+    def __init__(self) -> None:
+        self._libraries: dict[tuple[str, object], ctypes.CDLL] = {}
+
+    def array(self, host: NDArray[Any]) -> Any:
+        return np.ascontiguousarray(host).copy()
+
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
+        return np.zeros(shape, dtype=dtype)
+
+    def address(self, array: Any) -> int:
+        return int(array.ctypes.data)
+
+    def host(self, array: Any) -> NDArray[Any]:
+        found: NDArray[Any] = array.copy()
+        return found
+
+    def wait(self) -> None:
+        pass
+
+    def launch(self, kernel: Kernel, grid: int, threads: int, *args: Any, shared: int) -> None:
+        key = kernel.source, kernel.headers
+        if key not in self._libraries:
+            self._libraries[key] = compiled(kernel.source, kernel.headers)
+        library = self._libraries[key]
+        passed = [self.address(x) if isinstance(x, np.ndarray) else int(x) for x in args]
+        whole = [x if x < 2**63 else x - 2**64 for x in passed]
+        given = (ctypes.c_longlong * _ARGS)(*whole)
+        entry = ctypes.cast(getattr(library, kernel.name), ctypes.c_void_p)
+        library.on_host_launch(entry, ctypes.c_uint(grid), ctypes.c_uint(threads), given)
+
+    def free(self) -> int:
+        return 2**40
