@@ -145,7 +145,7 @@ class CudaLattices(Lattices):
             single,
             options.directions,
             options.gauge == "mag",
-            float(options.anisotropy),
+            float(options.scales[-1]) if options.anisotropy != 1 else 1.0,
             window,
         )
         if self.volume > _MOST:
