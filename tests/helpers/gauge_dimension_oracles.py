@@ -130,3 +130,27 @@ def faddeev_popov(links: Array, field: Array, xi: float) -> Array:
         found += weight * (field @ h + h @ field) / 2
         found -= weight * (u @ far + far @ dagger(u) + dagger(v) @ near + near @ v) / 2
     return found - np.trace(found, axis1=-2, axis2=-1)[..., None, None] * np.eye(nc) / nc
+
+
+def ghost_one_loop(shape: tuple[int, ...], k: tuple[int, ...]) -> tuple[float, float]:
+    """The two sums of the ghost's self-energy in Landau gauge, without constant modes, per g0^2.
+
+    The variance of a gluon field's component at a site, and (1 / V p^2) sum_q v_mu D_mu_nu(p - q) v_nu / q^2
+    with v_mu = p_mu cos(q_mu / 2) and the transverse D of tree level.
+    """
+    d, volume = len(shape), float(np.prod(shape))
+    angles = np.meshgrid(*[2 * np.pi * np.arange(e) / e for e in shape], indexing="ij", sparse=True)
+    gluon_p = [2 * np.sin(a / 2) for a in angles]
+    square = sum(x**2 for x in gluon_p)
+    square = np.where(square < 1e-12, np.inf, square)
+    tadpole = (1 - 1 / d) * float((1 / square).sum()) / volume
+    ghost = [2 * np.pi * n / e for n, e in zip(k, shape, strict=True)]
+    p = [2 * np.sin(x / 2) for x in ghost]
+    inner = [x - a for x, a in zip(ghost, angles, strict=True)]
+    inner_square = sum((2 * np.sin(x / 2)) ** 2 for x in inner)
+    inner_square = np.where(inner_square < 1e-12, np.inf, inner_square)
+    v = [a * np.cos(x / 2) for a, x in zip(p, inner, strict=True)]
+    along = sum(a * b for a, b in zip(v, gluon_p, strict=True))
+    transverse = sum(x**2 for x in v) - along**2 / square
+    total = float((transverse / square / inner_square).sum())
+    return tadpole, total / volume / float(np.dot(p, p))
