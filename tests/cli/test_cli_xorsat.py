@@ -233,6 +233,16 @@ def test_what_only_says_how_to_run_ends_no_command(regular: Path, capsys: Captur
     assert answer(capsys, "solve", regular, *words)["violated"] == 0
 
 
+def test_energy(regular: Path, tmp_path: Path, capsys: Captured) -> None:
+    words = ["energy", regular, "--sweeps", 20, "--points", 4, "--clones", 2048, *CPU]
+    found = answer(capsys, *words)
+    assert found["sweeps"][-1] == 20
+    assert found["energy"][-1] < found["energy"][0]
+    annealed = answer(capsys, *words, "--w1", 0.4, "--until", 0.05, "--dynamics", "metropolis")
+    assert annealed["w1"][0] == 0.4 > annealed["w1"][-1]
+    refusal(capsys, "energy", regular, "--sweeps", 0)
+
+
 def test_scan(regular: Path, tmp_path: Path, capsys: Captured) -> None:
     words = ["scan", regular, "--values", "0.04,0.05,0.07", "--runs", 4, *CPU]
     found = answer(capsys, *words, "--checkpoint", tmp_path / "runs")

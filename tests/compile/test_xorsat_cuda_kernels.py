@@ -8,6 +8,7 @@ from hardscape.engine.cuda import jit
 from hardscape.errors import InputError
 from hardscape.xorsat import random_regular
 from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones
+from hardscape.xorsat.methods.quasi_greedy.cuda.energies import energies_kernel
 from hardscape.xorsat.methods.quasi_greedy.cuda.tabled import Tabled
 from hardscape.xorsat.methods.quasi_greedy.cuda.unrolled import member
 from hardscape.xorsat.methods.quasi_greedy.plan import Plan
@@ -54,6 +55,12 @@ def test_large_systems_go_by_tables():
 @pytest.mark.parametrize("kind", ["3-regular", "metropolis", "random, many degrees", "nothing"])
 def test_kernel_by_tables(kind, exact):
     kernel = Tabled(Plan.build(*PLANNED[kind]), count=not exact).kernel
+    assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("kind", ["3-regular", "nothing"])
+def test_kernel_that_counts_violated_clauses(kind):
+    kernel = energies_kernel(Tabled(Plan.build(*PLANNED[kind])))
     assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
 
 

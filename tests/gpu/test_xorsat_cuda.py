@@ -8,6 +8,7 @@ import pytest
 from hardscape.engine.cuda import cuda_device
 from hardscape.errors import CheckpointError
 from hardscape.xorsat import (
+    energy_trace,
     quasi_greedy,
     random_regular,
     random_system,
@@ -187,6 +188,18 @@ def test_a_study_of_many_systems_counts_the_sweeps_of_the_cpu():
         times_to_solution(systems, 3, 5.0, device=device, **options) for device in ("cpu", "cuda")
     )
     assert [x.sweeps.tolist() for x in cuda] == [x.sweeps.tolist() for x in cpu]
+
+
+@pytest.mark.parametrize("until", [None, 0.01])
+@pytest.mark.parametrize("dynamics", ["quasi-greedy", "metropolis"])
+def test_energies_are_those_of_the_cpu(dynamics, until):
+    for system in (random_regular(300, seed=1), random_system(900, 1.5, planted=False, seed=2)):
+        options = {"w1": 0.2, "until": until, "dynamics": dynamics, "points": 7, "clones": 9000}
+        cpu, cuda = (
+            energy_trace(system, 90, device=device, seed=3, **options) for device in ("cpu", "cuda")
+        )
+        for name in ("sweeps", "w1", "energy", "error", "lowest"):
+            assert getattr(cuda, name).tolist() == getattr(cpu, name).tolist()
 
 
 def test_a_study_counts_the_sweeps_of_the_cpu(tmp_path):

@@ -14,7 +14,7 @@ from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat import random_regular
 from hardscape.xorsat.studies.posterior import CountPosterior, TauPosterior
 from hardscape.xorsat.studies.scans import fit_exponent, fit_w1
-from hardscape.xorsat.studies.time_to_solution import measure
+from hardscape.xorsat.studies.time_to_solution import measure, time_to_solution
 from hardscape.xorsat.studies.times import TimeToSolution, median_tts
 
 
@@ -304,3 +304,34 @@ def test_refused_posteriors() -> None:
         TauPosterior(1, 1.0).quantile(1.0)
     with pytest.raises(InputError):
         CountPosterior(1, 2, 1.0).quantile(0.0)
+
+
+def test_runs_that_are_stopped_after_sweeps_are_the_same_everywhere():
+    system = random_regular(60, seed=1)
+    options = {"device": "cpu", "threads": 1, "seed": 3, "clones": 1024, "restart": 64}
+    whole = time_to_solution(system, 12, 60.0, **options)
+    limit = int(np.median(whole.sweeps))
+    cut = time_to_solution(system, 12, 60.0, max_sweeps=limit, **options)
+    assert 0 < cut.num_solved < 12
+    assert cut.max_sweeps == limit
+    same = whole.stopped_at(sweeps=limit)
+    assert cut.solved.tolist() == same.solved.tolist()
+    assert cut.sweeps.tolist() == same.sweeps.tolist() == np.minimum(whole.sweeps, limit).tolist()
+    with pytest.raises(InputError):
+        whole.stopped_at()
+    with pytest.raises(InputError):
+        whole.stopped_at(1.0, sweeps=4)
+
+
+def test_percentiles_in_sweeps():
+    system = random_regular(40, seed=1)
+    found = [
+        time_to_solution(system, 30, 60.0, device="cpu", threads=1, seed=seed) for seed in (1, 2, 3)
+    ]
+    one = found[0]
+    assert one.tts(90, "sweeps") == pytest.approx(np.log(10) * one.tau_sweeps)
+    assert one.empirical_tts(50, "sweeps") in one.sweeps
+    value, low, high = median_tts(found, 99, "sweeps")
+    assert value == pytest.approx(np.log(100) * np.median([x.tau_sweeps for x in found]))
+    assert low < value < high
+    assert json.loads(one.to_json())["tts99_sweeps"] == pytest.approx(one.tts(99, "sweeps"))

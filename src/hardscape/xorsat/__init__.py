@@ -8,6 +8,7 @@ from hardscape.xorsat.quadratic import QuadraticModel, quadratize
 from hardscape.xorsat.result import QuasiGreedyResult, XorsatResult
 from hardscape.xorsat.solve import solve
 from hardscape.xorsat.studies import theory
+from hardscape.xorsat.studies.energy import EnergyTrace, energy_trace
 from hardscape.xorsat.studies.population import Population, fit_population
 from hardscape.xorsat.studies.runner import QuasiGreedyRunner
 from hardscape.xorsat.studies.runs import Runner
@@ -22,6 +23,7 @@ from hardscape.xorsat.system import XorSystem
 
 __all__ = [
     "Elimination",
+    "EnergyTrace",
     "ExponentFit",
     "Improvement",
     "Population",
@@ -34,6 +36,7 @@ __all__ = [
     "XorSystem",
     "XorsatResult",
     "eliminate",
+    "energy_trace",
     "fit_exponent",
     "fit_population",
     "fit_w1",

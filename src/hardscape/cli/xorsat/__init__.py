@@ -1,4 +1,4 @@
-"""The commands of the family: ``hardscape xorsat solve``, ``tts``, ``generate`` and ``theory``."""
+"""The commands ``hardscape xorsat solve``, ``tts``, ``scan``, ``energy``, ``generate`` and ``theory``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from hardscape.cli.options import (
     target_help,
 )
 from hardscape.cli.terminal import aside, cut_short, deliver, note, seconds_text, show
+from hardscape.cli.xorsat.energy import energy
 from hardscape.cli.xorsat.options import (
     SEARCH,
     SYSTEM,
@@ -71,6 +72,7 @@ xorsat = App(
 )
 xorsat.command(tts)
 xorsat.command(scan)
+xorsat.command(energy)
 xorsat.command(theory)
 
 

@@ -41,6 +41,7 @@ def tts(
     *files: Path,
     runs: Annotated[int, Parameter(group=SEARCH)] = 100,
     timeout: Annotated[float, Parameter(group=SEARCH)] = 10.0,
+    max_sweeps: Annotated[int | None, Parameter(group=SEARCH)] = None,
     format: FormatOption = None,
     search: SearchOptions = _DEFAULT_SEARCH,
     run: SeededShardRunOptions = _DEFAULT_RUN,
@@ -56,6 +57,8 @@ def tts(
         Runs a system.
     timeout
         Seconds after which a run is stopped; stopped runs count too.
+    max_sweeps
+        Sweeps of each clone after which a run is stopped.
     """
     if not files:
         raise InputError("no file was given; one or more are accepted")
@@ -64,7 +67,7 @@ def tts(
     output.check(files)
     results: list[TimeToSolution] = []
     signum = 0
-    keywords: dict[str, Any] = vars(search) | vars(run)
+    keywords: dict[str, Any] = vars(search) | vars(run) | {"max_sweeps": max_sweeps}
     began = time.monotonic()
     for number, file in enumerate(files, start=1):
         system = read_system(file, format)

@@ -26,6 +26,7 @@ from hardscape.xorsat.studies.theory import (
 
 __all__ = [
     "draw_barrier",
+    "draw_energies",
     "draw_estimates",
     "draw_exponent",
     "draw_free_energy",
@@ -38,6 +39,11 @@ __all__ = [
 TimeToSolution = Any
 W1Scan = Any
 ExponentFit = Any
+EnergyTrace = Any
+
+#: Energies a variable of random 3-regular systems: below the first there are metastable states, at the second
+#: most of them are marginal (A. Montanari, F. Ricci-Tersenghi, Eur. Phys. J. B 33, 339, 2003).
+HIGHEST_METASTABLE, MARGINAL = -0.958659, -0.963594
 
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "<")
 
@@ -233,6 +239,35 @@ def draw_barrier(w1: float = 0.055, k: int = 3, ax: Any = None) -> Any:
     )
     y = r"barrier $\beta \max_m \Delta f$ a variable"
     return finish(ax, title, "temperature $T$ (units of the coupling)", y)
+
+
+def draw_energies(
+    traces: Sequence[EnergyTrace], ax: Any = None, *, labels: Sequence[str] | None = None
+) -> Any:
+    """Draw the mean energy a variable against time, with the energies where metastable states are.
+
+    `labels` name the traces in the legend.
+    """
+    ax = _axes(ax)
+    highest = -1.0
+    for i, trace in enumerate(traces):
+        later = trace.sweeps > 0
+        error = np.nan_to_num(trace.error[later])
+        label = f"{trace.dynamics}, N = {trace.num_variables}" if labels is None else labels[i]
+        style = {"color": COLORS[i % len(COLORS)], "markersize": 4, "label": label}
+        marks = _MARKS[i % len(_MARKS)] + "-"
+        ax.errorbar(trace.sweeps[later], trace.energy[later], error, fmt=marks, **style)
+        highest = max(highest, float(trace.energy[-1]))
+    for value, name in ((HIGHEST_METASTABLE, "$e_{max}$"), (MARGINAL, "$e_{marg}$")):
+        ax.axhline(value, color=GREY, linestyle=":", linewidth=1)
+        at = (0.01, value)
+        where = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+        over = 2 if value == HIGHEST_METASTABLE else -10
+        ax.annotate(f"{name} = {value:.6f}", at, xytext=(0, over), fontsize=8, color=INK, **where)
+    ax.set_xscale("log")
+    ax.set_ylim(-1.005, max(-0.85, highest + 0.1))
+    title = "Energy of local dynamics against time"
+    return finish(ax, title, "sweeps", "mean energy a variable", legend=True)
 
 
 def _axes(ax: Any) -> Any:

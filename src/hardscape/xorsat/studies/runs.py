@@ -75,6 +75,8 @@ def _on_one_device(rounds: Rounds, seed: int, timeout: float, context: Context) 
     own = Context(context.device, None, context.stop, until)
     sweeps = 0
     for number in count():
+        if sweeps >= rounds.max_sweeps:
+            return Run(False, sweeps, time.monotonic() - began)
         found = side.run(rounds, number, own, None)
         spent = time.monotonic() - began
         if found.improvements and found.improvements[-1].violated == 0:
@@ -105,17 +107,21 @@ def quasi_greedy_trial(
     clones: int | None,
     restart: int | None,
     dynamics: Dynamics = "quasi-greedy",
+    max_sweeps: int | None = None,
 ) -> Trial:
     """The quasi-greedy search, each run on one of `devices`."""
-    schedule = Schedule(w1, clones, restart, anytime=False, dynamics=dynamics)
+    schedule = Schedule(
+        w1, clones, restart, anytime=False, max_sweeps=max_sweeps, dynamics=dynamics
+    )
     kind = type(devices[0])
     rounds = schedule.rounds(system, 0, SIDES[kind], devices[0])
     given = default_w1(system) if w1 is None else w1
+    limit = "" if max_sweeps is None else f" {max_sweeps}"
     table = np.atleast_1d(np.asarray(given, np.float64)).tolist()
     return Trial(
         partial(_on_one_device, rounds),
         # Times on different types of device do not mix.
-        f"{rounds.plan.digest} {rounds.groups} {rounds.restart} {kind.__name__}",
+        f"{rounds.plan.digest} {rounds.groups} {rounds.restart} {kind.__name__}{limit}",
         SIDES[kind].brief(rounds),
         system.num_variables,
         rounds.groups * GROUP,

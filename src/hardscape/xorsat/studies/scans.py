@@ -126,6 +126,7 @@ def scan_w1(
     dynamics: Dynamics = "quasi-greedy",
     clones: int | None = None,
     restart: int | None = None,
+    max_sweeps: int | None = None,
     **run: Unpack[RunArguments],
 ) -> W1Scan:
     r"""Measure the time to solution at several w1, and fit a parabola to :math:`\ln \tau`.
@@ -137,7 +138,7 @@ def scan_w1(
         w1 of each point, 0 to 1.
     runs, timeout
         Of each point, as for :func:`time_to_solution`.
-    dynamics, clones, restart, **run
+    dynamics, clones, restart, max_sweeps, **run
         As for :func:`time_to_solution`, for all points together.
 
     Returns
@@ -162,14 +163,14 @@ def scan_w1(
     options = RunOptions.checked(big_enough=suits_gpu(system), **run)
     seeds = np.random.SeedSequence(options.seed).generate_state(len(given), np.uint64)
     trials = [
-        quasi_greedy_trial(system, options.devices, w1, clones, restart, dynamics)
+        quasi_greedy_trial(system, options.devices, w1, clones, restart, dynamics, max_sweeps)
         for w1 in given.tolist()
     ]
 
     def read(results: Sequence[TimeToSolution]) -> W1Scan:
         return replace(fit_w1(given, results), seed=options.seed)
 
-    return study(trials, seeds.tolist(), runs, timeout, options, read)
+    return study(trials, seeds.tolist(), runs, timeout, options, read, max_sweeps)
 
 
 def fit_w1(w1: ArrayLike, results: Sequence[TimeToSolution]) -> W1Scan:

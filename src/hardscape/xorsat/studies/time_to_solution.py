@@ -33,6 +33,7 @@ def time_to_solution(
     dynamics: Dynamics = "quasi-greedy",
     clones: int | None = None,
     restart: int | None = None,
+    max_sweeps: int | None = None,
     runner: Runner | None = None,
     **run: Unpack[RunArguments],
 ) -> TimeToSolution:
@@ -47,6 +48,9 @@ def time_to_solution(
     timeout : float
         Seconds after which a run is stopped. It may be far below tau: stopped runs count, and a few
         solved ones tell tau as well as long runs would.
+    max_sweeps : int, optional
+        Sweeps of each clone after which a run is stopped, if `timeout` does not come before: the same runs are
+        then stopped on every machine.
     w1, dynamics, clones, restart
         Of :func:`hardscape.xorsat.quasi_greedy`.
     runner : Runner, optional
@@ -87,12 +91,14 @@ def time_to_solution(
     """
     system = checked_system(system)
     if runner is not None:
-        if any(value is not None for value in (w1, clones, restart)):
-            raise InputError("w1, clones and restart are the runner's own; leave them out")
+        if any(value is not None for value in (w1, clones, restart, max_sweeps)):
+            raise InputError(
+                "w1, clones, restart and max_sweeps are the runner's own; leave them out"
+            )
         return measure(system, runner, runs, timeout, w1=default_w1(system), **run)
     options = RunOptions.checked(big_enough=suits_gpu(system), **run)
-    trial = quasi_greedy_trial(system, options.devices, w1, clones, restart, dynamics)
-    return study([trial], [options.seed], runs, timeout, options, _only)
+    trial = quasi_greedy_trial(system, options.devices, w1, clones, restart, dynamics, max_sweeps)
+    return study([trial], [options.seed], runs, timeout, options, _only, max_sweeps)
 
 
 @interruptible
@@ -105,6 +111,7 @@ def times_to_solution(
     dynamics: Dynamics = "quasi-greedy",
     clones: int | None = None,
     restart: int | None = None,
+    max_sweeps: int | None = None,
     **run: Unpack[RunArguments],
 ) -> tuple[TimeToSolution, ...]:
     """Measure how long the quasi-greedy search takes to solve each of many systems, as one study.
@@ -112,7 +119,7 @@ def times_to_solution(
     Parameters
     ----------
     systems : iterable of XorSystem, or of paths of files of one
-    runs, timeout, w1, dynamics, clones, restart, **run
+    runs, timeout, w1, dynamics, clones, restart, max_sweeps, **run
         Of each system, as for :func:`time_to_solution`; limits, checkpoint and progress are the study's.
 
     Returns
@@ -147,10 +154,10 @@ def times_to_solution(
     options = RunOptions.checked(big_enough=any(map(suits_gpu, given)), **run)
     seeds = np.random.SeedSequence(options.seed).generate_state(len(given), np.uint64)
     trials = [
-        quasi_greedy_trial(system, options.devices, w1, clones, restart, dynamics)
+        quasi_greedy_trial(system, options.devices, w1, clones, restart, dynamics, max_sweeps)
         for system in given
     ]
-    return study(trials, seeds.tolist(), runs, timeout, options, tuple)
+    return study(trials, seeds.tolist(), runs, timeout, options, tuple, max_sweeps)
 
 
 @interruptible
@@ -190,6 +197,7 @@ def study(
     timeout: float,
     options: RunOptions,
     read: Callable[[Sequence[TimeToSolution]], T],
+    max_sweeps: int | None = None,
 ) -> T:
     """Run each trial `runs` times, and `read` their times, also those that an interrupt leaves."""
     number = integer(runs, "runs", 1, _MOST_RUNS)
@@ -209,6 +217,7 @@ def study(
             method=trial.method,
             stopped=outcome.cut,
             seed=seed,
+            max_sweeps=max_sweeps,
         )
         for trial, seed, ended in zip(trials, seeds, outcome.answer or (), strict=False)
         if len(ended.seconds) or len(trials) == 1

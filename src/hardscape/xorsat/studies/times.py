@@ -12,12 +12,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.arguments import seconds
+from hardscape.arguments import MAX_SEED, integer, seconds
 from hardscape.errors import InputError
 from hardscape.plain import Plain, finite_or_none
 from hardscape.xorsat.studies.plots import draw_survival
 from hardscape.xorsat.studies.posterior import TauPosterior
 
+#: What time is counted in: sweeps are those of each clone of a run.
+Unit = Literal["seconds", "sweeps"]
 #: Simulated samples behind the p-value of the exponential law.
 _REPLICAS = 1000
 
@@ -37,6 +39,8 @@ class TimeToSolution(Plain):
     device : str
     timeout : float
         Seconds after which a run was stopped.
+    max_sweeps : int or None
+        Sweeps of each clone after which a run was stopped, if there were any.
     solved : bool, shape (runs,)
     sweeps : int64, shape (runs,)
         Sweeps of each clone until the solution, or until the stop.
@@ -63,6 +67,7 @@ class TimeToSolution(Plain):
     method: str = "quasi-greedy"
     stopped: str = ""
     seed: int | None = None
+    max_sweeps: int | None = None
 
     def __post_init__(self) -> None:
         if not len(self.solved) == len(self.sweeps) == len(self.seconds):
@@ -108,9 +113,9 @@ class TimeToSolution(Plain):
         """Mean spin updates to solution, those of all clones."""
         return self.tau_sweeps * self.num_variables * self.clones
 
-    def tts(self, percent: float = 99) -> float:
-        r"""TTS_p :math:`= -\ln(1 - p/100) \tau`: within it the search solves p% of the time, in s."""
-        return _log_share(percent) * self.tau
+    def tts(self, percent: float = 99, unit: Unit = "seconds") -> float:
+        r"""TTS_p :math:`= -\ln(1 - p/100) \tau`: within it the search solves p% of the time."""
+        return _log_share(percent) * (self.tau if unit == "seconds" else self.tau_sweeps)
 
     @property
     def spin_updates_per_second(self) -> float:
@@ -121,9 +126,7 @@ class TimeToSolution(Plain):
 
     # -- the distribution ----------------------------------------------------------------------
 
-    def curve(
-        self, unit: Literal["seconds", "sweeps"] = "seconds"
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def curve(self, unit: Unit = "seconds") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Empirical P[TTS > t]: times at which runs solved, ascending, and the share left after each.
 
         Kaplan and Meier's estimate, which counts stopped runs for as long as they ran.
@@ -131,14 +134,20 @@ class TimeToSolution(Plain):
         times = self.seconds if unit == "seconds" else self.sweeps.astype(np.float64)
         return _survival(times, self.solved)
 
-    def empirical_tts(self, percent: float = 99) -> float:
+    def empirical_tts(self, percent: float = 99, unit: Unit = "seconds") -> float:
         """TTS_p read off the curve; infinite where too few runs solved."""
-        times, left = self.curve()
+        times, left = self.curve(unit)
         reached = np.flatnonzero(left <= 1 - percent / 100 + 1e-12)
         return float(times[reached[0]]) if len(reached) else math.inf
 
-    def stopped_at(self, timeout: float) -> TimeToSolution:
-        """What the same runs would have told with a shorter timeout, in seconds."""
+    def stopped_at(
+        self, timeout: float | None = None, *, sweeps: int | None = None
+    ) -> TimeToSolution:
+        """What the same runs would have told with a shorter timeout, in seconds or in sweeps."""
+        if (timeout is None) == (sweeps is None):
+            raise InputError("a timeout in seconds or in sweeps is accepted, one of them")
+        if timeout is None:
+            return self._stopped_after(integer(sweeps, "sweeps", 1, MAX_SEED))
         timeout = seconds(timeout, "timeout")
         late = self.seconds > timeout
         # A run's sweeps go at a steady rate; those of a stopped one are cut in proportion.
@@ -149,6 +158,17 @@ class TimeToSolution(Plain):
             solved=self.solved & ~late,
             sweeps=np.round(self.sweeps * share).astype(np.int64),
             seconds=np.minimum(self.seconds, timeout),
+        )
+
+    def _stopped_after(self, sweeps: int) -> TimeToSolution:
+        late = self.sweeps > sweeps
+        share = np.where(late, sweeps / np.maximum(self.sweeps, sweeps), 1)
+        return dataclasses.replace(
+            self,
+            max_sweeps=min(sweeps, self.max_sweeps or sweeps),
+            solved=self.solved & ~late,
+            sweeps=np.minimum(self.sweeps, sweeps),
+            seconds=self.seconds * share,
         )
 
     def exponential_test(self) -> float:
@@ -188,12 +208,14 @@ class TimeToSolution(Plain):
         """Plain data; times in seconds, None where no run solved."""
         return self.listed("num_variables clones w1 method device seed stopped") | {
             "timeout": finite_or_none(self.timeout),
+            "max_sweeps": self.max_sweeps,
             "runs": self.runs,
             "num_solved": self.num_solved,
             "tau": finite_or_none(self.tau),
             "tau_low": finite_or_none(self.posterior.low),
             "tau_high": finite_or_none(self.posterior.high),
             "tts99": finite_or_none(self.tts(99)),
+            "tts99_sweeps": finite_or_none(self.tts(99, "sweeps")),
             "tau_sweeps": finite_or_none(self.tau_sweeps),
             "tau_updates": finite_or_none(self.tau_updates),
             "spin_updates_per_second": finite_or_none(self.spin_updates_per_second),
@@ -213,15 +235,17 @@ class TimeToSolution(Plain):
 
 
 def median_tts(
-    results: Sequence[TimeToSolution], percent: float = 99
+    results: Sequence[TimeToSolution], percent: float = 99, unit: Unit = "seconds"
 ) -> tuple[float, float, float]:
-    """TTS_p of the median instance, in seconds, with its error bars.
+    """TTS_p of the median instance, with its error bars.
 
     Parameters
     ----------
     results : sequence of TimeToSolution
         One an instance.
     percent : float
+    unit : {"seconds", "sweeps"}
+        Sweeps of each clone compare across machines, not across numbers of clones.
 
     Returns
     -------
@@ -232,12 +256,13 @@ def median_tts(
     if not results:
         raise InputError("results is empty; one result an instance is accepted")
     factor = _log_share(percent)
-    value = float(np.median([x.tau for x in results]))
+    known = [x.posterior if unit == "seconds" else x.posterior_sweeps for x in results]
+    value = float(np.median([x.mode for x in known]))
     random = np.random.default_rng(0)
     draws = np.full((10_000, len(results)), np.inf)
-    for i, x in enumerate(results):
-        if x.num_solved:
-            draws[:, i] = x.posterior.total / random.gamma(x.num_solved, size=len(draws))
+    for i, x in enumerate(known):
+        if x.solved:
+            draws[:, i] = x.total / random.gamma(x.solved, size=len(draws))
     low, high = np.quantile(np.median(draws, axis=1), [0.16, 0.84], method="nearest")
     return factor * value, factor * float(low), factor * float(high)
 
