@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -49,11 +49,12 @@ def energy(
     """
     output.check([file])
     system = read_system(file, format)
-    keywords = {"w1": w1, "until": until, "dynamics": dynamics, "points": points, "clones": clones}
-    if output.estimated("xorsat energy", energy_trace, system, sweeps, **keywords, **vars(run)):
+    keywords: dict[str, Any] = {"w1": w1, "until": until, "dynamics": dynamics} | vars(run)
+    keywords |= {"points": points, "clones": clones}
+    if output.estimated("xorsat energy", energy_trace, system, sweeps, **keywords):
         return
     try:
-        found = energy_trace(system, sweeps, progress=True, **keywords, **vars(run))
+        found = energy_trace(system, sweeps, progress=True, **keywords)
     except Interrupted as stop:
         if stop.result is not None:
             _report(stop.result, output)

@@ -264,15 +264,12 @@ def energy_trace(
     count = min(groups, _MOST_SHARDS if on_cpu else len(options.devices))
     work = EnergyWork(stages, options.seed, groups, count)
     outcome = solve(work, options)
-    known = outcome.answer if outcome.answer and outcome.answer["groups"][0] else None
-    found = known and _trace(
-        system, known, (0, *ends), (used[0], *used), dynamics, options, outcome
-    )
+    known = outcome.answer or work.nothing()
+    found = _trace(system, known, (0, *ends), (used[0], *used), dynamics, options, outcome)
     if outcome.signum:
-        raise Interrupted(outcome.signum, found)
-    if found is None:
+        raise Interrupted(outcome.signum, found if found.clones else None)
+    if not found.clones:
         outcome.whole()
-    assert found is not None
     return found
 
 
@@ -302,7 +299,8 @@ def _trace(
     options: RunOptions,
     outcome: Any,
 ) -> EnergyTrace:
-    groups, n, m = int(partial["groups"][0]), system.num_variables, system.num_clauses
+    n, m = system.num_variables, system.num_clauses
+    groups = max(1, int(partial["groups"][0]))
     totals, squares = ([int(x) for x in partial[name]] for name in ("totals", "squares"))
     mean = np.array([total / (groups * GROUP) for total in totals])
     spread = [max(groups * s - t * t, 0) for s, t in zip(squares, totals, strict=True)]
@@ -311,7 +309,7 @@ def _trace(
         error = np.sqrt(np.array(spread, dtype=np.float64) / (groups - 1)) / (groups * GROUP)
     return EnergyTrace(
         n,
-        groups * GROUP,
+        int(partial["groups"][0]) * GROUP,
         np.array(sweeps, dtype=np.int64),
         np.array(w1, dtype=np.float64),
         (2 * mean - m) / n,

@@ -195,15 +195,40 @@ def fit_w1(w1: ArrayLike, results: Sequence[TimeToSolution]) -> W1Scan:
         return W1Scan(x, tuple(results), None, math.nan, math.nan)
     y = np.log([r.tau_sweeps for r in results if r.num_solved])
     # ln tau has the standard error 1 / sqrt(n).
-    c, covariance = _least_squares(
-        np.vander(x[used], 3, increasing=True), y, 1 / np.sqrt(solved[used])
-    )
+    c, optimum, error = parabola(x[used], y, 1 / np.sqrt(solved[used]))
+    return W1Scan(x, tuple(results), c, optimum, error)
+
+
+def parabola(
+    x: NDArray[np.float64], y: NDArray[np.float64], errors: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float, float]:
+    """Coefficients of a parabola, its least x and its standard error; NaN where none is among the points."""
+    c, covariance = _least_squares(np.vander(x, 3, increasing=True), y, errors)
     optimum = error = math.nan
-    if c[2] > 0 and x[used].min() <= -c[1] / (2 * c[2]) <= x[used].max():
+    if c[2] > 0 and x.min() <= -c[1] / (2 * c[2]) <= x.max():
         optimum = -c[1] / (2 * c[2])
         slope = np.array([0, -1 / (2 * c[2]), c[1] / (2 * c[2] ** 2)])
         error = math.sqrt(slope @ covariance @ slope)
-    return W1Scan(x, tuple(results), c, float(optimum), float(error))
+    return c, float(optimum), float(error)
+
+
+def pooled_times(
+    solved: NDArray[np.float64], totals: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    r"""Mean ln tau of the same instances in several ways of search, and its standard error without theirs.
+
+    Of instance i searched in way w, :math:`\ln\tau = a_i + f_w` is fitted to solved runs and times of shape
+    (instances, ways): the likeliest :math:`e^{-a_i} = \sum_w n_{iw} / \sum_w T_{iw} e^{-f_w}`, and likewise
+    f. Instances that no way solved say nothing. A way that solved nothing has infinities.
+    """
+    used = solved.sum(axis=1) > 0
+    n, t = solved[used], totals[used]
+    rate = np.ones(n.shape[1])
+    for _ in range(200):
+        each = n.sum(axis=1) / (t @ rate)
+        rate = n.sum(axis=0) / np.maximum(each @ t, 1e-300)
+    with np.errstate(divide="ignore"):
+        return -np.log(rate) - np.log(each).mean(), 1 / np.sqrt(n.sum(axis=0))
 
 
 def fit_exponent(
