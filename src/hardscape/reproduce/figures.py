@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hardscape.errors import InputError
-from hardscape.reproduce import gauge, ising, kernels, maxsat, permanents, xorsat
+from hardscape.reproduce import gauge, ising, kernels, landscape, maxsat, permanents, xorsat
 from hardscape.reproduce.figure import Figure
 
 
@@ -17,7 +17,7 @@ def figures() -> tuple[Figure, ...]:
     """
     return (
         *ising.FIGURES, *permanents.FIGURES, *kernels.FIGURES,
-        *xorsat.FIGURES, *maxsat.FIGURES, *gauge.FIGURES,
+        *xorsat.FIGURES, *landscape.FIGURES, *maxsat.FIGURES, *gauge.FIGURES,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Figures 1 to 7 and Table 1 of Bernaschi et al., How we are leading a 3-XORSAT challenge (2021).
+"""Figures 1 to 5 and Table 1 of Bernaschi et al., How we are leading a 3-XORSAT challenge (2021).
 
 Times are counted in sweeps of one clone: the mean time to solution of a run times its clones, which no
 machine and no number of clones changes as long as the law is exponential.
@@ -7,7 +7,6 @@ machine and no number of clones changes as long as the law is exponential.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,59 +14,83 @@ import numpy as np
 from hardscape.figures import COLORS, GREY, INK, finish
 from hardscape.reproduce.figure import Figure, Findings, Quantity, Request
 from hardscape.xorsat.generators import random_regular
-from hardscape.xorsat.studies.plots import draw_barrier, draw_free_energy
-from hardscape.xorsat.studies.scans import fit_exponent, scan_w1
-from hardscape.xorsat.studies.theory import (
-    free_energy,
-    free_energy_barrier,
-    run_temperature,
-    spinodal_temperature,
-)
-from hardscape.xorsat.studies.time_to_solution import time_to_solution
+from hardscape.xorsat.studies.population import fit_population
+from hardscape.xorsat.studies.scans import fit_exponent, parabola, pooled_times
+from hardscape.xorsat.studies.theory import free_energy_barrier, run_temperature
+from hardscape.xorsat.studies.time_to_solution import times_to_solution
 from hardscape.xorsat.studies.times import TimeToSolution
 
-_PAPER = "Bernaschi et al., EPL 133, 60005 (2021)"
-#: w1 of the paper's runs, and its Table 1: N, TTS99 in seconds of the median instance on one V100, error.
-_W1 = 0.055
+PAPER = "Bernaschi et al., EPL 133, 60005 (2021)"
+#: w1 of the paper's runs, and the multiple of 1/256 next to it; TTS99 of its median instance by N: Table 1, in
+#: seconds on one V100, with errors.
+PAPER_W1, W1 = 0.055, 14 / 256
 _TABLE_1 = {128: (0.0275, 0.0005), 256: (640.0, 20.0), 320: (130e3, 30e3)}
-_OWN = "Instances are our own, of the same kind: random regular 3-XORSAT of full rank."
+OWN = "Instances are our own, of the same kind: random regular 3-XORSAT of full rank."
 
 
 def _measured(
-    request: Request, n: int, instances: int, runs: int, timeout: float
-) -> Iterator[TimeToSolution]:
-    """Times to solution of the instances of one size."""
-    for number in range(instances):
-        request.tell(f"N = {n}, instance {number + 1} of {instances}")
-        seed = [request.seed, n, number]
-        system = random_regular(n, seed=int(np.random.SeedSequence(seed).generate_state(1)[0]))
-        yield time_to_solution(system, runs, timeout, w1=_W1, seed=request.seed, **request.run)
+    request: Request, n: int, instances: int, runs: int, timeout: float, **how: Any
+) -> list[TimeToSolution]:
+    """Times to solution of the instances of one size; `how` they are searched besides w1 = 14/256."""
+    request.tell(f"N = {n}, {instances} instances, {runs} runs each")
+    seeds = [[request.seed, n, number] for number in range(instances)]
+    systems = [
+        random_regular(n, seed=int(np.random.SeedSequence(seed).generate_state(1)[0]))
+        for seed in seeds
+    ]
+    given = {"w1": W1} | how | request.run
+    return list(times_to_solution(systems, runs, timeout, seed=request.seed, **given))
 
 
 def _best_w1(request: Request) -> Findings:
-    n, runs, timeout = (224, 40, 60.0) if request.full else (112, 600, 5.0)
-    points = np.arange(8, 23, 2) / 256
-    request.tell(f"N = {n}, {len(points)} values of w1, {runs} runs each")
-    system = random_regular(n, seed=request.seed)
-    found = scan_w1(system, points, runs, timeout, seed=request.seed, **request.run)
-    rows = [
-        (float(w1), x.num_solved, x.runs, x.tau_sweeps * x.clones, *_interval(x))
-        for w1, x in zip(found.w1, found.results, strict=True)
-    ]
-    best = Quantity("w1 of least sweeps", found.optimum, found.optimum_error, 0.054, 0.001)
-    columns = ("w1", "solved", "runs", "sweeps of one clone", "low", "high")
-    return Findings(
-        columns, rows, [best], f"{_OWN} One instance of N = {n}, as the paper has one of N = 256."
+    # N, instances, runs, seconds of a run at most, least and most w1 in 256ths
+    sizes = (
+        [(192, 20, 8, 2.0, 10, 24), (224, 12, 5, 2.0, 8, 22), (256, 12, 3, 4.0, 8, 20)]
+        if request.full
+        else [(64, 6, 300, 5.0, 20, 40), (96, 6, 100, 5.0, 16, 34), (128, 6, 20, 5.0, 12, 30)]
     )
+    rows: list[tuple[float, ...]] = []
+    quantities = []
+    for n, instances, runs, timeout, least, most in sizes:
+        points = np.round(np.linspace(least, most, 6)) / 256
+        found = [_measured(request, n, instances, runs, timeout, w1=w1) for w1 in points.tolist()]
+        solved = np.array([[x.num_solved for x in one] for one in found], dtype=float).T
+        totals = np.array([[float(x.sweeps.sum()) * x.clones for x in one] for one in found]).T
+        log, error = pooled_times(solved, totals)
+        near = np.isfinite(log) & (log < log.min() + 1)
+        best = away = math.nan
+        if near.sum() >= 3:
+            _, best, away = parabola(points[near], log[near], error[near])
+        rows += [
+            (n, w1, int(count), math.exp(y), math.exp(y) * e)
+            for w1, count, y, e in zip(
+                points.tolist(), solved.sum(axis=0), log.tolist(), error.tolist(), strict=True
+            )
+            if math.isfinite(y)
+        ]
+        published = (0.054, 0.001) if n >= 128 else (None, None)
+        quantities.append(Quantity(f"w1 of least sweeps, N = {n}", best, away, *published))
+    why = (
+        f"{OWN} Geometric means over the same instances at every w1; the paper has one instance of N = "
+        "256, and says that its best w1 depends little on N from 128 on."
+    )
+    columns = ("N", "w1", "solved", "sweeps of one clone", "error")
+    return Findings(columns, rows, quantities, why)
 
 
 def _draw_best_w1(data: dict[str, list[Any]], ax: Any) -> Any:
-    y, low, high = (np.array(data[name]) for name in ("sweeps of one clone", "low", "high"))
-    ax.errorbar(data["w1"], y, [y - low, high - y], fmt="o", color=COLORS[0], label="measured")
+    n, w1, y, error = (np.array(data[x]) for x in ("N", "w1", "sweeps of one clone", "error"))
+    for i, size in enumerate(sorted(set(n.tolist()))):
+        mine = n == size
+        least = y[mine].min()
+        style = {"color": COLORS[i], "label": f"N = {size}, least {least:.2g}"}
+        ax.errorbar(
+            w1[mine], y[mine] / least, error[mine] / least, fmt="os^Dv"[i % 5] + "-", **style
+        )
     ax.axvline(0.054, color=GREY, linestyle=":", label="least in the paper: 0.054(1)")
     ax.set_yscale("log")
     x = "$w_1$, probability of flipping a variable of one violated clause"
-    return finish(ax, "Time to solution against $w_1$", x, "sweeps of one clone", legend=True)
+    return finish(ax, "Time to solution against $w_1$", x, "sweeps, over the least", legend=True)
 
 
 def _exponential_law(request: Request) -> Findings:
@@ -87,7 +110,7 @@ def _exponential_law(request: Request) -> Findings:
         Quantity("median p-value of the exponential law", float(np.median(laws))),
         Quantity(f"instances of {instances} whose p-value is below 0.01", rare),
     ]
-    text = f"{_OWN} {instances} of N = {n}, {runs} runs each (paper: 20 of N = 256, 1008 runs)."
+    text = f"{OWN} {instances} of N = {n}, {runs} runs each (paper: 20 of N = 256, 1008 runs)."
     columns = ("instance", "tau", "sweeps of one clone", "share of runs left")
     return Findings(columns, rows, quantities, text)
 
@@ -109,15 +132,13 @@ def _draw_exponential_law(data: dict[str, list[Any]], ax: Any) -> Any:
 
 def _percentiles(request: Request) -> Findings:
     n, instances, runs = (192, 100, 300) if request.full else (112, 60, 200)
-    results = list(_measured(request, n, instances, runs, 60.0))
+    results = _measured(request, n, instances, runs, 60.0)
     rows = []
     for x in sorted(results, key=lambda x: x.tau_sweeps):
-        times, left = x.curve("sweeps")
         estimates = [
-            float(times[np.flatnonzero(left <= 1 - p / 100 + 1e-12)[0]]) / -math.log1p(-p / 100)
-            for p in (50, 90, 99)
+            x.empirical_tts(p, "sweeps") / -math.log1p(-p / 100) * x.clones for p in (50, 90, 99)
         ]
-        rows.append([x.tau_sweeps * x.clones, *(e * x.clones for e in estimates)])
+        rows.append([x.tau_sweeps * x.clones, *estimates])
     table = np.array(rows)
     off = np.std(np.log(table[:, 1:] / table[:, :1]), axis=0)
     quantities = [
@@ -126,7 +147,7 @@ def _percentiles(request: Request) -> Findings:
     ]
     spread = float(np.log(table[:, 0]).std())
     quantities.append(Quantity("scatter of tau from instance to instance, in ln tau", spread))
-    text = f"{_OWN} {instances} of N = {n}, {runs} runs each; the paper has 100 of N = 256."
+    text = f"{OWN} {instances} of N = {n}, {runs} runs each; the paper has 100 of N = 256."
     return Findings(("tau", "from TTS50", "from TTS90", "from TTS99"), rows, quantities, text)
 
 
@@ -144,19 +165,16 @@ def _draw_percentiles(data: dict[str, list[Any]], ax: Any) -> Any:
 
 def _timeouts(request: Request) -> Findings:
     n, instances, runs = (192, 60, 200) if request.full else (112, 60, 200)
-    results = list(_measured(request, n, instances, runs, 60.0))
+    results = _measured(request, n, instances, runs, 60.0)
     median = float(np.median([x.tau_sweeps for x in results]))
-    shares = (
-        0.03,
-        0.1,
-        0.3,
-    )  # of the median tau: the paper's 5, 10 and 20 s are 4 to 15% of its own
+    # Of the median tau: the paper's 5, 10 and 20 s are 4 to 15% of its own.
+    shares = (0.03, 0.1, 0.3)
     rows = []
     for x in sorted(results, key=lambda x: x.tau_sweeps):
         row: list[float] = [x.tau_sweeps * x.clones]
         for share in shares:
-            solved, spent = _stopped(x, share * median)
-            row += [spent * x.clones / solved if solved else math.inf, solved]
+            cut = x.stopped_at(sweeps=max(1, round(share * median)))
+            row += [cut.tau_sweeps * x.clones, cut.num_solved]
         rows.append(row)
     table = np.array(rows)
     quantities = []
@@ -164,26 +182,17 @@ def _timeouts(request: Request) -> Findings:
         some = table[:, 2 + 2 * i] > 0
         ratio = table[some, 1 + 2 * i] / table[some, 0]
         pull = np.log(ratio) * np.sqrt(table[some, 2 + 2 * i])
+        middle = float(np.median(ratio)) if some.any() else math.nan
+        name = f"median of tau by a timeout of {share:g} median tau, over tau"
+        far = f"instances off by more than 2 errors there, of {len(table)}"
         quantities += [
-            Quantity(
-                f"median of tau by a timeout of {share:g} median tau, over tau",
-                float(np.median(ratio)) if some.any() else math.nan,
-                None,
-                1.0,
-            ),
-            Quantity(f"instances off by more than 2 errors there, of {len(table)}",
-                     int((np.abs(pull) > 2).sum())),
-        ]  # fmt: skip
+            Quantity(name, middle, None, 1.0),
+            Quantity(far, int((np.abs(pull) > 2).sum())),
+        ]
     columns = ["tau"]
     for share in shares:
         columns += [f"timeout {share:g}", f"solved {share:g}"]
-    return Findings(columns, rows, quantities, f"{_OWN} {instances} of N = {n}, {runs} runs each.")
-
-
-def _stopped(found: TimeToSolution, sweeps: float) -> tuple[int, float]:
-    """Runs that had solved within so many sweeps, and the sweeps of all till then."""
-    solved = int((found.solved & (found.sweeps <= sweeps)).sum())
-    return solved, float(np.minimum(found.sweeps, sweeps).sum())
+    return Findings(columns, rows, quantities, f"{OWN} {instances} of N = {n}, {runs} runs each.")
 
 
 def _draw_timeouts(data: dict[str, list[Any]], ax: Any) -> Any:
@@ -206,61 +215,59 @@ def _draw_timeouts(data: dict[str, list[Any]], ax: Any) -> Any:
 def _growth(request: Request) -> Findings:
     # N, instances, runs, seconds of a run at most
     sizes = (
-        [(128, 60, 20, 20.0), (160, 60, 12, 20.0), (192, 48, 6, 20.0), (224, 40, 2, 20.0),
-         (256, 24, 1, 30.0)]
+        [(160, 100, 12, 5.0), (192, 100, 6, 5.0), (224, 64, 2, 5.0), (256, 40, 2, 4.0)]
         if request.full
         else [(64, 60, 100, 5.0), (80, 60, 100, 5.0), (96, 60, 60, 10.0), (112, 60, 40, 10.0),
               (128, 60, 20, 20.0), (144, 40, 10, 30.0)]
     )  # fmt: skip
     rows: list[tuple[Any, ...]] = []
     for n, instances, runs, timeout in sizes:
-        results = list(_measured(request, n, instances, runs, timeout))
-        median, error = _median([x.tau_sweeps * x.clones for x in results])
-        seconds, seconds_error = _median([x.tau for x in results])
+        results = _measured(request, n, instances, runs, timeout)
+        sweeps, seconds = (fit_population(results, unit) for unit in ("clone sweeps", "seconds"))
         rate = float(np.median([x.spin_updates_per_second for x in results]))
         factor = -math.log(0.01)
         rows.append(
-            (n, instances, runs, sum(x.num_solved for x in results), median * factor, error * factor,
-             seconds * factor, seconds_error * factor, rate)
+            (n, instances, sum(x.runs for x in results), sweeps.solved, sweeps.median * factor,
+             sweeps.error * factor, sweeps.scatter, seconds.median * factor, seconds.error * factor, rate)
         )  # fmt: skip
-    big = [row for row in rows if row[0] >= (128 if request.full else 96)]
+    return growth_of(rows, request.full)
+
+
+def growth_of(rows: list[tuple[Any, ...]], full: bool) -> Findings:
+    """The exponent and what stands beside Table 1, from a row a size."""
+    big = [row for row in rows if row[0] >= (160 if full else 96)]
     fit = fit_exponent(*(np.array([row[i] for row in big]) for i in (0, 4, 5)))
-    why = (
-        ""
-        if request.full
-        else f"fitted from N = {big[0][0]} to {big[-1][0]}; the paper from 128 to 320"
-    )
+    why = f"fitted from N = {big[0][0]} to {big[-1][0]}; the paper from 128 to 320"
+    theory = free_energy_barrier(run_temperature(W1)).height
     quantities = [
-        Quantity("a, from TTS99 ~ exp(a N)", fit.exponent, fit.exponent_error, 0.0786, 0.0004, why)
-    ]
+        Quantity("a, from TTS99 ~ exp(a N)", fit.exponent, fit.exponent_error, 0.0786, 0.0004, why),
+        Quantity("its distance from the barrier of the theory", fit.exponent - theory, fit.exponent_error),
+    ]  # fmt: skip
     for row in rows:
-        if row[0] in _TABLE_1 and request.full:
+        if row[0] in _TABLE_1 and full:
             name = f"TTS99 of the median instance at N = {row[0]}, s"
-            quantities.append(Quantity(name, row[6], row[7], *_TABLE_1[row[0]], "paper: one V100"))
-    columns = ("N", "instances", "runs", "solved", "TTS99, sweeps of one clone", "error",
+            quantities.append(Quantity(name, row[7], row[8], *_TABLE_1[row[0]], "paper: one V100"))
+    columns = ("N", "instances", "runs", "solved", "TTS99, sweeps of one clone", "error", "scatter of ln tau",
                "TTS99, s", "error, s", "spin updates a second")  # fmt: skip
-    text = f"{_OWN} w1 = {_W1}. Errors are those of the median over the instances, by bootstrap."
+    text = (
+        f"{OWN} w1 = 14/256. Medians of a lognormal law of tau among the instances, fitted to solved and "
+        "stopped runs; errors are those of its median."
+    )
     return Findings(columns, rows, quantities, text)
-
-
-def _median(values: list[float]) -> tuple[float, float]:
-    """Median and its error, by 1000 resamplings; infinities (unsolved instances) lie above all."""
-    random = np.random.default_rng(0)
-    drawn = np.median(random.choice(values, (1000, len(values))), axis=1)
-    low, high = np.quantile(drawn, [0.16, 0.84], method="nearest")
-    return float(np.median(values)), float(high - low) / 2
 
 
 def _draw_growth(data: dict[str, list[Any]], ax: Any) -> Any:
     n, y, error = (np.array(data[x]) for x in ("N", "TTS99, sweeps of one clone", "error"))
     ax.errorbar(n, y, error, fmt="o", color=COLORS[0], label="median instance")
-    fit = fit_exponent(n[-3:], y[-3:], error[-3:])
+    late = n >= max(96, n.max() - 96)
+    fit = fit_exponent(n[late], y[late], error[late]) if len(set(n[late].tolist())) > 1 else None
     grid = np.linspace(n.min(), n.max(), 50)
-    label = rf"last three: $\exp({fit.exponent:.4f}\,N)$"
-    ax.plot(grid, fit.predict(grid), color=INK, linewidth=1, label=label)
+    if fit is not None:
+        label = rf"from {n[late].min()} on: $\exp({fit.exponent:.4f}({1e4 * fit.exponent_error:.0f})\,N)$"
+        ax.plot(grid, fit.predict(grid), color=INK, linewidth=1, label=label)
     published = y[-1] * np.exp(0.0786 * (grid - n[-1]))
     ax.plot(grid, published, ":", color=COLORS[1], label=r"published growth, $\exp(0.0786\,N)$")
-    barrier = free_energy_barrier(run_temperature(_W1)).height
+    barrier = free_energy_barrier(run_temperature(W1)).height
     theory = y[-1] * np.exp(barrier * (grid - n[-1]))
     ax.plot(grid, theory, "--", color=GREY, label=rf"theory, $\exp({barrier:.4f}\,N)$")
     ax.set_yscale("log")
@@ -268,49 +275,16 @@ def _draw_growth(data: dict[str, list[Any]], ax: Any) -> Any:
     return finish(ax, title, "variables $N$", "sweeps of one clone", whole="x", legend=True)
 
 
-def _free_energies(request: Request) -> Findings:
-    highest = spinodal_temperature()
-    rows = [
-        (share * highest, m, y)
-        for share in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-        for curve in [free_energy(share * highest, points=200)]
-        for m, y in zip(curve.magnetization.tolist(), curve.excess.tolist(), strict=True)
-    ]
-    quantity = Quantity("spinodal temperature", highest, None, 0.980548)
-    columns = ("temperature", "magnetisation", "free energy above the paramagnet's")
-    return Findings(columns, rows, [quantity], "Computed to full precision.")
-
-
-def _barriers(request: Request) -> Findings:
-    highest = spinodal_temperature()
-    grid = np.linspace(0.35 * highest, highest * (1 - 1e-6), 100).tolist()
-    rows = [(t, free_energy_barrier(t).height) for t in grid]
-    barrier = free_energy_barrier(run_temperature(_W1)).height
-    quantities = [
-        Quantity(f"barrier at w1 = {_W1}", barrier, None, 0.0827249),
-        Quantity("temperature of the search", run_temperature(_W1), None, 0.69),
-    ]
-    return Findings(("temperature", "barrier"), rows, quantities, "Computed to full precision.")
-
-
-def _interval(found: TimeToSolution) -> tuple[float, float]:
-    known = found.posterior_sweeps
-    return known.low * found.clones, known.high * found.clones
-
-
-def _figure(number: int, shows: str, measure: Any, draw: Any) -> Figure:
-    return Figure(f"xorsat-{number}", f"{_PAPER}, Fig. {number}", shows, measure, draw)
+def numbered(number: int, shows: str, measure: Any, draw: Any) -> Figure:
+    """A figure of the paper."""
+    return Figure(f"xorsat-{number}", f"{PAPER}, Fig. {number}", shows, measure, draw)
 
 
 FIGURES = (
-    _figure(1, "Sweeps to solution against w1", _best_w1, _draw_best_w1),
-    _figure(2, "The time to solution is exponentially distributed", _exponential_law,
-            _draw_exponential_law),
-    _figure(3, "Its mean from percentiles, instance by instance", _percentiles, _draw_percentiles),
-    _figure(4, "Its mean from runs with a short timeout", _timeouts, _draw_timeouts),
-    _figure(5, "Its growth with N (and Table 1)", _growth, _draw_growth),
-    _figure(6, "The free energy against the magnetisation", _free_energies,
-            lambda data, ax: draw_free_energy(sorted(set(data["temperature"])), ax=ax)),
-    _figure(7, "The free-energy barrier against the temperature", _barriers,
-            lambda data, ax: draw_barrier(_W1, ax=ax)),
+    numbered(1, "Sweeps to solution against w1", _best_w1, _draw_best_w1),
+    numbered(2, "The time to solution is exponentially distributed", _exponential_law,
+             _draw_exponential_law),
+    numbered(3, "Its mean from percentiles, instance by instance", _percentiles, _draw_percentiles),
+    numbered(4, "Its mean from runs with a short timeout", _timeouts, _draw_timeouts),
+    numbered(5, "Its growth with N (and Table 1)", _growth, _draw_growth),
 )  # fmt: skip
