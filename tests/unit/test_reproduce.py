@@ -21,6 +21,7 @@ from hardscape.reproduce import (
     gauge,
     ising,
     kernels,
+    landscape,
     maxsat,
     permanents,
     read_reproduction,
@@ -39,8 +40,14 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instances that take no time; the figures stay as they are."""
     measured, model, matrix = xorsat._measured, ising._model, permanents.matrix
     row = maxsat._TABLE
-    monkeypatch.setattr(xorsat, "_measured", lambda request, *_: measured(request, 24, 4, 30, 5.0))
+
+    def few(request, *_, **how):
+        return measured(request, 24, 4, 30, 5.0, **how)
+
+    for module in (xorsat, landscape):
+        monkeypatch.setattr(module, "_measured", few)
     monkeypatch.setattr(xorsat, "random_regular", lambda n, seed: random_regular(24, seed=seed))
+    monkeypatch.setattr(landscape, "random_regular", lambda n, **how: random_regular(60, **how))
     monkeypatch.setattr(ising, "_model", lambda n, *rest: model(11, *rest))
     for module, most in ((permanents, 20), (kernels, 26)):
         monkeypatch.setattr(

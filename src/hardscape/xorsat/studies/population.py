@@ -25,7 +25,7 @@ from hardscape.plain import Plain, finite_or_none
 from hardscape.xorsat.studies.times import TimeToSolution
 
 #: Points of the grids in mu, ln s and x; how far they reach.
-_MU, _S, _X = 81, 41, 1201
+_MU, _S, _X = 41, 31, 801
 _LEAST_S, _MOST_S = 0.05, 3.0
 #: Standard deviations that the grid in mu reaches to either side.
 _REACH = 6.0
@@ -124,7 +124,7 @@ def population_of(solved: NDArray[np.float64], totals: NDArray[np.float64]) -> P
     middle = math.log(totals.sum() / solved.sum())
     spread = 3.0 / math.sqrt(len(totals)) + 3.0 / math.sqrt(solved.sum())
     mean = deviation = np.zeros(2)
-    for _ in range(4):  # the grid is laid where the one before found the law
+    for _ in range(3):  # the grid is laid where the one before found the law
         mean, deviation = _moments(solved, totals, middle, spread)
         middle, spread = float(mean[0]), _REACH * float(deviation[0])
     return Population(
@@ -149,7 +149,7 @@ def _moments(
     likelihood = np.exp(each - tops)  # shape (instances, x)
     away = (x - mu[:, None, None]) / s[:, None]
     normal = np.exp(-0.5 * away**2) / s[:, None]  # shape (mu, s, x)
-    log = np.log(np.einsum("ix,msx->ims", likelihood, normal, optimize=True) + 1e-300).sum(axis=0)
+    log = np.log(np.tensordot(likelihood, normal, (1, 2)) + 1e-300).sum(axis=0)
     weight = np.exp(log - log.max())
     weight /= weight.sum()
     points = np.stack(np.meshgrid(mu, s, indexing="ij"))
