@@ -170,13 +170,22 @@ def test_a_part_of_a_measurement_is_no_answer(monkeypatch):
     assert stop.value.result is None
 
 
-def test_a_median_has_the_error_of_its_instances():
-    random = np.random.default_rng(1)
-    values = random.exponential(1.0, 100).tolist()
-    median, error = xorsat._median(values)
-    assert median == pytest.approx(np.median(values))
-    assert 0.04 < error < 0.25  # of a median of 100 exponential numbers: 0.1
-    assert xorsat._median([1.0, np.inf, 2.0, 1.5, np.inf])[0] == 2.0
+def test_an_energy_is_extrapolated_to_endless_time():
+    t = np.geomspace(30, 3000, 6)
+    value, off = landscape._limit(t, -0.96 + 0.4 * t**-0.35, np.full(6, 1e-5))
+    assert value == pytest.approx(-0.96, abs=1e-6)
+    assert off < 1e-6
+    value, off = landscape._limit(t, -0.96 + 0.4 * t**-0.35 + 1e-3 / t**0.1, np.full(6, 1e-5))
+    assert off > 1e-6
+
+
+def test_the_growth_is_fitted_to_a_row_a_size():
+    rows = [(n, 10, 20, 15, 7.0 * np.exp(0.08 * n), 0.1 * np.exp(0.08 * n), 0.6, 1.0, 0.1, 1e11)
+            for n in (64, 96, 112, 128, 144)]  # fmt: skip
+    found = xorsat.growth_of(rows, full=False)
+    first = list(found.quantities)[0]
+    assert first.value == pytest.approx(0.08)
+    assert 0 < first.error < 0.01
 
 
 def test_formulas_are_satisfiable_and_uniform():

@@ -10,6 +10,7 @@ import pytest
 from hardscape.errors import InputError
 from hardscape.xorsat import fit_population, random_regular, time_to_solution, times_to_solution
 from hardscape.xorsat.studies.population import population_of
+from hardscape.xorsat.studies.scans import pooled_times
 
 
 def test_the_median_is_found_where_most_instances_are_hardly_ever_solved():
@@ -72,3 +73,19 @@ def test_a_study_of_many_systems_is_that_of_each(tmp_path):
         assert same.seconds.tolist() == one.seconds.tolist()
     with pytest.raises(InputError):
         times_to_solution([])
+
+
+def test_pooled_times_tell_ways_apart_that_instances_hide():
+    random = np.random.default_rng(3)
+    hard = random.normal(10.0, 2.0, 30)
+    ways = np.array([0.0, 0.5, -0.3, 1.5])
+    totals = np.exp(hard[:, None] + random.uniform(-1, 2, (30, 4)))
+    solved = random.poisson(totals / np.exp(hard[:, None] + ways)).astype(float)
+    log, error = pooled_times(solved, totals)
+    assert log[:3] - log[0] == pytest.approx(ways[:3], abs=5 * error[:3].max())
+    assert error == pytest.approx(1 / np.sqrt(solved.sum(axis=0)))
+    totals[:, 3] = 1e-9
+    solved[:, 3] = 0
+    log, _ = pooled_times(solved, totals)
+    assert np.isinf(log[3])
+    assert np.isfinite(log[:3]).all()

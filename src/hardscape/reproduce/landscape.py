@@ -58,7 +58,7 @@ def _barriers(request: Request) -> Findings:
 
 
 def _energies(request: Request) -> Findings:
-    n, clones, sweeps = (65536, 1 << 15, 30_000) if request.full else (4096, 4096, 3000)
+    n, clones, sweeps = (16384, 1 << 14, 30_000) if request.full else (4096, 4096, 10_000)
     system = random_regular(n, seed=request.seed, full_rank=False)
     rows: list[tuple[Any, ...]] = []
 
@@ -145,8 +145,8 @@ def _draw_energies(data: dict[str, list[Any]], ax: Any) -> Any:
     for value in (HIGHEST_METASTABLE, MARGINAL):
         ax.axhline(value, color=GREY, linestyle=":", linewidth=1)
     ax.set_xscale("log")
-    ax.set_ylim(-1.0, -0.7)
-    title = "Energy against time; dotted: the highest metastable states, and most marginal ones"
+    ax.set_ylim(-1.0, -0.75)
+    title = "Energy against time; dotted: $e_{max}$ and $e_{marg}$"
     return finish(ax, title, "sweeps", "mean energy a variable", legend=True)
 
 

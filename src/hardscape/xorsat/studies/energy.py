@@ -45,8 +45,8 @@ from hardscape.xorsat.system import XorSystem, checked_system
 
 #: Groups of clones that a thread takes as one shard, and shards at most.
 _MOST_SHARDS = 64
-#: Systems with so many spin updates in all are quicker on a GPU than its start takes.
-_GPU_UPDATES = 1e12
+#: A GPU pays with so many clones, as each of its threads takes 32 through all updates, one after another.
+_GPU_CLONES = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,8 +258,7 @@ def energy_trace(
     plans = {p: plan if p == first else plan.flipping(p, dynamics) for p in dict.fromkeys(used)}
     lengths = np.diff([0, *ends])
     stages = tuple((plans[p], int(n)) for p, n in zip(used, lengths, strict=True))
-    large = float(number) * groups * GROUP * plan.updates >= _GPU_UPDATES
-    options = RunOptions.checked(big_enough=large, **run)
+    options = RunOptions.checked(big_enough=groups * GROUP >= _GPU_CLONES, **run)
     on_cpu = isinstance(options.devices[0], Cpu)
     count = min(groups, _MOST_SHARDS if on_cpu else len(options.devices))
     work = EnergyWork(stages, options.seed, groups, count)
