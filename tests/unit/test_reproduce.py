@@ -183,7 +183,7 @@ def test_the_growth_is_fitted_to_a_row_a_size():
     rows = [(n, 10, 20, 15, 7.0 * np.exp(0.08 * n), 0.1 * np.exp(0.08 * n), 0.6, 1.0, 0.1, 1e11)
             for n in (64, 96, 112, 128, 144)]  # fmt: skip
     found = xorsat.growth_of(rows, full=False)
-    first = list(found.quantities)[0]
+    first = next(iter(found.quantities))
     assert first.value == pytest.approx(0.08)
     assert 0 < first.error < 0.01
 
