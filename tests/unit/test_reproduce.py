@@ -38,14 +38,14 @@ NAMES = [figure.name for figure in figures()]
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instances that take no time; the figures stay as they are."""
-    measured, model, matrix = xorsat._measured, ising._model, permanents.matrix
+    measured, model, matrix = xorsat.measured_times, ising._model, permanents.matrix
     row = maxsat._TABLE
 
     def few(request, *_, **how):
         return measured(request, 24, 4, 30, 5.0, **how)
 
     for module in (xorsat, landscape):
-        monkeypatch.setattr(module, "_measured", few)
+        monkeypatch.setattr(module, "measured_times", few)
     monkeypatch.setattr(xorsat, "random_regular", lambda n, seed: random_regular(24, seed=seed))
     monkeypatch.setattr(landscape, "random_regular", lambda n, **how: random_regular(60, **how))
     monkeypatch.setattr(ising, "_model", lambda n, *rest: model(11, *rest))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hardscape.figures import COLORS, GREY, INK, finish
 from hardscape.reproduce.figure import Figure, Findings, Quantity, Request
-from hardscape.reproduce.xorsat import OWN, PAPER, PAPER_W1, W1, _measured, numbered
+from hardscape.reproduce.xorsat import OWN, PAPER, PAPER_W1, W1, measured_times, numbered
 from hardscape.xorsat.generators import random_regular
 from hardscape.xorsat.studies.energy import EnergyTrace, energy_trace
 from hardscape.xorsat.studies.plots import (
@@ -155,7 +155,8 @@ def _metropolis(request: Request) -> Findings:
     points = np.round(np.linspace(*((10, 26) if request.full else (18, 40)), 5)) / 256
     ways = [(kind, w1) for kind in ("quasi-greedy", "metropolis") for w1 in points.tolist()]
     found = [
-        _measured(request, n, instances, runs, timeout, w1=w1, dynamics=kind) for kind, w1 in ways
+        measured_times(request, n, instances, runs, timeout, w1=w1, dynamics=kind)
+        for kind, w1 in ways
     ]
     solved = np.array([[x.num_solved for x in one] for one in found], dtype=float).T
     totals = np.array([[float(x.sweeps.sum()) * x.clones for x in one] for one in found]).T
@@ -202,7 +203,7 @@ def _draw_metropolis(data: dict[str, list[Any]], ax: Any) -> Any:
 def _clones(request: Request) -> Findings:
     n, instances, runs = (192, 20, 12) if request.full else (96, 12, 60)
     numbers = [1 << k for k in ((14, 16, 18, 20, 22) if request.full else (10, 12, 14, 16, 18))]
-    found = [_measured(request, n, instances, runs, 30.0, clones=c) for c in numbers]
+    found = [measured_times(request, n, instances, runs, 30.0, clones=c) for c in numbers]
     solved = np.array([[x.num_solved for x in one] for one in found], dtype=float).T
     totals = np.array([[float(x.sweeps.sum()) * x.clones for x in one] for one in found]).T
     log, error = pooled_times(solved, totals)

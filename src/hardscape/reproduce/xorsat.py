@@ -28,7 +28,7 @@ _TABLE_1 = {128: (0.0275, 0.0005), 256: (640.0, 20.0), 320: (130e3, 30e3)}
 OWN = "Instances are our own, of the same kind: random regular 3-XORSAT of full rank."
 
 
-def _measured(
+def measured_times(
     request: Request, n: int, instances: int, runs: int, timeout: float, **how: Any
 ) -> list[TimeToSolution]:
     """Times to solution of the instances of one size; `how` they are searched besides w1 = 14/256."""
@@ -53,7 +53,9 @@ def _best_w1(request: Request) -> Findings:
     quantities = []
     for n, instances, runs, timeout, least, most in sizes:
         points = np.round(np.linspace(least, most, 6)) / 256
-        found = [_measured(request, n, instances, runs, timeout, w1=w1) for w1 in points.tolist()]
+        found = [
+            measured_times(request, n, instances, runs, timeout, w1=w1) for w1 in points.tolist()
+        ]
         solved = np.array([[x.num_solved for x in one] for one in found], dtype=float).T
         totals = np.array([[float(x.sweeps.sum()) * x.clones for x in one] for one in found]).T
         log, error = pooled_times(solved, totals)
@@ -97,7 +99,7 @@ def _exponential_law(request: Request) -> Findings:
     n, instances, runs = (192, 20, 1000) if request.full else (120, 8, 1000)
     rows: list[tuple[float, ...]] = []
     laws = []
-    for number, found in enumerate(_measured(request, n, instances, runs, 60.0), start=1):
+    for number, found in enumerate(measured_times(request, n, instances, runs, 60.0), start=1):
         laws.append(found.exponential_test())
         times, left = found.curve("sweeps")
         chosen = np.unique(np.linspace(0, len(times) - 1, 200).astype(int))
@@ -132,7 +134,7 @@ def _draw_exponential_law(data: dict[str, list[Any]], ax: Any) -> Any:
 
 def _percentiles(request: Request) -> Findings:
     n, instances, runs = (192, 100, 300) if request.full else (112, 60, 200)
-    results = _measured(request, n, instances, runs, 60.0)
+    results = measured_times(request, n, instances, runs, 60.0)
     rows = []
     for x in sorted(results, key=lambda x: x.tau_sweeps):
         estimates = [
@@ -165,7 +167,7 @@ def _draw_percentiles(data: dict[str, list[Any]], ax: Any) -> Any:
 
 def _timeouts(request: Request) -> Findings:
     n, instances, runs = (192, 60, 200) if request.full else (112, 60, 200)
-    results = _measured(request, n, instances, runs, 60.0)
+    results = measured_times(request, n, instances, runs, 60.0)
     median = float(np.median([x.tau_sweeps for x in results]))
     # Of the median tau: the paper's 5, 10 and 20 s are 4 to 15% of its own.
     shares = (0.03, 0.1, 0.3)
@@ -222,7 +224,7 @@ def _growth(request: Request) -> Findings:
     )  # fmt: skip
     rows: list[tuple[Any, ...]] = []
     for n, instances, runs, timeout in sizes:
-        results = _measured(request, n, instances, runs, timeout)
+        results = measured_times(request, n, instances, runs, timeout)
         sweeps, seconds = (fit_population(results, unit) for unit in ("clone sweeps", "seconds"))
         rate = float(np.median([x.spin_updates_per_second for x in results]))
         factor = -math.log(0.01)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,10 +18,10 @@ from hardscape.cli.xorsat.options import (
     SearchOptions,
     read_system,
 )
-from hardscape.errors import BudgetError, InputError, Interrupted
+from hardscape.errors import InputError, Interrupted
 from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1, Dynamics
 from hardscape.xorsat.studies.scans import W1Scan, scan_w1
-from hardscape.xorsat.studies.time_to_solution import time_to_solution
+from hardscape.xorsat.studies.time_to_solution import time_to_solution, times_to_solution
 from hardscape.xorsat.studies.times import TimeToSolution, median_tts
 
 if TYPE_CHECKING:
@@ -65,56 +63,49 @@ def tts(
     if len(files) > 1 and (run.shards is not None or output.estimate):
         raise InputError("--shards and --estimate are for one file at a time")
     output.check(files)
-    results: list[TimeToSolution] = []
-    signum = 0
+    systems = [read_system(file, format) for file in files]
     keywords: dict[str, Any] = vars(search) | vars(run) | {"max_sweeps": max_sweeps}
-    began = time.monotonic()
-    for number, file in enumerate(files, start=1):
-        system = read_system(file, format)
-        if run.time_limit is not None and results:  # it is the command's, not of each file
-            keywords["time_limit"] = max(run.time_limit - (time.monotonic() - began), 1e-3)
-        if run.checkpoint is not None and len(files) > 1:
-            keywords["checkpoint"] = f"{run.checkpoint}.{number}"
-        if output.estimated("xorsat tts", time_to_solution, system, runs, timeout, **keywords):
-            return
-        try:
-            results.append(time_to_solution(system, runs, timeout, progress=True, **keywords))
-        except Interrupted as stop:
-            results += [stop.result] if stop.result is not None else []
-            signum = stop.signum
-        except BudgetError:
-            if not results:
-                raise
-            results[-1] = dataclasses.replace(results[-1], stopped="time_limit")
-        if signum or results[-1].stopped:
-            break
-    if results:
-        _report(files, results, output)
-        if results[-1].stopped:
-            note(cut_short(results[-1].stopped, "the runs that had ended are counted"))
-    if signum:
-        raise Interrupted(signum, results or None)
+    if output.estimated("xorsat tts", time_to_solution, systems[0], runs, timeout, **keywords):
+        return
+    keywords |= {"progress": True}
+    try:
+        if len(systems) == 1:
+            results = [time_to_solution(systems[0], runs, timeout, **keywords)]
+        else:
+            results = list(times_to_solution(systems, runs, timeout, **keywords))
+    except Interrupted as stop:
+        if stop.result is not None:
+            found = stop.result
+            _report(files, list(found) if isinstance(found, tuple) else [found], output)
+        raise
+    _report(files, results, output)
 
 
 def _report(
     files: tuple[Path, ...], results: list[TimeToSolution], output: EstimatePlotOptions
 ) -> None:
-    """Print and draw the results of the first files, those that there are."""
+    """Print and draw the results of the files of which a run had ended."""
+    known = [(file, x) for file, x in zip(files, results, strict=True) if x.runs]
+    names, kept = tuple(file for file, _ in known), [x for _, x in known]
     if output.json:
-        print_json(_tts_json(files, results))
+        print_json(_tts_json(files, names, kept))
     else:
-        print_parts(_tts_table(files, results), *_tts_summary(results))
-    output.draw(lambda: _survival(files, results))
+        print_parts(_tts_table(names, kept), *_tts_summary(kept))
+    output.draw(lambda: _survival(names, kept))
+    if kept[0].stopped:
+        note(cut_short(kept[0].stopped, "the runs that had ended are counted"))
 
 
 def _survival(files: tuple[Path, ...], results: list[TimeToSolution]) -> Any:
     from hardscape.xorsat.studies.plots import draw_survival
 
-    return draw_survival(results, labels=[file.name for file in files[: len(results)]])
+    return draw_survival(results, labels=[file.name for file in files])
 
 
-def _tts_json(files: tuple[Path, ...], results: list[TimeToSolution]) -> dict[str, Any]:
-    rows = [{"file": str(f)} | x.to_dict() for f, x in zip(files, results, strict=False)]
+def _tts_json(
+    files: tuple[Path, ...], names: tuple[Path, ...], results: list[TimeToSolution]
+) -> dict[str, Any]:
+    rows = [{"file": str(f)} | x.to_dict() for f, x in zip(names, results, strict=True)]
     if len(files) == 1:
         return {"command": "xorsat tts"} | rows[0]
     middle = [x if math.isfinite(x) else None for x in median_tts(results)]
@@ -145,7 +136,7 @@ def _tts_summary(results: list[TimeToSolution]) -> Iterator[Table]:
     facts = [
         ("search", f"{results[0].clones} clones, w1 = {w1}, {rate:.3g} spin updates/s"),
         ("device", results[0].device),
-        ("seed", ", ".join(dict.fromkeys(str(result.seed) for result in results))),
+        ("seed", str(results[0].seed)),
     ]
     if len(results) > 1:
         value, low, high = median_tts(results)

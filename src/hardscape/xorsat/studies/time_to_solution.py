@@ -120,12 +120,13 @@ def times_to_solution(
     ----------
     systems : iterable of XorSystem, or of paths of files of one
     runs, timeout, w1, dynamics, clones, restart, max_sweeps, **run
-        Of each system, as for :func:`time_to_solution`; limits, checkpoint and progress are the study's.
+        Of each system, as for :func:`time_to_solution`, whose sweeps these are for the same seed; limits,
+        checkpoint and progress are the study's.
 
     Returns
     -------
     tuple of TimeToSolution
-        One a system, in their order, of those of which a run had ended.
+        One a system, in their order; where none of its runs had ended at `time_limit`, one of no runs.
 
     Raises
     ------
@@ -152,12 +153,11 @@ def times_to_solution(
     if not given:
         raise InputError("systems is empty; one system or more is accepted")
     options = RunOptions.checked(big_enough=any(map(suits_gpu, given)), **run)
-    seeds = np.random.SeedSequence(options.seed).generate_state(len(given), np.uint64)
     trials = [
         quasi_greedy_trial(system, options.devices, w1, clones, restart, dynamics, max_sweeps)
         for system in given
     ]
-    return study(trials, seeds.tolist(), runs, timeout, options, tuple, max_sweeps)
+    return study(trials, [options.seed] * len(given), runs, timeout, options, tuple, max_sweeps)
 
 
 @interruptible
@@ -220,7 +220,6 @@ def study(
             max_sweeps=max_sweeps,
         )
         for trial, seed, ended in zip(trials, seeds, outcome.answer or (), strict=False)
-        if len(ended.seconds) or len(trials) == 1
     ]
     some = any(x.runs for x in found)
     if outcome.signum:

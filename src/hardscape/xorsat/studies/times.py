@@ -253,8 +253,9 @@ def median_tts(
         The median of the estimates, and the 16% and 84% quantiles of the median,
         over 10,000 draws from the posteriors.
     """
+    results = [x for x in results if x.runs]
     if not results:
-        raise InputError("results is empty; one result an instance is accepted")
+        raise InputError("results are of no runs; one result an instance is accepted")
     factor = _log_share(percent)
     known = [x.posterior if unit == "seconds" else x.posterior_sweeps for x in results]
     value = float(np.median([x.mode for x in known]))
