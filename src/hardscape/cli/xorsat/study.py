@@ -103,9 +103,9 @@ def _survival(files: tuple[Path, ...], results: list[TimeToSolution]) -> Any:
 
 
 def _tts_json(
-    files: tuple[Path, ...], names: tuple[Path, ...], results: list[TimeToSolution]
+    files: tuple[Path, ...], known: tuple[Path, ...], results: list[TimeToSolution]
 ) -> dict[str, Any]:
-    rows = [{"file": str(f)} | x.to_dict() for f, x in zip(names, results, strict=True)]
+    rows = [{"file": str(f)} | x.to_dict() for f, x in zip(known, results, strict=True)]
     if len(files) == 1:
         return {"command": "xorsat tts"} | rows[0]
     middle = [x if math.isfinite(x) else None for x in median_tts(results)]
