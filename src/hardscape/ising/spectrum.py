@@ -369,9 +369,7 @@ def _reductions(
 def _able(wanted: Wanted, options: RunOptions) -> Iterator[LowestMethod[Any]]:
     """Methods that "auto" may take."""
     for row in METHODS:
-        if all(isinstance(x, row.devices) for x in options.devices) and not row.refusal(
-            wanted, True
-        ):
+        if all(row.runs_on(x, wanted) for x in options.devices) and not row.refusal(wanted, True):
             yield row
 
 
@@ -381,10 +379,10 @@ def _row(wanted: Wanted, method: str, prune: bool, options: RunOptions) -> Lowes
     if method not in accepted:
         raise InputError(f"method={method!r}; {', '.join(map(repr, accepted))} are accepted")
     rows = [row for row in METHODS if method in ("auto", row.name)]
-    able = [row for row in rows if all(isinstance(x, row.devices) for x in options.devices)]
+    able = [row for row in rows if all(row.runs_on(x, wanted) for x in options.devices)]
     if not able:
         raise DeviceError(
-            f"method={method!r} does not run on {options.devices[0]}; use device='cpu'"
+            f"method={method!r} does not run on {options.devices[0]} for this model; use device='cpu'"
         )
     refusals = {row: row.refusal(wanted, prune) for row in able}
     n = wanted.terms.num_spins

@@ -228,6 +228,10 @@ class LowestMethod(ABC, Generic[Some]):
         """Whether it should answer where others can, too, that come after it in the table."""
         return True
 
+    def runs_on(self, device: Device, wanted: Wanted) -> bool:
+        """Whether a device takes it."""
+        return isinstance(device, self.devices)
+
     def outright(self, wanted: Wanted) -> bool:
         """Whether it needs no smaller model: what others could take out makes no difference to it."""
         return False

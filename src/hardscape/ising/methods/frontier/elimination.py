@@ -20,8 +20,9 @@ MAX_WIDTH, MAX_SPINS = 48, 20_000
 _EFFORTS = ((0.0, 4, 0, 0), (2.0**18, 4, 16, 0), (2.0**23, 40, 64, 1000), (2.0**26, 40, 64, 4000))
 #: Spins looked at in all moves, at most.
 _MOST_LOOKS = 500_000
-#: Entries of all tables of one slice that are kept at once, at most, while slicing pays.
-_ENTRIES = 2.0**27
+#: Entries of all tables of one slice that are kept at once, at most, while slicing pays: on a core; and their
+#: bytes on a GPU, the same on all GPUs as a checkpoint is to fit any of them.
+_ENTRIES, GPU_BYTES = 2.0**27, 2.0**34
 #: Slices wanted for work of so many entries, while one more spin adds less than this factor.
 _SLICES_WANTED, _DIVIDED, _OVERHEAD = 5, 2.0**29, 1.15
 #: Spins fixed, at most.
@@ -74,7 +75,7 @@ class Elimination:
 
 
 @lru_cache(maxsize=8)
-def elimination(terms: ExactTerms) -> Elimination | None:
+def elimination(terms: ExactTerms, most_entries: float = _ENTRIES) -> Elimination | None:
     """A good order for a model, sliced until its tables are small; None if all are too wide.
 
     It depends on the model alone, so that a checkpoint fits any number of threads.
@@ -97,11 +98,11 @@ def elimination(terms: ExactTerms) -> Elimination | None:
         finer = graph.finer(plan)
         grown = 2 * finer.entries / plan.entries
         useful = (
-            plan.entries * plan.slices > _DIVIDED
+            plan.entries * plan.slices > _DIVIDED * most_entries / _ENTRIES
             and len(plan.sliced) < _SLICES_WANTED
             and grown < _OVERHEAD
         )
-        if plan.entries <= _ENTRIES and not useful:
+        if plan.entries <= most_entries and not useful:
             break
         plan = finer
     return plan

@@ -11,21 +11,25 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from functools import partial as partial_of
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import memory, native
-from hardscape.engine import Context, Cpu, Device, RunOptions, Shard, ShardResult, split
+from hardscape.engine import Context, Cpu, Cuda, Device, RunOptions, Shard, ShardResult, split
+from hardscape.engine.cuda import cuda_device
 from hardscape.engine.estimates.pace import giving, pace
-from hardscape.ising.exact import from_limbs, to_limbs
+from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
 from hardscape.ising.methods.cliques.cliques import Cliques
 from hardscape.ising.methods.exhaustive.blocks import Wanted, partial
+from hardscape.ising.methods.frontier.device_tables import DeviceTables
 from hardscape.ising.methods.frontier.elimination import (
+    GPU_BYTES,
     MAX_SPINS,
     MAX_WIDTH,
     Elimination,
@@ -34,6 +38,7 @@ from hardscape.ising.methods.frontier.elimination import (
 )
 from hardscape.ising.methods.frontier.form import BitForm
 from hardscape.ising.methods.lowest import MOST_SEARCHED, LowestMethod, LowestWork
+from hardscape.ising.methods.walkers.place import GpuPlace
 from hardscape.ising.model import Ising
 from hardscape.ising.result import code_words, spectral_order, to_codes, unpack
 
@@ -49,14 +54,27 @@ _SMALL, _SEARCH_SECONDS, _MOST_SECONDS, _MOST_SPARSE_SECONDS = 24, 1e-9, 1.0, 20
 _COUPLINGS = 4
 #: The same for one state alone, with so many couplings, by which other bounds profit.
 _MOST_FOR_ONE, _COUPLINGS_FOR_ONE = 0.5, 3
+#: Seconds of a GPU for a launch, and for what takes a core a second: sizes, not measurements.
+_LAUNCH_SECONDS, _GPU_SHARE = 2e-5, 0.01
 #: Seconds that a state takes for each spin.
 _STATE_SECONDS = 3e-8
+
+
+#: What makes tables: those of a CPU thread, or of a GPU.
+TablesMaker = Callable[..., Any]
 
 
 class _Layers:
     """Tables of energies over leading bits of codes, for forms that differ in what is linear alone."""
 
-    def __init__(self, form: BitForm, order: Sequence[int], energy_bits: int, step: int) -> None:
+    def __init__(
+        self,
+        form: BitForm,
+        order: Sequence[int],
+        energy_bits: int,
+        step: int,
+        make: TablesMaker,
+    ) -> None:
         self.spins = [i for i in order if i in form.linear]
         size, self.bits = sizes(energy_bits, len(self.spins))
         self.limbs = max(1, size // 64)
@@ -67,9 +85,7 @@ class _Layers:
         row = np.array([position[i] for i, _, _ in form.pairs], dtype=np.int64)
         col = np.array([position[j] for _, j, _ in form.pairs], dtype=np.int64)
         values = to_limbs([b // step << self.bits for _, _, b in form.pairs], self.limbs)
-        self.tables = native.vector.ising.frontier_tables(
-            len(self.spins), row, col, values.reshape(-1, self.limbs), size < 64
-        )
+        self.tables = make(len(self.spins), row, col, values.reshape(-1, self.limbs), size < 64)
 
     def fill(self, form: BitForm, stop: NDArray[np.uint8]) -> bool:
         """Fill the tables; False if stopped."""
@@ -77,7 +93,7 @@ class _Layers:
         for k, spin in enumerate(reversed(self.leading)):
             linear[spin] += 1 << k
         words = to_limbs(list(linear.values()), self.limbs).reshape(-1, self.limbs)
-        return self.tables.fill(words, stop)
+        return bool(self.tables.fill(words, stop))
 
     def limit(self, form: BitForm, limit: int | None, window: int | None) -> int | None:
         """Neither above `limit` nor `window` above the least energy."""
@@ -118,9 +134,16 @@ class Listing:
     ends among states that are equal in both, those are listed by the bits that follow.
     """
 
-    def __init__(self, form: BitForm, order: Sequence[int], energy_bits: int, step: int) -> None:
-        self.order, self.energy_bits, self.step = order, energy_bits, step
-        self.first = _Layers(form, order, energy_bits, step)
+    def __init__(
+        self,
+        form: BitForm,
+        order: Sequence[int],
+        energy_bits: int,
+        step: int,
+        make: TablesMaker = native.vector.ising.frontier_tables,
+    ) -> None:
+        self.order, self.energy_bits, self.step, self.make = order, energy_bits, step, make
+        self.first = _Layers(form, order, energy_bits, step, make)
 
     def lowest(
         self,
@@ -158,7 +181,19 @@ class Listing:
             skipped = int(((below & mask) == (code & mask)).all(axis=1).sum())
             count, limit = skipped + int(tied.sum()), form.base + self.step * level
             form = form.fixed(ups)
-            layers = _Layers(form, self.order, self.energy_bits, self.step)
+            del layers  # its memory may be needed
+            layers = _Layers(form, self.order, self.energy_bits, self.step, self.make)
+
+
+def _form(terms: ExactTerms) -> BitForm:
+    held = {terms.num_spins - 1: 0} if terms.symmetric else {}
+    return BitForm.of(terms).fixed(held)
+
+
+def _size(wanted: Wanted) -> int:
+    """Bits of a table's entries."""
+    form = _form(wanted.terms)
+    return sizes(form.bits, len(form.linear))[0]
 
 
 @dataclass(frozen=True)
@@ -182,9 +217,7 @@ class FrontierStatesWork(LowestWork):
     @cached_property
     def form(self) -> BitForm:
         """The model's, the last spin down where flips change nothing."""
-        terms = self.asked.terms
-        held = {terms.num_spins - 1: 0} if terms.symmetric else {}
-        return BitForm.of(terms).fixed(held)
+        return _form(self.asked.terms)
 
     @property
     def size(self) -> int:
@@ -240,9 +273,16 @@ class FrontierStatesWork(LowestWork):
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """The lowest states of some slices."""
+        if not isinstance(context.device, Cuda):
+            return self.with_tables(native.vector.ising.frontier_tables, shard, context)
+        with cuda_device(context.device.ordinal) as device:
+            return self.with_tables(partial_of(DeviceTables, GpuPlace(device)), shard, context)
+
+    def with_tables(self, make: TablesMaker, shard: Shard, context: Context) -> ShardResult:
+        """The same with tables of this make."""
         found, wanted, n = self.nothing(), self.asked, self.asked.terms.num_spins
         free = self.form.fixed(dict.fromkeys(self.plan.sliced, 0))
-        listing = Listing(free, self.plan.order, self.form.bits, self.form.step)
+        listing = Listing(free, self.plan.order, self.form.bits, self.form.step, make)
         until = time.monotonic() + context.seconds
         for number in range(shard.start, shard.stop):
             if number > shard.start and (context.stop[0] == 2 or time.monotonic() > until):
@@ -264,7 +304,11 @@ class Frontier(LowestMethod[FrontierStatesWork]):
     """For models of small width, whatever their number of spins."""
 
     name: ClassVar[str] = "frontier"
-    devices: ClassVar[tuple[type[Device], ...]] = (Cpu,)
+    devices: ClassVar[tuple[type[Device], ...]] = (Cpu, Cuda)
+
+    def runs_on(self, device: Device, wanted: Wanted) -> bool:
+        """See `LowestMethod.runs_on`: a GPU's integers have 128 bits at most."""
+        return isinstance(device, Cpu) or _size(wanted) <= DeviceTables.MOST_BITS
 
     def refusal(self, wanted: Wanted, prune: bool) -> str:
         """It is refused where tables would be too wide."""
@@ -306,11 +350,14 @@ class Frontier(LowestMethod[FrontierStatesWork]):
         self, wanted: Wanted, options: RunOptions, given: NDArray[np.int8] | None = None
     ) -> FrontierStatesWork:
         """The work that answers; where it takes long, with a threshold from a short search."""
-        plan = elimination(wanted.terms)
+        on_gpus = all(isinstance(device, Cuda) for device in options.devices)
+        entries = 8 * GPU_BYTES / _size(wanted)
+        plan = elimination(wanted.terms, entries) if on_gpus else elimination(wanted.terms)
         assert plan is not None
         work = FrontierStatesWork(wanted, plan)
         lanes = 1 if options.executor is not None else min(len(options.devices), plan.slices)
-        memory.require(lanes * work.table_bytes, f"a frontier of {plan.width} spins")
+        if not on_gpus:
+            memory.require(lanes * work.table_bytes, f"a frontier of {plan.width} spins")
         limited = options.deadline.seconds is not None and wanted.terms.num_spins <= _FEW_SPINS
         if work.seconds > _LONG or limited:
             low = work.low_states(options.seed)
@@ -319,6 +366,9 @@ class Frontier(LowestMethod[FrontierStatesWork]):
 
     def sample(self, work: FrontierStatesWork, device: Device, allowed: float) -> float:
         """Seconds on one lane, by the number of entries, their pace here and what memory they take."""
+        if isinstance(device, Cuda):
+            launches = _LAUNCH_SECONDS * work.plan.slices * len(work.plan.order)
+            return launches + _GPU_SHARE * work.plan.seconds(work.size)
         size = min(work.size, 128)
         here = pace(f"{work.name}.{size}", lambda: _probe(size))
         return work.seconds * here + giving(work.table_bytes)
