@@ -16,14 +16,25 @@ INSTANCES = [
     Instance((4, 4, 4, 4), 2, single=False, weight=2.5),
     Instance((8, 8, 8, 8), 4, single=False),
     Instance((4, 4, 4, 4), 5, single=True, abelian=True),
+    Instance((8, 16), 3, single=True, directions=2),
+    Instance((8, 4, 8), 2, single=False, directions=2),
+    Instance((4, 4, 6, 2, 8), 3, single=False, directions=5, weight=2.0),
     Instance((8, 8, 8, 6), 3, single=False, window=Window(halo=1, first=-1, before=6, after=7)),
 ]
 
 
 @pytest.mark.parametrize("instance", INSTANCES, ids=str)
 def test_kernels_compile(instance: Instance) -> None:
+    dimensions = len(instance.shape)
     schedule = Schedule.of(
-        instance.shape, instance.matrix_bytes, instance.single, instance.directions, 3, 132, 2**25
+        instance.box,
+        instance.matrix_bytes,
+        instance.single,
+        instance.directions,
+        3,
+        132,
+        2**25,
+        cut=dimensions < 5,
     )
     kernels = [instance.sweep_kernel(method, schedule) for method in (0, 1, 2)]
     kernels += [
@@ -31,12 +42,13 @@ def test_kernels_compile(instance: Instance) -> None:
         instance.kernel("start", "gauge_start"),
         instance.kernel("start", "gauge_unit"),
         instance.kernel("start", "gauge_project"),
-        instance.kernel("start", "gauge_put", kMatrices=4),
+        instance.kernel("start", "gauge_put", kMatrices=dimensions),
         instance.kernel("start", "gauge_get"),
         instance.kernel("flow", "gauge_gradient"),
         instance.kernel("flow", "gauge_move"),
-        instance.kernel("classic", "gauge_classic"),
     ]
+    if dimensions == 4:
+        kernels.append(instance.kernel("classic", "gauge_classic"))
     for kernel in kernels:
         assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
 

@@ -294,7 +294,7 @@ def _lanes(
 
 def pays_for_gpu(field: GaugeField, copies: int) -> bool:
     """Whether "auto" takes a GPU for it."""
-    even = field.dimensions == 4 and not any(extent % 2 for extent in field.shape)
+    even = not any(extent % 2 for extent in field.shape)
     return even and (field.device == "cuda" or field.volume * copies >= 2**15)
 
 

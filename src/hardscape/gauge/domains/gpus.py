@@ -47,7 +47,7 @@ class Gpus(Together):
                 f"{len(self._ordinals)} GPUs hold a lattice of at least as many timeslices, not of "
                 f"{links.shape[0]}; fewer GPUs are accepted"
             )
-        require_even(links.shape[:4])
+        require_even(links.shape[:-3])
         for here in self._ordinals:
             for there in self._ordinals:
                 if here != there:

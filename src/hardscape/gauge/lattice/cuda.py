@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -38,13 +39,20 @@ _ONE_EACH = Schedule(threads=_THREADS)
 class Instance:
     """What the kernels are compiled for."""
 
-    shape: tuple[int, int, int, int]  # X, Y, Z, T, all even
+    shape: tuple[int, ...]  # X, Y, Z, T, or in other dimensions, all even
     nc: int
     single: bool
     directions: int = 4
     abelian: bool = False  # whether the gauge is the maximally Abelian one
     weight: float = 1.0  # of the links in t
     window: Window = WHOLE
+
+    @property
+    def box(self) -> tuple[int, int, int, int]:
+        """The extents in four dimensions: 1 in those that are not there, w counted with z."""
+        x, *space, t = self.shape
+        y, z, w = (*space, 1, 1, 1)[:3]
+        return x, y, z * w, t
 
     @property
     def rows(self) -> int:
@@ -69,8 +77,9 @@ class Instance:
         self, file: str, name: str, schedule: Schedule = _ONE_EACH, **constants: int
     ) -> Kernel:
         """Return a kernel as data."""
-        x, y, z, t = self.shape
+        x, y, z, t = self.box
         of_instance = {
+            "kDimensions": len(self.shape),
             "kSingle": self.single,
             "kAbelian": self.abelian,
             "kColors": self.nc,
@@ -78,6 +87,7 @@ class Instance:
             "kX": x,
             "kY": y,
             "kZ": z,
+            "kW": self.shape[3] if len(self.shape) == 5 else 1,
             "kT": t,
             "kTimeWeight": self.weight,
             "kMatrices": 1,  # a site, of what is brought to the kernels' order
@@ -102,10 +112,6 @@ def summed(parts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
 
 def require_even(shape: Sequence[int]) -> None:
     """Refuse extents that no kernel for GPUs takes."""
-    if len(shape) != 4:
-        raise InputError(
-            f"shape {tuple(shape)}; the CUDA kernels are of four dimensions, device='cpu' takes it"
-        )
     if any(extent % 2 for extent in shape):
         raise InputError(
             f"shape {tuple(shape)} has an odd extent, which the CUDA kernels' two colours do not "
@@ -138,9 +144,8 @@ class CudaLattices(Lattices):
         self.iteration_cost = iteration_cost(self.volume * (usual or copies), single)
         self._nc = self.group.nc
         self._device = device
-        t, z, y, x = links.shape[:4]
         self.instance = Instance(
-            (x, y, z, t),
+            tuple(links.shape[-4::-1]),
             self._nc,
             single,
             options.directions,
@@ -153,12 +158,13 @@ class CudaLattices(Lattices):
                 f"a lattice of {self.volume} sites on a GPU; {_MOST} sites are the most there, "
                 "device='cpu' takes it, and so do domains on several GPUs"
             )
-        self._links = self._empty(matrices=4)
+        self._links = self._empty(matrices=options.dimensions)
         self._kernels: dict[str, LoadedKernel] = {}
         for first, part in self._in_parts(links):
-            self._put(self._links, first, part, matrices=4)
+            self._put(self._links, first, part, matrices=options.dimensions)
         self._g = self._empty(copies=copies)
         self._on_sites("start", "gauge_unit")
+        x, y, z, t = self.instance.box
         self.moving = x, y, z, t - 2 * window.halo
         self.schedule = schedule or Schedule.of(
             self.moving,
@@ -169,6 +175,7 @@ class CudaLattices(Lattices):
             device.multiprocessors,
             int(cupy.cuda.Device().attributes["L2CacheSize"]),
             staging=not device.arch.startswith("sm_7"),
+            cut=options.dimensions < 5,
         )
         if window.uneven:
             self.schedule = replace(self.schedule, lag=0)
@@ -200,11 +207,11 @@ class CudaLattices(Lattices):
 
     def slices_of(self, copy: int, first: int, count: int) -> Any:
         """Copy a transformation's timeslices, complex128, number for number in the rows that are stored."""
-        x, y, z, _ = self.instance.shape
-        shape = count, z, y, x, self._nc, self._nc
+        *space, _ = self.instance.shape
+        shape = count, *space[::-1], self._nc, self._nc
         g = self._cupy.empty(shape, dtype=np.complex128)
         get = self._kernel("start", "gauge_get")
-        blocks = -(-count * x * y * z // _THREADS)
+        blocks = -(-count * math.prod(space) // _THREADS)
         get(blocks, _THREADS, self._g[copy], g, np.int32(first), np.int32(count))
         return g
 
@@ -220,8 +227,8 @@ class CudaLattices(Lattices):
 
     def adopt(self, others: Lattices) -> None:
         """Take over the g of lattices of this GPU in another precision."""
-        x, y, z, t = self.instance.shape
-        step = max(1, _IN_FLIGHT // (x * y * z * self._nc**2 * 16))
+        *space, t = self.instance.shape
+        step = max(1, _IN_FLIGHT // (math.prod(space) * self._nc**2 * 16))
         for copy in range(self.copies):
             for first in range(0, t, step):
                 part = cast(CudaLattices, others).slices_of(copy, first, min(step, t - first))
@@ -230,7 +237,7 @@ class CudaLattices(Lattices):
 
     def transformation(self, copy: int) -> Any:
         """Return a copy's g as a CuPy array."""
-        return self.slices_of(copy, 0, self.instance.shape[3])
+        return self.slices_of(copy, 0, self.instance.shape[-1])
 
     # -- kernels -------------------------------------------------------------------------------
 
@@ -295,8 +302,7 @@ class CudaLattices(Lattices):
     @property
     def _origin(self) -> np.int32:
         """Number of the first site in the whole lattice."""
-        x, y, z, _ = self.instance.shape
-        return np.int32(self.instance.window.first * x * y * z)
+        return np.int32(self.instance.window.first * math.prod(self.instance.shape[:-1]))
 
     def synchronize(self) -> None:
         """Wait until all is done."""
@@ -336,9 +342,9 @@ class CudaLattices(Lattices):
 
     def gradient(self) -> Any:
         """Delta, packed, shape (copies, components, T, Z, Y, X)."""
-        x, y, z, t = self.moving
+        sites = self.moving[3], *self.instance.shape[-2::-1]
         kind = np.complex64 if self.single else np.complex128
-        delta = self._cupy.empty((self.copies, self.group.components, t, z, y, x), dtype=kind)
+        delta = self._cupy.empty((self.copies, self.group.components, *sites), dtype=kind)
         self._on_sites("flow", "gauge_gradient", self._links, delta)
         return delta
 

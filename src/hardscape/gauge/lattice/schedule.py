@@ -59,10 +59,12 @@ class Schedule:
         multiprocessors: int,
         cache: int,
         staging: bool = True,
+        cut: bool = True,
     ) -> Schedule:
         """Choose for a lattice, `copies` of it and a GPU with `cache` bytes of second-level cache.
 
-        Before compute capability 8.0 shared memory cannot be filled beside other work: no `staging`.
+        Before compute capability 8.0 shared memory cannot be filled beside other work: no `staging`. A
+        timeslice of five dimensions is not `cut`: neighbours in w would lie in other slabs than the next ones.
         """
         x, y, z, t = shape
         small = matrix_bytes <= _REGISTERS
@@ -73,7 +75,9 @@ class Schedule:
         groups = max(1, min(copies, round(resident / tiles)))
         plane = x * y // 2
         parts = max(
-            p for p in range(1, z + 1) if z % p == 0 and (p == 1 or z // p * plane >= _SLAB)
+            p
+            for p in range(1, z + 1 if cut else 2)
+            if z % p == 0 and (p == 1 or z // p * plane >= _SLAB)
         )
         rows = max(1, _THREADS // (x // 2))
         deep = 2 if (z // parts) % 2 == 0 and rows % 2 == 0 else 1

@@ -6,6 +6,9 @@
 // that the threads of a warp read and write whole lines at addresses a constant apart:
 // links[site / 32][mu][chunk][site % 32] and g[copy][site / 32][chunk][site % 32].
 //
+// Lattices of two and three dimensions have extents of 1 in z, or y and z; of five, z counts w too:
+// kW blocks of kZ / kW. Mu is the number of a direction among the lattice's own, the last one t.
+//
 // The lattice may be a window in t of a larger one: kHalo timeslices at each side are then copies
 // of what other GPUs move, and rest. Colours are those of the larger lattice, where slice 0 has the
 // parity kParity.
@@ -26,6 +29,8 @@ struct Choice<false, A, B> {
 
 using Real = Choice<kSingle, float, double>::type;
 
+constexpr int kTime = kDimensions - 1;
+constexpr int kInner = kZ / kW;  // extent in z alone
 constexpr int kHalf = kX * kY * kZ * kT / 2;
 constexpr int kVolume = 2 * kHalf;
 constexpr int kRows = kRowsKept<kColors>;
@@ -36,7 +41,7 @@ constexpr long long kCopy = (kVolume + 31LL) / 32 * 32 * kChunks;
 constexpr int kOwn = kT - 2 * kHalo;      // timeslices that move here
 constexpr int kPlane = kX * kY * kZ / 2;  // sites of a timeslice of one colour
 // Chunks of links are numbered in 32 bits where those suffice.
-using Index = Choice<(4 * kCopy < (1LL << 32)), unsigned, unsigned long long>::type;
+using Index = Choice<(kDimensions * kCopy < (1LL << 32)), unsigned, unsigned long long>::type;
 
 struct alignas(16) Chunk {
   Real value[kLanes];
@@ -57,7 +62,7 @@ struct Site {
     rest /= kY;
     at.z = rest % kZ;
     at.t = rest / kZ;
-    at.x = 2 * half + ((at.y + at.z + at.t + kParity + color) & 1);
+    at.x = 2 * half + ((at.row() + color) & 1);
     return at;
   }
 
@@ -67,7 +72,12 @@ struct Site {
     return Site{natural % kX, plane % kY, plane / kY % kZ, plane / (kY * kZ)};
   }
 
-  __device__ int color() const { return (x + y + z + t + kParity) & 1; }
+  __device__ int color() const { return (x + row()) & 1; }
+
+  // Of the parity of which its row in x begins, for colour 0.
+  __device__ int row() const { return y + z + w() + t + kParity; }
+
+  __device__ int w() const { return kW > 1 ? z / kInner : 0; }
 
   __device__ int natural() const { return ((t * kZ + z) * kY + y) * kX + x; }
 
@@ -84,18 +94,32 @@ struct Site {
   // own.
   template <int Mu>
   __device__ int ahead(int here) const {
-    if constexpr (Mu == 0) return here + (x & 1 ? (x + 1 == kX ? 1 - kX / 2 : 1) : 0);
-    if constexpr (Mu == 1) return here + (y + 1 == kY ? 1 - kY : 1) * (kX / 2);
-    if constexpr (Mu == 2) return here + (z + 1 == kZ ? 1 - kZ : 1) * (kX / 2 * kY);
-    return here + (t + 1 == kT ? 1 - kT : 1) * (kX / 2 * kY * kZ);
+    if constexpr (Mu == kTime) {
+      return here + (t + 1 == kT ? 1 - kT : 1) * (kX / 2 * kY * kZ);
+    } else if constexpr (Mu == 0) {
+      return here + (x & 1 ? (x + 1 == kX ? 1 - kX / 2 : 1) : 0);
+    } else if constexpr (Mu == 1) {
+      return here + (y + 1 == kY ? 1 - kY : 1) * (kX / 2);
+    } else if constexpr (Mu == 2) {
+      return here + (z - w() * kInner + 1 == kInner ? 1 - kInner : 1) * (kX / 2 * kY);
+    } else {
+      return here + (w() + 1 == kW ? 1 - kW : 1) * (kX / 2 * kY * kInner);
+    }
   }
 
   template <int Mu>
   __device__ int behind(int here) const {
-    if constexpr (Mu == 0) return here - (x & 1 ? 0 : (x == 0 ? 1 - kX / 2 : 1));
-    if constexpr (Mu == 1) return here - (y == 0 ? 1 - kY : 1) * (kX / 2);
-    if constexpr (Mu == 2) return here - (z == 0 ? 1 - kZ : 1) * (kX / 2 * kY);
-    return here - (t == 0 ? 1 - kT : 1) * (kX / 2 * kY * kZ);
+    if constexpr (Mu == kTime) {
+      return here - (t == 0 ? 1 - kT : 1) * (kX / 2 * kY * kZ);
+    } else if constexpr (Mu == 0) {
+      return here - (x & 1 ? 0 : (x == 0 ? 1 - kX / 2 : 1));
+    } else if constexpr (Mu == 1) {
+      return here - (y == 0 ? 1 - kY : 1) * (kX / 2);
+    } else if constexpr (Mu == 2) {
+      return here - (z - w() * kInner == 0 ? 1 - kInner : 1) * (kX / 2 * kY);
+    } else {
+      return here - (w() == 0 ? 1 - kW : 1) * (kX / 2 * kY * kInner);
+    }
   }
 };
 
@@ -164,14 +188,14 @@ __device__ inline void store(Chunk* g, int site, const Element& a) {
 }
 
 __device__ inline const Chunk* link_of(const Chunk* links, int mu, int site) {
-  return links + chunk_of<4>(site) + 32 * kChunks * mu;
+  return links + chunk_of<kDimensions>(site) + 32 * kChunks * mu;
 }
 
 __device__ inline Chunk* copy_of(Chunk* g, int copy) { return g + copy * kCopy; }
 
 template <int Mu>
 __device__ inline Element weighed(const Element& a) {
-  return Mu == 3 && kTimeWeight != 1 ? scaled(a, Real(kTimeWeight)) : a;
+  return Mu == kTime && kTimeWeight != 1 ? scaled(a, Real(kTimeWeight)) : a;
 }
 
 // Links where they lie in device memory.

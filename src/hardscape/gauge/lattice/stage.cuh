@@ -56,8 +56,7 @@ __device__ inline int next_task(int number, int tasks, int count, Task& task) {
     rest /= kY / kTileY;
     task.at.z = task.slab % kParts * (kZ / kParts) + rest * kTileZ + z;
     task.at.t = task.slab / kParts;
-    task.at.x =
-        2 * (site % (kX / 2)) + ((task.at.y + task.at.z + task.at.t + kParity + task.color) & 1);
+    task.at.x = 2 * (site % (kX / 2)) + ((task.at.row() + task.color) & 1);
     break;
   }
   return number;
