@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import os
 import pkgutil
 import re
@@ -119,6 +120,24 @@ def test_a_table_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     lines = ["| three calls | 0.2 (0.1 to 0.3) |  |", "| one |  | 7.46e+10 |"]
     assert table.markdown()[2:] == lines
     assert capsys.readouterr().out.splitlines()[1:] == table.markdown()
+
+
+FACES = ("", ".ising", ".permanents", ".xorsat", ".maxsat", ".gauge", ".engine", ".reproduce")
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_every_public_name_has_an_example(face: str) -> None:
+    """`test_docstrings` runs them."""
+    module = importlib.import_module(f"hardscape{face}")
+    named = {name: getattr(module, name) for name in module.__all__}
+    objects = {
+        name: found
+        for name, found in named.items()
+        if inspect.isroutine(found) or (isinstance(found, type) and found is not Any)
+    }
+    assert objects
+    without = [name for name, found in objects.items() if ">>> " not in (found.__doc__ or "")]
+    assert without == []
 
 
 def test_docstrings() -> None:

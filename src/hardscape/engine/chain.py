@@ -50,6 +50,27 @@ class Chain(ABC, Generic[Answer]):
     total : int
         Steps that are wanted, those of earlier runs included. Not part of the digest: a longer run
         goes on where a shorter one ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.engine import Chain, RunOptions, steps
+    >>> class Doubling(Chain):
+    ...     name, revision, unit, total = "doubling", 1, "steps", 10
+    ...     value = 1
+    ...     def digest(self):
+    ...         return "1"
+    ...     def advance(self, count, team):
+    ...         self.value *= 2**count
+    ...         return count
+    ...     def state(self):
+    ...         return {"value": np.array(self.value)}
+    ...     def restore(self, state):
+    ...         self.value = int(state["value"])
+    ...     def result(self):
+    ...         return self.value
+    >>> steps(Doubling(), RunOptions.checked(device="cpu")).whole()
+    1024
     """
 
     name: ClassVar[str]
@@ -110,6 +131,28 @@ def steps(chain: Chain[Answer], options: RunOptions) -> Outcome[Answer]:
     ------
     CheckpointError, DeviceError, KeyboardInterrupt
         As :func:`hardscape.engine.solve`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.engine import Chain, RunOptions, steps
+    >>> class Halving(Chain):
+    ...     name, revision, unit, total = "halving", 1, "steps", 3
+    ...     value = 8.0
+    ...     def digest(self):
+    ...         return "8"
+    ...     def advance(self, count, team):
+    ...         self.value /= 2**count
+    ...         return count
+    ...     def state(self):
+    ...         return {"value": np.array(self.value)}
+    ...     def restore(self, state):
+    ...         self.value = float(state["value"])
+    ...     def result(self):
+    ...         return self.value
+    >>> outcome = steps(Halving(), RunOptions.checked(device="cpu"))
+    >>> outcome.complete, outcome.whole()
+    (True, 1.0)
     """
     began = time.monotonic()
     options.undivided("a chain of steps")

@@ -31,6 +31,12 @@ class Deadline:
     began : float
         ``time.monotonic()`` when the clock started.
     seconds : float or None
+
+    Examples
+    --------
+    >>> from hardscape.engine import Deadline
+    >>> Deadline(60.0).up, Deadline(None).left
+    (False, None)
     """
 
     def __init__(self, seconds: float | None) -> None:

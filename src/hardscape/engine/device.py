@@ -32,6 +32,12 @@ class Device(ABC):
         For people.
     ordinal : int
         Number of the GPU among those that CUDA sees; for the CPU, number of the thread.
+
+    Examples
+    --------
+    >>> from hardscape.engine import Cpu, Cuda, Device
+    >>> isinstance(Cpu(0), Device), isinstance(Cuda(0), Device)
+    (True, True)
     """
 
     kind: ClassVar[Literal["cpu", "cuda"]]
@@ -49,7 +55,14 @@ class Device(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Cpu(Device):
-    """A thread of the CPU."""
+    """A thread of the CPU.
+
+    Examples
+    --------
+    >>> from hardscape.engine import resolve
+    >>> resolve("cpu", threads=2)
+    (Cpu(ordinal=0), Cpu(ordinal=1))
+    """
 
     kind: ClassVar[Literal["cpu", "cuda"]] = "cpu"
 
@@ -62,6 +75,12 @@ class Cuda(Device):
     ----------
     anywhere : bool
         Any GPU that a worker of an executor finds on its host; this process need not have one.
+
+    Examples
+    --------
+    >>> from hardscape.engine import Cuda
+    >>> Cuda(1).ordinal
+    1
     """
 
     kind: ClassVar[Literal["cpu", "cuda"]] = "cuda"
@@ -96,6 +115,12 @@ def resolve(
         For a name that is not understood, a GPU named twice, or `threads` below 1.
     DeviceError
         If a GPU is asked for by name and cannot be used; the message says why and what to install.
+
+    Examples
+    --------
+    >>> from hardscape.engine import resolve
+    >>> len(resolve("cpu", threads=3))
+    3
     """
     return among(cpu_lanes(threads), device, big_enough)
 

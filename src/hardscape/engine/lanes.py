@@ -113,6 +113,13 @@ class Team:
     size : int
     stop : uint8 array, shape (1,)
         Becomes 1 when what is running should end early (time limit, signal). Native code polls it.
+
+    Examples
+    --------
+    >>> from hardscape.engine import team
+    >>> with team(2) as threads:
+    ...     list(threads.map(abs, [-1, 2, -3]))
+    [1, 2, 3]
     """
 
     def __init__(self, lanes: Lanes, size: int) -> None:
@@ -210,6 +217,13 @@ def team(size: int, stop: NDArray[np.uint8] | None = None) -> Iterator[Team]:
     ------
     DeviceError
         If the system gives too few threads.
+
+    Examples
+    --------
+    >>> from hardscape.engine import team
+    >>> with team(2) as threads:
+    ...     list(threads.map(lambda x: x * x, [1, 2, 3]))
+    [1, 4, 9]
     """
     if size > 1:
         require_room(size - 1)

@@ -140,6 +140,17 @@ class Ledger:
     CheckpointError
         If the file is no ledger, is damaged, belongs to other work, is in use, or cannot be
         written. The file is then left as it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from hardscape.engine import Ledger
+    >>> from hardscape.permanents.methods.glynn.glynn import CpuGlynnWork
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Ledger(f"{folder}/job.ledger", CpuGlynnWork(np.ones((8, 8)))) as ledger:
+    ...         print(len(list(ledger.load())))
+    0
     """
 
     def __init__(self, path: str | Path, work: Recorded, seed: int | None = None) -> None:

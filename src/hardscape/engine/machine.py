@@ -37,6 +37,13 @@ class CudaStatus:
     nvrtc, cuda_core, cupy : str
         Versions of the run-time compiler and of the packages, or "" if missing.
     gpus : tuple of Gpu
+
+    Examples
+    --------
+    >>> from hardscape.engine import cuda_status
+    >>> status = cuda_status()
+    >>> isinstance(status.usable, bool), isinstance(status.gpus, tuple)
+    (True, True)
     """
 
     usable: bool
@@ -68,6 +75,12 @@ class Machine(Plain):
     memory : int
         Bytes of main memory.
     cuda : CudaStatus
+
+    Examples
+    --------
+    >>> from hardscape.engine import probe
+    >>> probe().cores >= 1
+    True
     """
 
     hardscape: str
@@ -84,7 +97,15 @@ class Machine(Plain):
 
 
 def probe() -> Machine:
-    """Look at the machine. Takes about 0.2 s for each GPU, whose free memory is asked for."""
+    """Look at the machine. Takes about 0.2 s for each GPU, whose free memory is asked for.
+
+    Examples
+    --------
+    >>> from hardscape.engine import probe
+    >>> machine = probe()
+    >>> machine.simd in machine.simd_levels
+    True
+    """
     cuda = cuda_status()
     gpus = tuple(replace(gpu, memory_free=driver.free_memory(gpu.ordinal)) for gpu in cuda.gpus)
     try:
@@ -123,7 +144,15 @@ def cpu_model(cpuinfo: str = "/proc/cpuinfo") -> str:
 
 @cache
 def cuda_status() -> CudaStatus:
-    """Whether CUDA can be used here; asked once a process. Creates no CUDA context."""
+    """Whether CUDA can be used here; asked once a process. Creates no CUDA context.
+
+    Examples
+    --------
+    >>> from hardscape.engine import cuda_status
+    >>> status = cuda_status()
+    >>> status.usable or bool(status.reason)
+    True
+    """
     report = driver.query()
     try:
         nvrtc = jit.nvrtc_version()

@@ -55,6 +55,14 @@ class RunArguments(TypedDict, total=False):
     progress : bool, callable or Progress
         True draws a bar on a terminal; a function is called with each `ProgressEvent`; see
         :func:`hardscape.engine.resolve_progress`.
+
+    Examples
+    --------
+    >>> import hardscape
+    >>> from hardscape.engine import RunArguments
+    >>> how: RunArguments = {"device": "cpu", "threads": 1, "seed": 1}
+    >>> hardscape.spectrum({(0, 1): -1.0}, 1, **how).energies.tolist()
+    [-1.0]
     """
 
     device: str | Device | Sequence[str | Device]
@@ -94,6 +102,13 @@ class RunOptions:
     workers : int or None
         Number of its workers, where it does not tell.
     progress : Progress
+
+    Examples
+    --------
+    >>> from hardscape.engine import RunOptions
+    >>> options = RunOptions.checked(device="cpu", threads=2, seed=7)
+    >>> len(options.devices), options.seed
+    (2, 7)
     """
 
     devices: tuple[Device, ...]

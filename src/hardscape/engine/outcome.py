@@ -47,6 +47,15 @@ class Outcome(Generic[Answer]):
         `Work.result` of the work that ran.
     checkpoint : Path or None
         The ledger that keeps what is done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.engine import RunOptions, solve
+    >>> from hardscape.permanents.methods.glynn.glynn import CpuGlynnWork
+    >>> outcome = solve(CpuGlynnWork(np.ones((8, 8))), RunOptions.checked(device="cpu"))
+    >>> outcome.complete, outcome.shards_done == outcome.shards_total, outcome.whole().value
+    (True, True, 40320.0)
     """
 
     partial: Partial | None

@@ -44,6 +44,13 @@ class ProgressEvent:
         bounds cut, few units may take most of it.
     bounds : tuple of (float, float), optional
         The lowest value met and one that none lies below, of works that know them, after a while.
+
+    Examples
+    --------
+    >>> from hardscape.engine import ProgressEvent
+    >>> event = ProgressEvent(done=1, total=4, unit="states", seconds=0.5, eta=1.5, share=0.25)
+    >>> event.share
+    0.25
     """
 
     done: int
@@ -57,7 +64,14 @@ class ProgressEvent:
 
 @runtime_checkable
 class Progress(Protocol):
-    """What is told how far a run is: entered when the run begins, left when it ends."""
+    """What is told how far a run is: entered when the run begins, left when it ends.
+
+    Examples
+    --------
+    >>> from hardscape.engine import NullProgress, Progress
+    >>> isinstance(NullProgress(), Progress)
+    True
+    """
 
     def update(self, event: ProgressEvent) -> None:
         """Take note of `event`; called in the thread that called `run`, a few times a second."""
@@ -68,7 +82,14 @@ class Progress(Protocol):
 
 
 class NullProgress:
-    """Shows nothing."""
+    """Shows nothing.
+
+    Examples
+    --------
+    >>> from hardscape.engine import NullProgress, ProgressEvent
+    >>> with NullProgress() as meter:
+    ...     meter.update(ProgressEvent(1, 4, "states", 0.5, 1.5, 0.25))
+    """
 
     def update(self, event: ProgressEvent) -> None:
         """Do nothing."""
@@ -81,7 +102,17 @@ class NullProgress:
 
 
 class CallbackProgress(NullProgress):
-    """Calls a function with each event; what the function raises ends the run."""
+    """Calls a function with each event; what the function raises ends the run.
+
+    Examples
+    --------
+    >>> import hardscape
+    >>> from hardscape.engine import CallbackProgress
+    >>> events = []
+    >>> found = hardscape.spectrum({(0, 1): -1.0}, 1, progress=CallbackProgress(events.append))
+    >>> found.certified
+    True
+    """
 
     def __init__(self, function: Callable[[ProgressEvent], object]) -> None:
         self._function = function
@@ -95,6 +126,12 @@ class RichProgress:
     """Draws a bar with speed and ETA on standard error once a run takes a while; elsewhere a line a minute.
 
     A line says from where a run goes on, and SIGUSR1 asks for one at any time.
+
+    Examples
+    --------
+    >>> from hardscape.engine import Progress, RichProgress
+    >>> issubclass(RichProgress, Progress)
+    True
     """
 
     def __init__(self) -> None:
@@ -242,6 +279,12 @@ def resolve_progress(
     ------
     InputError
         For anything else.
+
+    Examples
+    --------
+    >>> from hardscape.engine import NullProgress, resolve_progress
+    >>> isinstance(resolve_progress(False), NullProgress)
+    True
     """
     if progress is None or progress is False:
         return NullProgress()

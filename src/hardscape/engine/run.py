@@ -71,6 +71,14 @@ def solve(work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
     Notes
     -----
     Signals are only looked after when this is called from the main thread.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.engine import RunOptions, solve
+    >>> from hardscape.permanents.methods.glynn.glynn import CpuGlynnWork
+    >>> solve(CpuGlynnWork(np.ones((8, 8))), RunOptions.checked(device="cpu")).whole().value
+    40320.0
     """
     shards = work.shards()
     device = options.devices[0]

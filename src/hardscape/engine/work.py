@@ -32,7 +32,15 @@ Partial = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """The half-open range ``start <= unit < stop`` of work units, and its place in the order."""
+    """The half-open range ``start <= unit < stop`` of work units, and its place in the order.
+
+    Examples
+    --------
+    >>> from hardscape.engine import Shard
+    >>> shard = Shard(0, 4, 8)
+    >>> len(shard), shard.start, shard.stop
+    (4, 4, 8)
+    """
 
     index: int
     start: int
@@ -92,6 +100,12 @@ def split(units: int, count: int) -> Sequence[Shard]:
     ------
     InputError
         If `units` is negative or `count` is below 1.
+
+    Examples
+    --------
+    >>> from hardscape.engine import split
+    >>> [(shard.start, shard.stop) for shard in split(8, 4)]
+    [(0, 2), (2, 4), (4, 6), (6, 8)]
     """
     if units < 0:
         raise InputError(f"units={units}; 0 or more is accepted")
@@ -122,6 +136,13 @@ class Context:
     shared : uint64 array or None
         What `Work.shared` made, for all shards that run on this host: they read and write it meanwhile, with
         atomic operations. A hint, as `incumbent`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.engine import Context, Cpu
+    >>> Context(Cpu(0), None, np.zeros(1, dtype=np.uint8)).stopped()
+    False
     """
 
     device: Device
@@ -149,6 +170,13 @@ class ShardResult:
         for the best so far, and is never written to a ledger.
     left : int or None
         Of several shards that were run as one, the index of the first that was left, with all after it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.engine import ShardResult
+    >>> ShardResult({"sum": np.ones(1)}, complete=True).complete
+    True
     """
 
     partial: Partial
@@ -170,6 +198,12 @@ class Identity:
         SHA-256 of both, of the problem, and of everything that shapes the answer.
     shards : int
         Number of shards; 0 for a chain.
+
+    Examples
+    --------
+    >>> from hardscape.engine import Identity
+    >>> Identity("sums", 1, "digest", 8).shards
+    8
     """
 
     name: str
@@ -208,6 +242,29 @@ class Work(ABC, Generic[Answer]):
         older one left in a ledger is not continued.
     unit : str
         What a work unit is, in the plural, for progress.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from hardscape.engine import RunOptions, ShardResult, Work, solve, split
+    >>> @dataclass(frozen=True)
+    ... class Squares(Work):
+    ...     count: int
+    ...     name, revision, unit = "squares", 1, "numbers"
+    ...     def digest(self):
+    ...         return str(self.count)
+    ...     def shards(self):
+    ...         return split(self.count, 4)
+    ...     def run(self, shard, context):
+    ...         numbers = range(shard.start, shard.stop)
+    ...         return ShardResult({"sum": np.array(sum(i * i for i in numbers))})
+    ...     def merge(self, left, right):
+    ...         return {"sum": left["sum"] + right["sum"]}
+    ...     def result(self, partial):
+    ...         return int(partial["sum"])
+    >>> solve(Squares(10), RunOptions.checked(device="cpu")).whole()
+    285
     """
 
     name: ClassVar[str]

@@ -60,6 +60,14 @@ class WilsonFlow(Plain):
         What cut the flow short; "" if nothing did.
     seconds : float
         Wall-clock time.
+
+    Examples
+    --------
+    >>> from hardscape import gauge
+    >>> field = gauge.generate((4, 4, 4, 4), 6.0, seed=1, sweeps=5, device="cpu")
+    >>> found = gauge.wilson_flow(field, 0.2, device="cpu")
+    >>> bool(found.energy[-1] < found.energy[0])
+    True
     """
 
     COLUMNS: ClassVar[str] = "flow_time energy energy_plaquette charge"

@@ -40,6 +40,16 @@ class FileReport(Plain):
         What must be known before it is used: what was guessed, left out, or found beside the links.
     header : mapping
         What else the file says, as text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from hardscape import gauge
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gauge.GaugeField.identity((4, 4, 4, 4)).to_file(f"{folder}/unit.nersc")
+    ...     field, report = gauge.inspect(f"{folder}/unit.nersc")
+    >>> report.ok, report.format, report.shape, report.plaquette
+    (True, 'nersc', (4, 4, 4, 4), 1.0)
     """
 
     path: str

@@ -54,6 +54,15 @@ class DensityOfStates(Informed):
     num_spins : int
     info : mapping
         Facts about the computation: ``method``, ``explanation``, ``device``, ``seconds``, ``shards``.
+
+    Examples
+    --------
+    >>> from hardscape.ising import density_of_states
+    >>> found = density_of_states({(0, 1): 1, (1, 2): 1, (0, 2): 1})
+    >>> found.energies.tolist(), list(found.counts)
+    ([-1.0, 3.0], [6, 2])
+    >>> round(float(found.mean_energy(1.0)), 6)
+    -0.975727
     """
 
     COLUMNS: ClassVar[str] = "energies counts"

@@ -25,6 +25,13 @@ class Level:
     complete : bool
         Whether these are all states of the level; False when the list is cut inside it, or when the
         search is not certified.
+
+    Examples
+    --------
+    >>> import hardscape
+    >>> level = hardscape.spectrum({(0, 1): -1.0}, 2).levels[0]
+    >>> level.energy, level.count, level.complete
+    (-1.0, 2, True)
     """
 
     energy: float

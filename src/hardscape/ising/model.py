@@ -60,6 +60,17 @@ class Ising:
     InputError
         For NaN and infinities, wrong shapes, indices out of range, entries on the diagonal of `J`,
         repeated labels, and coefficients whose sum of absolute values overflows float64.
+
+    Examples
+    --------
+    >>> from hardscape.ising import Ising
+    >>> model = Ising([0.5, 0.0], [[0.0, -1.0], [0.0, 0.0]])
+    >>> model.num_spins, model.num_couplings
+    (2, 1)
+    >>> model.energy([[1, 1], [-1, -1]]).tolist()
+    [-0.5, -1.5]
+    >>> Ising.from_qubo({("a", "a"): -1.0, ("a", "b"): 2.0}).labels
+    ('a', 'b')
     """
 
     __slots__ = ("_digest", "_labels", "_terms")

@@ -123,6 +123,17 @@ class Spectrum(Informed):
         Facts about the computation: ``method``, ``device``, ``seconds``, ``states_per_second``,
         ``candidates`` and more. ``parts`` are those that were searched, where spins were taken out before
         or the model falls apart: a pair each, of the number of spins and the method's name.
+
+    Examples
+    --------
+    >>> import hardscape
+    >>> found = hardscape.spectrum({(0, 1): -1.0, (1, 2): -1.0}, 4)
+    >>> found.energies.tolist(), found.certified
+    ([-2.0, -2.0, 0.0, 0.0], True)
+    >>> found.states[:2].tolist(), found.bit_strings()[:2]
+    ([[-1, -1, -1], [1, 1, 1]], ['000', '111'])
+    >>> found.gap
+    2.0
     """
 
     COLUMNS: ClassVar[str] = "energies states"

@@ -210,6 +210,14 @@ class Estimate(Plain):
         Peak memory for the lists of states, all workers together.
     states_per_second : float
     device : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.ising import estimate
+    >>> cost = estimate((np.ones(30), np.triu(np.ones((30, 30)), 1)))
+    >>> cost.total_states, cost.seconds < 60
+    (1073741824, True)
     """
 
     total_states: int
@@ -237,6 +245,14 @@ def estimate(
     """Estimate time and memory of :func:`spectrum` on this machine, by searching a sample of its parts.
 
     Takes the arguments of :func:`spectrum`, and about `sample_seconds` (more on a GPU that has to compile).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.ising import estimate
+    >>> cost = estimate((np.zeros(30), np.triu(np.ones((30, 30)), 1)), 10)
+    >>> cost.total_states, cost.seconds < 60
+    (1073741824, True)
     """
     began, clock = time.process_time(), time.perf_counter()
     ising = Ising.from_any(model)

@@ -85,6 +85,15 @@ class Formula:
     ------
     InputError
         If the arrays do not describe a formula.
+
+    Examples
+    --------
+    >>> from hardscape.maxsat import Formula
+    >>> formula = Formula.from_clauses([[1], [2]], [3, 1], hard=[[-1, -2]])
+    >>> formula.num_variables, formula.num_hard, formula.num_soft
+    (2, 1, 2)
+    >>> formula.cost([True, False])
+    1
     """
 
     num_variables: int

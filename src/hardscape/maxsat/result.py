@@ -38,6 +38,13 @@ class Improvement(Plain):
         Clauses that hold, of both kinds.
     assignment : uint8, shape (n,)
         Of results of large formulas only the last ones have theirs, up to 8 MiB; others are empty.
+
+    Examples
+    --------
+    >>> from hardscape.maxsat import Formula, solve
+    >>> found = solve(Formula.from_clauses([[1], [2]], [3, 1], hard=[[-1, -2]]), seed=1)
+    >>> found.improvements[-1].cost
+    1
     """
 
     seconds: float
@@ -89,6 +96,13 @@ class MaxsatResult(Plain):
     stopped : str
         What ended the search before it proved or reached anything: "time_limit", "max_flips",
         "stagnation" (where no limit was given), "SIGINT" or "SIGTERM"; else "".
+
+    Examples
+    --------
+    >>> from hardscape.maxsat import Formula, solve
+    >>> found = solve(Formula.from_clauses([[1], [2]], [3, 1], hard=[[-1, -2]]), seed=1)
+    >>> found.status, found.cost, found.lower_bound, found.model
+    ('OPTIMUM FOUND', 1, 1, [1, -2])
     """
 
     status: Status

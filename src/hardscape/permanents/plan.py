@@ -43,6 +43,14 @@ class PlannedBlock:
     seconds : float
         Estimated time on the devices of the plan.
     memory_bytes : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.permanents import plan
+    >>> block = plan(np.random.default_rng(1).normal(size=(30, 30))).blocks[0]
+    >>> block.side, block.method, block.terms
+    (30, 'glynn', 536870912)
     """
 
     side: int
@@ -77,6 +85,14 @@ class Plan(Plain):
     seconds_elsewhere : dict
         Estimated time on "1 core", "1 H200" and "192 H200s" (NVIDIA H200, which only "glynn",
         "sparse" and "frontier" use; the rest counts as on one core).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.permanents import plan
+    >>> planned = plan(np.random.default_rng(1).normal(size=(40, 40)))
+    >>> planned.method, planned.terms, planned.blocks[0].side
+    ('glynn', 549755813888, 40)
     """
 
     shape: tuple[int, int]

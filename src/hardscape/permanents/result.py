@@ -51,6 +51,14 @@ class Retry:
     seconds : float
     reason : str
         Why another answer was kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hardscape
+    >>> found = hardscape.permanent(np.random.default_rng(1).normal(size=(12, 12)), full_output=True)
+    >>> [retry.reason for retry in found.retries]
+    []
     """
 
     side: int
@@ -101,6 +109,16 @@ class PermanentResult(Plain):
         "": of a sum that was cut short nothing is told.
     retries : tuple of Retry
         Answers that were not kept, where double precision lost more than it may.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hardscape
+    >>> found = hardscape.permanent(np.full((12, 12), 0.5), full_output=True)
+    >>> found.value, found.rigorous
+    (116943.75, True)
+    >>> abs(found.value - 116943.75) <= found.error_bound
+    True
     """
 
     stopped: ClassVar[str] = ""

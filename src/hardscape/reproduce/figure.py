@@ -24,6 +24,12 @@ class Quantity:
         What the paper has; None where it has no such number.
     remark : str
         Why the two differ, or that it is open.
+
+    Examples
+    --------
+    >>> from hardscape.reproduce import Quantity
+    >>> Quantity("slope", 0.08, 0.001, published=0.0786).texts()[-1]
+    '1.4 standard errors apart'
     """
 
     name: str
@@ -106,6 +112,13 @@ class Figure:
         Takes a `Request`, returns `Findings`.
     draw : callable
         Takes the columns of the findings by name, and axes.
+
+    Examples
+    --------
+    >>> from hardscape.reproduce import figures
+    >>> figure = figures()[0]
+    >>> figure.name, "Jałowiecki" in figure.paper
+    ('ising-3', True)
     """
 
     name: str

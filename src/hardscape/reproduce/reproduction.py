@@ -49,6 +49,13 @@ class Reproduction(Plain):
         Wall-clock time.
     date, version, machine, command : str
         When, by which version, on what, and the command that does it again.
+
+    Examples
+    --------
+    >>> from hardscape.reproduce import reproduce
+    >>> found = reproduce("xorsat-7")
+    >>> found.columns[:2], found.seed
+    (('temperature', 'barrier'), 1)
     """
 
     name: str
@@ -100,6 +107,16 @@ def read_reproduction(path: str | Path) -> Reproduction:
     ------
     FormatError
         If the file is none of those.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from hardscape.reproduce import read_reproduction, reproduce
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     reproduce("xorsat-7").save(f"{folder}/found.json")
+    ...     again = read_reproduction(f"{folder}/found.json")
+    >>> again.name
+    'xorsat-7'
     """
     source = load(path)
     try:

@@ -55,6 +55,13 @@ def random_regular(
     -----
     Configuration model: the places of all clauses are filled at random, and clauses with a repeated
     variable exchange it with a random place until none is left.
+
+    Examples
+    --------
+    >>> from hardscape.xorsat import random_regular
+    >>> system = random_regular(24, seed=1)
+    >>> system.num_variables, system.num_clauses, len(system.clauses()[0])
+    (24, 24, 3)
     """
     n = integer(num_variables, "num_variables", 0, MAX_VARIABLES)
     k, degree = (integer(x, name, 1, MAX_VARIABLES) for x, name in ((k, "k"), (degree, "degree")))
@@ -109,6 +116,13 @@ def random_system(
     ------
     InputError
         If N is below k or `density` is no finite number of 0 or more.
+
+    Examples
+    --------
+    >>> from hardscape.xorsat import random_system
+    >>> system = random_system(20, 0.75, seed=1)
+    >>> system.num_variables, system.num_clauses
+    (20, 15)
     """
     n = integer(num_variables, "num_variables", 0, MAX_VARIABLES)
     k = integer(k, "k", 1, MAX_VARIABLES)

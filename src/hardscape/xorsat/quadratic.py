@@ -44,6 +44,13 @@ class QuadraticModel(Plain):
         Pairs, ``row < col``, in ascending order.
     value : int64, shape (couplings,)
     offset : int
+
+    Examples
+    --------
+    >>> from hardscape.xorsat import XorSystem, quadratize
+    >>> model = quadratize(XorSystem.from_clauses([[0, 1, 2]], [1]))
+    >>> model.num_variables, model.num_spins
+    (3, 4)
     """
 
     num_variables: int

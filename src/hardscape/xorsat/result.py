@@ -64,6 +64,13 @@ class QuasiGreedyResult(_Found):
     stopped : str
         "" where the target was reached, else what ended the search: "max_sweeps", "time_limit",
         "SIGINT" or "SIGTERM".
+
+    Examples
+    --------
+    >>> from hardscape import xorsat
+    >>> found = xorsat.quasi_greedy(xorsat.random_regular(48, seed=1), seed=1, device="cpu")
+    >>> found.violated, found.reached
+    (0, True)
     """
 
     method: ClassVar[str] = "quasi-greedy"
@@ -122,6 +129,13 @@ class XorsatResult(_Found):
         else "".
     time_limit : float or None
         Seconds that a search was given: as asked, or 10 where "auto" was to do without any limit.
+
+    Examples
+    --------
+    >>> from hardscape import xorsat
+    >>> found = xorsat.solve(xorsat.XorSystem.from_clauses([[0, 1, 2], [0, 3, 4]], [1, 0]))
+    >>> found.violated, found.satisfied, found.method
+    (0, True, 'elimination')
     """
 
     num_variables: int

@@ -66,6 +66,15 @@ class XorSystem:
     ------
     InputError
         For shapes that do not fit, variables out of range, parities other than 0 and 1.
+
+    Examples
+    --------
+    >>> from hardscape.xorsat import XorSystem
+    >>> system = XorSystem.from_clauses([[0, 1, 2], [0, 3, 4]], [1, 0])
+    >>> system.num_variables, system.num_clauses
+    (5, 2)
+    >>> system.violated([1, 0, 0, 1, 0])
+    0
     """
 
     num_variables: int

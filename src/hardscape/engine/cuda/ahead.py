@@ -29,6 +29,14 @@ def compiled_ahead(
         Each makes one kernel as data; those that make the same one are quick.
     devices : sequence of Device
         For whose architectures; without GPUs, or for one kernel, nothing is done.
+
+    Examples
+    --------
+    >>> from hardscape.engine import Cuda, compiled_ahead, cuda_status
+    >>> from hardscape.permanents.methods.glynn.cuda import glynn_kernels
+    >>> if cuda_status().usable:
+    ...     with compiled_ahead([lambda: glynn_kernels(20, 1).kernel], [Cuda(0)]):
+    ...         pass
     """
     gpus = [device for device in devices if isinstance(device, Cuda)]
     if len(kernels) < 2 or not gpus:

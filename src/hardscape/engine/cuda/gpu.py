@@ -46,6 +46,13 @@ def cuda_device(ordinal: int) -> Iterator[CudaDevice]:
     ------
     MissingDependencyError
         If cuda-core or CuPy is not installed.
+
+    Examples
+    --------
+    >>> from hardscape.engine import cuda_device, cuda_status
+    >>> if cuda_status().usable:
+    ...     with cuda_device(0) as device:
+    ...         device.synchronize()
     """
     cupy = _import_cupy()
     core = _import_core()
@@ -79,6 +86,13 @@ class CudaDevice:
     most_shared : int
         Bytes of shared memory that a block may be granted.
     stream : cupy.cuda.Stream
+
+    Examples
+    --------
+    >>> from hardscape.engine import cuda_device, cuda_status
+    >>> if cuda_status().usable:
+    ...     with cuda_device(0) as device:
+    ...         assert device.free_memory() > 0
     """
 
     def __init__(self, ordinal: int) -> None:
@@ -147,6 +161,15 @@ class LoadedKernel:
         Bytes of local memory of a thread.
     shared : int
         Bytes of static shared memory of a block.
+
+    Examples
+    --------
+    >>> from hardscape.engine import cuda_device, cuda_status
+    >>> from hardscape.permanents.methods.glynn.cuda import glynn_kernels
+    >>> if cuda_status().usable:
+    ...     with cuda_device(0) as device:
+    ...         loaded = device.load(glynn_kernels(20, 1).kernel)
+    ...         assert loaded.blocks_per_multiprocessor(256, glynn_kernels(20, 1).shared) > 0
     """
 
     def __init__(self, entry: Any, stream: Any, ordinal: int) -> None:

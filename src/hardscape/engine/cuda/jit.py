@@ -54,6 +54,12 @@ class Kernel:
         Relative path, as written in ``#include``, and text of each header.
     options : tuple of str
         Options of NVRTC besides architecture and language standard.
+
+    Examples
+    --------
+    >>> from hardscape.permanents.methods.glynn.cuda import glynn_kernels
+    >>> glynn_kernels(20, 1).kernel.name
+    'glynn_sum'
     """
 
     name: str

@@ -49,6 +49,13 @@ def kernel(
     -----
     A header is looked for in `generated`, beside the file that includes it, and from the package's
     root, as the C++ compiler does. ``#include <cstdint>`` is supplied.
+
+    Examples
+    --------
+    >>> from hardscape.engine import kernel
+    >>> source = "permanents/methods/glynn/glynn.cu"
+    >>> kernel(source, "glynn_sum", constants={"kFactors": 20}).name
+    'glynn_sum'
     """
     lines = "".join(_constant(*item) for item in (constants or {}).items())
     return _assembled(path, name, lines, tuple((generated or {}).items()), options)

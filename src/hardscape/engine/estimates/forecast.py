@@ -36,6 +36,14 @@ class Forecast(Plain):
     total : int
         Units of work; 0 where a cost that is known before tells the time.
     unit : str
+
+    Examples
+    --------
+    >>> from hardscape import gauge
+    >>> from hardscape.engine import forecast
+    >>> told = forecast(gauge.generate, (4, 4, 4, 4), beta=6.0, sweeps=50, device="cpu")
+    >>> told.total, told.unit
+    (50, 'sweeps')
     """
 
     seconds: float | None

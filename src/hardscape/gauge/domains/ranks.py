@@ -27,6 +27,14 @@ class Domains(Together):
     ----------
     ranks : int
         How many processes hold the lattice.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI  # doctest: +SKIP
+    >>> from hardscape import gauge
+    >>> with gauge.domains(MPI.COMM_WORLD) as ranks:  # doctest: +SKIP
+    ...     if ranks is not None:
+    ...         print(ranks.ranks)
     """
 
     def __init__(self, comm: Any) -> None:
@@ -117,14 +125,13 @@ def domains(comm: Any) -> Iterator[Domains | None]:
 
     Examples
     --------
-    Saved as ``fix.py``, this runs on four ranks by ``mpiexec -n 4 python fix.py``::
+    Saved as ``fix.py``, this runs on four ranks by ``mpiexec -n 4 python fix.py``:
 
-        from mpi4py import MPI
-        from hardscape.gauge import domains, fix
-
-        with domains(MPI.COMM_WORLD) as ranks:
-            if ranks is not None:
-                fix("u.nersc", domains=ranks, threads=8).fixed().to_file("landau.nersc")
+    >>> from mpi4py import MPI  # doctest: +SKIP
+    >>> from hardscape.gauge import domains, fix
+    >>> with domains(MPI.COMM_WORLD) as ranks:  # doctest: +SKIP
+    ...     if ranks is not None:
+    ...         fix("u.nersc", domains=ranks, threads=8).fixed().to_file("landau.nersc")
     """
     if comm.Get_rank() == 0:
         held = Domains(comm)

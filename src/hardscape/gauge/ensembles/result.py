@@ -46,6 +46,17 @@ class Ensemble(Plain):
         "" if all configurations were gone through, else what cut it short.
     seconds : float
         Wall-clock time.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from hardscape import gauge
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for seed in (1, 2):
+    ...         gauge.GaugeField.random((2, 2, 2, 2), seed=seed).to_file(f"{folder}/u.{seed}.nersc")
+    ...     found = gauge.observables(f"{folder}/u.*", device="cpu")
+    >>> found.files_total, found.values["plaquette"].shape
+    (2, (2,))
     """
 
     method: str

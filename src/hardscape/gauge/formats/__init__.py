@@ -54,6 +54,16 @@ def inspect(
         If the file cannot be read, is truncated, or does not follow its format.
     InputError
         If `format` or an option is not accepted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from hardscape import gauge
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gauge.GaugeField.identity((4, 4, 4, 4)).to_file(f"{folder}/unit.nersc")
+    ...     field, report = gauge.inspect(f"{folder}/unit.nersc")
+    >>> field.plaquette(), report.checksum_ok
+    (1.0, True)
     """
     with np.errstate(all="ignore"):  # what damaged numbers are is said by errors
         name, content = FORMATS.parse(path, format=format, **options)

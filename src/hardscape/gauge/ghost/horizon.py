@@ -68,6 +68,17 @@ class FaddeevPopovEigenvalues(Plain):
         The most of a configuration.
     seconds : float
         Wall-clock time.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from hardscape import gauge
+    >>> field = gauge.generate((4, 4, 4, 4), 6.0, seed=1, sweeps=5, device="cpu")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gauge.fix(field, "landau", seed=1, device="cpu").fixed().to_file(f"{folder}/landau.npz")
+    ...     found = gauge.faddeev_popov_eigenvalues(f"{folder}/landau.npz", 2, device="cpu")
+    >>> bool((found.value > 0).all())
+    True
     """
 
     COLUMNS: ClassVar[str] = "value error"

@@ -70,6 +70,17 @@ class GhostPropagator(Plain):
         Wall-clock time.
     xi : float
         As given: the spacing in space over that in time, which multiplies p_t.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from hardscape import gauge
+    >>> field = gauge.generate((4, 4, 4, 4), 6.0, seed=1, sweeps=5, device="cpu")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gauge.fix(field, "landau", seed=1, device="cpu").fixed().to_file(f"{folder}/landau.npz")
+    ...     found = gauge.ghost_propagator(f"{folder}/landau.npz", 1, device="cpu")
+    >>> found.configurations, found.k.shape
+    (1, (1, 4))
     """
 
     COLUMNS: ClassVar[str] = "momentum value error"
@@ -296,6 +307,17 @@ def ghost_propagator(
     -----
     Nc^2 - 1 solutions a momentum, several momenta at once. Some 0.15 us a site, iteration and solution on one
     AVX-512 core for SU(3); iterations grow with the shortest momentum's inverse.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from hardscape import gauge
+    >>> field = gauge.generate((4, 4, 4, 4), 6.0, seed=1, sweeps=5, device="cpu")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gauge.fix(field, "landau", seed=1, device="cpu").fixed().to_file(f"{folder}/landau.npz")
+    ...     found = gauge.ghost_propagator(f"{folder}/landau.npz", [(1, 0, 0, 0)], device="cpu")
+    >>> found.k.tolist()
+    [[1, 0, 0, 0]]
     """
     plan = Plan.checked("the ghost propagator", files, read, error_method, bin_size)
     if isinstance(residual, bool) or not 1e-14 <= residual < 1:
@@ -364,6 +386,19 @@ class RunningCoupling(Plain):
     momentum, value, error : float64, shape (K,)
         abs(p) in lattice units, alpha_s, and its error from those of both propagators.
     beta : float
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from hardscape import gauge
+    >>> field = gauge.generate((4, 4, 4, 4), 6.0, seed=1, sweeps=5, device="cpu")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gauge.fix(field, "landau", seed=1, device="cpu").fixed().to_file(f"{folder}/landau.npz")
+    ...     ghost = gauge.ghost_propagator(f"{folder}/landau.npz", 1, device="cpu")
+    ...     gluon = gauge.gluon_propagator(f"{folder}/landau.npz", beta=6.0, cylinder=None)
+    >>> coupling = gauge.running_coupling(ghost, gluon)
+    >>> coupling.value.shape == coupling.momentum.shape
+    True
     """
 
     COLUMNS: ClassVar[str] = "momentum value error"
@@ -401,6 +436,18 @@ def running_coupling(ghost: GhostPropagator, gluon: GluonPropagator) -> RunningC
     ------
     InputError
         If the gluon propagator has no `beta`, is of another lattice or gauge, or no momentum is in both.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from hardscape import gauge
+    >>> field = gauge.generate((4, 4, 4, 4), 6.0, seed=1, sweeps=5, device="cpu")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gauge.fix(field, "landau", seed=1, device="cpu").fixed().to_file(f"{folder}/landau.npz")
+    ...     ghost = gauge.ghost_propagator(f"{folder}/landau.npz", 1, device="cpu")
+    ...     gluon = gauge.gluon_propagator(f"{folder}/landau.npz", beta=6.0, cylinder=None)
+    >>> gauge.running_coupling(ghost, gluon).beta
+    6.0
     """
     alike = gluon.shape == ghost.shape and gluon.xi == ghost.xi
     if gluon.beta is None or gluon.gauge != "landau" or not alike:

@@ -77,6 +77,14 @@ class GluonPropagator(Plain):
         Of the cut: radius in units of 2 pi / L, angle in degrees.
     xi : float
         As given: the spacing in space over that in time.
+
+    Examples
+    --------
+    >>> from hardscape import gauge
+    >>> field = gauge.generate((4, 4, 4, 4), 6.0, seed=1, sweeps=5, device="cpu")
+    >>> found = gauge.gluon_propagator(gauge.fix(field, "landau", seed=1, device="cpu").fixed())
+    >>> found.configurations, bool((found.value > 0).all())
+    (1, True)
     """
 
     COLUMNS: ClassVar[str] = "momentum value error count"
@@ -229,6 +237,14 @@ def gluon_propagator(
     -----
     Nc^2 Nd Fourier transforms a configuration; the logarithm of a link adds some 4 us. `fields` may be a
     generator, so that an ensemble need not fit into memory.
+
+    Examples
+    --------
+    >>> from hardscape import gauge
+    >>> field = gauge.generate((4, 4, 4, 4), 6.0, seed=1, sweeps=5, device="cpu")
+    >>> fixed = gauge.fix(field, "landau", theta=1e-12, seed=1, device="cpu").fixed()
+    >>> bool((gauge.gluon_propagator(fixed).value > 0).all())
+    True
     """
     if gauge not in ("landau", "coulomb"):
         raise InputError(f"gauge={gauge!r}; 'landau' and 'coulomb' are accepted")

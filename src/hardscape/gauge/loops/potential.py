@@ -45,6 +45,18 @@ class StaticPotential(Plain):
         D that A, e and sigma are of.
     self_energy, coulomb, string_tension, r0 : (float, float)
         A, e, sigma and r0 with their errors; NaN where there are less than four distances.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from hardscape import gauge
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for seed in (1, 2):
+    ...         field = gauge.generate((4, 4, 4, 4), 6.0, seed=seed, sweeps=5, device="cpu")
+    ...         field.to_file(f"{folder}/u.{seed}.nersc")
+    ...     found = gauge.observables(f"{folder}/u.*", loops=(2, 2), device="cpu")
+    >>> gauge.static_potential(found).value.shape
+    (2, 1)
     """
 
     COLUMNS: ClassVar[str] = "distance fitted fitted_error"
@@ -158,6 +170,18 @@ def static_potential(
     Notes
     -----
     The fit is linear in A, e and sigma, with weights of the errors, and repeated in each bin of the jackknife.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from hardscape import gauge
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for seed in (1, 2):
+    ...         field = gauge.generate((4, 4, 4, 4), 6.0, seed=seed, sweeps=5, device="cpu")
+    ...         field.to_file(f"{folder}/u.{seed}.nersc")
+    ...     found = gauge.observables(f"{folder}/u.*", loops=(2, 2), device="cpu")
+    >>> gauge.static_potential(found).configurations
+    2
     """
     if source not in ("loops", "lines"):
         raise InputError(f"source={source!r}; 'loops' and 'lines' are accepted")

@@ -138,6 +138,12 @@ def line_correlators(
     ------
     InputError
         If an argument is out of range or the field has a boundary in time.
+
+    Examples
+    --------
+    >>> from hardscape import gauge
+    >>> gauge.line_correlators(gauge.GaugeField.identity((4, 4, 4, 4)), 1, 2).tolist()
+    [[1.0, 1.0]]
     """
     links = _periodic(field)
     most_r, most_d = integer(length, "length", 1, 1024), integer(separation, "separation", 1, 1024)

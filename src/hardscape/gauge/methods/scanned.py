@@ -53,6 +53,14 @@ class GaugeScan(Plain):
         "" if all points were gone through, else what cut it short.
     seconds : float
         Wall-clock time.
+
+    Examples
+    --------
+    >>> from hardscape import gauge
+    >>> field = gauge.generate((4, 4, 4, 4), 6.0, seed=1, sweeps=5, device="cpu")
+    >>> found = gauge.scan(field, omegas=(1.5, 1.7), seed=1, device="cpu")
+    >>> found.points_total, bool(found.converged.all())
+    (4, True)
     """
 
     COLUMNS: ClassVar[str] = (

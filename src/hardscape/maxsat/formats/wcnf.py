@@ -30,7 +30,15 @@ _TERM = re.compile(r"(?:([+-]?\d+)\*)?(-?\d+)")
 
 
 class FormatWarning(UserWarning):
-    """A file's header disagrees with its clauses."""
+    """A file's header disagrees with its clauses.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from hardscape.maxsat import FormatWarning, Formula
+    >>> issubclass(FormatWarning, UserWarning)
+    True
+    """
 
 
 def sniff(source: Source) -> bool:

@@ -28,7 +28,15 @@ _KEPT = 8
 
 
 class SolveArguments(RunArguments, total=False):
-    """The keyword arguments of `Solver.solve`, which are those of :func:`hardscape.maxsat.solve`."""
+    """The keyword arguments of `Solver.solve`, which are those of :func:`hardscape.maxsat.solve`.
+
+    Examples
+    --------
+    >>> from hardscape.maxsat import Formula, SolveArguments, solve
+    >>> how: SolveArguments = {"seed": 1, "time_limit": 5.0}
+    >>> solve(Formula.from_clauses([[1], [-1]]), **how).cost
+    1
+    """
 
     method: MethodName
     max_flips: int | None

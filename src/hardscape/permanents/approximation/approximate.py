@@ -58,6 +58,14 @@ class Approximation(Plain):
     device : str
     stopped : str
         "" or what cut the call short: there are fewer samples then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.permanents import approximate
+    >>> found = approximate(np.ones((8, 8)), seed=1)
+    >>> abs(found.value - 40320) <= found.error_bound
+    True
     """
 
     value: float | complex

@@ -40,6 +40,14 @@ class Bounds(Plain):
         Which of `logs` they are.
     logs : dict
         Logarithms of all bounds by their names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.permanents import bounds
+    >>> found = bounds(np.ones((6, 6)))
+    >>> found.lower <= 720 <= found.upper
+    True
     """
 
     lower: float

@@ -66,6 +66,15 @@ class Samples(Plain):
     device : str
     stopped : str
         "" or what cut the call short: there are fewer samples then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardscape.permanents import sample
+    >>> half = np.sqrt(0.5) * np.array([[1, 1], [1, -1]])
+    >>> drawn = sample(half, [1, 1], 100, seed=1)
+    >>> sorted(set(map(tuple, drawn.occupations.tolist())))
+    [(0, 2), (2, 0)]
     """
 
     COLUMNS: ClassVar[str] = "occupations"

@@ -54,6 +54,15 @@ class Reductions:
         Rows (columns) with two nonzero entries, expanded; each makes the matrix smaller by one.
     expanded_lines : int
         Rows and columns of three or four entries along which a block became a sum of two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hardscape
+    >>> matrix = np.kron(np.eye(3), np.random.default_rng(1).normal(size=(4, 4)))
+    >>> found = hardscape.permanent(matrix, full_output=True)
+    >>> isinstance(found.reductions.splits, int)
+    True
     """
 
     zero_lines: int = 0

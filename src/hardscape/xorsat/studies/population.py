@@ -45,6 +45,15 @@ class Population(Plain):
         Standard deviation of mu: that of ln median.
     scatter, scatter_error : float
         s, the standard deviation of ln tau among instances, and its own.
+
+    Examples
+    --------
+    >>> from hardscape import xorsat
+    >>> systems = [xorsat.random_regular(24, seed=seed) for seed in range(8)]
+    >>> how = {"runs": 20, "timeout": 5.0, "seed": 1, "device": "cpu"}
+    >>> law = xorsat.fit_population([xorsat.time_to_solution(system, **how) for system in systems])
+    >>> law.instances, law.solved, law.median > 0
+    (8, 160, True)
     """
 
     instances: int

@@ -24,7 +24,17 @@ _MOST_SHARDS = 1024
 
 
 class Runner(Protocol):
-    """A search that is ready to run on one system many times."""
+    """A search that is ready to run on one system many times.
+
+    Examples
+    --------
+    >>> from hardscape import xorsat
+    >>> system = xorsat.random_regular(24, seed=1)
+    >>> runner: xorsat.Runner = xorsat.QuasiGreedyRunner(system, w1=0.06, device="cpu")
+    >>> solved, sweeps, seconds = runner(1, 5.0)
+    >>> solved
+    True
+    """
 
     @property
     def clones(self) -> int:

@@ -40,6 +40,13 @@ class W1Scan(Plain):
         points, only beyond them or none.
     seed : int or None
         With which the scan can be repeated, if it was one.
+
+    Examples
+    --------
+    >>> from hardscape import xorsat
+    >>> scan = xorsat.scan_w1(xorsat.random_regular(24, seed=1), [0.04, 0.06, 0.08], 20, seed=1, device="cpu")
+    >>> scan.w1.tolist()
+    [0.04, 0.06, 0.08]
     """
 
     w1: NDArray[np.float64]
@@ -82,6 +89,13 @@ class ExponentFit(Plain):
         ln A.
     chi_square : float
         Sum of squares of deviations over errors, for points - 2 degrees of freedom.
+
+    Examples
+    --------
+    >>> from hardscape.xorsat import ExponentFit, fit_exponent
+    >>> fit = fit_exponent([32, 48, 64], [1.0, 4.0, 16.0], [0.1, 0.4, 1.6])
+    >>> isinstance(fit, ExponentFit), round(fit.exponent, 4)
+    (True, 0.0866)
     """
 
     COLUMNS: ClassVar[str] = "sizes times errors"
@@ -153,6 +167,13 @@ def scan_w1(
         If `time_limit` came before a run had ended.
     Interrupted
         On Ctrl-C or SIGTERM; its `result` is the scan of the runs that had ended, or None.
+
+    Examples
+    --------
+    >>> from hardscape import xorsat
+    >>> scan = xorsat.scan_w1(xorsat.random_regular(24, seed=1), (0.04, 0.06, 0.08), 20, seed=1, device="cpu")
+    >>> len(scan.results)
+    3
     """
     given = np.asarray(points, dtype=np.float64)
     if given.ndim != 1 or not len(given):
@@ -185,6 +206,15 @@ def fit_w1(w1: ArrayLike, results: Sequence[TimeToSolution]) -> W1Scan:
     ------
     InputError
         If there are not as many results as values.
+
+    Examples
+    --------
+    >>> from hardscape import xorsat
+    >>> system, points = xorsat.random_regular(24, seed=1), (0.04, 0.06, 0.08)
+    >>> how = {"runs": 20, "timeout": 5.0, "seed": 1, "device": "cpu"}
+    >>> results = [xorsat.time_to_solution(system, w1=w1, **how) for w1 in points]
+    >>> xorsat.fit_w1(points, results).w1.tolist()
+    [0.04, 0.06, 0.08]
     """
     x = np.asarray(w1, dtype=np.float64)
     if x.shape != (len(results),):

@@ -182,6 +182,14 @@ def measure(
     runs, timeout, **run
         As for :func:`time_to_solution`, which says what is returned and raised, too. Device and
         threads are the runner's own.
+
+    Examples
+    --------
+    >>> from hardscape import xorsat
+    >>> system = xorsat.random_regular(24, seed=1)
+    >>> runner = xorsat.QuasiGreedyRunner(system, w1=0.06, device="cpu")
+    >>> xorsat.measure(system, runner, 20, 5.0, w1=0.06, seed=1).num_solved
+    20
     """
     if run.get("device", "auto") != "auto" or run.get("threads") is not None:
         raise InputError("device and threads are the runner's own; leave them out")

@@ -52,6 +52,14 @@ class TimeToSolution(Plain):
         With which the same runs come again, if a search was run with one.
     stopped : str
         "" if all runs ended, else what cut the study short: "time_limit", "SIGINT" or "SIGTERM".
+
+    Examples
+    --------
+    >>> from hardscape import xorsat
+    >>> system = xorsat.random_regular(32, seed=1)
+    >>> found = xorsat.time_to_solution(system, runs=20, timeout=5.0, seed=1, device="cpu")
+    >>> found.runs, found.num_solved
+    (20, 20)
     """
 
     COLUMNS: ClassVar[str] = "solved sweeps seconds"
@@ -252,6 +260,15 @@ def median_tts(
     tuple of float
         The median of the estimates, and the 16% and 84% quantiles of the median,
         over 10,000 draws from the posteriors.
+
+    Examples
+    --------
+    >>> from hardscape import xorsat
+    >>> how = {"runs": 20, "timeout": 5.0, "seed": 1, "device": "cpu"}
+    >>> systems = [xorsat.random_regular(24, seed=seed) for seed in range(3)]
+    >>> middle, low, high = xorsat.median_tts([xorsat.time_to_solution(x, **how) for x in systems])
+    >>> low <= middle <= high
+    True
     """
     results = [x for x in results if x.runs]
     if not results:

@@ -56,6 +56,13 @@ class CellularOptions:
     Notes
     -----
     Probabilities are rounded to multiples of 2**-32.
+
+    Examples
+    --------
+    >>> from hardscape.maxsat import CellularOptions
+    >>> options = CellularOptions(max_generations=5)
+    >>> options.cells, options.islands, options.individuals
+    (100, 30, 3000)
     """
 
     width: int = 10

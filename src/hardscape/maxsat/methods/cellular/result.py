@@ -43,6 +43,13 @@ class CellularResult(Plain):
     seconds : float
         Wall-clock time.
     device : str
+
+    Examples
+    --------
+    >>> from hardscape.maxsat import Formula, cellular_search
+    >>> found = cellular_search(Formula.from_clauses([[1, 2], [-1, 2], [1, -2]]), seed=1, device="cpu")
+    >>> found.cost, found.num_satisfied, found.runs
+    (0, 3, 1)
     """
 
     method: ClassVar[str] = "cellular"

@@ -26,6 +26,13 @@ class MaxsatListing(Plain):
     seconds : float
     stopped : str
         What cut the listing short: "time_limit", "SIGINT" or "SIGTERM"; else "".
+
+    Examples
+    --------
+    >>> from hardscape.maxsat import Formula, enumerate
+    >>> found = enumerate(Formula.from_clauses([[1], [2]], [3, 1], hard=[[-1, -2]]))
+    >>> found.costs, found.assignment.tolist()
+    ((1, 3, 4), [[1, 0], [0, 1], [0, 0]])
     """
 
     COLUMNS: ClassVar[str] = "costs assignment"

@@ -49,6 +49,12 @@ class WeightingOptions:
     ------
     InputError
         If a value is out of range.
+
+    Examples
+    --------
+    >>> from hardscape.maxsat import WeightingOptions
+    >>> WeightingOptions(samples=20).samples
+    20
     """
 
     samples: int = 50

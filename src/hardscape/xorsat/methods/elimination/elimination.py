@@ -39,6 +39,13 @@ class Elimination(Plain):
         Variables that may take any values; the others follow from them.
     seconds : float
         Wall-clock time.
+
+    Examples
+    --------
+    >>> from hardscape.xorsat import XorSystem, eliminate
+    >>> found = eliminate(XorSystem.from_clauses([[0, 1, 2], [1, 2, 3]], [1, 0]))
+    >>> found.rank, found.consistent, found.num_solutions
+    (2, True, 4)
     """
 
     rank: int

@@ -22,6 +22,13 @@ class Improvement(Plain):
         Sweeps of each clone until then, those of earlier rounds included.
     seconds : float
         Wall-clock time since the search began.
+
+    Examples
+    --------
+    >>> from hardscape.xorsat import Improvement
+    >>> best = Improvement(violated=1, sweeps=120, seconds=0.002)
+    >>> best.to_dict()["violated"]
+    1
     """
 
     violated: int
