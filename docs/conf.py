@@ -1,26 +1,36 @@
 """Sphinx settings."""
 
+import re
+import sys
 from dataclasses import is_dataclass
 from importlib import import_module
+from pathlib import Path
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from numpy.typing import ArrayLike
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from sphinx.util.typing import stringify_annotation
 
 from hardscape.version import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "hardscape"
 author = "The hardscape authors"
 copyright = "2026, The hardscape authors"
 release = version = __version__
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "equations", "notebooks", "pictures"]
 exclude_patterns = ["_build"]
+html_math_renderer = "mathml"
+html_static_path = ["style"]
+html_css_files = ["hardscape.css"]
 html_theme = "furo"
 html_title = f"hardscape {release}"
 
-myst_enable_extensions = ["dollarmath", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 # In docstrings `x` is a name of the code, resolvable or not.
@@ -32,6 +42,12 @@ python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 80
 
 # The documents build without a network, so names of other projects are not looked up.
+#: The type of "**run", which says less than its name does.
+UNPACKED = re.compile(r": ~?(typing\.)?Unpack\[[~\w.]+\]")
+
+#: What numpy says of anything that an array can be made of.
+ANY_ARRAY = stringify_annotation(ArrayLike, "smart")
+
 nitpick_ignore_regex = [
     (
         r"py:.*",
@@ -43,11 +59,19 @@ nitpick_ignore_regex = [
 ]
 
 
-def without_fields(
+def readable(
     app: object, what: str, name: str, obj: object, options: object, *signature: str | None
 ) -> tuple[str | None, ...]:
-    """Leave out the signature of a dataclass, which repeats its attributes less legibly."""
-    return ("", None) if what == "class" and is_dataclass(obj) else signature
+    """Signatures for reading: none of a dataclass, which repeats its attributes less legibly.
+
+    What every function takes besides its own arguments is told once, where `RunArguments` is.
+    """
+    if what == "class" and is_dataclass(obj):
+        return "", None
+    arguments, returned = (
+        UNPACKED.sub("", part or "").replace(ANY_ARRAY, "ArrayLike") or None for part in signature
+    )
+    return arguments, returned
 
 
 class FormatTable(SphinxDirective):
@@ -69,4 +93,4 @@ class FormatTable(SphinxDirective):
 
 def setup(app: Sphinx) -> None:
     app.add_directive("formats", FormatTable)
-    app.connect("autodoc-process-signature", without_fields)
+    app.connect("autodoc-process-signature", readable)
