@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from hardscape.errors import InputError
-from hardscape.gauge import Domains, GaugeField, domains, fix, generate
+from hardscape.gauge import Domains, GaugeField, WilsonChain, domains, fix, generate
 
 #: Shape, colours, boundary and options. Odd extents have a third colour, and one of them in t its own.
 CASES: list[tuple[tuple[int, int, int, int], int, Any, dict[str, Any]]] = [
@@ -41,6 +41,32 @@ def digests(ranks: Domains | None) -> list[str]:
     return found
 
 
+#: Shape, colours, boundary and anisotropy of chains.
+CHAINS: list[tuple[tuple[int, int, int, int], int, Any, float]] = [
+    ((4, 4, 4, 4), 3, "periodic", 1.0),
+    ((4, 4, 4, 5), 2, "periodic", 1.5),
+    ((4, 3, 4, 6), 2, "open", 1.0),
+    ((4, 4, 4, 4), 3, "sf", 1.0),
+]
+
+
+def chains(ranks: Domains | None) -> list[list[str]]:
+    """Of every chain, digests of its links, and of its plaquettes where ranks add them up."""
+    found = []
+    for shape, nc, boundary, xi in CHAINS:
+        field = generate(
+            shape, 2.5, nc=nc, boundary=boundary, xi=xi, seed=1, sweeps=1, domains=ranks, threads=1
+        )
+        chain = WilsonChain(
+            field, 2.5, xi=xi, seed=2, overrelax=1, first_sweep=3, domains=ranks, threads=1
+        )
+        plaquettes = chain.run(2)
+        assert abs(plaquettes[-1] - chain.field.plaquette()) < 1e-12
+        told = [chain.field.links.tobytes()] + [plaquettes.tobytes()] * (ranks is not None)
+        found.append([sha256(piece).hexdigest() for piece in told])
+    return found
+
+
 def refused(ranks: Domains, shape: tuple[int, int, int, int], **options: Any) -> bool:
     """Whether a fix is refused, after which the ranks still answer."""
     try:
@@ -59,6 +85,8 @@ def main(what: str) -> None:
             return
         if what == "digests":
             print(json.dumps(digests(ranks)))
+        elif what == "chains":
+            print(json.dumps(chains(ranks)))
         elif what == "refusals":
             told = [
                 refused(ranks, (4, 4, 4, 2)),

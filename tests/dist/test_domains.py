@@ -49,6 +49,14 @@ def test_any_number_of_ranks_gives_the_same_bits(ranks: int) -> None:
     assert told(ranks, "digests") == domains_program.digests(None)
 
 
+def test_any_number_of_ranks_generates_the_same_links() -> None:
+    alone = domains_program.chains(None)
+    by_ranks = [told(ranks, "chains") for ranks in (1, 2, 3, 4)]
+    assert by_ranks == [by_ranks[0]] * 4  # the plaquettes too, which ranks add up by slices
+    links = [chain[0] for chain in by_ranks[0]]  # type: ignore[index]
+    assert links == [chain[0] for chain in alone]
+
+
 def test_what_ranks_cannot_do_is_refused_and_they_go_on() -> None:
     assert told(3, "refusals") == [True, True, True, True]
 

@@ -37,6 +37,8 @@ from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
 from hardscape.gauge import layouts
 from hardscape.gauge.boundary import Boundary
+from hardscape.gauge.domains.generating import RankedChain
+from hardscape.gauge.domains.ranks import Domains
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.groups import group
 from hardscape.gauge.intake import check_shape, require_links
@@ -74,6 +76,9 @@ class WilsonChain:
         with the same seed and ``first_sweep=n``, continues it exactly.
     device : str or Device
         "auto" and "cpu": chains run on the CPU.
+    domains : Domains, optional
+        Ranks of MPI that hold the lattice together, see :func:`hardscape.gauge.domains`, `threads` in each, by
+        default 1. The links are the same bit for bit for any number of ranks.
 
     Raises
     ------
@@ -101,6 +106,7 @@ class WilsonChain:
         threads: int | None = None,
         first_sweep: int = 0,
         device: str | Device | Sequence[str | Device] = "auto",
+        domains: Domains | None = None,
     ) -> None:
         self.beta = _check_beta(beta)
         self.xi = checked_xi(xi)
@@ -116,13 +122,31 @@ class WilsonChain:
         field.require_unitary()
         worth = max(1, field.volume // _SITES_A_THREAD)
         self.threads = min(run.threads, worth) if threads is None else run.threads
+        if domains is not None:
+            self.threads = 1 if threads is None else run.threads
         self.boundary: Boundary = field.boundary
+        self._domains = domains
+        self._chain: Any
         self._take(field.to("cpu").astype(np.complex128).links)
 
     def _take(self, links: NDArray[np.complex128]) -> None:
         """Go on from these links."""
         ends, fixed = self.boundary != "periodic", self.boundary == "sf"
-        self._chain = native.vector.gauge.WilsonChain(links, ends, fixed, self.xi)
+        if self._domains is None:
+            self._chain = native.vector.gauge.WilsonChain(links, ends, fixed, self.xi)
+        else:
+            self._chain = RankedChain(self._domains, links, ends, fixed, self.xi, self.threads)
+
+    def _moved(self, count: int, team: Team) -> NDArray[np.float64]:
+        """Do sweeps; returns the plaquette after each."""
+        move = self.beta, self.overrelax, self.seed, self.sweeps, count
+        self.sweeps += count
+        if isinstance(self._chain, RankedChain):
+            return self._chain.run(*move)
+        sweeps = native.vector.gauge.WilsonSweeps(self._chain, *move, team.size)
+        team.run(sweeps.run)
+        plaquettes: NDArray[np.float64] = sweeps.plaquettes()
+        return plaquettes
 
     @property
     def field(self) -> GaugeField:
@@ -240,12 +264,7 @@ class Sweeps(Chain[NDArray[np.float64]]):
         chain = self._chain
         done = chain.sweeps - self._first
         count = min([count, *(stop - done for stop in self._at if stop > done)])
-        sweeps = native.vector.gauge.WilsonSweeps(
-            chain._chain, chain.beta, chain.overrelax, chain.seed, chain.sweeps, count, team.size
-        )
-        team.run(sweeps.run)
-        chain.sweeps += count
-        self._plaquettes.append(sweeps.plaquettes())
+        self._plaquettes.append(chain._moved(count, team))
         if self._keep is not None and done + count in self._at:
             self._keep(self._at.index(done + count), chain.field)
         return count
@@ -283,6 +302,7 @@ def generate(
     start: Literal["hot", "cold"] = "hot",
     boundary: Boundary = "periodic",
     xi: float = 1.0,
+    domains: Domains | None = None,
     **run: Unpack[RunArguments],
 ) -> GaugeField:
     """Make one thermalised configuration of the quenched Wilson action.
@@ -306,6 +326,8 @@ def generate(
         that a :class:`WilsonChain` starts from.
     xi : float
         Bare anisotropy: plaquettes with time count xi times in the action, others 1 / xi times.
+    domains : Domains, optional
+        Ranks of MPI that hold the lattice together, see :func:`hardscape.gauge.domains`.
     **run
         How it is run: see :class:`hardscape.engine.RunArguments`. Chains run on the CPU, by default on
         as many threads as the lattice is worth; one seed gives one field, for any number of them.
@@ -341,7 +363,9 @@ def generate(
     given: dict[str, Any] = {**run, "seed": seed}
     given.pop("shards", None)
     lanes = {name: given.pop(name) for name in ("device", "threads", "seed") if name in given}
-    chain = WilsonChain(begun, beta, xi=xi, overrelax=overrelax, **lanes)
+    if domains is not None and run.get("executor") is not None:
+        raise InputError("domains and executor exclude one another; one of them is accepted")
+    chain = WilsonChain(begun, beta, xi=xi, overrelax=overrelax, domains=domains, **lanes)
     done = chain.run(sweeps, **given)
     if len(done) < sweeps:
         unkept = run.get("checkpoint") is None

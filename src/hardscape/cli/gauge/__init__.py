@@ -31,6 +31,7 @@ from hardscape.cli.gauge.fixing import fix
 from hardscape.cli.gauge.flow import flow
 from hardscape.cli.gauge.ghost import ghost
 from hardscape.cli.gauge.observables import observables
+from hardscape.cli.gauge.ranks import all_ranks
 from hardscape.cli.gauge.scan import scan
 from hardscape.cli.options import (
     EstimatePlotOptions,
@@ -54,7 +55,7 @@ from hardscape.cli.terminal import (
 )
 from hardscape.errors import ChecksumError, InputError, Interrupted
 from hardscape.files import check_outputs
-from hardscape.gauge import layouts
+from hardscape.gauge import Domains, domains, layouts
 from hardscape.gauge.boundary import Boundary
 from hardscape.gauge.ensembles.generating import generate_ensemble, numbered
 from hardscape.gauge.field import UNITARITY_TOLERANCE
@@ -216,6 +217,9 @@ class ChainOptions:
         Configurations of one chain to write, to 'cfg.{number}.lime'.
     every
         Heatbath sweeps from one of these to the next.
+    domains
+        Hold the lattice on all ranks of `mpiexec -n 4 hardscape gauge generate ... --domains`, --threads
+        in each of them.
     """
 
     nc: int = 3
@@ -226,6 +230,7 @@ class ChainOptions:
     xi: float = 1.0
     chain: int | None = None
     every: int = 10
+    domains: Flag = False
 
 
 _DEFAULT_CHAIN, _DEFAULT_RUN = ChainOptions(), SeededRunOptions()
@@ -258,12 +263,30 @@ def generate(
     """
     if chain.chain is not None:
         _generate_many(shape, beta, output, chain, run, file, ensemble, told)
-        return
+    elif chain.domains:
+        with domains(all_ranks("gauge generate")) as ranks:
+            if ranks is not None:
+                _generate_one(shape, beta, output, chain, run, file, told, ranks)
+    else:
+        _generate_one(shape, beta, output, chain, run, file, told, None)
+
+
+def _generate_one(
+    shape: str,
+    beta: float,
+    output: Path,
+    chain: ChainOptions,
+    run: SeededRunOptions,
+    file: FileOptions,
+    told: EstimatePlotOptions,
+    ranks: Domains | None,
+) -> None:
     told.check((), [])
     name = file.check(output)
     lattice_shape = extents(shape)
     settings: dict[str, Any] = vars(chain) | vars(run)
     settings = {x: settings[x] for x in settings if x not in ("chain", "every")}
+    settings["domains"] = ranks
     if told.estimated("gauge generate", make_field, lattice_shape, beta, **settings):
         return
     began = time.perf_counter()
@@ -314,6 +337,8 @@ def _generate_many(
         raise InputError("--estimate is for one configuration")
     settings: dict[str, Any] = vars(chain) | vars(run)
     count = settings.pop("chain")
+    if settings.pop("domains"):
+        raise InputError("--domains is for one configuration; without --chain it is accepted")
     files = [Path(x) for x in numbered(output, count)]
     force = file.force or (run.checkpoint is not None and run.checkpoint.exists())
     check_outputs(files, force=force)

@@ -19,6 +19,7 @@ from hardscape.cli.gauge.ensembles import (
     read_arguments,
 )
 from hardscape.cli.gauge.files import FileArgument, ReadOptions, format_of, named
+from hardscape.cli.gauge.ranks import all_ranks
 from hardscape.cli.options import (
     OUTPUT,
     RUN,
@@ -29,7 +30,7 @@ from hardscape.cli.options import (
     option_group,
 )
 from hardscape.cli.terminal import aside, cut_short, deliver, note, seconds_text, show
-from hardscape.errors import InputError, Interrupted, needed
+from hardscape.errors import InputError, Interrupted
 from hardscape.files import check_outputs, store
 from hardscape.gauge import Domains, domains, fix_ensemble, formats, layouts
 from hardscape.gauge import fix as find_gauge
@@ -162,20 +163,11 @@ def fix(
     elif run.domains and str(run.device).startswith("cuda"):
         _fix_one(files[0], read, gauge, method, replace(run, device="auto"), output, run.device)
     elif run.domains:
-        with domains(_all_ranks()) as ranks:
+        with domains(all_ranks("gauge fix")) as ranks:
             if ranks is not None:
                 _fix_one(files[0], read, gauge, method, run, output, ranks)
     else:
         _fix_one(files[0], read, gauge, method, run, output, None)
-
-
-def _all_ranks() -> Any:
-    comm = needed("mpi4py.MPI", "mpi4py", "mpi", "--domains").COMM_WORLD
-    if comm.Get_size() == 1:
-        raise InputError(
-            "--domains: there is one MPI rank; mpiexec -n 4 hardscape gauge fix ... starts four"
-        )
-    return comm
 
 
 def _fix_one(

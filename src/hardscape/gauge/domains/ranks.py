@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.errors import InputError
-from hardscape.gauge.domains.slab import Slab
+from hardscape.gauge.domains.chain import ChainSlab
 from hardscape.gauge.domains.together import Together
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
 from hardscape.gauge.options import FixOptions
@@ -38,7 +38,7 @@ class Domains(Together):
     """
 
     def __init__(self, comm: Any) -> None:
-        self._slab = Slab(comm)
+        self._slab = ChainSlab(comm)
         self._links: Any = None
         self._opened = 0
         self._asking = False
@@ -83,6 +83,10 @@ class Domains(Together):
         gathered, self._slab.whole = self._slab.whole, None
         return gathered
 
+    def forget(self) -> None:
+        """Hand links out again where the same are asked for: the ranks hold others meanwhile."""
+        self._links = None
+
     def new_key(self) -> int:
         """Number of a transformation that is to be opened."""
         self._opened += 1
@@ -111,7 +115,8 @@ def domains(comm: Any) -> Iterator[Domains | None]:
     Yields
     ------
     Domains or None
-        On rank 0 what :func:`hardscape.gauge.fix` takes as `domains`; None elsewhere.
+        On rank 0 what :func:`hardscape.gauge.fix`, :func:`hardscape.gauge.generate` and
+        :class:`hardscape.gauge.WilsonChain` take as `domains`; None elsewhere.
 
     Notes
     -----
@@ -120,8 +125,9 @@ def domains(comm: Any) -> Iterator[Domains | None]:
 
     Each rank has a slab of :math:`T / \text{ranks}` timeslices and one more at each side. After a colour the
     slices at the sides are exchanged, :math:`2 N_c^2 X Y Z` complex numbers a rank; links are handed out
-    once. The Fourier-accelerated steps of "auto" and "fourier-cg" are the first rank's, which gathers the
-    gradient for each.
+    once. Where links move, those of a colour and direction do so together, and the ranks exchange as many
+    after each direction. The Fourier-accelerated steps of "auto" and "fourier-cg" are the first rank's, which
+    gathers the gradient for each.
 
     Examples
     --------
@@ -146,7 +152,7 @@ def domains(comm: Any) -> Iterator[Domains | None]:
 
 def _serve(comm: Any) -> None:
     """Answer the first rank until it has no more to ask."""
-    slab = Slab(comm)
+    slab = ChainSlab(comm)
     kept = {number: signal.signal(number, signal.SIG_IGN) for number in _SIGNALS}
     try:
         while (asked := comm.bcast(None, root=0)) is not None:

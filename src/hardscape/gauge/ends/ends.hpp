@@ -30,12 +30,12 @@ class Weights {
   Weights(const Layout& layout, const Weighing& weighing)
       : weighing_(weighing),
         time_(layout.time()),
-        slices_(weighing.ends ? layout.slices() - 1 : layout.slices()),
+        slices_(weighing.ends ? layout.whole_slices() - 1 : layout.whole_slices()),
         part_(layout.vectors()) {
     for (int v = 0; v < layout.vectors(); ++v) {
       for (int lane = 0; lane < W; ++lane) {
-        const int t = layout.slice(v, lane);
-        const bool outer = weighing.ends && (t == 0 || t + 1 == layout.slices());
+        const int t = layout.whole_slice_of(v, lane);
+        const bool outer = weighing.ends && (t == 0 || t + 1 == layout.whole_slices());
         set_lane(part_[v], lane, outer ? 0.5 : 1.0);
       }
     }
@@ -73,6 +73,6 @@ class Weights {
 // A chain of plaquettes that do not all weigh the same.
 std::unique_ptr<AnyWilsonChain> weighed_chain(std::size_t nc, const Extents& extent,
                                               const std::complex<double>* links,
-                                              const Weighing& weighing);
+                                              const Weighing& weighing, const Window& window);
 
 }  // namespace hardscape::gauge

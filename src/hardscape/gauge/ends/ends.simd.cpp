@@ -7,9 +7,9 @@ namespace hardscape::gauge {
 
 std::unique_ptr<AnyWilsonChain> weighed_chain(std::size_t nc, const Extents& extent,
                                               const std::complex<double>* links,
-                                              const Weighing& weighing) {
+                                              const Weighing& weighing, const Window& window) {
   return for_group(nc, [&](auto colors) {
-    return in_lanes(extent, [&](Layout layout, auto lanes) {
+    return in_lanes(extent, window, [&](Layout layout, auto lanes) {
       using Ends = Weights<lanes.value>;
       using Chain = WilsonChain<colors.value, lanes.value, Ends>;
       return placed<AnyWilsonChain, Chain>(layout, links, Ends(layout, weighing));

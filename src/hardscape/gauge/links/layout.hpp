@@ -115,6 +115,13 @@ class Layout {
   int local_slices() const { return local_.slices(); }
   int local_slice(int v) const { return position_[v] / local_.slice_volume(); }
   int slice(int v, int lane) const { return site(v, lane) / slice_volume(); }
+  // The same in the whole lattice, and how many there are.
+  int whole_slice_of(int v, int lane) const { return whole_slice(slice(v, lane)); }
+  int whole_slices() const { return window_.slices; }
+  // Whether vector v lies at a side of a window: a copy of what moves elsewhere.
+  bool rests(int v) const {
+    return window_.part && (local_slice(v) == 0 || local_slice(v) + 1 == local_slices());
+  }
 
  private:
   int whole_slice(int t) const { return (window_.first + t) % window_.slices; }

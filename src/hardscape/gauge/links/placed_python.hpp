@@ -41,12 +41,19 @@ using ComplexLinks = nb::ndarray<const std::complex<double>, nb::c_contig, nb::d
 
 // Calls make(layout, lanes), lanes a constant: one where the extents do not fit the vectors.
 template <class Make>
-auto in_lanes(const Extents& extent, Make&& make) {
+auto in_lanes(const Extents& extent, const Window& window, Make&& make) {
   constexpr int kLanes = kVectorBytes / sizeof(double);
-  if (Layout::fits(extent, kLanes)) {
-    return make(Layout(extent, extent.directions, kLanes), std::integral_constant<int, kLanes>{});
+  if (Layout::fits(extent, kLanes, window)) {
+    return make(Layout(extent, extent.directions, kLanes, window),
+                std::integral_constant<int, kLanes>{});
   }
-  return make(Layout(extent, extent.directions, 1), std::integral_constant<int, 1>{});
+  return make(Layout(extent, extent.directions, 1, window), std::integral_constant<int, 1>{});
+}
+
+// The same where the lattice is whole.
+template <class Make>
+auto in_lanes(const Extents& extent, Make&& make) {
+  return in_lanes(extent, Window{0, extent.slices()}, std::forward<Make>(make));
 }
 
 // A `Made<N, lanes>` of links of shape (T, ..., Y, X, Nd, N, N), as its base class `Any`.
@@ -65,6 +72,8 @@ class PyPlaced {
       : extent_(extents_of(links, 3)), nc_(links.shape(links.ndim() - 1)), made_(std::move(made)) {}
 
   Any& operator*() { return *made_; }
+  const Extents& extent() const { return extent_; }
+  std::size_t nc() const { return nc_; }
 
   auto links() const {
     const std::size_t directions = extent_.directions;

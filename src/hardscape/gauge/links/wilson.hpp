@@ -33,12 +33,25 @@ struct NoEnds {
   static constexpr bool kThere = false;
 };
 
+// The links of one colour and direction: what moves at the same time.
+struct ChainStep {
+  bool heat;
+  int color, mu;
+};
+
 class AnyWilsonChain {
  public:
   virtual ~AnyWilsonChain() = default;
   virtual void links(std::complex<double>* links) const = 0;
   // The share of one thread.
   virtual void run(ChainSweeps& sweeps, int rank) = 0;
+  // Of a window in t, whose outer slices are copies of what moves elsewhere: one step of sweep
+  // `number`, links in a direction of a slice, and the sums of plaquettes that start in each slice.
+  virtual int colors() const = 0;
+  virtual void step(const ChainSweeps& sweeps, const ChainStep& step, int rank, int of) = 0;
+  virtual void slice(int t, int mu, std::complex<double>* links) const = 0;
+  virtual void set_slice(int t, int mu, const std::complex<double>* links) = 0;
+  virtual void slice_traces(double* sums) = 0;
 };
 
 template <int N, int W, class Ends = NoEnds<W>>
@@ -57,6 +70,25 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
       : Placed(layout, links), traces_(layout.vectors()), ends_(ends) {}
 
   void links(std::complex<double>* links) const override { Placed::copy_to(links); }
+
+  int colors() const override { return layout_.colors(); }
+
+  void slice(int t, int mu, std::complex<double>* links) const override {
+    Placed::copy_slice_to(t, mu, links);
+  }
+
+  void set_slice(int t, int mu, const std::complex<double>* links) override {
+    Placed::copy_slice_from(t, mu, links);
+  }
+
+  void step(const ChainSweeps& sweeps, const ChainStep& step, int rank, int of) override {
+    move(sweeps, sweeps.first, step, Share{rank, of});
+  }
+
+  void slice_traces(double* sums) override {
+    measure(Share{0, 1});
+    for (int v = 0; v < layout_.vectors(); ++v) sums[layout_.local_slice(v)] += traces_[v];
+  }
 
   void run(ChainSweeps& sweeps, int rank) override {
     const Share share = sweeps.steps.share(rank);
@@ -99,16 +131,23 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
 
   void sweep(ChainSweeps& sweeps, std::uint64_t n, bool heat, const Share& share) {
     for (int color = 0; color < layout_.colors(); ++color) {
-      const int first = layout_.first(color), size = layout_.first(color + 1) - first;
       for (int mu = 0; mu < layout_.dimensions(); ++mu) {
-        for (int v = first + share.first(size); v < first + share.last(size); ++v) {
-          if (heat) {
-            heatbath(v, mu, sweeps, sweeps.first + n);
-          } else {
-            overrelax(v, mu);
-          }
-        }
+        move(sweeps, sweeps.first + n, {heat, color, mu}, share);
         sweeps.steps.wait();
+      }
+    }
+  }
+
+  // One function for lattices and windows of them, which so come to the same bits.
+  [[gnu::noinline]] void move(const ChainSweeps& sweeps, std::uint64_t number,
+                              const ChainStep& step, const Share& share) {
+    const int first = layout_.first(step.color), size = layout_.first(step.color + 1) - first;
+    for (int v = first + share.first(size); v < first + share.last(size); ++v) {
+      if (layout_.rests(v)) continue;
+      if (step.heat) {
+        heatbath(v, step.mu, sweeps, number);
+      } else {
+        overrelax(v, step.mu);
       }
     }
   }
@@ -169,7 +208,7 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
       Quaternion<V> drawn{};
       for (int lane = 0; lane < W; ++lane) {
         const auto stream =
-            static_cast<std::uint64_t>(layout_.site(v, lane)) * layout_.dimensions() + mu;
+            static_cast<std::uint64_t>(layout_.whole_site(v, lane)) * layout_.dimensions() + mu;
         RandomStream random(sweeps.seed, stream, kStreams * number + subgroup);
         const double x = heatbath_cosine(coupling * lane_of(strength, lane), random);
         const Quaternion<double> q = around_identity(x, random);

@@ -1,6 +1,8 @@
 // Python's view of the Markov chain of the Wilson action.
 #include "gauge/links/wilson.hpp"
 
+#include <stdexcept>
+
 #include "gauge/ends/ends.hpp"
 #include "gauge/links/placed_python.hpp"
 
@@ -12,15 +14,23 @@ using PeriodicChain = WilsonChain<N, W>;
 using PyWilsonChain = PyPlaced<PeriodicChain, AnyWilsonChain>;
 
 // Links with ends in time, fixed there or not; or without any. Planes with time weigh xi in the
-// action, others 1 / xi.
-void make_chain(PyWilsonChain* chain, ComplexLinks links, bool ends, bool fixed, double xi) {
+// action, others 1 / xi. Of a lattice of so many slices those from `first` on; 0: these are all.
+void make_chain(PyWilsonChain* chain, ComplexLinks links, bool ends, bool fixed, double xi,
+                int first, int slices) {
   nb::gil_scoped_release release;
+  const Extents extent = extents_of(links, 3);
+  const Window window{first, slices > 0 ? slices : extent.slices(), slices > 0};
+  const std::size_t nc = links.shape(links.ndim() - 1);
   if (ends || xi != 1) {
     new (chain)
-        PyWilsonChain(links, weighed_chain(links.shape(links.ndim() - 1), extents_of(links, 3),
-                                           links.data(), {ends, fixed, xi}));
+        PyWilsonChain(links, weighed_chain(nc, extent, links.data(), {ends, fixed, xi}, window));
   } else {
-    new (chain) PyWilsonChain(links);
+    auto made = for_group(nc, [&](auto colors) {
+      return in_lanes(extent, window, [&](Layout layout, auto lanes) {
+        return placed<AnyWilsonChain, WilsonChain<colors.value, lanes.value>>(layout, links.data());
+      });
+    });
+    new (chain) PyWilsonChain(links, std::move(made));
   }
 }
 
@@ -32,6 +42,10 @@ struct PyWilsonSweeps : ChainSweeps {
 
   void run(int rank) { chain.run(*this, rank); }
 
+  void step(bool heat, int color, int mu, int rank, int of) {
+    chain.step(*this, {heat, color, mu}, rank, of);
+  }
+
   AnyWilsonChain& chain;
 };
 
@@ -41,14 +55,53 @@ void bind_wilson(nb::module_& module) {
   const nb::call_guard<nb::gil_scoped_release> released;
   nb::class_<PyWilsonChain>(module, "WilsonChain", "A Markov chain of the Wilson action.")
       .def("__init__", &make_chain, nb::arg("links"), nb::arg("ends") = false,
-           nb::arg("fixed") = false, nb::arg("xi") = 1.0)
-      .def("links", &PyWilsonChain::links);
+           nb::arg("fixed") = false, nb::arg("xi") = 1.0, nb::arg("first") = 0,
+           nb::arg("slices") = 0,
+           "Of a lattice of so many slices, those from first on; 0: these are all.")
+      .def("links", &PyWilsonChain::links)
+      .def_prop_ro("colors", [](PyWilsonChain& chain) { return (*chain).colors(); })
+      .def(
+          "slice",
+          [](PyWilsonChain& chain, int t, int mu) {
+            const std::size_t nc = chain.nc(), sites = chain.extent().slice_volume();
+            std::vector<std::complex<double>> links(sites * nc * nc);
+            {
+              nb::gil_scoped_release release;
+              (*chain).slice(t, mu, links.data());
+            }
+            return to_numpy(std::move(links), {sites, nc, nc});
+          },
+          nb::arg("t"), nb::arg("mu"), "Links in a direction of a timeslice, (sites, Nc, Nc).")
+      .def(
+          "set_slice",
+          [](PyWilsonChain& chain, int t, int mu, ComplexLinks links) {
+            if (links.size() != chain.extent().slice_volume() * chain.nc() * chain.nc()) {
+              throw std::invalid_argument("an array does not fit the timeslice");
+            }
+            nb::gil_scoped_release release;
+            (*chain).set_slice(t, mu, links.data());
+          },
+          nb::arg("t"), nb::arg("mu"), nb::arg("links"))
+      .def(
+          "slice_traces",
+          [](PyWilsonChain& chain) {
+            std::vector<double> sums(chain.extent().slices());
+            {
+              nb::gil_scoped_release release;
+              (*chain).slice_traces(sums.data());
+            }
+            return to_numpy(std::move(sums), {sums.size()});
+          },
+          "Of each timeslice of a window, the sum of Re tr of plaquettes that start there.");
   nb::class_<PyWilsonSweeps>(module, "WilsonSweeps",
                              "Sweeps, each a heatbath and overrelaxations: every thread calls run.")
       .def(nb::init<PyWilsonChain&, double, int, std::uint64_t, std::uint64_t, int, int>(),
            nb::arg("chain"), nb::arg("beta"), nb::arg("overrelax"), nb::arg("seed"),
            nb::arg("first"), nb::arg("count"), nb::arg("threads"), nb::keep_alive<1, 2>())
       .def("run", &PyWilsonSweeps::run, nb::arg("rank"), released)
+      .def("step", &PyWilsonSweeps::step, nb::arg("heat"), nb::arg("color"), nb::arg("mu"),
+           nb::arg("rank"), nb::arg("of"), released,
+           "Move the links of a colour and direction in the first sweep.")
       .def(
           "plaquettes",
           [](const PyWilsonSweeps& sweeps) {
