@@ -374,9 +374,11 @@ def _reductions(
     """Ways to search less than all of a model; the second one where the first leaves open which states tie."""
     if method != "auto" or not prune:
         return
+    if any(row.outright(wanted) for row in _able(wanted, options)):
+        return
     for ordered in (False, True) if is_fine(wanted.terms) else (True,):
         reduction = Reduction.of(wanted, ordered)
-        if reduction is None or any(row.outright(wanted) for row in _able(wanted, options)):
+        if reduction is None:
             return
         if not reduction.doubtful:
             yield reduction

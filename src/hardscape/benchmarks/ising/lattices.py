@@ -20,7 +20,7 @@ import hardscape
 from hardscape.benchmarks.ising.penalties import by_cp_sat, by_highs, timed
 from hardscape.benchmarks.ising.sparse import lattice
 from hardscape.benchmarks.tables import Table
-from hardscape.ising import Ising
+from hardscape.ising import Ising, search
 
 #: Spins up to which peers are run.
 _MOST_FOR_PEERS = 400
@@ -67,13 +67,54 @@ def peers(model: Ising, shape: tuple[int, ...], periodic: bool, limit: float) ->
         yield seconds
 
 
+#: Sides of planar lattices by matching, and couplings.
+_PLANAR = (
+    *((side, kind) for side in (32, 64, 100, 200) for kind in ("signs", "gauss")),
+    (300, "gauss"),
+    (500, "gauss"),
+)
+
+
+def planar() -> Table:
+    """One ground state of square lattices with a border, by matching."""
+    heads = ["lattice", "spins", "CPU seconds", "energy a spin", "bound below it"]
+    table = Table.begun("spectrum-planar", heads, "pymatching")
+    search({(0, 1): 1.0, (1, 2): 1.0, (0, 2): 1.0}, method="matching")  # imports
+    for side, kind in _PLANAR:
+        model = square(side, kind)
+        began = time.process_time()
+        found = search(model, method="matching", threads=1, seed=1)
+        seconds = time.process_time() - began
+        energy, spins = float(found.energies[0]), side * side
+        below = f"{energy - found.lower_bound:.2g}"
+        table.add(f"{side}x{side}, {kind}", spins, f"{seconds:.2g}", f"{energy / spins:.5f}", below)
+    return table
+
+
+def square(side: int, kind: str) -> Ising:
+    """A square lattice with a border, drawn at once."""
+    rng = np.random.default_rng([side, len(kind)])
+    place = np.arange(side * side).reshape(side, side)
+    row = np.concatenate([place[:, :-1].ravel(), place[:-1].ravel()]).tolist()
+    col = np.concatenate([place[:, 1:].ravel(), place[1:].ravel()]).tolist()
+    values = rng.choice([-1.0, 1.0], len(row)) if kind == "signs" else rng.normal(size=len(row))
+    couplings = dict(zip(zip(row, col, strict=True), values.tolist(), strict=True))
+    return Ising(np.zeros(side * side), couplings)
+
+
 def main() -> None:
     """Add one row for each model."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="models whose names hold one of these alone")
     parser.add_argument("--peers", type=float, metavar="SECONDS", help="run peers, so long each")
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the table there")
+    parser.add_argument("--planar", action="store_true", help="the table of matching alone")
     told = parser.parse_args()
+    if told.planar:
+        table = planar()
+        if told.save:
+            table.save(told.save)
+        return
     heads = ["model", "spins", "S = 1", "S = 100", "nodes", "clusters left"]
     heads += ["PlanarGraphSolver", "CP-SAT", "HiGHS"] if told.peers else []
     table = Table.begun("spectrum-lattices", heads, "highspy", "ortools", "dwave-samplers")
