@@ -26,9 +26,8 @@ def ring(n: int, coupling: float) -> FlipModel:
     ("teams", "n", "coupling"),
     [
         (TabuTeams, 100, 1),
-        (TabuTeams, 1000, 300),
+        (TabuTeams, 600, 300),
         (TabuTeams, 2000, 40_000),
-        (TabuTeams, 100, 0.5),
         (TabuTeams, 2500, 0.5),
         (AnnealingTeams, 800, 1),
         (AnnealingTeams, 10_000, 40_000),

@@ -92,7 +92,7 @@ def test_auto_takes_a_gpu_for_seconds_of_work():
 
 def test_a_checkpoint_goes_on(tmp_path):
     model = dense_integer(100, 3)
-    how = {"device": "cuda:0", "seed": 3, "runs": 20_000, "moves": 2000}
+    how = {"device": "cuda:0", "seed": 3, "runs": 20_000, "equal_runs": 20_000, "moves": 2000}
     expected = search(model, **how)
     for _ in range(2):
         found = search(model, checkpoint=tmp_path / "job", **how)

@@ -28,6 +28,9 @@ struct alignas(4) char4 {
 struct alignas(8) short4 {
   short x, y, z, w;
 };
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
 struct alignas(16) int4 {
   int x, y, z, w;
 };

@@ -116,7 +116,7 @@ def test_a_stop_ends_all_runs() -> None:
     stopped = Context(Cpu(), None, np.ones(1, dtype=np.uint8))
     found = work.made_together(Shard(0, 0, 4), given_states(90)[:0], PLACE, stopped)
     assert not found.complete
-    assert len(found.partial["states"]) == 1  # where all runs begin
+    assert found.partial["counters"][1] < 4 * 10**6
 
 
 @pytest.mark.parametrize("teams", [TabuTeams, AnnealingTeams])

@@ -28,7 +28,7 @@ from hardscape.ising.result import Spectrum, code_words, unpack
 _RUNS, _ENDLESS = 16, 1 << 20
 #: Looks at a spin that a CPU thread makes in a second, more or less, and seconds of a CPU thread, or of a time
 #: limit, that pay for starting a GPU.
-_LOOKS, _WORTH, _WORTH_LIMIT = 5e9, 20.0, 2.0
+_LOOKS, _WORTH, _WORTH_LIMIT = 1e9, 20.0, 2.0
 #: Least moves of the shortest run.
 _LEAST_MOVES = 20_000
 #: Most states listed, and most moves of a run.
@@ -71,7 +71,7 @@ def search(
     initial_states : array-like, shape (N,) or (k, N), optional
         Spins -1 and +1 from which the first run starts.
     runs : int, optional
-        How many runs, which know nothing of one another; by default 16, on a GPU 1,024 to 8,192 (fewer of more
+        How many runs, which know nothing of one another; by default 16, on a GPU 2,048 to 8,192 (fewer of more
         spins), or with `time_limit` as many as it holds.
     moves : int, optional
         Length of the shortest runs, at least 20,000 by default: flips, 500 a spin; in annealing, where a look

@@ -26,11 +26,11 @@ from hardscape.ising.result import pack, spectral_order, unpack
 
 #: Moves that take milliseconds.
 _BRIEF = 100_000
-#: Spins that all moves of a run in a launch look at, and those moves at least and at most: launches take some
-#: 10 ms, and how they are cut decides when a target ends them, so it is the same everywhere.
+#: Spins that all moves of a run in a launch look at in the end, and moves of the first launch and at most:
+#: launches take some 10 ms, and how they are cut decides when a target ends them, so it is the same everywhere.
 _LOOKS, _LEAST_MOVES, _MOST_MOVES = 1 << 22, 256, 1 << 14
 #: Runs that fill a GPU: so many, but of models beyond so many spins fewer, and at least.
-_TOGETHER, _SPINS, _LEAST_TOGETHER = 8192, 256, 1024
+_TOGETHER, _SPINS, _LEAST_TOGETHER = 8192, 256, 2048
 
 
 @dataclass(frozen=True)
@@ -137,10 +137,11 @@ class RunsWork(Work[Partial]):
         return ShardResult(found)
 
     def _made(self, batch: Batch, context: Context) -> ShardResult:
-        turn = self.looks * min(max(_LOOKS // self.terms.num_spins, _LEAST_MOVES), _MOST_MOVES)
-        moves, least = 0, np.inf
-        while not batch.over and not context.stopped():
+        most = self.looks * min(max(_LOOKS // self.terms.num_spins, _LEAST_MOVES), _MOST_MOVES)
+        moves, turn, least = 0, self.looks * _LEAST_MOVES, np.inf
+        while moves == 0 or not (batch.over or context.stopped()):
             moves += turn
+            turn = min(2 * turn, most)
             batch.run(moves)
             if self.target is not None and batch.least < least:
                 least = batch.least

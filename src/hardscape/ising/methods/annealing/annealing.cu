@@ -68,6 +68,9 @@ __device__ inline Memory memory_of(unsigned char* pool, int team, int spins) {
   return {reinterpret_cast<Stored*>(own), up, up + 32 * kWords};
 }
 
+// What a run is at between two sweeps.
+enum Searching : int { kNothing, kAnnealing, kDescending };
+
 class Run {
  public:
   __device__ Run(const Problem& problem, int run, const Memory& memory, Talk& talk)
@@ -91,23 +94,27 @@ class Run {
     __syncwarp();
   }
 
-  // Goes on until so many moves are made, or the run is over.
+  // Goes on until so many moves are made, or the run is over. What flips spins has one place each:
+  // a copy for each purpose would take the compiler long.
   __device__ void go_on(long long moves) {
     while (status_.stage != kDone) {
-      if (!status_.searching) {
+      if (joins_ > 0) {
+        join(joins_ == 2 ? status_.from : status_.to);
+        if (--joins_ == 0) joined();
+      } else if (status_.searching == kNothing) {
         begin();
+      } else if (anneal(moves)) {
+        annealed();
       } else {
-        if (!anneal(moves)) break;
-        status_.searching = 0;
-        settle();
+        break;
       }
     }
     store();
   }
 
  private:
-  __device__ Number* saved() const { return p_.gains + static_cast<uint64>(run_) * kSlots * 32; }
-  __device__ int* saved_words() const { return p_.until + static_cast<uint64>(run_) * kSlots * 32; }
+  __device__ Number* saved() const { return p_.gains + static_cast<uint64>(run_) * p_.places; }
+  __device__ int* saved_words() const { return p_.until + static_cast<uint64>(run_) * p_.places; }
   __device__ uint32* saved_up() const {
     return p_.states + static_cast<uint64>(run_) * kWords * 32;
   }
@@ -131,39 +138,51 @@ class Run {
   // -- what is annealed next --------------------------------------------------------------------
 
   __device__ void begin() {
+    if (status_.stage == kGiven && (run_ != 0 || status_.given >= p_.given_count)) {
+      status_.stage = kRandom;
+    }
+    if (status_.stage == kRandom && elites_.full()) between();
     if (!left()) {
       status_.stage = kDone;
-    } else if (status_.stage == kGiven) {
-      if (run_ != 0 || status_.given >= p_.given_count) {
-        status_.stage = kRandom;
-        return;
-      }
-      const uint32* given = p_.given + static_cast<uint64>(status_.given++) * kWords * 32;
-      go_to([&](int w) { return given[32 * w + lane_]; });
-      meet();
-      descend();
-      keep();
-    } else if (status_.stage == kRandom && !elites_.full()) {
-      go_to([&](int w) {
-        uint32 goal = 0;
-#pragma unroll 1
-        for (int b = 0; b < 32; ++b) {
-          const int i = 32 * (32 * w + lane_) + b;
-          if (i < n_) goal |= static_cast<uint32>(random_.at(i) >> 63) << b;
-        }
-        return goal;
-      });
-      random_ = RandomStream::resume_after(random_.state(), n_);
-      start(p_.hot);
-    } else if (status_.stage == kRandom) {
-      between();
-    } else {
+      return;
+    }
+    if (status_.stage == kBetween) {
       status_.from = below(random_, status_.pair);
       status_.to = (status_.from + 1 + below(random_, status_.pair - 1)) % status_.pair;
-      go_to([&](int w) { return elites_.word<kWords>(team_, status_.from, w); });
-      join(status_.to);
-      start(p_.warm * random_.uniform());
     }
+    __syncwarp();
+    for (int w = 0; w < kWords; ++w) {
+      const int word = 32 * w + lane_;
+      memory_.other[word] = goal(w) ^ memory_.up[word];
+    }
+    __syncwarp();
+    go();
+    if (status_.stage == kGiven) {
+      ++status_.given;
+      meet();
+      status_.searching = kDescending;
+    } else if (status_.stage == kRandom) {
+      random_ = RandomStream::resume_after(random_.state(), n_);
+      start(p_.hot);
+    } else {
+      joins_ = 1;
+    }
+  }
+
+  // Of the state from which is annealed.
+  __device__ uint32 goal(int w) const {
+    const int word = 32 * w + lane_;
+    if (status_.stage == kGiven) {
+      return p_.given[static_cast<uint64>(status_.given) * kWords * 32 + word];
+    }
+    if (status_.stage == kBetween) return elites_.word<kWords>(team_, status_.from, w);
+    uint32 goal = 0;
+#pragma unroll 1
+    for (int b = 0; b < 32; ++b) {
+      const int i = 32 * word + b;
+      if (i < n_) goal |= static_cast<uint32>(random_.at(i) >> 63) << b;
+    }
+    return goal;
   }
 
   __device__ void between() {
@@ -178,14 +197,25 @@ class Run {
     return elites_.keep(team_, status_.energy, state);
   }
 
-  // Takes what was annealed into the elite.
-  __device__ void settle() {
-    descend();
-    if (status_.stage == kRandom) {
-      if (!keep() && elites_.count > 1) between();
+  // What comes after the bottom is reached: a state between two others is joined with both.
+  __device__ void annealed() {
+    status_.searching = kNothing;
+    if (status_.stage == kBetween) {
+      joins_ = 2;
+      settles_ = true;
       return;
     }
-    for (int k = 0; k < 2; ++k) join(k == 0 ? status_.from : status_.to);
+    const bool kept = keep();
+    if (status_.stage == kRandom && !kept && elites_.count > 1) between();
+  }
+
+  // What comes after two states are joined.
+  __device__ void joined() {
+    if (!settles_) {
+      start(p_.warm * random_.uniform());
+      return;
+    }
+    settles_ = false;
     status_.fruitless = keep() ? 1 : status_.fruitless + 1;
     if (status_.fruitless >= kFruitless || !left()) {
       elites_.count = 1;
@@ -197,13 +227,21 @@ class Run {
 
   __device__ bool up(int i) const { return memory_.up[i >> 5] >> (i & 31) & 1; }
 
-  __device__ void flip(int i) {
+  // Flips a spin whose neighbours are those from `row.x` to before `row.y`.
+  __device__ void flip(int i, uint2 row) {
     const Number own = memory_.gains[i];
     const bool here = up(i);
-    const uint64 end = p_.starts[i + 1];
-    for (uint64 k = p_.starts[i] + lane_; k < end; k += 32) {
-      const int j = __ldg(near_ + k);
-      const Number twice = __ldg(twice_ + k);
+    for (uint32 k = row.x + lane_; k < row.y; k += 32) {
+      int j;
+      Number twice;
+      if constexpr (kPacked) {
+        const int both = __ldg(near_ + k);
+        j = both & 0xffff;
+        twice = both >> 16;
+      } else {
+        j = __ldg(near_ + k);
+        twice = __ldg(twice_ + k);
+      }
       memory_.gains[j] = static_cast<Stored>(memory_.gains[j] - (up(j) == here ? twice : -twice));
     }
     __syncwarp();
@@ -216,6 +254,12 @@ class Run {
     status_.hash ^= mix64(static_cast<uint64>(i) + 1);
   }
 
+  __device__ uint2 row(int i) const { return __ldg(reinterpret_cast<const uint2*>(p_.starts) + i); }
+  __device__ int near(uint32 k) const {
+    const int both = __ldg(near_ + k);
+    return kPacked ? both & 0xffff : both;
+  }
+
   __device__ void meet() {
     if (!lowest_.wants(status_.energy)) return;
     uint32 state[kWords];
@@ -223,17 +267,13 @@ class Run {
     lowest_.offer(team_, status_.energy, status_.hash, state);
   }
 
-  // Goes to the state whose words `goal` tells, spin by spin.
-  template <class Goal>
-  __device__ void go_to(Goal&& goal) {
-    __syncwarp();
-    for (int w = 0; w < kWords; ++w) {
-      memory_.other[32 * w + lane_] = goal(w) ^ memory_.up[32 * w + lane_];
-    }
-    __syncwarp();
+  // Flips the spins that differ.
+  __device__ void go() {
     for (int word = 0; 32 * word < n_; ++word) {
-      for (uint32 bits = memory_.other[word]; bits; bits &= bits - 1)
-        flip(32 * word + __ffs(bits) - 1);
+      for (uint32 bits = memory_.other[word]; bits; bits &= bits - 1) {
+        const int i = 32 * word + __ffs(bits) - 1;
+        flip(i, row(i));
+      }
     }
   }
 
@@ -259,7 +299,7 @@ class Run {
         const int size = component(32 * word + __ffs(bits) - 1);
         const Number before = status_.energy;
         for (int turn = 0; turn < 2; ++turn) {
-          for (int k = 0; k < size; ++k) flip(part()[k]);
+          for (int k = 0; k < size; ++k) flip(part()[k], row(part()[k]));
           status_.moves += size;
           if (turn == 0 && !(status_.energy > before)) {
             meet();
@@ -282,10 +322,9 @@ class Run {
     }
     __syncwarp();
     for (int at = 0; at < size; ++at) {
-      const int i = part()[at];
-      const uint64 end = p_.starts[i + 1];
-      for (uint64 base = p_.starts[i]; base < end; base += 32) {
-        const int j = base + lane_ < end ? near_[base + lane_] : -1;
+      const uint2 ends = row(part()[at]);
+      for (uint32 base = ends.x; base < ends.y; base += 32) {
+        const int j = base + lane_ < ends.y ? near(base + lane_) : -1;
         const bool found = j >= 0 && (memory_.other[j >> 5] >> (j & 31) & 1);
         const uint32 all = __ballot_sync(kEveryone, found);
         if (found) {
@@ -304,28 +343,28 @@ class Run {
   __device__ void start(double hot) {
     status_.hot = status_.temperature = hot;
     status_.move = 0;
-    status_.searching = 1;
+    status_.searching = kAnnealing;
   }
 
-  // Whether the annealing came to its end before so many moves were made.
+  // Sweeps from a temperature down, and to the bottom; whether it is reached before so many moves.
   __device__ bool anneal(long long moves) {
-    const long long sweeps = status_.sweeps;
     const double span = status_.hot - p_.cold;
-    const double step = (span > 0.0 ? span : 0.0) / static_cast<double>(sweeps);
-    for (; status_.move < sweeps && left(); ++status_.move) {
-      if (status_.moves >= moves) return false;
-      sweep(static_cast<Real>(kHalfOfLog2 * status_.temperature * Log::kUnit), true);
-      status_.temperature -= step;
+    const double step = (span > 0.0 ? span : 0.0) / static_cast<double>(status_.sweeps);
+    while (true) {
+      if (status_.searching == kAnnealing && (status_.move >= status_.sweeps || !left())) {
+        status_.searching = kDescending;
+      }
+      const bool warm = status_.searching == kAnnealing;
+      if (warm && status_.moves >= moves) return false;
+      const Number before = status_.energy;
+      sweep(static_cast<Real>(kHalfOfLog2 * status_.temperature * Log::kUnit), warm);
+      if (warm) {
+        status_.temperature -= step;
+        ++status_.move;
+      } else if (!(status_.energy < before && left())) {
+        return true;
+      }
     }
-    return true;
-  }
-
-  __device__ void descend() {
-    Number before;
-    do {
-      before = status_.energy;
-      sweep(Real{}, false);
-    } while (status_.energy < before && left());
   }
 
   // Looks at every spin once; what lowers the energy is flipped where it is not `warm`.
@@ -337,14 +376,18 @@ class Run {
           kReal ? static_cast<Real>(2.2250738585072014e-308) : static_cast<Real>(1.17549435e-38f);
       if (warm) limit = threshold(scale, set, count - v);
       uint32 chosen = choose(i, limit);
+      uint2 mine{};
       for (int s = 0; chosen && s < kSets; ++s) {
         uint32 of_set = chosen & ((kLanes == 16 ? 0xffffu : 0xffu) << s * kLanes);
+        if (of_set >> lane_ & 1) mine = row(i);
         bool flipped = false;
         for (; of_set; of_set &= of_set - 1) {
           const int lane = __ffs(of_set) - 1, spin = v * kLanes + lane;
           const Real own = __shfl_sync(kEveryone, limit, lane);
+          const uint2 ends{__shfl_sync(kEveryone, mine.x, lane),
+                           __shfl_sync(kEveryone, mine.y, lane)};
           if (static_cast<Real>(memory_.gains[spin]) >= own) {
-            flip(spin);
+            flip(spin, ends);
             ++status_.moves;
             meet();
             flipped = true;
@@ -385,6 +428,8 @@ class Run {
   Lowest lowest_;
   Elites elites_;
   Word word_;
+  int joins_ = 0;         // that are to be made
+  bool settles_ = false;  // whether a state is done with after them
 };
 
 }  // namespace
@@ -403,7 +448,7 @@ extern "C" __global__ void annealing_start(const Problem* problem, unsigned long
     state[w] = spins >= 32 ? ~0u : spins > 0 ? (1u << spins) - 1 : 0;
     p.states[(static_cast<uint64>(run) * kWords + w) * 32 + lane] = state[w];
   }
-  const uint64 at = static_cast<uint64>(run) * kSlots * 32;
+  const uint64 at = static_cast<uint64>(run) * p.places;
   for (int i = lane; i < p.spins; i += 32) p.gains[at + i] = p.gains_up[i];
   Status status{};
   RandomStream random(seed, first + run, kPurpose);

@@ -59,12 +59,17 @@ class AnnealingTeams(Teams):
     def couplings(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.uint64]]:
         """See `Teams.couplings`: neighbours, one behind the other."""
         model = self.model
-        twice = np.append(2 * model.values, 0).astype(self.number)
-        return (
-            np.append(model.columns, 0).astype("<i4"),
-            twice,
-            model.starts.astype(np.uint64),
-        )
+        near, twice = np.append(model.columns, 0), np.append(2 * model.values, 0)
+        ends = np.stack([model.starts[:-1], model.starts[1:]], axis=1).astype("<u4")
+        if self.packed:
+            near = near | twice.astype(np.int64) << 16
+        return near.astype("<i4"), twice.astype(self.number), ends.view("<u8").ravel()
+
+    @property
+    def packed(self) -> bool:
+        """Whether a neighbour and twice the coupling to it are one word."""
+        short = np.abs(self.model.values).max(initial=0) < 2**14
+        return not self.real and self.spins <= 2**16 and bool(short)
 
     def bits(self, states: NDArray[np.int8]) -> NDArray[np.uint32]:
         """See `Teams.bits`."""
@@ -81,4 +86,4 @@ class AnnealingTeams(Teams):
 
     def constants(self) -> dict[str, bool | int | float]:
         """See `Teams.constants`."""
-        return {**super().constants(), "kWords": self.words, "kSlots": self.slots}
+        return {**super().constants(), "kWords": self.words, "kPacked": self.packed}

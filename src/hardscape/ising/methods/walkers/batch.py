@@ -174,8 +174,7 @@ class Batch:
             *self._lowest.values(),
             place.empty((runs, n), "<i4"),
         ]
-        sizes = {"spins": n, "runs": runs, "wanted": wanted, "given": len(given)}
-        whole = [sizes[name] for name in sizes]
+        whole = [n, slots, runs, wanted, len(given)]
         whole += [int(effort.numbers.get(x, 0)) for x in ("tenure", "spread", "patience")]
         whole += [int(not teams.model.fields.any())]
         doubles = [energy, *(effort.numbers.get(x, 0.0) for x in ("hot", "warm", "cold"))]

@@ -52,7 +52,7 @@ struct Problem {
   uint32* lowest_orders;
   uint32* lowest_states;
   int* path;
-  long long spins, runs, wanted, given_count;
+  long long spins, places, runs, wanted, given_count;  // places of spins in a run's arrays
   long long tenure, spread, patience, symmetric;
   double energy_up, hot, warm, cold;
 };
