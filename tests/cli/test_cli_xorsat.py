@@ -234,7 +234,7 @@ def test_what_only_says_how_to_run_ends_no_command(regular: Path, capsys: Captur
 
 
 def test_energy(regular: Path, tmp_path: Path, capsys: Captured) -> None:
-    words = ["energy", regular, "--sweeps", 20, "--points", 4, "--clones", 2048, *CPU]
+    words = ["energy", regular, "--sweeps", 20, "--looks", 4, "--clones", 2048, *CPU]
     found = answer(capsys, *words)
     assert found["sweeps"][-1] == 20
     assert found["energy"][-1] < found["energy"][0]

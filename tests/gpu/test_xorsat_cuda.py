@@ -194,7 +194,7 @@ def test_a_study_of_many_systems_counts_the_sweeps_of_the_cpu():
 @pytest.mark.parametrize("dynamics", ["quasi-greedy", "metropolis"])
 def test_energies_are_those_of_the_cpu(dynamics, until):
     for system in (random_regular(300, seed=1), random_system(900, 1.5, planted=False, seed=2)):
-        options = {"w1": 0.2, "until": until, "dynamics": dynamics, "points": 7, "clones": 9000}
+        options = {"w1": 0.2, "until": until, "dynamics": dynamics, "looks": 7, "clones": 9000}
         cpu, cuda = (
             energy_trace(system, 90, device=device, seed=3, **options) for device in ("cpu", "cuda")
         )

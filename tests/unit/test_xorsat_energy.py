@@ -26,7 +26,7 @@ def counted(plan, groups, sweeps):
 def test_energies_are_those_of_the_words(dynamics):
     system = random_system(40, 1.5, planted=False, seed=1)
     plan = Plan.build(system, 0.1, dynamics)
-    trace = energy_trace(system, 50, w1=0.1, dynamics=dynamics, points=6, clones=3000, **CPU)
+    trace = energy_trace(system, 50, w1=0.1, dynamics=dynamics, looks=6, clones=3000, **CPU)
     assert trace.sweeps[0] == 0
     assert trace.sweeps[-1] == 50
     assert trace.clones == 3072
@@ -41,7 +41,7 @@ def test_energies_are_those_of_the_words(dynamics):
 def test_annealing_changes_w1_stage_by_stage():
     system = random_regular(60, seed=1)
     trace = energy_trace(
-        system, 40, w1=0.4, until=0.02, dynamics="metropolis", points=4, clones=1024, **CPU
+        system, 40, w1=0.4, until=0.02, dynamics="metropolis", looks=4, clones=1024, **CPU
     )
     assert trace.sweeps.tolist() == [0, 10, 20, 30, 40]
     temperatures = -2 / np.log(trace.w1)
@@ -54,7 +54,7 @@ def test_annealing_changes_w1_stage_by_stage():
 
 def test_the_same_for_any_number_of_threads(tmp_path):
     system = random_regular(60, seed=1)
-    options = {"clones": 5000, "points": 5, "device": "cpu", "seed": 2}
+    options = {"clones": 5000, "looks": 5, "device": "cpu", "seed": 2}
     traces = [energy_trace(system, 30, threads=threads, **options) for threads in (1, 3)]
     traces += [
         energy_trace(system, 30, threads=1, checkpoint=tmp_path / "a", **options) for _ in range(2)
@@ -67,13 +67,13 @@ def test_the_same_for_any_number_of_threads(tmp_path):
 def test_metropolis_at_high_temperature_is_a_paramagnet():
     """In equilibrium e = -tanh(1/T) on 3-regular systems, above the dynamical temperature."""
     system = random_regular(600, seed=1)
-    trace = energy_trace(system, 300, w1=0.3, dynamics="metropolis", points=4, clones=8192, **CPU)
+    trace = energy_trace(system, 300, w1=0.3, dynamics="metropolis", looks=4, clones=8192, **CPU)
     expected = -np.tanh(-np.log(0.3) / 2)
     assert trace.energy[-1] == pytest.approx(expected, abs=5 * trace.error[-1] + 1e-3)
 
 
 def test_plain_data_and_a_plot():
-    trace = energy_trace(random_regular(30, seed=1), 20, clones=1024, points=4, **CPU)
+    trace = energy_trace(random_regular(30, seed=1), 20, clones=1024, looks=4, **CPU)
     plain = json.loads(trace.to_json())
     assert plain["sweeps"][-1] == 20
     assert plain["error"][0] is None
@@ -83,7 +83,7 @@ def test_plain_data_and_a_plot():
 
 @pytest.mark.parametrize(
     "options",
-    [{"sweeps": 0}, {"points": 0}, {"w1": 1.5}, {"until": 0.0}, {"until": 0.1, "w1": 1.0},
+    [{"sweeps": 0}, {"looks": 0}, {"w1": 1.5}, {"until": 0.0}, {"until": 0.1, "w1": 1.0},
      {"dynamics": "glauber"}, {"clones": 0}],
     ids=str,
 )  # fmt: skip

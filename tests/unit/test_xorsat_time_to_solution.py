@@ -314,13 +314,12 @@ def test_runs_that_are_stopped_after_sweeps_are_the_same_everywhere():
     cut = time_to_solution(system, 12, 60.0, max_sweeps=limit, **options)
     assert 0 < cut.num_solved < 12
     assert cut.max_sweeps == limit
-    same = whole.stopped_at(sweeps=limit)
+    same = whole.stopped_at(limit, "sweeps")
     assert cut.solved.tolist() == same.solved.tolist()
     assert cut.sweeps.tolist() == same.sweeps.tolist() == np.minimum(whole.sweeps, limit).tolist()
-    with pytest.raises(InputError):
-        whole.stopped_at()
-    with pytest.raises(InputError):
-        whole.stopped_at(1.0, sweeps=4)
+    for wrong in (0, 1.5):
+        with pytest.raises(InputError):
+            whole.stopped_at(wrong, "sweeps")
 
 
 def test_percentiles_in_sweeps():

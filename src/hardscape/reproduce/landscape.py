@@ -79,7 +79,7 @@ def _energies(request: Request) -> Findings:
         ("Metropolis, w1 = 14/256", {"w1": W1, "dynamics": "metropolis"}),
     ]
     for kind, how in constant:
-        trace = traced(kind, sweeps // 3, points=12, **how)
+        trace = traced(kind, sweeps // 3, looks=12, **how)
         keep(kind, trace, slice(1, None))
         quantities.append(
             Quantity(f"{kind}: energy a variable", float(trace.energy[-1]), float(trace.error[-1]))
@@ -93,7 +93,7 @@ def _energies(request: Request) -> Findings:
     for kind, how in annealed:
         times = np.unique(np.geomspace(30, sweeps, 5).astype(int)).tolist()
         for number in times:
-            trace = traced(kind, number, w1=_HOT, until=_COLD, points=min(30, number), **how)
+            trace = traced(kind, number, w1=_HOT, until=_COLD, looks=min(30, number), **how)
             keep(kind, trace, slice(-1, None))
         mine = [row for row in rows if row[0] == kind]
         e, away = _limit(*(np.array([row[i] for row in mine], dtype=float) for i in (1, 2, 3)))

@@ -175,7 +175,7 @@ def _timeouts(request: Request) -> Findings:
     for x in sorted(results, key=lambda x: x.tau_sweeps):
         row: list[float] = [x.tau_sweeps * x.clones]
         for share in shares:
-            cut = x.stopped_at(sweeps=max(1, round(share * median)))
+            cut = x.stopped_at(max(1, round(share * median)), "sweeps")
             row += [cut.tau_sweeps * x.clones, cut.num_solved]
         rows.append(row)
     table = np.array(rows)
@@ -225,7 +225,7 @@ def _growth(request: Request) -> Findings:
     rows: list[tuple[Any, ...]] = []
     for n, instances, runs, timeout in sizes:
         results = measured_times(request, n, instances, runs, timeout)
-        sweeps, seconds = (fit_population(results, unit) for unit in ("clone sweeps", "seconds"))
+        sweeps, seconds = (fit_population(results, time) for time in ("clone sweeps", "seconds"))
         rate = float(np.median([x.spin_updates_per_second for x in results]))
         factor = -math.log(0.01)
         rows.append(

@@ -24,8 +24,8 @@ def energy(
     w1: Annotated[float | None, Parameter(group=SEARCH)] = None,
     until: Annotated[float | None, Parameter(group=SEARCH)] = None,
     dynamics: Annotated[Dynamics, Parameter(group=SEARCH)] = "quasi-greedy",
-    points: Annotated[int, Parameter(group=SEARCH)] = 20,
-    clones: Annotated[int, Parameter(group=SEARCH)] = 16384,
+    looks: Annotated[int, Parameter(group=SEARCH)] = 20,
+    clones: Annotated[int | None, Parameter(group=SEARCH)] = None,
     format: FormatOption = None,
     run: SeededShardRunOptions = _DEFAULT_RUN,
     output: EstimatePlotOptions = _DEFAULT_OUTPUT,
@@ -42,15 +42,15 @@ def energy(
         w1 at the end: the temperature -2 / ln w1 then falls linearly.
     dynamics
         quasi-greedy (w0 = 0: a solution stays) or metropolis (w0 = w1^3); with --until, simulated annealing.
-    points
-        Looks at the clones.
+    looks
+        At the clones.
     clones
-        How many, rounded up to a multiple of 1024.
+        How many, by default 16384, rounded up to a multiple of 1024.
     """
     output.check([file])
     system = read_system(file, format)
     keywords: dict[str, Any] = {"w1": w1, "until": until, "dynamics": dynamics} | vars(run)
-    keywords |= {"points": points, "clones": clones}
+    keywords |= {"looks": looks, "clones": clones}
     if output.estimated("xorsat energy", energy_trace, system, sweeps, **keywords):
         return
     try:

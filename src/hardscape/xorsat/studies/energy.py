@@ -45,6 +45,8 @@ from hardscape.xorsat.system import XorSystem, checked_system
 
 #: Groups of clones that a thread takes as one shard, and shards at most.
 _MOST_SHARDS = 64
+#: Clones where nobody says how many.
+_CLONES = 16 * GROUP
 #: A GPU pays with so many clones, as each of its threads takes 32 through all updates, one after another.
 _GPU_CLONES = 1 << 18
 
@@ -193,8 +195,8 @@ def energy_trace(
     w1: float | None = None,
     until: float | None = None,
     dynamics: Dynamics = "quasi-greedy",
-    points: int = 40,
-    clones: int = 16 * GROUP,
+    looks: int = 40,
+    clones: int | None = None,
     **run: Unpack[RunArguments],
 ) -> EnergyTrace:
     r"""Measure the mean energy of many clones against time, from random spins on.
@@ -207,13 +209,13 @@ def energy_trace(
     w1 : float, optional
         Probability of flipping a variable of one violated clause of three; by default the search's.
     until : float, optional
-        w1 at the end: the temperature :math:`-2/\ln w_1` then falls linearly, in `points` stages of as
+        w1 at the end: the temperature :math:`-2/\ln w_1` then falls linearly, in `looks` stages of as
         many sweeps. With ``dynamics="metropolis"`` that is simulated annealing.
     dynamics : {"quasi-greedy", "metropolis"}
-    points : int
-        Looks at the clones: equally spaced where w1 changes, else logarithmically.
-    clones : int
-        Rounded up to a multiple of 1024.
+    looks : int
+        At the clones: equally spaced where w1 changes, else logarithmically.
+    clones : int, optional
+        Rounded up to a multiple of 1024; by default 16384.
     **run
         Device, threads, seed, limits and records: see :class:`hardscape.engine.RunArguments`.
 
@@ -248,12 +250,12 @@ def energy_trace(
     if not system.num_variables:
         raise InputError("a system of no variables has no energy a variable")
     number = integer(sweeps, "sweeps", 1, MAX_SWEEPS)
-    groups = -(-integer(clones, "clones", 1, MAX_CLONES) // GROUP)
+    wanted = _CLONES if clones is None else integer(clones, "clones", 1, MAX_CLONES)
+    groups = -(-wanted // GROUP)
     if dynamics not in DYNAMICS:
         raise InputError(f"dynamics={dynamics!r}; {', '.join(DYNAMICS)} are accepted")
     first = default_w1(system) if w1 is None else w1
-    looks = integer(points, "points", 1, 10_000)
-    ends, used = _stages(number, first, until, looks)
+    ends, used = _stages(number, first, until, integer(looks, "looks", 1, 10_000))
     plan = Plan.build(system, first, dynamics)
     plans = {p: plan if p == first else plan.flipping(p, dynamics) for p in dict.fromkeys(used)}
     lengths = np.diff([0, *ends])
@@ -273,16 +275,16 @@ def energy_trace(
 
 
 def _stages(
-    sweeps: int, w1: float, until: float | None, points: int
+    sweeps: int, w1: float, until: float | None, looks: int
 ) -> tuple[list[int], list[float]]:
     """Sweeps after each stage, and its w1."""
     if until is None:
-        ends = np.unique(np.round(np.geomspace(1, sweeps, points)).astype(int)).tolist()
+        ends = np.unique(np.round(np.geomspace(1, sweeps, looks)).astype(int)).tolist()
         return ends, [w1] * len(ends)
     for name, value in (("w1", w1), ("until", until)):
         if not 0 < value < 1:
             raise InputError(f"{name}={value}; above 0 and below 1 is accepted where w1 changes")
-    ends = np.unique(np.round(np.linspace(0, sweeps, points + 1)).astype(int))[1:].tolist()
+    ends = np.unique(np.round(np.linspace(0, sweeps, looks + 1)).astype(int))[1:].tolist()
     temperatures = np.linspace(-2 / np.log(w1), -2 / np.log(until), len(ends))
     used = np.exp(-2 / temperatures).tolist()
     used[0] = w1

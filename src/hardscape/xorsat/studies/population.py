@@ -83,7 +83,7 @@ class Population(Plain):
 
 def fit_population(
     results: Sequence[TimeToSolution],
-    unit: Literal["clone sweeps", "updates", "seconds"] = "clone sweeps",
+    counted: Literal["clone sweeps", "updates", "seconds"] = "clone sweeps",
 ) -> Population:
     """Fit a lognormal law of tau to the times to solution of instances.
 
@@ -91,9 +91,9 @@ def fit_population(
     ----------
     results : sequence of TimeToSolution
         One an instance.
-    unit : {"clone sweeps", "updates", "seconds"}
-        Of the times. Sweeps of one clone, those of a run times its clones, and spin updates compare across
-        machines and numbers of clones; seconds do not.
+    counted : {"clone sweeps", "updates", "seconds"}
+        What time is counted in. Sweeps of one clone, those of a run times its clones, and spin
+        updates compare across machines and numbers of clones; seconds do not.
 
     Returns
     -------
@@ -118,10 +118,10 @@ def fit_population(
         "updates": lambda x: float(x.sweeps.sum()) * x.clones * x.num_variables,
         "seconds": lambda x: float(x.seconds.sum()),
     }
-    if unit not in scale:
-        raise InputError(f"unit={unit!r}; {', '.join(scale)} are accepted")
+    if counted not in scale:
+        raise InputError(f"counted={counted!r}; {', '.join(scale)} are accepted")
     solved = np.array([x.num_solved for x in results], dtype=np.float64)
-    return population_of(solved, np.array([scale[unit](x) for x in results]))
+    return population_of(solved, np.array([scale[counted](x) for x in results]))
 
 
 def population_of(solved: NDArray[np.float64], totals: NDArray[np.float64]) -> Population:

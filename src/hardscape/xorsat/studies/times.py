@@ -148,14 +148,10 @@ class TimeToSolution(Plain):
         reached = np.flatnonzero(left <= 1 - percent / 100 + 1e-12)
         return float(times[reached[0]]) if len(reached) else math.inf
 
-    def stopped_at(
-        self, timeout: float | None = None, *, sweeps: int | None = None
-    ) -> TimeToSolution:
-        """What the same runs would have told with a shorter timeout, in seconds or in sweeps."""
-        if (timeout is None) == (sweeps is None):
-            raise InputError("a timeout in seconds or in sweeps is accepted, one of them")
-        if timeout is None:
-            return self._stopped_after(integer(sweeps, "sweeps", 1, MAX_SEED))
+    def stopped_at(self, timeout: float, unit: Unit = "seconds") -> TimeToSolution:
+        """What the same runs would have told with a shorter timeout, in seconds or in sweeps of each clone."""
+        if unit == "sweeps":
+            return self._stopped_after(integer(timeout, "timeout", 1, MAX_SEED))
         timeout = seconds(timeout, "timeout")
         late = self.seconds > timeout
         # A run's sweeps go at a steady rate; those of a stopped one are cut in proportion.
