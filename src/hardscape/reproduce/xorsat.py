@@ -96,7 +96,7 @@ def _draw_best_w1(data: dict[str, list[Any]], ax: Any) -> Any:
 
 
 def _exponential_law(request: Request) -> Findings:
-    n, instances, runs = (192, 20, 1000) if request.full else (120, 8, 1000)
+    n, instances, runs = (192, 20, 1000) if request.full else (104, 8, 600)
     rows: list[tuple[float, ...]] = []
     laws = []
     for number, found in enumerate(measured_times(request, n, instances, runs, 60.0), start=1):
@@ -133,7 +133,7 @@ def _draw_exponential_law(data: dict[str, list[Any]], ax: Any) -> Any:
 
 
 def _percentiles(request: Request) -> Findings:
-    n, instances, runs = (192, 100, 300) if request.full else (112, 60, 200)
+    n, instances, runs = (192, 100, 300) if request.full else (104, 40, 150)
     results = measured_times(request, n, instances, runs, 60.0)
     rows = []
     for x in sorted(results, key=lambda x: x.tau_sweeps):
@@ -166,7 +166,7 @@ def _draw_percentiles(data: dict[str, list[Any]], ax: Any) -> Any:
 
 
 def _timeouts(request: Request) -> Findings:
-    n, instances, runs = (192, 60, 200) if request.full else (112, 60, 200)
+    n, instances, runs = (192, 60, 200) if request.full else (104, 40, 150)
     results = measured_times(request, n, instances, runs, 60.0)
     median = float(np.median([x.tau_sweeps for x in results]))
     # Of the median tau: the paper's 5, 10 and 20 s are 4 to 15% of its own.
@@ -219,8 +219,8 @@ def _growth(request: Request) -> Findings:
     sizes = (
         [(160, 100, 12, 5.0), (192, 100, 6, 5.0), (224, 64, 2, 5.0), (256, 40, 2, 4.0)]
         if request.full
-        else [(64, 60, 100, 5.0), (80, 60, 100, 5.0), (96, 60, 60, 10.0), (112, 60, 40, 10.0),
-              (128, 60, 20, 20.0), (144, 40, 10, 30.0)]
+        else [(64, 60, 40, 5.0), (80, 60, 40, 5.0), (96, 60, 30, 10.0), (112, 60, 20, 10.0),
+              (128, 60, 8, 20.0), (144, 40, 3, 30.0)]
     )  # fmt: skip
     rows: list[tuple[Any, ...]] = []
     for n, instances, runs, timeout in sizes:
