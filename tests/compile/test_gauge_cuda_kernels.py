@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hardscape.engine.cuda import jit
+from hardscape.gauge.fixed.cuda import fixed_kernel
 from hardscape.gauge.ghost.cuda import ghost_kernel
 from hardscape.gauge.lattice.cuda import Instance
 from hardscape.gauge.lattice.schedule import Schedule, Window
@@ -59,3 +60,11 @@ def test_kernels_of_ghosts_compile(name: str, nc: int) -> None:
     for arch in ("sm_80", "sm_90", "sm_100"):
         kernel = ghost_kernel(name, (4, 6, 5, 8), nc)
         assert jit.compile(kernel, arch).startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize(("dimensions", "nc"), [(2, 2), (4, 3), (5, 4)])
+def test_kernels_of_fixed_links_compile(dimensions: int, nc: int) -> None:
+    kernels = [fixed_kernel(name, dimensions, nc, True) for name in ("transform", "plaquettes")]
+    kernels += [fixed_kernel("conditions", dimensions, nc, False, abelian=nc == 3)]
+    for kernel in kernels:
+        assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.arguments import checked_seed
-from hardscape.arrays import array_namespace, to_device
+from hardscape.arrays import array_namespace, current, to_device
 from hardscape.errors import InputError
 from hardscape.gauge import boundary as boundaries
 from hardscape.gauge import layouts
 from hardscape.gauge.boundary import Boundary
+from hardscape.gauge.fixed.cuda import plaquette_sums, transformed
 from hardscape.gauge.groups import (
-    dagger,
     group,
     group_distance,
     project_to_group,
@@ -380,7 +380,8 @@ class GaugeField:
         """Sums of Re tr of the plaquettes that start on each timeslice, (T, planes): xy, xz, xt, yz, yt, zt."""
         xp = array_namespace(self.links)
         if xp is not np:
-            return np.stack([self._plane_traces(xp, mu, nu) for mu, nu in self._planes()], axis=1)
+            with current(self.links):
+                return plaquette_sums(self.links)
         slices = self.links.shape[0]
         parts = in_parts(
             slices,
@@ -392,17 +393,6 @@ class GaugeField:
     def _planes(self) -> list[tuple[int, int]]:
         """Pairs mu < nu of directions."""
         return list(combinations(range(self.dimensions), 2))
-
-    def _plane_traces(self, xp: Any, mu: int, nu: int) -> NDArray[np.float64]:
-        up = self.links[..., mu, :, :] @ self._forward(xp, nu, mu)
-        over = self.links[..., nu, :, :] @ self._forward(xp, mu, nu)
-        products = up.real * over.real + up.imag * over.imag
-        by_slice = products.reshape(len(products), -1).sum(axis=1, dtype=np.float64)
-        return np.asarray(to_device(by_slice, "cpu"))
-
-    def _forward(self, xp: Any, mu: int, nu: int) -> Any:
-        """Links U_mu(x+nu), shape (T, Z, Y, X, Nc, Nc)."""
-        return xp.roll(self.links[..., mu, :, :], -1, axis=self.dimensions - 1 - nu)
 
     def link_trace(self) -> float:
         """Mean of Re tr U_mu(x) / Nc over the links that there are; it depends on the gauge."""
@@ -431,14 +421,12 @@ class GaugeField:
         wanted = (*self.links.shape[:-3], self.nc, self.nc)
         if rotation.shape != wanted:
             raise InputError(f"g has shape {rotation.shape}; {wanted} is needed")
-        rotated = xp.empty_like(self.links)
         if xp is np:
+            rotated = np.empty_like(self.links)
             self._turn(np.ascontiguousarray(rotation, dtype=np.complex128), rotated)
             return self._with(rotated)
-        for mu in range(self.dimensions):
-            neighbour = xp.roll(rotation, -1, axis=self.dimensions - 1 - mu)
-            rotated[..., mu, :, :] = rotation @ self.links[..., mu, :, :] @ dagger(neighbour)
-        return self._with(rotated)
+        with current(self.links):
+            return self._with(transformed(self.links, rotation))
 
     def _turn(self, g: NDArray[np.complex128], turned: NDArray[Any]) -> None:
         """Write the links in the gauge g into another array."""

@@ -1,0 +1,87 @@
+"""Links in another gauge, and what is told of links as they are, on the GPU that holds them."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.engine import Kernel, cuda_device, kernel
+from hardscape.gauge.options import FixOptions
+
+#: Threads of a block, and blocks that share a timeslice.
+_THREADS, _PARTS = 128, 16
+
+
+def fixed_kernel(
+    name: str, dimensions: int, nc: int, single: bool, directions: int = 0, abelian: bool = False
+) -> Kernel:
+    """A kernel of fixed.cu, for any extents."""
+    constants = {
+        "kDimensions": dimensions,
+        "kDirections": directions or dimensions,
+        "kColors": nc,
+        "kSingle": single,
+        "kAbelian": abelian,
+        "kThreads": _THREADS,
+    }
+    return kernel("gauge/fixed/fixed.cu", f"fixed_{name}", constants=constants)
+
+
+def transformed(links: Any, g: Any) -> Any:
+    """The links g(x) U_mu(x) g(x+mu)^dagger, CuPy arrays both."""
+    import cupy
+
+    turned = cupy.empty_like(links, order="C")
+    rotation = cupy.ascontiguousarray(g, dtype=np.complex128)
+    sites = prod(links.shape[:-3])
+    blocks = -(-sites * links.shape[-3] // _THREADS)
+    _launch("transform", links, blocks, (), rotation, turned, after=(np.int32(sites),))
+    return turned
+
+
+def condition_sums(links: Any, options: FixOptions) -> NDArray[np.float64]:
+    """Of each timeslice the functional, links counted from both ends, theta and the largest theta, (T, 3)."""
+    import cupy
+
+    weights = cupy.asarray(np.asarray(options.weights, dtype=np.float64))
+    sums = cupy.empty((links.shape[0], _PARTS, 3))
+    grid = _PARTS, links.shape[0]
+    _launch("conditions", links, grid, (options.directions, options.gauge == "mag"), weights, sums)
+    parts = sums.get()
+    return np.concatenate([parts[..., :2].sum(axis=1), parts[..., 2:].max(axis=1)], axis=1)
+
+
+def plaquette_sums(links: Any) -> NDArray[np.float64]:
+    """Sums of Re tr of the plaquettes that start on each timeslice, (T, planes)."""
+    import cupy
+
+    planes = links.shape[-3] * (links.shape[-3] - 1) // 2
+    sums = cupy.empty((links.shape[0], _PARTS, planes))
+    _launch("plaquettes", links, (_PARTS, links.shape[0]), (), sums)
+    found: NDArray[np.float64] = sums.get().sum(axis=1)
+    return found
+
+
+def _launch(
+    name: str,
+    links: Any,
+    grid: int | tuple[int, ...],
+    choices: tuple[Any, ...],
+    *arrays: Any,
+    after: tuple[Any, ...] = (),
+) -> None:
+    """Run a kernel on links, arrays, the extents x, y, ..., t and what comes after them."""
+    import cupy
+
+    dimensions, nc = links.shape[-3], links.shape[-1]
+    single = links.dtype == np.complex64
+    extents = [*reversed(links.shape[:-3]), 1, 1, 1][:5]
+    cupy.cuda.get_current_stream().synchronize()  # the kernel is on another stream
+    with cuda_device(links.device.id) as device:
+        run = device.load(fixed_kernel(name, dimensions, nc, single, *choices))
+        whole = cupy.ascontiguousarray(links)
+        run(grid, _THREADS, whole, *arrays, *map(np.int32, extents), *after)
+        device.synchronize()
