@@ -28,8 +28,8 @@ class Incumbent:
     `on_improvement` is called with each `Improvement`, in the thread that found it, and `on_bound` with each
     higher lower bound, one at a time.
     ``record`` is given the state when it is better, unless the last time was just before. ``halt`` (uint8,
-    shape (1,)) becomes 1 when the target is reached: searches poll it. No assignment costs less than
-    ``lower``. ``suggested`` is what walkers may go on from.
+    shape (1,)) becomes 1 when the target is reached, or the lower bound: searches poll it. No assignment costs
+    less than ``lower``. ``suggested`` is what walkers may go on from.
     """
 
     def __init__(
@@ -83,9 +83,16 @@ class Incumbent:
         with self._lock:
             if lower > self.lower:
                 self.lower = lower
+                self._target = max(self._target, lower)
+                if self.reached:
+                    self.halt[0] = 1
                 if self._tell_bound is not None:
                     self._tell_bound(lower)
                 self._note()
+
+    def bound_reduced(self, lower: int) -> None:
+        """The same, of the presolved formula."""
+        self.bound(lower + self._presolved.constant)
 
     def offer_reduced(self, assignment: NDArray[Any]) -> None:
         """Take an assignment of the presolved formula if it is better."""

@@ -34,8 +34,9 @@ from hardscape.maxsat.task import SMALL, Method, Task, Walks
 
 #: Seconds between two assignments that the prover is told.
 _BETWEEN = 0.1
-#: Seconds of search before a prover is started, and while it is.
-_BEFORE, _MEANWHILE = 0.04, 0.03
+#: Seconds of processor time that are searched before a prover is asked, and where a target is all that is
+#: wanted; seconds of search while one is started.
+_BEFORE, _BEFORE_TARGET, _MEANWHILE = 0.04, 0.1, 0.03
 #: Share of the time limit, and most seconds, that is searched before the proof where the search is not the
 #: prover's neighbour: on a GPU, by an executor, or with a given number of flips.
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 2.0
@@ -124,7 +125,7 @@ class Proof(Work[Partial]):
         if shard.index and self.local is not None:
             walker = self.local.walker(shard.index - 1, context)
             proves = shard.index < self.provers
-            complete = walker.walk(time.monotonic() + (_LATER if proves else math.inf))
+            complete = walker.walk(_LATER if proves else math.inf)
             flips = walker.new_flips
             if not proves or complete or self.incumbent.halt[0] or context.stopped():
                 return ShardResult(_partial(flips=flips), complete)
@@ -194,7 +195,7 @@ class _Talk:
         self._flips = flips
         self._began = time.monotonic()
         if self._walker is not None:  # a process needs a moment to begin
-            self._walker.walk(self._began + _MEANWHILE)
+            self._walker.walk(_MEANWHILE)
         self._turn_ends = time.monotonic() + _TURN * (1 - self._share) / (1 - _SHARE)
 
     def result(self) -> ShardResult:
@@ -219,7 +220,7 @@ class _Talk:
         """Let the walker have its turn, and set the end of the prover's next one."""
         before = self._incumbent.best
         self._process.send_signal(signal.SIGSTOP)
-        walker.walk(now + _TURN_SHARE * (now - self._began) * self._share)
+        walker.walk(_TURN_SHARE * (now - self._began) * self._share)
         self._process.send_signal(signal.SIGCONT)
         self._flips = walker.new_flips
         after = self._incumbent.best
@@ -326,12 +327,13 @@ class Exact(Method):
         assert walking is not None
         options = task.options
         together = options.executor is None and task.max_flips is None
-        first, left = (_BEFORE if together else _FIRST_SECONDS), options.deadline.left
+        before = _BEFORE if task.target is None else _BEFORE_TARGET
+        first, left = (before if together else _FIRST_SECONDS), options.deadline.left
         if left is not None:
             first = min(first, _FIRST_SHARE * left)
         local = None
         if together:  # the same walkers go on beside the prover
-            local = replace(self._beside.work(task, endless=False), turn=first, kept={})
+            local = replace(self._beside.work(task, endless=False), turn=first, busy=True, kept={})
             self._beside.walk(task, options.on_cpu(), local)
         else:
             walking.walk(task, options.within(first), walking.work(task, endless=False))
@@ -357,7 +359,7 @@ class Exact(Method):
             if local is None:
                 local = self._beside.work(task, endless=True)
                 local = replace(local, seed=(options.seed + 1) % (MAX_SEED + 1))
-            local = replace(local, endless=True, turn=math.inf)
+            local = replace(local, endless=True, turn=math.inf, busy=False)
             if len(presolved.formula.literals) <= _SHARED:
                 provers = min(_MOST_PROVERS, 1 + threads // _THREADS)
             beside = len(options.devices) - provers

@@ -51,7 +51,7 @@ def proven_at_once(formula: Formula, constant: int, incumbent: Incumbent, contex
         """Knows what others found."""
 
         def look(self) -> None:
-            self.stopped = context.stopped() or bool(incumbent.halt[0])
+            self.stopped = context.stopped() or bool(incumbent.halt[0] and not incumbent.proven)
             found = incumbent.best
             assert found is not None
             if self.cost is None or found.cost - constant < self.cost:

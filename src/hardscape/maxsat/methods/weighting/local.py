@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import (
     NEVER,
     Covering,
+    Hitting,
     Search,
     Walking,
     Weighing,
@@ -45,6 +47,8 @@ _CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
 #: Flips of the clause-weighting search before another search has its first turn; literals from which on
 #: soft clauses are no longer exchanged, and those from which on no SAT solver is asked.
 _FIRST_ALONE, _MOST_SWAPPED, _MOST_GROWN = 8_000, 200_000, 3_000_000
+#: Rounds of two searches before a third one exchanges soft clauses.
+_BEFORE_SWAPS = 1
 #: More flips before a solver is asked about small formulas without hard clauses: to begin with one takes it
 #: as long, and their optima are often found before.
 _BEFORE_GROWN = 100_000
@@ -87,8 +91,10 @@ class LocalSearch(Work[Partial]):
     max_flips: int | None = None
     endless: bool = False
     turn: float = math.inf
+    busy: bool = False  # whether a turn is processor time
     initial: NDArray[np.uint8] | None = None  # first assignment of the first walker
     options: WeightingOptions = field(default_factory=WeightingOptions)
+    tells: bool = True  # whether lower bounds that a search finds are told
     #: Where improvements go at once, in this process.
     incumbent: Incumbent | None = field(default=None, repr=False)
     #: Where walkers that have not ended are kept, by stream, for a later work that goes on with them.
@@ -121,7 +127,7 @@ class LocalSearch(Work[Partial]):
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Let one walker go."""
         walker = self.walker(shard.start, context)
-        complete = walker.walk(time.monotonic() + self.turn)
+        complete = walker.walk(self.turn, busy=self.busy)
         # A turn's end is its own, also where another one has reached the target.
         in_turns = self.turn < math.inf and not context.stopped()
         if self.kept is not None and in_turns and not complete:
@@ -184,9 +190,11 @@ class Walker:
         """Flips for this work."""
         return self.flips - self._told
 
-    def walk(self, until: float = math.inf) -> bool:
-        """Search up to a moment of ``time.monotonic()``; False if stopped before the end."""
-        while time.monotonic() < until:
+    def walk(self, seconds: float = math.inf, *, busy: bool = False) -> bool:
+        """Search for so long, by the processor's time if `busy`; False if stopped before the end."""
+        clock = time.thread_time if busy else time.monotonic
+        until = clock() + seconds
+        while clock() < until:
             complete = next(self._going, True)
             if complete is not None:
                 self._offer()
@@ -268,23 +276,33 @@ class Walker:
             yield from self._covering_turns(weighing, turn)
             return
         size = len(formula.literals)
-        exchange = size <= _MOST_SWAPPED and swapping_is_possible(formula)
-        grow = not exchange and size <= _MOST_GROWN and not looks_random(formula) and can_ask()
-        if not (exchange or grow):
-            yield weighing, 2**62
-            return
-        if grow:
+        hitting = size <= _MOST_SWAPPED and 0 < formula.num_hard < formula.num_clauses
+        grow = not hitting and size <= _MOST_GROWN and not looks_random(formula) and can_ask()
+        if hitting:
+            yield from self._hitting_turns(weighing, turn)
+        elif grow:
             yield from self._growing_turns(weighing, turn)
-            return
-        how = work.target, weighing.best(), self._stop
-        swapping = Swapping(formula, work.seed, self._stream, *how)
-        while not swapping.given_up:  # the better one has more of the turns
-            behind = swapping.cost() > weighing.cost()
-            yield swapping, turn // _LESS if behind else turn // 2
-            turn *= 2
-            ahead = swapping.cost() < weighing.cost()
-            yield weighing, turn // _LESS if ahead else turn
         yield weighing, 2**62
+
+    def _hitting_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
+        """Cores of propagation, later exchanges by a solver, too; who is behind has less of the turns."""
+        work = self._work
+        how = work.seed, self._stream
+        hitting = Hitting(work.formula, work.target, *how, weighing.best(), self._stop)
+        searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
+        yield hitting, turn // 2
+        for count in itertools.count():
+            for search in searches[::-1]:
+                best = min(searches, key=lambda each: each.cost())
+                behind = best.cost() < search.cost()
+                if isinstance(search, Hitting) and behind and best.cost()[0] == 0:
+                    search.adopt(best.best(), self._stop)
+                if isinstance(search, Weighing) or not search.given_up:
+                    yield search, turn // _LESS if behind else turn
+            turn *= 2
+            if count == _BEFORE_SWAPS and swapping_is_possible(work.formula):
+                first = best.best()
+                searches.append(Swapping(work.formula, *how, work.target, first, self._stop))
 
     def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """What grows begins again where clause weighting has found something better."""
@@ -332,6 +350,8 @@ class Walker:
         self._slice = int(asked * min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-6)))) + 1
         if search.quality != before and search.quality[0] != NEVER:
             self._take(search)
+        if isinstance(search, Hitting) and self._work.incumbent is not None and self._work.tells:
+            self._work.incumbent.bound_reduced(search.lower)
         return done == asked
 
     def _take(self, search: Search) -> None:
@@ -414,5 +434,6 @@ class LocalWalks(Walks):
             turn=_TURN if self._in_turns(task, endless) else math.inf,
             initial=None if initial is None else presolved.restrict(initial),
             options=task.parameters,
+            tells=not task.check,
             incumbent=task.incumbent,
         )

@@ -128,6 +128,33 @@ class Covering(Weighted):
         super().__init__(covering(formula, seed, stream, initial, stop), target)
 
 
+class Hitting(Weighted):
+    """The search by cores that unit propagation finds, of formulas with hard and soft clauses."""
+
+    def __init__(
+        self,
+        formula: Formula,
+        target: int,
+        seed: int,
+        stream: int,
+        initial: Any,
+        stop: NDArray[np.uint8],
+    ) -> None:
+        hitting = native.core.maxsat.Hitting
+        super().__init__(hitting(formula, seed, stream, initial, stop), target)
+
+    @property
+    def given_up(self) -> bool:
+        """Whether nothing is left to try."""
+        return self._search.given_up  # type: ignore[no-any-return]
+
+    @property
+    def lower(self) -> int:
+        """What every assignment that satisfies the hard clauses costs at least."""
+        high, low = self._search.lower
+        return (high << 64) + low  # type: ignore[no-any-return]
+
+
 def asks_for_a_cover(formula: Formula) -> bool:
     """Whether hard clauses hold only negations of soft clauses, which are single literals."""
     lengths = np.diff(formula.offsets)

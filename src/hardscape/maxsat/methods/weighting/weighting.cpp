@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "maxsat/methods/weighting/covering.hpp"
+#include "maxsat/methods/weighting/hitting.hpp"
 #include "native/arrays.hpp"
 
 namespace hardscape::maxsat {
@@ -92,7 +93,28 @@ WeightingOptions options_of(const nb::object& options) {
 }
 
 using PyWeighting = PySearch<Weighting>;
-using PyCovering = PySearch<Covering>;
+using PyHitting = PySearch<Hitting>;
+
+// A search without options.
+template <class Search>
+auto bind_plain(nb::module_& module, const char* name, const char* doc) {
+  using Py = PySearch<Search>;
+  return Py::bind(module, name, doc)
+      .def(
+          "__init__",
+          [](Py* self, const nb::object& formula, std::uint64_t seed, std::uint64_t stream,
+             const std::optional<Flags>& initial, const std::optional<Flags>& stop) {
+            new (self)
+                Py(formula, stop,
+                   [&](const Instance& instance, const std::int64_t* weight,
+                       const std::uint8_t* hard, const Poll& stopped) {
+                     return std::make_unique<Search>(instance, weight, hard, seed, stream,
+                                                     initial ? initial->data() : nullptr, stopped);
+                   });
+          },
+          nb::arg("formula"), nb::arg("seed"), nb::arg("stream"),
+          nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none());
+}
 
 }  // namespace
 
@@ -117,21 +139,20 @@ void bind_weighting(nb::module_& module) {
           "restarts",
           [](const PyWeighting& self) { return self.search() ? self.search()->restarts() : 0; },
           "Restarts so far.");
-  PyCovering::bind(module, "Covering", "Search for cheapest covers.")
-      .def(
-          "__init__",
-          [](PyCovering* self, const nb::object& formula, std::uint64_t seed, std::uint64_t stream,
-             const std::optional<Flags>& initial, const std::optional<Flags>& stop) {
-            new (self) PyCovering(formula, stop,
-                                  [&](const Instance& instance, const std::int64_t* weight,
-                                      const std::uint8_t* hard, const Poll& stopped) {
-                                    return std::make_unique<Covering>(
-                                        instance, weight, hard, seed, stream,
-                                        initial ? initial->data() : nullptr, stopped);
-                                  });
+  bind_plain<Covering>(module, "Covering", "Search for cheapest covers.");
+  bind_plain<Hitting>(module, "Hitting", "Search by cores of unit propagation.")
+      .def_prop_ro(
+          "given_up",
+          [](const PyHitting& self) { return !self.search() || self.search()->given_up(); },
+          "Whether nothing is left to try.")
+      .def_prop_ro(
+          "lower",
+          [](const PyHitting& self) {
+            const unsigned __int128 lower = self.search() ? self.search()->lower() : 0;
+            return std::make_tuple(static_cast<std::uint64_t>(lower >> 64),
+                                   static_cast<std::uint64_t>(lower));
           },
-          nb::arg("formula"), nb::arg("seed"), nb::arg("stream"),
-          nb::arg("initial").none() = nb::none(), nb::arg("stop").none() = nb::none());
+          "What all that satisfies the hard clauses costs at least, in two words.");
 }
 
 }  // namespace hardscape::maxsat

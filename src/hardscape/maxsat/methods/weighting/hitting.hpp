@@ -1,0 +1,445 @@
+// A search by cores that unit propagation finds: soft clauses are demanded one after another, and
+// where some contradict one another, one of them is given up, which is cheap for the cores that it
+// was in. The next sets to be given up are cheap hitting sets of all cores met so far (implicit
+// hitting sets: Davies and Bacchus, CP 2011), or what the best assignment violates, but for one.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "maxsat/instance.hpp"
+#include "maxsat/methods/weighting/best.hpp"
+#include "maxsat/methods/weighting/pool.hpp"
+#include "maxsat/methods/weighting/propagation.hpp"
+#include "maxsat/walker.hpp"
+#include "native/random.hpp"
+
+namespace hardscape::maxsat {
+
+constexpr std::uint64_t kHittingPurpose = 0x6d786869;
+
+class Hitting {
+ public:
+  // Of a formula that must outlive it; values of `initial` are tried first. Makes room, unless
+  // stopped.
+  Hitting(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
+          std::uint64_t seed, std::uint64_t stream, const std::uint8_t* initial,
+          const Poll& stopped)
+      : instance_(instance), weight_(weight), hard_(hard), random_(seed, stream, kHittingPurpose) {
+    std::uint32_t top = instance_.num_variables;
+    for (std::uint32_t c = 0; c < instance_.num_clauses; ++c)
+      top += !hard[c] && instance_.length(c) > 1;
+    propagation_.prepare(top);
+    phase_.assign(top, 0);
+    if (initial) std::copy_n(initial, instance_.num_variables, phase_.begin());
+    relaxes_ = instance_.num_variables;
+    complete_ = instance_.complete && tell(stopped);
+  }
+
+  // False where the constructor was stopped: not to be used.
+  bool complete() const { return complete_; }
+  // Whether nothing is left to try: the best assignment costs no more than the lower bound, or the
+  // hard clauses contradict one another.
+  bool given_up() const {
+    return contradicts_ || (best_cost_.hard == 0 && best_cost_.soft <= lower_);
+  }
+  // What all that satisfies the hard clauses costs at least.
+  unsigned __int128 lower() const { return lower_; }
+
+  // Goes on from an assignment that satisfies the hard clauses.
+  void adopt(const std::uint8_t* value, const volatile std::uint8_t*) {
+    std::copy_n(value, instance_.num_variables, phase_.begin());
+    offer(value, true);
+  }
+
+  // Until the best assignment costs at most `target`, eight literals were assigned for each of so
+  // many `flips`, about, or `stop`.
+  std::uint64_t run(std::uint64_t flips, unsigned __int128 target,
+                    const volatile std::uint8_t* stop) {
+    // What a descent does beyond `flips` is taken off the next run's, so that it is the same search
+    // however it is cut into runs.
+    const std::uint64_t before = granted_;
+    granted_ += flips;
+    const auto worked = [&] { return (propagation_.assigned() + looked_) / kLiterals; };
+    const auto arrived = [&] { return best_cost_.hard == 0 && best_cost_.soft <= target; };
+    while (worked() < granted_ && !arrived() && !given_up() && !*stop) descend(stop);
+    if (arrived() || *stop) granted_ = std::max(before, worked());
+    return granted_ - before;
+  }
+
+  const WideCost& best_cost() const { return best_cost_; }
+  const std::vector<std::uint8_t>& best() const { return best_; }
+
+ private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  static constexpr std::uint64_t kLiterals = 8;  // assigned in the time of a flip
+  // Conflicts of the decisions of one descent; longest core that is learnt as a clause; literals of
+  // what is learnt, in those of the formula, and of all cores.
+  static constexpr std::size_t kConflicts = 100, kLongest = 50, kLearnt = 2, kCores = 1'000'000;
+  // Of a wish: demanded, given up, demanded again after all others, demanded whatever it costs.
+  static constexpr std::uint8_t kWanted = 0, kLost = 1, kLast = 2, kForced = 3;
+  // Descents near the last assignment for one by a hitting set, at first and at most; and for a
+  // return to the best assignment.
+  static constexpr std::size_t kOften = 2, kRarely = 64, kStale = 30;
+  static constexpr std::uint32_t kAnything = 8;  // one in so many is gone on from whatever it costs
+
+  // Demands the hard clauses; soft ones become wishes: themselves where they are units, else the
+  // negation of a variable that relaxes them.
+  bool tell(const Poll& stopped) {
+    std::vector<std::uint32_t> clause;
+    std::vector<std::uint32_t> of(2 * std::size_t{instance_.num_variables}, kNone);
+    std::uint32_t top = instance_.num_variables;
+    for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
+      if (stopped(c)) return false;
+      clause.clear();
+      for (const std::int32_t x : instance_.literals(c)) clause.push_back(Clauses::code(x));
+      const auto weight = static_cast<std::uint64_t>(weight_[c]);
+      if (!hard_[c] && clause.size() == 1) {
+        std::uint32_t& known = of[clause[0]];
+        if (known == kNone) {
+          known = static_cast<std::uint32_t>(wish_.size());
+          wish_.push_back(clause[0]);
+          clause_.push_back(c);
+          price_.push_back(weight);
+        } else {
+          price_[known] += weight;
+        }
+        continue;
+      }
+      if (!hard_[c]) {
+        wish_.push_back(2 * top + 1);
+        clause_.push_back(c);
+        price_.push_back(weight);
+        clause.push_back(2 * top++);
+      }
+      if (!propagation_.add(clause)) contradicts_ = true;
+    }
+    contradicts_ = contradicts_ || propagation_.propagate() != kNone;
+    given_ = propagation_.clauses();
+    most_literals_ = (1 + kLearnt) * propagation_.literals() + 10'000;
+    residue_ = price_;
+    met_.assign(wish_.size(), 0);
+    in_.resize(wish_.size());
+    state_.assign(wish_.size(), kWanted);
+    by_price_.resize(wish_.size());
+    for (std::uint32_t w = 0; w < by_price_.size(); ++w) by_price_[w] = w;
+    std::stable_sort(by_price_.begin(), by_price_.end(),
+                     [&](auto a, auto b) { return price_[a] > price_[b]; });
+    return true;
+  }
+
+  // One set of wishes, and an assignment under which they hold, if one is found.
+  void descend(const volatile std::uint8_t* stop) {
+    looked_ += 1 + wish_.size() / kLiterals;
+    if (propagation_.literals() > most_literals_) {
+      back(0);
+      propagation_.forget(given_);
+    }
+    last_order_.swap(order_);
+    const bool near = !satisfied_.empty() && until_hitting_ > 0;
+    if (near) {
+      --until_hitting_;
+      if (++stale_ > kStale && !best_.empty()) offer(best_.data(), true);
+      order_near();
+    } else {
+      until_hitting_ = interval_;
+      interval_ = std::min(2 * interval_, kRarely);
+      order_hitting();
+    }
+    keep_common();
+    spent_ = 0;
+    const bool anyway = near && draw(kAnything) == 0;
+    allowed_ =
+        near && wanted_ != kNone && !anyway ? price_[wanted_] : ~static_cast<unsigned __int128>(0);
+    conflicts_ = 0;
+    again_ = false;
+    if (!demand_all(stop)) return;
+    found_.resize(relaxes_);
+    for (std::uint32_t v = 0; v < relaxes_; ++v) found_[v] = propagation_.value(v);
+    std::copy(found_.begin(), found_.end(), phase_.begin());
+    offer(found_.data(), anyway);
+  }
+
+  // Demands all that can be, and decides the rest; false if that takes too long or nothing can.
+  bool demand_all(const volatile std::uint8_t* stop) {
+    std::uint32_t variable = 0;  // that may be decided
+    for (;;) {
+      const std::uint32_t conflict = propagation_.propagate();
+      if (conflict != kNone) {
+        if (!resolve(conflict) || *stop) return false;
+        variable = 0;
+      } else if (spent_ > allowed_) {
+        return false;
+      } else if (next_ < order_.size()) {
+        demand();
+      } else if (!again_) {
+        demand_again();
+      } else {
+        std::uint32_t l = kNone;
+        while (l == kNone && variable < relaxes_) {
+          if (propagation_.value(variable) == Propagation::kOpen)
+            l = 2 * variable + !phase_[variable];
+          else
+            ++variable;
+        }
+        if (l == kNone) return true;
+        place_.push_back(next_);
+        propagation_.decide(l);
+      }
+    }
+  }
+
+  // Levels of wishes that are demanded as before stay.
+  void keep_common() {
+    std::size_t same = 0;
+    while (same < std::min(order_.size(), last_order_.size()) &&
+           order_[same] == last_order_[same] && state_[order_[same]] == kWanted)
+      ++same;
+    std::uint32_t level = 0;
+    while (level < place_.size() && place_[level] < same) ++level;
+    next_ = same;
+    back(level);
+    std::fill(state_.begin(), state_.end(), kWanted);
+    if (wanted_ != kNone) state_[wanted_] = kForced;
+  }
+
+  // The wishes of a cheap hitting set come last.
+  void order_hitting() {
+    cover();
+    wanted_ = kNone;
+    order_ = by_price_;
+    std::stable_partition(order_.begin(), order_.end(), [&](auto w) { return !hits_[w]; });
+  }
+
+  // What the assignment satisfies that is gone on from, in the order of before, then one wish that
+  // it does not, and then the others.
+  void order_near() {
+    order_.clear();
+    taken_.assign(wish_.size(), 0);
+    for (const std::uint32_t w : last_order_)
+      if (satisfied_[w] && !taken_[w]) {
+        taken_[w] = 1;
+        order_.push_back(w);
+      }
+    const std::size_t held = order_.size();
+    for (const std::uint32_t w : by_price_)
+      if (!taken_[w]) order_.push_back(w);
+    wanted_ = kNone;
+    const auto lost = static_cast<std::uint32_t>(order_.size() - held);
+    if (lost == 0) return;
+    std::swap(order_[held], order_[held + draw(lost)]);
+    wanted_ = order_[held];
+  }
+
+  std::uint32_t draw(std::uint32_t count) { return pick(random_.next() >> 32, count); }
+
+  // Demands the next wish, or, where it is refused, gives up one of those that refuse it.
+  void demand() {
+    const std::uint32_t w = order_[next_];
+    if (state_[w] == kLost || propagation_.holds(wish_[w])) {
+      ++next_;
+      return;
+    }
+    if (propagation_.open(wish_[w])) {
+      place_.push_back(next_++);
+      propagation_.decide(wish_[w]);
+      return;
+    }
+    propagation_.behind_literal(wish_[w], levels_);
+    core_.assign(1, w);
+    for (const std::uint32_t level : levels_) core_.push_back(order_[place_[level - 1]]);
+    const std::uint32_t lost = give_up();
+    if (lost == w)
+      ++next_;
+    else
+      back(level_of(lost) - 1);
+  }
+
+  // Has what was given up and may hold by now come after all others.
+  void demand_again() {
+    again_ = true;
+    for (const std::uint32_t w : by_price_) {
+      if (state_[w] != kLost || propagation_.fails(wish_[w])) continue;
+      state_[w] = kLast;
+      order_.push_back(w);
+    }
+  }
+
+  // Learns from a violated clause; false where this takes too long, or nothing can hold.
+  bool resolve(std::uint32_t conflict) {
+    if (propagation_.level() == 0) {
+      contradicts_ = true;
+      return false;
+    }
+    if (place_.back() >= order_.size()) {
+      if (++conflicts_ > kConflicts) return false;
+      back(propagation_.learn(conflict, learnt_));
+      contradicts_ = !propagation_.add(learnt_);
+      return !contradicts_;
+    }
+    propagation_.behind_clause(conflict, levels_);
+    learnt_.clear();
+    core_.clear();
+    for (const std::uint32_t level : levels_) {
+      learnt_.push_back(propagation_.decision(level) ^ 1);
+      core_.push_back(order_[place_[level - 1]]);
+    }
+    if (core_.empty()) {
+      contradicts_ = true;
+      return false;
+    }
+    back(level_of(give_up()) - 1);
+    if (learnt_.size() <= kLongest) contradicts_ = !propagation_.add(learnt_);
+    return !contradicts_;
+  }
+
+  // Takes back all levels above one.
+  void back(std::uint32_t level) {
+    if (level >= propagation_.level()) return;
+    next_ = std::min(next_, place_[level]);
+    place_.resize(level);
+    propagation_.back(level);
+  }
+
+  // The level on which a wish of the core was decided.
+  std::uint32_t level_of(std::uint32_t w) const {
+    const auto at = std::find_if(levels_.begin(), levels_.end(), [&](std::uint32_t level) {
+      return order_[place_[level - 1]] == w;
+    });
+    return *at;
+  }
+
+  // Keeps the core, raises the lower bound by it, and gives up the wish that is cheapest for the
+  // cores that it was in.
+  std::uint32_t give_up() {
+    std::uint64_t paid = UINT64_MAX;
+    for (const std::uint32_t w : core_) paid = std::min(paid, residue_[w]);
+    for (const std::uint32_t w : core_) residue_[w] -= paid;
+    lower_ += paid;
+    std::uint64_t key = 0;
+    for (const std::uint32_t w : core_)
+      key += (w + 1) * 0x9e3779b97f4a7c15ull ^ (w + 1) * 0xbf58476d1ce4e5b9ull >> 17;
+    if (core_literals_ < kCores && known_.insert(key).second) {
+      const auto id = static_cast<std::uint32_t>(core_start_.size() - 1);
+      for (const std::uint32_t w : core_) in_[w].push_back(id);
+      members_.insert(members_.end(), core_.begin(), core_.end());
+      core_start_.push_back(members_.size());
+      core_literals_ += core_.size();
+    }
+    std::uint32_t lost = kNone;
+    double least = 0;
+    for (const std::uint32_t w : core_) {
+      if (state_[w] == kForced && core_.size() > 1) continue;
+      const double price = static_cast<double>(price_[w]) * noise();
+      ++met_[w];
+      const double share = state_[w] == kLast ? 0 : wanted_ == kNone ? price / met_[w] : price;
+      if (lost != kNone && share >= least) continue;
+      lost = w;
+      least = share;
+    }
+    if (state_[lost] == kWanted) spent_ += price_[lost];
+    state_[lost] = kLost;
+    return lost;
+  }
+
+  // 1 on average.
+  double noise() { return 0.75 + 0.5 * static_cast<double>(random_.next() >> 32) / 4294967296.0; }
+
+  // A hitting set of all cores: by price for each that is not hit yet, then without what the
+  // others hit, too.
+  void cover() {
+    const std::size_t cores = core_start_.size() - 1;
+    hits_.assign(wish_.size(), 0);
+    times_.assign(cores, 0);
+    left_.assign(wish_.size(), 0);
+    chosen_.clear();
+    std::vector<std::uint32_t>& candidates = scratch_;
+    candidates.clear();
+    std::vector<double> price(wish_.size());
+    for (std::uint32_t w = 0; w < wish_.size(); ++w) {
+      left_[w] = static_cast<std::uint32_t>(in_[w].size());
+      price[w] = static_cast<double>(price_[w]) * noise();
+      if (left_[w]) candidates.push_back(w);
+    }
+    for (std::size_t unhit = cores; unhit > 0;) {
+      std::uint32_t best = kNone;
+      for (const std::uint32_t w : candidates)
+        if (left_[w] && (best == kNone || price[w] * left_[best] < price[best] * left_[w]))
+          best = w;
+      hits_[best] = 1;
+      chosen_.push_back(best);
+      for (const std::uint32_t c : in_[best])
+        if (times_[c]++ == 0) {
+          --unhit;
+          for (std::size_t i = core_start_[c]; i < core_start_[c + 1]; ++i) --left_[members_[i]];
+        }
+    }
+    std::stable_sort(chosen_.begin(), chosen_.end(),
+                     [&](auto a, auto b) { return price_[a] > price_[b]; });
+    for (const std::uint32_t w : chosen_) {
+      if (std::any_of(in_[w].begin(), in_[w].end(), [&](auto c) { return times_[c] == 1; }))
+        continue;
+      hits_[w] = 0;
+      for (const std::uint32_t c : in_[w]) --times_[c];
+    }
+  }
+
+  // Goes on from an assignment that costs no more than the last such one, or whatever it costs.
+  void offer(const std::uint8_t* value, bool anyway) {
+    WideCost cost{};
+    for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
+      if (holds(c, value)) continue;
+      if (hard_[c])
+        ++cost.hard;
+      else
+        cost.soft += static_cast<std::uint64_t>(weight_[c]);
+    }
+    if (cost < best_cost_) {
+      best_cost_ = cost;
+      best_.assign(value, value + instance_.num_variables);
+      if (wanted_ == kNone) interval_ = kOften;
+    }
+    if (!(best_cost_ < cost)) stale_ = 0;
+    if (current_cost_ < cost && !anyway) return;
+    current_cost_ = cost;
+    satisfied_.resize(wish_.size());
+    for (std::uint32_t w = 0; w < wish_.size(); ++w) satisfied_[w] = holds(clause_[w], value);
+  }
+
+  bool holds(std::uint32_t c, const std::uint8_t* value) const {
+    const auto literals = instance_.literals(c);
+    return std::any_of(literals.begin(), literals.end(),
+                       [&](auto x) { return value[Clauses::variable(x)] == (x > 0); });
+  }
+
+  const Instance& instance_;
+  const std::int64_t* weight_;
+  const std::uint8_t* hard_;
+  RandomStream random_;
+  Propagation propagation_;
+  std::uint32_t relaxes_ = 0;                   // the first variable that relaxes a clause
+  std::vector<std::uint32_t> wish_, clause_;    // literals, and a soft clause of each
+  std::vector<std::uint64_t> price_, residue_;  // of wishes; what the lower bound has not counted
+  std::vector<std::uint32_t> met_;              // in how many cores
+  std::vector<std::uint32_t> order_, last_order_, by_price_;
+  std::vector<std::size_t> place_;  // in the order, of each level's decision
+  std::vector<std::uint8_t> state_, phase_, found_, best_, satisfied_, hits_, taken_;
+  std::vector<std::uint32_t> levels_, learnt_, core_, scratch_, left_, times_, chosen_;
+  std::vector<std::vector<std::uint32_t>> in_;  // cores of a wish
+  std::vector<std::uint32_t> members_;
+  std::unordered_set<std::uint64_t> known_;  // cores, by a sum
+  std::vector<std::size_t> core_start_{0};
+  std::uint64_t granted_ = 0, looked_ = 0;  // looks at wishes, in literals assigned
+  std::size_t core_literals_ = 0, most_literals_ = 0, given_ = 0;  // clauses
+  std::size_t until_hitting_ = 0, interval_ = kOften, stale_ = 0;  // descents
+  std::size_t conflicts_ = 0, next_ = 0;                           // of the order
+  std::uint32_t wanted_ = kNone;
+  unsigned __int128 lower_ = 0, spent_ = 0, allowed_ = 0;  // on what a descent gave up
+  WideCost best_cost_{UINT64_MAX, 0}, current_cost_{UINT64_MAX, 0};
+  bool complete_ = false, contradicts_ = false, again_ = false;
+};
+
+}  // namespace hardscape::maxsat
