@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "maxsat/methods/hitting/hitting.hpp"
 #include "maxsat/methods/weighting/covering.hpp"
-#include "maxsat/methods/weighting/hitting.hpp"
 #include "native/arrays.hpp"
 
 namespace hardscape::maxsat {

@@ -13,7 +13,7 @@
 #include "maxsat/instance.hpp"
 #include "maxsat/methods/weighting/best.hpp"
 #include "maxsat/methods/weighting/pool.hpp"
-#include "maxsat/methods/weighting/propagation.hpp"
+#include "maxsat/methods/hitting/propagation.hpp"
 #include "maxsat/walker.hpp"
 #include "native/random.hpp"
 
