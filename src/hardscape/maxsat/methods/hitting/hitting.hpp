@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "maxsat/instance.hpp"
+#include "maxsat/methods/hitting/propagation.hpp"
 #include "maxsat/methods/weighting/best.hpp"
 #include "maxsat/methods/weighting/pool.hpp"
-#include "maxsat/methods/hitting/propagation.hpp"
 #include "maxsat/walker.hpp"
 #include "native/random.hpp"
 
