@@ -20,8 +20,10 @@ from hardscape.cli.parts import run
 from hardscape.engine import Outcome, RunOptions, solve
 from hardscape.engine.jobs import job, merged
 from hardscape.errors import CheckpointError, InputError, PartDone
+from hardscape.gauge import GaugeField
 from hardscape.ising import formats
 from hardscape.permanents import answers, permanent
+from hardscape.xorsat import random_regular
 from helpers.instances import dense_integer
 from helpers.jobs import JOBS
 from helpers.works import FirstHit, HarmonicSum
@@ -218,6 +220,53 @@ def test_from_parts_to_the_answer(folder: Path, capsys: Captured) -> None:
     states = {Path(x["file"]).name: x["state"] for x in json.loads(capsys.readouterr().out)["jobs"]}
     assert set(states.values()) == {"finished"}
     assert len(states) == 4
+
+
+#: Long commands with several shards, and what their answers must have in common.
+LONG = {
+    "permanent matrix.npy": ("value", "error_bound"),
+    "density model.npz --method exhaustive": ("energies", "counts"),
+    "approximate matrix.npy --num-samples 300000 --seed 2": ("value", "standard_error"),
+    "bosons unitary.npy --photons 1,1,1,1,1,0,0,0 --num-samples 40000 --seed 3": ("occupations",),
+    "xorsat tts system.qh --runs 8 --seed 3": ("tau_sweeps", "num_solved"),
+    "gauge fix links.nersc -o fixed.nersc --force --copies 4 --theta 1e-4 --seed 1": (
+        "functional",
+    ),
+}
+
+
+@pytest.fixture
+def problems(folder: Path) -> Path:
+    rng = np.random.default_rng(4)
+    np.save("matrix.npy", rng.normal(size=(22, 22)))
+    np.save("unitary.npy", np.linalg.qr(rng.normal(size=(8, 8)))[0])
+    random_regular(64, seed=1).to_file("system.qh")
+    GaugeField.random((4, 4, 4, 4), 2, seed=11).to_file("links.nersc")
+    formats.write(dense_integer(31, seed=3, bound=2, fields=False), "model.npz")
+    return folder
+
+
+@pytest.mark.parametrize("command", LONG)
+def test_every_command_does_its_part_alone(command: str, problems: Path, capsys: Captured) -> None:
+    words, names = [*command.split(), "--device", "cpu", "--threads", "1", "--json"], LONG[command]
+    assert main(words) == 0
+    expected = json.loads(capsys.readouterr().out)
+    for number in (1, 2):
+        assert main(["run", *words, "--checkpoint", "x", "--shards", f"{number}/2"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert 0 < told["shards_done"] < told["shards_total"]
+        assert not Path("x").exists()
+    assert main(["merge", *map(str, problems.glob("x*"))]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {name: found[name] for name in names} == {name: expected[name] for name in names}
+
+
+def test_options_come_before_a_lone_dash(folder: Path, capsys: Captured) -> None:
+    words = [*COMMAND, "--checkpoint", "m.ledger", "--time-limit", "0.01", "--"]
+    assert main(words) == 0
+    assert main(["show", "m.ledger"]) == 0
+    assert main(["run", shlex.join(words), "--shards", "1/2"]) == 0
+    assert Path("m.1-of-2.ledger").exists()
 
 
 def test_a_part_that_was_stopped_is_gone_on_with(folder: Path, capsys: Captured) -> None:

@@ -36,10 +36,8 @@ def permanent(**run: Any) -> bytes:
 
 
 def copies(**run: Any) -> bytes:
-    field = GaugeField.random((8, 8, 8, 8), 3, seed=2)
-    found = fix(
-        field, method="overrelaxation", max_sweeps=400, copies=64, strict=False, seed=1, **run
-    )
+    field, limits = GaugeField.random((16, 16, 16, 16), 3, seed=2), {"max_sweeps": 1000}
+    found = fix(field, method="overrelaxation", copies=96, strict=False, seed=1, **limits, **run)
     return found.g.tobytes() + found.copies.functional.tobytes()
 
 

@@ -7,15 +7,29 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hardscape.engine import RunOptions, split, steps, team
+from hardscape.engine import (
+    Context,
+    Cpu,
+    Cuda,
+    CudaStatus,
+    RunOptions,
+    Shard,
+    ShardResult,
+    split,
+    steps,
+    team,
+)
+from hardscape.engine import device as device_module
 from hardscape.errors import CheckpointError, InputError
 from hardscape.maxsat import CellularOptions, Formula, cellular_search
 from hardscape.maxsat.methods.cellular.generation import CellularKernel
 from hardscape.maxsat.methods.cellular.run import CellularRun
+from hardscape.maxsat.methods.cellular.runs import CellularRuns
 from hardscape.maxsat.methods.weighting.walk import break_weights
 from helpers import cellular_oracle as oracle
 from helpers.maxsat_oracle import holds
@@ -475,3 +489,35 @@ def test_memetic_children_of_uneven_weights_are_weighed():
     ]
     assert walked[0].cost <= climbed.cost
     assert (walked[0].history == walked[1].history).all()
+
+
+def test_runs_are_shared_among_the_gpus_that_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a CPU in the place of each. A ledger goes on with the shards that it was begun with."""
+    ran: list[int] = []
+    whole = CellularRuns.run
+
+    def run(work: CellularRuns, shard: Shard, context: Context) -> ShardResult:
+        assert isinstance(context.device, Cuda)
+        ran.append(len(shard))
+        return whole(work, shard, replace(context, device=Cpu()))
+
+    def search(gpus: int, checkpoint: Path | None = None) -> list[bytes]:
+        monkeypatch.setattr(device_module, "_usable_gpus", lambda: tuple(map(Cuda, range(gpus))))
+        given = {"runs": 10, "options": SMALL, "seed": 5, "checkpoint": checkpoint}
+        found = cellular_search(formula, device="cuda" if gpus else "cpu", **given)
+        return [x.tobytes() for x in (found.assignment, found.run_costs, found.run_generations)]
+
+    monkeypatch.setattr(device_module, "cuda_status", lambda: CudaStatus(True, *("",) * 6, ()))
+    formula = random_clauses(30, 200, 3, seed=1)
+    expected = search(0)
+    monkeypatch.setattr(CellularRuns, "run", run)
+    assert search(2) == expected
+    assert ran == [5, 5]
+    assert search(3) == expected
+    assert sorted(ran[2:]) == [3, 3, 4]
+    ledger = tmp_path / "runs"
+    for gpus in (2, 4, 1):
+        assert search(gpus, ledger) == expected
+    assert sorted(ran[5:]) == [5, 5]

@@ -146,11 +146,11 @@ def cases(rehearse: bool, folder: Path) -> dict[str, Callable[[], Call]]:
     return {
         "permanent, dense, real, 41 rows": lambda: permanent(41),
         "spectrum, 48 spins, every state visited": lambda: spectrum(48),
-        "32 Gribov copies, 24^4, 100 sweeps": lambda: copies(24, 32, 100),
-        "32 Gribov copies, 16^4, 300 sweeps": lambda: copies(16, 32, 300),
-        "8 files of 16^4, 16 copies each, 200 sweeps": lambda: ensemble(16, 8, 16, 200, folder),
-        "xorsat, N = 192, 64 runs": lambda: trials(192, 64, 2**22),
-        "maxsat, 64 cellular runs, n = 1,000": lambda: cellular(1000, 64),
+        "64 Gribov copies, 24^4, 1,000 sweeps": lambda: copies(24, 64, 1000),
+        "64 Gribov copies, 16^4, 3,000 sweeps": lambda: copies(16, 64, 3000),
+        "8 files of 16^4, 16 copies each, 2,000 sweeps": lambda: ensemble(16, 8, 16, 2000, folder),
+        "xorsat, N = 192, 128 runs": lambda: trials(192, 128, 2**22),
+        "maxsat, 512 cellular runs, n = 1,000": lambda: cellular(1000, 512),
         "permanent, dense, real, 42 rows": lambda: permanent(42),
     }
 

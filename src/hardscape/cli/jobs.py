@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cyclopts import App
 
-from hardscape.cli.options import Flag, Json, without
+from hardscape.cli.options import Flag, Json, with_options, without
 from hardscape.cli.terminal import print_json, print_parts, seconds_text, table
 from hardscape.engine.cluster.parts import part_of
 from hardscape.engine.jobs import Job, copied, job
@@ -90,7 +90,7 @@ def show(file: Path, /) -> int:
             f"checkpoint {file} is in use on {found.host}; 'hardscape jobs copy' makes a copy to look at"
         )
     words = without(words_of(found), "--time-limit", "--shards", *_PLACES)
-    return main([*words, "--time-limit", "0.001"])
+    return main(with_options(words, "--time-limit", "0.001"))
 
 
 def words_of(found: Job) -> list[str]:
@@ -108,7 +108,8 @@ def words_of(found: Job) -> list[str]:
         raise CheckpointError(f"checkpoint {place}: {found.folder}: {error.strerror}") from None
     part = part_of(place)
     divided = [] if part is None else ["--shards", str(part)]
-    return [*without(found.command, "--checkpoint"), "--checkpoint", str(place), *divided]
+    words = without(found.command, "--checkpoint")
+    return with_options(words, "--checkpoint", str(place), *divided)
 
 
 def _row(found: Job) -> tuple[str, ...]:

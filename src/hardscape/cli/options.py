@@ -82,6 +82,13 @@ def without(words: Iterable[str], *options: str) -> list[str]:
     return kept
 
 
+def with_options(words: Iterable[str], *options: str) -> list[str]:
+    """The words and some options, before a lone "--", behind which there are none."""
+    before = list(words)
+    end = before.index("--") if "--" in before else len(before)
+    return [*before[:end], *options, *before[end:]]
+
+
 @option_group(RUN)
 class RunOptions:
     """Where to compute, and for how long.

@@ -10,6 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from hardscape.cli.jobs import resume, show, words_of
+from hardscape.cli.options import with_options
 from hardscape.cli.terminal import note
 from hardscape.engine.cluster.parts import Part, part_of, whole_of
 from hardscape.engine.jobs import is_ledger, job, merged
@@ -32,7 +33,7 @@ def run(*work: Annotated[str, Parameter(allow_leading_hyphen=True)], shards: str
         raise InputError("no command is given; a command, or a checkpoint, is accepted")
     Part.checked(shards)
     words = list(work) if len(work) > 1 else _words(work[0])
-    return main([*words, "--shards", shards])
+    return main(with_options(words, "--shards", shards))
 
 
 def _words(told: str) -> list[str]:

@@ -85,25 +85,18 @@ def permanent(
         "precision": problem.precision,
         "method": problem.method,
         "memory": problem.memory,
-        "device": run.device,
-        "threads": run.threads,
         "full_output": True,
     }
-    planned = plan(matrix, **chosen)
+    planned = plan(matrix, device=run.device, threads=run.threads, **chosen)
     if output.estimate:
         show(output.json, "permanent", planned.to_dict, _plan_facts(planned))
         return
     if run.time_limit is None:
         work = f"this permanent ({planned.method}, {planned.terms} terms, on {planned.device})"
         output.refuse_unasked(work, planned.seconds)
-    found = find_permanent(
-        matrix,
-        **chosen,
-        time_limit=1e18 if output.yes and run.time_limit is None else run.time_limit,
-        checkpoint=run.checkpoint,
-        executor=run.executor,
-        progress=True,
-    )
+    limit = 1e18 if output.yes and run.time_limit is None else run.time_limit
+    where = vars(run) | {"time_limit": limit}
+    found = find_permanent(matrix, **chosen, **where, progress=True)
     show(output.json, "permanent", lambda: _plain(planned, found), _facts(planned, found))
 
 

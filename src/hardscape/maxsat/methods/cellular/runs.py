@@ -56,7 +56,7 @@ class CellularRuns(Work[Partial]):
 
     def digest(self) -> str:
         """Hash of the formula, the options, the seed and the target."""
-        told = (self.kernel.options, self.seed, self.count, self.target, self.together)
+        told = (self.kernel.options, self.seed, self.count, self.target)
         return hashlib.sha256((self.kernel.formula.digest + repr(told)).encode()).hexdigest()
 
     def shards(self) -> Sequence[Shard]:

@@ -21,6 +21,8 @@ from hardscape.engine import (
     solve,
     steps,
 )
+from hardscape.engine.cluster.parts import whole_of
+from hardscape.engine.ledger import kept_shards
 from hardscape.errors import InputError, Interrupted
 from hardscape.interrupts import interruptible
 from hardscape.maxsat.formula import LARGE, Evaluation, Formula, checked_formula
@@ -156,7 +158,7 @@ def evolve(
         runs,
         _goal(formula, target),
         target is not None,
-        _together(formula, parameters) if on_gpu else 1,
+        _shared(_together(formula, parameters), runs, options) if on_gpu else 1,
         offer,
     )
     outcome: Outcome[Partial]
@@ -180,6 +182,12 @@ def evolve(
         device=told(options),
     )
     return result, outcome.signum
+
+
+def _shared(most: int, runs: int, options: RunOptions) -> int:
+    """Runs of a shard, so that each GPU has some; a ledger goes on with the shards that it was begun with."""
+    begun = None if options.checkpoint is None else kept_shards(whole_of(options.checkpoint))
+    return min(most, -(-runs // (begun or options.workers_now)))
 
 
 def _telling(formula: Formula, on_improvement: Callable[[Improvement], object]) -> Tell:
