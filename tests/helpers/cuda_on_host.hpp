@@ -182,6 +182,9 @@ template <class T>
 T __ldg(const T* at) {
   return *at;
 }
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>(static_cast<std::uint64_t>(a) * b >> 32);
+}
 inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __ffs(unsigned x) { return x ? std::countr_zero(x) + 1 : 0; }
 inline float __int2float_rn(int x) { return static_cast<float>(x); }

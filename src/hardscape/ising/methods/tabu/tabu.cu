@@ -8,6 +8,9 @@
 namespace {
 
 constexpr int kSlots = 4 * kQuads;
+// Blocks at once on a multiprocessor: most of what a run knows is seldom looked at, and need not be
+// in registers.
+constexpr int kBlocks = kReal || kWarps > 1 ? 1 : kQuads > 4 ? 3 : 7 - kQuads;
 static_assert(kSlots <= 32, "the bits of a thread's spins are one word");
 // Slots that are looked through together for the best.
 constexpr int kGroup = kSlots % 8 == 0 ? 8 : 4, kGroups = kSlots / kGroup;
@@ -52,6 +55,36 @@ __device__ inline void read(const void* couplings, uint64 quad, Number (&four)[4
   }
 }
 
+// Numbers of a stream, of which the lanes of a warp draw 32 at once.
+class Draws {
+ public:
+  __device__ explicit Draws(std::uint64_t state)
+      : stream_(RandomStream::resume_after(state, 0)), lane_(threadIdx.x % 32) {
+    skip(0);
+  }
+
+  // As below() of walker.cuh.
+  __device__ int below(int n) {
+    if (taken_ == 32) skip(0);
+    return static_cast<int>(__umulhi(__shfl_sync(kEveryone, high_, taken_++), n));
+  }
+
+  // The stream from here on, and so many numbers later.
+  __device__ RandomStream here() const {
+    return RandomStream::resume_after(stream_.state(), taken_);
+  }
+  __device__ void skip(int numbers) {
+    stream_ = RandomStream::resume_after(stream_.state(), taken_ + numbers);
+    high_ = static_cast<uint32>(stream_.at(lane_) >> 32);
+    taken_ = 0;
+  }
+
+ private:
+  RandomStream stream_;
+  uint32 lane_, high_ = 0;
+  int taken_ = 0;
+};
+
 struct Board {
   Talk talk;
   uint32 differing[kThreads];
@@ -69,7 +102,7 @@ class Run {
         board_(board),
         team_(thread, board.talk),
         status_(problem.statuses[run]),
-        random_(RandomStream::resume_after(status_.random, 0)),
+        random_(status_.random),
         lowest_(lowest_of(problem, run, status_, 1)),
         elites_(elites_of(problem, run, status_, 1)) {
     up_ = p_.states[at_];
@@ -118,7 +151,7 @@ class Run {
     p_.bests[at_] = best_;
     for (int k = 0; k < kSlots; ++k) p_.gains[at_ * kSlots + k] = gain_[k];
     for (int k = 0; k < kSlots; ++k) p_.until[at_ * kSlots + k] = until_[k];
-    status_.random = random_.state();
+    status_.random = random_.here().state();
     status_.elites = elites_.count;
     status_.count = lowest_.count;
     status_.offered = lowest_.offered;
@@ -144,16 +177,17 @@ class Run {
       go_to(p_.given[static_cast<uint64>(status_.given++) * kThreads + team_.thread]);
     } else if (status_.stage == kRandom) {
       uint32 goal = 0;
+      const RandomStream here = random_.here();
 #pragma unroll 1
       for (int k = 0; k < kSlots; ++k) {
         const int i = index(k);
-        if (i < n_) goal |= static_cast<uint32>(random_.at(i) >> 63) << k;
+        if (i < n_) goal |= static_cast<uint32>(here.at(i) >> 63) << k;
       }
-      random_ = RandomStream::resume_after(random_.state(), n_);
+      random_.skip(n_);
       go_to(goal);
     } else {
-      const int a = below(random_, status_.pair);
-      const int b = (a + 1 + below(random_, status_.pair - 1)) % status_.pair;
+      const int a = random_.below(status_.pair);
+      const int b = (a + 1 + random_.below(status_.pair - 1)) % status_.pair;
       towards_ = elites_.word<1>(team_, b, 0);
       go_to(elites_.word<1>(team_, a, 0));
     }
@@ -229,7 +263,7 @@ class Run {
       up_ ^= 1u << slot(i);
     }
     status_.energy -= 2 * choice.own;
-    status_.hash ^= mix64(static_cast<uint64>(i) + 1);
+    status_.hash ^= __ldg(p_.starts + i);
   }
 
   // Sets out for another state, spin by spin.
@@ -268,7 +302,7 @@ class Run {
   // The best flip towards another state; the walk stops at the best of the middle.
   __device__ Choice step_towards() {
     if (steps_ >= 2 * distance_ / 3) return {-1, Number{}, false};
-    const int first = below(random_, n_);
+    const int first = random_.below(n_);
     Number most = kNever;
 #pragma unroll
     for (int k = 0; k < kSlots; ++k) {
@@ -306,8 +340,8 @@ class Run {
   }
 
   __device__ void moved(int i) {
-    const int until = static_cast<int>(status_.move + p_.tenure) +
-                      below(random_, static_cast<int>(p_.spread)) + 1;
+    const int until =
+        static_cast<int>(status_.move + p_.tenure) + random_.below(static_cast<int>(p_.spread)) + 1;
     if (owner(i) == team_.thread) put(until_, slot(i), until);
     ++status_.moves;
     if (status_.energy < status_.best) {
@@ -320,7 +354,7 @@ class Run {
   // The flip that lowers the energy most of those allowed, as best_move of tabu.simd.cpp says.
   __device__ Choice best_move() {
     const int move = static_cast<int>(++status_.move);
-    const int count = (n_ + kLanes - 1) / kLanes, first = below(random_, count);
+    const int count = (n_ + kLanes - 1) / kLanes, first = random_.below(count);
     Number of_group[kGroups], best = kNever, every = kNever;
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
@@ -342,7 +376,7 @@ class Run {
       key = team_.least(key);
       return {static_cast<int>(key >> 1), every, (key & 1) != 0};
     }
-    const int lane = below(random_, kLanes);
+    const int lane = random_.below(kLanes);
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
       if (of_group[g] != best) continue;
@@ -369,7 +403,7 @@ class Run {
   Board& board_;
   Team team_;
   Status status_;
-  RandomStream random_;
+  Draws random_;
   Lowest lowest_;
   Elites elites_;
   Number gain_[kSlots];
@@ -423,7 +457,7 @@ extern "C" __global__ void tabu_start(const Problem* problem, unsigned long long
   if (thread == 0) p.statuses[run] = status;
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads* kTogether)
+extern "C" __global__ void __launch_bounds__(kThreads* kTogether, kBlocks)
     tabu_run(const Problem* problem, long long moves) {
   __shared__ Board boards[kTogether];
   const int team = threadIdx.x / kThreads, run = blockIdx.x * kTogether + team;

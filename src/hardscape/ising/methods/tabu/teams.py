@@ -51,12 +51,12 @@ class TabuTeams(Teams):
         return self.spins * self.places * self.bytes
 
     def couplings(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.uint64]]:
-        """See `Teams.couplings`: a matrix, whose rows are filled up."""
+        """See `Teams.couplings`: a matrix, whose rows are filled up; and what hashes are made of."""
         model, n = self.model, self.spins
         kind = "<f8" if self.real else f"<i{self.bytes}"
         matrix = np.zeros((n, self.places), dtype=kind)
         matrix[np.repeat(np.arange(n), np.diff(model.starts)), model.columns] = model.values
-        return matrix, np.zeros(1, dtype=self.number), np.zeros(1, dtype=np.uint64)
+        return matrix, np.zeros(1, dtype=self.number), mix64(np.arange(1, n + 1, dtype=np.uint64))
 
     def bits(self, states: NDArray[np.int8]) -> NDArray[np.uint32]:
         """See `Teams.bits`."""
@@ -79,3 +79,10 @@ class TabuTeams(Teams):
     def constants(self) -> dict[str, bool | int | float]:
         """See `Teams.constants`."""
         return {**super().constants(), "kQuads": self.quads}
+
+
+def mix64(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The function of native/random.hpp."""
+    x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return x ^ x >> np.uint64(31)
