@@ -25,6 +25,8 @@ _THREADS = 128
 _ITERATION, _RATE = 2e-3, {False: 3.4e9, True: 7.3e9}
 #: Sites whose matrices lie together.
 _TOGETHER = 32
+#: Site updates that may wait on a GPU before signals are heard: tens of milliseconds.
+_WAITING = 10**8
 #: Blocks that share a timeslice when it is measured.
 _PARTS = 16
 #: Sites are numbered in 31 bits, and their chunks of a transformation in double precision.
@@ -267,6 +269,23 @@ class CudaLattices(Lattices):
         self.synchronize()
         return turn.count
 
+    def sweep_in_turn(self, turns: Sequence[Turn]) -> list[int]:
+        """See `Lattices.sweep_in_turn`: the GPU need not wait for what launches the next."""
+        done: list[int] = []
+        waiting = 0
+        for turn in turns:
+            if turn.stop[0]:
+                break
+            self.prepare(turn)
+            self.start(turn, self, self)
+            done.append(turn.count)
+            waiting += turn.count * self.volume * self.copies
+            if waiting > _WAITING:
+                self.synchronize()
+                waiting = 0
+        self.synchronize()
+        return done
+
     def prepare(self, turn: Turn) -> None:
         """Bring all that sweeps need to the GPU, where nothing is counted of them yet."""
         self._numbers = (
@@ -324,7 +343,7 @@ class CudaLattices(Lattices):
         if held is None or held[1].shape != values.shape:
             self._told[name] = held = self._cupy.asarray(values), values.copy()
         elif not np.array_equal(held[1], values):
-            held[0].set(values)
+            held[0].set(values, stream=self._device.stream)  # in order with the kernels there
             held[1][...] = values
         return held[0]
 

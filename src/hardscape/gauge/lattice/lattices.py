@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -102,6 +103,15 @@ class Lattices(ABC):
     @abstractmethod
     def sweep(self, turn: Turn) -> int:
         """Do these sweeps; returns how many were done before `stop` became 1."""
+
+    def sweep_in_turn(self, turns: Sequence[Turn]) -> list[int]:
+        """Do turns one after the other; returns how many sweeps were done of each that was begun."""
+        done = []
+        for turn in turns:
+            done.append(self.sweep(turn))
+            if done[-1] < turn.count:
+                break
+        return done
 
     @abstractmethod
     def measure(self) -> Measurement:

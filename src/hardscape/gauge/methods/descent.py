@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from hardscape.gauge.options import FLOORS, FixOptions
 
 _LOG = logging.getLogger("hardscape.gauge")
 
+#: Temperatures between which the clock is looked at.
+_COOLED = 10
 #: Sweeps between two measurements.
 _CHECK = 10
 #: Checks without progress, at a theta below this many floors, after which a precision is taken to be
@@ -97,12 +99,22 @@ class Descent:
         options = self.options
         hot, cold = options.temperatures
         everywhere = np.tile(lattices.live, (lattices.copies, 1))
-        for temperature in np.geomspace(hot, cold, options.annealing_sweeps):
+        for some in np.array_split(
+            np.geomspace(hot, cold, options.annealing_sweeps),
+            -(-options.annealing_sweeps // _COOLED),
+        ):
             if self.context.stopped():
                 return
-            self._sweep(lattices, Sweep(2, temperature=float(temperature)), 1, everywhere)
-            if options.microcanonical:
-                self._sweep(lattices, MICROCANONICAL, options.microcanonical, everywhere)
+            stages = [
+                (sweep, count)
+                for temperature in some.tolist()
+                for sweep, count in (
+                    (Sweep(2, temperature=temperature), 1),
+                    (MICROCANONICAL, options.microcanonical),
+                )
+                if count
+            ]
+            self._sweep(lattices, stages, everywhere)
         self._measured(lattices)
 
     def relax(self, lattices: Lattices, target: float) -> None:
@@ -121,7 +133,7 @@ class Descent:
                 return
             steps = [self._method.sweep(options, tuner.omega) for tuner in tuners]
             count = int(min(_CHECK, (limit - self.sweeps[active.any(axis=1)]).min()))
-            done = self._sweep(lattices, steps, count, active)
+            done = self._sweep(lattices, [(steps, count)], active)
             if not done:
                 return
             before = violation
@@ -184,13 +196,20 @@ class Descent:
         return OmegaTuner(2 / (1 + 1.8 / extent), fixed=False, noise=noise)
 
     def _sweep(
-        self, lattices: Lattices, sweep: Sweep | list[Sweep], count: int, active: NDArray[np.bool_]
+        self,
+        lattices: Lattices,
+        stages: Sequence[tuple[Sweep | list[Sweep], int]],
+        active: NDArray[np.bool_],
     ) -> int:
-        steps = sweep if isinstance(sweep, list) else [sweep] * lattices.copies
+        """Do so many sweeps of each kind, one after the other; returns how many were done."""
         began = time.perf_counter()
         moving = active.any(axis=1)
-        turn = Turn(steps, self.seeds, self.sweeps, count, active, self.context.stop)
-        done = lattices.sweep(turn)
+        turns, first = [], self.sweeps.copy()
+        for sweep, count in stages:
+            steps = sweep if isinstance(sweep, list) else [sweep] * lattices.copies
+            turns.append(Turn(steps, self.seeds, first.copy(), count, active, self.context.stop))
+            first[moving] += count
+        done = sum(lattices.sweep_in_turn(turns))
         self.seconds += time.perf_counter() - began
         self.updates += done * float(active.mean(axis=1).sum()) * lattices.volume
         self.sweeps[moving] += done
