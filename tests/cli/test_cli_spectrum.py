@@ -15,7 +15,7 @@ import hardscape
 from hardscape.cli import main
 from hardscape.cli import spectrum as spectrum_cli
 from hardscape.ising import Estimate, Ising, formats
-from helpers.instances import dense_gaussian, dense_integer
+from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice
 from helpers.oracles import lowest_states
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -170,6 +170,16 @@ def test_tabu_search(instance: Path, capsys: Captured) -> None:
     assert "certificate" in capsys.readouterr().out
     aim = expected.energies[0] + 1e6
     assert answer(capsys, instance, "--method", "search", "--target", aim)["num_states"] == 1
+
+
+def test_a_planar_model_by_matching(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "lattice.npz"
+    formats.write(plus_minus_lattice(4, 5, seed=1), path)
+    found = answer(capsys, path, "--method", "matching")
+    assert found["energies"] == hardscape.spectrum(path, 1).energies.tolist()
+    assert (found["certified"], found["lower_bound"]) == (False, found["energies"][0])
+    for words in (["--num-states", 2], ["--window", 1], ["--estimate"]):
+        assert "matching" in refusal(capsys, path, "--method", "matching", *words)
 
 
 def test_states_that_are_known(instance: Path, tmp_path: Path, capsys: Captured) -> None:
