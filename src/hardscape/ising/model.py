@@ -334,7 +334,8 @@ class Ising:
     def from_any(cls, model: Any, *, convention: Convention = "dimod") -> Self:
         """Take a model in any accepted form: Ising, path, mapping, matrix, dimod model, networkx graph.
 
-        Of dimod's models, those with integers or constraints are refused.
+        Of a pair (h, J), both may be mappings, as dimod and openjij take them. Of dimod's models, those with
+        integers or constraints are refused.
 
         Raises
         ------
@@ -356,6 +357,8 @@ class Ising:
             return cls.from_dict(model, convention=convention)
         if isinstance(model, tuple) and len(model) in (2, 3):
             h, J, *offset = model
+            if isinstance(h, Mapping):
+                return cls.from_dict(J, h, *offset, convention=convention)
             return cls(h, J, *offset, convention=convention)
         if is_sparse(model) or is_array(model) or isinstance(model, list):
             return cls.from_matrix(model, convention=convention)
