@@ -56,6 +56,7 @@ def test_lowest_states_in_the_models_terms(vartype: str) -> None:
     assert (found.record.num_occurrences == 1).all()
     assert len(np.unique(found.record.sample, axis=0)) == 40
     assert found.info["certified"] is True
+    assert found.info["lower_bound"] == found.first.energy
 
 
 def test_integer_energies_are_equal_to_dimods() -> None:

@@ -272,13 +272,13 @@ class Spectrum(Informed):
         ) | {key: self.info.get(key) for key in _TOLD}
 
     def to_dimod(self) -> Any:
-        """Return a ``dimod.SampleSet`` (SPIN), built from one array, with `info` attached."""
+        """Return a ``dimod.SampleSet`` (SPIN), built from one array; its info has `certified` and `lower_bound`, too."""
         dimod = needed("dimod", "dimod", "dimod", "Spectrum.to_dimod")
         return dimod.SampleSet.from_samples(
             (self.states, list(self.labels)),
             vartype="SPIN",
             energy=self.energies,
-            info=dict(self.info, certified=self.certified),
+            info=dict(self.info, certified=self.certified, lower_bound=self.lower_bound),
             sort_labels=False,
         )
 

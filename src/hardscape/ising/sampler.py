@@ -75,8 +75,8 @@ class _ExactSampling:
         dimod.SampleSet
             Distinct states in order of energy, of the vartype and with the labels of `bqm`, int8.
             Energies are exact sums rounded once to float64. ``info["certified"]`` tells whether
-            they are proven to be the lowest; only a `time_limit` makes it False. A model without
-            variables has one state.
+            they are proven to be the lowest; only a `time_limit` makes it False, and no state has an
+            energy below ``info["lower_bound"]``. A model without variables has one state.
 
         Raises
         ------
