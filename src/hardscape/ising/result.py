@@ -272,7 +272,7 @@ class Spectrum(Informed):
         ) | {key: self.info.get(key) for key in _TOLD}
 
     def to_dimod(self) -> Any:
-        """Return a ``dimod.SampleSet`` (SPIN), built from one array; its info has `certified` and `lower_bound`, too."""
+        """Return a ``dimod.SampleSet`` (SPIN); its info has `certified` and `lower_bound`, too."""
         dimod = needed("dimod", "dimod", "dimod", "Spectrum.to_dimod")
         return dimod.SampleSet.from_samples(
             (self.states, list(self.labels)),
