@@ -110,3 +110,11 @@ def test_target_and_time_limit():
     assert limited.stopped == "time_limit"
     assert limited.seconds < 3
     assert limited.cost == formula.cost(limited.assignment)
+
+
+def test_operators_of_the_cpu_are_refused():
+    formula = random_clauses(40, 160, 3, seed=1)
+    options = CellularOptions(migration="sorted")
+    with pytest.raises(InputError):
+        cellular_search(formula, options=options, device="cuda:0")
+    assert cellular_search(formula, options=options, seed=1).device.startswith("cpu")

@@ -119,6 +119,46 @@ def diffuses(options, seed, generation) -> bool:
     return stream(seed, 0, generation, DIFFUSION).next() >> 32 < chance(options.diffusion)
 
 
+def below(random: Stream, count: int) -> int:
+    return (random.next() >> 32) * count >> 32
+
+
+def panmictic_parent(options, values, seed, i, generation) -> int:
+    """The better of two of the whole sub-population."""
+    random = stream(seed, i, generation, SELECTION)
+    start = i - i % options.cells
+    first, second = (start + below(random, options.cells) for _ in range(2))
+    return second if values[second] < values[first] else first
+
+
+def exchanged(random: Stream, threshold: int, n: int) -> list[bool]:
+    """Two-point crossover: with the chance of it, the bits between two points."""
+    if random.next() >> 32 >= threshold:
+        return [False] * n
+    first, last = sorted(below(random, n + 1) for _ in range(2))
+    return [first <= v < last for v in range(n)]
+
+
+def inverted(random: Stream, threshold: int, n: int) -> list[bool]:
+    """With the chance of it, one random gene."""
+    gene = below(random, n) if random.next() >> 32 < threshold else -1
+    return [v == gene for v in range(n)]
+
+
+def migrated(options, rows, values):
+    """The best tenth of each sub-population in the places of the worst tenth of the next one."""
+    cells, count = options.cells, max(1, options.cells // 10)
+    order = [
+        sorted(range(cells * k, cells * (k + 1)), key=lambda i: values[i])
+        for k in range(options.islands)
+    ]
+    new_rows, new_values = rows.copy(), list(values)
+    for k in range(options.islands):
+        for place, source in zip(order[k][::-1], order[k - 1][:count], strict=False):
+            new_rows[place], new_values[place] = rows[source], values[source]
+    return new_rows, new_values
+
+
 def second_parent(around, values, seed, i, generation) -> int:
     random = stream(seed, i, generation, SELECTION)
     first, second = (int(around[i][random.next() >> 62]) for _ in range(2))
@@ -128,23 +168,31 @@ def second_parent(around, values, seed, i, generation) -> int:
 def child(options, rows, partner, seed, i, generation):
     n = rows.shape[1]
     random = stream(seed, i, generation, RECOMBINATION)
-    taken = np.array(masks(random, chance(options.recombination), n), dtype=bool)
+    crossover = exchanged if options.crossover == "two-point" else masks
+    taken = np.array(crossover(random, chance(options.recombination), n), dtype=bool)
     random = stream(seed, i, generation, MUTATION)
-    turned = np.array(masks(random, chance(options.mutation), n), dtype=bool)
+    inversion = inverted if options.inversion == "gene" else masks
+    turned = np.array(inversion(random, chance(options.mutation), n), dtype=bool)
     return np.where(taken, rows[partner], rows[i]) ^ turned
 
 
 def generation(formula, options, rows, values, seed, number, passes):
     """One generation: rows, values, and how many still improved in the last pass."""
-    around = neighbours(options, diffuses(options, seed, number))
+    opens = diffuses(options, seed, number)
+    around = neighbours(options, opens and options.migration == "diffusion")
     born, costs, unfinished = rows.copy(), list(values), 0
     for i in range(options.individuals):
-        partner = second_parent(around, values, seed, i, number)
+        if options.selection == "panmictic":
+            partner = panmictic_parent(options, values, seed, i, number)
+        else:
+            partner = second_parent(around, values, seed, i, number)
         bits = child(options, rows, partner, seed, i, number)
         bits, best, last = climb(formula, bits, passes)
         unfinished += last == passes
         if best < values[i]:
             born[i], costs[i] = bits, best
+    if opens and options.migration == "sorted":
+        born, costs = migrated(options, born, costs)
     return born, costs, unfinished
 
 

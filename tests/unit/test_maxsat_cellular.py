@@ -220,6 +220,37 @@ def test_whole_runs_equal_the_oracle(weighted, hard):
     assert (result.hard_violations, result.cost) == history[-1][:2]
 
 
+OLD = {
+    "crossover": "two-point",
+    "inversion": "gene",
+    "selection": "panmictic",
+    "migration": "sorted",
+}
+
+
+@pytest.mark.parametrize("names", [*((name,) for name in OLD), tuple(OLD)], ids="+".join)
+def test_operators_that_the_paper_compares_with_equal_the_oracle(names):
+    formula = random_clauses(70, 290, 3, seed=9)
+    options = CellularOptions(
+        width=3, height=4, columns=2, rows=2, diffusion=0.6, recombination=0.5, mutation=0.4,
+        max_generations=4, passes=3, **{name: OLD[name] for name in names},
+    )  # fmt: skip
+    result = cellular_search(formula, options=options, seed=11, device="cpu", threads=2)
+    history, best = oracle.run(formula, options, oracle.run_seed(11, 0), (0, 0))
+    assert [tuple(x) for x in result.history.tolist()] == history
+    assert (result.assignment == best).all()
+    plain = replace(options, **{name: getattr(CellularOptions(), name) for name in names})
+    assert plain.operators == 0 < options.operators
+    other = cellular_search(formula, options=plain, seed=11, device="cpu")
+    assert (other.history[:, 1] != result.history[:, 1]).any()
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_operators_are_checked(name):
+    with pytest.raises(InputError):
+        CellularOptions(**{name: "both"})
+
+
 def test_counting_and_adding_weights_climb_alike():
     formula = random_clauses(130, 560, 3, seed=4)
     uneven = Formula.from_clauses([*_lists(formula), [130, -130]], [3] * formula.num_clauses + [1])

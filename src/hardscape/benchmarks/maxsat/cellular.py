@@ -18,6 +18,7 @@ from pathlib import Path
 import cyclopts
 import numpy as np
 
+from hardscape.benchmarks.tables import Table
 from hardscape.engine import cuda_status
 from hardscape.maxsat import CellularOptions, CellularResult, Formula, cellular_search
 
@@ -140,6 +141,39 @@ def _uneven(formula: Formula) -> Formula:
         np.append(2 * formula.weights, 1),
         np.append(formula.hard, False),
     )
+
+
+#: What acts on individuals where the paper's operators act on bits, and what else it compares with.
+OLD = CellularOptions(
+    crossover="two-point", inversion="gene", selection="panmictic", migration="sorted", step=0
+)
+WAYS = {
+    "as the paper says": CellularOptions(),
+    "one pass of climbing": CellularOptions(passes=1),
+    "30% of the bits turned": CellularOptions(mutation=0.3),
+    "two-point crossover, one gene": CellularOptions(crossover="two-point", inversion="gene"),
+    "all of Table 1's old operators": OLD,
+}
+
+
+@app.command
+def ends(data: Path, runs: int = 50, save: Path | None = None) -> None:
+    """Generations and satisfied clauses at the end of runs, read in several ways, beside Tables 4 and 5."""
+    names = [paper.name for paper in PAPER if paper.generations > 1]
+    found = Table.begun("maxsat-ends", ["generations; satisfied", *names])
+    found.add("paper", *(f"{x.generations}; {x.satisfied}" for x in PAPER if x.generations > 1))
+    for way, options in WAYS.items():
+        cells = []
+        for name in names:
+            formula = read(data / f"{name}-01.cnf")
+            many = cellular_search(
+                formula, seed=1, runs=runs, options=options, threads=1, device="cpu"
+            )
+            satisfied = formula.num_clauses - many.run_costs[:, 1]
+            cells.append(f"{many.run_generations.mean():.2f}; {satisfied.mean():.2f}")
+        found.add(way, *cells)
+    if save:
+        found.save(save)
 
 
 @app.command

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "maxsat/methods/cellular/baselines.hpp"
 #include "maxsat/methods/cellular/bit_sliced.hpp"
 #include "maxsat/methods/cellular/clause_table.hpp"
 #include "maxsat/methods/cellular/gain_climber.hpp"
@@ -31,10 +32,11 @@ class CellularSearch {
  public:
   // `stop` may cut it short: see `complete`.
   CellularSearch(const nb::object& formula, Vector<std::int32_t> torus,
-                 Vector<std::uint64_t> chances, std::uint64_t walk_flips,
+                 Vector<std::uint64_t> chances, std::uint64_t operators, std::uint64_t walk_flips,
                  Vector<std::uint32_t> break_weights, std::optional<Flag> stop)
       : torus_{torus.data()[0], torus.data()[1], torus.data()[2], torus.data()[3]},
         chances_{chances.data()[0], chances.data()[1], chances.data()[2]},
+        operators_(operators),
         walk_flips_(walk_flips),
         break_weights_(break_weights.data(), break_weights.data() + kBreakWeights) {
     const Clauses given(formula);
@@ -80,13 +82,20 @@ class CellularSearch {
     Offspring born(*this, first, last, bits.data(), new_costs.data(), stop.data());
     {
       nb::gil_scoped_release release;
-      const bool diffusion = diffuses(seed, generation, chances_);
+      const bool diffusion = !operators_.sorted && diffuses(seed, generation, chances_);
+      const auto cost = [&](int i) { return cost_at(costs, static_cast<std::size_t>(i)); };
       born.fill([&](int individual, std::uint64_t* child) {
         const int partner =
-            second_parent(torus_, seed, individual, generation, diffusion,
-                          [&](int i) { return cost_at(costs, static_cast<std::size_t>(i)); });
+            operators_.panmictic
+                ? panmictic_parent(torus_, seed, individual, generation, cost)
+                : second_parent(torus_, seed, individual, generation, diffusion, cost);
         const std::uint64_t* parent1 = parents.data() + individual * words_;
         const std::uint64_t* parent2 = parents.data() + partner * words_;
+        if (operators_.two_point || operators_.one_gene) {
+          make_old_child(operators_, chances_, seed, individual, generation, table_.num_variables,
+                         parent1, parent2, child);
+          return;
+        }
         make_child(
             chances_, seed, individual, generation, static_cast<int>(words_),
             [&](int w) { return parent1[w]; }, [&](int w) { return parent2[w]; },
@@ -103,6 +112,13 @@ class CellularSearch {
       born.store_costs();
     }
     return born.unfinished();
+  }
+
+  // After a generation: migration of the sorted best, where that is asked for and happens.
+  void migrate(std::uint64_t seed, std::uint64_t generation, NewBits bits, NewCosts costs) const {
+    if (!operators_.sorted || !diffuses(seed, generation, chances_)) return;
+    nb::gil_scoped_release release;
+    migrate_sorted(torus_, words_, bits.data(), costs.data());
   }
 
   // Literals, starts, weights, occurrences, where each literal's begin, cost of empty clauses, and
@@ -320,6 +336,7 @@ class CellularSearch {
   Chances chances_;
   std::size_t words_ = 0;
   bool uniform_ = false, complete_ = false;
+  Operators operators_;
   std::uint64_t walk_flips_;  // 0: hill climbing
   std::vector<std::uint32_t> break_weights_;
   std::optional<BitSlicedClimber> sliced_;  // where all clauses weigh the same
@@ -350,9 +367,9 @@ void bind_cellular(nb::module_& module) {
              nb::arg("hard"), nb::arg("soft"), "Move a run's control past a generation.");
   nb::class_<CellularSearch>(module, "CellularSearch")
       .def(nb::init<const nb::object&, Vector<std::int32_t>, Vector<std::uint64_t>, std::uint64_t,
-                    Vector<std::uint32_t>, std::optional<Flag>>(),
-           nb::arg("formula"), nb::arg("torus"), nb::arg("chances"), nb::arg("walk_flips"),
-           nb::arg("break_weights"), nb::arg("stop").none() = nb::none())
+                    std::uint64_t, Vector<std::uint32_t>, std::optional<Flag>>(),
+           nb::arg("formula"), nb::arg("torus"), nb::arg("chances"), nb::arg("operators"),
+           nb::arg("walk_flips"), nb::arg("break_weights"), nb::arg("stop").none() = nb::none())
       .def_prop_ro("complete", &CellularSearch::complete,
                    "False where `stop` cut the construction short: not to be used.")
       .def("initial", &CellularSearch::initial, nb::arg("seed"), nb::arg("first"), nb::arg("last"),
@@ -364,6 +381,8 @@ void bind_cellular(nb::module_& module) {
            nb::arg("last"), nb::arg("bits"), nb::arg("costs"), nb::arg("stop"),
            "The next generation of the sub-populations first to last-1, into `bits` and `costs`; "
            "how many individuals improved in the last pass, or None where `stop` came first.")
+      .def("migrate", &CellularSearch::migrate, nb::arg("seed"), nb::arg("generation"),
+           nb::arg("bits"), nb::arg("costs"), "Move the sorted best on, in generations that do.")
       .def("tables", &CellularSearch::tables, "Clauses and occurrences, for a GPU.");
 }
 

@@ -42,6 +42,7 @@ class CellularKernel:
                     self.formula,
                     self.options.torus,
                     self.options.chances,
+                    self.options.operators,
                     self.options.walk_flips,
                     break_weights(self.typical_length),
                     stop,
@@ -86,6 +87,11 @@ class CellularKernel:
                 parents["bits"], parents["costs"], seed, number, passes, *into
             )
         return found  # type: ignore[no-any-return]
+
+    def migrate(self, seed: int, number: int, population: Partial) -> None:
+        """Move the sorted best of a whole generation on, where the options ask for that."""
+        if self.options.migration == "sorted" and (search := self.native()) is not None:
+            search.migrate(seed, number, population["bits"], population["costs"])
 
     @property
     def typical_length(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,13 @@ from hardscape.errors import InputError
 
 #: Individuals have 31-bit numbers.
 _MOST = 2**31 - 1
+#: Operators that there is a choice of: the paper's, and what it compares with.
+OPERATORS = {
+    "crossover": ("mask", "two-point"),
+    "inversion": ("mask", "gene"),
+    "selection": ("neighbours", "panmictic"),
+    "migration": ("diffusion", "sorted"),
+}
 #: Most independent runs.
 MOST_RUNS = 2**40
 
@@ -47,6 +55,17 @@ class CellularOptions:
         weighting. The best assignment that it met is the child. The numbers of passes then play no part.
     max_generations : int or None
         Generations that end a run in any case.
+    crossover : {"mask", "two-point"}
+        How `recombination` is meant: "two-point" exchanges, in so many individuals, all bits between two
+        random points.
+    inversion : {"mask", "gene"}
+        How `mutation` is meant: "gene" turns, in so many individuals, one random bit.
+    selection : {"neighbours", "panmictic"}
+        Whether second parents are the better of two neighbours, or of two of the whole sub-population.
+    migration : {"diffusion", "sorted"}
+        What happens with probability `diffusion`: "sorted" lets the best tenth of each sub-population take
+        the places of the worst tenth of the next one. These last four, the second of each, are what the
+        paper compares its own with; they run on CPUs.
 
     Raises
     ------
@@ -78,6 +97,10 @@ class CellularOptions:
     patience: int = 5
     walk_flips: int = 0
     max_generations: int | None = None
+    crossover: Literal["mask", "two-point"] = "mask"
+    inversion: Literal["mask", "gene"] = "mask"
+    selection: Literal["neighbours", "panmictic"] = "neighbours"
+    migration: Literal["diffusion", "sorted"] = "diffusion"
 
     def __post_init__(self) -> None:
         for name in ("width", "height", "columns", "rows", "passes", "patience"):
@@ -86,6 +109,11 @@ class CellularOptions:
         integer(self.walk_flips, "walk_flips", 0, _MOST)
         if self.max_generations is not None:
             integer(self.max_generations, "max_generations", 0, _MOST)
+        for name, accepted in OPERATORS.items():
+            if getattr(self, name) not in accepted:
+                raise InputError(
+                    f"{name}={getattr(self, name)!r}; {', '.join(map(repr, accepted))} are accepted"
+                )
         for name in ("diffusion", "recombination", "mutation", "feedback"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 <= value <= 1:
@@ -121,6 +149,12 @@ class CellularOptions:
         """Probabilities of diffusion, recombination and mutation in units of 2**-32."""
         shares = (self.diffusion, self.recombination, self.mutation)
         return np.array([round(share * 2**32) for share in shares], dtype=np.uint64)
+
+    @property
+    def operators(self) -> int:
+        """Which of the paper's operators are not taken, as bits."""
+        chosen = ((getattr(self, name), accepted) for name, accepted in OPERATORS.items())
+        return sum((x != accepted[0]) << bit for bit, (x, accepted) in enumerate(chosen))
 
     def rules(self, target: tuple[int, int]) -> NDArray[np.int64]:
         """When passes rise and runs end, as the kernels take it; `target` is a cost that ends them."""

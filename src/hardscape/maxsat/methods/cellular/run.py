@@ -102,6 +102,8 @@ class CellularRun(Chain[Partial]):
         if None in unfinished:
             self._keep_best(born)
             return False
+        if before is not None:
+            self._kernel.migrate(self._seed, number, born)
         self._take(born, passes, sum(count or 0 for count in unfinished))
         return True
 

@@ -28,7 +28,7 @@ from hardscape.interrupts import interruptible
 from hardscape.maxsat.formula import LARGE, Evaluation, Formula, checked_formula
 from hardscape.maxsat.intake import MAX_WEIGHT
 from hardscape.maxsat.methods.cellular.generation import CellularKernel
-from hardscape.maxsat.methods.cellular.options import MOST_RUNS, CellularOptions
+from hardscape.maxsat.methods.cellular.options import MOST_RUNS, OPERATORS, CellularOptions
 from hardscape.maxsat.methods.cellular.result import CellularResult
 from hardscape.maxsat.methods.cellular.run import Offer, best_individual, unpack_individual
 from hardscape.maxsat.methods.cellular.runs import CellularRuns
@@ -123,7 +123,7 @@ def cellular_search(
 
 def pays_on_gpu(formula: Formula, options: CellularOptions, runs: int) -> bool:
     """Whether "auto" takes a GPU for so many runs."""
-    big = len(formula.literals) * runs >= _GPU_LITERALS
+    big = len(formula.literals) * runs >= _GPU_LITERALS and not options.operators
     return big and (not options.walk_flips or _walks_fit(formula))
 
 
@@ -140,6 +140,11 @@ def evolve(
     Walks on a GPU of a formula that GPUs do not walk on are an InputError.
     """
     on_gpu = isinstance(options.devices[0], Cuda)
+    if parameters.operators and on_gpu:
+        told_of = {name: getattr(parameters, name) for name in OPERATORS}
+        raise InputError(
+            f"{told_of} on a GPU; GPUs have the paper's operators; device='cpu' takes all"
+        )
     if parameters.walk_flips and on_gpu and not _walks_fit(formula):
         raise InputError(
             f"walk_flips={parameters.walk_flips} on a GPU; GPUs walk where all clauses weigh the same, and "
