@@ -72,6 +72,14 @@ class EnergyTrace(Plain):
     dynamics, device, stopped : str
     seed : int or None
     seconds : float
+
+    Examples
+    --------
+    >>> from hardscape.xorsat import energy_trace, random_regular
+    >>> system = random_regular(60, seed=1)
+    >>> trace = energy_trace(system, 20, looks=4, clones=1024, device="cpu", seed=1)
+    >>> trace.sweeps.tolist(), bool(trace.energy[-1] < trace.energy[0])
+    ([0, 1, 3, 7, 20], True)
     """
 
     COLUMNS: ClassVar[str] = "sweeps w1 energy error lowest"
