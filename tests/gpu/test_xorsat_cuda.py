@@ -114,6 +114,16 @@ def test_a_large_system_ends_as_on_the_cpu(anytime):
     )
 
 
+def test_looks_may_be_further_apart_than_a_launch(monkeypatch):
+    monkeypatch.setattr(Tabled, "launch_updates", 1e6)
+    system = random_regular(1000, seed=1)
+    options = {"seed": 3, "clones": 5000, "restart": 40, "max_sweeps": 40, "anytime": True}
+    assert_same(
+        quasi_greedy(system, device="cuda:0", **options),
+        quasi_greedy(system, device="cpu", **options),
+    )
+
+
 def test_solutions_by_tables_are_those_of_the_cpu(monkeypatch):
     monkeypatch.setattr(Unrolled, "fits", False)
     for n, clones in ((9, 1 << 15), (40, 5000)):
