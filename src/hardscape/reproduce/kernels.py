@@ -41,7 +41,7 @@ def matrix(kind: str, n: int, seed: int) -> NDArray[Any]:
 
 
 def _ideas(request: Request) -> Findings:
-    gpu = isinstance(RunOptions.checked(**request.run).devices[0], Cuda)
+    gpu = isinstance(RunOptions.checked(big_enough=request.full, **request.run).devices[0], Cuda)
     n = 36 if request.full else 24
     request.tell(f"dense, n = {n}, {'a GPU' if gpu else 'one core'}")
     terms = 1 << (32 if gpu else 22)
@@ -99,7 +99,7 @@ def _draw_ideas(data: dict[str, list[Any]], ax: Any) -> Any:
 
 def _slices(request: Request) -> Findings:
     sides = (50, 54, 58, 62) if request.full else (34, 38, 42, 46)
-    devices = RunOptions.checked(**request.run).devices
+    devices = RunOptions.checked(big_enough=request.full, **request.run).devices
     gpu = isinstance(devices[0], Cuda)
     rows: list[tuple[Any, ...]] = []
     for n in sides:
