@@ -1,6 +1,6 @@
 """Every family on one GPU and on two: lanes of one process, and workers of an executor, a GPU each.
 
-``python -m hardscape.benchmarks.gpus --save FOLDER`` times whole calls, and checks that all of
+``python -m hardscape.benchmarks.gpus [WORDS] --save FOLDER`` times whole calls, and checks that all of
 them give the same answer. ``--rehearse`` does so with small instances on the threads of a CPU.
 """
 
@@ -166,8 +166,10 @@ def best(call: Call, where: Options, answers: list[object], times: int = _TIMES)
 
 
 @app.default
-def main(*, rehearse: bool = False, save: Path | None = None, seconds: float = 1e9) -> None:
-    """Print the table; no case is begun after so many seconds."""
+def main(
+    *words: str, rehearse: bool = False, save: Path | None = None, seconds: float = 1e9
+) -> None:
+    """Print the table of cases whose names hold one of the words; none is begun after so many seconds."""
     began = time.monotonic()
     columns = ["case", "one, s", "two, s", "factor"]
     columns += ["one worker, s", "two workers, s", "factor", "same"]
@@ -176,6 +178,8 @@ def main(*, rehearse: bool = False, save: Path | None = None, seconds: float = 1
         for name, made in cases(rehearse, Path(folder)).items():
             if time.monotonic() - began > seconds:
                 break
+            if words and not any(word in name for word in words):
+                continue
             call, answers, row = made(), [], []
             for places in (Places.lanes(rehearse), Places.workers(rehearse)):
                 one, two = (best(call, where, answers) for where in (places.one, places.two))
