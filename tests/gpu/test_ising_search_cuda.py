@@ -31,18 +31,19 @@ def assert_same(found, expected):
         assert found.info[name] == expected.info[name]
 
 
+#: A model, who searches it, and moves: some runs relink or join elites, the others are short.
 MODELS = {
-    "integers": (lambda: dense_integer(70, 1, bound=50), "tabu", 3000),
+    "integers": (lambda: dense_integer(70, 1, bound=50), "tabu", 60_000),
     "16 bits": (lambda: dense_integer(150, 2, bound=1000), "tabu", 4000),
     "32 bits": (lambda: dense_integer(60, 3, bound=50_000), "tabu", 3000),
-    "reals": (lambda: dense_gaussian(90, 4), "tabu", 3000),
+    "reals": (lambda: dense_gaussian(90, 4), "tabu", 60_000),
     "a warp is full": (lambda: dense_integer(1024, 5, bound=50), "tabu", 400),
-    "two warps": (lambda: dense_integer(1100, 5, bound=50), "tabu", 400),
+    "two warps": (lambda: dense_integer(1100, 5, bound=50), "tabu", 400_000),
     "eight warps": (lambda: plus_minus_lattice(60, 120, 6), "tabu", 200),
     "reals on several warps": (lambda: dense_gaussian(1100, 7), "tabu", 200),
-    "a lattice": (lambda: plus_minus_lattice(20, 20, 8), "annealing", 100_000),
-    "a real lattice": (lambda: real_lattice(15, 15), "annealing", 60_000),
-    "large gains": (lambda: dense_integer(100, 9, bound=50_000), "annealing", 30_000),
+    "a lattice": (lambda: plus_minus_lattice(20, 20, 8), "annealing", 1_000_000),
+    "a real lattice": (lambda: real_lattice(15, 15), "annealing", 800_000),
+    "large gains": (lambda: dense_integer(100, 9, bound=50_000), "annealing", 400_000),
     "a large lattice": (lambda: plus_minus_lattice(70, 80, 10), "annealing", 1_000_000),
     "one spin": (lambda: Ising([2.0], {}), "tabu", 50),
     "free spins": (lambda: Ising(np.zeros(5), {}), "annealing", 200),
