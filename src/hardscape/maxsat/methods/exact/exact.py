@@ -20,6 +20,7 @@ from hardscape.engine import Context, Cpu, Cuda, Partial, Shard, ShardResult, Wo
 from hardscape.errors import HardscapeError, MissingDependencyError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.elimination.elimination import Tables
 from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
 from hardscape.maxsat.methods.exact.near import proven_at_once
 from hardscape.maxsat.methods.exact.start import can_prove, started
@@ -331,6 +332,9 @@ class Exact(Method):
         first, left = (before if together else _FIRST_SECONDS), options.deadline.left
         if left is not None:
             first = min(first, _FIRST_SHARE * left)
+        tables = None if task.check else Tables.of(task.presolved.formula)
+        if tables is not None:
+            first = min(first, tables.seconds)
         local = None
         if together:  # the same walkers go on beside the prover
             local = replace(self._beside.work(task, endless=False), turn=first, busy=True, kept={})
@@ -339,8 +343,24 @@ class Exact(Method):
             walking.walk(task, options.within(first), walking.work(task, endless=False))
             if task.stopped == "time_limit":  # of the first part alone
                 task.stopped = ""
-        if not (task.incumbent.reached or task.stopped):
+        if tables is not None and not (task.incumbent.reached or task.stopped):
+            self._eliminate(task, tables)
+        if not (task.unsatisfiable or task.incumbent.reached or task.stopped):
             self._prove(task, local)
+
+    def _eliminate(self, task: Task, tables: Tables) -> None:
+        """Have the least cost by tables, unless that is stopped."""
+        with task.options.deadline.watched() as stop:
+            found = tables.solve(stop)
+        if found is None:
+            return
+        task.note("elimination", "cpu")
+        least, assignment = found
+        if assignment is None:
+            task.unsatisfiable = True
+            return
+        task.incumbent.offer_reduced(assignment)
+        task.incumbent.bound_reduced(least)
 
     def _prove(self, task: Task, local: LocalSearch | None) -> None:
         presolved = task.presolved

@@ -1,0 +1,1 @@
+"""Variable elimination by tables, for formulas whose variables hang together loosely."""

@@ -1,0 +1,271 @@
+// Variable elimination by tables (bucket elimination: Bertele and Brioschi, 1972; Dechter, 1999):
+// each variable is minimized over for all values of those that it still shares a clause or a table
+// with. A hard clause costs kNever, at which sums stay.
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "maxsat/instance.hpp"
+#include "native/arrays.hpp"
+
+namespace hardscape::maxsat {
+namespace {
+
+constexpr std::uint64_t kNever = std::uint64_t{1} << 62;  // costs sum up to less
+constexpr std::size_t kWidest = 24, kLow = 8;
+
+using Order = std::vector<std::uint32_t>;
+
+// Neighbours of each variable, sorted.
+std::vector<Order> neighbours(const Clauses& f) {
+  std::vector<Order> of(f.variables);
+  for (std::size_t c = 0; c < f.count; ++c)
+    for (std::int64_t i = f.offsets[c]; i < f.offsets[c + 1]; ++i)
+      for (std::int64_t j = f.offsets[c]; j < f.offsets[c + 1]; ++j)
+        if (i != j)
+          of[Clauses::variable(f.literals[i])].push_back(Clauses::variable(f.literals[j]));
+  for (Order& each : of) {
+    std::sort(each.begin(), each.end());
+    each.erase(std::unique(each.begin(), each.end()), each.end());
+  }
+  return of;
+}
+
+// Operations of an elimination, in the given order or, without one, of fewest neighbours first,
+// which is written down. Those with more than `most` are not counted to their end.
+double operations(std::vector<Order> of, const Order* given, Order& order, double most) {
+  const std::size_t n = of.size();
+  std::vector<std::uint8_t> gone(n);
+  Order joined;
+  double found = 0;
+  order.clear();
+  for (std::size_t step = 0; step < n && found <= most; ++step) {
+    std::uint32_t v = 0;
+    if (given) {
+      v = (*given)[step];
+    } else {
+      std::size_t fewest = SIZE_MAX;
+      for (std::uint32_t u = 0; u < n; ++u)
+        if (!gone[u] && of[u].size() < fewest) {
+          fewest = of[u].size();
+          v = u;
+        }
+    }
+    gone[v] = 1;
+    order.push_back(v);
+    const Order& own = of[v];
+    if (own.size() > kWidest) return 2 * most + 1;
+    found += static_cast<double>(std::uint64_t{4} << own.size());
+    for (const std::uint32_t u : own) {
+      joined.clear();
+      std::set_union(of[u].begin(), of[u].end(), own.begin(), own.end(),
+                     std::back_inserter(joined));
+      std::erase_if(joined, [&](std::uint32_t x) { return x == u || x == v; });
+      of[u] = joined;
+    }
+  }
+  return found;
+}
+
+// Costs by the values of some variables; the first is the lowest bit.
+struct Table {
+  Order variables;
+  std::vector<std::uint64_t> cost;
+};
+
+std::uint64_t added(std::uint64_t a, std::uint64_t b) { return std::min(a + b, kNever); }
+
+class Elimination {
+ public:
+  Elimination(const Clauses& f, const Order& order) : f_(f), order_(order), place_(f.variables) {
+    for (std::uint32_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
+    clauses_.resize(f.variables);
+    tables_.resize(f.variables);
+    choices_.resize(f.variables);
+    for (std::uint32_t c = 0; c < f.count; ++c) {
+      if (f.offsets[c] == f.offsets[c + 1]) {
+        least_ = added(least_, price(c));
+        continue;
+      }
+      std::uint32_t first = UINT32_MAX;
+      each(c, [&](std::uint32_t v, bool) { first = std::min(first, place_[v]); });
+      clauses_[first].push_back(c);
+    }
+  }
+
+  // False if stopped.
+  bool run(const Poll& stopped) {
+    for (std::uint32_t i = 0; i < order_.size(); ++i) {
+      if (stopped(0)) return false;
+      eliminate(i);
+    }
+    return true;
+  }
+
+  std::uint64_t least() const { return least_; }
+
+  std::vector<std::uint8_t> assignment() const {
+    std::vector<std::uint8_t> value(f_.variables);
+    for (std::size_t i = order_.size(); i > 0; --i) {
+      const auto& [variables, chosen] = choices_[i - 1];
+      std::size_t at = 0;
+      for (std::size_t k = 0; k < variables.size(); ++k)
+        at |= std::size_t{value[variables[k]]} << k;
+      value[order_[i - 1]] = chosen[at];
+    }
+    return value;
+  }
+
+ private:
+  std::uint64_t price(std::uint32_t c) const {
+    return f_.hard[c] ? kNever : static_cast<std::uint64_t>(f_.weights[c]);
+  }
+
+  template <class Act>
+  void each(std::uint32_t c, Act&& act) const {
+    for (std::int64_t i = f_.offsets[c]; i < f_.offsets[c + 1]; ++i)
+      act(Clauses::variable(f_.literals[i]), f_.literals[i] > 0);
+  }
+
+  void eliminate(std::uint32_t i) {
+    Table& whole = whole_;  // the same memory each time
+    Order& scope = whole.variables;
+    scope.assign(1, order_[i]);
+    for (const std::uint32_t c : clauses_[i])
+      each(c, [&](std::uint32_t v, bool) { scope.push_back(v); });
+    for (const Table& table : tables_[i])
+      scope.insert(scope.end(), table.variables.begin(), table.variables.end());
+    std::sort(scope.begin(), scope.end(), [&](auto a, auto b) { return place_[a] < place_[b]; });
+    scope.erase(std::unique(scope.begin(), scope.end()), scope.end());
+    whole.cost.assign(std::size_t{1} << scope.size(), 0);
+    for (const std::uint32_t c : clauses_[i]) add_clause(whole, c);
+    for (const Table& table : tables_[i]) add_table(whole, table);
+    std::vector<Table>().swap(tables_[i]);
+    Table rest;
+    rest.variables.assign(scope.begin() + 1, scope.end());
+    rest.cost.resize(whole.cost.size() / 2);
+    std::vector<std::uint8_t> chosen(rest.cost.size());
+    for (std::size_t x = 0; x < rest.cost.size(); ++x) {
+      const std::uint64_t zero = whole.cost[2 * x], one = whole.cost[2 * x + 1];
+      chosen[x] = one < zero;
+      rest.cost[x] = std::min(zero, one);
+    }
+    choices_[i] = {rest.variables, std::move(chosen)};
+    if (rest.variables.empty())
+      least_ = added(least_, rest.cost[0]);
+    else
+      tables_[place_[rest.variables[0]]].push_back(std::move(rest));
+  }
+
+  static std::size_t bit(const Order& scope, std::uint32_t v) {
+    return std::size_t{1} << (std::find(scope.begin(), scope.end(), v) - scope.begin());
+  }
+
+  // To all entries under which no literal holds.
+  void add_clause(Table& to, std::uint32_t c) const {
+    std::size_t named = 0, fixed = 0;
+    each(c, [&](std::uint32_t v, bool positive) {
+      const std::size_t at = bit(to.variables, v);
+      named |= at;
+      fixed |= positive ? 0 : at;
+    });
+    const std::size_t free = to.cost.size() - 1 - named;
+    for (std::size_t x = 0;; x = (x - free) & free) {  // the subsets of `free`, in order
+      std::uint64_t& cost = to.cost[x | fixed];
+      cost = added(cost, price(c));
+      if (x == free) break;
+    }
+  }
+
+  void add_table(Table& to, const Table& table) const {
+    // The place in `table` is a sum over the bits of the place in `to`: of the low ones all sums
+    // are known before.
+    std::vector<std::size_t> own(to.variables.size());
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      const auto at = std::find(table.variables.begin(), table.variables.end(), to.variables[k]);
+      if (at != table.variables.end()) own[k] = std::size_t{1} << (at - table.variables.begin());
+    }
+    const std::size_t low = std::min<std::size_t>(kLow, own.size());
+    const auto place = [&](std::size_t x, std::size_t from) {
+      std::size_t found = 0;
+      for (std::size_t k = from; x; ++k, x >>= 1) found += x & 1 ? own[k] : 0;
+      return found;
+    };
+    std::vector<std::uint32_t> places(std::size_t{1} << low);
+    for (std::size_t j = 0; j < places.size(); ++j)
+      places[j] = static_cast<std::uint32_t>(place(j, 0));
+    for (std::size_t block = 0; block < to.cost.size() >> low; ++block) {
+      std::uint64_t* const into = to.cost.data() + (block << low);
+      const std::uint64_t* const from = table.cost.data() + place(block, low);
+      for (std::size_t j = 0; j < places.size(); ++j) into[j] = added(into[j], from[places[j]]);
+    }
+  }
+
+  const Clauses& f_;
+  const Order& order_;
+  std::vector<std::uint32_t> place_;
+  std::vector<Order> clauses_;  // by the first variable of each that is eliminated
+  std::vector<std::vector<Table>> tables_;
+  Table whole_;
+  std::vector<std::pair<Order, std::vector<std::uint8_t>>> choices_;
+  std::uint64_t least_ = 0;
+};
+
+using Plan = std::tuple<double, NumpyArray<std::uint32_t>>;
+
+Plan plan(const nb::object& formula, double most) {
+  const Clauses f(formula);
+  Order best, other;
+  double least = 0;
+  {
+    nb::gil_scoped_release release;
+    const std::vector<Order> of = neighbours(f);
+    Order given(f.variables);
+    std::iota(given.begin(), given.end(), 0u);
+    least = operations(of, nullptr, best, most);
+    const double found = operations(of, &given, other, most);
+    if (found < least) {
+      least = found;
+      best.swap(other);
+    }
+  }
+  return {least, to_array(std::move(best))};
+}
+
+// Least cost and an assignment; nothing where stopped, and no assignment where none satisfies the
+// hard clauses.
+std::optional<std::tuple<std::uint64_t, std::optional<NumpyArray<std::uint8_t>>>> eliminate(
+    const nb::object& formula, const Vector<std::uint32_t>& order,
+    const std::optional<Vector<std::uint8_t>>& stop) {
+  const Clauses f(formula);
+  const Poll stopped(stop);
+  const Order variables(order.data(), order.data() + order.shape(0));
+  std::vector<std::uint8_t> value;
+  std::uint64_t least = 0;
+  {
+    nb::gil_scoped_release release;
+    Elimination work(f, variables);
+    if (!work.run(stopped)) return std::nullopt;
+    least = work.least();
+    if (least < kNever) value = work.assignment();
+  }
+  if (least >= kNever) return std::make_tuple(least, std::nullopt);
+  return std::make_tuple(least, std::optional(to_array(std::move(value))));
+}
+
+}  // namespace
+
+void bind_elimination(nb::module_& module) {
+  module.def("elimination_plan", &plan, nb::arg("formula"), nb::arg("most"),
+             "Operations of an elimination and its order; more than `most` are not counted.");
+  module.def("eliminate", &eliminate, nb::arg("formula"), nb::arg("order"),
+             nb::arg("stop").none() = nb::none(), "Least cost, and an assignment that costs it.");
+}
+
+}  // namespace hardscape::maxsat
