@@ -124,6 +124,16 @@ def test_the_same_answer_after_resume(capsys: Captured) -> None:
     assert found["states"] == expected["states"]
 
 
+def test_a_finished_permanent_is_shown(capsys: Captured) -> None:
+    np.save("matrix.npy", np.random.default_rng(1).normal(size=(24, 24)))
+    words = ["permanent", "matrix.npy", "--device", "cpu", "--json", "--checkpoint", "sum"]
+    assert main(words) == 0
+    expected = json.loads(capsys.readouterr().out)["value"]
+    assert job("sum").state == "finished"
+    assert main(["show", "sum"]) == 0
+    assert json.loads(capsys.readouterr().out)["value"] == expected
+
+
 def test_an_answer_is_shown_and_gone_on_with_without_the_executor(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -89,6 +89,8 @@ def show(file: Path, /) -> int:
         raise CheckpointError(
             f"checkpoint {file} is in use on {found.host}; 'hardscape jobs copy' makes a copy to look at"
         )
+    if found.state == "finished" and part_of(found.path) is None:
+        return resume(file, here=True)
     words = without(words_of(found), "--time-limit", "--shards", *_PLACES)
     return main(with_options(words, "--time-limit", "0.001"))
 
