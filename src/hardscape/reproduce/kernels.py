@@ -99,7 +99,7 @@ def _draw_ideas(data: dict[str, list[Any]], ax: Any) -> Any:
 
 def _slices(request: Request) -> Findings:
     sides = (50, 54, 58, 62) if request.full else (34, 38, 42, 46)
-    devices = RunOptions.checked(big_enough=request.full, **request.run).devices
+    devices = RunOptions.checked(big_enough=True, **request.run).devices
     gpu = isinstance(devices[0], Cuda)
     rows: list[tuple[Any, ...]] = []
     for n in sides:
