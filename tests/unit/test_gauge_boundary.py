@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hardscape.errors import FormatError, InputError
-from hardscape.gauge import GaugeField, fix, formats, generate, gluon_propagator
+from hardscape.gauge import GaugeField, WilsonChain, fix, formats, generate, gluon_propagator
 from helpers import gauge_files as codes
 from helpers import gauge_oracles
 
@@ -210,3 +210,62 @@ def test_a_public_configuration() -> None:
     found = fix(field, theta=1e-14, **RUN)
     assert gauge_oracles.theta(found.fixed().links, "landau") <= 1.01e-14
     assert found.fixed().plaquette() == pytest.approx(0.826682342165, abs=1e-11)
+
+
+# -- open at time 0, fixed at T -----------------------------------------------------------------
+
+
+def open_sf(angles: tuple[float, ...] = (-5 * np.pi / 3, 2 * np.pi / 3, np.pi)) -> GaugeField:
+    links = GaugeField.random((4, 2, 4, 7), 3, seed=8).links
+    links[-1, ..., 3, :, :] = 0
+    for mu in range(3):
+        links[-1, ..., mu, :, :] = np.diag(np.exp(1j * np.array(angles) / SHAPE[mu]))
+    return GaugeField(links, boundary="open-sf")
+
+
+def test_openqcd_open_at_one_end_alone(tmp_path: Path) -> None:
+    path, whole = tmp_path / "u", open_sf()
+    path.write_bytes(openqcd_sf(whole.links))
+    field, report = formats.inspect(path, format="openqcd")
+    assert (report.boundary, report.ok, report.shape) == ("open-sf", True, (4, 2, 4, 7))
+    np.testing.assert_allclose(field.links, whole.links, atol=1e-15)
+    formats.write(field, tmp_path / "v", format="openqcd")
+    assert (tmp_path / "v").read_bytes()[24:] == path.read_bytes()[24:]
+    formats.write(field, tmp_path / "w.npz")
+    assert formats.inspect(tmp_path / "w.npz")[0] == field
+
+
+def test_openqcd_with_the_angles_of_another_eta(tmp_path: Path) -> None:
+    eta, path = 0.3, tmp_path / "u"
+    phi = (eta - np.pi / 3, -eta / 2, -eta / 2 + np.pi / 3)
+    there = (-phi[0] - 4 * np.pi / 3, -phi[2] + 2 * np.pi / 3, -phi[1] + 2 * np.pi / 3)
+    links = SF.links.copy()
+    for t, angles in ((0, phi), (-1, there)):
+        for mu in range(3):
+            links[t, ..., mu, :, :] = np.diag(np.exp(1j * np.array(angles) / SHAPE[mu]))
+    path.write_bytes(openqcd_sf(links))
+    field, report = formats.inspect(path, format="openqcd")
+    assert (report.boundary, report.ok) == ("sf", True)
+    np.testing.assert_allclose(field.links, links, atol=1e-14)
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_fixing_open_sf(copies: int) -> None:
+    field = open_sf()
+    found = fix(field, "landau", theta=1e-16, copies=copies, **RUN)
+    assert found.fixed().boundary == "open-sf"
+    assert (found.g[-1] == np.eye(3)).all()
+    assert not (found.g[0] == np.eye(3)).all()
+    by_site = gauge_oracles.theta_by_site(found.fixed().links, "landau")[:-1]
+    assert by_site.mean() <= 1.01e-16
+
+
+def test_chains_of_open_sf() -> None:
+    start = GaugeField(open_sf().links, boundary="open-sf")
+    chain = WilsonChain(start, 6.0, seed=1, threads=1)
+    chain.run(3)
+    after = chain.field
+    assert after.boundary == "open-sf"
+    np.testing.assert_array_equal(after.links[-1], start.links[-1])
+    assert not (after.links[0] == start.links[0]).any()
+    assert generate((4, 4, 4, 5), 5.0, seed=1, sweeps=2, boundary="open-sf").boundary == "open-sf"

@@ -5,6 +5,7 @@
 ``"open"``      it does not: the links in t of the last timeslice are zero
 ``"sf"``        open, and the links in space of the first and of the last timeslice are fixed: the same
                 diagonal matrix everywhere, for each direction (the Schroedinger functional)
+``"open-sf"``   open, and those of the last timeslice alone are fixed
 ==============  =========================================================================================
 
 M. Lüscher, S. Schaefer, JHEP 07 (2011) 036; M. Lüscher et al., Nucl. Phys. B 384, 168 (1992).
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from hardscape.arrays import array_namespace
 from hardscape.errors import InputError
 
-Boundary = Literal["periodic", "open", "sf"]
+Boundary = Literal["periodic", "open", "sf", "open-sf"]
 #: Differences between links that are the same, up to rounding in the precision of a file.
 _SAME = {8: 1e-6, 16: 1e-13}
 
@@ -28,7 +29,9 @@ _SAME = {8: 1e-6, 16: 1e-13}
 def checked(boundary: Any, links: Any) -> Boundary:
     """Check that links, shape (T, Z, Y, X, 4, Nc, Nc), have what their boundary asks for."""
     if boundary not in get_args(Boundary):
-        raise InputError(f"boundary={boundary!r}; 'periodic', 'open' and 'sf' are accepted")
+        raise InputError(
+            f"boundary={boundary!r}; 'periodic', 'open', 'sf' and 'open-sf' are accepted"
+        )
     if boundary == "periodic":
         return "periodic"
     if not ends(links):
@@ -36,10 +39,10 @@ def checked(boundary: Any, links: Any) -> Boundary:
             f"boundary={boundary!r} needs links in t that are zero in the last timeslice, "
             "links[-1, ..., -1, :, :]; these are not"
         )
-    if boundary == "sf" and not (fixed_slice(links[0]) and fixed_slice(links[-1])):
+    if not all(fixed_slice(links[t]) for t in fixed_slices(boundary)):
         raise InputError(
-            "boundary='sf' needs links in space that are the same diagonal matrix all over the first "
-            "timeslice, and all over the last one; these are not"
+            f"boundary={boundary!r} needs links in space that are the same diagonal matrix all over the last "
+            "timeslice, and for 'sf' all over the first one; these are not"
         )
     found: Boundary = boundary
     return found
@@ -49,9 +52,15 @@ def of_links(links: Any) -> Boundary:
     """Tell the boundary from the links themselves."""
     if not ends(links):
         return "periodic"
-    fixed = fixed_slice(links[0]) and fixed_slice(links[-1])
     # All of them alike is a cold start, whose first and last timeslices are no others.
-    return "sf" if fixed and not all(fixed_slice(slice_) for slice_ in links[1:-1]) else "open"
+    if not fixed_slice(links[-1]) or all(fixed_slice(slice_) for slice_ in links[1:-1]):
+        return "open"
+    return "sf" if fixed_slice(links[0]) else "open-sf"
+
+
+def fixed_slices(boundary: Any) -> list[int]:
+    """Timeslices whose links in space are fixed, counted from either end."""
+    return {"sf": [0, -1], "open-sf": [-1]}.get(boundary, [])
 
 
 def ends(links: Any) -> bool:
@@ -72,10 +81,9 @@ def fixed_slice(links: Any) -> bool:
 
 
 def live(boundary: Boundary, slices: int) -> NDArray[np.bool_]:
-    """Timeslices whose gauge is free, shape (T,): the fixed ones of "sf" are not."""
+    """Timeslices whose gauge is free, shape (T,): fixed ones are not."""
     found = np.ones(slices, dtype=bool)
-    if boundary == "sf":
-        found[[0, -1]] = False
+    found[fixed_slices(boundary)] = False
     return found
 
 

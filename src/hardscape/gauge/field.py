@@ -46,10 +46,10 @@ class GaugeField:
         (T, Y, X, 3, Nc, Nc), (T, W, Z, Y, X, 5, Nc, Nc). The array is kept, not copied, where its memory is in
         this order; other memory orders are copied. Every extent is 2 or more: on an extent of 1 a link would
         be its own neighbour.
-    boundary : {"periodic", "open", "sf"}
+    boundary : {"periodic", "open", "sf", "open-sf"}
         In time. "open": the last timeslice does not border on the first, its links in t are zero. "sf", the
         Schroedinger functional: beside that the links in space of the first and of the last timeslice are
-        fixed, the same diagonal matrix everywhere for each direction.
+        fixed, the same diagonal matrix everywhere for each direction; "open-sf": of the last one alone.
     layout : str, optional
         The order of axes, slowest first, where it is another one ("mu t z y x a b"), or where the shape
         fits two: "t z y x mu a b" is the one above.

@@ -36,7 +36,7 @@ from hardscape.engine import (
 from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
 from hardscape.gauge import layouts
-from hardscape.gauge.boundary import Boundary
+from hardscape.gauge.boundary import Boundary, fixed_slices
 from hardscape.gauge.domains.generating import RankedChain
 from hardscape.gauge.domains.ranks import Domains
 from hardscape.gauge.field import GaugeField, checked_field
@@ -131,7 +131,8 @@ class WilsonChain:
 
     def _take(self, links: NDArray[np.complex128]) -> None:
         """Go on from these links."""
-        ends, fixed = self.boundary != "periodic", self.boundary == "sf"
+        ends = self.boundary != "periodic"
+        fixed = sum({0: 1, -1: 2}[t] for t in fixed_slices(self.boundary))
         if self._domains is None:
             self._chain = native.vector.gauge.WilsonChain(links, ends, fixed, self.xi)
         else:
@@ -321,8 +322,8 @@ def generate(
     overrelax : int
     start : {"hot", "cold"}
         Random links, or all of them the identity.
-    boundary : {"periodic", "open", "sf"}
-        In time. Of "sf" the links in space of both ends are the identity; other ones come with the field
+    boundary : {"periodic", "open", "sf", "open-sf"}
+        In time. Of "sf" and "open-sf" fixed links in space are the identity; other ones come with the field
         that a :class:`WilsonChain` starts from.
     xi : float
         Bare anisotropy: plaquettes with time count xi times in the action, others 1 / xi times.
@@ -383,7 +384,9 @@ def first_field(
     if start not in ("hot", "cold"):
         raise InputError(f"start={start!r}; 'hot' and 'cold' are accepted")
     if boundary not in get_args(Boundary):
-        raise InputError(f"boundary={boundary!r}; 'periodic', 'open' and 'sf' are accepted")
+        raise InputError(
+            f"boundary={boundary!r}; 'periodic', 'open', 'sf' and 'open-sf' are accepted"
+        )
     require_links(check_shape(shape), nc, _FIELDS)
     hot = start == "hot"
     field = GaugeField.random(shape, nc, seed=seed) if hot else GaugeField.identity(shape, nc)
@@ -395,8 +398,7 @@ def first_field(
         )
     links = field.links
     links[-1, ..., -1, :, :] = 0
-    if boundary == "sf":
-        links[[0, -1], ..., :-1, :, :] = np.eye(nc)
+    links[fixed_slices(boundary), ..., :-1, :, :] = np.eye(nc)
     return GaugeField(links, boundary=boundary, layout=layouts.OURS)
 
 

@@ -51,7 +51,7 @@ class FixOptions:
         Heatbath sweeps, and microcanonical ones after each of them.
     temperatures : (float, float)
         Of the first and of the last heatbath sweep; those between fall geometrically.
-    boundary : {"periodic", "open", "sf"}
+    boundary : {"periodic", "open", "sf", "open-sf"}
         Of the field.
     dimensions : {2, 3, 4, 5}
         Of the field.

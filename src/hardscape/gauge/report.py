@@ -35,7 +35,7 @@ class FileReport(Plain):
         header's difference from the links put to `plaquette`.
     plaquette_ok, link_trace_ok : bool or None
         Whether they agree with the links to the digits given; None where nothing is stated.
-    boundary : {"periodic", "open", "sf"}
+    boundary : {"periodic", "open", "sf", "open-sf"}
     notes : tuple of str
         What must be known before it is used: what was guessed, left out, or found beside the links.
     header : mapping

@@ -138,7 +138,11 @@ def _report_facts(report: FileReport) -> Iterator[tuple[str, str]]:
             yield "header", f"{key} = {value}"
 
 
-_EDGES = {"open": "open boundaries", "sf": "Schroedinger functional"}
+_EDGES = {
+    "open": "open boundaries",
+    "sf": "Schroedinger functional",
+    "open-sf": "open and Schroedinger functional",
+}
 
 
 def _verdict(ok: bool | None) -> str:
@@ -210,7 +214,7 @@ class ChainOptions:
     start
         hot (random links) or cold (identities).
     boundary
-        In time: periodic, open, or sf (Schroedinger functional).
+        In time: periodic, open, sf (Schroedinger functional), or open-sf (at its end alone).
     xi
         Bare anisotropy: plaquettes with time count xi times, others 1 / xi times.
     chain

@@ -16,7 +16,7 @@ class RankedChain:
     """A chain over all ranks, as the first of them has it."""
 
     def __init__(
-        self, held: Domains, links: Any, ends: bool, fixed: bool, xi: float, threads: int
+        self, held: Domains, links: Any, ends: bool, fixed: int, xi: float, threads: int
     ) -> None:
         if links.shape[0] < held.ranks:
             raise InputError(

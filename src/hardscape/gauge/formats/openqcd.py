@@ -6,7 +6,8 @@ turn the one that starts here and the one that ends here.
 With open boundaries the links in t of the last timeslice are zero. With those of the Schroedinger functional
 the links in space of the first timeslice are fixed; the timeslice T, where the links in t of the last one end,
 is not in the file. It is added to the field: its links are exp(i phi'_j / L_k), with the angles phi' that the
-plaquette of the header agrees with, or with `angles`.
+plaquette of the header agrees with, or with `angles`. So it is where time 0 is open and T fixed (open-SF,
+type 2 of openQCD), of which a file says nothing but by its plaquette.
 
 The header has the sum over all plaquettes, divided by 6 T V_3.
 """
@@ -83,11 +84,12 @@ def read(source: Source, *, angles: Sequence[float] | None = None) -> Content:
     except InputError:  # whoever makes a field of them says what is wrong
         return Content(links, plaquette=Claim.from_double(stated))
     claim = Claim.from_double(stated, among=plaquette_means(field))
-    if angles is None and (
-        claim.holds(field.plaquette()) or field.boundary != "periodic" or not _fixed(links)
-    ):
-        return Content(links, plaquette=claim, boundary=field.boundary)
-    return _schroedinger(source, links, stated, angles)
+    told = Content(links, plaquette=claim, boundary=field.boundary)
+    if angles is None and (claim.holds(field.plaquette()) or field.boundary != "periodic"):
+        return told
+    if _fixed(links):
+        return _schroedinger(source, links, stated, angles, "sf") or _refused(source, nc)
+    return _schroedinger(source, links, stated, angles, "open-sf") or told
 
 
 def _from_odd_sites(stored: NDArray[Any], extents: tuple[int, int, int, int]) -> NDArray[Any]:
@@ -114,22 +116,48 @@ def _fixed(links: NDArray[Any]) -> bool:
     return boundary.fixed_slice(links[0]) and not any(map(boundary.fixed_slice, links[1:]))
 
 
-def _schroedinger(
-    source: Source, links: NDArray[Any], stated: float, angles: Sequence[float] | None
-) -> Content:
-    """The field with the boundary T whose angles the header's plaquette agrees with."""
+def _likely_angles(links: NDArray[Any], edge: boundary.Boundary) -> Iterator[Sequence[float]]:
+    """Angles phi' in use, and those that go with phi of the first timeslice where that is fixed.
+
+    With phi of the coupling's definition, which depends on eta, phi' is another function of it: M. Luescher et
+    al., Nucl. Phys. B 384, 168 (1992), eq. 4.14 for SU(2); B 413, 481 (1994), eq. 2.19 for SU(3).
+    """
     nc = links.shape[-1]
-    tried = _ANGLES.get(nc, ((0.0,) * nc,)) if angles is None else (tuple(angles),)
+    yield from _ANGLES.get(nc, ((0.0,) * nc,))
+    if edge != "sf":
+        return
+    phi = np.angle(np.diagonal(links[0, 0, 0, 0, 0])) * links.shape[3]
+    yield from (phi.tolist(), (-phi).tolist())
+    if nc == 2:
+        yield [-math.pi - phi[0], math.pi - phi[1]]
+    if nc == 3:
+        yield [-phi[0] - 4 * math.pi / 3, -phi[2] + 2 * math.pi / 3, -phi[1] + 2 * math.pi / 3]
+
+
+def _schroedinger(
+    source: Source,
+    links: NDArray[Any],
+    stated: float,
+    angles: Sequence[float] | None,
+    edge: boundary.Boundary,
+) -> Content | None:
+    """The field with the boundary T whose angles the header's plaquette agrees with; None where none are."""
+    nc = links.shape[-1]
+    tried = list(_likely_angles(links, edge)) if angles is None else [tuple(angles)]
     if len(tried[0]) != nc:
         raise InputError(f"angles={angles!r}; {nc} numbers are accepted for SU({nc})")
     for phi in tried:
         whole = np.concatenate([links, _boundary_slice(links, phi)])
-        field = GaugeField(whole, boundary="sf", layout=layouts.OURS)
+        field = GaugeField(whole, boundary=edge, layout=layouts.OURS)
         claim = Claim.from_double(stated, among=plaquette_means(field))
         if claim.holds(field.plaquette()) or angles is not None:
             shown = ", ".join(f"{x:.4g}" for x in phi)
             note = f"Schroedinger functional: timeslice {len(links)} added, with phi' = {shown}"
-            return Content(whole, plaquette=claim, boundary="sf", notes=(note,))
+            return Content(whole, plaquette=claim, boundary=edge, notes=(note,))
+    return None
+
+
+def _refused(source: Source, nc: int) -> Content:
     raise source.error(
         None,
         "has a first timeslice of equal diagonal links, as the Schroedinger functional has it, and no angles "
@@ -155,7 +183,7 @@ def write(
     """Write a file of even extents; the last timeslice of a Schroedinger functional is left out."""
     field = in_precision(field, precision)
     links, plaquette = field.links, plaquette_means(field)[-1]
-    if field.boundary == "sf":
+    if boundary.fixed_slices(field.boundary):
         links, plaquette = links[:-1], plaquette_means(field)[2]
     t, z, y, x = links.shape[:4]
     if any(extent % 2 for extent in (x, y, z, t)):

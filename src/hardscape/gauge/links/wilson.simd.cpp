@@ -13,9 +13,10 @@ template <int N, int W>
 using PeriodicChain = WilsonChain<N, W>;
 using PyWilsonChain = PyPlaced<PeriodicChain, AnyWilsonChain>;
 
-// Links with ends in time, fixed there or not; or without any. Planes with time weigh xi in the
-// action, others 1 / xi. Of a lattice of so many slices those from `first` on; 0: these are all.
-void make_chain(PyWilsonChain* chain, ComplexLinks links, bool ends, bool fixed, double xi,
+// Links with ends in time, fixed on the first (1) or the last slice (2), or both; or without any.
+// Planes with time weigh xi in the action, others 1 / xi. Of a lattice of so many slices those from
+// `first` on; 0: these are all.
+void make_chain(PyWilsonChain* chain, ComplexLinks links, bool ends, int fixed, double xi,
                 int first, int slices) {
   nb::gil_scoped_release release;
   const Extents extent = extents_of(links, 3);
@@ -23,7 +24,8 @@ void make_chain(PyWilsonChain* chain, ComplexLinks links, bool ends, bool fixed,
   const std::size_t nc = links.shape(links.ndim() - 1);
   if (ends || xi != 1) {
     new (chain)
-        PyWilsonChain(links, weighed_chain(nc, extent, links.data(), {ends, fixed, xi}, window));
+        PyWilsonChain(links, weighed_chain(nc, extent, links.data(),
+                                           {ends, (fixed & 1) != 0, (fixed & 2) != 0, xi}, window));
   } else {
     auto made = for_group(nc, [&](auto colors) {
       return in_lanes(extent, window, [&](Layout layout, auto lanes) {
@@ -54,9 +56,8 @@ struct PyWilsonSweeps : ChainSweeps {
 void bind_wilson(nb::module_& module) {
   const nb::call_guard<nb::gil_scoped_release> released;
   nb::class_<PyWilsonChain>(module, "WilsonChain", "A Markov chain of the Wilson action.")
-      .def("__init__", &make_chain, nb::arg("links"), nb::arg("ends") = false,
-           nb::arg("fixed") = false, nb::arg("xi") = 1.0, nb::arg("first") = 0,
-           nb::arg("slices") = 0,
+      .def("__init__", &make_chain, nb::arg("links"), nb::arg("ends") = false, nb::arg("fixed") = 0,
+           nb::arg("xi") = 1.0, nb::arg("first") = 0, nb::arg("slices") = 0,
            "Of a lattice of so many slices, those from first on; 0: these are all.")
       .def("links", &PyWilsonChain::links)
       .def_prop_ro("colors", [](PyWilsonChain& chain) { return (*chain).colors(); })
