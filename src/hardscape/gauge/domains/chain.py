@@ -21,7 +21,7 @@ class ChainSlab(Slab):
     """A slab whose links move. Each public method is called on all ranks at once, arguments the same."""
 
     def begin_chain(
-        self, shape: tuple[int, ...], ends: bool, fixed: bool, xi: float, threads: int
+        self, shape: tuple[int, ...], ends: bool, fixed: int, xi: float, threads: int
     ) -> None:
         """Take the links, shape (T, ..., Nd, Nc, Nc), of the slices that are held."""
         self.end()
