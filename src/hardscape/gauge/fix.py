@@ -40,6 +40,7 @@ from hardscape.engine import (
 from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
 from hardscape.gauge.domains.gpus import Gpus
+from hardscape.gauge.domains.ranks import Domains
 from hardscape.gauge.domains.together import Together
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.intake import require_links
@@ -80,7 +81,7 @@ def fix(
     strict: bool = True,
     output_precision: Literal["single", "double"] | None = None,
     reproject: bool = False,
-    domains: Together | str | Sequence[str | Device] | None = None,
+    domains: Domains | str | Sequence[str | Device] | None = None,
     **run: Unpack[RunArguments],
 ) -> GaugeFixResult:
     """Find the transformation that fixes a gauge. The field stays as it is.
@@ -261,7 +262,7 @@ def in_the_group(field: GaugeField) -> GaugeField:
     return field.astype(np.complex128).reproject()
 
 
-def _together(domains: Together | str | Sequence[str | Device] | None) -> Together | None:
+def _together(domains: Domains | str | Sequence[str | Device] | None) -> Together | None:
     """What holds the lattice together: GPUs where they are named."""
     if domains is None or isinstance(domains, Together):
         return domains
