@@ -97,7 +97,8 @@ def test_graphs_that_are_not_planar_are_refused(model: Ising) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"num_states": 2}, {"runs": 2}, {"moves": 5}, {"initial_states": [1, -1]}]
+    "wrong",
+    [{"num_states": 2}, {"runs": 2}, {"moves": 5}, {"equal_runs": 2}, {"initial_states": [1, -1]}],
 )
 def test_what_it_would_ignore_is_refused(wrong) -> None:
     with pytest.raises(InputError):

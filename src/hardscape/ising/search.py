@@ -137,7 +137,12 @@ def search(
     kind = _kind(ising, method)
     row = METHODS[kind]
     if row.one_state:
-        told = {"runs": runs, "moves": moves, "initial_states": initial_states}
+        told = {
+            "runs": runs,
+            "moves": moves,
+            "equal_runs": equal_runs,
+            "initial_states": initial_states,
+        }
         _refuse(kind, {**told, "num_states": None if num_states == 1 else num_states})
         runs = moves = 1
     runs = None if runs is None else integer(runs, "runs", 1, _ENDLESS)
