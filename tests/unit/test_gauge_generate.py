@@ -229,7 +229,7 @@ def test_interrupt() -> None:
         {"time_limit": -1},
         {"device": Cuda(0)},
         {"nc": 9},
-        {"shape": (4, 4, 4)},
+        {"shape": (4,)},
         {"shape": (4, 4, 4, 1)},
         {"start": "warm"},
         {"threads": 0},
