@@ -38,6 +38,8 @@ _BETWEEN = 0.1
 #: Seconds of processor time that are searched before a prover is asked, and where a target is all that is
 #: wanted; seconds of search while one is started.
 _BEFORE, _BEFORE_TARGET, _MEANWHILE = 0.04, 0.1, 0.03
+#: The same before tables are thought of, which take long to plan for what is found at once.
+_BEFORE_TABLES = 0.01
 #: Share of the time limit, and most seconds, that is searched before the proof where the search is not the
 #: prover's neighbour: on a GPU, by an executor, or with a given number of flips.
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 2.0
@@ -332,24 +334,29 @@ class Exact(Method):
         first, left = (before if together else _FIRST_SECONDS), options.deadline.left
         if left is not None:
             first = min(first, _FIRST_SHARE * left)
-        tables = None if task.check else Tables.of(task.presolved.formula)
-        if tables is not None:
-            first = min(first, tables.seconds)
         local = None
         if together:  # the same walkers go on beside the prover
-            local = replace(self._beside.work(task, endless=False), turn=first, busy=True, kept={})
-            self._beside.walk(task, options.on_cpu(), local)
+            local = replace(self._beside.work(task, endless=False), busy=True, kept={})
+            for turn in (_BEFORE_TABLES, first - _BEFORE_TABLES):
+                if turn > 0 and not (task.unsatisfiable or task.incumbent.reached or task.stopped):
+                    self._beside.walk(task, options.on_cpu(), replace(local, turn=turn))
+                    if turn == _BEFORE_TABLES:
+                        self._eliminate(task)
         else:
             walking.walk(task, options.within(first), walking.work(task, endless=False))
             if task.stopped == "time_limit":  # of the first part alone
                 task.stopped = ""
-        if tables is not None and not (task.incumbent.reached or task.stopped):
-            self._eliminate(task, tables)
+            self._eliminate(task)
         if not (task.unsatisfiable or task.incumbent.reached or task.stopped):
             self._prove(task, local)
 
-    def _eliminate(self, task: Task, tables: Tables) -> None:
-        """Have the least cost by tables, unless that is stopped."""
+    def _eliminate(self, task: Task) -> None:
+        """Have the least cost by tables, where that takes little time and is not stopped."""
+        if task.check or task.incumbent.reached or task.stopped:
+            return
+        tables = Tables.of(task.presolved.formula)
+        if tables is None:
+            return
         with task.options.deadline.watched() as stop:
             found = tables.solve(stop)
         if found is None:
