@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from docutils import nodes
 from math_core import LatexToMathML
 from sphinx.application import Sphinx
@@ -9,10 +11,17 @@ from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
 _CONVERTER = LatexToMathML()
+#: Text in an equation, and equations in that.
+TEXT, INSIDE = re.compile(r"\\text\{([^{}]*)\}"), re.compile(r"\$([^$]*)\$")
+
+
+def _outside(text: re.Match[str]) -> str:
+    """The same with its equations beside the text, where the converter takes them."""
+    return r"\text{" + INSIDE.sub(r"}\1\\text{", text[1]) + "}"
 
 
 def _mathml(node: nodes.Element, *, display: bool) -> str:
-    latex = node.astext()
+    latex = TEXT.sub(_outside, node.astext())
     aligned = "\\\\" in latex and "\\begin" not in latex
     if aligned:  # as Sphinx has it: several lines, columns at &
         latex = f"\\begin{{aligned}}{latex}\\end{{aligned}}"
