@@ -97,7 +97,8 @@ def main() -> None:
         "GPU": {"device": told.gpu},
         f"{told.threads} threads": {"device": "cpu", "threads": told.threads},
     }
-    for table in (searches(devices, told.seconds), lattices(devices, 30 * told.seconds)):
+    for measure, limit in ((searches, told.seconds), (lattices, 30 * told.seconds)):
+        table = measure(devices, limit)
         if told.save:
             table.save(told.save)
 
