@@ -187,6 +187,28 @@ inline unsigned __umulhi(unsigned a, unsigned b) {
 }
 inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __ffs(unsigned x) { return x ? std::countr_zero(x) + 1 : 0; }
+// The four bytes of two words, one by one: all bits of a byte where the comparison holds.
+template <class Holds>
+unsigned bytes_compared(unsigned a, unsigned b, Holds&& holds) {
+  unsigned found = 0;
+  for (int i = 0; i < 32; i += 8) found |= holds(a >> i & 0xff, b >> i & 0xff) ? 0xffu << i : 0u;
+  return found;
+}
+inline unsigned __vcmpltu4(unsigned a, unsigned b) {
+  return bytes_compared(a, b, [](unsigned x, unsigned y) { return x < y; });
+}
+inline unsigned __vcmpeq4(unsigned a, unsigned b) {
+  return bytes_compared(a, b, [](unsigned x, unsigned y) { return x == y; });
+}
+// Bytes of the eight in b and a, by the low three bits of each hexadecimal digit of `order`.
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned order) {
+  const std::uint64_t both = static_cast<std::uint64_t>(b) << 32 | a;
+  unsigned found = 0;
+  for (int i = 0; i < 4; ++i) {
+    found |= static_cast<unsigned>(both >> 8 * (order >> 4 * i & 7) & 0xff) << 8 * i;
+  }
+  return found;
+}
 inline float __int2float_rn(int x) { return static_cast<float>(x); }
 inline double __ll2double_rn(long long x) { return static_cast<double>(x); }
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
@@ -195,6 +217,12 @@ template <class T>
 T atomicAdd(T* at, T value) {
   const T before = *at;
   *at += value;
+  return before;
+}
+template <class T>
+T atomicMin(T* at, T value) {
+  const T before = *at;
+  *at = std::min(before, value);
   return before;
 }
 template <class T>

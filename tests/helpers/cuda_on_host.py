@@ -16,16 +16,17 @@ from hardscape.ising.methods.walkers.place import Place
 
 HERE = Path(__file__).parent
 #: Arguments of a launch, at most; what a kernel does not take is ignored.
-_ARGS = 8
+_ARGS = 32
 _LAUNCH = """
 alignas(16) unsigned char pool[1 << 18];
-namespace { long long args[8]; void (*kernel)(TYPES); }
+namespace { long long args[COUNT]; void (*kernel)(TYPES); }
 extern "C" void on_host_launch(void* entry, unsigned grid, unsigned threads, const long long* given) {
-  for (int i = 0; i < 8; ++i) args[i] = given[i];
+  for (int i = 0; i < COUNT; ++i) args[i] = given[i];
   kernel = reinterpret_cast<decltype(kernel)>(entry);
   on_host::launch(grid, threads, [] { kernel(PASSED); });
 }
 """
+_LAUNCH = _LAUNCH.replace("COUNT", str(_ARGS))
 _LAUNCH = _LAUNCH.replace("TYPES", ", ".join(["long long"] * _ARGS))
 _LAUNCH = _LAUNCH.replace("PASSED", ", ".join(f"args[{i}]" for i in range(_ARGS)))
 
