@@ -52,6 +52,8 @@ def results() -> dict[type[Plain], Any]:
         times[0],
         xorsat.fit_w1([0.04, 0.05, 0.06], times),
         xorsat.fit_exponent([64, 96, 128], [1.0, 2.0, 4.1]),
+        xorsat.fit_population(times),
+        xorsat.energy_trace(system, 16, **CPU),
         maxsat.solve(formula, on_improvement=told.append, **CPU),
         maxsat.cellular_search(formula, **CPU),
         maxsat.enumerate(formula, 3, **CPU),

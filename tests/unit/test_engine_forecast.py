@@ -74,4 +74,4 @@ def test_refusals_are_those_of_the_call() -> None:
     with pytest.raises(BudgetError, match="too large"):
         forecast(refused)
     with pytest.raises(InputError):
-        forecast(gauge.generate, (4, 4, 4), 6.0)
+        forecast(gauge.generate, (4,), 6.0)

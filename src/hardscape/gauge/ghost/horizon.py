@@ -348,7 +348,7 @@ def faddeev_popov_eigenvalues(
             error=np.array([one.error for one in seen]),
             residual=float(found.values["residual"].max()),
             free=min(
-                4 * weight**2 * math.sin(math.pi / extent) ** 2
+                4 * float(weight) ** 2 * math.sin(math.pi / extent) ** 2
                 for weight, extent in zip(
                     units(first.shape, first.dimensions, anisotropy), first.shape, strict=True
                 )

@@ -31,7 +31,7 @@ _LEAST_S, _MOST_S = 0.05, 3.0
 _REACH = 6.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Population(Plain):
     """The law of tau among instances.
 
