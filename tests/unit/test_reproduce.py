@@ -17,6 +17,7 @@ from hardscape.ising import Ising
 from hardscape.maxsat import CellularOptions
 from hardscape.reproduce import (
     Quantity,
+    blocks,
     figures,
     gauge,
     ising,
@@ -38,7 +39,7 @@ NAMES = [figure.name for figure in figures()]
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instances that take no time; the figures stay as they are."""
-    measured, model, matrix = xorsat.measured_times, ising._model, permanents.matrix
+    measured, model, matrix = xorsat.measured_times, ising.random_model, permanents.matrix
     row = maxsat._TABLE
 
     def few(request, *_, **how):
@@ -48,7 +49,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "measured_times", few)
     monkeypatch.setattr(xorsat, "random_regular", lambda n, seed: random_regular(24, seed=seed))
     monkeypatch.setattr(landscape, "random_regular", lambda n, **how: random_regular(60, **how))
-    monkeypatch.setattr(ising, "_model", lambda n, *rest: model(11, *rest))
+    monkeypatch.setattr(ising, "random_model", lambda n, *rest: model(11, *rest))
     for module, most in ((permanents, 20), (kernels, 26)):
         monkeypatch.setattr(
             module, "matrix", lambda kind, n, seed, m=most: matrix(kind, min(n, m), seed)
@@ -56,6 +57,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = ladder.steps
     monkeypatch.setattr(ladder, "steps", lambda n, **how: steps(12, **how))
     monkeypatch.setattr(kernels, "_SLICE", 0.05)
+    monkeypatch.setattr(blocks, "random_model", lambda n, *rest: model(20, *rest))
     monkeypatch.setattr(ising, "_both", lambda *_: (True, 900, False))
     monkeypatch.setattr(maxsat, "_TABLE", (row[0], row[3]))
     monkeypatch.setattr(maxsat, "_RUNS", 3)
@@ -199,9 +201,9 @@ def test_formulas_are_satisfiable_and_uniform():
 
 
 def test_models_are_the_same_for_a_seed():
-    assert ising._model(8, 3) == ising._model(8, 3)
-    assert isinstance(ising._model(8, 3, "uniform"), Ising)
-    assert np.abs(ising._model(30, 3, "uniform").J).max() <= 1
+    assert ising.random_model(8, 3) == ising.random_model(8, 3)
+    assert isinstance(ising.random_model(8, 3, "uniform"), Ising)
+    assert np.abs(ising.random_model(30, 3, "uniform").J).max() <= 1
 
 
 def test_what_is_no_result_is_refused(tmp_path):

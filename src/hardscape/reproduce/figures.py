@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hardscape.errors import InputError
-from hardscape.reproduce import gauge, ising, kernels, landscape, maxsat, permanents, xorsat
+from hardscape.reproduce import blocks, gauge, ising, kernels, landscape, maxsat, permanents, xorsat
 from hardscape.reproduce.figure import Figure
 
 
@@ -13,10 +13,10 @@ def figures() -> tuple[Figure, ...]:
     Examples
     --------
     >>> [figure.name for figure in figures()][:3]
-    ['ising-3', 'ising-6', 'ising-7']
+    ['ising-3', 'ising-4', 'ising-6']
     """
     return (
-        *ising.FIGURES, *permanents.FIGURES, *kernels.FIGURES,
+        *ising.FIGURES[:1], *blocks.FIGURES, *ising.FIGURES[1:], *permanents.FIGURES, *kernels.FIGURES,
         *xorsat.FIGURES, *landscape.FIGURES, *maxsat.FIGURES, *gauge.FIGURES,
     )  # fmt: skip
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 
+from hardscape.engine import RunOptions
 from hardscape.errors import AccuracyWarning
 from hardscape.figures import COLORS, GREY, INK, finish
 from hardscape.ising.model import Ising
@@ -17,7 +23,7 @@ from hardscape.ising.result import Spectrum
 from hardscape.ising.spectrum import spectrum
 from hardscape.reproduce.figure import Figure, Findings, Quantity, Request
 
-_PAPER = "Jałowiecki, Rams, Gardas, Comput. Phys. Commun. 260, 107728 (2021)"
+PAPER = "Jałowiecki, Rams, Gardas, Comput. Phys. Commun. 260, 107728 (2021)"
 _OWN = "Models are our own, fully connected; the paper says of its own only that they are random."
 #: Seconds at N = 32 and 100 states: one core of a Core i7-6950X, and a Titan V.
 _CORE, _TITAN = 1500.0, 3.5
@@ -26,7 +32,7 @@ _SCHEDULES: tuple[tuple[float | None, float | None], ...] = ((1.0, 0.25), (None,
 _STEPS = ((1.0, 0.5), (1.0, 1.0))
 
 
-def _model(n: int, seed: int, couplings: str = "Gaussian") -> Ising:
+def random_model(n: int, seed: int, couplings: str = "Gaussian") -> Ising:
     """Fields and couplings of variance 1, or uniform from -1 to 1."""
     random = np.random.default_rng([n, seed])
     draw = random.normal if couplings == "Gaussian" else lambda size: random.uniform(-1, 1, size)
@@ -39,7 +45,7 @@ def _brute_force(request: Request) -> Findings:
     rows: list[tuple[Any, ...]] = []
     for n in sizes:
         request.tell(f"N = {n}")
-        model = _model(n, request.seed)
+        model = random_model(n, request.seed)
         found = [
             _timed(lambda m=model, kind=kind: _solved(m, kind, request), 3 if n < 36 else 1)
             for kind in ("exhaustive", "auto")
@@ -89,29 +95,36 @@ def _draw_brute_force(data: dict[str, list[Any]], ax: Any) -> Any:
 
 def _mps(request: Request) -> Findings:
     sizes, bonds, instances = (
-        ((24, 32, 40, 50), (16, 32, 64, 128), 30)
+        ((24, 32, 40, 50), (16, 32, 64, 128), 16)
         if request.full
         else ((20, 24, 28), (8, 16, 32, 64), 20)
     )
+    cases = [
+        (couplings, n, bond, *schedule)
+        for couplings in ("uniform", "Gaussian")
+        for n in sizes
+        for bond in bonds
+        for schedule in (*_SCHEDULES, *(_STEPS if bond == bonds[-1] else ()))
+    ]
+    known = {}
+    for couplings, n in {case[:2]: None for case in cases}:
+        request.tell(f"{couplings}, N = {n}: certified spectra")
+        models = [random_model(n, request.seed + i, couplings) for i in range(instances)]
+        known[couplings, n] = [(model, spectrum(model, 1000, **request.run)) for model in models]
     rows: list[tuple[Any, ...]] = []
-    for couplings in ("uniform", "Gaussian"):
-        for n in sizes:
-            models = [_model(n, request.seed + i, couplings) for i in range(instances)]
-            truth = [spectrum(model, 1000, **request.run) for model in models]
-            for bond in bonds:
-                for beta, dbeta in [*_SCHEDULES, *(_STEPS if bond == bonds[-1] else ())]:
-                    request.tell(
-                        f"{couplings}, N = {n}, D = {bond}, beta = {beta}, dbeta = {dbeta}"
-                    )
-                    found = [_both(model, known, bond, beta, dbeta)
-                             for model, known in zip(models, truth, strict=True)]  # fmt: skip
-                    hits = sum(hit for hit, _, _ in found)
-                    states = np.median([count for _, count, _ in found])
-                    warned = sum(told for _, _, told in found)
-                    rows.append(
-                        (couplings, n, bond, beta, dbeta, hits / instances, _rate_error(hits, instances),
-                         float(states), warned, instances)
-                    )  # fmt: skip
+    with _workers(request) as submit:
+        found = [
+            [submit(_both, *pair, *case[2:]) for pair in known[case[:2]]] for case in cases[::-1]
+        ][::-1]  # the longest begin first
+        for case, calls in zip(cases, found, strict=True):
+            request.tell("{}, N = {}, D = {}, beta = {}, dbeta = {}".format(*case))
+            answers = [call.result() for call in calls]
+            hits = sum(hit for hit, _, _ in answers)
+            states = float(np.median([count for _, count, _ in answers]))
+            warned = sum(told for _, _, told in answers)
+            missed = sum(told for hit, _, told in answers if not hit)
+            rows.append((*case, hits / instances, _rate_error(hits, instances), states, warned, missed,
+                         instances))  # fmt: skip
     quantities = []
     for couplings in ("uniform", "Gaussian"):
         for beta, dbeta in _SCHEDULES:
@@ -122,13 +135,44 @@ def _mps(request: Request) -> Findings:
                 Quantity(f"ground states found, {way}", row[5], row[6], published),
                 Quantity(f"of the 1000 lowest found, median, {way}", row[7]),
             ]
+    missing = sum(round((1 - row[5]) * row[10]) for row in rows)
+    quantities += [
+        Quantity("runs without the ground state, of all", missing / sum(row[10] for row in rows)),
+        Quantity("of these, runs that warned", sum(row[9] for row in rows) / max(missing, 1)),
+        Quantity("warnings where the ground state was found", sum(row[8] - row[9] for row in rows)),
+    ]
     columns = ("couplings", "N", "D", "beta", "dbeta", "ground states found, share", "error",
-               "of the 1000 lowest found, median", "runs that warned", "instances")  # fmt: skip
+               "of the 1000 lowest found, median", "runs that warned", "of them without the ground state",
+               "instances")  # fmt: skip
     text = (
         f"{_OWN} Truth: certified spectra. The paper has beta = 1, whatever the couplings; by default beta "
         "follows them."
     )
     return Findings(columns, rows, quantities, text)
+
+
+@contextmanager
+def _workers(request: Request) -> Iterator[Callable[..., Future[Any]]]:
+    """Gives calls to as many processes as there may be threads, of one BLAS thread each; to none if that is 1."""
+    threads = RunOptions.checked(**request.run).threads
+    if threads == 1:
+        yield _called
+        return
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))  # read by a library when a process loads it
+    try:
+        with ProcessPoolExecutor(threads, get_context("spawn")) as pool:
+            yield pool.submit
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _called(function: Callable[..., Any], *args: Any) -> Future[Any]:
+    done: Future[Any] = Future()
+    done.set_result(function(*args))
+    return done
 
 
 def _named(beta: float | None) -> str:
@@ -179,7 +223,7 @@ def _spectra(request: Request) -> Findings:
     quantities = []
     for couplings in ("uniform", "Gaussian"):
         request.tell(f"{couplings}, N = {n}, D = {bond}")
-        model = _model(n, request.seed, couplings)
+        model = random_model(n, request.seed, couplings)
         known = spectrum(model, 1000, **request.run)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AccuracyWarning)
@@ -218,7 +262,7 @@ def _draw_spectra(data: dict[str, list[Any]], ax: Any) -> Any:
 
 
 def _figure(number: int, shows: str, measure: Any, draw: Any) -> Figure:
-    return Figure(f"ising-{number}", f"{_PAPER}, Fig. {number}", shows, measure, draw)
+    return Figure(f"ising-{number}", f"{PAPER}, Fig. {number}", shows, measure, draw)
 
 
 FIGURES = (
