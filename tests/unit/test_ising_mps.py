@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import hardscape
 from hardscape.engine import Cpu, Cuda, team
 from hardscape.errors import AccuracyWarning, InputError, MissingDependencyError
-from hardscape.ising import Ising, mps_spectrum
+from hardscape.ising import Ising, mps_spectrum, search, spectrum
 from hardscape.ising.methods.mps.annealing import Annealing, Line, most_probable, spectral_order
 from hardscape.ising.methods.mps.product_state import Gates, MatrixProductState
 from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice, wide_range
@@ -270,6 +270,25 @@ def test_couplings_of_many_sizes_are_safe():
     model = wide_range(14, 1)
     result = mps_spectrum(model, 5, bond_dimension=8)
     assert result.energies[0] <= lowest_states(model, 100)[0][-1]
+
+
+def test_states_missing_in_the_list_are_told():
+    rng = np.random.default_rng(5)
+    model = Ising(rng.normal(size=18), np.triu(rng.normal(size=(18, 18)), 1))
+    met = search(model, 200, runs=1, seed=0, device="cpu", threads=1)
+    with pytest.warns(AccuracyWarning, match="are not in it"):
+        narrow = mps_spectrum(model, 200, bond_dimension=16, width=200)
+    wide = mps_spectrum(model, 200, bond_dimension=32, width=8000)
+    exact = set(spectrum(model, 200).bit_strings())
+    for found in (narrow, wide):
+        below = met.energies < found.energies[-1]
+        belong = {x for x, low in zip(met.bit_strings(), below, strict=True) if low}
+        missing = belong - set(found.bit_strings())
+        assert found.info["search_states"] == len(belong) > 100
+        assert found.info["missed_states"] == len(missing)
+    assert len(exact & set(narrow.bit_strings())) < 190
+    assert len(exact & set(wide.bit_strings())) == 200
+    assert wide.info["missed_states"] == 0
 
 
 def test_a_trapped_state_is_told():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from math import isfinite
 from time import perf_counter
 from typing import Any, Literal, Unpack
@@ -29,6 +30,10 @@ _MOST_STEPS, _MOST_BETA = 10**6, 1e300
 _WORTH_A_GPU = 256
 #: Exponents of a step's gates above which they project; most of a state that a truncation may lose unwarned.
 _PROJECTING, _MUCH_WEIGHT = 2.0, 0.1
+#: Prefixes kept, a state wanted.
+_WIDTH = 40
+#: Share of the states known from elsewhere that may be missing unwarned.
+_MANY_MISSED = 0.05
 #: Rough rate of branch and bound, operations/s: what a time limit keeps back for it.
 _RATE = 1e10
 
@@ -72,7 +77,8 @@ def mps_spectrum(
         made. Where `dbeta` times a coupling is well above 1, gates act as projectors: the state is trapped
         in a local minimum, and `discarded_weight` does not show it.
     width : int, optional
-        Prefixes kept by branch and bound, by default ``max(10 * num_states, 1000)``.
+        Prefixes kept by branch and bound, by default ``max(40 * num_states, 1000)``: more
+        find more of the states, in time that grows with it.
     order : {"given", "spectral"}
         Order of the spins along the chain: as given, or along the Fiedler vector of the graph of
         ``|J|``, which keeps coupled spins close together. On sparse graphs whose labels do not
@@ -91,13 +97,16 @@ def mps_spectrum(
         ``seconds``, ``candidates`` (states found), ``bond_dimension``, ``beta`` and ``dbeta`` (as
         made), ``width``, ``order``, ``discarded_weight``, the largest fraction of the squared norm
         lost in one truncation, ``search_energy``, the lowest energy that a short tabu search finds (one
-        run of :func:`hardscape.ising.search`, always the same; None where the call was cut short), and
-        ``stopped``, empty if `beta` was reached.
+        run of :func:`hardscape.ising.search`, always the same; None where the call was cut short),
+        ``search_states``, how many of its states belong into the list, as they lie below the last state of a
+        full one, ``missed_states``, how many of these are not in it, and ``stopped``, empty if `beta` was
+        reached.
 
     Warns
     -----
     AccuracyWarning
-        If the tabu search finds a lower energy, or a truncation lost more than a tenth.
+        If the tabu search finds a lower energy, or more than a twentieth of its states are missing, or a
+        truncation lost more than a tenth.
 
     Raises
     ------
@@ -134,7 +143,7 @@ def mps_spectrum(
     model = Ising.from_any(model)
     num_states = 100 if num_states is None else integer(num_states, "num_states", 1, _MOST)
     bond_dimension = integer(bond_dimension, "bond_dimension", 1, _MOST)
-    width = max(10 * num_states, 1000) if width is None else integer(width, "width", 1, _MOST)
+    width = max(_WIDTH * num_states, 1000) if width is None else integer(width, "width", 1, _MOST)
     if width < num_states:
         raise InputError(f"width={width}; at least num_states={num_states} is needed")
     natural = _natural_beta(model)
@@ -155,9 +164,11 @@ def mps_spectrum(
     if outcome.signum and not outcome.units_done:
         raise Interrupted(outcome.signum)
     states = spins.in_model(chain.most_probable(width))
+    found = Spectrum.from_states(model, states, num_states, certified=False, info={})
     known = None
     if not outcome.cut:
-        known = float(search(model, runs=1, seed=0, device="cpu", threads=1).energies[0])
+        known = search(model, num_states, runs=1, seed=0, device="cpu", threads=1)
+    beside, missed = (0, 0) if known is None else _beside(found, known, num_states)
     reached = sweeps if outcome.complete else outcome.units_done / chain.parts
     info = {
         "method": "mps",
@@ -170,15 +181,26 @@ def mps_spectrum(
         "width": width,
         "order": order,
         "discarded_weight": chain.result().discarded,
-        "search_energy": known,
+        "search_energy": None if known is None else float(known.energies[0]),
+        "search_states": beside,
+        "missed_states": missed,
         "stopped": outcome.cut,
     }
-    found = Spectrum.from_states(model, states, num_states, certified=False, info=info)
+    found = replace(found, info=info)
     if outcome.signum:
         raise Interrupted(outcome.signum, found)
     for doubt in () if outcome.cut else _doubts(model, found):
         warnings.warn(doubt, AccuracyWarning, stacklevel=3)
     return found
+
+
+def _beside(found: Spectrum, known: Spectrum, num_states: int) -> tuple[int, int]:
+    """Of the states that another method met: how many belong into the list, and how many are not in it."""
+    full = found.num_states == num_states
+    low = known.energies < found.energies[-1] if full else np.ones(known.num_states, bool)
+    listed = set(found.bit_strings())
+    missed = [state not in listed for state in np.array(known.bit_strings())[low].tolist()]
+    return len(missed), sum(missed)
 
 
 def _doubts(model: Ising, found: Spectrum) -> Iterator[str]:
@@ -194,6 +216,12 @@ def _doubts(model: Ising, found: Spectrum) -> Iterator[str]:
                 f"state is trapped: take dbeta={found.info['dbeta'] / exponent:.2g} or less"
             )
         yield f"a short tabu search finds the energy {known!r}, and the lowest here is {lowest!r}; {cure}"
+    elif found.info["missed_states"] > _MANY_MISSED * found.info["search_states"]:
+        yield (
+            f"of {found.info['search_states']} states that a short tabu search meets and that belong into the "
+            f"list, {found.info['missed_states']} are not in it; take a larger width or bond_dimension, or "
+            "another beta"
+        )
     if found.info["discarded_weight"] > _MUCH_WEIGHT:
         yield (
             f"a truncation lost {found.info['discarded_weight']:.2g} of the state; take a larger "
