@@ -1,4 +1,4 @@
-"""Figure 4 of Jałowiecki, Rams, Gardas (2021): how much the size of a block matters to the search of all states."""
+"""Figure 4 of Jałowiecki, Rams, Gardas (2021): the search of all states by the size of a block."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def _sizes(request: Request) -> Findings:
             if gpu
             else "Whole searches of every state; a block is what one Gray walk visits. "
         )
-        + "The paper has N = 34. Our kernel stores what passes its filter and nothing else, so that there is no "
-        "throughput of stores to compare."
+        + "The paper has N = 34. Our kernel stores what passes its filter and nothing else, so that there is "
+        "no throughput of stores to compare."
     )
     columns = (f"{unit} of a block", "seconds", "spread", "states a second")
     return Findings(columns, rows, quantities, text)

@@ -153,7 +153,7 @@ def _mps(request: Request) -> Findings:
 
 @contextmanager
 def _workers(request: Request) -> Iterator[Callable[..., Future[Any]]]:
-    """Gives calls to as many processes as there may be threads, of one BLAS thread each; to none if that is 1."""
+    """Gives calls to as many processes as there may be threads, of one BLAS thread each; to none if 1."""
     threads = RunOptions.checked(**request.run).threads
     if threads == 1:
         yield _called
