@@ -1,11 +1,13 @@
 """hardscape: computations over hard energy landscapes, each close to what the hardware allows."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
 from hardscape.version import __version__
 
+TYPE_CHECKING = False  # as that of typing, whose import takes milliseconds
 if TYPE_CHECKING:
+    from typing import Any
+
     from hardscape import engine, errors, gauge, ising, maxsat, permanents, xorsat
     from hardscape.ising.spectrum import spectrum  # mypy takes the module from the package
     from hardscape.permanents.permanent import permanent
@@ -29,6 +31,8 @@ _FUNCTIONS = {"permanent": "hardscape.permanents", "spectrum": "hardscape.ising"
 
 def __getattr__(name: str) -> Any:
     """Import a part when it is first used, so that nobody waits for the others."""
+    from importlib import import_module
+
     if name in _FUNCTIONS:
         found = getattr(import_module(_FUNCTIONS[name]), name)
     elif name in __all__:

@@ -1,8 +1,18 @@
-"""``python -m hardscape``: the command line."""
+"""``python -m hardscape``, and the command ``hardscape``."""
 
+import signal
 import sys
 
-from hardscape.cli import main
+from hardscape.stops import STOPS
+
+
+def main() -> int:
+    """Run the command line; a signal that comes while it is imported is answered when it can be."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    from hardscape.cli import main
+
+    return main()
+
 
 if __name__ == "__main__":  # workers of an executor import this module too
     sys.exit(main())

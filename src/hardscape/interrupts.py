@@ -11,11 +11,10 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from hardscape.errors import Interrupted
+from hardscape.stops import STOPS
 
 #: Seconds within which equal signals are one.
 ONE_SIGNAL = 0.2
-#: Ctrl-C, and what comes before a kill: of batch systems, limits of CPU time, connections that are gone.
-STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU)
 
 P = ParamSpec("P")
 R = TypeVar("R")

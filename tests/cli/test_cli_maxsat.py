@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hardscape import cli, maxsat, native
 from hardscape.cli import main
 from hardscape.cli.early import Costs
 from hardscape.errors import Interrupted
-from hardscape.maxsat import CellularOptions, Formula, cellular_search
+from hardscape.maxsat import CellularOptions, Formula, anytime, cellular_search
 from hardscape.maxsat.formats import FORMATS
 from helpers.maxsat_clauses import random_clauses
 
@@ -253,6 +254,28 @@ def test_signals_while_modules_are_imported_leave_the_status_unknown(cover, monk
     out = capsys.readouterr().out
     assert lines(out, "s") == ["SATISFIABLE"]
     assert len(lines(out, "v")) == len(lines(out, "o")) == 1
+
+
+def test_a_signal_that_other_code_swallows_stops_the_search(cover, monkeypatch, capsys):
+    presolve = anytime.presolve
+
+    def swallowing(*arguments, **options):
+        with suppress(BaseException):
+            signal.raise_signal(signal.SIGTERM)
+        return presolve(*arguments, **options)
+
+    monkeypatch.setattr(anytime, "presolve", swallowing)
+    assert main(["maxsat", str(cover)]) == 10
+    assert "c stopped by SIGTERM" in capsys.readouterr().out
+
+
+def test_a_signal_between_two_parts_of_a_search_is_told(cover, monkeypatch, capsys):
+    def interrupted(*arguments, **options):
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(anytime, "presolve", interrupted)
+    assert main(["maxsat", str(cover)]) == 10
+    assert "c stopped by SIGTERM" in capsys.readouterr().out
 
 
 def test_signals_before_the_search_leave_the_first_assignment(cover, monkeypatch, capsys):

@@ -105,6 +105,45 @@ def test_a_signal_outside_a_run(
     assert [signal.getsignal(x) for x in (signal.SIGINT, signal.SIGTERM)] == before
 
 
+#: The command as it is installed, which gets a signal as some module is to be imported.
+_AT_IMPORT = """
+import os, sys
+from importlib.metadata import entry_points
+
+_, module, number, *words = sys.argv
+sys.argv = ["hardscape", *words]
+
+class Raising:
+    def find_spec(self, name, path=None, target=None):
+        if name == module:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), int(number))
+
+(command,) = entry_points(group="console_scripts", name="hardscape")
+sys.meta_path.insert(0, Raising())
+sys.exit(command.load()())
+"""
+
+
+@pytest.mark.parametrize("module", ["cli", "errors", "interrupts", "cli.terminal"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_the_command_line_is_there(
+    module: str, number: signal.Signals, tmp_path: Path
+) -> None:
+    def answered(*words: str) -> tuple[int, str, str]:
+        called = [sys.executable, "-c", _AT_IMPORT, f"hardscape.{module}", str(int(number)), *words]
+        ended = subprocess.run(called, capture_output=True, text=True, timeout=60)
+        return ended.returncode, ended.stdout, ended.stderr
+
+    file = str(tmp_path / "none.wcnf")
+    assert answered("maxsat", file)[:2] == (
+        0,
+        f"c stopped by {number.name}: the search had not begun\ns UNKNOWN\n",
+    )
+    told = f"hardscape: stopped by {number.name}\n"
+    assert answered("spectrum", file) == (128 + number, "", told)
+
+
 def test_a_signal_before_anything_was_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

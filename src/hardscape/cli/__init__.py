@@ -30,7 +30,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from hardscape.cli.terminal import note, show
 from hardscape.errors import HardscapeError, InputError, Interrupted, OutputError, PartDone
-from hardscape.interrupts import STOPS, one_call, signals_wait, waits
+from hardscape.interrupts import hear, one_call, signals_wait, waits
+from hardscape.stops import STOPS
 from hardscape.version import __version__
 
 if TYPE_CHECKING:
@@ -267,6 +268,8 @@ def _signals_interrupt() -> Iterator[None]:
     for number in left:
         signal.signal(number, _interrupt)
     try:
+        if ours:  # those that came while this was imported are heard now
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
         yield
     finally:
         for number, handler in left.items():
@@ -276,4 +279,5 @@ def _signals_interrupt() -> Iterator[None]:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     """Stop; but the answer of a run that is over is told first."""
     if not waits(number):
+        hear(number)  # should code of others swallow what is raised
         raise Interrupted(number)

@@ -201,6 +201,7 @@ def _run(task: Task, ledger: Ledger | NoLedger) -> MaxsatResult:
         search(task)
     except KeyboardInterrupt as stop:  # between two parts of the search, or for the second time
         task.signum = stop.signum if isinstance(stop, Interrupted) else int(signal.SIGINT)
+        task.stopped = signal.Signals(task.signum).name
     incumbent.record = None
     result = conclude(task)
     ledger.replace([(Block(0, 1), incumbent.state())])
