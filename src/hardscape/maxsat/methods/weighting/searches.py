@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,36 +112,33 @@ class Weighing(Weighted):
         super().__init__(weighting(formula, options, seed, stream, initial, stop), target)
 
 
-class Covering(Weighted):
+class _Unparametrized(Weighted):
+    """A search that has no parameters but its seed."""
+
+    compiled: ClassVar[Any]
+
+    def __init__(
+        self,
+        formula: Formula,
+        target: int,
+        seed: int,
+        stream: int,
+        initial: Any,
+        stop: NDArray[np.uint8],
+    ) -> None:
+        super().__init__(self.compiled(formula, seed, stream, initial, stop), target)
+
+
+class Covering(_Unparametrized):
     """The search for covers, of formulas that ask for one."""
 
-    def __init__(
-        self,
-        formula: Formula,
-        target: int,
-        seed: int,
-        stream: int,
-        initial: Any,
-        stop: NDArray[np.uint8],
-    ) -> None:
-        covering = native.core.maxsat.Covering
-        super().__init__(covering(formula, seed, stream, initial, stop), target)
+    compiled = native.core.maxsat.Covering
 
 
-class Hitting(Weighted):
+class Hitting(_Unparametrized):
     """The search by cores that unit propagation finds, of formulas with hard and soft clauses."""
 
-    def __init__(
-        self,
-        formula: Formula,
-        target: int,
-        seed: int,
-        stream: int,
-        initial: Any,
-        stop: NDArray[np.uint8],
-    ) -> None:
-        hitting = native.core.maxsat.Hitting
-        super().__init__(hitting(formula, seed, stream, initial, stop), target)
+    compiled = native.core.maxsat.Hitting
 
     @property
     def given_up(self) -> bool:
