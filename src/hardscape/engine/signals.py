@@ -10,7 +10,8 @@ from types import FrameType
 from typing import Any, Literal, Self, cast
 
 from hardscape.errors import Interrupted
-from hardscape.interrupts import ONE_SIGNAL, STOPS, hear, heard, run_is_over
+from hardscape.interrupts import ONE_SIGNAL, hear, heard, run_is_over
+from hardscape.stops import STOPS
 
 SignalName = Literal["SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU"]
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from hardscape.engine.machine import cpu_count
 from hardscape.errors import DeviceError, InputError, needed
-from hardscape.interrupts import STOPS
+from hardscape.stops import STOPS
 
 R = TypeVar("R")
 
