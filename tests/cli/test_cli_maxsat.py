@@ -256,7 +256,7 @@ def test_signals_while_modules_are_imported_leave_the_status_unknown(cover, monk
     assert len(lines(out, "v")) == len(lines(out, "o")) == 1
 
 
-def test_a_signal_that_other_code_swallows_stops_the_search(cover, monkeypatch, capsys):
+def test_a_signal_that_other_code_swallows_stops_the_search(large, monkeypatch, capsys):
     presolve = anytime.presolve
 
     def swallowing(*arguments, **options):
@@ -265,7 +265,7 @@ def test_a_signal_that_other_code_swallows_stops_the_search(cover, monkeypatch, 
         return presolve(*arguments, **options)
 
     monkeypatch.setattr(anytime, "presolve", swallowing)
-    assert main(["maxsat", str(cover)]) == 10
+    assert main(["maxsat", str(large), "--time-limit", "20"]) == 10
     assert "c stopped by SIGTERM" in capsys.readouterr().out
 
 
