@@ -14,9 +14,8 @@ from hardscape.engine import Device, Partial, Shard, split
 from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.lowest import LowestWork
 
-#: Share of a search below a node that lies below its first child, which is nearer to a low state; most spins
-#: whose values number the parts of an estimate.
-_FIRST, _PART_BITS = 0.7, 16
+#: Most spins whose values number the parts of an estimate.
+_PART_BITS = 16
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,8 @@ class BranchingWork(LowestWork):
     unit: ClassVar[str] = "states"
     #: Spins whose values number the shards, at most.
     most_places: ClassVar[int]
+    #: Share of a search below a node that lies below its first child, which is nearer to a low state.
+    first_share: ClassVar[float] = 0.7
 
     asked: Wanted
     gauge: int = 0  #: a low state, which is searched first
@@ -71,7 +72,7 @@ class BranchingWork(LowestWork):
         """
         parts: NDArray[np.float64] = np.ones(1)
         for _ in range(min(self.places, _PART_BITS)):
-            parts = np.concatenate([_FIRST * parts, (1 - _FIRST) * parts])
+            parts = np.concatenate([self.first_share * parts, (1 - self.first_share) * parts])
         return parts
 
     def joined(self) -> int:
