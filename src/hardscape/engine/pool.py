@@ -256,7 +256,7 @@ class Pool(ABC):
 class LocalPool(Pool):
     """One host thread for each device of this process: a GPU always sees the same thread."""
 
-    pace = (0.05, 0.002)
+    pace = (0.1, 0.002)
     asked = (2e-4, 3e-5)
 
     def __init__(
