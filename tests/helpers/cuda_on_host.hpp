@@ -2,6 +2,7 @@
 // fiber, and what waits for others yields. Slow, and exact: for tests of kernels against the CPU.
 #pragma once
 
+#include <math.h>
 #include <setjmp.h>
 #include <ucontext.h>
 
@@ -16,6 +17,7 @@
 #define __global__
 #define __host__
 #define __forceinline__ inline
+#define __noinline__
 #define __shared__ static
 #define __launch_bounds__(...)
 
@@ -209,6 +211,9 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned order) {
   }
   return found;
 }
+inline int __float2int_rn(float x) { return static_cast<int>(rintf(x)); }
+inline int __double2int_rn(double x) { return static_cast<int>(rint(x)); }
+inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline float __int2float_rn(int x) { return static_cast<float>(x); }
 inline double __ll2double_rn(long long x) { return static_cast<double>(x); }
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
@@ -217,6 +222,12 @@ template <class T>
 T atomicAdd(T* at, T value) {
   const T before = *at;
   *at += value;
+  return before;
+}
+template <class T>
+T atomicCAS(T* at, T compare, T value) {
+  const T before = *at;
+  if (before == compare) *at = value;
   return before;
 }
 template <class T>

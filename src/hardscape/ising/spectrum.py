@@ -114,9 +114,10 @@ def spectrum(
         inside it) puts above the threshold. False visits every state, as plain exhaustive search does.
     **run
         How it is run: see :class:`hardscape.engine.RunArguments`. "auto" takes GPUs where N is 36 or more
-        and `prune` is False. `seed` is that of the tabu search that finds first low states: it may change
-        the time, never the answer. After `time_limit` the best states met come back, with
-        ``certified=False`` and the `lower_bound` that is proven.
+        and `prune` is False; "frontier" and "semidefinite" run on those that are named, too. `seed` is that
+        of the tabu search that finds first low states: it may change the time, never the answer. After
+        `time_limit` the best states met come back, with ``certified=False`` and the `lower_bound` that is
+        proven.
 
     Returns
     -------

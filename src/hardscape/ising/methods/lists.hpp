@@ -41,6 +41,20 @@ Code load_code(const std::uint64_t* words) {
   return code;
 }
 
+// The states of a pool, in order: words of the states, of which only the first ones may be wanted,
+// and of their energies.
+template <int Limbs, class Code>
+std::pair<std::vector<std::uint64_t>, std::vector<std::uint64_t>> words_of(Pool<Limbs, Code>& pool,
+                                                                           std::size_t words) {
+  const auto sorted = pool.take_sorted();
+  std::vector<std::uint64_t> states(sorted.size() * words), energies(sorted.size() * Limbs);
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    std::memcpy(&states[i * words], &sorted[i].state, words * sizeof(std::uint64_t));
+    sorted[i].energy.store(energies.data() + i * Limbs);
+  }
+  return {std::move(states), std::move(energies)};
+}
+
 // What body(pool) finds: states (n, words), energies (n, limbs), and what it returns. Of a code's
 // words only the first ones may be wanted.
 template <int Limbs, class Code, class Body>
@@ -58,13 +72,7 @@ auto collect(std::size_t listed, bool witness,
     nb::gil_scoped_release release;
     Pool<Limbs, Code> pool(listed, witness, integer(window), integer(threshold));
     const auto counted = body(pool);
-    const auto sorted = pool.take_sorted();
-    states.resize(sorted.size() * words);
-    energies.resize(sorted.size() * Limbs);
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
-      std::memcpy(&states[i * words], &sorted[i].state, words * sizeof(std::uint64_t));
-      sorted[i].energy.store(energies.data() + i * Limbs);
-    }
+    std::tie(states, energies) = words_of(pool, words);
     return counted;
   }();
   const std::size_t count = energies.size() / Limbs;

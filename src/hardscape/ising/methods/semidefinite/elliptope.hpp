@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "ising/methods/patience.hpp"
+#include "ising/methods/semidefinite/certificate.hpp"
 #include "native/vector.hpp"
 
 namespace hardscape::ising {
@@ -447,8 +448,7 @@ class Elliptope {
     for (int i = 0; i < m_; ++i) {
       for (int j = 0; j < i; ++j) total += std::abs(w_[i * m_ + j]);
     }
-    const double unit = std::ldexp(1.0, std::ilogb(std::max(total, 1.0)) - 49);
-    const double most = 4 * total + 4;
+    const auto [unit, most] = Grid::of(total);
     const int blocks = (m_ + kDoubles - 1) / kDoubles, width = blocks * kDoubles;
     factor_.assign(static_cast<std::size_t>(m_) * blocks, Doubles{});
     double* a = reinterpret_cast<double*>(factor_.data());
@@ -473,9 +473,7 @@ class Elliptope {
       trace += y;
     }
     if (!(multipliers < most && trace < most)) return false;
-    const double room = 2 * (-trace / 2 - multipliers - target) / m_ * (1 - 0x1p-20);
-    const double wrong = 8 * (m_ + 8) * 0x1p-53 * (trace + std::abs(room) * m_);
-    const double shift = std::floor((room - wrong) / unit) * unit;
+    const double shift = shift_of(m_, trace, multipliers, target, unit);
     if (!(shift > 0)) return false;
     for (int i = 0; i < m_; ++i) a[i * width + i] += shift;
     return factorizes(a, width);

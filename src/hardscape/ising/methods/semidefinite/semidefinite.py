@@ -25,6 +25,7 @@ from hardscape import native
 from hardscape.engine import (
     Context,
     Cpu,
+    Cuda,
     Device,
     Partial,
     RunOptions,
@@ -32,11 +33,15 @@ from hardscape.engine import (
     ShardResult,
     solve,
 )
+from hardscape.engine.cuda import cuda_device
 from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.branching import BranchingWork
 from hardscape.ising.methods.exhaustive.blocks import Wanted, partial
 from hardscape.ising.methods.lowest import LowestMethod
+from hardscape.ising.methods.semidefinite.device_bounds import MOST_SPINS as MOST_GPU_SPINS
+from hardscape.ising.methods.semidefinite.device_bounds import search
 from hardscape.ising.methods.tabu.tabu import TabuWork
+from hardscape.ising.methods.walkers.place import GpuPlace, Place
 from hardscape.ising.result import code_words, from_codes, to_codes
 
 #: Bits of the sum of all coefficients in the integers that bounds are made of.
@@ -47,6 +52,10 @@ _MOST_SPINS = 512
 _MOST_STATES = 10_000
 #: Seconds for the bound of a search that is stopped.
 _BOUND_SECONDS = 0.05
+#: Spins whose values number the shards of several GPUs.
+_GPU_PLACES = 6
+#: Seconds of a GPU for what takes a core a second, and for any search: sizes, not measurements.
+_GPU_SHARE, _GPU_SECONDS = 0.01, 0.05
 #: Paths of an estimate, at least.
 _LEAST_PATHS = 8
 #: From so many spins on, where they repel one another in the mean or not, other trees are larger.
@@ -63,10 +72,15 @@ class SemidefiniteWork(BranchingWork):
 
     name: ClassVar[str] = "ising.spectrum.semidefinite"
     revision: ClassVar[int] = 2
-    most_places: ClassVar[int] = 20
     counters: ClassVar[tuple[str, ...]] = ("nodes", "cut", "leaves", "candidates")
 
     leading: int = 0  #: spins of highest code that are fixed before all others
+    numbered: int = 20  #: spins whose values number the shards, at most
+
+    @property
+    def places(self) -> int:
+        """See `BranchingWork.places`: a GPU takes all at once, unless there are others or a ledger."""
+        return min(self.numbered, self.free)
 
     def digest(self) -> str:
         """Hash of the model, of what is wanted and of the gauge, which orders the shards."""
@@ -157,6 +171,9 @@ class SemidefiniteWork(BranchingWork):
 
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Search the states of some shards."""
+        if isinstance(context.device, Cuda):
+            with cuda_device(context.device.ordinal) as device:
+                return self.bounded_at(GpuPlace(device), shard, context)
         bits = self.free - self.places
         first, last = shard.start >> bits, shard.stop >> bits
         # The first spin of a model without fields has one value, that of the last half of states.
@@ -171,6 +188,15 @@ class SemidefiniteWork(BranchingWork):
         )
         found = partial(states, energies, counters)
         return ShardResult(found, complete, None if reached == last else reached)
+
+    def bounded_at(self, place: Place, shard: Shard, context: Context) -> ShardResult:
+        """The same with the bounds of many nodes at once, found at one place."""
+        bits = self.free - self.places
+        numbers = shard.start >> bits, shard.stop >> bits
+        places = self.places + self.asked.terms.symmetric
+        task = (places, *numbers, *self.sought(context.incumbent))
+        states, energies, complete, *counters, _ = search(self.core, task, place, context)
+        return ShardResult(partial(states, energies, counters), complete)
 
 
 def _leading(low: Partial, wanted: Wanted) -> int:
@@ -189,7 +215,12 @@ class Semidefinite(LowestMethod[SemidefiniteWork]):
 
     name: ClassVar[str] = "semidefinite"
 
-    devices: ClassVar[tuple[type[Device], ...]] = (Cpu,)
+    devices: ClassVar[tuple[type[Device], ...]] = (Cpu, Cuda)
+
+    def runs_on(self, device: Device, wanted: Wanted) -> bool:
+        """See `LowestMethod.runs_on`: a GPU's blocks have room for so many spins."""
+        room = isinstance(device, Cpu) or wanted.terms.num_spins <= MOST_GPU_SPINS
+        return room and super().runs_on(device, wanted)
 
     def refusal(self, wanted: Wanted, prune: bool) -> str:
         """It is refused where every state is to be visited, or very many are wanted."""
@@ -216,6 +247,9 @@ class Semidefinite(LowestMethod[SemidefiniteWork]):
     ) -> SemidefiniteWork:
         """The work that answers, with a threshold from a search for low states."""
         work = SemidefiniteWork(wanted)
+        if all(isinstance(device, Cuda) for device in options.devices):
+            alone = len(options.devices) == 1 and options.checkpoint is options.executor is None
+            work = replace(work, numbered=0 if alone else _GPU_PLACES)
         kept = max(wanted.count, _KEPT)
         low = work.low_states(options.seed, kept)
         leading = _leading(low, wanted)
@@ -241,4 +275,6 @@ class Semidefinite(LowestMethod[SemidefiniteWork]):
         while paths < _LEAST_PATHS or time.thread_time() < began + allowed:
             total += work.core.probe(symmetric, paths, *sought, stop)
             paths += 1
+        if isinstance(device, Cuda):
+            return _GPU_SECONDS + _GPU_SHARE * total / paths
         return total / paths

@@ -1,0 +1,24 @@
+"""The kernel of semidefinite bounds compiles, without a GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC's Python bindings are not installed")
+
+from hardscape.engine.cuda import jit
+from hardscape.ising.methods.semidefinite.device_bounds import (
+    MOST_SPINS,
+    kernel_of,
+    shared_bytes,
+)
+
+#: Shared memory that a block is granted by compute capability 9.0, beside some that is the kernel's own.
+_MOST_SHARED = 227 * 1024 - 2048
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("variables", [100, MOST_SPINS + 1])
+def test_kernel(arch, variables):
+    assert jit.compile(kernel_of(variables), arch).startswith(b"\x7fELF")
+    assert shared_bytes(variables) <= _MOST_SHARED
