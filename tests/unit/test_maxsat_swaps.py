@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from hardscape.engine import Context, Cpu
 from hardscape.maxsat import Formula, solve
+from hardscape.maxsat.methods.weighting import swaps as module
+from hardscape.maxsat.methods.weighting.local import LocalSearch
 from hardscape.maxsat.methods.weighting.searches import NEVER
 from hardscape.maxsat.methods.weighting.swaps import Swapping, swapping_is_possible
 from hardscape.maxsat.presolve import presolve
@@ -183,3 +186,65 @@ def test_where_it_is_possible(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert not swapping_is_possible(mixed)
     assert solve(mixed, method="weighting", seed=1, max_flips=20_000).cost == 0
+
+
+def test_what_the_hard_clauses_refuse_is_not_asked_for_again():
+    n = 100  # more than the moves after which the walk goes back
+    f = Formula.from_clauses([[v] for v in range(1, n + 1)], hard=[[-v] for v in range(1, n + 1)])
+    search = swaps(f)
+    search.run(100_000, FREE)
+    assert search.given_up
+    assert search.cost() == (0, n)
+
+
+@pytest.mark.parametrize(("back", "strays"), [(1, False), (1000, True)])
+def test_it_goes_back_to_the_best(monkeypatch, back, strays):
+    """Where every move may give up anything."""
+    monkeypatch.setattr(module, "_ANYTHING", 1)
+    monkeypatch.setattr(module, "_BACK", back)
+    search = swaps(partial_formula(60, 120, 40, 3))
+    above = []
+    for _ in range(100):
+        search._move(FREE)
+        violated = {*search._lost, *search._impossible}
+        above.append(sum(search._weight[wish] for wish in violated) > search.cost()[1])
+    assert any(above[1:]) == strays
+
+
+def parity(n, seed):
+    """Sums of three variables that a hidden assignment satisfies: local search does not."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(0, 2, n)
+    hard = []
+    for _ in range(n):
+        row = rng.choice(n, 3, replace=False)
+        odd = hidden[row].sum() % 2
+        for signs in range(8):
+            flipped = [signs >> i & 1 for i in range(3)]
+            if sum(flipped) % 2 != odd:
+                hard.append(
+                    [int(v + 1) * (-1 if x else 1) for v, x in zip(row, flipped, strict=True)]
+                )
+    units = [[int(v + 1) * (1 if rng.integers(2) else -1)] for v in rng.permutation(n)[: n // 2]]
+    return Formula.from_clauses(units, rng.integers(1, 9, len(units)), hard=hard, num_variables=n)
+
+
+def schedule(formula, count):
+    """The first searches of a walker, and how long each is let."""
+    work = LocalSearch(formula, False, 1, 1, 0)
+    walker = work.walker(0, Context(Cpu(), None, FREE))
+    turns = []
+    for search, turn in walker._turns():
+        turns.append((type(search).__name__, turn))
+        walker._advance(search, walker.flips + turn)
+        if len(turns) == count:
+            return turns
+    return turns
+
+
+def test_a_solver_is_asked_at_once_where_nothing_satisfies_the_hard_clauses():
+    hidden = schedule(parity(150, 1), 5)
+    assert [name for name, _ in hidden[:3]] == ["Weighing", "Hitting", "Swapping"]
+    assert hidden[3][1] < hidden[2][1]
+    easy = schedule(partial_formula(60, 100, 60, 1), 5)
+    assert "Swapping" not in [name for name, _ in easy]

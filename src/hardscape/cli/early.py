@@ -84,7 +84,7 @@ class Costs:
     def _look_ahead(self, text: Any) -> None:
         """Have a SAT solver look for what was not found at once, until the search begins."""
         with signals_wait():
-            from hardscape.maxsat.methods.exact.ahead import Ahead
+            from hardscape.maxsat.methods.exact.ahead import Ahead, has_a_core
             from hardscape.maxsat.methods.exact.start import can_prove
 
         def hear(values: str) -> None:
@@ -93,7 +93,7 @@ class Costs:
                 self.first = self._found = values
                 self._tell((high << 64) + low)
 
-        if can_prove():
+        if has_a_core() and can_prove():
             self._ahead = Ahead(text.packed(), hear)
 
     def found(self) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import threading
 from collections.abc import Callable
@@ -11,6 +12,13 @@ from hardscape.maxsat.methods.exact.start import started
 
 #: The number of a prover that ends with the first assignment.
 _FIRST = -1
+
+
+def has_a_core() -> bool:
+    """Whether there is a core for such a process; on the search's own it would only be late."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) > 1
+    return (os.cpu_count() or 1) > 1
 
 
 class Ahead:

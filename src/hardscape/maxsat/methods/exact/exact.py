@@ -220,10 +220,15 @@ class _Talk:
         raise HardscapeError(f"the prover ended without an answer: {_last_words(self._process)}")
 
     def _walk(self, walker: Walker, now: float) -> None:
-        """Let the walker have its turn, and set the end of the prover's next one."""
+        """Let the walker have its turn, and set the end of the prover's next one.
+
+        As long as the hard clauses are violated, a solver is likelier to satisfy them.
+        """
         before = self._incumbent.best
         self._process.send_signal(signal.SIGSTOP)
-        walker.walk(_TURN_SHARE * (now - self._began) * self._share)
+        lost = before is None or before.hard_violations > 0
+        share = _LEAST_SHARE if lost else self._share
+        walker.walk(_TURN_SHARE * (now - self._began) * share)
         self._process.send_signal(signal.SIGCONT)
         self._flips = walker.new_flips
         after = self._incumbent.best
@@ -234,8 +239,8 @@ class _Talk:
         self._share = min(_MOST_SHARE, max(_LEAST_SHARE, self._share + step * _SHARE_STEP))
         passed = time.monotonic()
         # A walker's turn may end late: it walks so many steps at a time.
-        turn = max(_TURN_SHARE * (passed - self._began), (passed - now) / self._share)
-        self._turn_ends = passed + turn * (1 - self._share)
+        turn = max(_TURN_SHARE * (passed - self._began), (passed - now) / share)
+        self._turn_ends = passed + turn * (1 - share)
 
     def _hear(self, message: dict[str, Any]) -> None:
         if "ready" in message:

@@ -178,6 +178,7 @@ class Walker:
         self._slice = _FIRST_SLICE
         self._going = self._go()
         self._found: Search | None = None  # has a better assignment that was not offered yet
+        self._own: dict[Search, tuple[int, int]] = {}  # what each has found, and not adopted
         self._offer_at = 0.0
 
     def resume(self, work: LocalSearch, context: Context) -> None:
@@ -285,24 +286,38 @@ class Walker:
         yield weighing, 2**62
 
     def _hitting_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
-        """Cores of propagation, later exchanges by a solver, too; who is behind has less of the turns."""
+        """Cores of propagation, later exchanges by a solver, too; who is behind has less of the turns.
+
+        Who found nothing better than the others' best is behind, also where that was adopted. As long as the
+        hard clauses are violated, all are behind the solver but clause weighting that comes close.
+        """
         work = self._work
         how = work.seed, self._stream
         hitting = Hitting(work.formula, work.target, *how, weighing.best(), self._stop)
         searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
         yield hitting, turn // 2
         for count in itertools.count():
-            for search in searches[::-1]:
-                best = min(searches, key=lambda each: each.cost())
-                behind = best.cost() < search.cost()
-                if isinstance(search, Hitting) and behind and best.cost()[0] == 0:
-                    search.adopt(best.best(), self._stop)
-                if isinstance(search, Weighing) or not search.given_up:
-                    yield search, turn // _LESS if behind else turn
-            turn *= 2
-            if count == _BEFORE_SWAPS and swapping_is_possible(work.formula):
+            best = min(searches, key=lambda each: each.cost())
+            ready = count > _BEFORE_SWAPS or best.cost()[0] > 0
+            if ready and len(searches) == 2 and swapping_is_possible(work.formula):
                 first = best.best()
                 searches.append(Swapping(work.formula, *how, work.target, first, self._stop))
+            for search in searches[::-1]:
+                best = min(searches, key=lambda each: each.cost())
+                feasible = best.cost()[0] == 0
+                if isinstance(search, Hitting) and feasible and best.cost() < search.cost():
+                    search.adopt(best.best(), self._stop)
+                if isinstance(search, Weighing) or not search.given_up:
+                    yield search, turn // _LESS if self._behind(search, best) else turn
+            turn *= 2
+
+    def _behind(self, search: Search, best: Search) -> bool:
+        """Whether a search has less of the turns than others, of which one has the best assignment."""
+        hard, _ = best.cost()
+        if hard == 0:
+            return best.cost() < self._own.get(search, search.cost())
+        close = max(_CLOSE, int(_CLOSE_SHARE * self._work.formula.num_clauses))
+        return not (isinstance(search, Swapping) or (search is best and hard <= close))
 
     def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """What grows begins again where clause weighting has found something better."""
@@ -349,6 +364,7 @@ class Walker:
         # A factor of at most 4: a clock that stood still once must not make the next slice endless.
         self._slice = int(asked * min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-6)))) + 1
         if search.quality != before and search.quality[0] != NEVER:
+            self._own[search] = search.cost()
             self._take(search)
         if isinstance(search, Hitting) and self._work.incumbent is not None and self._work.tells:
             self._work.incumbent.bound_reduced(search.lower)

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.weighting.asking import Asking, can_ask
 
-#: One move in so many takes what it asks for, whatever it costs.
-_ANYTHING = 8
+#: One move in so many takes what it asks for, whatever it costs; after so many without a better assignment the
+#: walk goes back to the best one.
+_ANYTHING, _BACK = 8, 60
 #: Keeps the coins apart from those of other searches with the same seed.
 _PURPOSE = 0x6D787377
 
@@ -48,6 +49,9 @@ class Swapping(Asking):
         self._weight: dict[int, int] = {}  # of each wish
         self._held: list[int] = []
         self._lost: list[int] = []
+        self._refused: set[int] = set()  # of the lost ones, since something changed
+        self._impossible: set[int] = set()  # against the hard clauses alone
+        self._in_vain = 0  # moves since the last improvement
         self._began = False
         self.given_up = not self._tell(stop)
         if self.given_up:
@@ -89,10 +93,15 @@ class Swapping(Asking):
         return True
 
     def _move(self, stop: NDArray[np.uint8]) -> None:
-        if self._began:
-            self._swap(stop)
-        else:
+        if not self._began:
             self._begin()
+            return
+        before = self._cost
+        self._swap(stop)
+        self._in_vain = self._in_vain + 1 if self._cost == before else 0
+        if self._in_vain >= _BACK:
+            self._in_vain = 0
+            self._take(self._model_of(self._best))
 
     def _begin(self) -> None:
         answer = self._ask(())
@@ -112,14 +121,16 @@ class Swapping(Asking):
     def _take(self, model: list[int]) -> None:
         """Go to what a model makes of the wishes."""
         self._began = True
+        self._refused.clear()
         kept = [wish for wish in self._held if model[abs(wish) - 1] == wish]
         old = set(kept)
         # The old ones first, in their order: so the solver asks the same again as far as it can.
         self._held, self._lost, cost = kept, [], 0
         for wish in self._wishes:
             if model[abs(wish) - 1] != wish:
-                self._lost.append(wish)
                 cost += self._weight[wish]
+                if wish not in self._impossible:
+                    self._lost.append(wish)
             elif wish not in old:
                 kept.append(wish)
         assigned = model[: self._formula.num_variables]
@@ -135,7 +146,8 @@ class Swapping(Asking):
         if not self._lost:
             self.given_up = True
             return
-        wanted = self._lost[int(self._random.integers(len(self._lost)))]
+        wanted = self._wanted()
+        self._refused.add(wanted)
         anything = self._random.integers(_ANYTHING) == 0
         asked, given_up = [*self._held, wanted], 0
         while not stop[0]:
@@ -145,7 +157,8 @@ class Swapping(Asking):
             if answer is None:
                 return None
             core = [wish for wish in self._solver.get_core() or () if wish != wanted]
-            if not core:  # the hard clauses alone refuse it
+            if not core:
+                self._impossible.add(wanted)
                 self._lost.remove(wanted)
                 return None
             least = min(self._weight[wish] for wish in core)
@@ -155,3 +168,13 @@ class Swapping(Asking):
                 return None
             asked.remove(ties[int(self._random.integers(len(ties)))])
         return None
+
+    def _wanted(self) -> int:
+        """A lost wish, a heavy one rather than a light one, and none that was just refused."""
+        left = [wish for wish in self._lost if wish not in self._refused]
+        if not left:
+            self._refused.clear()
+            left = self._lost
+        sums = np.cumsum([float(self._weight[wish]) for wish in left])
+        chosen = np.searchsorted(sums, self._random.random() * sums[-1], side="right")
+        return left[min(int(chosen), len(left) - 1)]

@@ -9,7 +9,7 @@ from .board import Board, Settled
 from .cores import Cores
 from .costs import Costs
 from .linear import Linear
-from .oracle import FEW_CONFLICTS, Oracle
+from .oracle import CONFLICTS, FEW_CONFLICTS, Oracle
 
 #: Processor time of the first turn, of the last, and their ratio, in seconds.
 _FIRST, _LONGEST, _GROWTH = 0.3, 20.0, 1.5
@@ -19,8 +19,8 @@ _BEFORE, _BEFORE_EACH = 0.05, 3e-6
 _SOLVERS = ("g4", "g4", "m22", "mcm")
 #: Where the cores raised the lower bound by at least such a share of what is left, they go on at once.
 _PACE = 0.5
-#: Tries of few conflicts for a first assignment, before a long one of half as many in all.
-_TRIES = 10
+#: Tries of few conflicts for a first assignment, before those of many; both double.
+_TRIES, _LONG_TRIES = 10, 6
 
 
 def begin(costs: Costs) -> None:
@@ -30,9 +30,9 @@ def begin(costs: Costs) -> None:
         return
     quick = Oracle(costs.clauses, costs.board, solver="m22")
     quick.prefer(list(costs.weight))
-    tries = _TRIES
+    few, many = _TRIES, _LONG_TRIES
     while costs.board.cost is None:
-        rounds = [(quick, FEW_CONFLICTS)] * tries + [(costs.oracle, tries * FEW_CONFLICTS // 2)]
+        rounds = [(quick, FEW_CONFLICTS)] * few + [(costs.oracle, CONFLICTS)] * many
         for oracle, conflicts in rounds:
             answer = oracle.ask([], conflicts)
             if answer is False:
@@ -41,7 +41,7 @@ def begin(costs: Costs) -> None:
                 costs.offer(oracle.model())
             if costs.board.cost is not None:
                 break
-        tries *= 2
+        few, many = 2 * few, 2 * many
     quick.delete()
 
 
