@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from hardscape.engine.cuda import jit
+from hardscape.gauge.chain.cuda import chain_kernel
 from hardscape.gauge.fixed.cuda import fixed_kernel
 from hardscape.gauge.ghost.cuda import ghost_kernel
-from hardscape.gauge.lattice.cuda import Instance
+from hardscape.gauge.lattice.instance import Instance
 from hardscape.gauge.lattice.schedule import Schedule, Window
 
 INSTANCES = [
@@ -51,6 +52,13 @@ def test_kernels_compile(instance: Instance) -> None:
     if dimensions == 4:
         kernels.append(instance.kernel("classic", "gauge_classic"))
     for kernel in kernels:
+        assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("instance", [x for x in INSTANCES if not x.single], ids=str)
+def test_kernels_of_chains_compile(instance: Instance) -> None:
+    for name, heat in (("step", True), ("step", False), ("traces", False)):
+        kernel = chain_kernel(name, instance, instance.shape[-1], True, 2, 1.5, heat)
         assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardscape.engine import Cuda, ProgressEvent
+from hardscape.engine import ProgressEvent
 from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
 from hardscape.gauge import GaugeField, WilsonChain, generate
 from helpers import gauge_oracles as oracle
@@ -227,7 +227,6 @@ def test_interrupt() -> None:
         {"threads": 1.5},
         {"time_limit": "1"},
         {"time_limit": -1},
-        {"device": Cuda(0)},
         {"nc": 9},
         {"shape": (4,)},
         {"shape": (4, 4, 4, 1)},

@@ -34,12 +34,11 @@ from hardscape.engine import (
     RunArguments,
     RunOptions,
     cuda_device,
-    resolve,
     solve,
 )
 from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, InputError, Interrupted, NotConverged
-from hardscape.gauge.domains.gpus import Gpus
+from hardscape.gauge.domains.gpus import together
 from hardscape.gauge.domains.ranks import Domains
 from hardscape.gauge.domains.together import Together
 from hardscape.gauge.field import GaugeField, checked_field
@@ -195,7 +194,7 @@ def fix(
             f"output_precision={output_precision!r}; 'single' and 'double' are accepted"
         )
     many = integer(copies, "copies", 1, 2**31 - 1)
-    held = _together(domains)
+    held = together(domains)
     lanes = _lanes(links, many, held, run)
     if isinstance(lanes.devices[0], Cpu):
         require_links(links.shape, links.nc, _FIELDS)
@@ -260,18 +259,6 @@ def in_the_group(field: GaugeField) -> GaugeField:
     if field.require_unitary() <= _ROUNDING:
         return field
     return field.astype(np.complex128).reproject()
-
-
-def _together(domains: Domains | str | Sequence[str | Device] | None) -> Together | None:
-    """What holds the lattice together: GPUs where they are named."""
-    if domains is None or isinstance(domains, Together):
-        return domains
-    gpus = [device for device in resolve(domains) if isinstance(device, Cuda)]
-    if not gpus:
-        raise InputError(
-            f"domains={domains!r}; GPUs such as 'cuda:0,1' and what hardscape.gauge.domains gives are accepted"
-        )
-    return Gpus(gpus)
 
 
 def _lanes(

@@ -23,7 +23,7 @@ from hardscape import native
 from hardscape.arguments import integer
 from hardscape.engine import (
     Chain,
-    Cpu,
+    Cuda,
     Device,
     Partial,
     Progress,
@@ -37,7 +37,9 @@ from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import BudgetError, CheckpointError, InputError, Interrupted
 from hardscape.gauge import layouts
 from hardscape.gauge.boundary import Boundary, fixed_slices
+from hardscape.gauge.chain.cuda import CudaChain
 from hardscape.gauge.domains.generating import RankedChain
+from hardscape.gauge.domains.gpus import Gpus, together
 from hardscape.gauge.domains.ranks import Domains
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.groups import group
@@ -75,10 +77,13 @@ class WilsonChain:
         Number of the next sweep. A chain that starts from the field another one had after n sweeps,
         with the same seed and ``first_sweep=n``, continues it exactly.
     device : str or Device
-        "auto" and "cpu": chains run on the CPU.
-    domains : Domains, optional
-        Ranks of MPI that hold the lattice together, see :func:`hardscape.gauge.domains`, `threads` in each, by
-        default 1. The links are the same bit for bit for any number of ranks.
+        "auto" is the CPU, so that one seed gives one chain on every machine; "cuda:0" a GPU, which takes
+        even extents. It draws the same random numbers and rounds differently: a chain of its own.
+    domains : Domains, str or sequence of str, optional
+        What holds the lattice together, in slabs of timeslices. Ranks of MPI, see
+        :func:`hardscape.gauge.domains`, `threads` in each, by default 1: the links are the same bit for bit
+        for any number of ranks. Or GPUs with access to each other's memory ("cuda:0,1"): the links are those
+        of one of them.
 
     Raises
     ------
@@ -106,26 +111,22 @@ class WilsonChain:
         threads: int | None = None,
         first_sweep: int = 0,
         device: str | Device | Sequence[str | Device] = "auto",
-        domains: Domains | None = None,
+        domains: Domains | str | Sequence[str | Device] | None = None,
     ) -> None:
         self.beta = _check_beta(beta)
         self.xi = checked_xi(xi)
         self.overrelax = integer(overrelax, "overrelax", 0, _MOST)
         self.sweeps = integer(first_sweep, "first_sweep", 0, _MOST)
         run = RunOptions.checked(device=device, threads=threads, seed=seed)
-        if not isinstance(run.devices[0], Cpu):
-            raise InputError(
-                f"device={device!r}; chains run on the CPU: 'auto' and 'cpu' are accepted"
-            )
         self.seed = run.seed
+        self._domains = held_by(device, run, domains)
         field = checked_field(field)
         field.require_unitary()
         worth = max(1, field.volume // _SITES_A_THREAD)
         self.threads = min(run.threads, worth) if threads is None else run.threads
-        if domains is not None:
+        if self._domains is not None:
             self.threads = 1 if threads is None else run.threads
         self.boundary: Boundary = field.boundary
-        self._domains = domains
         self._chain: Any
         self._take(field.to("cpu").astype(np.complex128).links)
 
@@ -135,6 +136,8 @@ class WilsonChain:
         fixed = sum({0: 1, -1: 2}[t] for t in fixed_slices(self.boundary))
         if self._domains is None:
             self._chain = native.vector.gauge.WilsonChain(links, ends, fixed, self.xi)
+        elif isinstance(self._domains, Gpus):
+            self._chain = CudaChain(self._domains.ordinals, links, ends, fixed, self.xi)
         else:
             self._chain = RankedChain(self._domains, links, ends, fixed, self.xi, self.threads)
 
@@ -142,12 +145,17 @@ class WilsonChain:
         """Do sweeps; returns the plaquette after each."""
         move = self.beta, self.overrelax, self.seed, self.sweeps, count
         self.sweeps += count
-        if isinstance(self._chain, RankedChain):
+        if isinstance(self._chain, RankedChain | CudaChain):
             return self._chain.run(*move)
         sweeps = native.vector.gauge.WilsonSweeps(self._chain, *move, team.size)
         team.run(sweeps.run)
         plaquettes: NDArray[np.float64] = sweeps.plaquettes()
         return plaquettes
+
+    @property
+    def device(self) -> str:
+        """What the links are moved on, as results name it."""
+        return "cpu" if self._domains is None else self._domains.names()
 
     @property
     def field(self) -> GaugeField:
@@ -303,7 +311,7 @@ def generate(
     start: Literal["hot", "cold"] = "hot",
     boundary: Boundary = "periodic",
     xi: float = 1.0,
-    domains: Domains | None = None,
+    domains: Domains | str | Sequence[str | Device] | None = None,
     **run: Unpack[RunArguments],
 ) -> GaugeField:
     """Make one thermalised configuration of the quenched Wilson action.
@@ -327,11 +335,12 @@ def generate(
         that a :class:`WilsonChain` starts from.
     xi : float
         Bare anisotropy: plaquettes with time count xi times in the action, others 1 / xi times.
-    domains : Domains, optional
-        Ranks of MPI that hold the lattice together, see :func:`hardscape.gauge.domains`.
+    domains : Domains, str or sequence of str, optional
+        Ranks of MPI or GPUs that hold the lattice together, see :class:`WilsonChain`.
     **run
         How it is run: see :class:`hardscape.engine.RunArguments`. Chains run on the CPU, by default on
-        as many threads as the lattice is worth; one seed gives one field, for any number of them.
+        as many threads as the lattice is worth, or with ``device="cuda"`` on a GPU; one seed gives one field,
+        for any number of threads.
         The same call goes on from its checkpoint, and may ask for more sweeps; the field is that of
         a run that was never cut short.
 
@@ -400,6 +409,22 @@ def first_field(
     links[-1, ..., -1, :, :] = 0
     links[fixed_slices(boundary), ..., :-1, :, :] = np.eye(nc)
     return GaugeField(links, boundary=boundary, layout=layouts.OURS)
+
+
+def held_by(
+    device: Any, run: RunOptions, domains: Domains | str | Sequence[str | Device] | None
+) -> Domains | Gpus | None:
+    """What holds the links of a chain: ranks, GPUs, or this process alone."""
+    gpus = [one for one in run.devices[:1] if isinstance(one, Cuda)]
+    if domains is None:
+        return Gpus(gpus) if gpus else None
+    if gpus:
+        raise InputError(
+            f"device={device!r} beside domains, which name the devices; 'auto' is accepted"
+        )
+    held = together(domains)
+    assert isinstance(held, Domains | Gpus)
+    return held
 
 
 def checked_xi(xi: float) -> float:

@@ -223,7 +223,7 @@ class ChainOptions:
         Heatbath sweeps from one of these to the next.
     domains
         Hold the lattice on all ranks of `mpiexec -n 4 hardscape gauge generate ... --domains`, --threads
-        in each of them.
+        in each of them, or on GPUs of this host: `--domains --device cuda:0,1`.
     """
 
     nc: int = 3
@@ -267,6 +267,9 @@ def generate(
     """
     if chain.chain is not None:
         _generate_many(shape, beta, output, chain, run, file, ensemble, told)
+    elif chain.domains and str(run.device).startswith("cuda"):
+        on_gpus = replace(run, device="auto")
+        _generate_one(shape, beta, output, chain, on_gpus, file, told, run.device)
     elif chain.domains:
         with domains(all_ranks("gauge generate")) as ranks:
             if ranks is not None:
@@ -283,14 +286,14 @@ def _generate_one(
     run: SeededRunOptions,
     file: FileOptions,
     told: EstimatePlotOptions,
-    ranks: Domains | None,
+    held: Domains | str | None,
 ) -> None:
     told.check((), [])
     name = file.check(output)
     lattice_shape = extents(shape)
     settings: dict[str, Any] = vars(chain) | vars(run)
     settings = {x: settings[x] for x in settings if x not in ("chain", "every")}
-    settings["domains"] = ranks
+    settings["domains"] = held
     if told.estimated("gauge generate", make_field, lattice_shape, beta, **settings):
         return
     began = time.perf_counter()

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arrays import to_device
-from hardscape.engine import Cuda, cuda_device
+from hardscape.engine import Cuda, Device, cuda_device, resolve
 from hardscape.errors import DeviceError, InputError
 from hardscape.gauge.domains.together import Cut, Together
 from hardscape.gauge.lattice.cuda import CudaLattices, iteration_cost, require_even, summed
@@ -30,34 +30,56 @@ class Gpus(Together):
     """GPUs of this host; see `Together`."""
 
     def __init__(self, devices: Sequence[Cuda]) -> None:
-        self._ordinals = [device.ordinal for device in devices]
+        self.ordinals = [device.ordinal for device in devices]
 
     def __repr__(self) -> str:
         return f"<Gpus: {self.names()}>"
 
     def names(self) -> str:
         """See `Together.names`."""
-        return ",".join(f"cuda:{ordinal}" for ordinal in self._ordinals)
+        return ",".join(f"cuda:{ordinal}" for ordinal in self.ordinals)
 
     @contextmanager
     def placed(self, links: Any, choices: FixOptions, threads: int) -> Iterator[None]:
         """Let the GPUs write to each other's memory; links follow with each of `lattices`."""
-        if links.shape[0] < len(self._ordinals):
+        if links.shape[0] < len(self.ordinals):
             raise InputError(
-                f"{len(self._ordinals)} GPUs hold a lattice of at least as many timeslices, not of "
+                f"{len(self.ordinals)} GPUs hold a lattice of at least as many timeslices, not of "
                 f"{links.shape[0]}; fewer GPUs are accepted"
             )
         require_even(links.shape[:-3])
-        for here in self._ordinals:
-            for there in self._ordinals:
-                if here != there:
-                    _link(here, there)
-        with cuda_device(self._ordinals[0]):  # where what is asked of all slices comes together
+        linked(self.ordinals)
+        with cuda_device(self.ordinals[0]):  # where what is asked of all slices comes together
             yield
 
     def lattices(self, links: Any, choices: FixOptions, single: bool, usual: int) -> Lattices:
         """See `Together.lattices`."""
-        return PeerLattices(self._ordinals, links, choices, single, usual)
+        return PeerLattices(self.ordinals, links, choices, single, usual)
+
+
+def linked(ordinals: Sequence[int]) -> None:
+    """Let GPUs write to each other's memory."""
+    for here in ordinals:
+        for there in ordinals:
+            if here != there:
+                _link(here, there)
+
+
+def windows(slices: int, many: int) -> tuple[list[list[int]], list[Window]]:
+    """The timeslices that each of several GPUs holds of so many, and what its kernels know of them."""
+    cut = Cut(slices, many)
+    held = [cut.held(part) for part in range(many)]
+    sizes = [len(some) for some in held]
+    return held, [
+        Window(
+            halo=1,
+            first=cut.own(part).start - 1,
+            before=sizes[part - 1],
+            after=sizes[(part + 1) % many],
+            uneven=len(set(sizes)) > 1,
+        )
+        for part in range(many)
+    ]
 
 
 def _link(here: int, there: int) -> None:
@@ -80,7 +102,7 @@ def _link(here: int, there: int) -> None:
                 raise
 
 
-class _Held:
+class Held:
     """Some timeslices of links, copied when they are asked for."""
 
     def __init__(self, links: Any, held: list[int]) -> None:
@@ -100,20 +122,13 @@ class PeerLattices(Lattices):
         super().__init__(links, options, single, copies=1)
         self.iteration_cost = iteration_cost(self.volume * usual, single)
         self._ordinals, self._cut = ordinals, Cut(self.slices, len(ordinals))
-        many = len(ordinals)
-        sizes = [len(self._cut.held(part)) for part in range(many)]
         self._windows: list[CudaLattices] = []
-        for part, ordinal in enumerate(ordinals):
-            window = Window(
-                halo=1,
-                first=self._cut.own(part).start - 1,
-                before=sizes[part - 1],
-                after=sizes[(part + 1) % many],
-                uneven=len(set(sizes)) > 1,
-            )
+        for ordinal, held, window in zip(
+            ordinals, *windows(self.slices, len(ordinals)), strict=True
+        ):
             with cuda_device(ordinal) as device:
-                held = _Held(links, self._cut.held(part))
-                self._windows.append(CudaLattices(device, held, options, single, 1, window=window))
+                some = Held(links, held)
+                self._windows.append(CudaLattices(device, some, options, single, 1, window=window))
 
     def _on_each(self, ask: Callable[[int, CudaLattices], Any]) -> list[Any]:
         """Begin something on all GPUs, then wait for all of them."""
@@ -240,3 +255,15 @@ class PeerLattices(Lattices):
             source.nbytes,
             stream.ptr,
         )
+
+
+def together(domains: Together | str | Sequence[str | Device] | None) -> Together | None:
+    """What holds a lattice together: GPUs where they are named."""
+    if domains is None or isinstance(domains, Together):
+        return domains
+    gpus = [device for device in resolve(domains) if isinstance(device, Cuda)]
+    if not gpus:
+        raise InputError(
+            f"domains={domains!r}; GPUs such as 'cuda:0,1' and what hardscape.gauge.domains gives are accepted"
+        )
+    return Gpus(gpus)

@@ -141,7 +141,7 @@ def generate_ensemble(
         error_method=error_method,
         bin_size=bin_size,
         seed=seed,
-        device="cpu",
+        device=chain.device,
         stopped=outcome.cut,
         seconds=time.perf_counter() - began,
     )

@@ -3,103 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from math import prod
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import CudaDevice, Kernel, LoadedKernel, kernel
+from hardscape.engine import CudaDevice, LoadedKernel
 from hardscape.errors import BudgetError, InputError
 from hardscape.gauge.groups import project_to_group
+from hardscape.gauge.lattice.instance import THREADS, Instance
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
 from hardscape.gauge.lattice.schedule import WHOLE, Schedule, Window
+from hardscape.gauge.lattice.storage import IN_FLIGHT, Storage
 from hardscape.gauge.options import FixOptions
 
-#: Threads of a block, but for sweeps.
-_THREADS = 128
 #: Seconds of an iteration of the conjugate gradient, which many small launches make up, and site
 #: updates a second in double and in single precision: measured on an H200, to compare them.
 _ITERATION, _RATE = 2e-3, {False: 3.4e9, True: 7.3e9}
-#: Sites whose matrices lie together.
-_TOGETHER = 32
 #: Site updates that may wait on a GPU before signals are heard: tens of milliseconds.
 _WAITING = 10**8
 #: Blocks that share a timeslice when it is measured.
 _PARTS = 16
 #: Sites are numbered in 31 bits, and their chunks of a transformation in double precision.
 _MOST = 2**30
-#: Bytes of users' arrays that are brought to the kernels' order at a time.
-_IN_FLIGHT = 2**28
-#: One thread a site of the lattice.
-_ONE_EACH = Schedule(threads=_THREADS)
-
-
-@dataclass(frozen=True)
-class Instance:
-    """What the kernels are compiled for."""
-
-    shape: tuple[int, ...]  # X, Y, Z, T, or in other dimensions, all even
-    nc: int
-    single: bool
-    directions: int = 4
-    abelian: bool = False  # whether the gauge is the maximally Abelian one
-    weight: float = 1.0  # of the links in t
-    window: Window = WHOLE
-
-    @property
-    def box(self) -> tuple[int, int, int, int]:
-        """The extents in four dimensions: 1 in those that are not there, w counted with z."""
-        x, *space, t = self.shape
-        y, z, w = (*space, 1, 1, 1)[:3]
-        return x, y, z * w, t
-
-    @property
-    def rows(self) -> int:
-        """Rows that are stored of a matrix: the last one of a small group follows from the others."""
-        return self.nc if self.nc > 3 else self.nc - 1
-
-    @property
-    def chunks(self) -> int:
-        """Pieces of 16 bytes of a stored matrix."""
-        return -(-2 * self.rows * self.nc * (4 if self.single else 8) // 16)
-
-    @property
-    def matrix_bytes(self) -> int:
-        """Of a stored matrix."""
-        return 16 * self.chunks
-
-    def sweep_kernel(self, method: int, schedule: Schedule) -> Kernel:
-        """Return the kernel of sweeps as data."""
-        return self.kernel("sweep", "gauge_sweep", schedule, kMethod=method)
-
-    def kernel(
-        self, file: str, name: str, schedule: Schedule = _ONE_EACH, **constants: int
-    ) -> Kernel:
-        """Return a kernel as data."""
-        x, y, z, t = self.box
-        of_instance = {
-            "kDimensions": len(self.shape),
-            "kSingle": self.single,
-            "kAbelian": self.abelian,
-            "kColors": self.nc,
-            "kDirections": self.directions,
-            "kX": x,
-            "kY": y,
-            "kZ": z,
-            "kW": self.shape[3] if len(self.shape) == 5 else 1,
-            "kT": t,
-            "kTimeWeight": self.weight,
-            "kMatrices": 1,  # a site, of what is brought to the kernels' order
-            "kHalo": self.window.halo,
-            "kParity": self.window.first % 2,
-            "kBefore": self.window.before,
-            "kAfter": self.window.after,
-        }
-        numbers = of_instance | schedule.constants() | constants
-        return kernel(f"gauge/lattice/{file}.cu", name, constants=numbers)
 
 
 def iteration_cost(sites: int, single: bool) -> float:
@@ -144,11 +72,10 @@ class CudaLattices(Lattices):
         super().__init__(links, options, single, copies)
         self._cupy = cupy
         self.iteration_cost = iteration_cost(self.volume * (usual or copies), single)
-        self._nc = self.group.nc
         self._device = device
         self.instance = Instance(
             tuple(links.shape[-4::-1]),
-            self._nc,
+            self.group.nc,
             single,
             options.directions,
             options.gauge == "mag",
@@ -160,11 +87,11 @@ class CudaLattices(Lattices):
                 f"a lattice of {self.volume} sites on a GPU; {_MOST} sites are the most there, "
                 "device='cpu' takes it, and so do domains on several GPUs"
             )
-        self._links = self._empty(matrices=options.dimensions)
-        self._kernels: dict[str, LoadedKernel] = {}
-        for first, part in self._in_parts(links):
-            self._put(self._links, first, part, matrices=options.dimensions)
-        self._g = self._empty(copies=copies)
+        self._storage = Storage(device, self.instance)
+        self._links = self._storage.empty(matrices=options.dimensions)
+        for first, part in self._storage.in_parts(links):
+            self._storage.put(self._links, first, part, matrices=options.dimensions)
+        self._g = self._storage.empty(copies=copies)
         self._on_sites("start", "gauge_unit")
         x, y, z, t = self.instance.box
         self.moving = x, y, z, t - 2 * window.halo
@@ -186,51 +113,26 @@ class CudaLattices(Lattices):
         self._told: dict[str, tuple[Any, NDArray[Any]]] = {}
         self._sweeping: dict[int, tuple[LoadedKernel, int, int]] = {}
 
-    # -- layout: [site / 32][chunk][site % 32][lane], of the rows that determine a matrix --------
-
-    def _empty(self, copies: int = 1, matrices: int = 1) -> Any:
-        """Room for so many matrices a site."""
-        blocks, lanes = -(-self.volume // _TOGETHER), 4 if self.single else 2
-        shape = copies, blocks, matrices, self.instance.chunks, _TOGETHER, lanes
-        return self._cupy.zeros(shape, dtype=np.float32 if self.single else np.float64)
-
-    def _in_parts(self, field: Any) -> Iterator[tuple[int, Any]]:
-        """Some timeslices at a time of an array (T, ...), on the GPU, and the number of the first."""
-        step = max(1, _IN_FLIGHT // (prod(field.shape[1:]) * 16))
-        for first in range(0, field.shape[0], step):
-            part = self._cupy.asarray(field[first : first + step], dtype=np.complex128)
-            yield first, self._cupy.ascontiguousarray(part)
-
-    def _put(self, to: Any, first: int, part: Any, matrices: int = 1) -> None:
-        """Write timeslices from `first` on, shape (..., Nc, Nc)."""
-        put = self._kernel("start", "gauge_put", kMatrices=matrices)
-        threads = part.size // self._nc**2
-        put(-(-threads // _THREADS), _THREADS, to, part, np.int32(first), np.int32(len(part)))
+    # -- g from and to users' arrays ---------------------------------------------------------
 
     def slices_of(self, copy: int, first: int, count: int) -> Any:
         """Copy a transformation's timeslices, complex128, number for number in the rows that are stored."""
-        *space, _ = self.instance.shape
-        shape = count, *space[::-1], self._nc, self._nc
-        g = self._cupy.empty(shape, dtype=np.complex128)
-        get = self._kernel("start", "gauge_get")
-        blocks = -(-count * math.prod(space) // _THREADS)
-        get(blocks, _THREADS, self._g[copy], g, np.int32(first), np.int32(count))
-        return g
+        return self._storage.get(self._g[copy], first, count)
 
     def set_slices(self, copy: int, first: int, g: Any) -> None:
         """Write timeslices that `slices_of` gave, of these lattices or of others."""
         part = self._cupy.asarray(g, dtype=np.complex128)
-        self._put(self._g[copy], first, self._cupy.ascontiguousarray(part))
+        self._storage.put(self._g[copy], first, self._cupy.ascontiguousarray(part))
 
     def set_transformation(self, copy: int, g: Any) -> None:
         """Set a copy's g, brought to the group."""
-        for first, part in self._in_parts(g):
+        for first, part in self._storage.in_parts(g):
             self.set_slices(copy, first, project_to_group(part))
 
     def adopt(self, others: Lattices) -> None:
         """Take over the g of lattices of this GPU in another precision."""
         *space, t = self.instance.shape
-        step = max(1, _IN_FLIGHT // (math.prod(space) * self._nc**2 * 16))
+        step = max(1, IN_FLIGHT // (math.prod(space) * self.instance.nc**2 * 16))
         for copy in range(self.copies):
             for first in range(0, t, step):
                 part = cast(CudaLattices, others).slices_of(copy, first, min(step, t - first))
@@ -245,15 +147,8 @@ class CudaLattices(Lattices):
 
     def _on_sites(self, file: str, name: str, *arguments: Any) -> None:
         """Launch a kernel with one thread a site of each copy, on g and more arguments."""
-        grid = -(-self.volume // _THREADS), self.copies
-        self._kernel(file, name)(grid, _THREADS, self._g, *arguments)
-
-    def _kernel(self, file: str, name: str, **constants: int) -> LoadedKernel:
-        key = f"{name}{constants}"
-        if key not in self._kernels:
-            kernel = self.instance.kernel(file, name, _ONE_EACH, **constants)
-            self._kernels[key] = self._device.load(kernel)
-        return self._kernels[key]
+        grid = -(-self.volume // THREADS), self.copies
+        self._storage.kernel(file, name)(grid, THREADS, self._g, *arguments)
 
     def randomize(self, seeds: NDArray[np.uint64]) -> None:
         """Set each copy's g from the Haar measure."""
@@ -355,8 +250,8 @@ class CudaLattices(Lattices):
         """Begin to sum functional and violation: (copies, T, parts, 3), with the largest violation."""
         slices = self.moving[3]
         sums = self._cupy.empty((self.copies, slices, _PARTS, 3))
-        kernel = self._kernel("measure", "gauge_measure")
-        kernel((_PARTS, slices, self.copies), _THREADS, self._links, self._g, sums)
+        kernel = self._storage.kernel("measure", "gauge_measure")
+        kernel((_PARTS, slices, self.copies), THREADS, self._links, self._g, sums)
         return sums
 
     def gradient(self) -> Any:

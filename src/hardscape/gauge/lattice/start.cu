@@ -27,13 +27,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   store(to + chunk_of<kMatrices>(at.number(at.color())) + 32 * kChunks * (i % kMatrices), a);
 }
 
-// The same of a transformation, back; what follows from other rows does so in double precision.
+// The same back; what follows from other rows does so in double precision.
 extern "C" __global__ void __launch_bounds__(kThreads)
-    gauge_get(const Chunk* __restrict__ g, Complex* __restrict__ to, int first, int slices) {
+    gauge_get(const Chunk* __restrict__ from, Complex* __restrict__ to, int first, int slices) {
   const int i = blockIdx.x * kThreads + threadIdx.x;
-  if (i >= 2 * kPlane * slices) return;
-  const Site at = Site::numbered(i + first * 2 * kPlane);
-  const Element stored = load(g, at.number(at.color()));
+  if (i >= 2 * kPlane * kMatrices * slices) return;
+  const Site at = Site::numbered(i / kMatrices + first * 2 * kPlane);
+  const Element stored =
+      load(from + chunk_of<kMatrices>(at.number(at.color())) + 32 * kChunks * (i % kMatrices));
   Matrix<kColors, double> a;
   for (int j = 0; j < kRows; ++j) {
     for (int k = 0; k < kColors; ++k) {

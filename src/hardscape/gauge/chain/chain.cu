@@ -1,0 +1,146 @@
+// The Markov chain of the Wilson action on a GPU: what gauge/links/wilson.hpp does, with the same
+// random numbers, one thread a link. A launch moves the links of one colour and direction, which do
+// not see one another. Of a window those on its first and last own timeslice go to the GPUs that hold
+// copies of them, too. The action's ends and anisotropy are those of gauge/ends/ends.hpp.
+#include "gauge/lattice/site.cuh"
+
+using namespace hardscape;
+using namespace hardscape::gauge;
+
+namespace {
+
+// Streams of a link and sweep, one a subgroup.
+constexpr int kStreams = kColors > 3 ? kColors * (kColors - 1) / 2 : 4;
+
+__device__ int wrapped(int place, int extent) {
+  return place < 0 ? place + extent : place >= extent ? place - extent : place;
+}
+
+// The site a step ahead of another one or, of -1, behind it.
+__device__ Site moved(Site at, int mu, int step) {
+  if (mu == kTime) {
+    at.t = wrapped(at.t + step, kT);
+  } else if (mu == 0) {
+    at.x = wrapped(at.x + step, kX);
+  } else if (mu == 1) {
+    at.y = wrapped(at.y + step, kY);
+  } else {
+    const int w = at.w(), inner = at.z - w * kInner;
+    at.z = mu == 2 ? w * kInner + wrapped(inner + step, kInner)
+                   : wrapped(w + step, kW) * kInner + inner;
+  }
+  return at;
+}
+
+__device__ Element link(const Chunk* links, const Site& at, int mu) {
+  return load(link_of(links, mu, at.number(at.color())));
+}
+
+__device__ bool outer(int slice) { return kEnds && (slice == 0 || slice + 1 == kSlices); }
+
+// Of plaquettes in a plane, in the action.
+__device__ double weight(int slice, int mu, int nu) {
+  if (mu == kTime || nu == kTime) return kXi;
+  return outer(slice) ? 0.5 / kXi : 1 / kXi;
+}
+
+// Whether a link rests: no link leads out of the last timeslice of open ones, and some are fixed.
+__device__ bool held(int slice, int mu) {
+  const bool first = slice == 0, last = slice + 1 == kSlices;
+  if (mu == kTime) return kEnds && last;
+  return ((kFixed & 1) && first) || ((kFixed & 2) && last);
+}
+
+// U_nu(x+mu) U_mu(x+nu)^dagger U_nu(x)^dagger
+__device__ Element staple_above(const Chunk* links, const Site& at, int mu, int nu) {
+  const Element over = multiply_adjoint(link(links, moved(at, mu, 1), nu),
+                                        link(links, moved(at, nu, 1), mu));
+  return multiply_adjoint(over, link(links, at, nu));
+}
+
+// U_nu(y+mu)^dagger U_mu(y)^dagger U_nu(y) at y = x-nu
+__device__ Element staple_below(const Chunk* links, const Site& at, int mu, int nu) {
+  const Site y = moved(at, nu, -1);
+  const Element under = multiply(link(links, y, mu), link(links, moved(y, mu, 1), nu));
+  return multiply(adjoint(under), link(links, y, nu));
+}
+
+// Puts a link into slice `t` of a window of `Slices` slices.
+template <int Slices>
+__device__ void store_there(Chunk* links, const Site& at, int color, int mu, int t,
+                            const Element& u) {
+  const int site = (color * Slices + t) * kPlane + at.natural() / 2 % kPlane;
+  store(const_cast<Chunk*>(link_of(links, mu, site)), u);
+}
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    chain_step(Chunk* links, Chunk* before, Chunk* after, const double* coupling,
+               unsigned long long seed, long long number, int color, int mu, int first, int origin) {
+  const int place = blockIdx.x * kThreads + threadIdx.x;
+  if (place >= kHalf) return;
+  const Site at = Site::of(color, place);
+  const int slice = wrapped(at.t + first, kSlices);
+  if (at.rests() || held(slice, mu)) return;
+  LinearLocal<kColors, Real> local;
+#pragma unroll 1
+  for (int nu = 0; nu < kDimensions; ++nu) {
+    if (nu == mu) continue;
+    local.gather(scaled(staple_above(links, at, mu, nu), weight(slice, mu, nu)));
+    local.gather(scaled(staple_below(links, at, mu, nu), weight(slice, mu, nu)));
+  }
+  Element u = link(links, at, mu);
+  local.begin(u);
+  const auto stream =
+      static_cast<unsigned long long>(number_in_whole(at, origin)) * kDimensions + mu;
+  int subgroup = 0;
+  for_subgroups<kColors>([&](int i, int j) {
+    double strength;
+    const Quaternion<double> best = local.best(u, i, j, strength);
+    Quaternion<double> chosen = best;
+    if constexpr (kHeat) {
+      RandomStream random(seed, stream, kStreams * number + subgroup++);
+      const double x = heatbath_cosine(*coupling * strength, random);
+      chosen = around_identity(x, random);
+    }
+    const Quaternion<double> r = chosen * best;
+    local.rotate(i, j, r);
+    rotate_rows(u, i, j, r);
+  });
+  unitarize(u);
+  store(const_cast<Chunk*>(link_of(links, mu, color * kHalf + place)), u);
+  if constexpr (kHalo > 0) {
+    if (at.t == kHalo) store_there<kBefore>(before, at, color, mu, kBefore - 1, u);
+    if (at.t == kHalo + kOwn - 1) store_there<kAfter>(after, at, color, mu, 0, u);
+  }
+}
+
+// A block a part of a slice that moves here; sums[slice][part] of Re tr of plaquettes that start
+// there.
+extern "C" __global__ void __launch_bounds__(kThreads)
+    chain_traces(const Chunk* __restrict__ links, double* __restrict__ sums, int first) {
+  double total = 0;
+  const int part = blockIdx.x % kShares;
+  for (int i = part * kThreads + threadIdx.x; i < 2 * kPlane; i += kShares * kThreads) {
+    Site at = Site::numbered(i);
+    at.t = blockIdx.x / kShares + kHalo;
+    const int slice = wrapped(at.t + first, kSlices);
+#pragma unroll 1
+    for (int mu = 0; mu < kTime; ++mu) {
+      const Element u = link(links, at, mu);
+#pragma unroll 1
+      for (int nu = mu + 1; nu < kDimensions; ++nu) {
+        const double trace = real_trace(multiply(u, staple_above(links, at, mu, nu)));
+        total += nu < kTime && outer(slice) ? 0.5 * trace : trace;
+      }
+    }
+  }
+  __shared__ double shared[kThreads];
+  shared[threadIdx.x] = total;
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) sums[blockIdx.x] = shared[0];
+}

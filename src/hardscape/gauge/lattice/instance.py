@@ -1,0 +1,82 @@
+"""What the kernels of a lattice are compiled for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hardscape.engine import Kernel, kernel
+from hardscape.gauge.lattice.schedule import WHOLE, Schedule, Window
+
+#: Threads of a block, but for sweeps.
+THREADS = 128
+#: One thread a site of the lattice.
+ONE_EACH = Schedule(threads=THREADS)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """What the kernels are compiled for."""
+
+    shape: tuple[int, ...]  # X, Y, Z, T, or in other dimensions, all even
+    nc: int
+    single: bool
+    directions: int = 4
+    abelian: bool = False  # whether the gauge is the maximally Abelian one
+    weight: float = 1.0  # of the links in t
+    window: Window = WHOLE
+
+    @property
+    def box(self) -> tuple[int, int, int, int]:
+        """The extents in four dimensions: 1 in those that are not there, w counted with z."""
+        x, *space, t = self.shape
+        y, z, w = (*space, 1, 1, 1)[:3]
+        return x, y, z * w, t
+
+    @property
+    def rows(self) -> int:
+        """Rows that are stored of a matrix: the last one of a small group follows from the others."""
+        return self.nc if self.nc > 3 else self.nc - 1
+
+    @property
+    def chunks(self) -> int:
+        """Pieces of 16 bytes of a stored matrix."""
+        return -(-2 * self.rows * self.nc * (4 if self.single else 8) // 16)
+
+    @property
+    def matrix_bytes(self) -> int:
+        """Of a stored matrix."""
+        return 16 * self.chunks
+
+    def sweep_kernel(self, method: int, schedule: Schedule) -> Kernel:
+        """Return the kernel of sweeps as data."""
+        return self.kernel("sweep", "gauge_sweep", schedule, kMethod=method)
+
+    def kernel(
+        self, file: str, name: str, schedule: Schedule = ONE_EACH, **constants: int
+    ) -> Kernel:
+        """Return a kernel as data."""
+        numbers = self.constants | schedule.constants() | constants
+        return kernel(f"gauge/lattice/{file}.cu", name, constants=numbers)
+
+    @property
+    def constants(self) -> dict[str, bool | int | float]:
+        """What stands before the first line of a kernel."""
+        x, y, z, t = self.box
+        return {
+            "kDimensions": len(self.shape),
+            "kSingle": self.single,
+            "kAbelian": self.abelian,
+            "kColors": self.nc,
+            "kDirections": self.directions,
+            "kX": x,
+            "kY": y,
+            "kZ": z,
+            "kW": self.shape[3] if len(self.shape) == 5 else 1,
+            "kT": t,
+            "kTimeWeight": self.weight,
+            "kMatrices": 1,  # a site, of what is brought to the kernels' order
+            "kHalo": self.window.halo,
+            "kParity": self.window.first % 2,
+            "kBefore": self.window.before,
+            "kAfter": self.window.after,
+        }

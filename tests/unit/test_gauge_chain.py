@@ -1,0 +1,115 @@
+"""The Markov chain's CUDA kernels, run on the host: the CPU's chain, whole and in windows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hardscape import native
+from hardscape.gauge import GaugeField
+from hardscape.gauge.chain.cuda import chain_kernel
+from hardscape.gauge.domains.gpus import windows
+from hardscape.gauge.lattice.instance import ONE_EACH, THREADS, Instance
+from hardscape.gauge.lattice.schedule import WHOLE
+from helpers.cuda_on_host import HostPlace
+
+BETA, SEED = 2.2, 5
+PARTS = 16
+
+
+class Part:
+    """A window of links on the host, in the kernels' order."""
+
+    place = HostPlace()
+
+    def __init__(self, links: Any, instance: Instance, action: tuple[Any, ...]) -> None:
+        self.instance, self.action = instance, action
+        self.matrices, self.held = links.shape[-3], links.shape
+        sites = math.prod(instance.shape)
+        shape = -(-sites // 32), self.matrices, instance.chunks, 32, 2
+        self.links = np.zeros(shape)
+        self.run("start", "put", self.links, np.ascontiguousarray(links))
+
+    def run(self, kind: str, name: str, *given: Any) -> None:
+        """Launch a kernel of start.cu over all slices."""
+        kernel = self.instance.kernel(kind, f"gauge_{name}", ONE_EACH, kMatrices=self.matrices)
+        blocks = -(-math.prod(self.instance.shape) * self.matrices // THREADS)
+        last = 0, self.instance.shape[-1]
+        self.place.launch(kernel, blocks, THREADS, *given, *last, shared=0)
+
+    def own(self) -> Any:
+        links = np.empty(self.held, dtype=np.complex128)
+        self.run("start", "get", self.links, links)
+        halo = self.instance.window.halo
+        return links[halo : len(links) - halo]
+
+    def move(self, beside: tuple[Part, Part], number: int, heat: bool, color: int, mu: int) -> None:
+        first = self.instance.window.first
+        kernel = chain_kernel("step", self.instance, *self.action, heat=heat)
+        coupling = np.array([BETA / self.instance.nc])
+        blocks = -(-math.prod(self.instance.shape) // 2 // THREADS)
+        where = first, first * math.prod(self.instance.shape[:-1])
+        arrays = self.links, beside[0].links, beside[1].links, coupling
+        self.place.launch(
+            kernel, blocks, THREADS, *arrays, SEED, number, color, mu, *where, shared=0
+        )
+
+    def traces(self) -> Any:
+        window = self.instance.window
+        sums = np.zeros((self.instance.shape[-1] - 2 * window.halo, PARTS))
+        kernel = chain_kernel("traces", self.instance, *self.action)
+        self.place.launch(kernel, sums.size, THREADS, self.links, sums, window.first, shared=0)
+        return sums.sum(axis=1)
+
+
+def moved(links: Any, action: tuple[Any, ...], many: int) -> tuple[Any, Any]:
+    """Links and traces of slices after a sweep of heatbath and one of overrelaxation, in windows."""
+    slices, nc = links.shape[0], links.shape[-1]
+    parts = []
+    for held, window in zip(*windows(slices, many), strict=True):
+        some = links[held] if many > 1 else links
+        shape = some.shape[-4::-1]
+        instance = Instance(shape, nc, False, window=window if many > 1 else WHOLE)
+        parts.append(Part(some, instance, (slices, *action)))
+    around = [parts[-1], *parts, parts[0]]
+    for heat in (True, False):
+        for color in (0, 1):
+            for mu in range(links.shape[-3]):
+                for i, part in enumerate(parts):
+                    part.move((around[i], around[i + 2]), 7, heat, color, mu)
+    return (
+        np.concatenate([part.own() for part in parts]),
+        np.concatenate([part.traces() for part in parts]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "nc", "action", "many"),
+    [
+        ((4, 2, 2, 4), 3, (False, 0, 1.0), 2),
+        ((2, 4, 4), 2, (True, 2, 2.5), 1),
+    ],
+    ids=str,
+)
+def test_kernels_move_links_as_the_cpu_does(
+    shape: tuple[int, ...], nc: int, action: tuple[Any, ...], many: int
+) -> None:
+    links = GaugeField.random(shape, nc, seed=3).links.copy()
+    if action[0]:
+        links[-1, ..., -1, :, :] = 0
+    chain = native.vector.gauge.WilsonChain(links, *action)
+    sweeps = native.vector.gauge.WilsonSweeps(chain, BETA, 1, SEED, 7, 1, 1)
+    sweeps.run(0)
+    found, traces = moved(links, action, 1)
+    assert abs(found - links).max() > 0.1
+    assert abs(found - chain.links()).max() < 1e-11
+    planes = len(shape) * (len(shape) - 1) / 2
+    counted = (links.shape[0] - action[0]) * math.prod(shape[:-1]) * planes * nc
+    assert traces.sum() / counted == pytest.approx(sweeps.plaquettes()[0], abs=1e-12)
+    if many > 1:
+        again, sums = moved(links, action, many)
+        assert again.tobytes() == found.tobytes()
+        assert sums.tobytes() == traces.tobytes()
