@@ -38,7 +38,7 @@ def test_kernels_compile(instance: Instance) -> None:
         2**25,
         cut=dimensions < 5,
     )
-    kernels = [instance.sweep_kernel(method, schedule) for method in (0, 1, 2)]
+    kernels = [instance.sweep_kernel(method, schedule) for method in (0, 1, 2, 3)]
     kernels += [
         instance.kernel("measure", "gauge_measure"),
         instance.kernel("start", "gauge_start"),

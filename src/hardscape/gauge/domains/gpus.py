@@ -20,7 +20,14 @@ from hardscape.arrays import to_device
 from hardscape.engine import Cuda, Device, cuda_device, resolve
 from hardscape.errors import DeviceError, InputError
 from hardscape.gauge.domains.together import Cut, Together
-from hardscape.gauge.lattice.cuda import CudaLattices, iteration_cost, require_even, summed
+from hardscape.gauge.lattice.cuda import (
+    CudaLattices,
+    iteration_cost,
+    kernel_of,
+    launches,
+    require_even,
+    summed,
+)
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
 from hardscape.gauge.lattice.schedule import Window
 from hardscape.gauge.options import FixOptions
@@ -130,7 +137,7 @@ class PeerLattices(Lattices):
                 some = Held(links, held)
                 self._windows.append(CudaLattices(device, some, options, single, 1, window=window))
 
-    def _on_each(self, ask: Callable[[int, CudaLattices], Any]) -> list[Any]:
+    def _on_each(self, ask: Callable[..., Any]) -> list[Any]:
         """Begin something on all GPUs, then wait for all of them."""
         begun = []
         for part, (ordinal, window) in enumerate(zip(self._ordinals, self._windows, strict=True)):
@@ -145,20 +152,35 @@ class PeerLattices(Lattices):
 
     def sweep(self, turn: Turn) -> int:
         """See `Lattices.sweep`."""
-        if turn.stop[0]:
-            return 0
-        turns = []
-        for part, held in enumerate(map(self._cut.held, range(len(self._windows)))):
-            moving = np.zeros((1, len(held)), dtype=bool)
-            moving[:, 1:-1] = turn.active[:, self._cut.own(part)]
-            turns.append(replace(turn, active=moving))
+        return sum(self.sweep_in_turn([turn]))
+
+    def sweep_in_turn(self, turns: Sequence[Turn]) -> list[int]:
+        """See `Lattices.sweep_in_turn`."""
+        done: list[int] = []
+        method = kernel_of(turns)
         beside = [self._windows[-1], *self._windows, self._windows[0]]
-        self._on_each(lambda part, window: window.prepare(turns[part]))
-        # Blocks of one GPU wait for those of others: nothing else may be asked before all have begun.
-        self._on_each(
-            lambda part, window: window.start(turns[part], beside[part], beside[part + 2])
-        )
-        return turn.count
+        for some in launches(turns, self.volume):
+            if turns[0].stop[0]:
+                break
+            of_each = [
+                [replace(turn, active=self._own(turn.active, part)) for turn in some]
+                for part in range(len(self._windows))
+            ]
+            self._on_each(lambda part, window, given=of_each: window.prepare(given[part], method))
+            # Blocks of one GPU wait for those of others: nothing else may be asked before all have begun.
+            self._on_each(
+                lambda part, window, given=of_each: window.start(
+                    given[part], method, beside[part], beside[part + 2]
+                )
+            )
+            done += [turn.count for turn in some]
+        return done
+
+    def _own(self, active: NDArray[np.bool_], part: int) -> NDArray[np.bool_]:
+        """Which of the slices that a GPU holds move."""
+        moving = np.zeros((1, len(self._cut.held(part))), dtype=bool)
+        moving[:, 1:-1] = active[:, self._cut.own(part)]
+        return moving
 
     def randomize(self, seeds: NDArray[np.uint64]) -> None:
         """Set g from the Haar measure."""

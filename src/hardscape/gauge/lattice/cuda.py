@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -26,6 +26,8 @@ _ITERATION, _RATE = 2e-3, {False: 3.4e9, True: 7.3e9}
 _WAITING = 10**8
 #: Blocks that share a timeslice when it is measured.
 _PARTS = 16
+#: Number of native ``Method`` Heatbath, and of the kernel of both subgroups and heatbath.
+_HEATBATH, _MIXED = 2, 3
 #: Sites are numbered in 31 bits, and their chunks of a transformation in double precision.
 _MOST = 2**30
 
@@ -47,6 +49,36 @@ def require_even(shape: Sequence[int]) -> None:
             f"shape {tuple(shape)} has an odd extent, which the CUDA kernels' two colours do not "
             "fit; device='cpu' takes it"
         )
+
+
+def launches(turns: Sequence[Turn], sites: int) -> Iterator[list[Turn]]:
+    """Turns by launches: several at a time while signals may wait for them."""
+    some: list[Turn] = []
+    for turn in turns:
+        if some and sum(one.count for one in (turn, *some)) * sites > _WAITING:
+            yield some
+            some = []
+        some.append(turn)
+    yield some
+
+
+def kernel_of(turns: Sequence[Turn]) -> int:
+    """The kernel of a turn, or of several, which are heatbaths and hits in subgroups."""
+    return turns[0].sweeps[0].method if len(turns) == 1 else _MIXED
+
+
+def _steps(turns: Sequence[Turn], method: int) -> NDArray[np.float64]:
+    """What sweep.cu reads: a row a copy, or of sweeps that differ a row a sweep and copy."""
+    if method != _MIXED:
+        return np.array([sweep.row() for sweep in turns[0].sweeps])
+    rows = [
+        [
+            (*sweep.row()[:3], sweep.temperature * (sweep.method == _HEATBATH))
+            for sweep in turn.sweeps
+        ]
+        for turn in turns
+    ]
+    return np.repeat(np.array(rows), [turn.count for turn in turns], axis=0)
 
 
 class CudaLattices(Lattices):
@@ -157,53 +189,52 @@ class CudaLattices(Lattices):
 
     def sweep(self, turn: Turn) -> int:
         """See `Lattices.sweep`."""
-        if turn.stop[0]:
-            return 0
-        self.prepare(turn)
-        self.start(turn, self, self)
-        self.synchronize()
-        return turn.count
+        return sum(self.sweep_in_turn([turn]))
 
     def sweep_in_turn(self, turns: Sequence[Turn]) -> list[int]:
-        """See `Lattices.sweep_in_turn`: the GPU need not wait for what launches the next."""
+        """See `Lattices.sweep_in_turn`: many in one launch, and the GPU need not wait for the next one."""
         done: list[int] = []
-        waiting = 0
-        for turn in turns:
-            if turn.stop[0]:
+        method, waiting = kernel_of(turns), 0
+        for some in launches(turns, self.volume * self.copies):
+            if turns[0].stop[0]:
                 break
-            self.prepare(turn)
-            self.start(turn, self, self)
-            done.append(turn.count)
-            waiting += turn.count * self.volume * self.copies
+            self.prepare(some, method)
+            self.start(some, method, self, self)
+            done += [turn.count for turn in some]
+            waiting += sum(turn.count for turn in some) * self.volume * self.copies
             if waiting > _WAITING:
                 self.synchronize()
                 waiting = 0
         self.synchronize()
         return done
 
-    def prepare(self, turn: Turn) -> None:
-        """Bring all that sweeps need to the GPU, where nothing is counted of them yet."""
+    def prepare(self, turns: Sequence[Turn], method: int) -> None:
+        """Bring all that a launch needs to the GPU, where nothing is counted of it yet."""
+        turn = turns[0]
         self._numbers = (
-            self._on_device("steps", np.array([sweep.row() for sweep in turn.sweeps])),
+            self._on_device("steps", _steps(turns, method)),
             self._on_device("seeds", np.asarray(turn.seeds, dtype=np.uint64)),
             self._on_device("firsts", np.asarray(turn.first, dtype=np.int64)),
             self._on_device("active", turn.active.astype(np.uint8)),
         )
-        self._kernel_of(turn.sweeps[0].method)
+        self._kernel_of(method)
         self._done.data.memset_async(0, self._done.nbytes)
 
-    def start(self, turn: Turn, before: CudaLattices, after: CudaLattices) -> None:
+    def start(
+        self, turns: Sequence[Turn], method: int, before: CudaLattices, after: CudaLattices
+    ) -> None:
         """Begin the sweeps that were prepared; those of a window write to the windows beside it."""
-        kernel, shared, resident = self._kernel_of(turn.sweeps[0].method)
+        kernel, shared, resident = self._kernel_of(method)
+        count = sum(turn.count for turn in turns)
         kernel(
-            min(resident, self.schedule.tasks(self.moving, turn.count)),
+            min(resident, self.schedule.tasks(self.moving, count)),
             self.schedule.threads,
             self._links,
             self._g,
             *self._numbers,
             self._done,
             np.int32(self.copies),
-            np.int32(turn.count),
+            np.int32(count),
             before._g,
             after._g,
             before._done,
@@ -234,9 +265,10 @@ class CudaLattices(Lattices):
 
     def _on_device(self, name: str, values: NDArray[Any]) -> Any:
         """A small array on the GPU; most stay the same from sweep to sweep, and copies take time."""
-        held = self._told.get(name)
-        if held is None or held[1].shape != values.shape:
-            self._told[name] = held = self._cupy.asarray(values), values.copy()
+        key = f"{name}{values.shape}"
+        held = self._told.get(key)
+        if held is None:
+            self._told[key] = held = self._cupy.asarray(values), values.copy()
         elif not np.array_equal(held[1], values):
             held[0].set(values, stream=self._device.stream)  # in order with the kernels there
             held[1][...] = values

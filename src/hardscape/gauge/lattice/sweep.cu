@@ -25,25 +25,32 @@ namespace {
 struct Run {
   const Chunk* links;
   Chunk* all;
-  const double* steps;  // of each copy: omega, second, probability, temperature
+  // Of each copy, or where the sweeps differ of each sweep and copy: omega, second, probability,
+  // temperature.
+  const double* steps;
   const unsigned long long* seeds;
   const long long* firsts;  // the number of the first of the sweeps
   const unsigned char* active;
   Beside beside;
   int origin;  // number of the first site in the whole lattice
+  int copies;
 };
+
+// Sweeps that differ: those with a temperature are heatbath sweeps, others go through the subgroups.
+constexpr bool kAnneals = kMethod == 3;
 
 __device__ void update(const Run& run, const Task& task, LocalField& local, Chunk* g, int copy) {
   const Site& at = task.at;
   const int number = at.number(task.color);
-  const double* step = run.steps + 4 * copy;
+  const double* step = run.steps + 4 * (kAnneals ? task.sweep * run.copies + copy : copy);
   Element own = load(g, number);
   if constexpr (kMethod == static_cast<int>(Method::Matrix)) {
     update_matrix(local, own, Real(step[0]));
   } else {
     RandomStream random(run.seeds[copy], number_in_whole(at, run.origin),
                         run.firsts[copy] + task.sweep);
-    if constexpr (kMethod == static_cast<int>(Method::Heatbath)) {
+    const bool heats = kAnneals ? step[3] > 0 : kMethod == static_cast<int>(Method::Heatbath);
+    if (heats) {
       local.begin(own);
       for_subgroups<kColors>([&](int a, int b) {
         Real strength;
@@ -77,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
                 int origin) {
   extern __shared__ Chunk shared[];
   const Beside beside{before, after, done_before, done_after};
-  const Run run{links, all, steps, seeds, firsts, active, beside, origin};
+  const Run run{links, all, steps, seeds, firsts, active, beside, origin, copies};
   const StagedLinks staged{links, shared + threadIdx.x};
   const int tasks = tasks_of(count);
   // The first turn has no task but to bring the links of the first.
