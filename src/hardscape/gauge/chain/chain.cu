@@ -1,7 +1,7 @@
 // The Markov chain of the Wilson action on a GPU: what gauge/links/wilson.hpp does, with the same
 // random numbers, one thread a link. A launch moves the links of one colour and direction, which do
-// not see one another. Of a window those on its first and last own timeslice go to the GPUs that hold
-// copies of them, too. The action's ends and anisotropy are those of gauge/ends/ends.hpp.
+// not see one another. Of a window those on its first and last own timeslice go to the GPUs that
+// hold copies of them, too. The action's ends and anisotropy are those of gauge/ends/ends.hpp.
 #include "gauge/lattice/site.cuh"
 
 using namespace hardscape;
@@ -53,8 +53,8 @@ __device__ bool held(int slice, int mu) {
 
 // U_nu(x+mu) U_mu(x+nu)^dagger U_nu(x)^dagger
 __device__ Element staple_above(const Chunk* links, const Site& at, int mu, int nu) {
-  const Element over = multiply_adjoint(link(links, moved(at, mu, 1), nu),
-                                        link(links, moved(at, nu, 1), mu));
+  const Element over =
+      multiply_adjoint(link(links, moved(at, mu, 1), nu), link(links, moved(at, nu, 1), mu));
   return multiply_adjoint(over, link(links, at, nu));
 }
 
@@ -77,7 +77,8 @@ __device__ void store_there(Chunk* links, const Site& at, int color, int mu, int
 
 extern "C" __global__ void __launch_bounds__(kThreads)
     chain_step(Chunk* links, Chunk* before, Chunk* after, const double* coupling,
-               unsigned long long seed, long long number, int color, int mu, int first, int origin) {
+               unsigned long long seed, long long number, int color, int mu, int first,
+               int origin) {
   const int place = blockIdx.x * kThreads + threadIdx.x;
   if (place >= kHalf) return;
   const Site at = Site::of(color, place);

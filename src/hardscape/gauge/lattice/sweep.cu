@@ -36,7 +36,8 @@ struct Run {
   int copies;
 };
 
-// Sweeps that differ: those with a temperature are heatbath sweeps, others go through the subgroups.
+// Sweeps that differ: those with a temperature are heatbath sweeps, others go through the
+// subgroups.
 constexpr bool kAnneals = kMethod == 3;
 
 __device__ void update(const Run& run, const Task& task, LocalField& local, Chunk* g, int copy) {
