@@ -8,8 +8,8 @@ from hardscape.engine.cuda import jit
 from hardscape.gauge.chain.cuda import chain_kernel
 from hardscape.gauge.fixed.cuda import fixed_kernel
 from hardscape.gauge.ghost.cuda import ghost_kernel
-from hardscape.gauge.lattice.instance import Instance
 from hardscape.gauge.lattice.schedule import Schedule, Window
+from hardscape.gauge.stored.instance import Instance
 
 INSTANCES = [
     Instance((32, 32, 32, 32), 3, single=True),

@@ -12,8 +12,8 @@ from hardscape import native
 from hardscape.gauge import GaugeField
 from hardscape.gauge.chain.cuda import chain_kernel
 from hardscape.gauge.domains.gpus import windows
-from hardscape.gauge.lattice.instance import ONE_EACH, THREADS, Instance
 from hardscape.gauge.lattice.schedule import WHOLE
+from hardscape.gauge.stored.instance import ONE_EACH, THREADS, Instance
 from helpers.cuda_on_host import HostPlace
 
 BETA, SEED = 2.2, 5

@@ -18,9 +18,9 @@ from hardscape.engine import CudaDevice, Kernel, cuda_device, kernel
 from hardscape.errors import InputError
 from hardscape.gauge.domains.gpus import Held, linked, windows
 from hardscape.gauge.lattice.cuda import require_even
-from hardscape.gauge.lattice.instance import THREADS, Instance
 from hardscape.gauge.lattice.schedule import WHOLE
-from hardscape.gauge.lattice.storage import Storage
+from hardscape.gauge.stored.instance import THREADS, Instance
+from hardscape.gauge.stored.storage import Storage
 
 #: Blocks that share a timeslice when it is measured.
 _PARTS = 16

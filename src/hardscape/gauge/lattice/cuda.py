@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from hardscape.engine import CudaDevice, LoadedKernel
 from hardscape.errors import BudgetError, InputError
 from hardscape.gauge.groups import project_to_group
-from hardscape.gauge.lattice.instance import THREADS, Instance
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
 from hardscape.gauge.lattice.schedule import WHOLE, Schedule, Window
-from hardscape.gauge.lattice.storage import IN_FLIGHT, Storage
 from hardscape.gauge.options import FixOptions
+from hardscape.gauge.stored.instance import THREADS, Instance
+from hardscape.gauge.stored.storage import IN_FLIGHT, Storage
 
 #: Seconds of an iteration of the conjugate gradient, which many small launches make up, and site
 #: updates a second in double and in single precision: measured on an H200, to compare them.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hardscape.engine import CudaDevice, LoadedKernel
-from hardscape.gauge.lattice.instance import ONE_EACH, THREADS, Instance
+from hardscape.gauge.stored.instance import ONE_EACH, THREADS, Instance
 
 #: Sites whose matrices lie together.
 _TOGETHER = 32
