@@ -55,6 +55,19 @@ def test_kernels_compile(instance: Instance) -> None:
         assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
 
 
+def test_kernels_of_ranks_compile() -> None:
+    window = Window(halo=1, first=3)
+    for single in (True, False):
+        instance = Instance((8, 4, 4, 6), 3, single, window=window)
+        box = *instance.box[:3], 4
+        schedule = Schedule.of(box, instance.matrix_bytes, single, 4, 1, 132, 2**25)
+        kernel = instance.kernel("sweep", "gauge_color", schedule, kMethod=1)
+        assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+    for name in ("step", "traces"):
+        kernel = chain_kernel(name, instance, 12)
+        assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+
+
 @pytest.mark.parametrize("instance", [x for x in INSTANCES if not x.single], ids=str)
 def test_kernels_of_chains_compile(instance: Instance) -> None:
     for name, heat in (("step", True), ("step", False), ("traces", False)):

@@ -31,7 +31,7 @@ from hardscape.cli.gauge.fixing import fix
 from hardscape.cli.gauge.flow import flow
 from hardscape.cli.gauge.ghost import ghost
 from hardscape.cli.gauge.observables import observables
-from hardscape.cli.gauge.ranks import all_ranks
+from hardscape.cli.gauge.ranks import all_ranks, of_ranks, started_by_mpi
 from hardscape.cli.gauge.scan import scan
 from hardscape.cli.options import (
     EstimatePlotOptions,
@@ -223,7 +223,8 @@ class ChainOptions:
         Heatbath sweeps from one of these to the next.
     domains
         Hold the lattice on all ranks of `mpiexec -n 4 hardscape gauge generate ... --domains`, --threads
-        in each of them, or on GPUs of this host: `--domains --device cuda:0,1`.
+        in each of them, with a GPU each by `--device cuda`; without mpiexec on GPUs of this host,
+        `--domains --device cuda:0,1`.
     """
 
     nc: int = 3
@@ -267,13 +268,15 @@ def generate(
     """
     if chain.chain is not None:
         _generate_many(shape, beta, output, chain, run, file, ensemble, told)
-    elif chain.domains and str(run.device).startswith("cuda"):
-        on_gpus = replace(run, device="auto")
-        _generate_one(shape, beta, output, chain, on_gpus, file, told, run.device)
     elif chain.domains:
-        with domains(all_ranks("gauge generate")) as ranks:
+        each = of_ranks(str(run.device))
+        lanes = replace(run, device="auto") if each == "cuda" else run
+        if each == "cuda" and not started_by_mpi():
+            _generate_one(shape, beta, output, chain, lanes, file, told, run.device)
+            return
+        with domains(all_ranks("gauge generate"), each) as ranks:
             if ranks is not None:
-                _generate_one(shape, beta, output, chain, run, file, told, ranks)
+                _generate_one(shape, beta, output, chain, lanes, file, told, ranks)
     else:
         _generate_one(shape, beta, output, chain, run, file, told, None)
 

@@ -19,7 +19,7 @@ from hardscape.cli.gauge.ensembles import (
     read_arguments,
 )
 from hardscape.cli.gauge.files import FileArgument, ReadOptions, format_of, named
-from hardscape.cli.gauge.ranks import all_ranks
+from hardscape.cli.gauge.ranks import all_ranks, of_ranks, started_by_mpi
 from hardscape.cli.options import (
     OUTPUT,
     RUN,
@@ -104,7 +104,8 @@ class RunOptions(SeededShardRunOptions):
         Fail if theta is not reached; --no-strict writes what was reached.
     domains
         Hold the lattice on all ranks of `mpiexec -n 4 hardscape gauge fix ... --domains`, --threads in
-        each of them, or on GPUs of this host: `--domains --device cuda:0,1`.
+        each of them, with a GPU each by `--device cuda`; without mpiexec on GPUs of this host,
+        `--domains --device cuda:0,1`.
     """
 
     strict: bool = True
@@ -160,12 +161,15 @@ def fix(
     every = many(files, output.output)
     if every is not None:
         _fix_many(every, read, gauge, method, ensemble, run, output)
-    elif run.domains and str(run.device).startswith("cuda"):
-        _fix_one(files[0], read, gauge, method, replace(run, device="auto"), output, run.device)
     elif run.domains:
-        with domains(all_ranks("gauge fix")) as ranks:
+        each = of_ranks(str(run.device))
+        lanes = replace(run, device="auto") if each == "cuda" else run
+        if each == "cuda" and not started_by_mpi():
+            _fix_one(files[0], read, gauge, method, lanes, output, run.device)
+            return
+        with domains(all_ranks("gauge fix"), each) as ranks:
             if ranks is not None:
-                _fix_one(files[0], read, gauge, method, run, output, ranks)
+                _fix_one(files[0], read, gauge, method, lanes, output, ranks)
     else:
         _fix_one(files[0], read, gauge, method, run, output, None)
 

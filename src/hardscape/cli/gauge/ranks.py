@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import Any, Literal
 
 from hardscape.errors import InputError, needed
 
@@ -15,3 +16,17 @@ def all_ranks(command: str) -> Any:
             f"--domains: there is one MPI rank; mpiexec -n 4 hardscape {command} ... starts four"
         )
     return comm
+
+
+def started_by_mpi() -> bool:
+    """Whether mpiexec started several processes, as its variables say."""
+    sizes = (os.environ.get(name, "1") for name in _SIZES)
+    return any(size.isdigit() and int(size) > 1 for size in sizes)
+
+
+_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
+
+
+def of_ranks(device: str) -> Literal["cpu", "cuda"]:
+    """What each rank computes on, where the command's --device says so."""
+    return "cuda" if device.startswith("cuda") else "cpu"

@@ -111,7 +111,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   });
   unitarize(u);
   store(const_cast<Chunk*>(link_of(links, mu, color * kHalf + place)), u);
-  if constexpr (kHalo > 0) {
+  if constexpr (kBefore > 0) {
     if (at.t == kHalo) store_there<kBefore>(before, at, color, mu, kBefore - 1, u);
     if (at.t == kHalo + kOwn - 1) store_there<kAfter>(after, at, color, mu, 0, u);
   }

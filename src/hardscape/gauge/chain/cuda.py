@@ -63,7 +63,7 @@ class CudaChain:
             )
         self._nc = nc
         linked(ordinals)
-        self._windows: list[_Window] = []
+        self._windows: list[ChainWindow] = []
         for ordinal, held, window in zip(ordinals, *windows(slices, many), strict=True):
             with cuda_device(ordinal) as device:
                 whole = many == 1
@@ -71,7 +71,7 @@ class CudaChain:
                 shape = some.shape[-4::-1]
                 instance = Instance(shape, nc, False, window=WHOLE if whole else window)
                 action = slices, ends, fixed, xi
-                self._windows.append(_Window(device, some, instance, action))
+                self._windows.append(ChainWindow(device, some, instance, action))
         beside = [self._windows[-1], *self._windows, self._windows[0]]
         for before, one, after in zip(beside, self._windows, beside[2:], strict=False):
             one.beside = before, after
@@ -81,7 +81,7 @@ class CudaChain:
 
     def links(self) -> NDArray[np.complex128]:
         """The links of the moment, shape (T, ..., Nd, Nc, Nc)."""
-        return np.concatenate([part.get() for part in self._on_each(_Window.links)])
+        return np.concatenate([part.get() for part in self._on_each(ChainWindow.links)])
 
     def run(
         self, beta: float, overrelax: int, seed: int, first: int, count: int
@@ -92,13 +92,13 @@ class CudaChain:
             for kind in range(overrelax + 1):
                 for color in (0, 1):
                     for mu in range(self._directions):
-                        self._step(_Window.move, seed, first + row, kind == 0, color, mu)
-            self._step(_Window.measure, row)
-        slices = np.concatenate([sums.get() for sums in self._on_each(_Window.sums)], axis=1)
+                        self._step(ChainWindow.move, seed, first + row, kind == 0, color, mu)
+            self._step(ChainWindow.measure, row)
+        slices = np.concatenate([sums.get() for sums in self._on_each(ChainWindow.sums)], axis=1)
         found: NDArray[np.float64] = slices.sum(axis=2).sum(axis=1) / self._counted
         return found
 
-    def _on_each(self, ask: Callable[[_Window], Any]) -> list[Any]:
+    def _on_each(self, ask: Callable[[ChainWindow], Any]) -> list[Any]:
         """What each GPU says, when all it was asked before is over."""
         found = []
         for window in self._windows:
@@ -121,7 +121,7 @@ class CudaChain:
                 window.over()
 
 
-class _Window:
+class ChainWindow:
     """The timeslices of one GPU."""
 
     def __init__(
@@ -135,7 +135,7 @@ class _Window:
 
         self._cupy = cupy
         self.device, self.instance = device, instance
-        self.beside: tuple[_Window, _Window]
+        self.beside: tuple[ChainWindow, ChainWindow] = self, self
         self._slices = links.shape[0] - 2 * instance.window.halo
         self._matrices = links.shape[-3]
         self._store = Storage(device, instance)
@@ -164,6 +164,15 @@ class _Window:
     def sums(self) -> Any:
         """Of each sweep, slice and part of it the sum of Re tr of plaquettes."""
         return self._sums
+
+    def side(self, last: bool) -> Any:
+        """Links of its own first or last slice, on the GPU."""
+        return self._store.get(self._links, self._slices if last else 1, 1, self._matrices)
+
+    def set_side(self, last: bool, links: Any) -> None:
+        """Take those of the slice before the first or behind the last one."""
+        part = self._cupy.asarray(links)
+        self._store.put(self._links, self._slices + 1 if last else 0, part, self._matrices)
 
     def wait(self) -> None:
         """Wait for what the GPUs beside did last."""

@@ -24,15 +24,20 @@ class ChainSlab(Slab):
         self, shape: tuple[int, ...], ends: bool, fixed: int, xi: float, threads: int
     ) -> None:
         """Take the links, shape (T, ..., Nd, Nc, Nc), of the slices that are held."""
+        links = self.take_links(shape, threads)
+        self._chain: Any = native.vector.gauge.WilsonChain(
+            links, ends, fixed, xi, self.held[0], self.cut.slices
+        )
+
+    def take_links(self, shape: tuple[int, ...], threads: int) -> NDArray[np.complex128]:
+        """The links of the slices that are held, for so many threads."""
         self.end()
         self._team = self._stack.enter_context(team(threads))
         self.share(shape[0])
         links = np.empty((len(self.held), *shape[1:]), dtype=np.complex128)
         self.deal(links)
-        self._chain = native.vector.gauge.WilsonChain(
-            links, ends, fixed, xi, self.held[0], self.cut.slices
-        )
         self._directions = shape[-3]
+        return links
 
     def sweep_links(
         self, beta: float, overrelax: int, seed: int, number: int

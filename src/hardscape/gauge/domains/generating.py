@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hardscape.errors import InputError
 from hardscape.gauge.domains.ranks import Domains
+from hardscape.gauge.lattice.cuda import require_even
 
 
 class RankedChain:
@@ -23,6 +24,8 @@ class RankedChain:
                 f"{held.ranks} ranks hold a lattice of at least as many timeslices, not of "
                 f"{links.shape[0]}; fewer ranks are accepted"
             )
+        if held.on_gpus:
+            require_even(links.shape[:-3])
         self._held, self._shape = held, links.shape
         held.forget()
         held.ask("begin_chain", links.shape, ends, fixed, xi, threads, whole=links)

@@ -6,14 +6,16 @@ import logging
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.errors import InputError
 from hardscape.gauge.domains.chain import ChainSlab
+from hardscape.gauge.domains.cuda_slab import CudaSlab
 from hardscape.gauge.domains.together import Together
+from hardscape.gauge.lattice.cuda import iteration_cost, require_even
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
 from hardscape.gauge.options import FixOptions
 
@@ -37,12 +39,13 @@ class Domains(Together):
     ...         print(ranks.ranks)
     """
 
-    def __init__(self, comm: Any) -> None:
-        self._slab = ChainSlab(comm)
+    def __init__(self, slab: ChainSlab) -> None:
+        self._slab = slab
         self._links: Any = None
         self._opened = 0
         self._asking = False
-        self.ranks: int = comm.Get_size()
+        self.ranks: int = slab.ranks
+        self.on_gpus = isinstance(slab, CudaSlab)
 
     def __repr__(self) -> str:
         return f"<Domains: {self.ranks} rank{'s' * (self.ranks > 1)}>"
@@ -55,6 +58,8 @@ class Domains(Together):
                 f"{self.ranks} ranks hold a lattice of at least as many timeslices, not of "
                 f"{links.shape[0]}; fewer ranks are accepted"
             )
+        if self.on_gpus:
+            require_even(links.shape[:-3])
         if self._links is not links:
             self.ask("begin", links.shape, choices, threads, whole=links)
             self._links = links
@@ -66,7 +71,7 @@ class Domains(Together):
 
     def names(self) -> str:
         """See `Together.names`."""
-        return "cpu:0"
+        return "cuda" if self.on_gpus else "cpu:0"
 
     def ask(self, name: str, *arguments: Any, whole: Any = None) -> Any:
         """Call a method of every rank's slab; returns what this rank's own returns."""
@@ -101,7 +106,7 @@ class Domains(Together):
 
 
 @contextmanager
-def domains(comm: Any) -> Iterator[Domains | None]:
+def domains(comm: Any, device: Literal["cpu", "cuda"] = "cpu") -> Iterator[Domains | None]:
     r"""Hold one lattice on all ranks of a communicator, in slabs of timeslices.
 
     The body runs on the first rank. On the others this serves the first one's computations until its body
@@ -111,6 +116,9 @@ def domains(comm: Any) -> Iterator[Domains | None]:
     ----------
     comm : mpi4py.MPI.Comm
         Its ranks all call this.
+    device : {"cpu", "cuda"}
+        Whether each rank computes on the CPU or has a GPU of its own: of a host's GPUs its first rank takes
+        the first, and so on, by turns. What ranks tell each other goes through the memory of the hosts.
 
     Yields
     ------
@@ -139,20 +147,23 @@ def domains(comm: Any) -> Iterator[Domains | None]:
     ...     if ranks is not None:
     ...         fix("u.nersc", domains=ranks, threads=8).fixed().to_file("landau.nersc")
     """
+    if device not in ("cpu", "cuda"):
+        raise InputError(f"device={device!r}; 'cpu' and 'cuda' are accepted")
+    slab = CudaSlab(comm) if device == "cuda" else ChainSlab(comm)
     if comm.Get_rank() == 0:
-        held = Domains(comm)
+        held = Domains(slab)
         try:
             yield held
         finally:
             held.close()
         return
-    _serve(comm)
+    _serve(slab)
     yield None
 
 
-def _serve(comm: Any) -> None:
+def _serve(slab: ChainSlab) -> None:
     """Answer the first rank until it has no more to ask."""
-    slab = ChainSlab(comm)
+    comm = slab.comm
     kept = {number: signal.signal(number, signal.SIG_IGN) for number in _SIGNALS}
     try:
         while (asked := comm.bcast(None, root=0)) is not None:
@@ -176,6 +187,8 @@ class RankedLattices(Lattices):
     def __init__(self, held: Domains, links: Any, options: FixOptions, single: bool) -> None:
         super().__init__(links, options, single, copies=1)
         self._held, self._key = held, held.new_key()
+        if held.on_gpus:
+            self.iteration_cost = iteration_cost(self.volume, single)
         held.ask("open", self._key, single)
 
     def sweep(self, turn: Turn) -> int:

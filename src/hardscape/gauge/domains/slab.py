@@ -64,8 +64,7 @@ class Slab(Messages):
     ) -> None:
         """Visit the sites of the active timeslices, one byte each, once: colour by colour."""
         lattice = self._lattices[key]
-        moving = np.zeros(len(self.held), dtype=np.uint8)
-        moving[1:-1] = np.frombuffer(active, dtype=np.uint8)[self.own.start : self.own.stop]
+        moving = self.moving(active)
         never = np.zeros(1, dtype=np.uint8)
         for color in range(lattice.colors):
             together = native.vector.gauge.Sweeps(
@@ -82,6 +81,12 @@ class Slab(Messages):
             )
             self._team.run(together.run)
             self._exchange(lattice)
+
+    def moving(self, active: bytes) -> NDArray[np.uint8]:
+        """Which of the slices that are held move, of active ones of the lattice."""
+        found = np.zeros(len(self.held), dtype=np.uint8)
+        found[1:-1] = np.frombuffer(active, dtype=np.uint8)[self.own.start : self.own.stop]
+        return found
 
     def randomize(self, key: int, seed: int) -> None:
         """Set g from the Haar measure."""

@@ -210,13 +210,7 @@ class CudaLattices(Lattices):
 
     def prepare(self, turns: Sequence[Turn], method: int) -> None:
         """Bring all that a launch needs to the GPU, where nothing is counted of it yet."""
-        turn = turns[0]
-        self._numbers = (
-            self._on_device("steps", _steps(turns, method)),
-            self._on_device("seeds", np.asarray(turn.seeds, dtype=np.uint64)),
-            self._on_device("firsts", np.asarray(turn.first, dtype=np.int64)),
-            self._on_device("active", turn.active.astype(np.uint8)),
-        )
+        self._numbers = self._told_of(turns, method)
         self._kernel_of(method)
         self._done.data.memset_async(0, self._done.nbytes)
 
@@ -242,6 +236,31 @@ class CudaLattices(Lattices):
             self._origin,
             shared=shared,
             cooperative=True,  # blocks wait for each other
+        )
+
+    def _told_of(self, turns: Sequence[Turn], method: int) -> tuple[Any, ...]:
+        """What kernels are told of sweeps, on the GPU."""
+        turn = turns[0]
+        return (
+            self._on_device("steps", _steps(turns, method)),
+            self._on_device("seeds", np.asarray(turn.seeds, dtype=np.uint64)),
+            self._on_device("firsts", np.asarray(turn.first, dtype=np.int64)),
+            self._on_device("active", turn.active.astype(np.uint8)),
+        )
+
+    def sweep_color(self, turn: Turn, color: int) -> None:
+        """Begin one colour of one sweep of one copy; others bring the sides of a window up to date."""
+        method, threads = turn.sweeps[0].method, self.schedule.threads
+        kernel = self.instance.kernel("sweep", "gauge_color", self.schedule, kMethod=method)
+        self._device.launch(
+            kernel,
+            -(-(self.volume // 2) // threads),
+            threads,
+            self._links,
+            self._g,
+            *self._told_of([turn], method),
+            np.int32(color),
+            self._origin,
         )
 
     @property

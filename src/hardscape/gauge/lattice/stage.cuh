@@ -119,7 +119,7 @@ __device__ inline void store_there(Chunk* g, const Site& at, int color, int t, c
 
 // Hands what moved on to the GPUs that hold a copy of it.
 __device__ inline void share(const Beside& beside, const Site& at, int color, const Element& a) {
-  if constexpr (kHalo > 0) {
+  if constexpr (kBefore > 0) {
     if (at.t == kHalo) store_there<kBefore>(beside.before, at, color, kBefore - 1, a);
     if (at.t == kHalo + kOwn - 1) store_there<kAfter>(beside.after, at, color, 0, a);
   }

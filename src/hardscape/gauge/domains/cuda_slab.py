@@ -1,0 +1,176 @@
+"""The timeslices of one rank on a GPU of its own; what the ranks tell each other goes through the hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from socket import gethostname
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardscape.arrays import to_device
+from hardscape.engine import CudaDevice, cuda_device
+from hardscape.errors import needed
+from hardscape.gauge.chain.cuda import ChainWindow
+from hardscape.gauge.domains.chain import ChainSlab
+from hardscape.gauge.lattice.cuda import CudaLattices, summed
+from hardscape.gauge.lattice.lattices import Sweep, Turn
+from hardscape.gauge.lattice.schedule import Window
+from hardscape.gauge.stored.instance import Instance
+
+_NEVER = np.zeros(1, dtype=np.uint8)
+
+
+class CudaSlab(ChainSlab):
+    """One rank's part. Of a host's GPUs its first rank takes the first, and so on, by turns."""
+
+    def __init__(self, comm: Any) -> None:
+        super().__init__(comm)
+        hosts = comm.allgather(gethostname())
+        gpus = needed("cupy", "cupy-cuda13x", "cuda", "CUDA").cuda.runtime.getDeviceCount()
+        self._ordinal = hosts[: self.rank].count(hosts[self.rank]) % gpus
+
+    @contextmanager
+    def _gpu(self) -> Iterator[CudaDevice]:
+        with cuda_device(self._ordinal) as device:
+            yield device
+            device.synchronize()
+
+    def _window(self) -> Window:
+        """Nobody writes to the slices at the sides but this rank: there are none beside."""
+        return Window(halo=1, first=self.own.start - 1)
+
+    def open(self, key: int, single: bool) -> None:
+        """See `Slab.open`."""
+        with self._gpu() as device:
+            self._lattices[key] = CudaLattices(
+                device, self._links, self._options, single, 1, window=self._window()
+            )
+
+    def end(self) -> None:
+        """See `Slab.end`."""
+        self._chain = None
+        super().end()
+
+    # -- what moves g --------------------------------------------------------------------------
+
+    def sweep(
+        self, key: int, method: int, row: tuple[float, ...], seed: int, number: int, active: bytes
+    ) -> None:
+        """See `Slab.sweep`."""
+        turn = Turn(
+            [Sweep(method, *row)],
+            np.array([seed], dtype=np.uint64),
+            np.array([number]),
+            1,
+            self.moving(active)[None].astype(bool),
+            _NEVER,
+        )
+        lattice = self._lattices[key]
+        for color in (0, 1):
+            with self._gpu():
+                lattice.sweep_color(turn, color)
+            self._exchange(lattice)
+
+    def randomize(self, key: int, seed: int) -> None:
+        """See `Slab.randomize`."""
+        lattice = self._lattices[key]
+        with self._gpu():
+            lattice.randomize(np.array([seed], dtype=np.uint64))
+        self._exchange(lattice, always=True)
+
+    def set_transformation(self, key: int) -> None:
+        """See `Slab.set_transformation`."""
+        nc = self._links.shape[-1]
+        g = np.empty((len(self.held), *self._sites, nc, nc), dtype=np.complex128)
+        self.deal(g)
+        with self._gpu():
+            self._lattices[key].set_transformation(0, g)
+
+    def move(self, key: int, components: int, step: bytes) -> None:
+        """See `Slab.move`."""
+        lattice = self._lattices[key]
+        along = np.zeros((len(self.own), components, *self._sites), dtype=np.complex128)
+        self.deal(along, sides=False)
+        steps = np.frombuffer(step)[self.own.start : self.own.stop]
+        with self._gpu():
+            lattice.move(
+                to_device(along.swapaxes(0, 1)[None], "cuda"), to_device(steps[None], "cuda")
+            )
+        self._exchange(lattice)
+
+    # -- what is told of g ---------------------------------------------------------------------
+
+    def measure(self, key: int) -> NDArray[np.float64] | None:
+        """See `Slab.measure`."""
+        with self._gpu():
+            parts = self._lattices[key].parts().get()
+        sums = self.comm.gather(np.concatenate(summed(parts)), root=0)
+        return None if sums is None else np.concatenate(sums, axis=1)
+
+    def gradient(self, key: int, components: int) -> None:
+        """See `Slab.gradient`."""
+        with self._gpu():
+            delta = self._lattices[key].gradient()[0].get()
+        self.gather(np.ascontiguousarray(delta.swapaxes(0, 1), dtype=np.complex128))
+
+    def transformation(self, key: int) -> None:
+        """See `Slab.transformation`."""
+        with self._gpu():
+            mine = self._lattices[key].slices_of(0, 1, len(self.own)).get()
+        self.gather(mine)
+
+    def _exchange(self, lattice: Any, always: bool = False) -> None:
+        if self._options.sliced and not always:
+            return
+        last = len(self.own)
+        with self._gpu():
+            ends = [lattice.slices_of(0, t, 1).get() for t in (1, last)]
+        below, above = self.swapped(*ends)
+        with self._gpu():
+            lattice.set_slices(0, 0, below)
+            lattice.set_slices(0, last + 1, above)
+
+    # -- links that move -----------------------------------------------------------------------
+
+    def begin_chain(
+        self, shape: tuple[int, ...], ends: bool, fixed: int, xi: float, threads: int
+    ) -> None:
+        """See `ChainSlab.begin_chain`."""
+        links = self.take_links(shape, threads)
+        extents = tuple(links.shape[-4::-1])
+        instance = Instance(extents, shape[-1], False, window=self._window())
+        with self._gpu() as device:
+            action = self.cut.slices, ends, fixed, xi
+            self._chain = ChainWindow(device, links, instance, action)
+
+    def sweep_links(
+        self, beta: float, overrelax: int, seed: int, number: int
+    ) -> NDArray[np.float64] | None:
+        """See `ChainSlab.sweep_links`."""
+        window = self._chain
+        with self._gpu():
+            window.expect(1, beta / window.instance.nc)
+        for kind in range(overrelax + 1):
+            for color in (0, 1):
+                for mu in range(self._directions):
+                    with self._gpu():
+                        window.move(seed, number, kind == 0, color, mu)
+                        ends = [window.side(last).get() for last in (False, True)]
+                    below, above = self.swapped(*ends)
+                    with self._gpu():
+                        window.set_side(False, below)
+                        window.set_side(True, above)
+        with self._gpu():
+            window.measure(0)
+            traces = window.sums().get()[0].sum(axis=1)
+        sums = self.comm.gather(traces, root=0)
+        return None if sums is None else np.concatenate(sums)
+
+    def gather_links(self) -> None:
+        """See `ChainSlab.gather_links`."""
+        with self._gpu():
+            mine = self._chain.links().get()
+        self.gather(mine)

@@ -1,0 +1,77 @@
+"""Processes of this machine that talk as ranks of MPI do, by queues: for tests where MPI is not at hand."""
+
+from __future__ import annotations
+
+import multiprocessing
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class QueueComm:
+    """What of mpi4py's communicator ranks that hold a lattice together need."""
+
+    def __init__(self, rank: int, queues: list[list[Any]]) -> None:
+        self._rank, self._queues = rank, queues
+
+    def Get_rank(self) -> int:
+        return self._rank
+
+    def Get_size(self) -> int:
+        return len(self._queues)
+
+    def Send(self, part: Any, to: int, tag: int) -> None:
+        self._queues[self._rank][to].put(np.array(part))
+
+    def Recv(self, into: Any, source: int, tag: int) -> None:
+        into[...] = self._queues[source][self._rank].get(timeout=100)
+
+    def Sendrecv(self, part: Any, to: int, tag: int, into: Any, source: int, tag2: int) -> None:
+        self.Send(part, to, tag)
+        self.Recv(into, source, tag2)
+
+    def gather(self, value: Any, root: int = 0) -> Any:
+        self._queues[self._rank][root].put(value)
+        if self._rank != root:
+            return None
+        return [row[root].get(timeout=100) for row in self._queues]
+
+    def bcast(self, value: Any, root: int = 0) -> Any:
+        if self._rank == root:
+            for queue in self._queues[root]:
+                queue.put(value)
+        return self._queues[root][self._rank].get(timeout=100)
+
+    def allgather(self, value: Any) -> Any:
+        return self.bcast(self.gather(value))
+
+    def Abort(self, code: int) -> None:
+        raise SystemExit(code)
+
+
+def _ranked(rank: int, queues: list[list[Any]], work: Callable[[Any], Any], answers: Any) -> None:
+    try:
+        found = work(QueueComm(rank, queues))
+    except BaseException:
+        answers.put((rank, traceback.format_exc()))
+        raise
+    answers.put((rank, found))
+
+
+def on_ranks(many: int, work: Callable[[Any], Any]) -> Any:
+    """Call a function of a module with the communicator of each of so many processes; the first's answer."""
+    context = multiprocessing.get_context("spawn")
+    queues = [[context.Queue() for _ in range(many)] for _ in range(many)]
+    answers = context.Queue()
+    ranks = [
+        context.Process(target=_ranked, args=(rank, queues, work, answers)) for rank in range(many)
+    ]
+    for process in ranks:
+        process.start()
+    found = dict(answers.get(timeout=200) for _ in ranks)
+    for process in ranks:
+        process.join(20)
+        assert process.exitcode == 0, found
+    return found[0]
