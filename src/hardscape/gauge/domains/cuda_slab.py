@@ -89,16 +89,11 @@ class CudaSlab(ChainSlab):
         with self._gpu():
             self._lattices[key].set_transformation(0, g)
 
-    def move(self, key: int, components: int, step: bytes) -> None:
-        """See `Slab.move`."""
+    def slab_move(self, key: int, direction: Any, step: Any) -> None:
+        """See `Slab.slab_move`."""
         lattice = self._lattices[key]
-        along = np.zeros((len(self.own), components, *self._sites), dtype=np.complex128)
-        self.deal(along, sides=False)
-        steps = np.frombuffer(step)[self.own.start : self.own.stop]
         with self._gpu():
-            lattice.move(
-                to_device(along.swapaxes(0, 1)[None], "cuda"), to_device(steps[None], "cuda")
-            )
+            lattice.move(to_device(direction, "cuda"), to_device(step, "cuda"))
         self._exchange(lattice)
 
     # -- what is told of g ---------------------------------------------------------------------
@@ -110,11 +105,20 @@ class CudaSlab(ChainSlab):
         sums = self.comm.gather(np.concatenate(summed(parts)), root=0)
         return None if sums is None else np.concatenate(sums, axis=1)
 
-    def gradient(self, key: int, components: int) -> None:
-        """See `Slab.gradient`."""
+    def slab_gradient(self, key: int) -> Any:
+        """See `Slab.slab_gradient`."""
         with self._gpu():
-            delta = self._lattices[key].gradient()[0].get()
-        self.gather(np.ascontiguousarray(delta.swapaxes(0, 1), dtype=np.complex128))
+            return self._lattices[key].gradient().astype(np.complex128)
+
+    def accelerate(self, key: int) -> None:
+        """See `Slab.accelerate`."""
+        with self._gpu():
+            super().accelerate(key)
+
+    def advance(self, key: int, active: bytes) -> None:
+        """See `Slab.advance`."""
+        with self._gpu():
+            super().advance(key, active)
 
     def transformation(self, key: int) -> None:
         """See `Slab.transformation`."""

@@ -134,8 +134,9 @@ def domains(comm: Any, device: Literal["cpu", "cuda"] = "cpu") -> Iterator[Domai
     Each rank has a slab of :math:`T / \text{ranks}` timeslices and one more at each side. After a colour the
     slices at the sides are exchanged, :math:`2 N_c^2 X Y Z` complex numbers a rank; links are handed out
     once. Where links move, those of a colour and direction do so together, and the ranks exchange as many
-    after each direction. The Fourier-accelerated steps of "auto" and "fourier-cg" are the first rank's, which
-    gathers the gradient for each.
+    after each direction. For the Fourier-accelerated steps of "auto" and "fourier-cg" each rank transforms
+    its slices in space; then all of them exchange their slabs for columns in time, and back,
+    :math:`2 (N_c^2 - 1) X Y Z T / \text{ranks}` real numbers a rank each way.
 
     Examples
     --------
@@ -221,9 +222,13 @@ class RankedLattices(Lattices):
         """Return g of copy 0, the only one."""
         return self._held.whole("transformation", self._key)
 
+    def accelerator(self) -> RankedSteps:
+        """See `Lattices.accelerator`."""
+        return RankedSteps(self._held, self._key)
+
     def gradient(self) -> Any:
         """Return Delta, packed."""
-        delta = self._held.whole("gradient", self._key, self.group.components)
+        delta = self._held.whole("gradient", self._key)
         return np.ascontiguousarray(delta.swapaxes(0, 1))[None]
 
     def move(self, direction: Any, step: Any) -> None:
@@ -231,3 +236,15 @@ class RankedLattices(Lattices):
         along = np.asarray(direction[0], dtype=np.complex128).swapaxes(0, 1)
         steps = np.ascontiguousarray(step[0], dtype=np.float64).tobytes()
         self._held.ask("move", self._key, self.group.components, steps, whole=along)
+
+
+class RankedSteps:
+    """The conjugate gradient over all ranks: each has its slab of every field."""
+
+    def __init__(self, held: Domains, key: int) -> None:
+        self._held, self._key = held, key
+        held.ask("accelerate", key)
+
+    def advance(self, active: NDArray[np.bool_]) -> None:
+        """See `Accelerator.advance`."""
+        self._held.ask("advance", self._key, active[0].astype(np.uint8).tobytes())

@@ -15,8 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
+from hardscape.arrays import to_device
 from hardscape.engine import Team, team
+from hardscape.gauge.boundary import live
 from hardscape.gauge.domains.messages import Messages
+from hardscape.gauge.domains.transform import Columns
+from hardscape.gauge.groups import Group, group
+from hardscape.gauge.methods.fourier import FourierSteps
 from hardscape.gauge.options import FixOptions
 
 
@@ -82,6 +87,11 @@ class Slab(Messages):
             self._team.run(together.run)
             self._exchange(lattice)
 
+    @property
+    def group(self) -> Group:
+        """That of the links."""
+        return group(self._links.shape[-1])
+
     def moving(self, active: bytes) -> NDArray[np.uint8]:
         """Which of the slices that are held move, of active ones of the lattice."""
         found = np.zeros(len(self.held), dtype=np.uint8)
@@ -99,16 +109,25 @@ class Slab(Messages):
         self.deal(g)
         self._lattices[key].set_transformation(g)
 
+    def accelerate(self, key: int) -> None:
+        """Begin the Fourier-accelerated conjugate gradient."""
+        slab = _Own(self, key, live(self._options.boundary, self.cut.slices)[self._own_slices])
+        self._steps = FourierSteps(slab, self._options, Columns(self))
+
+    def advance(self, key: int, active: bytes) -> None:
+        """Do one of its iterations on the active timeslices, one byte each."""
+        mine = np.frombuffer(active, dtype=np.uint8)[self._own_slices]
+        self._steps.advance(mine[None].astype(bool))
+
+    @property
+    def _own_slices(self) -> slice:
+        return slice(self.own.start, self.own.stop)
+
     def move(self, key: int, components: int, step: bytes) -> None:
         """Set g to exp(step[t] direction) g: steps of float64, the direction the first rank's `whole`."""
-        lattice = self._lattices[key]
-        along = np.zeros((len(self.held), components, *self._sites), dtype=np.complex128)
-        self.deal(along[1:-1], sides=False)
-        steps = np.zeros(len(self.held))
-        steps[1:-1] = np.frombuffer(step)[self.own.start : self.own.stop]
-        packed = np.ascontiguousarray(along.swapaxes(0, 1))
-        self._team.run(lambda rank: lattice.move(packed, steps, rank, self._team.size))
-        self._exchange(lattice)
+        along = np.empty((len(self.own), components, *self._sites), dtype=np.complex128)
+        self.deal(along, sides=False)
+        self.slab_move(key, along.swapaxes(0, 1)[None], np.frombuffer(step)[None, self._own_slices])
 
     # -- what is told of g ---------------------------------------------------------------------
 
@@ -122,17 +141,33 @@ class Slab(Messages):
         sums = self.comm.gather(mine, root=0)
         return None if sums is None else np.concatenate(sums, axis=1)
 
-    def gradient(self, key: int, components: int) -> None:
+    def gradient(self, key: int) -> None:
         """Gather Delta, packed, shape (T, components, Z, Y, X), in the first rank's `whole`."""
-        lattice = self._lattices[key]
-        delta = np.empty((components, len(self.held), *self._sites), dtype=np.complex128)
-        self._team.run(lambda rank: lattice.gradient(delta, rank, self._team.size))
-        self.gather(np.ascontiguousarray(delta[:, 1:-1].swapaxes(0, 1)))
+        delta = to_device(self.slab_gradient(key), "cpu")[0]
+        self.gather(np.ascontiguousarray(delta.swapaxes(0, 1)))
 
     def transformation(self, key: int) -> None:
         """Gather g, shape (T, Z, Y, X, Nc, Nc), in the first rank's `whole`."""
         lattice = self._lattices[key]
         self.gather(np.stack([lattice.slice(i + 1) for i in range(len(self.own))]))
+
+    def slab_gradient(self, key: int) -> Any:
+        """Delta on the own slices, packed, shape (1, components, slices, ...)."""
+        components = self.group.components
+        delta = np.empty((components, len(self.held), *self._sites), dtype=np.complex128)
+        lattice = self._lattices[key]
+        self._team.run(lambda rank: lattice.gradient(delta, rank, self._team.size))
+        return np.ascontiguousarray(delta[None, :, 1:-1])
+
+    def slab_move(self, key: int, direction: Any, step: Any) -> None:
+        """Set g to exp(step direction) g on the own slices."""
+        lattice = self._lattices[key]
+        packed = np.zeros((direction.shape[1], len(self.held), *self._sites), np.complex128)
+        packed[:, 1:-1] = direction[0]
+        steps = np.zeros(len(self.held))
+        steps[1:-1] = step[0]
+        self._team.run(lambda rank: lattice.move(packed, steps, rank, self._team.size))
+        self._exchange(lattice)
 
     def _exchange(self, lattice: Any) -> None:
         """Bring the slices at the sides up to date. Slices of Coulomb gauge know no neighbours."""
@@ -142,3 +177,20 @@ class Slab(Messages):
         below, above = self.swapped(lattice.slice(1), lattice.slice(last))
         lattice.set_slice(0, below)
         lattice.set_slice(last + 1, above)
+
+
+class _Own:
+    """The own slices of a transformation of a slab, as the conjugate gradient moves them."""
+
+    def __init__(self, slab: Slab, key: int, live: NDArray[np.bool_]) -> None:
+        self.group = slab.group
+        self.live = live
+        self._slab, self._key = slab, key
+
+    def gradient(self) -> Any:
+        """See `Moved.gradient`."""
+        return self._slab.slab_gradient(self._key)
+
+    def move(self, direction: Any, step: Any) -> None:
+        """See `Moved.move`."""
+        self._slab.slab_move(self._key, direction, step)

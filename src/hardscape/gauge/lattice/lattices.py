@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,13 @@ class Measurement(NamedTuple):
             return self.theta_mean if options.reduction == "mean" else self.theta_max
         whole = self.whole_theta(options.reduction)
         return np.repeat(whole[:, None], self.theta_mean.shape[1], axis=1)
+
+
+class Accelerator(Protocol):
+    """The steps of the Fourier-accelerated conjugate gradient."""
+
+    def advance(self, active: NDArray[np.bool_]) -> None:
+        """Do one iteration where active, shape (copies, T)."""
 
 
 class Lattices(ABC):
@@ -163,6 +170,10 @@ class Lattices(ABC):
     @abstractmethod
     def transformation(self, copy: int) -> Any:
         """Return a copy's g, shape (T, Z, Y, X, Nc, Nc), complex128, on the device."""
+
+    def accelerator(self) -> Accelerator | None:
+        """What does the conjugate gradient's steps, where these lattices have their own way to."""
+        return None
 
     @abstractmethod
     def gradient(self) -> Any:

@@ -160,7 +160,7 @@ class Descent:
         if (violation <= target).all():
             return
         slow = np.zeros(lattices.copies, dtype=int)
-        steps = FourierSteps(lattices, options)
+        steps = lattices.accelerator() or FourierSteps(lattices, options)
         while True:
             # One slow burst may be a line search that went astray; three in a row are not.
             going = (self.sweeps < options.max_sweeps) & (slow < 3)

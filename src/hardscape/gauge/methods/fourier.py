@@ -11,19 +11,59 @@ C. T. H. Davies et al., Phys. Rev. D 37, 1581 (1988); R. J. Hudspith, Comput. Ph
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arrays import array_namespace
-from hardscape.gauge.lattice.lattices import Lattices
+from hardscape.gauge.groups import Group
 from hardscape.gauge.options import FixOptions
 
 #: A line search ends where the slope fell to this part of what it was.
 _FLAT = 0.25
 #: Factors by which one correction may change a step.
 _SHORTEST, _LONGEST = -0.9, 2.0
+
+
+class Moved(Protocol):
+    """What moves along its gradient: lattices, or a slab of timeslices of one that is cut."""
+
+    group: Group
+    live: NDArray[np.bool_]
+
+    def gradient(self) -> Any:
+        """See `Lattices.gradient`."""
+
+    def move(self, direction: Any, step: Any) -> None:
+        """See `Lattices.move`."""
+
+
+class Whole:
+    """Fields (copies, components, T, ..., X) that lie whole in one place."""
+
+    def slices(self, here: int) -> int:
+        """Timeslices of the lattice where `here` of them are here."""
+        return here
+
+    def gathered(self, by_slice: Any) -> Any:
+        """Numbers of all slices, shape (copies, T), from those of the slices that are here."""
+        return by_slice
+
+    def anywhere(self, flags: Any) -> bool:
+        """Whether a flag is set, on whichever slice."""
+        return bool(flags.any())
+
+    def filtered(self, field: Any, factor: Any) -> Any:
+        """A field with `factor`, shape (T, ..., X), on its momenta."""
+        xp = array_namespace(field)
+        momentum = xp.fft.fft(xp.fft.fftn(field, axes=space_of(field)), axis=2) * factor
+        return xp.fft.ifftn(xp.fft.ifft(momentum, axis=2), axes=space_of(field))
+
+
+def space_of(field: Any) -> tuple[int, ...]:
+    """The axes in space of a field (copies, components, T, ..., X)."""
+    return tuple(range(3, field.ndim))
 
 
 class FourierSteps:
@@ -33,15 +73,17 @@ class FourierSteps:
     lattice; either way they are kept by copy and slice, shape (copies, T).
     """
 
-    def __init__(self, lattices: Lattices, options: FixOptions) -> None:
+    def __init__(self, lattices: Moved, options: FixOptions, over: Whole | None = None) -> None:
         self._lattices = lattices
+        self._over = over or Whole()
         self._above = lattices.group.above
         self._sliced = options.sliced
         residual = lattices.gradient()
         self._xp = array_namespace(residual)
         self._fixed = self._xp.asarray(~lattices.live)
         residual = self._free(residual)
-        self._filter, highest = self._preconditioner(residual.shape[2:], options)
+        _, _, here, *space = residual.shape
+        self._filter, highest = self._preconditioner((self._over.slices(here), *space), options)
         self._residual = residual
         self._smooth = self._filtered(residual)
         self._direction = -self._smooth
@@ -62,7 +104,7 @@ class FourierSteps:
         residual = self._free(self._lattices.gradient())
         after = -self._inner(residual, self._direction)
         wrong = (xp.abs(after) > _FLAT * xp.abs(slope)) & mask
-        if bool(wrong.any()):
+        if self._over.anywhere(wrong):
             # Regula falsi; a slope that did not fall asks for the longest step.
             falls = slope - after > 0
             part = after / xp.where(falls, slope - after, 1.0)
@@ -108,10 +150,11 @@ class FourierSteps:
         return self._xp.asarray(factor), highest
 
     def _filtered(self, field: Any) -> Any:
-        axes = tuple(range(3 if self._sliced else 2, field.ndim))
-        momentum = self._xp.fft.fftn(field, axes=axes)
+        if not self._sliced:
+            return self._over.filtered(field, self._filter)
+        momentum = self._xp.fft.fftn(field, axes=space_of(field))
         momentum *= self._filter
-        return self._xp.fft.ifftn(momentum, axes=axes)
+        return self._xp.fft.ifftn(momentum, axes=space_of(field))
 
     def _by_slice(self, a: Any, b: Any) -> Any:
         """tr(a b^dagger) of each slice, for packed fields."""
@@ -129,7 +172,7 @@ class FourierSteps:
         by_slice = self._by_slice(a, b)
         if self._sliced:
             return by_slice
-        whole = by_slice.sum(axis=1, keepdims=True)
+        whole = self._over.gathered(by_slice).sum(axis=1, keepdims=True)
         return self._xp.repeat(whole, by_slice.shape[1], axis=1)
 
     def _spread(self, values: Any) -> Any:
