@@ -81,6 +81,9 @@ def test_kernels_of_ghosts_compile(name: str, nc: int) -> None:
     for arch in ("sm_80", "sm_90", "sm_100"):
         kernel = ghost_kernel(name, (4, 6, 5, 8), nc)
         assert jit.compile(kernel, arch).startswith(b"\x7fELF")
+    for shape in ((4, 6), (4, 6, 5), (2, 3, 4, 5, 6)):
+        kernel = ghost_kernel(name, shape, nc, 1.5)
+        assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
 
 
 @pytest.mark.parametrize(("dimensions", "nc"), [(2, 2), (4, 3), (5, 4)])

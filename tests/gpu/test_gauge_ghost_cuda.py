@@ -36,6 +36,20 @@ def test_the_operator_is_that_of_the_cpu(nc: int, count: int) -> None:
         np.testing.assert_allclose(y.get(), b, atol=1e-13)
 
 
+@pytest.mark.parametrize(
+    ("shape", "nc", "xi"),
+    [((5, 6), 2, 1.0), ((4, 3, 6), 3, 1.5), ((4, 2, 3, 6), 2, 2.0), ((2, 3, 2, 3, 4), 2, 1.25)],
+)
+def test_the_operator_in_other_dimensions(shape: tuple[int, ...], nc: int, xi: float) -> None:
+    field = GaugeField.random(shape, nc, seed=1)
+    random = np.random.default_rng(1)
+    a = random.normal(size=(*shape[::-1], nc, nc, 7, 2)) @ [1, 1j]
+    with team(1) as lanes, cuda_device(0) as device:
+        cpu, gpu = CpuFaddeevPopov(field, lanes, xi), CudaFaddeevPopov(field, device, xi)
+        found = gpu.projected(gpu._cupy.asarray(a)).get()
+        np.testing.assert_allclose(found, cpu.projected(a), atol=1e-12)
+
+
 @pytest.mark.parametrize("nc", [2, 3])
 def test_the_propagator_is_that_of_the_cpu(nc: int, tmp_path: Path) -> None:
     field = gauge.generate((4, 6, 4, 8), {2: 2.4, 3: 6.0}[nc], nc, seed=4, sweeps=20, device="cpu")

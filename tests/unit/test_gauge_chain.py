@@ -1,4 +1,4 @@
-"""The Markov chain's CUDA kernels, run on the host: the CPU's chain, whole and in windows."""
+"""CUDA kernels run on the host: the Markov chain, whole and in windows, and the ghosts' operator."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from hardscape import native
+from hardscape.engine import team
 from hardscape.gauge import GaugeField
 from hardscape.gauge.chain.cuda import chain_kernel
 from hardscape.gauge.domains.gpus import windows
+from hardscape.gauge.ghost.cuda import ghost_kernel
+from hardscape.gauge.ghost.operator import CpuFaddeevPopov
 from hardscape.gauge.lattice.schedule import WHOLE
 from hardscape.gauge.stored.instance import ONE_EACH, THREADS, Instance
 from helpers.cuda_on_host import HostPlace
@@ -113,3 +116,16 @@ def test_kernels_move_links_as_the_cpu_does(
         again, sums = moved(links, action, many)
         assert again.tobytes() == found.tobytes()
         assert sums.tobytes() == traces.tobytes()
+
+
+def test_the_ghosts_operator_is_that_of_the_cpu() -> None:
+    field, xi, count = GaugeField.random((3, 2, 5), 2, seed=1), 1.5, 3
+    random = np.random.default_rng(2)
+    fields = random.normal(size=(5, 2, 3, 2, 2, count, 2)) @ [1, 1j]
+    found = np.empty_like(fields)
+    kernel = ghost_kernel("operator", field.shape, 2, xi)
+    links = np.ascontiguousarray(field.links)
+    Part.place.launch(kernel, 1, 128, links, fields, found, count, shared=0)
+    with team(1) as lanes:
+        expected = CpuFaddeevPopov(field, lanes, xi).apply(fields)
+    np.testing.assert_allclose(found, expected, atol=1e-13)

@@ -17,24 +17,25 @@ _THREADS, _PARTS, _SIDE = 128, 512, 32
 _BLOCKS = 4096
 
 
-def ghost_kernel(name: str, shape: tuple[int, ...], nc: int) -> Kernel:
-    """A kernel of ghost.cu for extents x, y, z, t and any number of colours."""
-    extents = dict(zip(("kX", "kY", "kZ", "kT"), shape, strict=True))
-    constants = {"kColors": nc, "kThreads": _THREADS, **extents}
+def ghost_kernel(name: str, shape: tuple[int, ...], nc: int, xi: float = 1.0) -> Kernel:
+    """A kernel of ghost.cu for extents x, y, ..., t and any number of colours."""
+    extents = {f"kExtent{mu}": extent for mu, extent in enumerate((*shape, 1, 1, 1)[:5])}
+    of_lattice = {"kDimensions": len(shape), "kTimeWeight": float(xi) ** 2}
+    constants = {"kColors": nc, "kThreads": _THREADS, **of_lattice, **extents}
     return kernel("gauge/ghost/ghost.cu", f"ghost_{name}", constants=constants)
 
 
 class CudaFaddeevPopov(FaddeevPopov):
     """See `FaddeevPopov`; fields are CuPy arrays. To be used inside :func:`hardscape.engine.cuda_device`."""
 
-    def __init__(self, field: GaugeField, device: CudaDevice) -> None:
+    def __init__(self, field: GaugeField, device: CudaDevice, xi: float = 1.0) -> None:
         import cupy
 
-        super().__init__(field)
+        super().__init__(field, xi)
         self._cupy, self._device = cupy, device
         self._links = cupy.ascontiguousarray(cupy.asarray(field.links), dtype=np.complex128)
         self._operator, self._products, self._combine = (
-            device.load(ghost_kernel(name, field.shape, field.nc))
+            device.load(ghost_kernel(name, field.shape, field.nc, xi))
             for name in ("operator", "products", "combine")
         )
 

@@ -9,7 +9,8 @@
 using namespace hardscape::gauge;
 
 constexpr int kSize = kColors * kColors;
-constexpr int kVolume = kX * kY * kZ * kT;
+constexpr int kExtents[] = {kExtent0, kExtent1, kExtent2, kExtent3, kExtent4};
+constexpr int kVolume = kExtent0 * kExtent1 * kExtent2 * kExtent3 * kExtent4;
 constexpr int kSide = 32;  // fields beside one another in a block of sums
 
 using Element = Matrix<kColors, double>;
@@ -30,31 +31,45 @@ struct Neighbours {
   int ahead, behind;
 };
 
+constexpr int stride_of(int mu) {
+  int stride = 1;
+  for (int nu = 0; nu < mu; ++nu) stride *= kExtents[nu];
+  return stride;
+}
+
 template <int Mu>
 __device__ inline Neighbours neighbours(int site) {
-  constexpr int kExtent = Mu == 0 ? kX : Mu == 1 ? kY : Mu == 2 ? kZ : kT;
-  constexpr int kStride = Mu == 0 ? 1 : Mu == 1 ? kX : Mu == 2 ? kX * kY : kX * kY * kZ;
+  constexpr int kExtent = kExtents[Mu], kStride = stride_of(Mu);
   const int at = site / kStride % kExtent;
   return {site + (at + 1 == kExtent ? 1 - kExtent : 1) * kStride,
           site - (at == 0 ? 1 - kExtent : 1) * kStride};
 }
 
-// Adds the links at a site's ends and what its two neighbours along Mu bring.
+template <int Mu>
+__device__ inline Element link(const double2* links, int site) {
+  const Element u = load(links + (1ll * kDimensions * site + Mu) * kSize, 1);
+  return Mu + 1 == kDimensions && kTimeWeight != 1 ? scaled(u, double(kTimeWeight)) : u;
+}
+
+// Adds the links at a site's ends along Mu and on, and what its neighbours there bring.
 template <int Mu>
 __device__ inline void along(Element& sum, Element& middle, const double2* links,
                              const double2* from, int site, int fields) {
-  const Neighbours other = neighbours<Mu>(site);
-  const auto field = [&](int place) {
-    return load(from + static_cast<long long>(place) * kSize * fields, fields);
-  };
-  Element u = load(links + (4ll * site + Mu) * kSize, 1);
-  add(middle, u);
-  add(middle, adjoint(u));
-  add_neighbour(sum, u, field(other.ahead));
-  u = adjoint(load(links + (4ll * other.behind + Mu) * kSize, 1));
-  add(middle, u);
-  add(middle, adjoint(u));
-  add_neighbour(sum, u, field(other.behind));
+  if constexpr (Mu < kDimensions) {
+    const Neighbours other = neighbours<Mu>(site);
+    const auto field = [&](int place) {
+      return load(from + static_cast<long long>(place) * kSize * fields, fields);
+    };
+    Element u = link<Mu>(links, site);
+    add(middle, u);
+    add(middle, adjoint(u));
+    add_neighbour(sum, u, field(other.ahead));
+    u = adjoint(link<Mu>(links, other.behind));
+    add(middle, u);
+    add(middle, adjoint(u));
+    add_neighbour(sum, u, field(other.behind));
+    along<Mu + 1>(sum, middle, links, from, site, fields);
+  }
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
@@ -66,9 +81,6 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   from += field;
   Element sum = Element::zero(), middle = Element::zero();
   along<0>(sum, middle, links, from, site, fields);
-  along<1>(sum, middle, links, from, site, fields);
-  along<2>(sum, middle, links, from, site, fields);
-  along<3>(sum, middle, links, from, site, fields);
   const Element here = load(from + static_cast<long long>(site) * kSize * fields, fields);
   add_left(sum, middle, here, 0.25);
   add_right(sum, here, middle, 0.25);

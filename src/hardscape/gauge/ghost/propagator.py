@@ -184,7 +184,7 @@ def _operator(
     """The operator on the device of a shard, and how many bytes of fields it takes at once."""
     if isinstance(context.device, Cuda):
         with cuda_device(context.device.ordinal) as device:
-            yield CudaFaddeevPopov(configuration.field, device), _CUDA_BLOCK
+            yield CudaFaddeevPopov(configuration.field, device, xi), _CUDA_BLOCK
     else:
         with team(configuration.threads, context.stop) as lanes:
             yield CpuFaddeevPopov(configuration.field, lanes, xi), _BLOCK
@@ -348,16 +348,11 @@ def ghost_propagator(
         )
 
     try:
-        return made(run_task(plan, task, on_gpu=_on_gpu(first, anisotropy), **run))
+        return made(run_task(plan, task, on_gpu=True, **run))
     except Interrupted as stop:
         if stop.result is None:
             raise
         raise Interrupted(stop.signum, made(stop.result)) from None
-
-
-def _on_gpu(field: GaugeField, xi: float) -> bool:
-    """Whether the operator is computed on GPUs."""
-    return field.dimensions == 4 and xi == 1
 
 
 def _checked_momenta(
