@@ -86,6 +86,11 @@ class Branching {
         fine_.push_back(fine(couplings_.back()));
       }
     }
+    sums_.assign(n_ + 1, 0);
+    for (int p = n_; p-- > 0;) {
+      sums_[p] = sums_[p + 1];
+      for (int q = p + 1; q < n_; ++q) sums_[p] += fine_[at(p, q)];
+    }
   }
 
   // Searches the states whose first `places` spins differ from the gauge where the bits of a number
@@ -291,12 +296,8 @@ class Branching {
     if (shift_) return most + 2 + 0.5 * open * (open + 1);
     if (node.code > pool.last_tie()) most -= 1;
     // All relative energies leave the same remainder.
-    double sum = 0;
-    const int p = n_ - open;
-    for (int q = 0; q < open; ++q) {
-      sum += fine(node.fields[q]);
-      for (int r = q + 1; r < open; ++r) sum += fine_[at(p + q, p + r)];
-    }
+    double sum = sums_[n_ - open];
+    for (const Integer& field : node.fields) sum += fine(field);
     return most - positive_remainder(most - sum);
   }
 
@@ -399,6 +400,7 @@ class Branching {
   Node root_;
   std::vector<Integer> couplings_;
   std::vector<double> fine_;
+  std::vector<double> sums_;  // of the couplings among the spins from each place on
   mutable Trails trails_;
 };
 

@@ -13,12 +13,13 @@ from hardscape.ising.methods.walkers.place import Place
 
 #: Spins at most: a matrix of their couplings is in a block's shared memory.
 MOST_SPINS = 220
-#: Nodes that are open, of which those below are bounded in one round, and nodes that fill a GPU.
-_TOGETHER, _FULL = 512, 512
+#: Nodes that are open, of which those below are bounded in one round, of few variables and of many: some
+#: tenths of a second. Nodes that fill a GPU.
+_TOGETHER, _FULL = (2048, 512), 512
 #: Spins of a node that is searched instead.
 _LEAF = 24
 #: Places for duals of nodes that are open; others begin anew.
-_DUALS = 8192
+_DUALS = 16384
 #: Variables of smaller kernels, their triangles at most, and triangles of the others; see ``kRank``.
 _FEW, _FEW_TRIANGLES, _TRIANGLES, _RANK = 128, 4096, 8192, 16
 #: Most variables, and what a block has besides a matrix, and besides what each variable needs.
@@ -99,13 +100,15 @@ def search(
     place: Place,
     context: Context,
     leaf: int = _LEAF,
-    together: int = _TOGETHER,
+    together: int | None = None,
 ) -> tuple[Any, ...]:
     """What `core`, a compiled search, finds for a task, where bounds are found at a place.
 
     Nodes of at most `leaf` spins are searched here, meanwhile; of `together` open ones those below are
     bounded in one round.
     """
+    pairs = core.pairs()
+    together = together or _TOGETHER[len(pairs) > _FEW]
     duals = min(_DUALS, 16 * together)
     rounds = core.rounds(*task, context.shared, leaf, duals)
     bounds: DeviceBounds | None = None
@@ -114,7 +117,7 @@ def search(
         nodes, fields = rounds.take(together, min(_FULL, together))
         if len(fields):
             if bounds is None:
-                bounds = DeviceBounds(place, core.pairs(), 2 * together, duals)
+                bounds = DeviceBounds(place, pairs, 2 * together, duals)
             bounds.start(nodes, fields)
         rounds.search_leaves(context.stop)
         if bounds is not None and len(fields):

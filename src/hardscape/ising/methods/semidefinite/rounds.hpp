@@ -115,14 +115,14 @@ class Rounds {
   // Of the couplings among the spins from each place on.
   void measure() {
     const int n = tree_.n_;
-    for (auto* x : {&sums_, &squares_, &largest_}) x->assign(n + 1, 0);
+    for (auto* x : {&sizes_, &squares_, &largest_}) x->assign(n + 1, 0);
     for (int p = n; p-- > 0;) {
-      sums_[p] = sums_[p + 1];
+      sizes_[p] = sizes_[p + 1];
       squares_[p] = squares_[p + 1];
       largest_[p] = largest_[p + 1];
       for (int q = p + 1; q < n; ++q) {
         const double x = std::abs(tree_.fine_[tree_.at(p, q)]);
-        sums_[p] += x;
+        sizes_[p] += x;
         squares_[p] += 2 * x * x;
         largest_[p] = std::max(largest_[p], x);
       }
@@ -183,7 +183,7 @@ class Rounds {
     for (std::size_t i = 0; i < pending_.size(); ++i) {
       const Open& one = pending_[i];
       const int open = tree_.n_ - one.p;
-      double sum = sums_[one.p], squares = 0, largest = largest_[one.p];
+      double sum = sizes_[one.p], squares = 0, largest = largest_[one.p];
       for (int q = 0; q < open; ++q) {
         const double x = tree_.fine(one.node.fields[q]);
         fields[i * width() + open - q] = x;
@@ -245,7 +245,7 @@ class Rounds {
   int leaf_;
   typename Tree::Task task_;
   bool begun_ = false;
-  std::vector<double> sums_, squares_, largest_;
+  std::vector<double> sizes_, squares_, largest_;
   std::vector<Open> open_, pending_, leaves_;
   std::vector<int> from_;  // where the duals that pending nodes go on from are
   std::vector<int> free_, spent_;
