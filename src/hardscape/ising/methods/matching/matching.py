@@ -133,11 +133,16 @@ def matched(
     costly = np.zeros(len(weights), dtype=bool)
     if not frustrated.any():
         return costly
-    ends = np.stack([low[used], high[used]], axis=1).ravel()
-    starts = np.arange(0, len(ends) + 1, 2)
+    # A tree of the matching that reaches a face looks at all its couplings, again and again. The one that has
+    # the most, which a lattice has around it, is left open: what ends there has the parity of all others.
+    ends = np.stack([low[used], high[used]])
+    largest = int(np.bincount(ends.ravel()).argmax())
+    inside = ends != largest
+    starts = np.concatenate([[0], np.cumsum(inside.sum(axis=0))])
     crossed = sparse.csc_matrix(
-        (np.ones(len(ends), dtype=np.uint8), ends, starts), shape=(count, len(used))
+        (np.ones(starts[-1], dtype=np.uint8), ends.T[inside.T], starts), shape=(count, len(used))
     )
+    frustrated[largest] = 0
     graph = pymatching.Matching.from_check_matrix(crossed, weights=weights[used].astype(float))
     costly[used] = graph.decode(frustrated).astype(bool)
     return costly
