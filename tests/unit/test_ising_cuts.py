@@ -181,7 +181,7 @@ def test_chosen_where_tables_are_wide_and_refused_without_a_solver(monkeypatch):
     assert estimate(wide, 1, device="cpu", threads=1, seed=1).seconds < 60
     with pytest.raises(InputError):
         hardscape.spectrum(wide, 1, method="cuts", prune=False, **CPU)
-    monkeypatch.setattr(cuts, "find_spec", lambda name: None)
+    monkeypatch.setattr(cuts, "_installed", lambda: False)
     with pytest.raises(InputError):
         hardscape.spectrum(wide, 1, method="cuts", **CPU)
 

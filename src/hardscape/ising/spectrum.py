@@ -375,7 +375,7 @@ def _reductions(
     """Ways to search less than all of a model; the second one where the first leaves open which states tie."""
     if method != "auto" or not prune:
         return
-    if any(row.outright(wanted) for row in _able(wanted, options)):
+    if any(row.outright(wanted) for row in METHODS if _able(row, wanted, options)):
         return
     for ordered in (False, True) if is_fine(wanted.terms) else (True,):
         reduction = Reduction.of(wanted, ordered)
@@ -385,11 +385,9 @@ def _reductions(
             yield reduction
 
 
-def _able(wanted: Wanted, options: RunOptions) -> Iterator[LowestMethod[Any]]:
-    """Methods that "auto" may take."""
-    for row in METHODS:
-        if all(row.runs_on(x, wanted) for x in options.devices) and not row.refusal(wanted, True):
-            yield row
+def _able(row: LowestMethod[Any], wanted: Wanted, options: RunOptions) -> bool:
+    """Whether "auto" may take it."""
+    return all(row.runs_on(x, wanted) for x in options.devices) and not row.refusal(wanted, True)
 
 
 def _row(wanted: Wanted, method: str, prune: bool, options: RunOptions) -> LowestMethod[Any]:
@@ -403,9 +401,10 @@ def _row(wanted: Wanted, method: str, prune: bool, options: RunOptions) -> Lowes
         raise DeviceError(
             f"method={method!r} does not run on {options.devices[0]} for this model; use device='cpu'"
         )
-    refusals = {row: row.refusal(wanted, prune) for row in able}
+    refusals: dict[LowestMethod[Any], str] = {}
     n = wanted.terms.num_spins
-    for row, refusal in refusals.items():
+    for row in able:
+        refusals[row] = refusal = row.refusal(wanted, prune)
         if not refusal and (method == row.name or row.pays(wanted)):
             return row
         _log.debug("spectrum of %d spins: not by %s: %s", n, row.name, refusal or "others pay")

@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.util import find_spec
 from typing import ClassVar
 
@@ -131,7 +132,7 @@ class Cuts(LowestMethod[CutWork]):
             return (
                 f"'cuts' takes at most {_MOST_COUPLINGS} couplings a spin, and {_MOST_EDGES} in all"
             )
-        if find_spec("highspy") is None:
+        if not _installed():
             return "'cuts' needs highspy: pip install 'hardscape[cuts]'"
         return ""
 
@@ -186,6 +187,12 @@ class Cuts(LowestMethod[CutWork]):
         if plan is None:
             return math.ldexp(_STATE_SECONDS, min(terms.num_spins, _MOST_BITS))
         return FrontierStatesWork(work.asked, plan).seconds
+
+
+@cache
+def _installed() -> bool:
+    """Whether there is a solver of linear programs: a look through folders takes longer than small tables."""
+    return find_spec("highspy") is not None
 
 
 def short_loops(terms: ExactTerms) -> int:

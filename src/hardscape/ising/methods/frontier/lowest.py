@@ -13,7 +13,7 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from functools import partial as partial_of
 from typing import Any, ClassVar
 
@@ -185,14 +185,16 @@ class Listing:
             layers = _Layers(form, self.order, self.energy_bits, self.step, self.make)
 
 
-def _form(terms: ExactTerms) -> BitForm:
+@lru_cache(maxsize=8)
+def form_of(terms: ExactTerms) -> BitForm:
+    """The model's form of bits, the last spin down where flips change nothing."""
     held = {terms.num_spins - 1: 0} if terms.symmetric else {}
     return BitForm.of(terms).fixed(held)
 
 
 def _size(wanted: Wanted) -> int:
     """Bits of a table's entries."""
-    form = _form(wanted.terms)
+    form = form_of(wanted.terms)
     return sizes(form.bits, len(form.linear))[0]
 
 
@@ -217,7 +219,7 @@ class FrontierStatesWork(LowestWork):
     @cached_property
     def form(self) -> BitForm:
         """The model's, the last spin down where flips change nothing."""
-        return _form(self.asked.terms)
+        return form_of(self.asked.terms)
 
     @property
     def size(self) -> int:

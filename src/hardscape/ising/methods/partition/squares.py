@@ -37,7 +37,6 @@ class Square:
         pairs = zip(terms.row.tolist(), terms.col.tolist(), terms.couplings, strict=True)
         if (
             double <= 0
-            or len(terms.row) != len(some) * (len(some) - 1) // 2
             or any(x != double * shift * a for x, a in zip(terms.fields, numbers, strict=True))
             or any(x != double * numbers[i] * numbers[j] for i, j, x in pairs)
         ):
@@ -78,7 +77,10 @@ def _proportions(terms: ExactTerms) -> tuple[int, ...] | None:
         return None
     p = int(terms.row[0])
     numbers = [0] * terms.num_spins
-    for k in np.flatnonzero((terms.row == p) | (terms.col == p)).tolist():
+    held = np.flatnonzero((terms.row == p) | (terms.col == p)).tolist()
+    if len(terms.row) != len(held) * (len(held) + 1) // 2:
+        return None  # each pair of numbers is coupled
+    for k in held:
         numbers[int(terms.row[k] + terms.col[k]) - p] = terms.couplings[k]
     others = [i for i, x in enumerate(numbers) if x]
     if len(others) < 2:
