@@ -375,7 +375,7 @@ def _reductions(
     """Ways to search less than all of a model; the second one where the first leaves open which states tie."""
     if method != "auto" or not prune:
         return
-    if any(row.outright(wanted) for row in METHODS if _able(row, wanted, options)):
+    if any(row.outright(wanted) and _able(row, wanted, options) for row in METHODS):
         return
     for ordered in (False, True) if is_fine(wanted.terms) else (True,):
         reduction = Reduction.of(wanted, ordered)

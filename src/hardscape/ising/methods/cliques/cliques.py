@@ -233,9 +233,10 @@ class Cliques(LowestMethod[CliqueWork]):
 
 
 def _rivals(wanted: Wanted) -> bool:
-    """Whether many pairs are rivals, of spins that are not few."""
+    """Whether many pairs are rivals, of spins that are not few, nor too many."""
     terms = wanted.terms
-    return terms.num_spins >= _SPINS and any(Qubo.rivalry(terms, x) for x in (False, True))
+    searched = _SPINS <= terms.num_spins <= MOST_SEARCHED
+    return searched and any(Qubo.rivalry(terms, x) for x in (False, True))
 
 
 def _begun(wanted: Wanted, seed: int) -> CliqueWork:

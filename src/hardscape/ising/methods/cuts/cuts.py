@@ -25,7 +25,7 @@ from hardscape.engine import Context, Cpu, Device, Partial, RunOptions, Shard, S
 from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
 from hardscape.ising.methods.cuts.search import CutSearch
 from hardscape.ising.methods.exhaustive.blocks import Found, Wanted
-from hardscape.ising.methods.frontier.elimination import elimination
+from hardscape.ising.methods.frontier.elimination import elimination, hopeless
 from hardscape.ising.methods.frontier.lowest import FrontierStatesWork
 from hardscape.ising.methods.lowest import LowestMethod, LowestWork
 from hardscape.ising.methods.reduction.reduction import is_fine
@@ -149,8 +149,10 @@ class Cuts(LowestMethod[CutWork]):
         few = wanted.count <= 2 and many and terms.num_spins <= _FEW_SPINS
         if few and not (sure and short_loops(terms) >= _LOOPS * terms.num_spins):
             return False
-        plan = elimination(terms)
         most = _SURE_SECONDS if sure else _SECONDS if terms.symmetric else _FIELD_SECONDS
+        if hopeless(terms, most):
+            return True
+        plan = elimination(terms)
         return plan is None or FrontierStatesWork(wanted, plan).seconds > most
 
     def outright(self, wanted: Wanted) -> bool:

@@ -29,6 +29,8 @@ _SLICES_WANTED, _DIVIDED, _OVERHEAD = 5, 2.0**29, 1.15
 _MAX_SLICED = 24
 #: Seconds that an entry takes, by the bits of its integer.
 _SECONDS = {32: 1e-9, 64: 2e-9, 128: 5e-9, 256: 3e-8, 2304: 4e-7}
+#: How much fewer entries the best order may have than the first one, in a model worth looking for it.
+_REFINED = 16.0
 #: Fewest bits of a code that a table's values hold, where there are so many.
 _LEAST_CODE = 16
 
@@ -80,12 +82,11 @@ def elimination(terms: ExactTerms, most_entries: float = _ENTRIES) -> Eliminatio
 
     It depends on the model alone, so that a checkpoint fits any number of threads.
     """
-    n, held = terms.num_spins, terms.num_spins - 1 if terms.symmetric else None
+    n = terms.num_spins
     if n > MAX_SPINS or len(terms.row) > n * MAX_WIDTH:
         return None
-    inside = (terms.row != held) & (terms.col != held)
-    graph = _Graph(n, terms.row[inside], terms.col[inside])
-    free = np.arange(n) != held
+    graph = _Graph.of(terms)
+    free = np.arange(n) != (n - 1 if terms.symmetric else n)
     order = graph.order(free, *_EFFORTS[0][1:])
     entries = math.inf if order is None else graph.plan(order, ()).entries
     _, *effort = next(x for x in reversed(_EFFORTS) if x[0] <= entries)
@@ -108,6 +109,16 @@ def elimination(terms: ExactTerms, most_entries: float = _ENTRIES) -> Eliminatio
     return plan
 
 
+@lru_cache(maxsize=8)
+def hopeless(terms: ExactTerms, seconds: float) -> bool:
+    """Whether no order is likely to have tables of so many seconds, by one that is found at once."""
+    if terms.num_spins > MAX_SPINS or len(terms.row) > terms.num_spins * MAX_WIDTH:
+        return True
+    graph = _Graph.of(terms)
+    most = _REFINED * seconds / min(_SECONDS.values())
+    return len(graph.first(most)) < terms.num_spins
+
+
 @dataclass(frozen=True)
 class _Graph:
     """Which spins are coupled."""
@@ -115,6 +126,21 @@ class _Graph:
     n: int
     row: NDArray[np.int64]
     col: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, terms: ExactTerms) -> _Graph:
+        """Of a model, without the last spin where flips change nothing."""
+        n = terms.num_spins
+        held = n - 1 if terms.symmetric else n
+        inside = (terms.row != held) & (terms.col != held)
+        return cls(n, terms.row[inside], terms.col[inside])
+
+    def first(self, most: float) -> NDArray[np.int64]:
+        """An order that is found at once; empty if its tables have more entries than this."""
+        found: NDArray[np.int64] = native.vector.ising.elimination_order(
+            self.n, self.row, self.col, 1, 0, most, 1
+        )
+        return found
 
     def order(
         self, free: NDArray[np.bool_], tries: int, sweeps: int, moves: int

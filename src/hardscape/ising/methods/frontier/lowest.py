@@ -34,6 +34,7 @@ from hardscape.ising.methods.frontier.elimination import (
     MAX_WIDTH,
     Elimination,
     elimination,
+    hopeless,
     sizes,
 )
 from hardscape.ising.methods.frontier.form import BitForm
@@ -345,6 +346,8 @@ class Frontier(LowestMethod[FrontierStatesWork]):
 
     def outright(self, wanted: Wanted) -> bool:
         """Whether tables are small: spins of few neighbours are the first that it takes out."""
+        if hopeless(wanted.terms, _LONG):
+            return False
         plan = elimination(wanted.terms)
         return plan is not None and FrontierStatesWork(wanted, plan).seconds < _LONG
 
