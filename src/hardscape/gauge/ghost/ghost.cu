@@ -31,7 +31,7 @@ struct Neighbours {
   int ahead, behind;
 };
 
-constexpr int stride_of(int mu) {
+__device__ constexpr int stride_of(int mu) {
   int stride = 1;
   for (int nu = 0; nu < mu; ++nu) stride *= kExtents[nu];
   return stride;
