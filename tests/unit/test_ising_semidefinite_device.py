@@ -108,10 +108,13 @@ def _node(m, couplings, fields, target):
     scale = max(np.sqrt(2 * (others**2).sum() / m**2), 1.0)
     total = np.abs(others).sum() + np.abs(fields).sum()
     unit = 2.0 ** (np.floor(np.log2(max(total, 1.0))) - 49)
-    kind = np.dtype([("numbers", "<f8", 4), ("whole", "<i4", 6)])
-    assert kind.itemsize == 56
+    kind = np.dtype([("numbers", "<f8", 4), ("whole", "<i4", 8)])
+    assert kind.itemsize == 64
     node = np.zeros(1, dtype=kind)
-    node["numbers"], node["whole"] = (target, scale, unit, 4 * total + 4), (m, -1, -1, 80, 0, 16)
+    node["numbers"], node["whole"] = (
+        (target, scale, unit, 4 * total + 4),
+        (m, -1, -1, 80, 0, 16, 0, 0),
+    )
     return node.view(np.uint8)
 
 

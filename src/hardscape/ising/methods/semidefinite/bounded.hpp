@@ -14,6 +14,8 @@ struct Bounded {
   std::int32_t rounds;    // at most
   std::int32_t dogged;    // whether it goes on for as long as it gains anything
   std::int32_t bits;      // of a multiplier below 1 in the integers of M
+  std::int32_t up;        // bit k: variable m + k of the parent's, now fixed, is up
+  std::int32_t unused;
 };
 
 struct Bound {

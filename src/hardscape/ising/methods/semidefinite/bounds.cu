@@ -17,7 +17,7 @@ using hardscape::ising::shift_of;
 using Result = hardscape::ising::Bound;
 
 constexpr int kRank = 16, kBins = 256, kTable = 2 * kMost;
-constexpr unsigned kAll = ~0u;
+constexpr unsigned kAll = ~0u, kNone = ~0u;
 
 // Sixteen bytes that are read at once.
 struct alignas(16) Four {
@@ -227,30 +227,70 @@ class Bound {
   // M and X; i < j.
   __device__ int& entry(int i, int j) { return matrix_[i * stride_ + j]; }
   __device__ float& product(int i, int j) { return gram_[j * stride_ + i]; }
+  __device__ int& sum(int i, int j) { return matrix_[j * stride_ + i]; }  // before X is there
 
   // The dual of the node above, without the variables that are fixed now.
   __device__ void load() {
     if (thread_ == 0) *counter_ = 0;
     __syncthreads();
-    const long long row = static_cast<long long>(node_.from);
     if (node_.from >= 0) {
-      const unsigned* triangles = all_.triangles + row * kMost;
-      const float* multipliers = all_.multipliers + row * kMost;
-      for (int t = thread_; t < all_.counts[node_.from]; t += threads_) {
-        if (static_cast<int>(triangles[t] >> 16 & 255) >= m_) continue;
-        const int at = atomicAdd(counter_, 1);
-        lists_[at] = triangles[t];
-        values_[at] = multipliers[t];
-      }
-      const float* vectors = all_.vectors + row * kRank * all_.width;
+      take_triangles(node_.from);
+      const float* vectors = all_.vectors + 1ll * node_.from * kRank * all_.width;
       for (int x = thread_; x < kRank * m_; x += threads_) vectors_[x] = vectors[x];
     } else if (thread_ < m_) {
       draw(vectors_ + kRank * thread_);
     }
     __syncthreads();
-    count_ = *counter_;
+    count_ = *counter_ < kMost ? *counter_ : kMost;
     other_ = 0;
     __syncthreads();
+  }
+
+  // Triangles as they are, but where one of their variables is fixed now, variable 0 takes its
+  // place. Multipliers of those with variable 0 add up in the matrix, two kinds at a time.
+  __device__ void take_triangles(int from) {
+    const unsigned* triangles = all_.triangles + 1ll * from * kMost;
+    const float* multipliers = all_.multipliers + 1ll * from * kMost;
+    const int count = all_.counts[from];
+    for (int t = thread_; t < count; t += threads_) {
+      if ((triangles[t] & 255) && static_cast<int>(triangles[t] >> 16 & 255) < m_) {
+        append(triangles[t], multipliers[t]);
+      }
+    }
+    for (int kind = 0; kind < 4; kind += 2) {
+      each_pair([&](int i, int j) { entry(i, j) = sum(i, j) = 0; });
+      __syncthreads();
+      for (int t = thread_; t < count; t += threads_) {
+        const unsigned now = at_zero(triangles[t]);
+        if (now == kNone || static_cast<int>(now >> 24) / 2 != kind / 2) continue;
+        const int j = now >> 8 & 255, k = now >> 16 & 255;
+        int& to = now >> 24 & 1 ? sum(j, k) : entry(j, k);
+        atomicAdd(&to, __float2int_rn(multipliers[t] / quantum_));
+      }
+      __syncthreads();
+      each_pair([&](int i, int j) {
+        if (entry(i, j) > 0) append(packed(0, i, j, kind), entry(i, j) * quantum_);
+        if (sum(i, j) > 0) append(packed(0, i, j, kind + 1), sum(i, j) * quantum_);
+      });
+      __syncthreads();
+    }
+  }
+
+  __device__ void append(unsigned triangle, float multiplier) {
+    const int at = atomicAdd(counter_, 1);
+    if (at >= kMost) return;
+    lists_[at] = triangle;
+    values_[at] = multiplier;
+  }
+
+  // A triangle as one of variable 0, or that it is none, or says nothing.
+  __device__ unsigned at_zero(unsigned triangle) const {
+    const Triangle t = unpacked(triangle);
+    if (t.i == 0) return t.k < m_ ? triangle : kNone;
+    if (t.j >= m_ || t.k < m_) return kNone;
+    const int side = node_.up >> (t.k - m_) & 1 ? 1 : -1;
+    const int a = t.b * side, b = t.c * side;
+    return packed(0, t.i, t.j, a > 0 ? (b > 0 ? 0 : 1) : (b > 0 ? 2 : 3));
   }
 
   __device__ void draw(float* vector) {

@@ -25,7 +25,7 @@ _FEW, _FEW_TRIANGLES, _TRIANGLES, _RANK = 128, 4096, 8192, 16
 #: Most variables, and what a block has besides a matrix, and besides what each variable needs.
 _MOST, _OTHERS = 256, 2 * _RANK + 256 + 8
 #: Bytes of ``Bound``, and of ``Bounded``: bounded.hpp.
-_BOUND_BYTES, _BOUNDED_BYTES = 56, 56
+_BOUND_BYTES, _BOUNDED_BYTES = 56, 64
 #: Where ``Bounded`` has the number of its variables.
 _SIZE_AT = 32
 

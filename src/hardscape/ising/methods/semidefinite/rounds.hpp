@@ -164,7 +164,7 @@ class Rounds {
     } else if (!pool_.bounded()) {
       node.slot = kNowhere;
       open_.push_back(std::move(node));
-    } else if (levels > 0 || open == 0) {
+    } else if (levels > 0 && open > leaf_ + 1) {  // a bound is quicker than many leaves
       below(node, levels);
     } else {
       from_.push_back(node.slot);
@@ -198,10 +198,19 @@ class Rounds {
       const bool root = one.p == 0;
       all.push_back({tree_.wanted(one.node, open, pool_), scale, grid.unit, grid.most, open + 1,
                      from_[i], one.slot, root ? kRounds : kFewRounds, root,
-                     bits_of(largest / scale)});
+                     bits_of(largest / scale), last_ones(one), 0});
       ++task_.counted.nodes;
     }
     return all;
+  }
+
+  // Which of the spins that were fixed last are up, the last one first.
+  std::int32_t last_ones(const Open& one) const {
+    std::uint32_t up = 0;
+    for (int k = 0; k < std::min(one.p, kMostLevels); ++k) {
+      up |= std::uint32_t{one.node.code.at(tree_.label_[one.p - 1 - k])} << k;
+    }
+    return static_cast<std::int32_t>(up);
   }
 
   // Of a multiplier below 1, so that entries have 27 at most and leave room for sums of
