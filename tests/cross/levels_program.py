@@ -25,6 +25,8 @@ EXACT = (
     "permanent, integer",
     "permanent, sparse",
 )
+#: Shapes that no vector fits whole.
+ODD = ((6, 4, 3, 5), (3, 5, 2, 4))
 METHODS = ("matrix-overrelaxation", "overrelaxation", "stochastic")
 
 
@@ -54,6 +56,28 @@ def fields(shape: Any, nc: int, threads: int) -> Iterator[bytes]:
         yield found.fixed().links.tobytes() + found.slice_theta_mean.tobytes()
 
 
+def annealed(shape: Any, nc: int, threads: int) -> Iterator[bytes]:
+    """Two copies annealed in every gauge, in both precisions, and a conjugate gradient."""
+    field = generate(shape, 2.7 * (nc - 1), nc=nc, seed=5, sweeps=1, threads=threads)
+    options: dict[str, Any] = {"max_sweeps": 9, "strict": False, "theta": 1e-9, "seed": 6}
+    cooled = options | {"method": "annealing", "annealing_sweeps": 2, "copies": 2}
+    ways: list[Any] = [
+        (gauge, cooled | {"precision": precision})
+        for gauge, precision in product(("landau", "coulomb", "mag"), ("double", "single"))
+    ]
+    for gauge, given in [*ways, ("landau", options | {"method": "fourier-cg"})]:
+        found = fix(field, gauge, device="cpu", threads=threads, **given)
+        yield found.g.tobytes() + found.history.tobytes() + found.copies.functional.tobytes()
+
+
+def heights(shape: Any, nc: int) -> list[float]:
+    """Functionals after sweeps of all kinds: where instruction sets differ by rounding alone."""
+    field = generate(shape, 2.7 * (nc - 1), nc=nc, seed=5, sweeps=1, threads=1)
+    options: dict[str, Any] = {"max_sweeps": 9, "strict": False, "theta": 1e-9, "seed": 6}
+    cooled = options | {"method": "annealing", "annealing_sweeps": 2}
+    return [fix(field, gauge, device="cpu", **cooled).functional for gauge in ("landau", "mag")]
+
+
 def digest(pieces: Iterator[bytes]) -> str:
     """One of all pieces."""
     return sha256(b"".join(pieces)).hexdigest()
@@ -65,6 +89,11 @@ if __name__ == "__main__":
         "threads": [
             [digest(fields(shape, nc, threads)) for threads in (1, 2, 3)]
             for shape, nc in product(shapes(6), (2, 3))
+        ]
+        + [
+            [digest(annealed(shape, nc, threads)) for threads in (1, 2, 3)]
+            for shape, nc in product(ODD, (2, 3, 4))
         ],
+        "heights": [heights(shape, nc) for shape, nc in product(ODD, (2, 4))],
     }
     print(json.dumps(told))

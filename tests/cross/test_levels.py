@@ -37,3 +37,5 @@ def test_every_instruction_set_gives_the_same_bytes(level: str) -> None:
     assert told(level)["exact"] == told(native.level())["exact"]
     for one, two, three in told(level)["threads"]:  # odd shapes, whose sites do not fit vectors
         assert one == two == three
+    for here, there in zip(told(level)["heights"], told(native.level())["heights"], strict=True):
+        assert here == pytest.approx(there, abs=1e-11)

@@ -20,6 +20,9 @@ CASES: list[tuple[tuple[int, int, int, int], int, Any, dict[str, Any]]] = [
     ((4, 4, 4, 4), 3, "periodic", {"gauge": "coulomb"}),
     ((4, 4, 5, 5), 2, "periodic", {"gauge": "mag"}),
     ((8, 4, 4, 4), 3, "periodic", {"precision": "mixed", "theta": 1e-10}),
+    ((6, 4, 3, 5), 4, "periodic", {"method": "annealing", "annealing_sweeps": 2}),
+    ((6, 4, 3, 5), 2, "periodic", {"gauge": "mag", "method": "annealing", "annealing_sweeps": 2}),
+    ((3, 5, 4, 7), 3, "periodic", {"method": "fourier-cg"}),
 ]
 
 
