@@ -10,6 +10,7 @@ compared. The documents' plots are drawn from this table.
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -58,7 +59,7 @@ def _states(n: int) -> Call:
 
 def _every_state(n: int) -> Call:
     model = _glass(n)
-    how = {"method": "exhaustive", "prune": False, "threads": 1}
+    how: dict[str, Any] = {"method": "exhaustive", "prune": False, "threads": 1}
     return lambda: hardscape.spectrum(model, 1, **how).energies[0]
 
 
@@ -151,7 +152,7 @@ def _proven(n: int) -> Call:
 
 def _fixed(side: int) -> Call:
     field = gauge.generate((side,) * 4, 6.0, seed=1, sweeps=10, threads=1, device="cpu")
-    how = {"copies": 1, "seed": 1, "theta": 1e-10, "threads": 1, "device": "cpu"}
+    how: dict[str, Any] = {"copies": 1, "seed": 1, "theta": 1e-10, "threads": 1, "device": "cpu"}
     return lambda: float(gauge.fix(field, "landau", **how).converged)
 
 
@@ -168,12 +169,17 @@ FAMILIES = (
     ),
     Family(
         "xorsat",
-        (24, 36, 48, 60, 72, 84, 96),
+        (24, 36, 48, 60, 72, 84, 96, 108, 120, 144, 168, 192),
         {"hardscape": _eliminated, "hardscape, local search": _walked, "cadical": _cadical},
     ),
-    Family("maxsat", (10, 20, 30, 40, 50, 60), {"hardscape": _proven, "RC2": _rc2}),
+    Family("maxsat", (10, 20, 30, 40, 50, 60, 70, 80), {"hardscape": _proven, "RC2": _rc2}),
     Family("gauge", (4, 6, 8, 10, 12), {"hardscape": _fixed}),
 )
+
+
+def spent() -> float:
+    """Processor seconds of this process and of those that it had, as a prover is."""
+    return time.process_time() + sum(os.times()[2:4])
 
 
 def measured(family: Family, seconds: float) -> Iterator[tuple[str, int, float]]:
@@ -188,9 +194,9 @@ def measured(family: Family, seconds: float) -> Iterator[tuple[str, int, float]]
             taken = []
             call()  # warms up
             for _ in range(3):
-                began = time.process_time()
+                began = spent()
                 answer = float(call())
-                taken.append(time.process_time() - began)
+                taken.append(spent() - began)
                 if taken[-1] > seconds / 4:
                     break
             known = answers.setdefault(size, answer)
