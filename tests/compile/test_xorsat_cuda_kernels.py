@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hardscape.benchmarks.xorsat.coins import variants
 from hardscape.engine.cuda import jit
 from hardscape.errors import InputError
 from hardscape.xorsat import random_regular
@@ -11,7 +12,7 @@ from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones
 from hardscape.xorsat.methods.quasi_greedy.cuda.energies import energies_kernel
 from hardscape.xorsat.methods.quasi_greedy.cuda.tabled import Tabled
 from hardscape.xorsat.methods.quasi_greedy.cuda.unrolled import member
-from hardscape.xorsat.methods.quasi_greedy.plan import Plan
+from hardscape.xorsat.methods.quasi_greedy.plan import RUN_W1, Plan
 from helpers.xorsat_systems import PLANNED
 
 
@@ -78,3 +79,13 @@ def test_membership_expression(most):
         for k in range(most + 1):
             p = [-(k >> i & 1) for i in range(digits)]
             assert eval(text, {"p": p}) & 1 == (k in chosen)
+
+
+def test_the_coins_that_are_compared_compile():
+    """The variants of ``hardscape.benchmarks.xorsat.coins``."""
+    compared = variants(Plan.build(random_regular(48, seed=1), RUN_W1))
+    assert len(compared) == 3
+    sources = {clones.kernel.source + str(clones.kernel.headers) for clones in compared.values()}
+    assert len(sources) == 3
+    for clones in compared.values():
+        assert jit.compile(clones.kernel, "sm_90").startswith(b"\x7fELF")

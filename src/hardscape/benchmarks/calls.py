@@ -1,6 +1,6 @@
 """What a call costs where there is hardly anything to compute, and what a command takes to start.
 
-``python -m hardscape.benchmarks.calls`` prints a Markdown table: least and median wall-clock time of a call.
+``python -m hardscape.benchmarks.calls``: wall-clock milliseconds of a call, the least and the median.
 """
 
 from __future__ import annotations
@@ -10,12 +10,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
+import cyclopts
 import numpy as np
 
 from hardscape import gauge, ising, maxsat, permanents, xorsat
-from hardscape.benchmarks.machine import machine
+from hardscape.benchmarks.tables import Table
+
+app = cyclopts.App(help=__doc__, result_action="return_value")
 
 EXAMPLES = (
     Path(__file__).resolve().parents[1] / "examples"
@@ -27,7 +33,7 @@ SECONDS, FEWEST = 2.0, 5
 def calls() -> Iterator[tuple[str, Callable[[], object]]]:
     """Name each call, and give it."""
     random = np.random.default_rng(1)
-    on_one = {"device": "cpu", "threads": 1, "seed": 1}
+    on_one: dict[str, Any] = {"device": "cpu", "threads": 1, "seed": 1}
     couplings = np.triu(random.integers(-5, 6, (8, 8)), 1)
     model = ising.Ising(random.integers(-5, 6, 8), couplings)
     yield "spectrum, 8 spins", lambda: ising.spectrum(model, 10, **on_one)
@@ -35,7 +41,7 @@ def calls() -> Iterator[tuple[str, Callable[[], object]]]:
     real, whole = random.standard_normal((4, 4)), random.integers(-9, 10, (4, 4))
     turned = real + 1j * random.standard_normal((4, 4))
     for kind, matrix in (("real", real), ("complex", turned), ("integers", whole)):
-        yield f"permanent, 4x4, {kind}", lambda matrix=matrix: permanents.permanent(matrix)
+        yield f"permanent, 4x4, {kind}", partial(permanents.permanent, matrix)
     clauses = [
         [int(v) for v in (random.permutation(5)[:3] + 1) * random.choice((-1, 1), 3)]
         for _ in range(10)
@@ -62,7 +68,7 @@ def commands() -> Iterator[tuple[str, Callable[[], object]]]:
         shown = line.replace("\t", " ").replace(f"{EXAMPLES}/", "")
         yield (
             f"`python {shown}`",
-            lambda words=words: subprocess.run(words, check=True, stdout=subprocess.DEVNULL),
+            partial(subprocess.run, words, check=True, stdout=subprocess.DEVNULL),
         )
 
 
@@ -77,14 +83,25 @@ def measured(call: Callable[[], object]) -> list[float]:
     return times
 
 
-def main() -> None:
-    """Print the table."""
-    print(f"{machine()}\n\n| call | least, ms | median, ms |\n| --- | --- | --- |")
-    for rows in (calls(), commands()):
-        for name, call in rows:
+@app.default
+def main(*, only: str = "", save: Path | None = None) -> None:
+    """Print the table.
+
+    Parameters
+    ----------
+    only
+        Rows with this in their names.
+    save
+        A folder for the table as data.
+    """
+    found = Table.begun("calls", ["call", "least, ms", "median, ms"], "hardscape")
+    for name, call in chain(calls(), commands()):
+        if only in name:
             times = measured(call)
-            print(f"| {name} | {1e3 * min(times):.3g} | {1e3 * statistics.median(times):.3g} |")
+            found.add(name, 1e3 * min(times), 1e3 * statistics.median(times))
+    if save:
+        found.save(save)
 
 
 if __name__ == "__main__":
-    main()
+    app()

@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
@@ -86,10 +87,10 @@ def assignment(side: int, seed: int) -> Ising:
     random = np.random.default_rng(seed)
     number = np.arange(side * side).reshape(side, side)
     costs = random.integers(1, 100, size=side * side)
-    pairs = {}
+    pairs: dict[tuple[int, int], float] = {}
     for line in (*number, *number.T):
         pairs |= {(int(i), int(j)): 400.0 for k, j in enumerate(line) for i in line[:k]}
-    return from_qubo(costs - 400.0, {tuple(sorted(p)): x for p, x in pairs.items()})
+    return from_qubo(costs - 400.0, {(min(p), max(p)): x for p, x in pairs.items()})
 
 
 def stable_set(n: int, density: float, seed: int) -> Ising:
@@ -132,13 +133,13 @@ def spectra() -> Iterator[Case]:
     yield _spectrum("spectrum gauss 46, window 5", spin_glass(46, 15), window=5.0)
     for n in (46, 48, 54):
         yield _spectrum(f"spectrum partition {n}", partition(n))
-    for name, model in {
+    for name, qubo in {
         "assignment 36": assignment(6, 1),
         "assignment 64": assignment(8, 1),
         "stable 90": stable_set(90, 0.3, 2),
         "stable 110": stable_set(110, 0.5, 3),
     }.items():
-        yield _spectrum(f"spectrum cliques {name}", model)
+        yield _spectrum(f"spectrum cliques {name}", qubo)
     for name, model in {
         "gauss 64": spin_glass(64, 31),
         "signs 60": spin_glass(60, 32, 1.0, "sign"),
@@ -177,8 +178,8 @@ def densities() -> Iterator[Case]:
     }.items():
         yield Case(
             f"density {name}",
-            lambda m=model: _density_seconds(m),
-            lambda m=model: density_of_states(m, device="cpu", threads=THREADS),
+            partial(_density_seconds, model),
+            partial(density_of_states, model, device="cpu", threads=THREADS),
         )
 
 
@@ -262,8 +263,11 @@ def _permanent(name: str, a: Any, **what: Any) -> Case:
         planning = time.process_time() - began
         return planned.seconds + (planning if planned.planning_seconds else 0.0)
 
-    limit = {"time_limit": 1e6}
-    return Case(f"permanent {name}", said, lambda: hardscape.permanent(a, **run, **limit))
+    return Case(f"permanent {name}", said, lambda: hardscape.permanent(a, **run, time_limit=1e6))
+
+
+def _called(call: Callable[[], Any]) -> None:
+    call()
 
 
 def apart(call: Callable[[], Any]) -> tuple[Any, float, float]:
@@ -315,7 +319,7 @@ def compare(*words: str, threads: int = 1, save: Path | None = None) -> None:
         if not all(word in case.name for word in words):
             continue
         said, saying, _ = apart(case.said)
-        _, core, wall = apart(lambda call=case.call: call() and None)
+        _, core, wall = apart(partial(_called, case.call))
         ratios.append(said * threads / core)
         figures = said, core / threads, wall, ratios[-1], saying
         found.add(case.name, *(float(f"{x:.3g}") for x in figures))

@@ -180,7 +180,9 @@ def main(
                 break
             if words and not any(word in name for word in words):
                 continue
-            call, answers, row = made(), [], []
+            call = made()
+            answers: list[Any] = []
+            row: list[float] = []
             for places in (Places.lanes(rehearse), Places.workers(rehearse)):
                 one, two = (best(call, where, answers) for where in (places.one, places.two))
                 row += [one, two, one / two]

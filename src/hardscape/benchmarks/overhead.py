@@ -109,8 +109,10 @@ def main(*, save: Path | None = None) -> None:
         pids = list(pool._processes)
         compare(found, "process pool", pool, pids, lambda: list(pool.map(burn, range(SHARDS))))
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as all_,
-        distributed.Client(all_) as client,
+        distributed.LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as all_,
+        distributed.Client(all_) as client,  # type: ignore[no-untyped-call]
     ):
         compare(
             found,

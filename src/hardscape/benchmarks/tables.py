@@ -19,7 +19,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import cyclopts
+
 from hardscape.benchmarks.machine import facts
+
+app = cyclopts.App(help=__doc__, result_action="return_value")
 
 SHOWN = re.compile(r"^<!-- results: (\S+) -->\n(?:.*?\n)??<!-- end -->$", re.MULTILINE | re.DOTALL)
 
@@ -108,9 +112,9 @@ def with_results(page: str, results: Path) -> str:
     return SHOWN.sub(block, page)
 
 
-def main() -> None:
-    """Write the tables into all pages."""
-    documents = Path(sys.argv[1] if len(sys.argv) > 1 else "docs")
+@app.default
+def main(documents: Path = Path("docs")) -> None:
+    """Write the tables into all pages of a folder of documents, from what is in its folder ``results``."""
     for path in documents.glob("**/*.md"):
         before = path.read_text(encoding="utf-8")
         if (after := with_results(before, documents / "results")) != before:
@@ -119,4 +123,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    app()

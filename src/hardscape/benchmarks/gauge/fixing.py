@@ -117,7 +117,7 @@ def sweep_counts(extent: int, configurations: int) -> None:
 
 def command_times(source: Path) -> list[float]:
     command = [sys.executable, "-m", "hardscape", "gauge", "fix", str(source), "--json"]
-    command += ["--device", "cpu", "-o", str(source.with_name("fixed.nersc"))]
+    command += ["--device", "cpu", "--force", "-o", str(source.with_name("fixed.nersc"))]
     times = []
     for _ in range(REPEATS):
         began = time.perf_counter()

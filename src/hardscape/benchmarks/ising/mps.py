@@ -10,17 +10,23 @@ succeeds when its lowest energy equals it. Run with one BLAS thread for timings 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from math import sqrt
+from pathlib import Path
 from statistics import median, quantiles
 
 import numpy as np
 from cyclopts import App, Parameter
 
 import hardscape
+from hardscape.benchmarks.tables import Table
+from hardscape.errors import AccuracyWarning
 from hardscape.ising import Ising, mps_spectrum
 
-app = App(help=__doc__, default_parameter=Parameter(consume_multiple=True))
+app = App(
+    help=__doc__, result_action="return_value", default_parameter=Parameter(consume_multiple=True)
+)
 
 
 def gaussian_model(num_spins: int, seed: int) -> Ising:
@@ -53,8 +59,9 @@ def main(
     instances: int = 100,
     num_states: int = 100,
     width: int | None = None,
+    save: Path | None = None,
 ) -> None:
-    """Print a Markdown table of success rates with 95% Wilson intervals, and seconds a run.
+    """Print a table of success rates with 95% Wilson intervals, and seconds a run.
 
     Discarded weights are medians over the instances, seconds are medians with quartiles.
 
@@ -72,10 +79,22 @@ def main(
         States asked for.
     width
         Prefixes kept by branch and bound.
+    save
+        A folder for the table as data.
     """
+    warnings.simplefilter("ignore", AccuracyWarning)
     mps_spectrum(gaussian_model(16, 0), bond_dimension=16)  # warms up BLAS and imports
-    print("| N | D | dbeta | found | rate | 95% interval | discarded weight | seconds |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    columns = [
+        "N",
+        "D",
+        "dbeta",
+        "found",
+        "rate",
+        "95% interval",
+        "discarded weight",
+        "seconds (quartiles)",
+    ]
+    table = Table.begun("mps", columns)
     for size in sizes:
         models = [gaussian_model(size, seed) for seed in range(instances)]
         ground = [float(hardscape.spectrum(model, 1).energies[0]) for model in models]
@@ -83,7 +102,12 @@ def main(
             for dbeta in dbetas:
                 runs = [
                     mps_spectrum(
-                        model, num_states, bond_dimension=bond_dimension, dbeta=dbeta, width=width
+                        model,
+                        num_states,
+                        bond_dimension=bond_dimension,
+                        beta=1.0,
+                        dbeta=dbeta,
+                        width=width,
                     )
                     for model in models
                 ]
@@ -92,12 +116,18 @@ def main(
                 )
                 low, high = wilson(found, instances)
                 discarded = median(run.info["discarded_weight"] for run in runs)
-                print(
-                    f"| {size} | {bond_dimension} | {dbeta:g} | {found} of {instances} "
-                    f"| {found / instances:.2f} | {low:.2f} to {high:.2f} | {discarded:.1e} "
-                    f"| {spread([run.info['seconds'] for run in runs])} |",
-                    flush=True,
+                table.add(
+                    size,
+                    bond_dimension,
+                    dbeta,
+                    f"{found} of {instances}",
+                    f"{found / instances:.2f}",
+                    f"{low:.2f} to {high:.2f}",
+                    f"{discarded:.1e}",
+                    spread([run.info["seconds"] for run in runs]),
                 )
+    if save:
+        table.save(save)
 
 
 if __name__ == "__main__":

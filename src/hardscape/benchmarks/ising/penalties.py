@@ -11,13 +11,15 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import hardscape
-from hardscape.benchmarks.tables import Table
+from hardscape.benchmarks.tables import Cell, Table
 from hardscape.ising import Ising
 
 #: Coefficients in the upper triangle, fields on the diagonal; the constant.
@@ -88,7 +90,8 @@ def stable(vertices: int, rng: np.random.Generator) -> Qubo:
 def gka_b(variables: int, rng: np.random.Generator) -> Qubo:
     """As the instances gka1b to gka10b of the Biq Mac library: fields -63 to 0, couplings 0 to 100."""
     n = variables
-    matrix = 2.0 * np.triu(rng.integers(0, 101, (n, n)), 1) - np.diag(rng.integers(0, 64, n))
+    couplings = np.triu(rng.integers(0, 101, (n, n)), 1).astype(float)
+    matrix = 2 * couplings - np.diag(rng.integers(0, 64, n))
     return matrix, 0.0
 
 
@@ -159,7 +162,7 @@ ROWS = (
 def by_hardscape(qubo: Qubo, states: int, limit: float) -> tuple[float | None, str]:
     """The least energy, if it is proven; by which method."""
     model = Ising.from_qubo(*qubo)
-    run = {"device": "cpu", "threads": 1, "seed": 1, "time_limit": limit}
+    run: dict[str, Any] = {"device": "cpu", "threads": 1, "seed": 1, "time_limit": limit}
     found = hardscape.spectrum(model, states, **run)
     return float(found.energies[0]) if found.certified else None, found.method
 
@@ -261,9 +264,14 @@ def main() -> None:
             began = time.process_time()
             least, method = by_hardscape(qubo, told.states, told.time_limit)
             seconds = time.process_time() - began
-            cells = [kind, len(qubo[0]), method, f"{seconds:.2f}" if least is not None else "-"]
+            cells: list[Cell] = [
+                kind,
+                len(qubo[0]),
+                method,
+                f"{seconds:.2f}" if least is not None else "-",
+            ]
             for peer in peers.values():
-                energy, cell = timed(lambda peer=peer, qubo=qubo: peer(qubo, told.time_limit))
+                energy, cell = timed(partial(peer, qubo, told.time_limit))
                 assert (
                     energy is None
                     or least is None

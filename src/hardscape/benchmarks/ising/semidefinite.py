@@ -11,6 +11,7 @@ import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ NAMES = {
 def instance(kind: str, n: int, seed: int) -> Ising:
     """One model; `be` is a QUBO of density 1 (0.8 above 100 variables), `g05` and so on are cuts."""
     rng = np.random.default_rng([seed, n, len(kind)])
-    drawn: dict[str, Callable[[], NDArray[np.float64]]] = {
+    drawn: dict[str, Callable[[], NDArray[Any]]] = {
         "be": lambda: (
             rng.integers(-50, 51, (n, n)) * (rng.random((n, n)) < (1 if n <= 100 else 0.8))
         ),

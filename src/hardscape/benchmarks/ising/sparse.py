@@ -141,7 +141,8 @@ def _least(call: Any, repeats: int) -> tuple[float, Any]:
 
 
 def _ours(model: Ising, states: int, repeats: int) -> tuple[float, Any]:
-    run = {"device": "cpu", "threads": 1, "seed": 1, "time_limit": None if states == 1 else _LIMIT}
+    limit = None if states == 1 else _LIMIT
+    run: dict[str, Any] = {"device": "cpu", "threads": 1, "seed": 1, "time_limit": limit}
     return _least(lambda: hardscape.spectrum(model, states, **run), repeats)
 
 

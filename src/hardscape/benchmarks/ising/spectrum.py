@@ -177,13 +177,15 @@ def kernel(case: Case) -> dict[str, Any]:
     from hardscape.engine import Cuda, RunOptions
     from hardscape.engine.cuda import cuda_device
     from hardscape.ising.methods.exhaustive.blocks import Wanted
+    from hardscape.ising.methods.exhaustive.cuda import CudaSide
     from hardscape.ising.methods.exhaustive.method import Exhaustive
     from hardscape.ising.methods.exhaustive.work import BlockWork
 
     terms = instance(case).exact
     options = RunOptions.checked(device=Cuda(0), seed=0)
     work = BlockWork.around_low_state(Wanted(terms, case.states, None), Exhaustive.walk, options)
-    side = work.side(Cuda(0))
+    side = work.sides[CudaSide]
+    assert isinstance(side, CudaSide)
     chunk = 1 << work.search.chunk_bits
     seconds = []
     with cuda_device(0) as device:

@@ -81,7 +81,7 @@ def lattices(devices: dict[str, dict[str, Any]], limit: float) -> Table:
                 cells.append(str(error).split(";")[0] or f"not in {limit:g} s")
         if len(energies) > 1:
             raise AssertionError(f"{shape}: {energies}")
-        table.add("x".join(map(str, shape)), *energies or {"?"}, *cells)
+        table.add("x".join(map(str, shape)), energies.pop() if energies else "?", *cells)
     return table
 
 

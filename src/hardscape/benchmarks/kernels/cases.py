@@ -52,15 +52,16 @@ def _threads(device: str) -> dict[str, Any]:
 
 def _entries(n: int, kind: str) -> NDArray[Any]:
     rng = np.random.default_rng(n)
-    real: NDArray[Any] = rng.integers(-(2**20), 2**20, (2, n, n)).astype(float)
-    if kind == "sparse":
-        return real[0] * (rng.random((n, n)) < 0.25) + np.eye(n)
-    if kind == "band":
-        rows = np.arange(n)
-        return real[0] * (abs(rows[:, None] - rows) <= 4)
-    if kind == "complex":
-        return real[0] + 1j * real[1]
-    return real[0] if kind == "real" else real[0].astype(int) % 199 - 99
+    real: NDArray[np.float64] = rng.integers(-(2**20), 2**20, (2, n, n)).astype(float)
+    away = abs(np.arange(n)[:, None] - np.arange(n))
+    made: dict[str, Callable[[], NDArray[Any]]] = {
+        "real": lambda: real[0],
+        "complex": lambda: real[0] + 1j * real[1],
+        "integer": lambda: real[0].astype(int) % 199 - 99,
+        "sparse": lambda: real[0] * (rng.random((n, n)) < 0.25) + np.eye(n),
+        "band": lambda: real[0] * (away <= 4),
+    }
+    return made[kind]()
 
 
 def _permanent(kind: str, **how: Any) -> Callable[[int], Call]:

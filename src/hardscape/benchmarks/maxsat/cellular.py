@@ -14,6 +14,7 @@ import statistics
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import cyclopts
 import numpy as np
@@ -64,17 +65,17 @@ def read(path: Path) -> Formula:
     return Formula.from_clauses(clauses[:-1], num_variables=variables)
 
 
-def clock(how: dict[str, object]) -> float:
+def clock(how: dict[str, Any]) -> float:
     """Processor time where a single thread works, so that other processes do not count; else wall time."""
     return time.process_time() if how.get("threads") == 1 else time.perf_counter()
 
 
-def seconds_each(formula: Formula, runs: int, **how: object) -> tuple[float, float]:
+def seconds_each(formula: Formula, runs: int, **how: Any) -> tuple[float, float]:
     """Mean and deviation of the time of a run alone, its seed that of the repetition."""
     taken = []
     for seed in range(runs):
         began = clock(how)
-        cellular_search(formula, seed=seed, **how)  # type: ignore[arg-type]
+        cellular_search(formula, seed=seed, **how)
         taken.append(clock(how) - began)
     return statistics.mean(taken), statistics.pstdev(taken)
 
@@ -89,9 +90,9 @@ def check(formula: Formula, result: CellularResult) -> None:
         raise SystemExit(f"cost {result.cost} reported, {violated} clauses violated")
 
 
-def devices() -> dict[str, dict[str, object]]:
+def devices() -> dict[str, dict[str, Any]]:
     """What there is to run on."""
-    found: dict[str, dict[str, object]] = {
+    found: dict[str, dict[str, Any]] = {
         "one core": {"device": "cpu", "threads": 1},
         "all cores": {"device": "cpu"},
     }
@@ -112,10 +113,10 @@ def tables(data: Path, runs: int = 50, only: str = "") -> None:
         costs = None
         for name, how in devices().items():
             for warm in (1, runs):  # few and many runs have kernels of their own
-                cellular_search(formula, seed=0, runs=warm, **how)  # type: ignore[arg-type]
+                cellular_search(formula, seed=0, runs=warm, **how)
             mean, spread = seconds_each(formula, min(runs, 20), **how)
             began = clock(how)
-            many = cellular_search(formula, seed=1, runs=runs, **how)  # type: ignore[arg-type]
+            many = cellular_search(formula, seed=1, runs=runs, **how)
             batched = (clock(how) - began) / runs
             check(formula, many)
             satisfied = formula.num_clauses - many.run_costs[:, 1]
@@ -202,10 +203,10 @@ def ablations(data: Path, runs: int = 50, device: str = "cpu") -> None:
     }
     reference = None
     for name, (instance, options) in rows.items():
-        how = {"device": device, "threads": threads, "options": options}
-        cellular_search(instance, seed=0, **how)  # type: ignore[arg-type]
+        how: dict[str, Any] = {"device": device, "threads": threads, "options": options}
+        cellular_search(instance, seed=0, **how)
         began = clock(how)
-        many = cellular_search(instance, seed=1, runs=runs, **how)  # type: ignore[arg-type]
+        many = cellular_search(instance, seed=1, runs=runs, **how)
         seconds = (clock(how) - began) / runs
         satisfied = formula.num_clauses - many.run_costs[:, 1] // int(instance.weights[0])
         reference = reference or seconds

@@ -31,8 +31,8 @@ def random_formula(variables: int, *, hard: bool, seed: int = 1) -> maxsat.Formu
     literals = rng.integers(1, variables + 1, shape) * rng.choice([-1, 1], shape)
     firm = np.arange(clauses) < (clauses // 3 if hard else 0)
     weights = np.where(firm, 0, rng.integers(1, 20, clauses) if hard else 1)
-    offsets = np.arange(clauses + 1) * 3
-    return maxsat.Formula(variables, literals.ravel().astype(np.int32), offsets, weights, firm)
+    offsets = 3 * np.arange(clauses + 1, dtype=np.int32)
+    return maxsat.Formula(variables, np.asarray(literals, np.int32).ravel(), offsets, weights, firm)
 
 
 def check(formula: maxsat.Formula, assignment: np.ndarray, cost: int | None) -> None:

@@ -12,11 +12,12 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import cyclopts
 import numpy as np
 
-from hardscape.benchmarks.machine import machine
+from hardscape.benchmarks.tables import Table
 from hardscape.permanents import sample
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
@@ -90,16 +91,26 @@ def least(draws: dict[str, Draw], modes: int, photons: int, samples: int) -> Ite
 
 
 @app.default
-def main() -> None:
-    """Print the table."""
+def main(*, modes: int | None = None, save: Path | None = None) -> None:
+    """Print the table.
+
+    Parameters
+    ----------
+    modes
+        Interferometers of so many modes alone.
+    save
+        A folder for the table as data.
+    """
     warnings.simplefilter("ignore")
-    print(machine("piquasso", "perceval-quandela"))
     peers: dict[str, Draw] = {"piquasso": piquasso, "perceval": perceval}
-    print("| modes | photons | hardscape | piquasso (ratio) | perceval (ratio) |")
-    print("| --- | --- | --- | --- | --- |")
-    for modes, photons, samples, all_of_them in CASES:
-        draws = {"ours": ours} | (peers if all_of_them else {})
-        print("|", modes, "|", photons, "|", " | ".join(least(draws, modes, photons, samples)), "|")
+    columns = ["modes", "photons", "hardscape", "piquasso (ratio)", "perceval (ratio)"]
+    found = Table.begun("bosons", columns, "piquasso", "perceval-quandela")
+    for size, photons, samples, all_of_them in CASES:
+        if modes in (None, size):
+            draws = {"ours": ours} | (peers if all_of_them else {})
+            found.add(size, photons, *least(draws, size, photons, samples))
+    if save:
+        found.save(save)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ def steps(n: int, *, gpu: bool = False, terms: int = 1 << 22, repeats: int = 3) 
     for idea, name in enumerate(IDEAS):
         whole = units(idea, n)
         count = min(whole, terms >> (5 if idea == 3 else 0))
-        taken = least(lambda idea=idea, count=count: run(matrix, idea, count), clock, repeats)
+        taken = least(partial(run, matrix, idea, count), clock, repeats)
         found.append(_step(name, taken * whole / count, n))
     device = "cuda:0" if gpu else "cpu"
     options = RunOptions.checked(device=device, threads=None if gpu else 1)

@@ -100,7 +100,8 @@ def cases() -> Iterator[tuple[str, np.ndarray]]:
 def measured(a: np.ndarray) -> tuple[float, float, Any]:
     """Seconds of thought, seconds of sums, and the result."""
     sums = 0.0
-    solve = answers.solve
+    inside = vars(answers)  # the sums begin by the name that this module calls
+    solve = inside["solve"]
 
     def timed(*args: Any, **options: Any) -> Any:
         nonlocal sums
@@ -110,13 +111,13 @@ def measured(a: np.ndarray) -> tuple[float, float, Any]:
         finally:
             sums += time.process_time() - began
 
-    answers.solve = timed
+    inside["solve"] = timed
     try:
         began = time.process_time()
         hardscape.permanent(a, device="cpu", threads=1)
         return time.process_time() - began - sums, sums, None
     finally:
-        answers.solve = solve
+        inside["solve"] = solve
 
 
 def planned(a: np.ndarray) -> tuple[float, permanents.Plan]:

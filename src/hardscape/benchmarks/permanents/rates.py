@@ -28,6 +28,7 @@ import numpy as np
 from hardscape.benchmarks import rows
 from hardscape.benchmarks.machine import machine
 from hardscape.benchmarks.tables import Table
+from hardscape.permanents.numbers.bounded import BoundedNumber
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
@@ -118,22 +119,28 @@ def matrix(case: Case) -> np.ndarray:
     if case.kind.endswith(("20 bits", "4 rows")):
         repeats = case.n // 4 if case.kind.endswith("4 rows") else 1
         parts = rng.integers(-(2**20), 2**20, (2, case.n // repeats, case.n)).astype(float)
-        parts = np.repeat(parts, repeats, axis=1)
-        return parts[0] + 1j * parts[1] if case.kind.startswith("complex") else parts[0]
+        real, imaginary = np.repeat(parts, repeats, axis=1)
+        whole: np.ndarray = real + 1j * imaginary if case.kind.startswith("complex") else real
+        return whole
     if case.kind == "sparse":
-        return rng.normal(size=shape) * (rng.random(shape) < 0.25) + np.eye(case.n)
+        sparse: np.ndarray = rng.normal(size=shape) * (rng.random(shape) < 0.25) + np.eye(case.n)
+        return sparse
     if case.kind.endswith("batch"):
-        shape = (4096, *shape)
-    if case.kind.startswith("complex"):
-        return rng.normal(size=shape) + 1j * rng.normal(size=shape)
-    return rng.normal(size=shape)
+        return _normal(rng, (4096, *shape), case.kind)
+    return _normal(rng, shape, case.kind)
+
+
+def _normal(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> np.ndarray:
+    real: np.ndarray = rng.normal(size=shape)
+    return real + 1j * rng.normal(size=shape) if kind.startswith("complex") else real
 
 
 def dominoes(side: int) -> np.ndarray:
     """Black squares of a board against the white ones beside them."""
     squares = np.argwhere(np.ones((side, side)))
     black, white = (squares[squares.sum(axis=1) % 2 == color] for color in (0, 1))
-    return (np.abs(black[:, None] - white).sum(axis=2) == 1).astype(int)
+    beside: np.ndarray = np.abs(black[:, None] - white).sum(axis=2) == 1
+    return beside.astype(int)
 
 
 def truncated_icosahedron() -> np.ndarray:
@@ -171,7 +178,7 @@ def exactly(a: np.ndarray) -> complex:
     return complex(total[0] >> len(a), total[1] >> len(a))
 
 
-def solver(case: Case) -> Callable[[], complex]:
+def solver(case: Case) -> Callable[[], complex | BoundedNumber]:
     """The call to time."""
     a = matrix(case)
     if case.tool == "thewalrus":
@@ -262,7 +269,7 @@ def measure(case: Case) -> dict[str, Any]:
         began = clock()
         value = call()
         seconds.append(clock() - began)
-    if hasattr(value, "error_bound"):
+    if isinstance(value, BoundedNumber):
         bound, value = value.error_bound, value.value
     value = complex(value)
     return {

@@ -9,8 +9,9 @@ the best peer to us. All answers are compared. Peers run on one thread.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ class Row:
 
     name: str
     ours: Call
-    peers: dict[str, Call]
+    peers: Mapping[str, Call]
 
 
 def of_all(call: Callable[[np.ndarray], Any], batch: np.ndarray) -> Call:
@@ -73,30 +74,29 @@ def rows() -> Iterator[Row]:
         for kind in ("real", "complex"):
             a = random.normal(size=(n, n))
             a = a + 1j * random.normal(size=(n, n)) if kind == "complex" else a
-            peers = {name: lambda f=f, a=a: f(a) for name, f in tools(kind == "complex").items()}
-            ours = lambda a=a: hardscape.permanent(a)  # noqa: E731
-            yield Row(f"n = {n}, {kind}", ours, peers)
+            peers = {name: partial(f, a) for name, f in tools(kind == "complex").items()}
+            yield Row(f"n = {n}, {kind}", partial(hardscape.permanent, a), peers)
     batch = random.normal(size=(10_000, 8, 8)) + 1j * random.normal(size=(10_000, 8, 8))
-    peers = {name: of_all(f, batch) for name, f in tools(True).items()}
-    yield Row("10,000 complex 8x8", lambda: hardscape.permanent(batch), peers)
+    of_many = {name: of_all(f, batch) for name, f in tools(True).items()}
+    yield Row("10,000 complex 8x8", lambda: hardscape.permanent(batch), of_many)
     sparse = random.normal(size=(2000, 12, 12)) * (random.random((2000, 12, 12)) < 0.4)
-    peers = {name: of_all(f, sparse) for name, f in tools(False).items()}
-    yield Row("2,000 12x12, density 0.4", lambda: hardscape.permanent(sparse), peers)
+    of_many = {name: of_all(f, sparse) for name, f in tools(False).items()}
+    yield Row("2,000 12x12, density 0.4", lambda: hardscape.permanent(sparse), of_many)
     whole = random.integers(0, 6, (1000, 8, 8))  # a peer divides negative sums wrongly
-    peers = {name: of_all(f, whole) for name, f in tools(False).items() if name != "exqalibur"}
-    yield Row("1,000 integer 8x8, a call each", of_all(hardscape.permanent, whole), peers)
+    of_many = {name: of_all(f, whole) for name, f in tools(False).items() if name != "exqalibur"}
+    yield Row("1,000 integer 8x8, a call each", of_all(hardscape.permanent, whole), of_many)
     modes = random.normal(size=(5, 5)) + 1j * random.normal(size=(5, 5))
     unitary, photons = np.linalg.qr(modes)[0], np.full(5, 6, dtype=np.int32)
-    peers = {}
+    repeated: dict[str, Callable[[], Any]] = {}
     try:
         from piquasso._math.permanent import permanent as piquasso
 
-        peers["piquasso"] = lambda: piquasso(unitary, photons, photons)
+        repeated["piquasso"] = partial(piquasso, unitary, photons, photons)
     except ImportError:
         pass
     counts = photons.tolist()
-    ours = lambda: hardscape.permanent(unitary, rows=counts, cols=counts)  # noqa: E731
-    yield Row("5 modes, 30 photons", ours, peers)
+    ours = partial(hardscape.permanent, unitary, rows=counts, cols=counts)
+    yield Row("5 modes, 30 photons", ours, repeated)
 
 
 def least(calls: dict[str, Call]) -> dict[str, float]:
@@ -142,7 +142,7 @@ def main(*, only: str = "", save: Path | None = None) -> None:
             assert np.abs(other - answer).max() < 1e-4 * size, (row.name, name)
         times = least({"hardscape": row.ours, **row.peers})
         ours = times.pop("hardscape")
-        best = min(times, key=times.get, default="")
+        best = min(times, key=times.__getitem__, default="")
         told = (f"{times[best] * 1e6:.4g} ({best})", times[best] / ours) if best else ("absent",)
         found.add(row.name, ours * 1e6, *told)
     if save:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -37,9 +37,11 @@ _GROUPS = {96: 32, 128: 256}
 class OwnCoins(Unrolled):
     """A coin for each word and update: no two threads of a warp share any."""
 
-    def _declare(self) -> Iterator[str]:
-        yield from super()._declare()
-        yield f"const hardscape::RandomStream own(seed, first_group * 32 + thread, {_OWN}ull);"
+    def headers(self) -> dict[str, str]:
+        """A stream for each thread, beside the generated files."""
+        made = super().headers()
+        stream = f"const hardscape::RandomStream own(seed, first_group * 32 + thread, {_OWN}ull);"
+        return {**made, "declare.cuh": f"{made['declare.cuh']}{stream}\n"}
 
     def _coins(self, wave: int) -> Iterator[str]:
         return iter(())
@@ -62,12 +64,13 @@ class BlockCoins(CudaClones):
 
     @cached_property
     def kernel(self) -> Kernel:
+        """With streams that the whole block shares."""
         plain = self.code.kernel
         source = plain.source.replace(
             "first_group + thread / 32", "first_group + thread / kThreads"
         )
         assert source != plain.source
-        return Kernel(plain.name, source, plain.headers)
+        return replace(plain, source=source)
 
 
 def variants(plan: Plan) -> dict[str, CudaClones]:

@@ -1,0 +1,85 @@
+"""Every benchmark starts, and the smallest of each family runs; what they measure is not looked at."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from hardscape.benchmarks.__main__ import benchmarks
+from hardscape.benchmarks.tables import Table
+
+NAMES = sorted(benchmarks())
+#: The smallest run of a module, and the least number of rows that it prints.
+SMALLEST = {
+    "calls": ("--only 4x4", 3),
+    "gauge.fixing": ("--no-gpu --extent 4", 3),
+    "ising.mps": ("--sizes 10 --bond-dimensions 4 --dbetas 0.5 --instances 2 --num-states 5", 1),
+    "ising.scaling": ("18 --workers 2", 0),
+    "kernels": ("ising --device cpu --repeats 1 --smaller 12 --only exhaustive", 0),
+    "maxsat.limits": ("--variables 60 --limits 0.02 --methods weighting --repeats 1", 2),
+    "permanents.planning": ("--only blocks --rounds 1", 2),
+    "progress": ("nothing of this name", 0),
+    "sizes": ("xorsat --seconds 0.001", 3),
+    "xorsat.search": ("elimination --n 48 --repeats 1", 1),
+}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("hardscape.benchmarks.calls"), "SECONDS", 0.0)
+
+
+def run(name: str, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ``python -m hardscape.benchmarks.NAME WORDS`` would, in this process."""
+    module = import_module(f"hardscape.benchmarks.{name}{'.__main__' * (name == 'kernels')}")
+    monkeypatch.setattr(sys, "argv", [str(module.__file__), *words])
+    try:
+        module.app(words) if hasattr(module, "app") else module.main()
+    except SystemExit as end:
+        if end.code:
+            raise
+
+
+def test_a_folder_of_benchmarks_is_found():
+    assert len(NAMES) > 25
+    assert set(SMALLEST) <= set(NAMES)
+    assert all(benchmarks().values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help(name, monkeypatch, capsys):
+    run(name, ["--help"], monkeypatch)
+    assert "usage" in capsys.readouterr().out.lower()
+
+
+@pytest.mark.parametrize("name", SMALLEST)
+def test_the_smallest_run(name, monkeypatch, capsys):
+    words, rows = SMALLEST[name]
+    run(name, shlex.split(words), monkeypatch)
+    printed = capsys.readouterr().out
+    assert printed
+    lines = [line for line in printed.splitlines() if line.startswith("| ")]
+    heads = sum(line.startswith("| --- ") for line in lines)
+    assert len(lines) - 2 * heads >= rows
+
+
+def test_a_table_is_kept_with_what_it_was_measured_on(tmp_path, monkeypatch):
+    words = ["--only", "4x4, real", "--save", str(tmp_path)]
+    run("calls", words, monkeypatch)
+    plain = json.loads((tmp_path / "calls.json").read_text())
+    assert plain["measured"]["command"].startswith("python -m hardscape.benchmarks.calls --only")
+    assert {"date", "cpu", "cores", "gpus", "versions"} <= set(plain["measured"])
+    found = Table.read(tmp_path / "calls.json")
+    assert [row[0] for row in found.rows] == ["permanent, 4x4, real"]
+    assert 0 < found.rows[0][1] <= found.rows[0][2]
+    page = tmp_path / "page.md"
+    page.write_text("<!-- results: calls -->\n<!-- end -->\n")
+    (tmp_path / "results").mkdir()
+    Path(tmp_path / "calls.json").rename(tmp_path / "results/calls.json")
+    run("tables", [str(tmp_path)], monkeypatch)
+    assert page.read_text().count("permanent, 4x4, real") == 1
