@@ -20,6 +20,7 @@ from hardscape.reproduce import (
     blocks,
     figures,
     gauge,
+    hidden,
     ising,
     kernels,
     landscape,
@@ -48,6 +49,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (xorsat, landscape):
         monkeypatch.setattr(module, "measured_times", few)
     monkeypatch.setattr(xorsat, "random_regular", lambda n, seed: random_regular(24, seed=seed))
+    monkeypatch.setattr(hidden, "_MOST_FLIPS", 2000)
     monkeypatch.setattr(landscape, "random_regular", lambda n, **how: random_regular(60, **how))
     monkeypatch.setattr(ising, "random_model", lambda n, *rest: model(11, *rest))
     for module, most in ((permanents, 20), (kernels, 26)):
@@ -212,3 +214,30 @@ def test_what_is_no_result_is_refused(tmp_path):
     with pytest.raises(FormatError, match="is no result of hardscape reproduce"):
         read_reproduction(path)
     assert list(islice(NAMES, 1)) == ["ising-3"]
+
+
+def test_equations_as_clauses_have_the_same_solutions():
+    system = random_regular(12, seed=3)
+    formula = hidden.clauses_of(system)
+    assert formula.num_clauses == 4 * system.num_clauses
+    states = np.arange(1 << 12)[:, None] >> np.arange(12) & 1
+    holds = system.violated(states) == 0
+    costs = np.array([formula.cost(state.astype(bool)) for state in states])
+    assert np.array_equal(costs == 0, holds)
+    assert np.array_equal(
+        costs, system.violated(states)
+    )  # a wrong equation breaks one of its clauses
+
+
+@pytest.mark.parametrize("kinds", [hidden.HIDDEN, hidden.PLANTED])
+def test_a_hidden_solution_solves(kinds):
+    formula, solution = hidden.drawn(400, kinds, [1, 2])
+    assert formula.cost(solution > 0) == 0
+    literals = formula.literals.reshape(-1, 3)
+    assert all(len(set(row)) == 3 for row in np.abs(literals).tolist())
+    false = (literals * solution[np.abs(literals) - 1] < 0).sum(axis=1)
+    shares = np.bincount(false, minlength=3) / len(literals)
+    assert shares == pytest.approx(kinds, abs=4 * 0.5 / np.sqrt(len(literals)))
+    # Hidden: the literals of a variable agree with the solution as often as not.
+    right = (literals * solution[np.abs(literals) - 1] > 0).mean()
+    assert right == pytest.approx(sum(k * (3 - i) / 3 for i, k in enumerate(kinds)), abs=0.05)

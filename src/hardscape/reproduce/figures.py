@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from hardscape.errors import InputError
-from hardscape.reproduce import blocks, gauge, ising, kernels, landscape, maxsat, permanents, xorsat
+from hardscape.reproduce import (
+    blocks,
+    gauge,
+    hidden,
+    ising,
+    kernels,
+    landscape,
+    maxsat,
+    permanents,
+    xorsat,
+)
 from hardscape.reproduce.figure import Figure
 
 
@@ -17,7 +27,7 @@ def figures() -> tuple[Figure, ...]:
     """
     return (
         *ising.FIGURES[:1], *blocks.FIGURES, *ising.FIGURES[1:], *permanents.FIGURES, *kernels.FIGURES,
-        *xorsat.FIGURES, *landscape.FIGURES, *maxsat.FIGURES, *gauge.FIGURES,
+        *xorsat.FIGURES, *landscape.FIGURES, *hidden.FIGURES, *maxsat.FIGURES, *gauge.FIGURES,
     )  # fmt: skip
 
 
