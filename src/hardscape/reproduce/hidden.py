@@ -1,9 +1,9 @@
 """Footnote 1 of Bernaschi et al. (2021): a change of the problem after which linear algebra is of no use.
 
 An equation a + b + c = p modulo 2 is four clauses of three literals, each of which forbids one wrong
-assignment. Seen from a solution, one of them has no false literal and three have two. Clauses drawn one by one, from
-triples of their own, as often of these kinds, are no equations any more. Their linear and quadratic terms still
-cancel in the mean, so that nothing points to the solution: W. Barthel, A. K. Hartmann, M. Leone,
+assignment. Seen from a solution, one of them has no false literal and three have two. Clauses drawn one by
+one, from triples of their own, as often of these kinds, are no equations any more. Their linear and quadratic
+terms still cancel in the mean, so that nothing points to the solution: W. Barthel, A. K. Hartmann, M. Leone,
 F. Ricci-Tersenghi, M. Weigt, R. Zecchina, Phys. Rev. Lett. 88, 188701 (2002). Where the seven kinds come
 equally often, most clauses of a variable pull it to its value.
 """
@@ -93,9 +93,9 @@ def _growth(request: Request) -> Findings:
         )
     text = (
         "Flips of clause weighting from random assignments until all clauses hold, medians of "
-        f"{instances} instances, at most {_MOST_FLIPS:.0e} each; {_RATIO:g} clauses a variable, equations one "
-        "a variable. The paper has no numbers of its own for this; it says that the change keeps the physics and "
-        "leaves elimination nothing to do."
+        f"{instances} instances, at most {_MOST_FLIPS:.0e} each; {_RATIO:g} clauses a variable, equations "
+        "one a variable. The paper has no numbers of its own for this; it says that the change keeps the "
+        "physics and leaves elimination nothing to do."
     )
     columns = ("kind", "N", "solved", "instances", "flips of the median instance")
     return Findings(columns, rows, quantities, text)
