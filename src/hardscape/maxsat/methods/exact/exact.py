@@ -23,6 +23,7 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.elimination.elimination import Tables
 from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
 from hardscape.maxsat.methods.exact.near import proven_at_once
+from hardscape.maxsat.methods.exact.sharing import SHARE, Sharing, first_share
 from hardscape.maxsat.methods.exact.start import can_prove, started
 from hardscape.maxsat.methods.weighting.local import (
     LocalSearch,
@@ -46,15 +47,8 @@ _FIRST_SHARE, _FIRST_SECONDS = 0.2, 2.0
 #: Threads for each prover but the first, most provers, literals above which there is one, and seconds after
 #: which the others begin.
 _THREADS, _MOST_PROVERS, _SHARED, _LATER = 4, 6, 1_000_000, 1.0
-#: On one thread prover and search take turns: the first turn in seconds, a turn's share of the time passed, and
-#: the search's share of both, which moves by a step to the side that finds more.
+#: On one thread prover and search take turns: the first turn in seconds, a turn's share of the time passed.
 _TURN, _TURN_SHARE = 0.2, 0.1
-_SHARE, _LEAST_SHARE, _MOST_SHARE, _SHARE_STEP = 0.2, 0.2, 0.8, 0.1
-#: The share at first where no clause is hard: without hard clauses first cores are long. And seconds that the
-#: search has at least, as far as the share goes: it finds most of what it finds within them.
-_SOFT_SHARE, _SEARCHED = 0.5, 1.0
-#: Where neither finds more, a larger share falls to so much, by as much of a step.
-_HALF = 0.5
 #: Seconds that "auto" tries to prove where no time limit is given.
 _UNASKED_SECONDS = 10.0
 #: Literals above which "auto" does not try to prove anything; for formulas that look random it is `SMALL`.
@@ -91,7 +85,7 @@ class Proof(Work[Partial]):
     islands: Work[Partial] | None = None
     provers: int = 1
     check: bool = False  # whether a second solver confirms what the first refutes
-    share: float = _SHARE  # of the walker at first, where it takes turns with the prover
+    share: float = SHARE  # of the walker at first, where it takes turns with the prover
     call: Call | None = (
         None  # where the first prover is kept for later calls, of a formula not presolved
     )
@@ -193,13 +187,12 @@ class _Talk:
         self._tell_at = 0.0
         alone = None if work.beside or work.provers > 1 else work.local
         self._walker = None if alone is None else alone.walker(0, context)
-        self._share = work.share
-        self._best = self._incumbent.best  # when the walker's last turn was over
+        self._sharing = Sharing(work.share, self._incumbent.best, self._constant)
         self._flips = flips
         self._began = time.monotonic()
         if self._walker is not None:  # a process needs a moment to begin
             self._walker.walk(_MEANWHILE)
-        self._turn_ends = time.monotonic() + _TURN * (1 - self._share) / (1 - _SHARE)
+        self._turn_ends = time.monotonic() + _TURN * (1 - work.share) / (1 - SHARE)
 
     def result(self) -> ShardResult:
         """Listen until the prover ends, the bounds meet, or something says stop."""
@@ -220,23 +213,14 @@ class _Talk:
         raise HardscapeError(f"the prover ended without an answer: {_last_words(self._process)}")
 
     def _walk(self, walker: Walker, now: float) -> None:
-        """Let the walker have its turn, and set the end of the prover's next one.
-
-        As long as the hard clauses are violated, a solver is likelier to satisfy them.
-        """
+        """Let the walker have its turn, and set the end of the prover's next one."""
         before = self._incumbent.best
+        share = self._sharing.of(before)
         self._process.send_signal(signal.SIGSTOP)
-        lost = before is None or before.hard_violations > 0
-        share = _LEAST_SHARE if lost else self._share
         walker.walk(_TURN_SHARE * (now - self._began) * share)
         self._process.send_signal(signal.SIGCONT)
         self._flips = walker.new_flips
-        after = self._incumbent.best
-        step = float((after is not before) - (before is not self._best))
-        self._best = after
-        if not step and self._share > _HALF:
-            step = -_HALF
-        self._share = min(_MOST_SHARE, max(_LEAST_SHARE, self._share + step * _SHARE_STEP))
+        self._sharing.judge(before, self._incumbent.best, self._lower)
         passed = time.monotonic()
         # A walker's turn may end late: it walks so many steps at a time.
         turn = max(_TURN_SHARE * (passed - self._began), (passed - now) / share)
@@ -407,7 +391,7 @@ class Exact(Method):
             islands,
             provers,
             task.check,
-            _first_share(presolved.formula, options.deadline.left),
+            first_share(presolved.formula, options.deadline.left),
             call,
         )
         found = task.do(f"{self.name}{', checked' * task.check}", proof, options).answer
@@ -416,12 +400,6 @@ class Exact(Method):
             task.incumbent.bound((high << 64) + low + presolved.constant)
             task.unsatisfiable = bool(found["unsatisfiable"][0])
             task.flips += int(found["flips"][0])
-
-
-def _first_share(formula: Formula, left: float | None) -> float:
-    """The walker's share of the turns at first, with so many seconds left."""
-    share = _SHARE if formula.num_hard else _SOFT_SHARE
-    return share if left is None else min(_MOST_SHARE, max(share, _SEARCHED / max(left, _SEARCHED)))
 
 
 def _provable(formula: Formula) -> bool:

@@ -288,8 +288,8 @@ class Walker:
     def _hitting_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """Cores of propagation, later exchanges by a solver, too; who is behind has less of the turns.
 
-        Who found nothing better than the others' best is behind, also where that was adopted. As long as the
-        hard clauses are violated, all are behind the solver but clause weighting that comes close.
+        Who found nothing as good as another is behind, also where that was adopted. As long as none has
+        satisfied the hard clauses, all are behind the solver but clause weighting that comes close.
         """
         work = self._work
         how = work.seed, self._stream
@@ -300,24 +300,25 @@ class Walker:
             best = min(searches, key=lambda each: each.cost())
             ready = count > _BEFORE_SWAPS or best.cost()[0] > 0
             if ready and len(searches) == 2 and swapping_is_possible(work.formula):
-                first = best.best()
-                searches.append(Swapping(work.formula, *how, work.target, first, self._stop))
+                swapping = Swapping(work.formula, *how, work.target, best.best(), self._stop)
+                searches.append(swapping)
+                self._own[swapping] = swapping.cost()
             for search in searches[::-1]:
                 best = min(searches, key=lambda each: each.cost())
                 feasible = best.cost()[0] == 0
                 if isinstance(search, Hitting) and feasible and best.cost() < search.cost():
                     search.adopt(best.best(), self._stop)
                 if isinstance(search, Weighing) or not search.given_up:
-                    yield search, turn // _LESS if self._behind(search, best) else turn
+                    yield search, turn // _LESS if self._behind(search) else turn
             turn *= 2
 
-    def _behind(self, search: Search, best: Search) -> bool:
-        """Whether a search has less of the turns than others, of which one has the best assignment."""
-        hard, _ = best.cost()
-        if hard == 0:
-            return best.cost() < self._own.get(search, search.cost())
+    def _behind(self, search: Search) -> bool:
+        """Whether a search has less of the turns than others."""
+        best, own = min(self._own.values()), self._own.get(search, (NEVER, 0))
+        if best[0] == 0:
+            return best < own
         close = max(_CLOSE, int(_CLOSE_SHARE * self._work.formula.num_clauses))
-        return not (isinstance(search, Swapping) or (search is best and hard <= close))
+        return not (isinstance(search, Swapping) or own[0] <= close)
 
     def _growing_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
         """What grows begins again where clause weighting has found something better."""

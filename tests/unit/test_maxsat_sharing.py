@@ -1,0 +1,59 @@
+"""Prover and walker share a thread by what each of them finds."""
+
+import numpy as np
+import pytest
+
+from hardscape.maxsat import Formula
+from hardscape.maxsat.methods.exact.sharing import Sharing, first_share
+from hardscape.maxsat.result import Improvement
+
+NONE = np.zeros(0, dtype=np.uint8)
+PARTIAL = Formula.from_clauses([[1]], hard=[[1, 2]])
+SOFT = Formula.from_clauses([[1], [2]])
+
+
+def found(cost, hard=0):
+    return Improvement(0.0, cost, hard, 0, NONE)
+
+
+def shares(events, first=0.2, best=None):
+    """After each turn: (what the walker found, what the prover found before, lower bound)."""
+    best = best or found(1000)
+    sharing = Sharing(first, best, 0)
+    seen = []
+    for walker, prover, lower in events:
+        before = prover or best
+        best = walker or before
+        sharing.judge(before, best, lower)
+        seen.append(round(sharing.of(best), 3))
+    return seen
+
+
+def test_the_side_that_finds_more_has_more():
+    assert shares([(found(990), None, 0), (found(980), None, 0)]) == [0.3, 0.4]
+    assert shares([(None, found(990), 0), (None, found(980), 0)], first=0.5) == [0.4, 0.3]
+    assert shares([(found(980), found(990), 0)], first=0.5) == [0.5]
+
+
+def test_where_neither_finds_more_they_share_alike():
+    nothing = [(None, None, 0)] * 5
+    assert shares(nothing) == [0.3, 0.4, 0.5, 0.5, 0.5]
+    assert shares(nothing, first=0.8) == [0.75, 0.7, 0.65, 0.6, 0.55]
+
+
+def test_a_bound_that_closes_the_gap_is_a_find():
+    assert shares([(None, None, 100), (None, None, 200)], first=0.4) == [0.3, 0.2]
+    assert shares([(None, None, 10), (None, None, 20)], first=0.4) == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("best", [None, found(3, hard=1)])
+def test_the_prover_has_most_until_the_hard_clauses_hold(best):
+    assert Sharing(0.8, best, 0).of(best) == 0.2
+    assert Sharing(0.8, best, 0).of(found(7)) == 0.8
+
+
+def test_short_limits_are_for_the_search():
+    assert first_share(PARTIAL, None) == 0.2
+    assert first_share(SOFT, None) == 0.5
+    assert first_share(PARTIAL, 2.0) == 0.5
+    assert first_share(PARTIAL, 0.1) == first_share(SOFT, 1.0) == 0.8
