@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from hardscape.benchmarks.maxsat import parts
 from hardscape.benchmarks.maxsat.structured import answered, structured, unpacked
+from hardscape.benchmarks.tables import Table
 
 NEW = "h 1 2 0\nh -2 3 0\n5 -1 0\n3 -2 0\n2 -3 0\n"
 OLD = "c a\np wcnf 3 5 11\n11 1 2 0\n11 -2 3 0\n5 -1 0\n3 -2 0\n2 -3 0\n"
@@ -64,6 +66,7 @@ def test_a_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
             ours=f"{command} 011 {{seed}}",
             peer=(f"worse={command} 111", f"wrong={command} 000"),
             results=results,
+            save=folder / "saved",
         )
         table = capsys.readouterr().out
         assert "| all (2) | 1.000 | 0.545 | 0.000 |" in table, again
@@ -71,3 +74,27 @@ def test_a_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(counter.read_text()) == 2 * (2 + 1 + 1)
     costs = {json.loads(line)["cost"] for line in results.read_text().splitlines()}
     assert costs == {5, 10, None}
+    saved = Table.read(folder / "saved" / "maxsat-structured-3.json")
+    assert saved.columns[2:] == ["hardscape", "worse", "wrong"]
+    *rows, scores, proven = saved.rows
+    assert len(rows) == 2
+    for _, best, ours, worse, wrong in rows:
+        assert (best, wrong) == (5, "none")
+        assert {ours.removesuffix(" proven"), worse.removesuffix(" proven")} == {"5", "10"}
+    assert scores[2:] == ["1.0000 of 2", "0.5455 of 2", "0.0000 of 2"]
+    assert len(proven) == 5
+
+
+def test_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one part is better than all of them together that is said; what ran is not run again."""
+    counter, peer, results = folder / "count", folder / "peer.py", folder / "parts.jsonl"
+    counter.write_text("")
+    peer.write_text(PEER.replace("sys.argv[2]", "sys.argv[-1]"))
+    command = f"{sys.executable} {peer} {counter}"
+    monkeypatch.setattr(parts, "OURS", command)
+    monkeypatch.setattr(parts, "PARTS", {"auto": " 111", "weighting": " 011", "exact": " 000"})
+    for _ in range(2):
+        parts.parts(folder / "formulas", seconds=(3.0,), results=results, save=folder)
+    assert len(counter.read_text()) == 2 * 3
+    cells = [row[1] for row in Table.read(folder / "maxsat-parts.json").rows]
+    assert all(cell.endswith("**behind**") for cell in cells)

@@ -8,14 +8,16 @@ are the costs, evaluated clause by clause, and where `auto` is worse than a part
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 
-from hardscape.benchmarks.machine import machine
-from hardscape.benchmarks.maxsat.structured import OURS, Instance, Run, run, unpacked
+from hardscape.benchmarks.maxsat.structured import OURS, Instance, Run, known, run, unpacked
+from hardscape.benchmarks.tables import Table
 
 #: Methods that `auto` is made of.
 PARTS = {"auto": "", "weighting": " --method weighting", "exact": " --method exact"}
@@ -40,6 +42,8 @@ def parts(
     seed: int = 1,
     jobs: int = 1,
     only: str = "",
+    results: Path = Path("parts.jsonl"),
+    save: Path | None = None,
 ) -> None:
     """Print a row a formula: costs of auto, weighting and exact at each limit, a star where proven.
 
@@ -55,8 +59,12 @@ def parts(
         Runs at once, each on a core of its own.
     only
         Part of the names of the formulas to run.
+    results
+        One line of JSON for each run; what is there is not run again.
+    save
+        Folder for the table as JSON.
     """
-    print(machine("python-sat", "rustsat"))
+    done = known(results)
     cores: queue.Queue[int] = queue.Queue()
     for core in sorted(os.sched_getaffinity(0))[:jobs]:
         cores.put(core)
@@ -66,11 +74,17 @@ def parts(
 
         def one(job: tuple[float, Instance, str]) -> Run:
             limit, instance, part = job
+            if before := done.get((instance.name, part, limit, seed)):
+                return before
             core = cores.get()
             try:
-                return run(instance, part, OURS + " --device cpu" + PARTS[part], limit, seed, core)
+                command = OURS + " --device cpu" + PARTS[part]
+                answer = run(instance, part, command, limit, seed, core)
             finally:
                 cores.put(core)
+            with results.open("a") as file:
+                file.write(json.dumps(asdict(answer)) + "\n")
+            return answer
 
         # The long ones first, so that all cores end at about the same time.
         limits = sorted(seconds, reverse=True)
@@ -78,11 +92,13 @@ def parts(
             (limit, each, part) for limit in limits for each in instances for part in PARTS
         ]
         found = dict(zip(jobs_left, pool.map(one, jobs_left), strict=True))
-    print("| formula |", " | ".join(f"{limit:g} s" for limit in seconds), "|")
-    print("| --- " * (1 + len(seconds)) + "|")
+    columns = ["formula", *(f"{limit:g} s" for limit in seconds)]
+    table = Table.begun("maxsat-parts", columns, "python-sat", "rustsat")
     total = 0
     for instance in instances:
         cells = [cell({p: found[limit, instance, p] for p in PARTS}) for limit in seconds]
         total += sum(behind for _, behind in cells)
-        print(f"| {instance.name} |", " | ".join(text for text, _ in cells), "|")
+        table.add(instance.name, *(text for text, _ in cells))
     print(f"\nauto is behind in {total} of {len(instances) * len(seconds)}")
+    if save is not None:
+        table.save(save)

@@ -13,6 +13,7 @@ import bz2
 import gzip
 import json
 import lzma
+import math
 import os
 import queue
 import shlex
@@ -31,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from hardscape.benchmarks.machine import machine
+from hardscape.benchmarks.tables import Table
 
 #: Seconds after its limit that a solver has for its last lines; those of a package load before they begin.
 GRACE, LOADING = 5.0, 30.0
@@ -217,6 +219,38 @@ def table(runs: Sequence[Run], kinds: dict[str, str], best: dict[str, int]) -> N
     row("runs without a solution", *map(str, nothing))
 
 
+def costs_table(limit: float, runs: Sequence[Run], best: dict[str, int]) -> Table:
+    """A row a formula: median costs, a star where every run proves it; then the score, and what is proven."""
+    solvers = list(dict.fromkeys(each.solver for each in runs))
+    of: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for each in runs:
+        of[each.formula, each.solver].append(each)
+    packages = ("python-sat", "rustsat", "hermax")
+    columns = ["formula", "best known", *solvers]
+    found = Table.begun(f"maxsat-structured-{limit:g}", columns, *packages)
+
+    def cell(some: list[Run]) -> str | None:
+        costs = sorted(math.inf if each.cost is None else each.cost for each in some)
+        if not costs:
+            return None
+        proven = all(each.proven for each in some)
+        middle = costs[(len(costs) - 1) // 2]
+        return "none" if middle == math.inf else f"{middle}{' proven' * proven}"
+
+    names = list(dict.fromkeys(each.formula for each in runs))
+    for name in names:
+        found.add(name, best.get(name), *(cell(of[name, solver]) for solver in solvers))
+    scores, proofs = [], []
+    for solver in solvers:
+        rows = [of[name, solver] for name in names if of[name, solver]]
+        medians = (statistics.median(score(each, best) for each in row) for row in rows)
+        scores.append(f"{statistics.mean(medians):.4f} of {len(rows)}")
+        proofs.append(sum(all(each.proven for each in row) for row in rows))
+    found.add("mean of the median scores", None, *scores)
+    found.add("proven", None, *proofs)
+    return found
+
+
 def structured(
     folder: Path,
     *,
@@ -228,8 +262,9 @@ def structured(
     results: Path = Path("structured.jsonl"),
     jobs: int = 1,
     only: str = "",
+    save: Path | None = None,
 ) -> None:
-    """Print the score at each limit by kind, ours and the peers'.
+    """Print the score at each limit by kind, ours and the peers', and the costs.
 
     Parameters
     ----------
@@ -253,6 +288,8 @@ def structured(
         Runs at once, each on a core of its own.
     only
         Part of the names of the formulas to run.
+    save
+        Folder for the tables of costs as JSON.
     """
     print(machine("python-sat", "rustsat", "hermax", "ortools"))
     commands = {"hardscape": ours}
@@ -294,4 +331,8 @@ def structured(
     least = bests(best, instances, (each for each in done.values() if each.formula in kinds))
     for limit in seconds:
         print(f"\n### {limit:g} s, one thread\n")
-        table([done[job[0].name, *job[1:]] for job in wanted if job[2] == limit], kinds, least)
+        ran = [done[job[0].name, *job[1:]] for job in wanted if job[2] == limit]
+        table(ran, kinds, least)
+        costs = costs_table(limit, ran, least)
+        if save is not None:
+            costs.save(save)
