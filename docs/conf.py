@@ -55,7 +55,7 @@ nitpick_ignore_regex = [
     ),
     (r"py:class", r"NDArray|ArrayLike"),
     # Variables of types, and what only the engine's own signatures name.
-    (r"py:class", r"hardscape\..*\.(_Problem|Answer|Together|Block|Lanes|R|Recorded|T)"),
+    (r"py:class", r"hardscape\..*\.(_Problem|Answer|ChainSlab|Together|Block|Lanes|R|Recorded|T)"),
 ]
 
 

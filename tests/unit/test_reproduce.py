@@ -216,6 +216,17 @@ def test_what_is_no_result_is_refused(tmp_path):
     assert list(islice(NAMES, 1)) == ["ising-3"]
 
 
+def test_what_was_not_reached_is_told_and_read_back(tmp_path):
+    found = replace(
+        reproduce("xorsat-7"), quantities=(Quantity("sweeps", float("inf"), None, 5.0),)
+    )
+    found.save(tmp_path / "found.json")
+    again = read_reproduction(tmp_path / "found.json").quantities[0]
+    assert again.value is None
+    assert again.deviation is None
+    assert again.texts() == found.quantities[0].texts() == ("sweeps", "not reached", "5", "")
+
+
 def test_equations_as_clauses_have_the_same_solutions():
     system = random_regular(12, seed=3)
     formula = hidden.clauses_of(system)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 Cell: TypeAlias = float | int | str | None
 
@@ -17,7 +17,8 @@ class Quantity:
     Attributes
     ----------
     name : str
-    value : float
+    value : float or None
+        None where it was not reached, or has no bound.
     error : float or None
         Standard error of `value`; None where nothing was drawn or timed.
     published, published_error : float or None
@@ -33,7 +34,7 @@ class Quantity:
     """
 
     name: str
-    value: float
+    value: float | None
     error: float | None = None
     published: float | None = None
     published_error: float | None = None
@@ -43,7 +44,7 @@ class Quantity:
     def deviation(self) -> float | None:
         """Distance in standard errors of both; None where there are none."""
         errors = [x for x in (self.error, self.published_error) if x is not None]
-        if self.published is None or not any(errors):
+        if not _reached(self.value) or self.published is None or not any(errors):
             return None
         return (self.value - self.published) / math.hypot(*errors)
 
@@ -51,7 +52,7 @@ class Quantity:
         """Cells of a row: name, value, published value, and distance and remark."""
         away = self.deviation
         told = "" if away is None else f"{abs(away):.1f} standard errors apart"
-        if away is None and self.published:
+        if away is None and self.published and _reached(self.value):
             told = f"{self.value / self.published:.3g} times"
         said = "; ".join(x for x in (told, self.remark) if x)
         published = "" if self.published is None else _number(self.published, self.published_error)
@@ -128,5 +129,11 @@ class Figure:
     draw: Callable[[dict[str, list[Any]], Any], Any]
 
 
-def _number(value: float, error: float | None) -> str:
+def _reached(value: float | None) -> TypeGuard[float]:
+    return value is not None and math.isfinite(value)
+
+
+def _number(value: float | None, error: float | None) -> str:
+    if not _reached(value):
+        return "not reached"
     return f"{value:.6g}" if not error else f"{value:.4g} ± {error:.1g}"
