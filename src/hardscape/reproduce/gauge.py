@@ -97,9 +97,9 @@ def _convergence(request: Request) -> Findings:
         *(Quantity(f"sweeps, {name}", counts[name]) for name in ("annealing first", "auto")),
     ]
     text = (
-        f"A configuration of our own, {extent}^4 at beta {beta}, from one random gauge, {most} sweeps at most; "
-        "the paper's is 32^4 at beta 6.1. How often a way from a random gauge passes close to a saddle, where all "
-        "methods slow down, differs from one configuration to the next."
+        f"A configuration of our own, {extent}^4 at beta {beta}, from one random gauge, {most} sweeps at "
+        "most; the paper's is 32^4 at beta 6.1. How often a way from a random gauge passes close to a "
+        "saddle, where all methods slow down, differs from one configuration to the next."
     )
     return Findings(("method", "sweeps", "theta"), rows, quantities, text)
 
