@@ -26,7 +26,7 @@ class QueueComm:
         self._queues[self._rank][to].put(np.array(part))
 
     def Recv(self, into: Any, source: int, tag: int) -> None:
-        into[...] = self._queues[source][self._rank].get(timeout=100)
+        into[...] = self._queues[source][self._rank].get(timeout=20)
 
     def Sendrecv(self, part: Any, to: int, tag: int, into: Any, source: int, tag2: int) -> None:
         self.Send(part, to, tag)
@@ -36,13 +36,13 @@ class QueueComm:
         self._queues[self._rank][root].put(value)
         if self._rank != root:
             return None
-        return [row[root].get(timeout=100) for row in self._queues]
+        return [row[root].get(timeout=20) for row in self._queues]
 
     def bcast(self, value: Any, root: int = 0) -> Any:
         if self._rank == root:
             for queue in self._queues[root]:
                 queue.put(value)
-        return self._queues[root][self._rank].get(timeout=100)
+        return self._queues[root][self._rank].get(timeout=20)
 
     def allgather(self, value: Any) -> Any:
         return self.bcast(self.gather(value))
@@ -70,8 +70,8 @@ def on_ranks(many: int, work: Callable[[Any], Any]) -> Any:
     ]
     for process in ranks:
         process.start()
-    found = dict(answers.get(timeout=200) for _ in ranks)
+    found = dict(answers.get(timeout=60) for _ in ranks)
     for process in ranks:
         process.join(20)
-        assert process.exitcode == 0, found
+    assert [process.exitcode for process in ranks] == [0] * many, str(found)
     return found[0]

@@ -192,7 +192,7 @@ class CudaLattices(Lattices):
         return sum(self.sweep_in_turn([turn]))
 
     def sweep_in_turn(self, turns: Sequence[Turn]) -> list[int]:
-        """See `Lattices.sweep_in_turn`: many in one launch, and the GPU need not wait for the next one."""
+        """See `Lattices.sweep_in_turn`: many in one launch. What is asked next waits for those under way."""
         done: list[int] = []
         method, waiting = kernel_of(turns), 0
         for some in launches(turns, self.volume * self.copies):
@@ -205,7 +205,6 @@ class CudaLattices(Lattices):
             if waiting > _WAITING:
                 self.synchronize()
                 waiting = 0
-        self.synchronize()
         return done
 
     def prepare(self, turns: Sequence[Turn], method: int) -> None:

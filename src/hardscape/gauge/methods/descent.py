@@ -216,7 +216,9 @@ class Descent:
         return done
 
     def _measured(self, lattices: Lattices, moved: NDArray[np.bool_] | None = None) -> Measurement:
+        began = time.perf_counter()
         measured = lattices.measure()
+        self.seconds += time.perf_counter() - began  # sweeps may have been under way till now
         violation = measured.violation(self.options).max(axis=1)
         heights = measured.whole_functional()
         for b in range(lattices.copies):
