@@ -38,7 +38,8 @@ def test_the_side_that_finds_more_has_more():
 def test_where_neither_finds_more_they_share_alike():
     nothing = [(None, None, 0)] * 5
     assert shares(nothing) == [0.3, 0.4, 0.5, 0.5, 0.5]
-    assert shares(nothing, first=0.8) == [0.75, 0.7, 0.65, 0.6, 0.55]
+    assert shares([(found(9), None, 0), *nothing]) == [0.3, 0.4, 0.5, 0.5, 0.5, 0.5]
+    assert shares([(None, found(9), 0), *nothing], first=0.8) == [0.7, 0.8, 0.8, 0.8, 0.8, 0.8]
 
 
 def test_a_bound_that_closes_the_gap_is_a_find():
@@ -55,5 +56,5 @@ def test_the_prover_has_most_until_the_hard_clauses_hold(best):
 def test_short_limits_are_for_the_search():
     assert first_share(PARTIAL, None) == 0.2
     assert first_share(SOFT, None) == 0.5
-    assert first_share(PARTIAL, 2.0) == 0.5
-    assert first_share(PARTIAL, 0.1) == first_share(SOFT, 1.0) == 0.8
+    assert first_share(PARTIAL, 4.0) == 0.5
+    assert first_share(PARTIAL, 0.1) == first_share(SOFT, 1.0) == first_share(SOFT, 2.0) == 0.8

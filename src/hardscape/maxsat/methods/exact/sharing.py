@@ -10,8 +10,8 @@ from hardscape.maxsat.result import Improvement
 SHARE, _LEAST, _MOST, _STEP = 0.2, 0.2, 0.8, 0.1
 #: The share at first where no clause is hard: without hard clauses first cores are long. And seconds that the
 #: search has at least, as far as the share goes: it finds most of what it finds within them.
-_SOFT, _SEARCHED = 0.5, 1.0
-#: Where neither finds more a smaller share rises to so much, and a larger one falls to it in halves of a step.
+_SOFT, _SEARCHED = 0.5, 2.0
+#: Where neither finds more the share goes to so much, or to the first where that is more.
 _HALF = 0.5
 #: To close such a share of the gap is to find more, too.
 _CLOSED = 0.05
@@ -30,7 +30,7 @@ class Sharing:
     """
 
     def __init__(self, first: float, best: Improvement | None, constant: int) -> None:
-        self._share = first
+        self._share, self._rest = first, max(_HALF, first)
         self._best, self._lower, self._constant = best, 0, constant
 
     def of(self, best: Improvement | None) -> float:
@@ -41,10 +41,8 @@ class Sharing:
         """Take what was known when the walker's turn began and ended, and the prover's lower bound."""
         proves = before is not self._best or self._closes(before, lower)
         step = float((after is not before) - proves)
-        if not step and self._share > _HALF:
-            step = -0.5
-        elif not step:
-            step = min(1.0, (_HALF - self._share) / _STEP)
+        if not step:
+            step = min(1.0, max(-1.0, (self._rest - self._share) / _STEP))
         self._share = min(_MOST, max(_LEAST, self._share + step * _STEP))
         self._best, self._lower = after, lower
 
