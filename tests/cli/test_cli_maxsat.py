@@ -51,6 +51,24 @@ def test_optimum(cover, capsys):
     assert {line[0] for line in out.splitlines()} == set("cosv")
 
 
+@pytest.mark.parametrize("check", [(), ("--check",)])
+def test_lower_bounds_are_told(tmp_path, capsys, check):
+    """Of each pair one wish is violated, the lighter one."""
+    pytest.importorskip("pysat", reason="python-sat is not installed")
+    pytest.importorskip("rustsat", reason="rustsat is not installed")
+    weights = [v % 7 + 1 for v in range(1, 61)]
+    pairs = [[-v, -v - 1] for v in range(1, 60, 2)]
+    path = tmp_path / "pairs.wcnf"
+    Formula.from_clauses([[v] for v in range(1, 61)], weights, hard=pairs).to_file(path)
+    least = sum(map(min, weights[::2], weights[1::2]))
+    assert main(["maxsat", str(path), *check]) == 30
+    out = capsys.readouterr().out
+    bounds = [int(line.removeprefix("lb ")) for line in lines(out, "c") if line.startswith("lb ")]
+    assert bounds
+    assert bounds == sorted(bounds)
+    assert bounds[-1] <= least == int(lines(out, "o")[-1])
+
+
 def test_feasible(large, capsys):
     assert main(["maxsat", str(large), "--method", "weighting", "--max-flips", "2000"]) == 10
     out = capsys.readouterr().out
