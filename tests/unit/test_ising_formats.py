@@ -366,6 +366,26 @@ def test_hercules_halves_the_matrix(file):
         formats.read(file("c.qubo", "3\n0 3 1\n"))
 
 
+def test_the_or_library_maximises_and_has_several_problems_in_a_file(file):
+    # 5 x1 - 6 x1 x2 - 2 x3, and 4 x1 + 2 x1 x2, both to be maximised
+    text = "2\n3 3\n1 1 5\n2 1 -3\n3 3 -2\n2 2\n1 1 4\n1 2 1\n"
+    path = file("bqp.txt", text)
+    assert formats.detect(path) == "orlib"
+    first = formats.read(path, problem=1)
+    assert energies(first) == [0, 2, 0, 2, -5, -3, 1, 3]
+    assert energies(formats.read(path, problem=2)) == [0, 0, -4, -6]
+    alone = file("one.txt", "1\n3 3\n1 1 5\n1 2 -3\n3 3 -2\n")
+    assert formats.read(alone) == formats.read(alone, problem=1) == first
+    for wrong in (None, 0, 3):
+        with pytest.raises(InputError):
+            formats.read(path, problem=wrong)
+    with pytest.raises(InputError):
+        formats.read(file("a.sparse", "1 1\n1 1 3\n"), problem=1)
+    for cut in (text[:-6], text.replace("2 1 -3", "2 4 -3"), "2\n1 1\n1 1 3\n"):
+        with pytest.raises(FormatError):
+            formats.read(file("b.txt", cut), format="orlib", problem=2 if "4 -3" not in cut else 1)
+
+
 def test_bqpjson_scales_what_it_shifts(file):
     document = {
         "version": "1.0.0",
@@ -480,7 +500,7 @@ def test_unknown_content_is_refused(file, content):
 
 def test_the_table_of_formats_is_complete():
     own = {"coo", "biqmac", "rudy", "qubo", "bqm-json", "npz"}
-    assert set(formats.FORMATS) == own | {"hercules", "bqpjson", "qplib", "lp", "qubin"}
+    assert set(formats.FORMATS) == own | {"hercules", "bqpjson", "orlib", "qplib", "lp", "qubin"}
     suffixes = [suffix for format in formats.FORMATS.values() for suffix in format.SUFFIXES]
     assert len(set(suffixes)) == len(suffixes)
     assert all(format.DESCRIPTION for format in formats.FORMATS.values())

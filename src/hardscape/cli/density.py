@@ -13,7 +13,6 @@ from hardscape.cli.spectrum import ModelOptions
 from hardscape.cli.terminal import seconds_text, show, table
 from hardscape.ising.density import DensityOfStates, Method, density_of_states
 from hardscape.ising.formats import FORMATS
-from hardscape.ising.model import Ising
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -42,7 +41,7 @@ def density(
         auto (the cheaper), frontier (sparse or narrow models) or exhaustive (dense ones).
     """
     output.check([file])
-    ising = Ising.from_file(file, format=model.format, base=model.base, convention=model.convention)
+    ising = model.read(file)
     keywords: dict[str, Any] = {"method": method, **vars(run)}
     if output.estimated("density", density_of_states, ising, **keywords):
         return

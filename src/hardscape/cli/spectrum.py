@@ -69,11 +69,24 @@ class ModelOptions:
         First index of a text format, 0 or 1, where it is not the format's own.
     convention
         Signs of a coo file: dimod's E = sum J s s + sum h s, or ising, minus the same.
+    problem
+        Which one of a file of several, from 1 on (orlib).
     """
 
     format: Annotated[str | None, format_help(FORMATS)] = None
     base: int | None = None
     convention: Literal["dimod", "ising"] = "dimod"
+    problem: int | None = None
+
+    def read(self, file: Path) -> Ising:
+        """The model of a file."""
+        return Ising.from_file(
+            file,
+            format=self.format,
+            base=self.base,
+            convention=self.convention,
+            problem=self.problem,
+        )
 
 
 @option_group(_SEARCH)
@@ -188,7 +201,7 @@ def spectrum(
     """Find the states of lowest energy of an Ising model or QUBO, exactly and with a certificate."""
     _check(search, tabu, mps, output)
     output.check([file])
-    ising = Ising.from_file(file, format=model.format, base=model.base, convention=model.convention)
+    ising = model.read(file)
     if output.estimate:
         cost = _estimate(ising, search, run)
         plain = {"num_spins": ising.num_spins} | cost.to_dict()

@@ -264,6 +264,7 @@ class Ising:
         format: str | None = None,
         base: int | None = None,
         convention: Convention = "dimod",
+        problem: int | None = None,
     ) -> Self:
         """Read a file; :mod:`hardscape.ising.formats` says which, and how they are told apart.
 
@@ -277,6 +278,8 @@ class Ising:
             First index of a text format, where the file's differs from the format's.
         convention : {"dimod", "ising"}
             Sign of the entries of a coordinate list; the other formats define theirs.
+        problem : int, optional
+            Which one of a file of several, from 1 on (orlib).
 
         Returns
         -------
@@ -288,10 +291,11 @@ class Ising:
         FormatError
             If the file is missing, unreadable or does not follow its format; with path and line.
         InputError
-            If `format`, `base` or `convention` has a value that is not accepted.
+            If `format`, `base`, `convention` or `problem` has a value that is not accepted.
         """
         sign = None if convention == "dimod" else convention
-        model = _FORMATS.read(path, format=format, base=base, convention=sign)
+        options = {"base": base, "convention": sign, "problem": problem}
+        model = _FORMATS.read(path, format=format, **options)
         return cls.from_exact(model._terms, model._labels)
 
     def to_file(

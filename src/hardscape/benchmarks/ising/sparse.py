@@ -35,9 +35,9 @@ _ALONE = (
 _LIMIT = 120.0
 
 
-def lattice(shape: tuple[int, ...], periodic: bool, kind: str) -> Ising:
+def lattice(shape: tuple[int, ...], periodic: bool, kind: str, *seed: int) -> Ising:
     """Couplings of random signs ("signs") or Gaussian ones between neighbours."""
-    rng = np.random.default_rng([*shape, periodic, len(kind)])
+    rng = np.random.default_rng([*shape, periodic, len(kind), *seed])
     number = np.arange(np.prod(shape)).reshape(shape)
     couplings = {}
     for axis in range(len(shape)):
@@ -50,9 +50,9 @@ def lattice(shape: tuple[int, ...], periodic: bool, kind: str) -> Ising:
     return Ising(np.zeros(number.size), couplings)
 
 
-def chimera(side: int, kind: str) -> Ising:
+def chimera(side: int, kind: str, *seed: int) -> Ising:
     """Cells of four and four spins, with fields."""
-    rng = np.random.default_rng([side, len(kind)])
+    rng = np.random.default_rng([side, len(kind), *seed])
 
     def drawn(count: int) -> Any:
         return rng.choice([-1.0, 1.0], count) if kind == "signs" else rng.normal(size=count)
@@ -88,11 +88,11 @@ def regular(spins: int, degree: int, kind: str) -> Ising:
     return Ising(np.zeros(spins), dict(zip(pairs, drawn.tolist(), strict=True)))
 
 
-def pegasus(side: int, most: int, kind: str) -> Ising:
+def pegasus(side: int, most: int, kind: str, *seed: int) -> Ising:
     """The first spins of a Pegasus graph, with fields; needs dwave-networkx."""
     from dwave_networkx import pegasus_graph
 
-    rng = np.random.default_rng([side, most, len(kind)])
+    rng = np.random.default_rng([side, most, len(kind), *seed])
     graph = pegasus_graph(side)
     number = {node: i for i, node in enumerate(sorted(graph.nodes)[:most])}
     pairs = [(number[a], number[b]) for a, b in graph.edges if a in number and b in number]
@@ -127,7 +127,7 @@ def instances() -> Iterator[tuple[str, Ising]]:
     yield "torus 14x14, signs", lattice((14, 14), True, "signs")
 
 
-def _least(call: Any, repeats: int) -> tuple[float, Any]:
+def least(call: Any, repeats: int) -> tuple[float, Any]:
     seconds, answer = [], None
     for _ in range(repeats):
         elimination.cache_clear()
@@ -143,16 +143,16 @@ def _least(call: Any, repeats: int) -> tuple[float, Any]:
 def _ours(model: Ising, states: int, repeats: int) -> tuple[float, Any]:
     limit = None if states == 1 else _LIMIT
     run: dict[str, Any] = {"device": "cpu", "threads": 1, "seed": 1, "time_limit": limit}
-    return _least(lambda: hardscape.spectrum(model, states, **run), repeats)
+    return least(lambda: hardscape.spectrum(model, states, **run), repeats)
 
 
-def _peer(model: Ising, repeats: int) -> tuple[str, float | None]:
+def by_tree_decomposition(model: Ising, repeats: int) -> tuple[str, float | None]:
     """Seconds of a tree decomposition, and its energy; why not where it does not take the model."""
     from dwave.samplers import TreeDecompositionSolver
 
     bqm = model.to_bqm()
     try:
-        seconds, samples = _least(lambda: TreeDecompositionSolver().sample(bqm), repeats)
+        seconds, samples = least(lambda: TreeDecompositionSolver().sample(bqm), repeats)
     except ValueError:
         return "too wide", None
     return f"{seconds:.2g}", float(samples.first.energy)
@@ -173,7 +173,7 @@ def main() -> None:
         one, found = _ours(model, 1, _REPEATS)
         assert found.certified
         many = "" if name in _ALONE else _shown(_ours(model, 100, _REPEATS))
-        peer, energy = _peer(model, _REPEATS)
+        peer, energy = by_tree_decomposition(model, _REPEATS)
         assert energy is None or np.isclose(energy, found.energies[0], rtol=1e-12)
         width = "" if plan is None else plan.width + len(plan.sliced)
         table.add(name, model.num_spins, width, found.method, f"{one:.2g}", many, peer)

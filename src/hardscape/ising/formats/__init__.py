@@ -28,6 +28,10 @@ qubo
 hercules
     ``n``, then lines ``i value`` of c and ``i j value`` of Q, counted from 0:
     :math:`x^T Q x / 2 + c^T x`.
+orlib
+    ``k``, then k times ``n m`` and m lines ``i j q`` counted from 1 (bqp50.txt and so on of J. E. Beasley's
+    OR-Library). They are maximised there, so that :math:`E = -x^T Q x`, Q symmetric: a pair counts twice.
+    ``problem=`` says which of several, from 1 on.
 qplib
     Programs of binary variables without constraints (types QBN, QBB), maximised ones with the sign changed.
 lp

@@ -7,6 +7,7 @@ from typing import Literal
 
 from hardscape.files import Source
 from hardscape.ising.exact import ExactTerms
+from hardscape.ising.formats.orlib import sniff as holds_problems
 from hardscape.ising.formats.text import (
     Text,
     decimal,
@@ -24,9 +25,10 @@ MEMORY = 45
 
 
 def sniff(source: Source) -> bool:
-    """Whether the first line is one number, and two or three follow in the next."""
+    """Whether the first line is one number, and two or three follow in the next: not the OR-Library's."""
     (first, second) = first_lines(source, 2)
-    return len(first) == 1 and first[0].isdecimal() and len(second) in (2, 3)
+    numbers = len(first) == 1 and first[0].isdecimal() and len(second) in (2, 3)
+    return numbers and not holds_problems(source)
 
 
 def read(source: Source, *, base: Literal[0, 1] = 0) -> Ising:

@@ -139,6 +139,11 @@ class Text:
             yield row, i, j, row.value(2) if len(row.fields) == 3 else Fraction(1)
 
 
+def is_integer(field: str) -> bool:
+    """Whether a field is an integer of a size that an index or a count can have."""
+    return len(field) <= 18 and _INTEGER.fullmatch(field) is not None
+
+
 def counts(source: Source, number: int) -> bool:
     """Whether the first line with data has `number` fields, the first two of them integers."""
     fields = first_fields(source)

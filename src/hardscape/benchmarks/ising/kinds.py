@@ -1,0 +1,106 @@
+"""One model of every kind, proven on one core: what a call takes, from dense glasses to lattices.
+
+`python -m hardscape.benchmarks.ising.kinds [NAME ...]`.
+
+Seconds are those of the processor, on one thread, of a call that chooses its method itself, with its
+planning; the least of up to three where it is short. A tree decomposition finds one ground state of the models
+that are narrow enough.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hardscape
+from hardscape.benchmarks.ising.penalties import KINDS
+from hardscape.benchmarks.ising.penalties import ROWS as PENALTIES
+from hardscape.benchmarks.ising.semidefinite import NAMES, instance
+from hardscape.benchmarks.ising.semidefinite import ROWS as DENSE
+from hardscape.benchmarks.ising.sparse import (
+    by_tree_decomposition,
+    chimera,
+    lattice,
+    least,
+    pegasus,
+)
+from hardscape.benchmarks.tables import Table
+from hardscape.ising import Ising
+
+#: Calls of which the least time counts, where they are short.
+_REPEATS = 3
+#: Shapes, and whether periodic.
+_LATTICES = (
+    ((8, 8), True),
+    ((10, 10), True),
+    ((12, 12), True),
+    ((14, 14), True),
+    ((20, 20), True),
+    ((32, 32), False),
+    ((4, 4, 4), True),
+    ((5, 5, 5), True),
+    ((6, 6, 6), True),
+)
+
+#: A name, states listed, what draws the model, and whether a tree decomposition may take it.
+Row = tuple[str, int, Callable[[], Ising], bool]
+
+
+def rows(seed: int) -> Iterator[Row]:
+    """All kinds."""
+    for kind, n, states in DENSE:
+        yield NAMES[kind], states, lambda kind=kind, n=n: instance(kind, n, seed), False
+    for kind, size in PENALTIES:
+        yield kind, 1, lambda kind=kind, size=size: _penalties(kind, size, seed), False
+    for values in ("signs", "gauss"):
+        yield f"chimera 4x4, {values}", 1, lambda x=values: chimera(4, x, seed), True
+        if find_spec("dwave_networkx"):
+            yield f"pegasus 2, {values}", 1, lambda x=values: pegasus(2, 40, x, seed), True
+        for shape, periodic in _LATTICES:
+            name = f"{'x'.join(map(str, shape))} {'periodic' if periodic else 'free'}, {values}"
+            narrow = len(shape) == 2 and max(shape) <= 10
+            yield (
+                name,
+                1,
+                lambda x=values, shape=shape, periodic=periodic: lattice(shape, periodic, x, seed),
+                narrow,
+            )
+
+
+def _penalties(kind: str, size: int, seed: int) -> Ising:
+    matrix, offset = KINDS[kind](size, np.random.default_rng([seed, size, len(kind)]))
+    return Ising.from_qubo(matrix, offset)
+
+
+def main() -> None:
+    """Add one row for each kind."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="kinds whose names hold one of these alone")
+    parser.add_argument("--seed", type=int, default=1, help="of the models")
+    parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the table there")
+    told = parser.parse_args()
+    heads = ["kind", "spins", "states listed", "method", "CPU seconds", "tree decomposition"]
+    table = Table.begun("spectrum-kinds", heads, "highspy", "dwave-samplers")
+    run: dict[str, Any] = {"device": "cpu", "threads": 1, "seed": 1}
+    for name, states, drawn, narrow in rows(told.seed):
+        if told.names and not any(x in name for x in told.names):
+            continue
+        model = drawn()
+        seconds, found = least(
+            lambda model=model, states=states: hardscape.spectrum(model, states, **run), _REPEATS
+        )
+        assert found.certified
+        peer, energy = by_tree_decomposition(model, _REPEATS) if narrow else ("", None)
+        assert energy is None or np.isclose(energy, found.energies[0], rtol=1e-12)
+        table.add(name, model.num_spins, states, found.method, f"{seconds:.2g}", peer)
+    if told.save:
+        table.save(told.save)
+
+
+if __name__ == "__main__":
+    main()
