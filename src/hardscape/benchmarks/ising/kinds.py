@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -54,22 +55,17 @@ Row = tuple[str, int, Callable[[], Ising], bool]
 def rows(seed: int) -> Iterator[Row]:
     """All kinds."""
     for kind, n, states in DENSE:
-        yield NAMES[kind], states, lambda kind=kind, n=n: instance(kind, n, seed), False
+        yield NAMES[kind], states, partial(instance, kind, n, seed), False
     for kind, size in PENALTIES:
-        yield kind, 1, lambda kind=kind, size=size: _penalties(kind, size, seed), False
+        yield kind, 1, partial(_penalties, kind, size, seed), False
     for values in ("signs", "gauss"):
-        yield f"chimera 4x4, {values}", 1, lambda x=values: chimera(4, x, seed), True
+        yield f"chimera 4x4, {values}", 1, partial(chimera, 4, values, seed), True
         if find_spec("dwave_networkx"):
-            yield f"pegasus 2, {values}", 1, lambda x=values: pegasus(2, 40, x, seed), True
+            yield f"pegasus 2, {values}", 1, partial(pegasus, 2, 40, values, seed), True
         for shape, periodic in _LATTICES:
             name = f"{'x'.join(map(str, shape))} {'periodic' if periodic else 'free'}, {values}"
             narrow = len(shape) == 2 and max(shape) <= 10
-            yield (
-                name,
-                1,
-                lambda x=values, shape=shape, periodic=periodic: lattice(shape, periodic, x, seed),
-                narrow,
-            )
+            yield name, 1, partial(lattice, shape, periodic, values, seed), narrow
 
 
 def _penalties(kind: str, size: int, seed: int) -> Ising:
@@ -91,9 +87,7 @@ def main() -> None:
         if told.names and not any(x in name for x in told.names):
             continue
         model = drawn()
-        seconds, found = least(
-            lambda model=model, states=states: hardscape.spectrum(model, states, **run), _REPEATS
-        )
+        seconds, found = least(partial(hardscape.spectrum, model, states, **run), _REPEATS)
         assert found.certified
         peer, energy = by_tree_decomposition(model, _REPEATS) if narrow else ("", None)
         assert energy is None or np.isclose(energy, found.energies[0], rtol=1e-12)
