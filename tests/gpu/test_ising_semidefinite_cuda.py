@@ -60,7 +60,7 @@ def test_dense_models_with_complete_ties(kind, n, count):
 
 def test_windows_and_cutoffs():
     model = dense_integer(40, 3)
-    found, expected = both(model, window=30.0)
+    found, expected = both(model, 2000, window=30.0)
     assert_same(found, expected)
     assert found.num_states > 1
     top = float(expected.energies[3])

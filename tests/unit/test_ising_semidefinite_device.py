@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -155,3 +156,15 @@ def test_what_a_gpu_takes() -> None:
     assert row.runs_on(Cuda(0), few)
     assert not row.runs_on(Cuda(0), many)
     assert row.runs_on(Cpu(0), many)
+
+
+def test_where_the_device_is_left_open(monkeypatch) -> None:
+    """A GPU is taken for long searches under semidefinite bounds, if nothing speaks against it."""
+    found, spectrum = [], sys.modules["hardscape.ising.spectrum"]
+    monkeypatch.setattr(spectrum, "resolve", lambda *_, **__: (Cuda(0),))
+    for n, run in ((110, {}), (60, {}), (110, {"threads": 1}), (110, {"device": "cpu"})):
+        wanted = Wanted(Ising(np.zeros(n), np.triu(np.ones((n, n)), 1)).exact, 2, None)
+        options = RunOptions.checked(**run)
+        placed = spectrum._placed(wanted, "semidefinite", True, options, run)
+        found.append(isinstance(placed.devices[0], Cuda))
+    assert found == [True, False, False, False]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardscape.arguments import integer
-from hardscape.engine import Cpu, Device, RunArguments, RunOptions, solve
+from hardscape.engine import Cpu, Device, RunArguments, RunOptions, resolve, solve
 from hardscape.engine.device import describe
 from hardscape.engine.estimates.pace import pace
 from hardscape.errors import BudgetError, DeviceError, InputError, Interrupted
@@ -114,10 +114,11 @@ def spectrum(
         inside it) puts above the threshold. False visits every state, as plain exhaustive search does.
     **run
         How it is run: see :class:`hardscape.engine.RunArguments`. "auto" takes GPUs where N is 36 or more
-        and `prune` is False; "frontier" and "semidefinite" run on those that are named, too. `seed` is that
-        of the tabu search that finds first low states: it may change the time, never the answer. After
-        `time_limit` the best states met come back, with ``certified=False`` and the `lower_bound` that is
-        proven.
+        and `prune` is False, and one for semidefinite bounds of 100 to 220 spins, unless `threads`, a
+        checkpoint or an executor is given; "frontier" and "semidefinite" run on those that are named, too.
+        `seed` is that of the tabu search that finds first low states: it may change the time, never the
+        answer. After `time_limit` the best states met come back, with ``certified=False`` and the
+        `lower_bound` that is proven.
 
     Returns
     -------
@@ -154,6 +155,7 @@ def spectrum(
     options = _options(ising, prune, run)
     given = checked_states(initial_states, ising.num_spins)
     wanted = _asked(ising, num_states, window, cutoff)
+    options = _placed(wanted, method, prune, options, run)
     # Those of a window are not known before.
     listed = 0 if num_states is None else wanted.count
     options.deadline.reserve(_SECONDS_OF_BOUND + _SECONDS_A_STATE * listed)
@@ -259,6 +261,7 @@ def estimate(
     ising = Ising.from_any(model)
     options = _options(ising, prune, run)
     wanted = _asked(ising, num_states, window)
+    options = _placed(wanted, method, prune, options, run)
     lanes, size, sampled, sampling = len(options.devices), 0, 0.0, 0.0
     for row, part in _pieces(wanted, method, prune, options):
         work = row.work(part, options)
@@ -310,6 +313,22 @@ def _options(ising: Ising, prune: bool, run: RunArguments) -> RunOptions:
     # The tree of bounds, which only the CPU walks, leaves too little for a GPU.
     big = not prune and ising.num_spins >= _GPU_SPINS
     return RunOptions.checked(big_enough=big, **run)
+
+
+def _placed(
+    wanted: Wanted, method: str, prune: bool, options: RunOptions, run: RunArguments
+) -> RunOptions:
+    """The same options on a GPU, where it is left open and whoever answers is quicker there."""
+    kept = options.checkpoint is not None or options.executor is not None
+    if kept or not prune or run.get("device", "auto") != "auto" or "threads" in run:
+        return options
+    if not any(row.gpu_pays(wanted) for row in METHODS if method in ("auto", row.name)):
+        return options
+    there = resolve("auto", big_enough=True)
+    if isinstance(there[0], Cpu):
+        return options
+    pieces = _pieces(wanted, method, prune, options)
+    return options.on(there[:1]) if all(row.gpu_pays(part) for row, part in pieces) else options
 
 
 def _asked(

@@ -232,6 +232,10 @@ class LowestMethod(ABC, Generic[Some]):
         """Whether a device takes it."""
         return isinstance(device, self.devices)
 
+    def gpu_pays(self, wanted: Wanted) -> bool:
+        """Whether a GPU is quicker, its start included, where the device is left open."""
+        return False
+
     def outright(self, wanted: Wanted) -> bool:
         """Whether it needs no smaller model: what others could take out makes no difference to it."""
         return False

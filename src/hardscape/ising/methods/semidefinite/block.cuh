@@ -177,6 +177,7 @@ class Block {
     };
     Vector own = {}, field = {}, other;
     if (has) read(vectors_ + kRank * here, own);
+#pragma unroll 4
     for (int i = 0; i < m; ++i) {
       const float w = seen(i);
       read(vectors_ + kRank * i, other);
@@ -234,6 +235,7 @@ class Block {
     if (thread_ < m_) {
       Vector own, other;
       read(vectors_ + kRank * thread_, own);
+#pragma unroll 4
       for (int i = 0; i < thread_; ++i) {
         read(vectors_ + kRank * i, other);
         float sums[2] = {};

@@ -40,7 +40,7 @@ def kernel_of(variables: int) -> Kernel:
             "kThreads": _FEW if few else _MOST,
             "kMost": _FEW_TRIANGLES if few else _TRIANGLES,
         },
-        options=("-ftz=true",),
+        options=("-ftz=true", "-prec-div=false"),
     )
 
 

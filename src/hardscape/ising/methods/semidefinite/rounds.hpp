@@ -103,7 +103,7 @@ class Rounds {
 
  private:
   using Node = typename Tree::Node;
-  static constexpr int kNowhere = -1, kMostLevels = 7, kRounds = 100, kFewRounds = 80;
+  static constexpr int kNowhere = -1, kMostLevels = 7, kRounds = 40, kFewRounds = 80;
 
   struct Open {
     Node node;

@@ -52,8 +52,8 @@ _MOST_SPINS = 512
 _MOST_STATES = 10_000
 #: Seconds for the bound of a search that is stopped.
 _BOUND_SECONDS = 0.05
-#: Spins whose values number the shards of several GPUs.
-_GPU_PLACES = 6
+#: Spins whose values number the shards of several GPUs, and spins from which on a GPU pays.
+_GPU_PLACES, _GPU_SPINS = 6, 100
 #: Seconds of a GPU for what takes a core a second, and for any search: sizes, not measurements.
 _GPU_SHARE, _GPU_SECONDS = 0.01, 0.05
 #: Paths of an estimate, at least.
@@ -241,6 +241,10 @@ class Semidefinite(LowestMethod[SemidefiniteWork]):
         squares = sum(x * x for x in terms.couplings)
         repelling = total > 0 and 10 * total**2 >= n * (n - 1) * squares
         return n >= (_SPINS_REPELLING if repelling else _SPINS)
+
+    def gpu_pays(self, wanted: Wanted) -> bool:
+        """See `LowestMethod.gpu_pays`: a first call takes some tenths of a second longer."""
+        return _GPU_SPINS <= wanted.terms.num_spins <= MOST_GPU_SPINS
 
     def work(
         self, wanted: Wanted, options: RunOptions, given: NDArray[np.int8] | None = None

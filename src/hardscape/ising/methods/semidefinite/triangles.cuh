@@ -103,7 +103,7 @@ class Cuts : public Block {
 
   // Less a multiplier at the pairs of its triangle.
   __device__ void add(const Triangle& t, float multiplier) {
-    const int x = __float2int_rn(multiplier / quantum_);
+    const int x = __float2int_rn(multiplier * (1 / quantum_));
     atomicAdd(&entry(t.i, t.j), -t.a * x);
     atomicAdd(&entry(t.i, t.k), -t.b * x);
     atomicAdd(&entry(t.j, t.k), -t.c * x);
@@ -176,22 +176,36 @@ class Cuts : public Block {
     __syncthreads();
   }
 
-  // All triangles that are violated by more than the threshold.
+  // All triangles that are violated by more than the threshold. A lane has every 32nd k.
   template <class Met>
-  __device__ void scan(float threshold, Met&& met) {
+  __device__ __forceinline__ void scan(float threshold, Met&& met) {
+    constexpr int kChunks = kThreads / 32;
     const float bound = -1 - threshold;
+    const int m = m_, stride = stride_, lane = thread_ % 32;
+    const float* gram = gram_;
+    int rows[kChunks];
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      const int k = 32 * c + lane;
+      rows[c] = (k < m ? k : m - 1) * stride;
+    }
 #pragma unroll 1
-    for (int i = 0; i < m_ - 2; ++i) {
-#pragma unroll 1
-      for (int j = i + 1 + thread_ / 32; j < m_ - 1; j += threads_ / 32) {
-        const float x = product(i, j);
-        for (int k = j + 1 + thread_ % 32; k < m_; k += 32) {
-          const float left = product(i, k), right = product(j, k);
-          const float sum = left + right, difference = left - right;
-          const float alike = x - (sum < 0 ? -sum : sum);
-          const float unlike = -x - (difference < 0 ? -difference : difference);
+    for (int i = 0; i < m - 2; ++i) {
+      float left[kChunks];
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) left[c] = gram[rows[c] + i];
+#pragma unroll 2
+      for (int j = i + 1 + thread_ / 32; j < m - 1; j += threads_ / 32) {
+        const float x = gram[j * stride + i];
+#pragma unroll
+        for (int c = 0; c < kChunks; ++c) {
+          if (32 * c + 31 <= j || 32 * c >= m) continue;
+          const float right = gram[rows[c] + j];
+          const float sum = left[c] + right, difference = left[c] - right;
+          const float alike = x - fabsf(sum), unlike = -x - fabsf(difference);
           const float least = alike < unlike ? alike : unlike;
-          if (!(least < bound)) continue;
+          const int k = 32 * c + lane;
+          if (!(least < bound) || k <= j || k >= m) continue;
           const int kind = alike < unlike ? (sum < 0 ? 0 : 1) : (difference < 0 ? 2 : 3);
           met(-1 - least, packed(i, j, k, kind));
         }
@@ -203,19 +217,26 @@ class Cuts : public Block {
   // pace of the weakest of their three vectors.
   __device__ __forceinline__ void ascend(float slow, float quick) {
     constexpr float kFar = 8;  // so that no integer overflows
+    const unsigned* __restrict__ triangles = list();
+    float* __restrict__ values = value();
+    float* __restrict__ sums = sums_;
+    const float quanta = 1 / quantum_;
+#pragma unroll 2
     for (int t = thread_; t < count_; t += threads_) {
-      const Triangle triangle = unpacked(list()[t]);
+      const Triangle triangle = unpacked(triangles[t]);
+      const float before = values[t], sum = sums[t];
       const float pace = 3 / (inverse_[triangle.i] + inverse_[triangle.j] + inverse_[triangle.k]);
       const float by = violation(triangle) * pace;
-      const float total = sums_[t] + slow * by;
-      sums_[t] = total > 0 ? total : 0;
-      const float now = sums_[t] + quick * by, before = value()[t];
+      const float total = sum + slow * by;
+      const float kept = total > 0 ? total : 0;
+      sums[t] = kept;
+      const float now = kept + quick * by;
       float change = (now > 0 ? now : 0) - before;
       change = change > kFar ? kFar : change < -kFar ? -kFar : change;
-      if (change == 0) continue;
       // In whole quanta, so that M and the multipliers stay in step.
-      const float after = rintf((before + change) / quantum_) * quantum_;
-      value()[t] = after;
+      const float after = rintf((before + change) * quanta) * quantum_;
+      if (after == before) continue;
+      values[t] = after;
       add(triangle, after - before);
     }
     __syncthreads();
