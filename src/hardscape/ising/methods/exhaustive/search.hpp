@@ -299,8 +299,15 @@ class Search {
     bool begun = false;    // something is done: a search that goes on later does not stand still
     bool leaving = false;  // what is not begun is left
     unsigned looked = 0;
-    Crew* crew = nullptr;  // who shares the parts of 2^parts roots
-    int parts = 0;
+    Crew* crew = nullptr;  // who shares 2^depth parts of 2^parts roots
+    int parts = 0, depth = 0;
+
+    // The number of a node that is a part of these, or above them; 0 of others.
+    std::size_t shared(int below, Code bits) const {
+      const int above = below - parts;
+      if (!crew || above < 0 || above > depth) return 0;
+      return std::size_t{1} << (depth - above) | static_cast<std::size_t>(bits);
+    }
 
     // Whether a part of 2^below roots that is not begun is left to others.
     bool leaves(int below) {
@@ -348,6 +355,7 @@ class Search {
       pool.join(board);
       task.crew = crew;
       task.parts = std::max(bits - Crew::kPartBits, 0);
+      task.depth = bits - task.parts;
       descend(p, 0, 0, path, walk, task);
       if (!task.statistics.complete) crew->stopped = true;
       const auto found = pool.take_sorted();
@@ -448,6 +456,8 @@ class Search {
       task.statistics.complete = false;
       return;
     }
+    const std::size_t shared = task.shared(below, bits);
+    if (shared && task.crew->gone(shared)) return;
     task.pool.look();
     const Node& node = path[p];
     if (task.prune && task.pool.bounded() && task.pool.excludes(bound(node, p), code)) {
@@ -456,13 +466,14 @@ class Search {
       task.statistics.blocks += std::ldexp(roots, shape_.mid);
       task.statistics.pruned += std::ldexp(roots, shape_.mid);
       task.begun = true;
+      if (shared) task.crew->take(shared);
       return;
     }
     if (task.leaves(below)) {
       task.last = begin;
       return;
     }
-    if (task.crew && below == task.parts && !task.crew->take(bits)) return;
+    if (shared && below == task.parts && !task.crew->take(shared)) return;
     if (below == 0) {
       enter_root(node, code, walk);
       walk_blocks(walk, task);
