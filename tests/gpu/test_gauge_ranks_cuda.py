@@ -51,7 +51,7 @@ def test_ranks_come_to_what_one_gpu_does() -> None:
     assert one == two
     assert one[2] == chains
     # The kernel of one colour may round otherwise than that of whole sweeps.
-    assert one[1] == pytest.approx(heights, abs=1e-7)
+    assert one[1] == pytest.approx(heights, abs=1e-5)
     assert len(digests) == len(CASES)
 
 
