@@ -69,7 +69,7 @@ class Rounds {
       if (node.slot != kNowhere) spent_.push_back(node.slot);
       below(node, levels);
     }
-    return described(fields);
+    return described(full, fields);
   }
 
   // Searches the leaves met; false if it was stopped.
@@ -103,7 +103,8 @@ class Rounds {
 
  private:
   using Node = typename Tree::Node;
-  static constexpr int kNowhere = -1, kMostLevels = 7, kRounds = 40, kFewRounds = 80;
+  static constexpr int kNowhere = -1, kMostLevels = 9, kRootRounds = 40, kFewRounds = 10,
+                       kMostRounds = 24;
 
   struct Open {
     Node node;
@@ -177,7 +178,9 @@ class Rounds {
     }
   }
 
-  std::vector<Bounded> described(std::vector<double>& fields) {
+  std::vector<Bounded> described(std::size_t full, std::vector<double>& fields) {
+    // Who is slow would be waited for; its children go on from where it ended, side by side.
+    const int rounds = pending_.size() <= full ? kFewRounds : kMostRounds;
     std::vector<Bounded> all;
     fields.assign(pending_.size() * width(), 0);
     for (std::size_t i = 0; i < pending_.size(); ++i) {
@@ -197,7 +200,7 @@ class Rounds {
       const Grid grid = Grid::of(sum);
       const bool root = one.p == 0;
       all.push_back({tree_.wanted(one.node, open, pool_), scale, grid.unit, grid.most, open + 1,
-                     from_[i], one.slot, root ? kRounds : kFewRounds, root,
+                     from_[i], one.slot, root ? kRootRounds : rounds, root,
                      bits_of(largest / scale), last_ones(one), 0});
       ++task_.counted.nodes;
     }
