@@ -113,9 +113,12 @@ class Shown(SphinxDirective):
     required_arguments = 1
 
     def shown(self, lines: list[str]) -> list[nodes.Node]:
-        """Nodes of the lines."""
+        """Nodes of the lines, all of whose pictures are there."""
         inside = nodes.container()
         self.state.nested_parse(StringList(lines, source=self.arguments[0]), 0, inside)
+        pictures = sum(line.startswith("```{image}") for line in lines)
+        if len(list(inside.findall(nodes.image))) != pictures:
+            raise self.error(f"{pictures} pictures of {self.arguments[0]} are not all shown")
         return [inside]
 
 
@@ -145,7 +148,7 @@ class Reproductions(Shown):
         """Picture, numbers, and how it was made."""
         self.env.note_dependency(str(path))
         found = read_reproduction(path)
-        lines = [f"```{{rubric}} {found.shows}: `{found.name}`", "```", ""]
+        lines = [f"~~~{{rubric}} {found.shows}: `{found.name}`", "~~~", ""]
         lines += [f"```{{image}} {drawn(found.name, found.plot)}", f":alt: {found.shows}", "```"]
         if found.quantities:
             lines += ["", "| quantity | here | published | |", "| --- | --- | --- | --- |"]

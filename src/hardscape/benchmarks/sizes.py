@@ -197,7 +197,7 @@ def measured(family: Family, seconds: float) -> Iterator[tuple[str, int, float]]
                 began = spent()
                 answer = float(call())
                 taken.append(spent() - began)
-                if taken[-1] > seconds / 4:
+                if taken[-1] > seconds:
                     break
             known = answers.setdefault(size, answer)
             assert math.isclose(answer, known, rel_tol=1e-6, abs_tol=1e-9), (tool, size)
