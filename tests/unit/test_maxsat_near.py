@@ -74,3 +74,29 @@ def test_short_proofs_start_no_process(monkeypatch):
         formula = formula_of(seed, 0.0)
         result = maxsat.solve(formula, method="exact", threads=1, device="cpu", seed=1)
         assert result.status == "OPTIMUM FOUND"
+
+
+class Turns:
+    """Cores that close the gap of a board as they are told."""
+
+    def __init__(self, gaps):
+        self.gap, *self.left = gaps
+        self.taken = 0
+
+    def turn(self, until):
+        self.taken += 1
+        self.gap = self.left.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "taken"),
+    [
+        ([100, 90, 80], 1),  # too slow
+        ([100, 50, 25, 24, 23], 3),  # slow at last
+        ([1000, 2, 2, 2, 2, 2], 5),  # near one another
+    ],
+)
+def test_the_attempt_goes_on_as_long_as_the_bounds_come_together(gaps, taken):
+    turns = Turns(gaps)
+    near._hasten(turns, turns)
+    assert turns.taken == taken

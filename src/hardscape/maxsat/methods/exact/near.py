@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 #: Processor time of the attempt in seconds, twice what a process takes to begin, and most literals: to tell
 #: those to the solver takes as long.
 _MOMENT, _BRIEF = 0.1, 100_000
-#: Turns of the attempt, of which each must close such a share of the gap.
-_TURNS, _CLOSED = 5, 0.4
+#: Turns of the attempt, of which each must close such a share of the gap, until so little of it is left.
+_TURNS, _CLOSED, _NEAR = 5, 0.4, 0.02
 
 
 def lists_of(formula: Formula) -> dict[str, Any]:
@@ -83,9 +83,10 @@ def proven_at_once(formula: Formula, constant: int, incumbent: Incumbent, contex
 
 
 def _hasten(cores: Cores, board: Board) -> None:
-    """Look for cores as long as the bounds come together fast."""
+    """Look for cores as long as the bounds come together fast, or are near one another."""
+    first = board.gap
     for _ in range(_TURNS):
         before = board.gap
         cores.turn(time.thread_time() + _MOMENT / _TURNS)
-        if board.gap > (1 - _CLOSED) * before:
+        if board.gap > max((1 - _CLOSED) * before, _NEAR * first):
             return
