@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,24 +79,55 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--time-limit", type=float, default=300)
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the table there")
+    parser.add_argument("--gpu", action="store_true", help="a GPU beside all CPU threads instead")
     told = parser.parse_args()
+    rows = [row for row in ROWS if not told.kinds or row[0] in told.kinds]
+    table = (on_a_gpu if told.gpu else on_a_core)(rows, told.seeds, told.time_limit)
+    if told.save:
+        table.save(told.save)
+
+
+def on_a_core(rows: list[tuple[str, int, int]], seeds: int, limit: float) -> Table:
+    """Seconds of one thread."""
     heads = ["kind", "spins", "states listed", "CPU seconds, an instance each", "nodes"]
     table = Table.begun("spectrum-dense", heads)
-    for kind, n, states in ROWS:
-        if told.kinds and kind not in told.kinds:
-            continue
+    for kind, n, states in rows:
         seconds, nodes = [], []
-        for seed in range(1, told.seeds + 1):
+        for seed in range(1, seeds + 1):
             model = instance(kind, n, seed)
             began = time.process_time()
             found = hardscape.spectrum(
-                model, states, device="cpu", threads=1, seed=1, time_limit=told.time_limit
+                model, states, device="cpu", threads=1, seed=1, time_limit=limit
             )
             seconds.append(time.process_time() - began if found.certified else None)
             nodes.append(found.info.get("nodes", 0))
         table.add(NAMES[kind], n, states, each(seconds), ", ".join(f"{x:,}" for x in nodes))
-    if told.save:
-        table.save(told.save)
+    return table
+
+
+def on_a_gpu(rows: list[tuple[str, int, int]], seeds: int, limit: float) -> Table:
+    """Seconds of whole calls, on a GPU that has started, and on all CPU threads; both list the same."""
+    heads = ["kind", "spins", "states listed", "a GPU, s, an instance each", "all CPU threads, s"]
+    table = Table.begun("spectrum-dense-gpu", [*heads, "nodes on the GPU"])
+    how: dict[str, Any] = {"method": "semidefinite", "seed": 1, "time_limit": limit}
+    for warm in (40, 140):
+        hardscape.spectrum(instance("be", warm, 1), 1, device="cuda:0", **how)
+    for kind, n, states in rows:
+        seconds: dict[str, list[float | None]] = {"cuda:0": [], "cpu": []}
+        nodes = []
+        for seed in range(1, seeds + 1):
+            model, found = instance(kind, n, seed), {}
+            for device, taken in seconds.items():
+                began = time.perf_counter()
+                found[device] = hardscape.spectrum(model, states, device=device, **how)
+                certified = found[device].certified
+                taken.append(time.perf_counter() - began if certified else None)
+            if all(x.certified for x in found.values()):
+                gpu, cpu = found.values()
+                assert gpu.states.tobytes() == cpu.states.tobytes()
+            nodes.append(f"{found['cuda:0'].info['nodes']:,}")
+        table.add(NAMES[kind], n, states, *map(each, seconds.values()), ", ".join(nodes))
+    return table
 
 
 def each(seconds: list[float | None]) -> str:
