@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray

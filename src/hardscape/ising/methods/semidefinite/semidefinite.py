@@ -251,7 +251,8 @@ class Semidefinite(LowestMethod[SemidefiniteWork]):
     ) -> SemidefiniteWork:
         """The work that answers, with a threshold from a search for low states."""
         work = SemidefiniteWork(wanted)
-        if all(isinstance(device, Cuda) for device in options.devices):
+        on_gpus = all(isinstance(device, Cuda) for device in options.devices)
+        if on_gpus:
             alone = len(options.devices) == 1 and options.checkpoint is options.executor is None
             work = replace(work, numbered=0 if alone else _GPU_PLACES)
         kept = max(wanted.count, _KEPT)
@@ -264,7 +265,10 @@ class Semidefinite(LowestMethod[SemidefiniteWork]):
         share = None if limit is None else _HINT_SHARE * limit
         moves = _MOVES * max(1, wanted.terms.num_spins)
         tabu = TabuWork(wanted.terms, kept, _RUNS, moves, options.seed)
-        found = solve(tabu, options.preparing(share)).partial
+        preparing = options.preparing(share)
+        if on_gpus:  # nearly as long as the search itself, on one thread
+            preparing = preparing.on(options.on_cpu().devices)
+        found = solve(tabu, preparing).partial
         if found is not None and len(found["states"]):
             # The gauge stays that of the first states, which no time limit changes.
             low = work.searched(found["states"], found["energies"])
