@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
 from pathlib import Path
 
 import h5py
@@ -11,10 +12,12 @@ import numpy as np
 import pytest
 
 from hardscape import gauge
+from hardscape.engine import ProgressEvent
 from hardscape.errors import (
     ChecksumError,
     FormatError,
     InputError,
+    Interrupted,
     NotConverged,
 )
 from hardscape.gauge.ensembles.averages import Average, average, jackknife
@@ -138,6 +141,44 @@ def test_tables(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         found.save(tmp_path / "table.txt")
     assert found.plot(column="plaquette") is not None
+
+
+def test_ten_configurations_through_hdf5_cut_short_and_gone_on_with(tmp_path: Path) -> None:
+    for n in range(10):
+        field = gauge.GaugeField.random((2, 2, 4, 4), 2, seed=n)
+        field.to_file(tmp_path / f"u.{n}.h5")
+
+    def made(place: str, **more: object) -> gauge.Ensemble:
+        (tmp_path / place).mkdir(exist_ok=True)
+        output = tmp_path / place / "{stem}.landau.h5"
+        return gauge.fix_ensemble(
+            tmp_path / "u.*.h5", "landau", output, seed=3, threads=1, device="cpu", **more
+        )
+
+    whole = made("whole")
+
+    def stop(event: ProgressEvent) -> None:
+        if event.done == 4:
+            signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(Interrupted) as cut:
+        made("parts", checkpoint=tmp_path / "job", progress=stop)
+    assert 4 <= len(cut.value.result) < 10
+    assert len(list((tmp_path / "parts").iterdir())) < 10
+    parts = made("parts", checkpoint=tmp_path / "job")
+    for found, name in ((whole, "whole.h5"), (parts, "parts.h5")):
+        found.save(tmp_path / name)
+    with h5py.File(tmp_path / "whole.h5") as one, h5py.File(tmp_path / "parts.h5") as two:
+        assert len(one["functional"]) == 10
+        assert {"functional", "plaquette"} <= set(whole.averages)
+        for column in whole.averages:
+            assert one[column][:].tobytes() == two[column][:].tobytes()
+            assert one[column].attrs["error"] == two[column].attrs["error"]
+    for n in range(10):
+        name = f"u.{n}.landau.h5"
+        once, twice = (tmp_path / place / name for place in ("whole", "parts"))
+        assert gauge.GaugeField.from_file(once) == gauge.GaugeField.from_file(twice)
+        assert once.read_bytes() == twice.read_bytes()
 
 
 def test_the_jackknife() -> None:
