@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ from hardscape.maxsat.methods.exact.prover import linear as upper
 from hardscape.maxsat.methods.exact.prover import main as process
 from hardscape.maxsat.methods.exact.prover import oracle as oracles
 from hardscape.maxsat.methods.exact.prover import session as sessions
+from hardscape.maxsat.methods.exact.prover import trim as trimming
 from hardscape.maxsat.methods.exact.prover import turns as prover
 
 FOREVER = float("inf")
@@ -494,3 +496,41 @@ def test_a_walker_that_is_kept_goes_on_where_it_was():
     assert int(part.partial["flips"][0] + rest.partial["flips"][0]) == int(once["flips"][0])
     for name in ("hard", "cost", "assignment"):
         assert (rest.partial[name] == once[name]).all()
+
+
+def trimmed(seed, said):
+    """Wishes that went, and those that stayed, of a random formula; its least cost is proven afterwards."""
+    said.clear()
+    formula, board = random_formula(seed), boards.Board()
+    every = costs_of_all(formula)
+    costs = arithmetic.Costs.of(formula, board)
+    first = board.lower
+    units = {w: x for w, x in costs.weight.items() if abs(w) <= formula["variables"]}
+    with suppress(boards.Settled):
+        trimming.trim(costs, lower.Cores(costs), FOREVER)
+        granted = {w: {bits[abs(w) - 1] == (w > 0) for bits in every} for w in units}
+        assert {w for w in units if w in costs.weight} == {
+            w for w, holds in granted.items() if len(holds) == 2
+        }
+        paid = sum(x for w, x in units.items() if granted[w] == {False})
+        assert first + paid <= board.lower <= min(every.values(), default=board.lower)
+    with pytest.raises(boards.Settled):
+        prover.improve(costs)
+    check(formula, board, said)
+    return len(units.keys() - costs.weight.keys()), len(units.keys() & costs.weight.keys())
+
+
+def test_wishes_that_always_or_never_hold_are_no_wishes_any_more(said):
+    gone, stayed = np.sum([trimmed(seed, said) for seed in range(100)], axis=0)
+    assert gone > 50
+    assert stayed > 50
+
+
+def test_wishes_stay_where_there_is_no_time_to_trim_them(said):
+    clauses = [[1], [-1, 2], [-3, -4], [2], [3], [4]]
+    formula = {"variables": 4, "clauses": clauses, "weights": [1] * 6, "hard": [1, 1, 1, 0, 0, 0]}
+    costs = arithmetic.Costs.of(formula, boards.Board())
+    trimming.trim(costs, lower.Cores(costs), 0.0)
+    assert costs.weight == {2: 1, 3: 1, 4: 1}
+    trimming.trim(costs, lower.Cores(costs), FOREVER)
+    assert costs.weight == {3: 1, 4: 1}

@@ -49,7 +49,7 @@ class Cores:
                 core = self._oracle.core()
                 if not core:
                     raise Settled
-                self._pay(self._smaller(core))
+                self.pay(self._smaller(core))
             costs.harden()
             board.look()
         self._count()
@@ -63,7 +63,7 @@ class Cores:
         found = below[min(wanted, len(below)) - 1]
         return found if found > below[-1] else 0
 
-    def _pay(self, core: list[int]) -> None:
+    def pay(self, core: list[int]) -> None:
         """Take from each wish of a core what the least of them weighs."""
         costs = self._costs
         paid = min(costs.weight[wish] for wish in core)

@@ -10,11 +10,14 @@ from .cores import Cores
 from .costs import Costs
 from .linear import Linear
 from .oracle import CONFLICTS, FEW_CONFLICTS, Oracle
+from .trim import trim
 
 #: Processor time of the first turn, of the last, and their ratio, in seconds.
 _FIRST, _LONGEST, _GROWTH = 0.3, 20.0, 1.5
 #: The same before the clauses are simplified, at least and for each literal: twice what that takes.
 _BEFORE, _BEFORE_EACH = 0.05, 3e-6
+#: The same for wishes that always or never hold.
+_TRIMMED = 0.2
 #: Solvers of the provers by number.
 _SOLVERS = ("g4", "g4", "m22", "mcm")
 #: Where the cores raised the lower bound by at least such a share of what is left, they go on at once.
@@ -69,6 +72,7 @@ def improve(costs: Costs, *, alone: bool = False) -> None:
     turn = _FIRST
     if not (board.check or costs.oracle.premise):
         cores.turn(time.thread_time() + max(_BEFORE, _BEFORE_EACH * sum(map(len, costs.clauses))))
+        trim(costs, cores, _TRIMMED)
         costs.simplify()
     while True:
         before = board.lower
