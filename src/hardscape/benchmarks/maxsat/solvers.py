@@ -22,7 +22,7 @@ from typing import Any
 import cyclopts
 
 from hardscape.benchmarks.machine import machine
-from hardscape.benchmarks.maxsat.formulas import FAMILIES, Lists, random_3sat, weighted_3sat
+from hardscape.benchmarks.maxsat.formulas import Lists, random_3sat, weighted_3sat
 from hardscape.benchmarks.maxsat.parts import parts
 from hardscape.benchmarks.maxsat.structured import structured
 
@@ -272,45 +272,6 @@ def weighted(clauses: int, instances: int, limit: float, long: float) -> None:
     )
 
 
-def partial(instances: int, limit: float, first: int) -> None:
-    """Weighted partial formulas that RC2 solves: its cost in a tenth of its time.
-
-    A run of ours ends when it meets RC2's cost, and what counts is the CPU time of the whole call: on a
-    shared machine wall-clock times cannot be compared.
-    """
-    print(f"\n### weighted partial, {instances} instances a family, RC2 within {limit:.0f} s\n")
-    row("family", "RC2 solves", "its CPU s", "equal in a tenth", "equal later", "our CPU ms")
-    row(*["---"] * 6)
-    every: list[tuple[float, bool]] = []
-    for name, make in FAMILIES.items():
-        solved = [
-            (lists, rc2(lists, limit)) for lists in map(make, range(first, first + instances))
-        ]
-        solved = [(lists, peer) for lists, peer in solved if peer.cost is not None]
-        times, equal = [], 0
-        for lists, peer in solved:
-            mine = ours(lists, threads=1, seed=1, target=peer.cost, time_limit=limit)
-            assert mine.cost is None or peer.cost is None or mine.cost >= peer.cost
-            in_time = mine.cost == peer.cost and mine.cpu <= peer.cpu / 10
-            if mine.cost == peer.cost:
-                times.append(mine.cpu)
-            equal += in_time
-            every.append((peer.cpu, in_time))
-        row(
-            name,
-            f"{len(solved)} of {instances}",
-            spread([peer.cpu for _, peer in solved]) if solved else "-",
-            f"{equal} of {len(solved)}",
-            len(times) - equal,
-            spread(times, 1e3) if times else "-",
-        )
-    for least in (0.0, 0.2, 1.0):
-        chosen = [in_time for cpu, in_time in every if cpu >= least]
-        share = 100 * sum(chosen) / max(1, len(chosen))
-        name = "all" if least == 0 else f"all that RC2 needs {least} s for"
-        row(name, len(chosen), "", f"{sum(chosen)} of {len(chosen)}, {share:.0f}%", "", "")
-
-
 @app.default
 def main(
     *,
@@ -320,7 +281,6 @@ def main(
     threads: int = 2,
     limit: float = 60.0,
     long: float = 10.0,
-    first: int = 0,
 ) -> None:
     """Print the tables.
 
@@ -338,8 +298,6 @@ def main(
         Seconds for a peer, and for a large formula.
     long
         Seconds of the runs that give the reference where no proof exists.
-    first
-        Seed of the first weighted partial formula of each family.
     """
     print(machine("python-sat"))
     satisfiable(satlib, runs)
@@ -347,7 +305,6 @@ def main(
     threshold(2_000, instances, threads, limit)
     weighted(500, 2 * instances, limit, long)
     weighted(1000, 2 * instances, 0, long)
-    partial(instances, limit, first)
 
 
 if __name__ == "__main__":

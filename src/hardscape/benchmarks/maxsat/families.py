@@ -1,0 +1,127 @@
+"""Weighted partial formulas of many families, beside python-sat's RC2.
+
+``python -m hardscape.benchmarks.maxsat.families tenth`` and ``... proofs``. Of each family some formulas are
+made, from a first seed on. What counts is processor time on both sides, the whole call on ours: on a shared
+machine wall-clock times cannot be compared.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import cyclopts
+
+from hardscape.benchmarks.maxsat.formulas import FAMILIES, Lists
+from hardscape.benchmarks.maxsat.solvers import Answer, ours, rc2
+from hardscape.benchmarks.tables import Table
+
+app = cyclopts.App(help=__doc__, result_action="return_value")
+
+#: What a proof may take beside 1.5 times RC2's time, in seconds: the start of a process.
+_START = 0.05
+
+
+def solved(instances: int, first: int, limit: float) -> Iterator[tuple[str, int, Lists, Answer]]:
+    """Formulas that RC2 solves: family, seed, lists and its answer."""
+    for name, make in FAMILIES.items():
+        for seed in range(first, first + instances):
+            lists = make(seed)
+            peer = rc2(lists, limit)
+            if peer.cost is not None:
+                yield name, seed, lists, peer
+
+
+def milliseconds(answers: list[Answer]) -> list[float] | None:
+    """Processor time of each."""
+    return [1e3 * x.cpu for x in answers] or None
+
+
+@app.command
+def tenth(
+    *, instances: int = 8, first: int = 0, limit: float = 30.0, save: Path | None = None
+) -> None:
+    """RC2's cost in a tenth of its time.
+
+    Parameters
+    ----------
+    instances
+        Formulas of each family.
+    first
+        Seed of the first.
+    limit
+        Seconds for RC2.
+    save
+        Folder for the table.
+    """
+    names = ["family", "RC2 solves", "its CPU ms", "equal cost in a tenth", "later", "our CPU ms"]
+    table = Table.begun("maxsat-tenth", names, "python-sat")
+    rows: dict[str, list[tuple[Answer, Answer]]] = {name: [] for name in FAMILIES}
+    for name, _, lists, peer in solved(instances, first, limit):
+        mine = ours(lists, threads=1, seed=1, target=peer.cost, time_limit=limit)
+        assert mine.cost is None or peer.cost is None or mine.cost >= peer.cost
+        rows[name].append((peer, mine))
+
+    def add(name: str, pairs: list[tuple[Answer, Answer]]) -> None:
+        equal = [(peer, mine) for peer, mine in pairs if mine.cost == peer.cost]
+        early = sum(mine.cpu <= peer.cpu / 10 for peer, mine in equal)
+        share = f" ({early / max(1, len(pairs)):.0%})" if name.startswith("all") else ""
+        cells = len(pairs), milliseconds([x for x, _ in pairs])
+        told = f"{early} of {len(pairs)}{share}", len(equal) - early
+        table.add(name, *cells, *told, milliseconds([x for _, x in equal]))
+
+    for name, pairs in rows.items():
+        add(name, pairs)
+    every = [pair for pairs in rows.values() for pair in pairs]
+    for least in (0.0, 0.2, 1.0):
+        more = f" that RC2 needs {least} s for" if least else ""
+        add(f"all{more}", [pair for pair in every if pair[0].cpu >= least])
+    if save:
+        table.save(save)
+
+
+@app.command
+def proofs(
+    *, instances: int = 4, first: int = 0, most: float = 1.0, save: Path | None = None
+) -> None:
+    """Time to proof where RC2 needs less than a second.
+
+    Parameters
+    ----------
+    instances
+        Formulas of each family.
+    first
+        Seed of the first.
+    most
+        Seconds of RC2 up to which formulas are tried.
+    save
+        Folder for the table.
+    """
+    names = [
+        "family",
+        "formulas",
+        "RC2's CPU ms",
+        "our CPU ms to the proof",
+        "within 1.5 times RC2's and 50 ms",
+    ]
+    table = Table.begun("maxsat-proofs", names, "python-sat")
+    rows: dict[str, list[tuple[Answer, Answer]]] = {name: [] for name in FAMILIES}
+    for name, seed, lists, peer in solved(instances, first, most):
+        mine = ours(lists, threads=1, seed=1, time_limit=60.0)
+        if mine.cost != peer.cost:
+            print(f"not proven: {name}, seed {seed}", file=sys.stderr)
+        rows[name].append((peer, mine))
+    rows["all"] = [pair for pairs in rows.values() for pair in pairs]
+    for name, pairs in rows.items():
+        within = sum(
+            mine.cost == peer.cost and mine.cpu <= 1.5 * peer.cpu + _START for peer, mine in pairs
+        )
+        cells = (milliseconds([pair[i] for pair in pairs]) for i in (0, 1))
+        table.add(name, len(pairs), *cells, f"{within} of {len(pairs)}")
+    if save:
+        table.save(save)
+
+
+if __name__ == "__main__":
+    app()
