@@ -78,7 +78,7 @@ class Hitting {
   static constexpr std::uint64_t kLiterals = 8;  // assigned in the time of a flip
   // Conflicts of the decisions of one descent; longest core that is learnt as a clause; literals of
   // what is learnt, in those of the formula, and of all cores.
-  static constexpr std::size_t kConflicts = 100, kLongest = 50, kLearnt = 2, kCores = 1'000'000;
+  static constexpr std::size_t kConflicts = 300, kLongest = 50, kLearnt = 2, kCores = 1'000'000;
   // Of a wish: demanded, given up, demanded again after all others, demanded whatever it costs.
   static constexpr std::uint8_t kWanted = 0, kLost = 1, kLast = 2, kForced = 3;
   // Descents near the last assignment for one by a hitting set, at first and at most; and for a
@@ -200,7 +200,7 @@ class Hitting {
       ++same;
     std::uint32_t level = 0;
     while (level < place_.size() && place_[level] < same) ++level;
-    next_ = same;
+    next_ = std::min(next_, same);  // the last descent may have ended before
     back(level);
     std::fill(state_.begin(), state_.end(), kWanted);
     if (wanted_ != kNone) state_[wanted_] = kForced;
