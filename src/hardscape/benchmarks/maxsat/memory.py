@@ -3,22 +3,26 @@
 ``python -m hardscape.benchmarks.maxsat.memory``.
 
 The command runs on a file of 15 million literals; what is printed is the peak of its resident set above
-that of a run on ten clauses, for each literal. Formulas are random: five million clauses of three literals,
-weighted or not, and 1.36 million clauses of 2 to 20 literals, nine of ten of them hard.
+that of a run on ten clauses, for each literal, and the processor time to its first cost. Formulas are
+random: five million clauses of three literals, weighted or not, and 1.36 million clauses of 2 to 20
+literals, nine of ten of them hard.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import cyclopts
 import numpy as np
 
-from hardscape.benchmarks.machine import machine
+from hardscape.benchmarks.tables import Table
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
@@ -63,40 +67,77 @@ def formulas(folder: Path, literals: int) -> dict[Path, int]:
     }
 
 
-def peak(path: Path, seconds: float, threads: int) -> int:
-    """Most bytes that the command had in memory."""
-    options = ["--time-limit", f"{seconds:g}", "--threads", f"{threads}", "--seed", "1"]
+def peak(path: Path, flips: int, threads: int) -> tuple[int, float]:
+    """Most bytes that the command had in memory, and seconds of processor time to its first cost."""
+    options = ["--max-flips", f"{flips}", "--threads", f"{threads}", "--seed", "1"]
     process = subprocess.Popen(
         [sys.executable, "-m", "hardscape", "maxsat", str(path), "--device", "cpu", *options],
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
     )
-    most = 0
+    assert process.stdout is not None
+    pages: list[int] = []
+    listener = threading.Thread(target=_watch, args=(process, pages), daemon=True)
+    listener.start()
+    first = 0.0
+    for line in process.stdout:
+        if line.startswith("o ") and not first:
+            first = _seconds(process.pid)
+    process.wait()
+    listener.join()
+    return max(pages), first
+
+
+def _watch(process: subprocess.Popen[str], most: list[int]) -> None:
+    """Note its peaks until it ends: of a child's usage the kernel counts what this process had, too."""
     while process.poll() is None:
-        # Of a child's usage the kernel counts what this process had when it began.
-        for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM"):
-                most = max(most, 1024 * int(line.split()[1]))
+        with suppress(OSError):  # it may end meanwhile
+            for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
+                if line.startswith("VmHWM"):
+                    most.append(1024 * int(line.split()[1]))
         time.sleep(0.01)
-    return most
+
+
+def _seconds(number: int) -> float:
+    """Processor time of a process so far."""
+    words = Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @app.default
-def main(*, literals: int = 15_000_000, seconds: float = 12.0, threads: int = 2) -> None:
-    """Print megabytes at the peak, those of an empty run, and bytes for each literal."""
-    print(machine())
+def main(
+    *,
+    literals: int = 15_000_000,
+    flips: int = 1_000_000,
+    threads: list[int] | None = None,
+    save: Path | None = None,
+) -> None:
+    """Print megabytes at the peak, bytes for each literal, and the time to the first cost.
+
+    Parameters
+    ----------
+    literals
+        Of each formula.
+    flips
+        Of each thread.
+    threads
+        Numbers of threads; 1 and 2.
+    save
+        Folder for the table.
+    """
+    names = ["formula", "threads", "MB", "bytes a literal", "CPU s to the first cost"]
+    table = Table.begun("maxsat-memory", names)
     with tempfile.TemporaryDirectory() as folder:
         few = Path(folder) / "few.wcnf"
         written(few, np.full(10, 3), ["1"] * 10, 100)
-        empty = peak(few, seconds, threads)
-        print("| formula | MB | MB of an empty run | bytes a literal |")
-        print("| --- | --- | --- | --- |")
+        empty, _ = peak(few, flips, 1)
         for path, count in formulas(Path(folder), literals).items():
-            most = peak(path, seconds, threads)
-            each = (most - empty) / count
-            print(
-                f"| {path.stem} | {most / 1e6:.0f} | {empty / 1e6:.0f} | {each:.1f} |", flush=True
-            )
+            for number in threads or [1, 2]:
+                most, first = peak(path, flips, number)
+                table.add(path.stem, number, most / 1e6, (most - empty) / count, first)
             path.unlink()
+    if save:
+        table.save(save)
 
 
 if __name__ == "__main__":
