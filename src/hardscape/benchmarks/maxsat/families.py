@@ -83,7 +83,12 @@ def tenth(
 
 @app.command
 def proofs(
-    *, instances: int = 4, first: int = 0, most: float = 1.0, save: Path | None = None
+    *,
+    instances: int = 4,
+    first: int = 0,
+    most: float = 1.0,
+    limit: float = 30.0,
+    save: Path | None = None,
 ) -> None:
     """Time to proof where RC2 needs less than a second.
 
@@ -94,7 +99,9 @@ def proofs(
     first
         Seed of the first.
     most
-        Seconds of RC2 up to which formulas are tried.
+        Seconds of RC2's processor time up to which formulas are tried.
+    limit
+        Seconds by the clock for RC2.
     save
         Folder for the table.
     """
@@ -107,7 +114,9 @@ def proofs(
     ]
     table = Table.begun("maxsat-proofs", names, "python-sat")
     rows: dict[str, list[tuple[Answer, Answer]]] = {name: [] for name in FAMILIES}
-    for name, seed, lists, peer in solved(instances, first, most):
+    for name, seed, lists, peer in solved(instances, first, limit):
+        if peer.cpu > most:
+            continue
         mine = ours(lists, threads=1, seed=1, time_limit=60.0)
         if mine.cost != peer.cost:
             print(f"not proven: {name}, seed {seed}", file=sys.stderr)
