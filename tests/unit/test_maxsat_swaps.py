@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 from hardscape.engine import Context, Cpu
 from hardscape.maxsat import Formula, solve
+from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.weighting import swaps as module
 from hardscape.maxsat.methods.weighting.local import LocalSearch
 from hardscape.maxsat.methods.weighting.searches import NEVER
@@ -248,3 +249,20 @@ def test_a_solver_is_asked_at_once_where_nothing_satisfies_the_hard_clauses():
     assert hidden[3][1] < hidden[2][1]
     easy = schedule(partial_formula(60, 100, 60, 1), 5)
     assert "Swapping" not in [name for name, _ in easy]
+
+
+def test_a_walker_that_begins_with_what_others_found():
+    """Nothing is its own then: the searches take turns all the same."""
+    f = partial_formula(300, 500, 500, 7)
+    whole = presolve(f)
+    first = swaps(whole.formula)
+    first.run(20_000, FREE)
+    incumbent = Incumbent(f, None, 0.0)
+    incumbent.aim(whole, None)
+    incumbent.suggest(first.best())
+    work = LocalSearch(whole.formula, False, 1, 1, 0, endless=True, incumbent=incumbent)
+    walker = work.walker(0, Context(Cpu(), None, FREE))
+    slices = [next(walker._going, True) for _ in range(30)]
+    assert slices == [None] * 30
+    assert walker.flips > 0
+    assert incumbent.best.cost <= f.cost(whole.lift(first.best()))

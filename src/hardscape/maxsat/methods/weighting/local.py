@@ -314,7 +314,8 @@ class Walker:
 
     def _behind(self, search: Search) -> bool:
         """Whether a search has less of the turns than others."""
-        best, own = min(self._own.values()), self._own.get(search, (NEVER, 0))
+        best = min(self._own.values(), default=(NEVER, 0))
+        own = self._own.get(search, (NEVER, 0))
         if best[0] == 0:
             return best < own
         close = max(_CLOSE, int(_CLOSE_SHARE * self._work.formula.num_clauses))
@@ -365,7 +366,8 @@ class Walker:
         # A factor of at most 4: a clock that stood still once must not make the next slice endless.
         self._slice = int(asked * min(4.0, max(0.25, _SLICE_SECONDS / max(seconds, 1e-6)))) + 1
         if search.quality != before and search.quality[0] != NEVER:
-            self._own[search] = search.cost()
+            if not isinstance(search, Walking):
+                self._own[search] = search.cost()
             self._take(search)
         if isinstance(search, Hitting) and self._work.incumbent is not None and self._work.tells:
             self._work.incumbent.bound_reduced(search.lower)
