@@ -50,6 +50,8 @@ _MOST_STATES = 10_000
 _PATHS, _NODES_A_SECOND = 200, 3e6
 #: Spins from which on it is tried, nodes of the trial, and logarithm of those beyond which it is given up.
 _SPINS, _TRIAL_NODES, _MOST_BITS = 30, 3e5, 36
+#: Nodes of a trial where many low states tie, so that nothing estimates a search.
+_LONG_TRIAL = 2e6
 #: Nodes of the trial before spins are taken out of the model.
 _FEW_NODES = 3e4
 
@@ -166,8 +168,8 @@ class CliqueWork(BranchingWork):
         if complete:
             return True
         limit = self.asked.limit(self.both(self.known, found), self.threshold)
-        if self.lexical or limit is None:
-            return False
+        if self.lexical or limit is None:  # nothing estimates it, and others take longer than a longer trial
+            return self.tried(_LONG_TRIAL)[1]
         work = replace(self, threshold=limit)
         vars(work).update(core=self.core)
         bits = min(_MOST_BITS, self.asked.terms.num_spins // 2)
