@@ -122,7 +122,7 @@ def search(
     After F. Glover, Z. Lü, J.-K. Hao, 4OR 8 (2010) 239, Y. Wang, Z. Lü, F. Glover, J.-K. Hao, Eur. J. Oper.
     Res. 223 (2012) 595, S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, Science 220 (1983) 671, and, for the
     components in which two states differ, D. Whitley, D. Hains, A. Howe, GECCO 2009, 915. A matching is not cut
-    by `time_limit` or a signal; it takes some two seconds for 300 x 300 spins and half a minute for 1000 x 1000.
+    by `time_limit` or a signal; it takes some two seconds for 300 x 300 spins and a minute for 1000 x 1000.
 
     Examples
     --------

@@ -72,7 +72,6 @@ _PLANAR = (
     *((side, kind) for side in (32, 64, 100, 200) for kind in ("signs", "gauss")),
     (300, "gauss"),
     (500, "gauss"),
-    (1000, "signs"),
     (1000, "gauss"),
 )
 
