@@ -168,7 +168,8 @@ class CliqueWork(BranchingWork):
         if complete:
             return True
         limit = self.asked.limit(self.both(self.known, found), self.threshold)
-        if self.lexical or limit is None:  # nothing estimates it, and others take longer than a longer trial
+        if self.lexical or limit is None:
+            # Nothing estimates it, and others take longer than a longer trial.
             return self.tried(_LONG_TRIAL)[1]
         work = replace(self, threshold=limit)
         vars(work).update(core=self.core)
