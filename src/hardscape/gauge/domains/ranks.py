@@ -118,8 +118,7 @@ def domains(comm: Any, device: Literal["cpu", "cuda"] = "cpu") -> Iterator[Domai
         Its ranks all call this.
     device : {"cpu", "cuda"}
         Whether each rank computes on the CPU or has a GPU of its own: of a host's GPUs its first rank takes
-        the first, and so on, by turns. What ranks tell each other goes through the memory of the hosts. On
-        trial: its tests were not seen to pass on GPUs yet.
+        the first, and so on, by turns. What ranks tell each other goes through the memory of the hosts.
 
     Yields
     ------
