@@ -38,4 +38,5 @@ def test_every_instruction_set_gives_the_same_bytes(level: str) -> None:
     for one, two, three in told(level)["threads"]:  # odd shapes, whose sites do not fit vectors
         assert one == two == three
     for here, there in zip(told(level)["heights"], told(native.level())["heights"], strict=True):
-        assert here == pytest.approx(there, abs=1e-11)
+        # Annealing multiplies rounding, in SU(4) by 1e10; other random numbers would tell in the second digit.
+        assert here == pytest.approx(there, abs=1e-4)
