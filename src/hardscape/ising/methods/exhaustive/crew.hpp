@@ -15,7 +15,7 @@ namespace hardscape::ising {
 
 class Crew {
  public:
-  static constexpr int kPartBits = 12;
+  static constexpr int kPartBits = 10;
 
   explicit Crew(int size) : barrier_(size), gone_(std::size_t{2} << kPartBits) {}
 
