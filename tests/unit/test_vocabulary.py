@@ -44,6 +44,8 @@ COMMANDS = (
 ROW = re.compile(r"^\| (`.+) \| .+ \| (.+) \|$", re.MULTILINE)
 #: Words whose default is each family's own, as the page says.
 OWN = set(re.findall(r"`(\w+)`", PAGE.read_text().partition("(but ")[2].partition(")")[0]))
+#: Arguments that are called as others and are no more than a part of them: a rank has one GPU, or none.
+NARROWER = {("domains", "device")}
 #: What only the command line has.
 COMMAND_ONLY = {"chain", "table", "no_cut", "here", "transformation", "source_format", "work"}
 COMMAND_ONLY |= {"temperature", "spinodal_temperature", "magnetization"}  # of xorsat theory
@@ -91,7 +93,8 @@ def parameters() -> dict[str, list[tuple[str, inspect.Parameter]]]:
         for function in functions(family):
             for parameter in inspect.signature(function).parameters.values():
                 variable = (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-                if parameter.name != "self" and parameter.kind not in variable:
+                narrower = (function.__name__, parameter.name) in NARROWER
+                if parameter.name != "self" and parameter.kind not in variable and not narrower:
                     found[parameter.name].append((family, parameter))
     return found
 
@@ -200,7 +203,7 @@ FOLDER = Path(__file__).parents[2] / "examples"
         (ising.spectrum, "sk24.txt"),
         (ising.density_of_states, "torus30.rudy"),
         (lambda path: ising.estimate(path, sample_seconds=0.01), "sk24.txt"),
-        (lambda path: ising.mps_spectrum(path, bond_dimension=8), "sk24.txt"),
+        (lambda path: ising.mps_spectrum(path, bond_dimension=32), "sk24.txt"),
         (permanents.permanent, "dodecahedron.mtx"),
         (permanents.plan, "dodecahedron.mtx"),
         (permanents.minors, "dodecahedron.mtx"),
