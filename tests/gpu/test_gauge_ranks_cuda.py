@@ -40,7 +40,7 @@ def told(**how: Any) -> tuple[list[str], list[float], list[str]]:
 
 
 def of_ranks(comm: Any) -> Any:
-    with domains(comm, device="cuda") as ranks:
+    with domains(comm, on_gpus=True) as ranks:
         return None if ranks is None else told(domains=ranks)
 
 
@@ -62,7 +62,7 @@ def accelerated(**how: Any) -> tuple[float, bool]:
 
 
 def accelerated_by_ranks(comm: Any) -> tuple[float, bool] | None:
-    with domains(comm, device="cuda") as ranks:
+    with domains(comm, on_gpus=True) as ranks:
         return None if ranks is None else accelerated(domains=ranks)
 
 

@@ -31,7 +31,7 @@ from hardscape.cli.gauge.fixing import fix
 from hardscape.cli.gauge.flow import flow
 from hardscape.cli.gauge.ghost import ghost
 from hardscape.cli.gauge.observables import observables
-from hardscape.cli.gauge.ranks import all_ranks, of_ranks, started_by_mpi
+from hardscape.cli.gauge.ranks import all_ranks, started_by_mpi
 from hardscape.cli.gauge.scan import scan
 from hardscape.cli.options import (
     EstimatePlotOptions,
@@ -269,12 +269,12 @@ def generate(
     if chain.chain is not None:
         _generate_many(shape, beta, output, chain, run, file, ensemble, told)
     elif chain.domains:
-        each = of_ranks(str(run.device))
-        lanes = replace(run, device="auto") if each == "cuda" else run
-        if each == "cuda" and not started_by_mpi():
+        on_gpus = str(run.device).startswith("cuda")
+        lanes = replace(run, device="auto") if on_gpus else run
+        if on_gpus and not started_by_mpi():
             _generate_one(shape, beta, output, chain, lanes, file, told, run.device)
             return
-        with domains(all_ranks("gauge generate"), each) as ranks:
+        with domains(all_ranks("gauge generate"), on_gpus=on_gpus) as ranks:
             if ranks is not None:
                 _generate_one(shape, beta, output, chain, lanes, file, told, ranks)
     else:

@@ -19,7 +19,7 @@ from hardscape.cli.gauge.ensembles import (
     read_arguments,
 )
 from hardscape.cli.gauge.files import FileArgument, ReadOptions, format_of, named
-from hardscape.cli.gauge.ranks import all_ranks, of_ranks, started_by_mpi
+from hardscape.cli.gauge.ranks import all_ranks, started_by_mpi
 from hardscape.cli.options import (
     OUTPUT,
     RUN,
@@ -162,12 +162,12 @@ def fix(
     if every is not None:
         _fix_many(every, read, gauge, method, ensemble, run, output)
     elif run.domains:
-        each = of_ranks(str(run.device))
-        lanes = replace(run, device="auto") if each == "cuda" else run
-        if each == "cuda" and not started_by_mpi():
+        on_gpus = str(run.device).startswith("cuda")
+        lanes = replace(run, device="auto") if on_gpus else run
+        if on_gpus and not started_by_mpi():
             _fix_one(files[0], read, gauge, method, lanes, output, run.device)
             return
-        with domains(all_ranks("gauge fix"), each) as ranks:
+        with domains(all_ranks("gauge fix"), on_gpus=on_gpus) as ranks:
             if ranks is not None:
                 _fix_one(files[0], read, gauge, method, lanes, output, ranks)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
+from typing import Any
 
 from hardscape.errors import InputError, needed
 
@@ -25,8 +25,3 @@ def started_by_mpi() -> bool:
 
 
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
-
-
-def of_ranks(device: str) -> Literal["cpu", "cuda"]:
-    """What each rank computes on, where the command's --device says so."""
-    return "cuda" if device.startswith("cuda") else "cpu"

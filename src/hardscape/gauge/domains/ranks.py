@@ -6,7 +6,7 @@ import logging
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,7 +106,7 @@ class Domains(Together):
 
 
 @contextmanager
-def domains(comm: Any, device: Literal["cpu", "cuda"] = "cpu") -> Iterator[Domains | None]:
+def domains(comm: Any, *, on_gpus: bool = False) -> Iterator[Domains | None]:
     r"""Hold one lattice on all ranks of a communicator, in slabs of timeslices.
 
     The body runs on the first rank. On the others this serves the first one's computations until its body
@@ -116,8 +116,8 @@ def domains(comm: Any, device: Literal["cpu", "cuda"] = "cpu") -> Iterator[Domai
     ----------
     comm : mpi4py.MPI.Comm
         Its ranks all call this.
-    device : {"cpu", "cuda"}
-        Whether each rank computes on the CPU or has a GPU of its own: of a host's GPUs its first rank takes
+    on_gpus : bool
+        Whether each rank has a GPU of its own and computes there: of a host's GPUs its first rank takes
         the first, and so on, by turns. What ranks tell each other goes through the memory of the hosts.
 
     Yields
@@ -148,9 +148,7 @@ def domains(comm: Any, device: Literal["cpu", "cuda"] = "cpu") -> Iterator[Domai
     ...     if ranks is not None:
     ...         fix("u.nersc", domains=ranks, threads=8).fixed().to_file("landau.nersc")
     """
-    if device not in ("cpu", "cuda"):
-        raise InputError(f"device={device!r}; 'cpu' and 'cuda' are accepted")
-    slab = CudaSlab(comm) if device == "cuda" else ChainSlab(comm)
+    slab = CudaSlab(comm) if on_gpus else ChainSlab(comm)
     if comm.Get_rank() == 0:
         held = Domains(slab)
         try:
