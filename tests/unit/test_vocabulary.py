@@ -44,8 +44,6 @@ COMMANDS = (
 ROW = re.compile(r"^\| (`.+) \| .+ \| (.+) \|$", re.MULTILINE)
 #: Words whose default is each family's own, as the page says.
 OWN = set(re.findall(r"`(\w+)`", PAGE.read_text().partition("(but ")[2].partition(")")[0]))
-#: Arguments that are called as others and are no more than a part of them: a rank has one GPU, or none.
-NARROWER = {("domains", "device")}
 #: What only the command line has.
 COMMAND_ONLY = {"chain", "table", "no_cut", "here", "transformation", "source_format", "work"}
 COMMAND_ONLY |= {"temperature", "spinodal_temperature", "magnetization"}  # of xorsat theory
@@ -93,8 +91,7 @@ def parameters() -> dict[str, list[tuple[str, inspect.Parameter]]]:
         for function in functions(family):
             for parameter in inspect.signature(function).parameters.values():
                 variable = (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-                narrower = (function.__name__, parameter.name) in NARROWER
-                if parameter.name != "self" and parameter.kind not in variable and not narrower:
+                if parameter.name != "self" and parameter.kind not in variable:
                     found[parameter.name].append((family, parameter))
     return found
 
