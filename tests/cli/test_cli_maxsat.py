@@ -15,6 +15,7 @@ import pytest
 from hardscape import cli, maxsat, native
 from hardscape.cli import main
 from hardscape.cli.early import Costs
+from hardscape.maxsat.methods.exact.ahead import Ahead
 from hardscape.errors import Interrupted
 from hardscape.maxsat import CellularOptions, Formula, anytime, cellular_search
 from hardscape.maxsat.formats import FORMATS
@@ -390,6 +391,28 @@ def test_a_solver_that_nobody_waits_for_ends(late, tmp_path, capsys):
     costs.read(none)
     assert costs.found() is None
     assert main(["maxsat", str(none)]) == 20
+
+
+@pytest.mark.parametrize("wrong", [("--threads", "x"), ("--device", "tpu")])
+def test_nothing_looks_ahead_of_a_search_that_is_refused(late, wrong, monkeypatch, capsys):
+    looking = set()
+
+    class Watched(Ahead):
+        def __init__(self, *given):
+            super().__init__(*given)
+            looking.add(self)
+
+        def end(self):
+            super().end()
+            looking.remove(self)
+
+    monkeypatch.setattr("hardscape.maxsat.methods.exact.ahead.has_a_core", lambda: True)
+    monkeypatch.setattr("hardscape.maxsat.methods.exact.ahead.Ahead", Watched)
+    begun = []
+    monkeypatch.setattr(Watched, "_listen", lambda self, hear: begun.append(self))
+    assert main(["maxsat", str(late), *wrong]) == 2
+    assert begun
+    assert not looking
 
 
 def test_few_options_do_not_delay_the_first_cost(late, capsys):

@@ -173,10 +173,19 @@ def _run(words: list[str]) -> int:
     if not words:
         print(_WELCOME, end="")
         return 0
-    if words[0] == "maxsat":
-        with signals_wait():
-            from hardscape.cli.early import early
+    if words[0] != "maxsat":
+        return _parsed(words)
+    with signals_wait():
+        from hardscape.cli.early import early
+    try:
         early.begin(words)
+        return _parsed(words)
+    finally:
+        early.end()
+
+
+def _parsed(words: list[str]) -> int:
+    """Understand the words, and do what they say; the exit code."""
     with signals_wait():
         from cyclopts import CycloptsError
 

@@ -123,8 +123,6 @@ class Early:
 
     def begin(self, words: Sequence[str]) -> None:
         """Read it, if the words are ``maxsat FILE`` and patient options; forget what came before."""
-        if self.costs is not None:
-            self.costs.found()
         self.costs = self._formula = None
         named = words[0] == "maxsat" and len(words) > 1 and not words[1].startswith("-")
         if named and len(words) % 2 == 0 and _PATIENT.issuperset(words[2::2]):
@@ -132,6 +130,11 @@ class Early:
                 tuple(FORMATS)  # are imported
             self.costs = Costs(quiet=False, ahead=True)
             self._formula = self.costs.read(Path(words[1]))
+
+    def end(self) -> None:
+        """Look ahead no longer, whether there was a search or not."""
+        if self.costs is not None:
+            self.costs.found()
 
     def take(self) -> tuple[Formula, Costs] | None:
         """What was read, once."""
