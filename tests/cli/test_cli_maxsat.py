@@ -15,10 +15,10 @@ import pytest
 from hardscape import cli, maxsat, native
 from hardscape.cli import main
 from hardscape.cli.early import Costs
-from hardscape.maxsat.methods.exact.ahead import Ahead
 from hardscape.errors import Interrupted
 from hardscape.maxsat import CellularOptions, Formula, anytime, cellular_search
 from hardscape.maxsat.formats import FORMATS
+from hardscape.maxsat.methods.exact.ahead import Ahead
 from helpers.maxsat_clauses import random_clauses
 
 COVER = "h 1 2 0\nh 2 3 0\n3 -1 0\n5 -2 0\n4 -3 0\n"
