@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from pathlib import Path
 
 import pytest
+from pysat.solvers import Cadical153
 
-from hardscape.benchmarks.maxsat import parts
+from hardscape.benchmarks.maxsat import large, parts
 from hardscape.benchmarks.maxsat.structured import answered, structured, unpacked
 from hardscape.benchmarks.tables import Table
 
@@ -76,7 +78,8 @@ def test_a_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert costs == {5, 10, None}
     saved = Table.read(folder / "saved" / "maxsat-structured-3.json")
     assert saved.columns[2:] == ["hardscape", "worse", "wrong"]
-    *rows, scores, proven = saved.rows
+    *rows, scores, proven, together = saved.rows
+    assert together[3] == 0
     assert len(rows) == 2
     for _, best, ours, worse, wrong in rows:
         assert (best, wrong) == (5, "none")
@@ -98,3 +101,43 @@ def test_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(counter.read_text()) == 2 * 3
     cells = [row[1] for row in Table.read(folder / "maxsat-parts.json").rows]
     assert all(cell.endswith("**behind**") for cell in cells)
+
+
+def test_plans_follow_the_moves() -> None:
+    n, soft, weights, hard = large.blocks_world(4, 3, 20, 5)
+    assert len(soft) == len(weights) == 20
+    with Cadical153(bootstrap_with=hard) as solver:
+        assert solver.solve()
+        true = {x for x in solver.get_model() if x > 0}
+    places = [
+        (b, p) for b in range(4) for p in range(5) if p != b
+    ]  # of blocks on places, per moment
+    on = [
+        {pair for i, pair in enumerate(places, 1 + t * len(places)) if i in true} for t in range(4)
+    ]
+    for before, after in itertools.pairwise(on):
+        [(block, source)], [(same, target)] = before - after, after - before
+        assert block == same
+        assert block not in {p for _, p in before}  # nothing was on it
+        assert target == 4 or target not in {p for _, p in before}
+        assert source != target
+    assert max(map(abs, itertools.chain(*hard))) <= n
+
+
+def test_covers() -> None:
+    _, _, _, lines = large.steiner_cover(3)
+    pairs = [pair for line in lines for pair in itertools.combinations(sorted(line), 2)]
+    assert sorted(pairs) == list(itertools.combinations(range(1, 28), 2))  # each pair in one triple
+    edges, _, _, squares = large.hypercube_cover(4)
+    assert (edges, len(squares)) == (32, 24)
+    assert all(len(set(square)) == 4 for square in squares)
+    assert {squares.count(square) for square in squares} == {1}
+    assert {sum(e in square for square in squares) for e in range(1, 33)} == {3}
+
+
+def test_files_of_larger_formulas(tmp_path: Path) -> None:
+    large.generate(tmp_path, only="hypercube")
+    [path] = tmp_path.iterdir()
+    instance = unpacked(path, tmp_path, "")
+    assert instance.cost("1" * 1024) == 1024
+    assert instance.cost("0" * 1024) is None

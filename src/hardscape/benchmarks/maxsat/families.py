@@ -7,13 +7,14 @@ machine wall-clock times cannot be compared.
 
 from __future__ import annotations
 
+import itertools
+import math
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import cyclopts
 
-from hardscape.benchmarks.maxsat.formulas import FAMILIES, Lists
+from hardscape.benchmarks.maxsat.formulas import FAMILIES
 from hardscape.benchmarks.maxsat.solvers import Answer, ours, rc2
 from hardscape.benchmarks.tables import Table
 
@@ -23,14 +24,30 @@ app = cyclopts.App(help=__doc__, result_action="return_value")
 _START = 0.05
 
 
-def solved(instances: int, first: int, limit: float) -> Iterator[tuple[str, int, Lists, Answer]]:
-    """Formulas that RC2 solves: family, seed, lists and its answer."""
-    for name, make in FAMILIES.items():
-        for seed in range(first, first + instances):
-            lists = make(seed)
-            peer = rc2(lists, limit)
-            if peer.cost is not None:
-                yield name, seed, lists, peer
+#: What RC2 and what we answered.
+Pair = tuple[Answer, Answer]
+
+
+def answers(
+    instances: int, first: int, limit: float, *, prove: bool, most: float = math.inf
+) -> dict[str, list[Pair]]:
+    """By family, the formulas that RC2 solves, in no more than so many seconds of the processor.
+
+    Ours is to prove the cost, or else to reach that of RC2.
+    """
+    rows: dict[str, list[Pair]] = {name: [] for name in FAMILIES}
+    for (name, make), seed in itertools.product(FAMILIES.items(), range(first, first + instances)):
+        lists = make(seed)
+        peer = rc2(lists, limit)
+        if peer.cost is None or peer.cpu > most:
+            continue
+        how = {"time_limit": 60.0} if prove else {"time_limit": limit, "target": peer.cost}
+        mine = ours(lists, threads=1, seed=1, **how)
+        assert mine.cost is None or mine.cost >= peer.cost
+        if prove and mine.cost != peer.cost:
+            print(f"not proven: {name}, seed {seed}", file=sys.stderr)
+        rows[name].append((peer, mine))
+    return rows
 
 
 def milliseconds(answers: list[Answer]) -> list[float] | None:
@@ -57,13 +74,9 @@ def tenth(
     """
     names = ["family", "RC2 solves", "its CPU ms", "equal cost in a tenth", "later", "our CPU ms"]
     table = Table.begun("maxsat-tenth", names, "python-sat")
-    rows: dict[str, list[tuple[Answer, Answer]]] = {name: [] for name in FAMILIES}
-    for name, _, lists, peer in solved(instances, first, limit):
-        mine = ours(lists, threads=1, seed=1, target=peer.cost, time_limit=limit)
-        assert mine.cost is None or peer.cost is None or mine.cost >= peer.cost
-        rows[name].append((peer, mine))
+    rows = answers(instances, first, limit, prove=False)
 
-    def add(name: str, pairs: list[tuple[Answer, Answer]]) -> None:
+    def add(name: str, pairs: list[Pair]) -> None:
         equal = [(peer, mine) for peer, mine in pairs if mine.cost == peer.cost]
         early = sum(mine.cpu <= peer.cpu / 10 for peer, mine in equal)
         share = f" ({early / max(1, len(pairs)):.0%})" if name.startswith("all") else ""
@@ -113,14 +126,7 @@ def proofs(
         "within 1.5 times RC2's and 50 ms",
     ]
     table = Table.begun("maxsat-proofs", names, "python-sat")
-    rows: dict[str, list[tuple[Answer, Answer]]] = {name: [] for name in FAMILIES}
-    for name, seed, lists, peer in solved(instances, first, limit):
-        if peer.cpu > most:
-            continue
-        mine = ours(lists, threads=1, seed=1, time_limit=60.0)
-        if mine.cost != peer.cost:
-            print(f"not proven: {name}, seed {seed}", file=sys.stderr)
-        rows[name].append((peer, mine))
+    rows = answers(instances, first, limit, prove=True, most=most)
     rows["all"] = [pair for pairs in rows.values() for pair in pairs]
     for name, pairs in rows.items():
         within = sum(

@@ -4,11 +4,13 @@
 
 ``rc2`` is python-sat's, ``cpsat`` OR-tools', and any other name that of a class of hermax: EvalMaxSAT,
 UWrMaxSATCompetition, CASHWMaxSAT, WMaxCDCL and more. Its anytime solvers tell nothing when its limit ends
-them. The limit is the solver's own: reading the file comes before it.
+them, and solvers that know no limit are ended at it. The limit is the solver's own: reading the file comes
+before it.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,10 +29,17 @@ def told(model: Any, proven: bool) -> None:
     print("s " + ("OPTIMUM FOUND" if proven else "UNKNOWN"), flush=True)
 
 
+def ends_after(seconds: float) -> None:
+    """Let the system end this process then."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
 def rc2(wcnf: Any, seconds: float) -> None:
     """Stratified RC2; it says nothing before its end."""
     from pysat.examples.rc2 import RC2Stratified
 
+    ends_after(seconds)
     with RC2Stratified(wcnf, solver="g4", adapt=True, exhaust=True, minz=True) as solver:
         told(solver.compute(), True)
 
@@ -68,9 +77,13 @@ def hermax(name: str, wcnf: Any, seconds: float) -> None:
     from hermax import non_incremental
     from hermax.non_incremental import incomplete
 
-    kind = getattr(incomplete, name, None) or getattr(non_incremental, name)
-    solver = kind(wcnf)
-    found = solver.solve(time_limit=seconds)
+    if anytime := getattr(incomplete, name, None):
+        solver = anytime(wcnf)
+        found = solver.solve(time_limit=seconds)
+    else:
+        ends_after(seconds)
+        solver = getattr(non_incremental, name)(wcnf)
+        found = solver.solve()
     told(solver.get_model() if found else [], solver.get_status().name == "OPTIMUM")
 
 

@@ -23,12 +23,14 @@ import cyclopts
 
 from hardscape.benchmarks.machine import machine
 from hardscape.benchmarks.maxsat.formulas import Lists, random_3sat, weighted_3sat
+from hardscape.benchmarks.maxsat.large import generate
 from hardscape.benchmarks.maxsat.parts import parts
 from hardscape.benchmarks.maxsat.structured import structured
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 app.command(structured)
 app.command(parts)
+app.command(generate)
 
 
 def formula_of(lists: Lists) -> Any:
@@ -161,6 +163,7 @@ print(json.dumps([*spent, solver.getModel()]), flush=True)
 
 
 def row(*cells: Any) -> None:
+    """Print a row of a table."""
     print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 

@@ -248,6 +248,9 @@ def costs_table(limit: float, runs: Sequence[Run], best: dict[str, int]) -> Tabl
         proofs.append(sum(all(each.proven for each in row) for row in rows))
     found.add("mean of the median scores", None, *scores)
     found.add("proven", None, *proofs)
+    if len(solvers) > 1:
+        together = {each.formula for each in runs if each.proven and each.solver != solvers[0]}
+        found.add("proven by one or another of the others", None, None, len(together))
     return found
 
 

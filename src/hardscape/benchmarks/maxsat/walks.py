@@ -13,11 +13,14 @@ import statistics
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import cyclopts
 import numpy as np
 
 from hardscape import maxsat, native
+from hardscape.benchmarks.tables import Table
 from hardscape.engine import RunOptions, cuda_status, solve
 from hardscape.engine.cuda import cuda_device
 from hardscape.maxsat.methods.islands.cuda import CudaWalks
@@ -138,6 +141,62 @@ def solutions(
         if t:
             lost = sum(x == math.inf for x in t)
             print(f"{name}: median {statistics.median(t):.3f} s of {len(t)} runs, {lost} unsolved")
+
+
+@app.command
+def calls(
+    *,
+    variables: int = 2000,
+    instances: int = 10,
+    seeds: int = 3,
+    seconds: float = 2.0,
+    ratio: float = 4.2,
+    save: Path | None = None,
+) -> None:
+    """Whole calls of `maxsat.solve`, on a GPU and on two cores.
+
+    Parameters
+    ----------
+    variables
+        Of each instance.
+    instances
+        How many, from seed 100 on.
+    seeds
+        Runs of each.
+    seconds
+        Limit of a run; one without a solution counts as infinite.
+    ratio
+        Clauses a variable.
+    save
+        Folder for the table.
+    """
+    who: dict[str, dict[str, Any]] = {"two cores": {"device": "cpu", "threads": 2}}
+    if cuda_status().usable:
+        who["one GPU"] = {"device": "cuda:0"}
+    table = Table.begun("maxsat-walks-calls", ["device", "median s", "s, where solved", "unsolved"])
+    every: dict[str, list[float]] = {name: [] for name in who}
+    warm = random_3_sat(variables, 3.5, 1)
+    for how in who.values():
+        maxsat.solve(warm, target=0, time_limit=seconds, **how)
+    for number in range(100, 100 + instances):
+        formula = random_3_sat(variables, ratio, number)
+        for name, how in who.items():
+
+            def call(
+                seed: int, formula: maxsat.Formula = formula, how: dict[str, Any] = how
+            ) -> tuple[int, np.ndarray]:
+                found = maxsat.solve(formula, seed=seed, target=0, time_limit=seconds, **how)
+                return found.cost or 0, found.assignment
+
+            every[name] += [timed(partial(call, seed), formula) for seed in range(seeds)]
+    medians = {name: statistics.median(t) for name, t in every.items()}
+    for name, t in every.items():
+        solved = [x for x in t if x < math.inf]
+        table.add(name, medians[name], solved, len(t) - len(solved))
+    if len(medians) > 1:
+        table.add("ratio", medians["two cores"] / medians["one GPU"])
+    if save is not None:
+        table.save(save)
 
 
 if __name__ == "__main__":
