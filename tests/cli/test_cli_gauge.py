@@ -183,6 +183,23 @@ def test_reading_what_does_not_say_itself(tmp_path: Path, capsys: Captured) -> N
     np.testing.assert_array_equal(formats.read(tmp_path / "u.ildg").links, field.links)
 
 
+def test_angles_of_a_boundary_that_is_not_in_the_file(tmp_path: Path, capsys: Captured) -> None:
+    links = GaugeField.random((4, 2, 4, 7), 2, seed=8).links.copy()
+    angles, path = (-1.2, 1.2), tmp_path / "u.openqcd"
+    links[-1, ..., 3, :, :] = 0
+    for mu, extent in enumerate((4, 2, 4)):
+        links[-1, ..., mu, :, :] = np.diag(np.exp(1j * np.array(angles) / extent))
+    field = GaugeField(links, boundary="open-sf")
+    formats.write(field, path)
+    assert main(["gauge", "info", str(path)]) != 0
+    assert "--angles" in capsys.readouterr().err
+    found = answer(capsys, "info", path, "--angles=-1.2,1.2")
+    assert (found["boundary"], found["plaquette_ok"]) == ("open-sf", True)
+    answer(capsys, "convert", path, tmp_path / "v.npz", "--angles=-1.2,1.2")
+    assert formats.read(tmp_path / "v.npz") == field
+    refusal(capsys, "info", path, "--angles", "1.2,x")
+
+
 def test_an_output_without_a_name_takes_the_format_of_the_input(
     tmp_path: Path, capsys: Captured
 ) -> None:

@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 from hardscape.errors import FormatError, InputError
-from hardscape.gauge import GaugeField, WilsonChain, fix, formats, generate, gluon_propagator
+from hardscape.gauge import (
+    GaugeField,
+    WilsonChain,
+    fix,
+    formats,
+    generate,
+    gluon_propagator,
+    observables,
+)
 from helpers import gauge_files as codes
 from helpers import gauge_oracles
 
@@ -172,6 +180,8 @@ def test_openqcd_with_other_angles(tmp_path: Path) -> None:
     np.testing.assert_allclose(field.links, links, atol=1e-15)
     with pytest.raises(InputError):
         formats.read(path, format="openqcd", angles=(1.0,))
+    found = observables(path, read={"format": "openqcd", "angles": angles}, device="cpu")
+    assert found["plaquette"][0] == pytest.approx(field.plaquette(), rel=1e-12)
 
 
 def test_hirep_with_schroedinger_boundaries(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cyclopts import Group
 
-from hardscape.cli.gauge.files import ReadOptions, extents
+from hardscape.cli.gauge.files import ReadOptions
 from hardscape.cli.options import PlotOptions, option_group
 from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
 from hardscape.errors import InputError, Interrupted, NotConverged
@@ -76,15 +76,7 @@ def many(files: Sequence[Path], output: Path | None = None) -> tuple[Path, ...] 
 
 def read_arguments(read: ReadOptions) -> dict[str, object]:
     """The options of reading as the library has them."""
-    return {
-        "format": read.format,
-        "ignore_checksum": read.ignore_checksum,
-        "shape": None if read.shape is None else extents(read.shape),
-        "layout": read.layout,
-        "precision": read.input_precision,
-        "byteorder": read.byte_order,
-        "skip": read.skip,
-    }
+    return read.arguments() | {"ignore_checksum": read.ignore_checksum}
 
 
 def deliver_ensemble(

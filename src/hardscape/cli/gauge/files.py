@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -40,6 +41,8 @@ class ReadOptions:
         raw: big or little.
     skip
         raw: bytes before the links.
+    angles
+        openqcd: phi' of the fixed time T, which no file holds: --angles=-1.2,0.5,0.7.
     """
 
     format: FormatOption = None
@@ -49,20 +52,26 @@ class ReadOptions:
     input_precision: Literal["single", "double"] | None = None
     byte_order: Literal["big", "little"] | None = None
     skip: int | None = None
+    angles: str | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """The same as the library has them."""
+        return {
+            "format": self.format,
+            "shape": None if self.shape is None else extents(self.shape),
+            "layout": self.layout,
+            "precision": self.input_precision,
+            "byteorder": self.byte_order,
+            "skip": self.skip,
+            "angles": None if self.angles is None else radians(self.angles),
+        }
 
     def inspect(
         self, path: Path, precision: Literal["single", "double"] | None = None
     ) -> tuple[GaugeField, FileReport]:
         """Read a file, and tell what must be known of it."""
-        field, report = formats.inspect(
-            path,
-            format=self.format,
-            shape=None if self.shape is None else extents(self.shape),
-            layout=self.layout,
-            precision=self.input_precision or precision,
-            byteorder=self.byte_order,
-            skip=self.skip,
-        )
+        said = self.arguments()
+        field, report = formats.inspect(path, **said | {"precision": said["precision"] or precision})
         for told in report.notes:
             note(f"warning: {path}: {told}")
         return field, report
@@ -85,6 +94,17 @@ def extents(text: str) -> tuple[int, ...]:
     if not re.fullmatch(r"[0-9]{1,6}([,x][0-9]{1,6}){1,4}", text):
         raise InputError(f"--shape {text!r}; two to five extents X,Y,Z,T are accepted: 16,16,16,32")
     return tuple(int(extent) for extent in re.split("[,x]", text))
+
+
+def radians(text: str) -> tuple[float, ...]:
+    """The angles of an option."""
+    try:
+        found = tuple(map(float, text.split(",")))
+    except ValueError:
+        found = (math.nan,)
+    if not all(map(math.isfinite, found)):
+        raise InputError(f"--angles {text!r}; Nc numbers are accepted: --angles=-1.2,0.5,0.7")
+    return found
 
 
 @option_group(OUTPUT)

@@ -32,6 +32,7 @@ class Reader:
     precision: Literal["single", "double"] | None = None
     byteorder: Literal["big", "little"] | None = None
     skip: int | None = None
+    angles: tuple[float, ...] | None = None
 
     def read(self, path: str) -> tuple[GaugeField, FileReport]:
         """A configuration whose checksum, plaquette and trace are right, or are to be ignored."""

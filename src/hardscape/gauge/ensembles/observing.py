@@ -40,7 +40,8 @@ class ObservablesTask(Task):
         """The numbers of a configuration."""
         field = configuration.field
         field.require_unitary()
-        line = polyakov_loop(field)
+        closed = field.boundary == "periodic"
+        line = polyakov_loop(field) if closed else complex(math.nan, math.nan)
         row: dict[str, Any] = {
             "plaquette": field.plaquette(),
             "plaquette_space": field.plaquette_space(),
@@ -125,12 +126,12 @@ def observables(
     Ensemble
         Columns plaquette, plaquette_space, plaquette_time, link_trace, polyakov_re, polyakov_im, polyakov_abs,
         and, where asked for, loops and lines, shape (n, R, D), t0, w0, charge, charge_squared and energy.
-        :func:`static_potential` takes it.
+        :func:`static_potential` takes it. Open lattices have no Polyakov loops: NaN.
 
     Raises
     ------
     InputError
-        If an argument is out of range, or a field has a boundary in time.
+        If an argument is out of range, or loops, lines or the flow are asked of a field with a boundary in time.
     FormatError, ChecksumError
         If a file cannot be read; those that are done are in the checkpoint.
     Interrupted

@@ -29,6 +29,7 @@ class ReadArguments(TypedDict, total=False):
     precision: Any
     byteorder: Any
     skip: int | None
+    angles: Sequence[float] | None
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,8 @@ class Plan:
         if unknown:
             names = ", ".join(ReadArguments.__annotations__)
             raise InputError(f"read has {unknown[0]!r}; {names} are accepted")
-        shape = given.get("shape")
-        given["shape"] = None if shape is None else tuple(shape)
+        for name in ("shape", "angles"):
+            given[name] = None if given.get(name) is None else tuple(given[name])
         return cls(method, listed(files), Reader(**given), error_method, bin_size)
 
 

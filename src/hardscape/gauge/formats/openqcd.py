@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -54,6 +55,11 @@ _ANGLES = {
     ),
 }
 
+_UNTOLD = (
+    "a plaquette that its links do not have may be that of a lattice which is open at time 0 and fixed at T: "
+    "angles= (--angles) says phi' of T"
+)
+
 
 def sniff(source: Source) -> bool:
     """Whether extents and size make this format plausible; it has no magic number."""
@@ -89,7 +95,8 @@ def read(source: Source, *, angles: Sequence[float] | None = None) -> Content:
         return told
     if _fixed(links):
         return _schroedinger(source, links, stated, angles, "sf") or _refused(source, nc)
-    return _schroedinger(source, links, stated, angles, "open-sf") or told
+    found = _schroedinger(source, links, stated, angles, "open-sf")
+    return found or replace(told, notes=(_UNTOLD,))
 
 
 def _from_odd_sites(stored: NDArray[Any], extents: tuple[int, int, int, int]) -> NDArray[Any]:
@@ -162,7 +169,7 @@ def _refused(source: Source, nc: int) -> Content:
         None,
         "has a first timeslice of equal diagonal links, as the Schroedinger functional has it, and no angles "
         "of its other boundary, which is not in the file, agree with the plaquette in its header; "
-        f"angles=(phi'_1, ..., phi'_{nc}) says them",
+        f"angles=(phi'_1, ..., phi'_{nc}) (--angles) says them",
     )
 
 
