@@ -23,6 +23,10 @@ CASES: list[tuple[tuple[int, int, int, int], int, Any, dict[str, Any]]] = [
     ((6, 4, 3, 5), 4, "periodic", {"method": "annealing", "annealing_sweeps": 2}),
     ((6, 4, 3, 5), 2, "periodic", {"gauge": "mag", "method": "annealing", "annealing_sweeps": 2}),
     ((3, 5, 4, 7), 3, "periodic", {"method": "fourier-cg"}),
+    # Cut along z too by four ranks, with three colours, or along z alone.
+    ((8, 8, 3, 3), 3, "periodic", {"method": "auto"}),
+    ((8, 8, 8, 4), 2, "periodic", {"gauge": "coulomb"}),
+    ((8, 8, 4, 3), 2, "open", {"method": "annealing", "annealing_sweeps": 2}),
 ]
 
 
@@ -50,6 +54,8 @@ CHAINS: list[tuple[tuple[int, int, int, int], int, Any, float]] = [
     ((4, 4, 4, 5), 2, "periodic", 1.5),
     ((4, 3, 4, 6), 2, "open", 1.0),
     ((4, 4, 4, 4), 3, "sf", 1.0),
+    ((8, 8, 3, 3), 3, "periodic", 1.0),
+    ((8, 8, 8, 4), 2, "open", 1.5),
 ]
 
 
@@ -92,7 +98,7 @@ def main(what: str) -> None:
             print(json.dumps(chains(ranks)))
         elif what == "refusals":
             told = [
-                refused(ranks, (4, 4, 4, 2)),
+                refused(ranks, (4, 4, 2, 2)),
                 refused(ranks, (4, 4, 4, 4), executor="processes:2"),
                 refused(ranks, (4, 4, 4, 4), device="cuda"),
                 not refused(ranks, (4, 4, 4, 4), theta=1e-6),

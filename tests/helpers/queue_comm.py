@@ -10,6 +10,20 @@ from typing import Any
 import numpy as np
 
 
+class Asked:
+    """What is to be received when it is waited for."""
+
+    def __init__(self, receive: Callable[[], None] | None) -> None:
+        self._receive = receive
+
+    def Test(self) -> bool:
+        return self._receive is None
+
+    def Wait(self) -> None:
+        if self._receive is not None:
+            self._receive()
+
+
 class QueueComm:
     """What of mpi4py's communicator ranks that hold a lattice together need."""
 
@@ -31,6 +45,22 @@ class QueueComm:
     def Sendrecv(self, part: Any, to: int, tag: int, into: Any, source: int, tag2: int) -> None:
         self.Send(part, to, tag)
         self.Recv(into, source, tag2)
+
+    def Isend(self, part: Any, to: int, tag: int) -> Asked:
+        self.Send(part, to, tag)
+        return Asked(None)
+
+    def Irecv(self, into: Any, source: int, tag: int) -> Asked:
+        return Asked(lambda: self.Recv(into, source, tag))
+
+    def Split(self, color: int, key: int) -> QueueComm:
+        told = self.allgather((color, key))
+        ranks = [r for _, r in sorted((k, r) for r, (c, k) in enumerate(told) if c == color)]
+        queues = [[self._queues[a][b] for b in ranks] for a in ranks]
+        return QueueComm(ranks.index(self._rank), queues)
+
+    def Get_info(self) -> dict[str, str]:
+        return {}
 
     def gather(self, value: Any, root: int = 0) -> Any:
         self._queues[self._rank][root].put(value)

@@ -1,4 +1,9 @@
-"""The timeslices of one rank on a GPU of its own; what the ranks tell each other goes through the hosts."""
+"""The timeslices of one rank on a GPU of its own.
+
+What the ranks tell each other of them goes from GPU to GPU where the MPI library says that it takes such
+memory, and else through pinned memory of the hosts. Slices at the sides move first and are on their way while
+the GPU moves the others.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +20,7 @@ from hardscape.engine import CudaDevice, cuda_device
 from hardscape.errors import needed
 from hardscape.gauge.chain.cuda import ChainWindow
 from hardscape.gauge.domains.chain import ChainSlab
+from hardscape.gauge.domains.messages import Swap, takes_gpu_memory
 from hardscape.gauge.lattice.cuda import CudaLattices, summed
 from hardscape.gauge.lattice.lattices import Sweep, Turn
 from hardscape.gauge.lattice.schedule import Window
@@ -26,11 +32,15 @@ _NEVER = np.zeros(1, dtype=np.uint8)
 class CudaSlab(ChainSlab):
     """One rank's part. Of a host's GPUs its first rank takes the first, and so on, by turns."""
 
+    cuts_rows = False
+
     def __init__(self, comm: Any) -> None:
         super().__init__(comm)
         hosts = comm.allgather(gethostname())
         gpus = needed("cupy", "cupy-cuda13x", "cuda", "CUDA").cuda.runtime.getDeviceCount()
         self._ordinal = hosts[: self.rank].count(hosts[self.rank]) % gpus
+        self._direct = takes_gpu_memory(comm)
+        self._pinned: dict[tuple[Any, ...], Any] = {}
 
     @contextmanager
     def _gpu(self) -> Iterator[CudaDevice]:
@@ -40,7 +50,7 @@ class CudaSlab(ChainSlab):
 
     def _window(self) -> Window:
         """Nobody writes to the slices at the sides but this rank: there are none beside."""
-        return Window(halo=1, first=self.own.start - 1)
+        return Window(halo=1, first=self.time.own.start - 1)
 
     def open(self, key: int, single: bool) -> None:
         """See `Slab.open`."""
@@ -60,19 +70,27 @@ class CudaSlab(ChainSlab):
         self, key: int, method: int, row: tuple[float, ...], seed: int, number: int, active: bytes
     ) -> None:
         """See `Slab.sweep`."""
-        turn = Turn(
-            [Sweep(method, *row)],
-            np.array([seed], dtype=np.uint64),
-            np.array([number]),
-            1,
-            self.moving(active)[None].astype(bool),
-            _NEVER,
-        )
-        lattice = self._lattices[key]
+        lattice, moving = self._lattices[key], self.moving(active)
+
+        def visit(color: int, some: NDArray[np.uint8]) -> None:
+            seeds, numbers = np.array([seed], dtype=np.uint64), np.array([number])
+            mask = some[None].astype(bool)
+            turn = Turn([Sweep(method, *row)], seeds, numbers, 1, mask, _NEVER)
+            lattice.sweep_color(turn, color)
+
+        sides = np.zeros_like(moving)
+        sides[[1, -2]] = moving[[1, -2]]
         for color in (0, 1):
-            with self._gpu():
-                lattice.sweep_color(turn, color)
-            self._exchange(lattice)
+            if self._options.sliced:
+                with self._gpu():
+                    visit(color, moving)
+                continue
+            with self._began():
+                visit(color, sides)
+                found = self._sides(lattice)
+            with cuda_device(self._ordinal):  # under way while the sides are
+                visit(color, moving - sides)
+            self._swapped(lattice, found)
 
     def randomize(self, key: int, seed: int) -> None:
         """See `Slab.randomize`."""
@@ -84,7 +102,7 @@ class CudaSlab(ChainSlab):
     def set_transformation(self, key: int) -> None:
         """See `Slab.set_transformation`."""
         nc = self._links.shape[-1]
-        g = np.empty((len(self.held), *self._sites, nc, nc), dtype=np.complex128)
+        g = np.empty((len(self.time.held), *self._sites, nc, nc), dtype=np.complex128)
         self.deal(g)
         with self._gpu():
             self._lattices[key].set_transformation(0, g)
@@ -102,8 +120,7 @@ class CudaSlab(ChainSlab):
         """See `Slab.measure`."""
         with self._gpu():
             parts = self._lattices[key].parts().get()
-        sums = self.comm.gather(np.concatenate(summed(parts)), root=0)
-        return None if sums is None else np.concatenate(sums, axis=1)
+        return self.gathered_rows(np.concatenate(summed(parts))[:, :, None])
 
     def slab_gradient(self, key: int) -> Any:
         """See `Slab.slab_gradient`."""
@@ -123,19 +140,48 @@ class CudaSlab(ChainSlab):
     def transformation(self, key: int) -> None:
         """See `Slab.transformation`."""
         with self._gpu():
-            mine = self._lattices[key].slices_of(0, 1, len(self.own)).get()
+            mine = self._lattices[key].slices_of(0, 1, len(self.time.own)).get()
         self.gather(mine)
+
+    # -- from rank to rank ---------------------------------------------------------------------
+
+    @contextmanager
+    def _began(self) -> Iterator[None]:
+        """Work of this GPU that is waited for by `_swapped`, and not before."""
+        with cuda_device(self._ordinal) as device:
+            yield
+            self._over = device.stream.record()
+
+    def _sides(self, lattice: Any) -> list[Any]:
+        """Begin to take g of the first and of the last slice, to where MPI can send it from."""
+        ends = [lattice.slices_of(0, t, 1) for t in (1, len(self.time.own))]
+        return [self._sent(end, place) for place, end in enumerate(ends)]
+
+    def _sent(self, end: Any, place: int) -> Any:
+        return end if self._direct else end.get(out=self._room(end, place), blocking=False)
+
+    def _room(self, end: Any, place: int) -> Any:
+        """Pinned memory of the host for an array: what is copied there needs nobody to wait."""
+        key = end.shape, place
+        if key not in self._pinned:
+            pinned = needed("cupyx", "cupy-cuda13x", "cuda", "CUDA").empty_pinned
+            self._pinned[key] = pinned(end.shape, end.dtype)
+        return self._pinned[key]
+
+    def _swapped(self, lattice: Any, ends: list[Any]) -> None:
+        """Send the slices at the sides, and bring those beside up to date."""
+        with cuda_device(self._ordinal):
+            self._over.synchronize()
+            below, above = Swap(self.time, *ends).sides()
+            lattice.set_slices(0, 0, below)
+            lattice.set_slices(0, len(self.time.own) + 1, above)
 
     def _exchange(self, lattice: Any, always: bool = False) -> None:
         if self._options.sliced and not always:
             return
-        last = len(self.own)
-        with self._gpu():
-            ends = [lattice.slices_of(0, t, 1).get() for t in (1, last)]
-        below, above = self.swapped(*ends)
-        with self._gpu():
-            lattice.set_slices(0, 0, below)
-            lattice.set_slices(0, last + 1, above)
+        with self._began():
+            ends = self._sides(lattice)
+        self._swapped(lattice, ends)
 
     # -- links that move -----------------------------------------------------------------------
 
@@ -147,7 +193,7 @@ class CudaSlab(ChainSlab):
         extents = tuple(links.shape[-4::-1])
         instance = Instance(extents, shape[-1], False, window=self._window())
         with self._gpu() as device:
-            action = self.cut.slices, ends, fixed, xi
+            action = self.time.cut.slices, ends, fixed, xi
             self._chain = ChainWindow(device, links, instance, action)
 
     def sweep_links(
@@ -162,16 +208,16 @@ class CudaSlab(ChainSlab):
                 for mu in range(self._directions):
                     with self._gpu():
                         window.move(seed, number, kind == 0, color, mu)
-                        ends = [window.side(last).get() for last in (False, True)]
-                    below, above = self.swapped(*ends)
+                        ends = [window.side(last) for last in (False, True)]
+                        sent = ends if self._direct else [end.get() for end in ends]
                     with self._gpu():
+                        below, above = Swap(self.time, *sent).sides()
                         window.set_side(False, below)
                         window.set_side(True, above)
         with self._gpu():
             window.measure(0)
             traces = window.sums().get()[0].sum(axis=1)
-        sums = self.comm.gather(traces, root=0)
-        return None if sums is None else np.concatenate(sums)
+        return self.gathered_rows(traces[:, None])
 
     def gather_links(self) -> None:
         """See `ChainSlab.gather_links`."""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.errors import InputError
 from hardscape.gauge.chain.cuda import require_group
 from hardscape.gauge.domains.ranks import Domains
 from hardscape.gauge.lattice.cuda import require_even
@@ -20,11 +19,7 @@ class RankedChain:
     def __init__(
         self, held: Domains, links: Any, ends: bool, fixed: int, xi: float, threads: int
     ) -> None:
-        if links.shape[0] < held.ranks:
-            raise InputError(
-                f"{held.ranks} ranks hold a lattice of at least as many timeslices, not of "
-                f"{links.shape[0]}; fewer ranks are accepted"
-            )
+        held.require(links.shape)
         if held.on_gpus:
             require_even(links.shape[:-3])
             require_group(links.shape[-1])

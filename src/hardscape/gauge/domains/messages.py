@@ -1,15 +1,65 @@
-"""What ranks tell each other of timeslices."""
+"""What ranks tell each other of the sites at their sides, and of whole fields."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.gauge.domains.together import Cut
+from hardscape.arrays import array_namespace
+from hardscape.gauge.domains.together import Cut, grid_of
 
 _UP, _DOWN, _DEALT, _GATHERED = range(4)
+
+
+@dataclass
+class Line:
+    """The ranks that cut a direction, of which this is one: what it moves, and holds beside."""
+
+    comm: Any
+    cut: Cut
+
+    def __post_init__(self) -> None:
+        self.part: int = self.comm.Get_rank()
+        self.own = self.cut.own(self.part)
+        self.held = self.cut.held(self.part)
+
+
+class Swap:
+    """Sites of both sides on their way to the ranks beside, and theirs on the way here."""
+
+    def __init__(self, line: Line, first: Any, last: Any) -> None:
+        comm, parts = line.comm, line.cut.parts
+        up, down = (line.part + 1) % parts, (line.part - 1) % parts
+        xp = array_namespace(first)
+        self._sides = xp.empty_like(first), xp.empty_like(last)
+        self._kept = first, last
+        self._asked = [
+            comm.Irecv(self._sides[0], down, _UP),
+            comm.Irecv(self._sides[1], up, _DOWN),
+            comm.Isend(last, up, _UP),
+            comm.Isend(first, down, _DOWN),
+        ]
+
+    def progress(self) -> None:
+        """Let what is on its way go on: without a thread of its own MPI moves inside calls alone."""
+        for one in self._asked:
+            one.Test()
+
+    def sides(self) -> tuple[Any, Any]:
+        """Those of the ranks before and after."""
+        for one in self._asked:
+            one.Wait()
+        return self._sides
+
+
+def takes_gpu_memory(comm: Any) -> bool:
+    """Whether ranks may send each other what lies on GPUs: what the MPI library says of itself (MPI 4.1)."""
+    kinds = comm.Get_info().get("mpi_memory_alloc_kinds", "") or ""
+    return any(kind.split(":")[0] == "cuda" for kind in kinds.split(","))
 
 
 class Messages:
@@ -18,48 +68,84 @@ class Messages:
     What has the size of the lattice is given and returned by the first rank alone, in ``whole``.
     """
 
+    #: Whether rows of a timeslice are cut too, where that leaves fewer sites at the sides.
+    cuts_rows = True
+
     def __init__(self, comm: Any) -> None:
         self.comm = comm
         self.whole: Any = None
         self.rank, self.ranks = comm.Get_rank(), comm.Get_size()
-        self.share(self.ranks)
+        self._lines: dict[tuple[int, int], tuple[Any, Any]] = {}
 
-    def share(self, slices: int) -> None:
-        """Take a share of so many timeslices: those in `own`, and `held` with one more at each side."""
-        self.cut = Cut(slices, self.ranks)
-        self.own, self.held = self.cut.own(self.rank), self.cut.held(self.rank)
+    def share(self, extents: Sequence[int]) -> None:
+        """Take a share of a lattice (T, Z, ...): timeslices and rows to move, and one more at each side.
 
-    def swapped(self, first: NDArray[Any], last: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Give the own first and last slice to the ranks beside; returns theirs, before and after."""
-        up, down = (self.rank + 1) % self.ranks, (self.rank - 1) % self.ranks
-        below, above = np.empty_like(first), np.empty_like(first)
-        self.comm.Sendrecv(last, up, _UP, below, down, _UP)
-        self.comm.Sendrecv(first, down, _DOWN, above, up, _DOWN)
-        return below, above
+        Rows that are not cut are all here, without more.
+        """
+        slices, rows = extents[:2]
+        grid = grid_of(self.ranks, slices, rows if self.cuts_rows else 1)
+        if grid not in self._lines:
+            t, z = divmod(self.rank, grid[1])
+            self._lines[grid] = self.comm.Split(z, t), self.comm.Split(t, z)
+        in_time, in_rows = self._lines[grid]
+        self.time = Line(in_time, Cut(slices, grid[0]))
+        self.rows = Line(in_rows, Cut(rows, grid[1]))
+        self.grid = grid
+        if not self.cut_rows:
+            self.rows.held = list(self.rows.own)
+        self.inner = slice(1, -1), slice(1, -1) if self.cut_rows else slice(None)
+
+    @property
+    def cut_rows(self) -> bool:
+        """Whether rows are cut."""
+        return self.grid[1] > 1
+
+    def _of(self, rank: int, *, sides: bool) -> tuple[list[int], list[int]]:
+        """The slices and rows of a rank, with those at the sides or not."""
+        t, z = divmod(rank, self.grid[1])
+        time, rows = self.time.cut, self.rows.cut
+        if not sides:
+            return list(time.own(t)), list(rows.own(z))
+        return time.held(t), rows.held(z) if self.cut_rows else list(rows.own(z))
 
     def deal(self, mine: NDArray[Any], *, sides: bool = True) -> None:
-        """Fill `mine` with this rank's slices of `whole`, shape (T, ...), with those at the sides or not."""
+        """Fill `mine` with this rank's part of `whole`, shape (T, Z, ...), with the sides or not."""
         if self.rank:
             for part in mine:
                 self.comm.Recv(part, 0, _DEALT)
             return
         for rank in reversed(range(self.ranks)):
-            for i, t in enumerate(self.cut.held(rank) if sides else self.cut.own(rank)):
+            slices, rows = self._of(rank, sides=sides)
+            for i, t in enumerate(slices):
+                part = self.whole[t][rows] if self.cut_rows else self.whole[t]
                 if rank:
-                    self.comm.Send(
-                        np.ascontiguousarray(self.whole[t], dtype=mine.dtype), rank, _DEALT
-                    )
+                    self.comm.Send(np.ascontiguousarray(part, dtype=mine.dtype), rank, _DEALT)
                 else:
-                    mine[i] = self.whole[t]
+                    mine[i] = part
 
     def gather(self, mine: NDArray[Any]) -> None:
-        """Put every rank's own slices together in the first rank's `whole`."""
+        """Put every rank's own sites, shape (slices, rows, ...), together in the first rank's `whole`."""
         if self.rank:
             for part in mine:
-                self.comm.Send(part, 0, _GATHERED)
+                self.comm.Send(np.ascontiguousarray(part), 0, _GATHERED)
             return
-        self.whole = np.empty((self.cut.slices, *mine.shape[1:]), dtype=mine.dtype)
-        self.whole[: len(mine)] = mine
+        extents = self.time.cut.slices, self.rows.cut.slices
+        self.whole = np.empty((*extents, *mine.shape[2:]), dtype=mine.dtype)
+        self.whole[: len(self.time.own), : len(self.rows.own)] = mine
         for rank in range(1, self.ranks):
-            for t in self.cut.own(rank):
-                self.comm.Recv(self.whole[t], rank, _GATHERED)
+            slices, rows = self._of(rank, sides=False)
+            part = np.empty((len(rows), *mine.shape[2:]), dtype=mine.dtype)
+            for t in slices:
+                self.comm.Recv(part, rank, _GATHERED)
+                self.whole[t, rows[0] : rows[-1] + 1] = part
+
+    def gathered_rows(self, mine: NDArray[Any]) -> NDArray[Any] | None:
+        """On the first rank numbers of every row, shape (..., T, Z), from those of the rows moved here."""
+        parts = self.comm.gather(mine, root=0)
+        if parts is None:
+            return None
+        across = self.grid[1]
+        lines = [
+            np.concatenate(parts[i : i + across], axis=-1) for i in range(0, len(parts), across)
+        ]
+        return np.concatenate(lines, axis=-2)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.errors import InputError
 from hardscape.gauge.domains.chain import ChainSlab
 from hardscape.gauge.domains.cuda_slab import CudaSlab
-from hardscape.gauge.domains.together import Together
+from hardscape.gauge.domains.together import Together, grid_of
+from hardscape.gauge.lattice.cpu import over_rows
 from hardscape.gauge.lattice.cuda import iteration_cost, require_even
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
 from hardscape.gauge.options import FixOptions
@@ -53,17 +53,17 @@ class Domains(Together):
     @contextmanager
     def placed(self, links: Any, choices: FixOptions, threads: int) -> Iterator[None]:
         """Hand the links out, where they are not already, to `threads` of each rank."""
-        if links.shape[0] < self.ranks:
-            raise InputError(
-                f"{self.ranks} ranks hold a lattice of at least as many timeslices, not of "
-                f"{links.shape[0]}; fewer ranks are accepted"
-            )
+        self.require(links.shape)
         if self.on_gpus:
             require_even(links.shape[:-3])
         if self._links is not links:
             self.ask("begin", links.shape, choices, threads, whole=links)
             self._links = links
         yield
+
+    def require(self, shape: tuple[int, ...]) -> None:
+        """Refuse links (T, Z, ...) that are not to be cut into as many parts."""
+        grid_of(self.ranks, shape[0], shape[1] if self._slab.cuts_rows else 1)
 
     def lattices(self, links: Any, choices: FixOptions, single: bool, usual: int) -> Lattices:
         """See `Together.lattices`."""
@@ -107,7 +107,7 @@ class Domains(Together):
 
 @contextmanager
 def domains(comm: Any, *, on_gpus: bool = False) -> Iterator[Domains | None]:
-    r"""Hold one lattice on all ranks of a communicator, in slabs of timeslices.
+    r"""Hold one lattice on all ranks of a communicator, in slabs along t, or t and z.
 
     The body runs on the first rank. On the others this serves the first one's computations until its body
     ends, and gives None.
@@ -131,12 +131,15 @@ def domains(comm: Any, *, on_gpus: bool = False) -> Iterator[Domains | None]:
     Signals are for the first rank to hear: the others leave SIGINT and SIGTERM alone meanwhile. If a rank
     fails, the whole job is aborted.
 
-    Each rank has a slab of :math:`T / \text{ranks}` timeslices and one more at each side. After a colour the
-    slices at the sides are exchanged, :math:`2 N_c^2 X Y Z` complex numbers a rank; links are handed out
-    once. Where links move, those of a colour and direction do so together, and the ranks exchange as many
-    after each direction. For the Fourier-accelerated steps of "auto" and "fourier-cg" each rank transforms
-    its slices in space; then all of them exchange their slabs for columns in time, and back,
-    :math:`2 (N_c^2 - 1) X Y Z T / \text{ranks}` real numbers a rank each way.
+    Each rank has a slab of :math:`T / \text{ranks}` timeslices and one more at each side. On CPUs timeslices
+    are cut along z as well, or the slowest direction in space, where that leaves fewer sites at the sides (64
+    ranks hold 64^4 in 8 by 8 slabs) or there are more ranks than timeslices. After a colour the sites at the
+    sides are exchanged, :math:`2 N_c^2 X Y Z` complex numbers a rank where t alone is cut; they move first, and
+    are on their way while the others move. Links are handed out once. Where links move, those of a colour and
+    direction do so together, and the ranks exchange as many after each direction. For the Fourier-accelerated
+    steps of "auto" and "fourier-cg" each rank transforms its part in space; then ranks exchange their slabs for
+    columns along z, if that is cut, and along t, and back, :math:`2 (N_c^2 - 1) X Y Z T / \text{ranks}` real
+    numbers a rank each way and direction.
 
     Examples
     --------
@@ -204,9 +207,7 @@ class RankedLattices(Lattices):
 
     def measure(self) -> Measurement:
         """Functional and violation of the moment."""
-        sums = self._held.ask("measure", self._key)
-        functional, total, largest = sums[:, None, :]
-        return self.measured(functional, total, largest)
+        return self.measured(*over_rows(self._held.ask("measure", self._key)))
 
     def randomize(self, seeds: NDArray[np.uint64]) -> None:
         """Set g from the Haar measure."""
@@ -227,11 +228,11 @@ class RankedLattices(Lattices):
     def gradient(self) -> Any:
         """Return Delta, packed."""
         delta = self._held.whole("gradient", self._key)
-        return np.ascontiguousarray(delta.swapaxes(0, 1))[None]
+        return np.ascontiguousarray(np.moveaxis(delta, -1, 0))[None]
 
     def move(self, direction: Any, step: Any) -> None:
         """Set g to exp(step direction) g."""
-        along = np.asarray(direction[0], dtype=np.complex128).swapaxes(0, 1)
+        along = np.moveaxis(np.asarray(direction[0], dtype=np.complex128), 0, -1)
         steps = np.ascontiguousarray(step[0], dtype=np.float64).tobytes()
         self._held.ask("move", self._key, self.group.components, steps, whole=along)
 

@@ -1,13 +1,15 @@
-"""The timeslices of one rank: what each rank does when the first one asks all of them.
+"""The slab of one rank: what each rank does when the first one asks all of them.
 
-A slab holds its own slices and one more at each side, whose g are copies of the neighbours'. These rest
-in sweeps and are brought up to date after each colour. An update depends on neighbours of other colours
-alone and random numbers are those of the site's number in the whole lattice, so that g is the same bit
-for bit however many slabs there are.
+A slab holds its own timeslices and one more at each side, and where there are many ranks its own rows of them
+and one more at each side, whose g are copies of the neighbours'. These rest in sweeps and are brought up to
+date after each colour: what the neighbours need of it moves first, and is on its way while the others move. An
+update depends on neighbours of other colours alone and random numbers are those of the site's number in the
+whole lattice, so that g is the same bit for bit however many slabs there are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -18,11 +20,19 @@ from hardscape import native
 from hardscape.arrays import to_device
 from hardscape.engine import Team, team
 from hardscape.gauge.boundary import live
-from hardscape.gauge.domains.messages import Messages
+from hardscape.gauge.domains.messages import Line, Messages, Swap
 from hardscape.gauge.domains.transform import Columns
 from hardscape.gauge.groups import Group, group
 from hardscape.gauge.methods.fourier import FourierSteps
 from hardscape.gauge.options import FixOptions
+
+#: Native numbers of a window's sites: all, those that neighbours have copies of, the others.
+ALL, SIDES, INNER = range(3)
+#: Parts that the others move in, with a look at the messages after each; and slices that one has at least.
+PIECES, _THICK = 4, 2
+#: What is at one side of a slab: of a direction, counted from x, at a coordinate.
+Face = Callable[[int, int], Any]
+Put = Callable[[int, int, Any], None]
 
 
 class Slab(Messages):
@@ -39,9 +49,9 @@ class Slab(Messages):
         self.end()
         self._team = self._stack.enter_context(team(threads))
         self._options = options
-        self.share(shape[0])
-        self._sites = shape[1:-3]
-        self._links = np.empty((len(self.held), *shape[1:]), dtype=np.complex128)
+        self.share(shape[:-3])
+        self._sites = len(self.rows.held), *shape[2:-3]
+        self._links = np.empty((len(self.time.held), *self._sites, *shape[-3:]), np.complex128)
         self.deal(self._links)
 
     def end(self) -> None:
@@ -58,9 +68,16 @@ class Slab(Messages):
             self._options.directions,
             self._options.gauge == "mag",
             single,
-            self.held[0],
-            self.cut.slices,
+            **self.window,
         )
+
+    @property
+    def window(self) -> dict[str, int]:
+        """Which part of the lattice is held, as native lattices and chains are told."""
+        time = {"first": self.time.held[0], "slices": self.time.cut.slices}
+        if not self.cut_rows:
+            return time
+        return time | {"first_row": self.rows.held[0], "rows": self.rows.cut.slices}
 
     # -- what moves g --------------------------------------------------------------------------
 
@@ -69,23 +86,37 @@ class Slab(Messages):
     ) -> None:
         """Visit the sites of the active timeslices, one byte each, once: colour by colour."""
         lattice = self._lattices[key]
-        moving = self.moving(active)
-        never = np.zeros(1, dtype=np.uint8)
-        for color in range(lattice.colors):
+        never, step = np.zeros(1, dtype=np.uint8), np.array(row)
+
+        def visit(color: int, sides: int, moving: NDArray[np.uint8]) -> None:
+            size = self._team.size
             together = native.vector.gauge.Sweeps(
-                lattice,
-                method,
-                np.array(row),
-                seed,
-                number,
-                1,
-                moving,
-                self._team.size,
-                never,
-                color,
+                lattice, method, step, seed, number, 1, moving, size, never, color, sides
             )
             self._team.run(together.run)
-            self._exchange(lattice)
+
+        moving = self.moving(active)
+        for color in range(lattice.colors):
+            lines = self._neighbours()
+            if not lines:
+                visit(color, ALL, moving)
+                continue
+            visit(color, SIDES, moving)
+            swaps = [self._swap(line, mu, lattice.face) for line, mu in lines]
+            for some in self._pieces(moving):
+                visit(color, INNER, some)
+                for swap in swaps:
+                    swap.progress()
+            for swap, (line, mu) in zip(swaps, lines, strict=True):
+                self._take(swap, line, mu, lattice.set_face)
+
+    def _pieces(self, moving: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
+        """The active slices by parts."""
+        for some in np.array_split(np.arange(len(moving)), min(PIECES, len(moving) // _THICK)):
+            piece = np.zeros_like(moving)
+            piece[some] = moving[some]
+            if piece.any():
+                yield piece
 
     @property
     def group(self) -> Group:
@@ -94,8 +125,8 @@ class Slab(Messages):
 
     def moving(self, active: bytes) -> NDArray[np.uint8]:
         """Which of the slices that are held move, of active ones of the lattice."""
-        found = np.zeros(len(self.held), dtype=np.uint8)
-        found[1:-1] = np.frombuffer(active, dtype=np.uint8)[self.own.start : self.own.stop]
+        found = np.zeros(len(self.time.held), dtype=np.uint8)
+        found[1:-1] = np.frombuffer(active, dtype=np.uint8)[self._own_slices]
         return found
 
     def randomize(self, key: int, seed: int) -> None:
@@ -105,13 +136,13 @@ class Slab(Messages):
     def set_transformation(self, key: int) -> None:
         """Set g to the first rank's `whole`."""
         nc = self._links.shape[-1]
-        g = np.empty((len(self.held), *self._sites, nc, nc), dtype=np.complex128)
+        g = np.empty((len(self.time.held), *self._sites, nc, nc), dtype=np.complex128)
         self.deal(g)
         self._lattices[key].set_transformation(g)
 
     def accelerate(self, key: int) -> None:
         """Begin the Fourier-accelerated conjugate gradient."""
-        slab = _Own(self, key, live(self._options.boundary, self.cut.slices)[self._own_slices])
+        slab = _Own(self, key, live(self._options.boundary, self.time.cut.slices)[self._own_slices])
         self._steps = FourierSteps(slab, self._options, Columns(self))
 
     def advance(self, key: int, active: bytes) -> None:
@@ -121,62 +152,75 @@ class Slab(Messages):
 
     @property
     def _own_slices(self) -> slice:
-        return slice(self.own.start, self.own.stop)
+        return slice(self.time.own.start, self.time.own.stop)
 
     def move(self, key: int, components: int, step: bytes) -> None:
         """Set g to exp(step[t] direction) g: steps of float64, the direction the first rank's `whole`."""
-        along = np.empty((len(self.own), components, *self._sites), dtype=np.complex128)
+        shape = len(self.time.own), len(self.rows.own), *self._sites[1:], components
+        along = np.empty(shape, dtype=np.complex128)
         self.deal(along, sides=False)
-        self.slab_move(key, along.swapaxes(0, 1)[None], np.frombuffer(step)[None, self._own_slices])
+        steps = np.frombuffer(step)[None, self._own_slices]
+        self.slab_move(key, np.moveaxis(along, -1, 0)[None], steps)
 
     # -- what is told of g ---------------------------------------------------------------------
 
     def measure(self, key: int) -> NDArray[np.float64] | None:
-        """Of each timeslice the sums of functional and theta and the largest theta, (3, T)."""
+        """Of each row the sums of functional and theta and the largest theta, (3, T, Z)."""
         lattice = self._lattices[key]
-        sites = int(np.prod(self._sites))
-        heights, thetas = np.empty((2, len(self.held), sites))
+        rows = len(self.time.held), len(self.rows.held)
+        heights, thetas = np.empty((2, *rows, int(np.prod(self._sites[1:]))))
         self._team.run(lambda rank: lattice.measure(heights, thetas, rank, self._team.size))
-        mine = native.vector.gauge.slice_sums(heights[1:-1], thetas[1:-1])
-        sums = self.comm.gather(mine, root=0)
-        return None if sums is None else np.concatenate(sums, axis=1)
+        mine = native.vector.gauge.row_sums(heights, thetas)
+        return self.gathered_rows(mine[(slice(None), *self.inner)])
 
     def gradient(self, key: int) -> None:
-        """Gather Delta, packed, shape (T, components, Z, Y, X), in the first rank's `whole`."""
-        delta = to_device(self.slab_gradient(key), "cpu")[0]
-        self.gather(np.ascontiguousarray(delta.swapaxes(0, 1)))
+        """Gather Delta, packed, shape (T, Z, ..., X, components), in the first rank's `whole`."""
+        self.gather(np.moveaxis(to_device(self.slab_gradient(key), "cpu")[0], 0, -1))
 
     def transformation(self, key: int) -> None:
         """Gather g, shape (T, Z, Y, X, Nc, Nc), in the first rank's `whole`."""
-        lattice = self._lattices[key]
-        self.gather(np.stack([lattice.slice(i + 1) for i in range(len(self.own))]))
+        self.gather(self._lattices[key].transformation()[self.inner])
 
     def slab_gradient(self, key: int) -> Any:
         """Delta on the own slices, packed, shape (1, components, slices, ...)."""
-        components = self.group.components
-        delta = np.empty((components, len(self.held), *self._sites), dtype=np.complex128)
+        shape = self.group.components, len(self.time.held), *self._sites
+        delta = np.empty(shape, dtype=np.complex128)
         lattice = self._lattices[key]
         self._team.run(lambda rank: lattice.gradient(delta, rank, self._team.size))
-        return np.ascontiguousarray(delta[None, :, 1:-1])
+        return np.ascontiguousarray(delta[(None, slice(None), *self.inner)])
 
     def slab_move(self, key: int, direction: Any, step: Any) -> None:
         """Set g to exp(step direction) g on the own slices."""
         lattice = self._lattices[key]
-        packed = np.zeros((direction.shape[1], len(self.held), *self._sites), np.complex128)
-        packed[:, 1:-1] = direction[0]
-        steps = np.zeros(len(self.held))
+        packed = np.zeros((direction.shape[1], len(self.time.held), *self._sites), np.complex128)
+        packed[(slice(None), *self.inner)] = direction[0]
+        steps = np.zeros(len(self.time.held))
         steps[1:-1] = step[0]
         self._team.run(lambda rank: lattice.move(packed, steps, rank, self._team.size))
-        self._exchange(lattice)
+        lines = self._neighbours()
+        for swap, (line, mu) in [(self._swap(*to, lattice.face), to) for to in lines]:
+            self._take(swap, line, mu, lattice.set_face)
 
-    def _exchange(self, lattice: Any) -> None:
-        """Bring the slices at the sides up to date. Slices of Coulomb gauge know no neighbours."""
-        if self._options.sliced:
-            return
-        last = len(self.own)
-        below, above = self.swapped(lattice.slice(1), lattice.slice(last))
-        lattice.set_slice(0, below)
-        lattice.set_slice(last + 1, above)
+    # -- from rank to rank ---------------------------------------------------------------------
+
+    def _neighbours(self) -> list[tuple[Line, int]]:
+        """Where there are sites that sweeps ask for, and in which direction, counted from x.
+
+        Slices of Coulomb gauge know no neighbours in time.
+        """
+        time = len(self._sites)
+        found = [] if self._options.sliced else [(self.time, time)]
+        return found + [(self.rows, time - 1)] * self.cut_rows
+
+    def _swap(self, line: Line, mu: int, face: Face) -> Swap:
+        """Send what is at the sides of a direction."""
+        return Swap(line, face(mu, 1), face(mu, len(line.own)))
+
+    def _take(self, swap: Swap, line: Line, mu: int, put: Put) -> None:
+        """Bring the sites beside up to date."""
+        below, above = swap.sides()
+        put(mu, 0, below)
+        put(mu, len(line.own) + 1, above)
 
 
 class _Own:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,12 @@ from hardscape import native
 from hardscape.engine import Team
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
 from hardscape.gauge.options import FixOptions
+
+
+def over_rows(sums: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Of each timeslice, shape (1, T), the two sums and the largest number that rows have, shape (3, T, Z)."""
+    functional, total, largest = sums[:, None]
+    return functional.sum(axis=2), total.sum(axis=2), largest.max(axis=2)
 
 
 class CpuLattice(Lattices):
@@ -44,11 +51,11 @@ class CpuLattice(Lattices):
 
     def measure(self) -> Measurement:
         """Functional and violation of the moment."""
-        sites = self.volume // self.slices
-        heights, thetas = np.empty((2, self.slices, sites))
+        heights, thetas = np.empty(
+            (2, *self._packed[1:3], self.volume // math.prod(self._packed[1:3]))
+        )
         self._team.run(lambda rank: self._lattice.measure(heights, thetas, rank, self._team.size))
-        functional, total, largest = native.vector.gauge.slice_sums(heights, thetas)[:, None, :]
-        return self.measured(functional, total, largest)
+        return self.measured(*over_rows(native.vector.gauge.row_sums(heights, thetas)))
 
     def randomize(self, seeds: NDArray[np.uint64]) -> None:
         """Set g from the Haar measure."""

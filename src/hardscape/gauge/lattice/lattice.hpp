@@ -21,6 +21,13 @@ inline constexpr std::uint64_t kStart = ~std::uint64_t{0};
 // Links that take more memory than this are read from it in every sweep.
 inline constexpr std::size_t kCacheBytes = std::size_t{4} << 20;
 
+// Which sites of active timeslices move: those of one colour, or of all where it is negative; those
+// that a window's neighbours have copies of, or the others, or all.
+struct Which {
+  int color = -1;
+  enum Sides { kAll, kSides, kInner } sides = kAll;
+};
+
 // Sweeps that the threads of a team do together.
 struct Sweeps {
   Method method;
@@ -46,14 +53,13 @@ class AnyLattice {
   // g from the Haar measure, a function of seed and site.
   virtual void randomize(std::uint64_t seed) = 0;
   virtual void transformation(Complex* g) const = 0;
-  // g of a timeslice, number for number.
-  virtual void slice(int t, Complex* g) const = 0;
-  virtual void set_slice(int t, const Complex* g) = 0;
+  // g where a direction has a coordinate, number for number.
+  virtual void face(int mu, int at, Complex* g) const = 0;
+  virtual void set_face(int mu, int at, const Complex* g) = 0;
   virtual int colors() const = 0;
-  // Vectors with a site in an active timeslice, in the order of sweeps; of one colour, or of all
-  // where it is negative.
+  // Vectors with a site in an active timeslice, in the order of sweeps.
   virtual std::vector<std::vector<int>> moving_stages(const std::uint8_t* active,
-                                                      int color) const = 0;
+                                                      const Which& which) const = 0;
   virtual void sweep(Sweeps& sweeps, int rank) = 0;
   // Of each site: its functional (links counted from both ends), and tr Delta Delta^dagger / Nc.
   virtual void measure(double* functional, double* theta, const Share& share) const = 0;
@@ -102,12 +108,12 @@ class Transformation : public AnyLattice {
     each_site([&](int v, int lane, std::size_t site) { get(g_[v], lane, g + site * N * N); });
   }
 
-  void slice(int t, Complex* g) const override {
-    each_site_of(t, [&](int v, int lane, std::size_t i) { get(g_[v], lane, g + i * N * N); });
+  void face(int mu, int at, Complex* g) const override {
+    each_site_of(mu, at, [&](int v, int lane, std::size_t i) { get(g_[v], lane, g + i * N * N); });
   }
 
-  void set_slice(int t, const Complex* g) override {
-    each_site_of(t, [&](int v, int lane, std::size_t i) { put(g_[v], lane, g + i * N * N); });
+  void set_face(int mu, int at, const Complex* g) override {
+    each_site_of(mu, at, [&](int v, int lane, std::size_t i) { put(g_[v], lane, g + i * N * N); });
   }
 
   int colors() const override { return layout_.colors(); }
@@ -116,8 +122,9 @@ class Transformation : public AnyLattice {
   // do not fit the cache, stages are as thin as a timeslice, and colour 1 follows a slice behind
   // colour 0, to find links where they just were. Its slice 0 borders on the last one, so it comes
   // last.
-  std::vector<std::vector<int>> moving_stages(const std::uint8_t* active, int only) const override {
-    const int slices = layout_.local_slices();
+  std::vector<std::vector<int>> moving_stages(const std::uint8_t* active,
+                                              const Which& which) const override {
+    const int slices = layout_.local_slices(), only = which.color;
     const bool thin = only < 0 && layout_.colors() == 2 && slices >= 4 &&
                       links_.size() * sizeof links_[0] > kCacheBytes;
     const int per_color = thin ? slices : 1;
@@ -126,7 +133,7 @@ class Transformation : public AnyLattice {
       if (only >= 0 && color != only) continue;
       for (int v = layout_.first(color); v < layout_.first(color + 1); ++v) {
         const int part = thin ? layout_.local_slice(v) : 0;
-        if (moves(v, active)) found[color * per_color + part].push_back(v);
+        if (moves(v, active) && meant(v, which)) found[color * per_color + part].push_back(v);
       }
     }
     if (!thin) return found;
@@ -174,14 +181,18 @@ class Transformation : public AnyLattice {
     }
   }
 
-  // Of timeslice t, with the place of the site in it.
+  // Where direction mu has a coordinate, with the number of the site there.
   template <class Body>
-  void each_site_of(int t, const Body& body) const {
-    for (const int v : by_slice_[t % layout_.local_slices()]) {
+  void each_site_of(int mu, int at, const Body& body) const {
+    const auto look = [&](int v) {
       for (int lane = 0; lane < W; ++lane) {
-        if (slices_[static_cast<std::size_t>(v) * W + lane] != t) continue;
-        body(v, lane, layout_.site(v, lane) - std::size_t(t) * layout_.slice_volume());
+        if (layout_.place(v, lane, mu) == at) body(v, lane, layout_.number_there(v, lane, mu));
       }
+    };
+    if (mu == layout_.time()) {
+      for (const int v : by_slice_[at % layout_.local_slices()]) look(v);
+    } else {
+      for (int v = 0; v < layout_.vectors(); ++v) look(v);
     }
   }
 
@@ -222,6 +233,11 @@ class Transformation : public AnyLattice {
   std::vector<M> g_;               // [vector]
 
  private:
+  bool meant(int v, const Which& which) const {
+    if (layout_.rests(v)) return false;
+    return which.sides == Which::kAll || layout_.borders(v) == (which.sides == Which::kSides);
+  }
+
   bool moves(int v, const std::uint8_t* active) const {
     for (int lane = 0; lane < W; ++lane) {
       if (active[slices_[static_cast<std::size_t>(v) * W + lane]]) return true;

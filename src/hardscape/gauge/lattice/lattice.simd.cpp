@@ -1,4 +1,5 @@
 // Python's view of a lattice: one class for all groups, both kinds of gauge, both precisions.
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 
@@ -12,7 +13,7 @@ using ComplexArray = nb::ndarray<const Complex, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Output = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
 using Flags = Vector<std::uint8_t>;
-using SliceArray = hardscape::Matrix<double>;  // slice, site
+using RowArray = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 void expect(bool fits) {
   if (!fits) throw std::invalid_argument("an array does not fit the lattice");
@@ -21,13 +22,17 @@ void expect(bool fits) {
 class PyLattice {
  public:
   PyLattice(ComplexArray links, Vector<double> weights, int directions, bool abelian, bool single,
-            int first, int slices)
+            int first, int slices, int first_row, int rows)
       : nc_(links.shape(links.ndim() - 1)), extent_(extents_of(links, 3)) {
-    LatticeProblem problem{
-        extent_, {first, slices, slices > 0}, directions, links.data(), weights.data()};
+    LatticeProblem problem{extent_,
+                           {first, slices, slices > 0, first_row, rows},
+                           directions,
+                           links.data(),
+                           weights.data()};
     if (slices == 0) problem.window.slices = extent_.slices();
     expect(weights.size() == static_cast<std::size_t>(extent_.directions));
     expect(first >= 0 && first < problem.window.slices);
+    expect(first_row >= 0 && first_row < std::max(rows, 1));
     for_group(nc_, [&](auto colors) {
       constexpr int N = colors.value;
       components_ = Algebra<N, double>::kSize;
@@ -54,20 +59,19 @@ class PyLattice {
     return on_sites(std::move(g), extent_, {nc_, nc_});
   }
 
-  auto slice(int t) const {
-    expect(t >= 0 && t < extent_.slices());
-    std::vector<Complex> g(sites() / slices() * nc_ * nc_);
+  auto face(int mu, int at) const {
+    const std::size_t count = sites_there(mu, at);
+    std::vector<Complex> g(count * nc_ * nc_);
     {
       nb::gil_scoped_release release;
-      lattice_->slice(t, g.data());
+      lattice_->face(mu, at, g.data());
     }
-    return on_sites(std::move(g), extent_, {nc_, nc_}, 1);
+    return to_numpy(std::move(g), {count, nc_, nc_});
   }
 
-  void set_slice(int t, ComplexArray g) {
-    expect(t >= 0 && t < extent_.slices());
-    expect(g.size() == sites() / slices() * nc_ * nc_);
-    lattice_->set_slice(t, g.data());
+  void set_face(int mu, int at, ComplexArray g) {
+    expect(g.size() == sites_there(mu, at) * nc_ * nc_);
+    lattice_->set_face(mu, at, g.data());
   }
 
   int colors() const { return lattice_->colors(); }
@@ -88,6 +92,11 @@ class PyLattice {
   }
 
  private:
+  std::size_t sites_there(int mu, int at) const {
+    expect(mu >= 0 && mu < extent_.directions && at >= 0 && at < extent_[mu]);
+    return sites() / extent_[mu];
+  }
+
   std::size_t sites() const { return slices() * extent_.slice_volume(); }
 
   std::size_t nc_, components_ = 0;
@@ -97,7 +106,7 @@ class PyLattice {
 
 struct PySweeps : Sweeps {
   PySweeps(PyLattice& of, int method, Vector<double> step, std::uint64_t seed, std::uint64_t first,
-           int count, Flags moving, int threads, Flags stops, int color)
+           int count, Flags moving, int threads, Flags stops, int color, int sides)
       : Sweeps{static_cast<Method>(method),
                {step(0), step(1), step(2), step(3)},
                seed,
@@ -110,7 +119,8 @@ struct PySweeps : Sweeps {
         lattice(of.lattice()),
         kept(stops) {
     expect(moving.size() == of.slices());
-    stages = lattice.moving_stages(active.data(), color);
+    expect(sides >= Which::kAll && sides <= Which::kInner);
+    stages = lattice.moving_stages(active.data(), {color, static_cast<Which::Sides>(sides)});
   }
 
   void run(int rank) { lattice.sweep(*this, rank); }
@@ -119,21 +129,22 @@ struct PySweeps : Sweeps {
   Flags kept;  // what `stop` points into
 };
 
-// Of each timeslice: sums of functional and theta, and the largest theta.
-auto slice_sums(SliceArray functional, SliceArray theta) {
-  const std::size_t slices = functional.shape(0), volume = functional.shape(1);
-  expect(theta.shape(0) == slices && theta.shape(1) == volume);
-  std::vector<double> sums(3 * slices);
-  for (std::size_t t = 0; t < slices; ++t) {
-    for (std::size_t i = 0; i < volume; ++i) {
-      const double violation = theta(t, i);
-      sums[t] += functional(t, i);
-      sums[slices + t] += violation;
+// Of each row of a timeslice: sums of functional and theta, and the largest theta. So a slice adds
+// up to the same bits wherever its rows lie.
+auto row_sums(RowArray functional, RowArray theta) {
+  const std::size_t rows = functional.shape(0) * functional.shape(1), volume = functional.shape(2);
+  expect(theta.shape(0) * theta.shape(1) == rows && theta.shape(2) == volume);
+  std::vector<double> sums(3 * rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t i = row * volume; i < (row + 1) * volume; ++i) {
+      const double violation = theta.data()[i];
+      sums[row] += functional.data()[i];
+      sums[rows + row] += violation;
       // Not std::max: a NaN must come through.
-      if (!(violation <= sums[2 * slices + t])) sums[2 * slices + t] = violation;
+      if (!(violation <= sums[2 * rows + row])) sums[2 * rows + row] = violation;
     }
   }
-  return to_numpy(std::move(sums), {3, slices});
+  return to_numpy(std::move(sums), {3, functional.shape(0), functional.shape(1)});
 }
 
 }  // namespace
@@ -144,16 +155,19 @@ void bind_lattice(nb::module_& module) {
       module, "Lattice",
       "A gauge field and the transformation g(x) that fixes its gauge. What takes "
       "rank and of does the share of one thread of so many.")
-      .def(nb::init<ComplexArray, Vector<double>, int, bool, bool, int, int>(), nb::arg("links"),
-           nb::arg("weights"), nb::arg("directions"), nb::arg("abelian"), nb::arg("single"),
-           nb::arg("first") = 0, nb::arg("slices") = 0, released,
-           "Of a lattice of so many slices, those from first on; 0: these are all.")
+      .def(nb::init<ComplexArray, Vector<double>, int, bool, bool, int, int, int, int>(),
+           nb::arg("links"), nb::arg("weights"), nb::arg("directions"), nb::arg("abelian"),
+           nb::arg("single"), nb::arg("first") = 0, nb::arg("slices") = 0, nb::arg("first_row") = 0,
+           nb::arg("rows") = 0, released,
+           "Of a lattice of so many slices, those from first on, and the same of the slowest "
+           "direction in space; 0: these are all.")
       .def("set_transformation", &PyLattice::set_transformation, nb::arg("g"), released)
       .def("randomize", &PyLattice::randomize, nb::arg("seed"), released,
            "Set g from the Haar measure.")
       .def("transformation", &PyLattice::transformation)
-      .def("slice", &PyLattice::slice, nb::arg("t"), "g of a timeslice, number for number.")
-      .def("set_slice", &PyLattice::set_slice, nb::arg("t"), nb::arg("g"), released)
+      .def("face", &PyLattice::face, nb::arg("mu"), nb::arg("at"),
+           "g where direction mu has a coordinate, number for number, (sites, Nc, Nc).")
+      .def("set_face", &PyLattice::set_face, nb::arg("mu"), nb::arg("at"), nb::arg("g"), released)
       .def_prop_ro("colors", &PyLattice::colors)
       .def("measure", &PyLattice::measure, nb::arg("functional"), nb::arg("theta"), nb::arg("rank"),
            nb::arg("of"), released,
@@ -166,14 +180,19 @@ void bind_lattice(nb::module_& module) {
   nb::class_<PySweeps>(module, "Sweeps",
                        "Visits to the sites of the active timeslices: every thread calls run.")
       .def(nb::init<PyLattice&, int, Vector<double>, std::uint64_t, std::uint64_t, int, Flags, int,
-                    Flags, int>(),
+                    Flags, int, int>(),
            nb::arg("lattice"), nb::arg("method"), nb::arg("step"), nb::arg("seed"),
            nb::arg("first"), nb::arg("count"), nb::arg("active"), nb::arg("threads"),
-           nb::arg("stop"), nb::arg("color") = -1, nb::keep_alive<1, 2>(), released)
+           nb::arg("stop"), nb::arg("color") = -1, nb::arg("sides") = 0, nb::keep_alive<1, 2>(),
+           released,
+           "Of one colour, or all; of a window's sites those that others copy (sides = 1), or the "
+           "others (2), or all.")
       .def("run", &PySweeps::run, nb::arg("rank"), released)
       .def_ro("done", &PySweeps::done, "Sweeps done before stop became 1.");
-  module.def("slice_sums", &slice_sums, nb::arg("functional"), nb::arg("theta"),
-             "Of each timeslice: sum of the functional, sum and maximum of theta, (3, T).");
+  module.def(
+      "row_sums", &row_sums, nb::arg("functional"), nb::arg("theta"),
+      "Of each row of sites, (T, Z, sites): sum of the functional, sum and maximum of theta, "
+      "(3, T, Z).");
 }
 
 }  // namespace hardscape::gauge

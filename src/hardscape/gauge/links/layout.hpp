@@ -6,6 +6,7 @@
 // have no neighbours among themselves, so they move at the same time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +26,9 @@ struct Extents {
   int& operator[](int mu) { return of[mu]; }
   int time() const { return directions - 1; }
   int slices() const { return of[directions - 1]; }
+  // Of the slowest direction in space: z in four dimensions.
+  int rows() const { return of[directions - 2]; }
+  int row_volume() const { return slice_volume() / rows(); }
   int slice_volume() const {
     int volume = 1;
     for (int mu = 0; mu < directions - 1; ++mu) volume *= of[mu];
@@ -48,17 +52,19 @@ inline int moved(const Extents& extent, int site, int mu, int steps) {
 }
 
 // Which timeslices of a lattice are here: from `first` on, and `slices` there are in all. Those of
-// a part have neighbours elsewhere, so that lanes are not cut in t.
+// a part have neighbours elsewhere, so that lanes are not cut in t. The same of the slowest
+// direction in space, whose `rows` are all here where there are 0.
 struct Window {
   int first, slices;
   bool part = false;
+  int first_row = 0, rows = 0;
 };
 
 class Layout {
  public:
   // `directions` of x, y, ..., t connect sites: all, or all but t where each timeslice is by
-  // itself. Colours are those of the whole lattice, and what lies across the faces of a window in t
-  // is not a neighbour.
+  // itself. Colours are those of the whole lattice, and what lies across the faces of a window is
+  // not a neighbour.
   Layout(const Extents& extent, int directions, int lanes)
       : Layout(extent, directions, lanes, {0, extent.slices()}) {}
   Layout(const Extents& extent, int directions, int lanes, const Window& window)
@@ -108,32 +114,57 @@ class Layout {
   int site(int v, int lane) const { return pack(global(position_[v], lane), extent_); }
   // Its number in the whole lattice.
   int whole_site(int v, int lane) const {
-    const int here = site(v, lane), t = here / slice_volume();
-    return here + (whole_slice(t) - t) * slice_volume();
+    const int here = site(v, lane), volume = extent_.row_volume(), row = here / volume;
+    const int t = row / extent_.rows(), at = row % extent_.rows();
+    return (whole_slice(t) * whole_rows() + whole_row(at)) * volume + here % volume;
   }
   // Timeslices of a block, and the one of vector v.
   int local_slices() const { return local_.slices(); }
   int local_slice(int v) const { return position_[v] / local_.slice_volume(); }
   int slice(int v, int lane) const { return site(v, lane) / slice_volume(); }
+  // Where a site is in direction mu, and its number among those that are there.
+  int place(int v, int lane, int mu) const { return site(v, lane) / stride(mu) % extent_[mu]; }
+  int number_there(int v, int lane, int mu) const {
+    const int here = site(v, lane), step = stride(mu);
+    return here / (step * extent_[mu]) * step + here % step;
+  }
   // The same in the whole lattice, and how many there are.
   int whole_slice_of(int v, int lane) const { return whole_slice(slice(v, lane)); }
   int whole_slices() const { return window_.slices; }
   // Whether vector v lies at a side of a window: a copy of what moves elsewhere.
-  bool rests(int v) const {
-    return window_.part && (local_slice(v) == 0 || local_slice(v) + 1 == local_slices());
-  }
+  bool rests(int v) const { return from_side(v) == 0; }
+  // Whether it is copied elsewhere: next to those.
+  bool borders(int v) const { return from_side(v) == 1; }
 
  private:
   int whole_slice(int t) const { return (window_.first + t) % window_.slices; }
+  int whole_rows() const { return window_.rows ? window_.rows : extent_.rows(); }
+  int whole_row(int at) const { return (window_.first_row + at) % whole_rows(); }
+
+  int stride(int mu) const {
+    int found = 1;
+    for (int nu = 0; nu < mu; ++nu) found *= extent_[nu];
+    return found;
+  }
+
+  // How far vector v is from the nearest side of a window.
+  int from_side(int v) const {
+    int least = extent_.slices() + extent_.rows();
+    const auto look = [&](int at, int extent) { least = std::min({least, at, extent - 1 - at}); };
+    if (window_.part) look(local_slice(v), local_slices());
+    if (window_.rows) look(position_[v] / local_.row_volume() % local_.rows(), local_.rows());
+    return least;
+  }
 
   static Extents split(const Extents& extent, int lanes, const Window& window) {
     const int time = extent.time();
     const int cut = window.part ? time - 1 : time;  // highest direction that lanes may cut
+    const int kept = window.rows ? time - 1 : -1;   // one that they may not cut either
     Extents grid = extent.all(1);
     for (int done = 1; done < lanes; done *= 2) {
       int best = -1;
       for (int mu = cut; mu >= 0; --mu) {  // time last: timeslices may rest one by one
-        if (extent[mu] % (4 * grid[mu])) continue;
+        if (mu == kept || extent[mu] % (4 * grid[mu])) continue;
         if (best < 0 || best == time || extent[mu] / grid[mu] >= extent[best] / grid[best])
           best = mu;
       }
@@ -165,12 +196,20 @@ class Layout {
     return at;
   }
 
+  int whole_extent(int mu) const {
+    if (mu == time()) return window_.slices;
+    return mu + 1 == time() ? whole_rows() : extent_[mu];
+  }
+  int whole_place(int mu, int at) const {
+    if (mu == time()) return whole_slice(at);
+    return mu + 1 == time() ? whole_row(at) : at;
+  }
+
   // Cycles of odd length take three colours; so does then their product.
   int color(const Extents& at, int colors) const {
     int sum = 0;
     for (int mu = 0; mu < colored_; ++mu) {
-      const int extent = mu == time() ? window_.slices : extent_[mu];
-      const int place = mu == time() ? whole_slice(at[mu]) : at[mu];
+      const int extent = whole_extent(mu), place = whole_place(mu, at[mu]);
       sum += extent % 2 && place == extent - 1 ? 2 : place % 2;
     }
     return sum % colors;
@@ -179,7 +218,7 @@ class Layout {
   void order() {
     int colors = 2;
     for (int mu = 0; mu < colored_; ++mu) {
-      colors = (mu == time() ? window_.slices : extent_[mu]) % 2 ? 3 : colors;
+      colors = whole_extent(mu) % 2 ? 3 : colors;
     }
     const int count = local_.slice_volume() * local_.slices();
     place_.resize(count);

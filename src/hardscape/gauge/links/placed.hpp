@@ -43,25 +43,25 @@ class PlacedLinks {
     }
   }
 
-  // Links in one direction of a timeslice, number for number, in the order z, y, x.
-  void copy_slice_to(int t, int mu, std::complex<double>* links) const {
-    each_link_of(t, mu, [&](std::size_t place, std::size_t site, int lane) {
+  // Links in direction mu of the sites where direction nu has a coordinate, number for number.
+  void copy_face_to(int nu, int at, int mu, std::complex<double>* links) const {
+    each_link_of(nu, at, mu, [&](std::size_t place, std::size_t site, int lane) {
       get(links_[place], lane, links + site * N * N);
     });
   }
 
-  void copy_slice_from(int t, int mu, const std::complex<double>* links) {
-    each_link_of(t, mu, [&](std::size_t place, std::size_t site, int lane) {
+  void copy_face_from(int nu, int at, int mu, const std::complex<double>* links) {
+    each_link_of(nu, at, mu, [&](std::size_t place, std::size_t site, int lane) {
       put(links_[place], lane, links + site * N * N);
     });
   }
 
   template <class Body>
-  void each_link_of(int t, int mu, const Body& body) const {
+  void each_link_of(int nu, int at, int mu, const Body& body) const {
     for (int v = 0; v < layout_.vectors(); ++v) {
       for (int lane = 0; lane < W; ++lane) {
-        if (layout_.slice(v, lane) != t) continue;
-        body(layout_.link(v, mu), layout_.site(v, lane) % layout_.slice_volume(), lane);
+        if (layout_.place(v, lane, nu) != at) continue;
+        body(layout_.link(v, mu), layout_.number_there(v, lane, nu), lane);
       }
     }
   }

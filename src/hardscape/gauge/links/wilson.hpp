@@ -33,10 +33,12 @@ struct NoEnds {
   static constexpr bool kThere = false;
 };
 
-// The links of one colour and direction: what moves at the same time.
+// The links of one colour and direction: what moves at the same time; of a window all, those that
+// neighbours have copies of, or the others.
 struct ChainStep {
   bool heat;
   int color, mu;
+  int sides = 0;
 };
 
 class AnyWilsonChain {
@@ -45,13 +47,14 @@ class AnyWilsonChain {
   virtual void links(std::complex<double>* links) const = 0;
   // The share of one thread.
   virtual void run(ChainSweeps& sweeps, int rank) = 0;
-  // Of a window in t, whose outer slices are copies of what moves elsewhere: one step of sweep
-  // `number`, links in a direction of a slice, and the sums of plaquettes that start in each slice.
+  // Of a window, whose outer sites are copies of what moves elsewhere: one step of the first
+  // sweep, links in direction mu where direction nu has a coordinate, and the sums of plaquettes
+  // that start at each site.
   virtual int colors() const = 0;
   virtual void step(const ChainSweeps& sweeps, const ChainStep& step, int rank, int of) = 0;
-  virtual void slice(int t, int mu, std::complex<double>* links) const = 0;
-  virtual void set_slice(int t, int mu, const std::complex<double>* links) = 0;
-  virtual void slice_traces(double* sums) = 0;
+  virtual void face(int nu, int at, int mu, std::complex<double>* links) const = 0;
+  virtual void set_face(int nu, int at, int mu, const std::complex<double>* links) = 0;
+  virtual void site_traces(double* sums, int rank, int of) = 0;
 };
 
 template <int N, int W, class Ends = NoEnds<W>>
@@ -67,27 +70,39 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
 
  public:
   WilsonChain(const Layout& layout, const std::complex<double>* links, const Ends& ends = {})
-      : Placed(layout, links), traces_(layout.vectors()), ends_(ends) {}
+      : Placed(layout, links), traces_(layout.vectors()), ends_(ends) {
+    moving_.resize(3 * layout.colors());
+    for (int color = 0; color < layout.colors(); ++color) {
+      for (int v = layout.first(color); v < layout.first(color + 1); ++v) {
+        if (layout.rests(v)) continue;
+        moving_[3 * color].push_back(v);
+        moving_[3 * color + (layout.borders(v) ? 1 : 2)].push_back(v);
+      }
+    }
+  }
 
   void links(std::complex<double>* links) const override { Placed::copy_to(links); }
 
   int colors() const override { return layout_.colors(); }
 
-  void slice(int t, int mu, std::complex<double>* links) const override {
-    Placed::copy_slice_to(t, mu, links);
+  void face(int nu, int at, int mu, std::complex<double>* links) const override {
+    Placed::copy_face_to(nu, at, mu, links);
   }
 
-  void set_slice(int t, int mu, const std::complex<double>* links) override {
-    Placed::copy_slice_from(t, mu, links);
+  void set_face(int nu, int at, int mu, const std::complex<double>* links) override {
+    Placed::copy_face_from(nu, at, mu, links);
   }
 
   void step(const ChainSweeps& sweeps, const ChainStep& step, int rank, int of) override {
     move(sweeps, sweeps.first, step, Share{rank, of});
   }
 
-  void slice_traces(double* sums) override {
-    measure(Share{0, 1});
-    for (int v = 0; v < layout_.vectors(); ++v) sums[layout_.local_slice(v)] += traces_[v];
+  void site_traces(double* sums, int rank, int of) override {
+    const Share share{rank, of};
+    for (int v = share.first(layout_.vectors()); v < share.last(layout_.vectors()); ++v) {
+      const V traces = traces_of(v);
+      for (int lane = 0; lane < W; ++lane) sums[layout_.site(v, lane)] = lane_of(traces, lane);
+    }
   }
 
   void run(ChainSweeps& sweeps, int rank) override {
@@ -141,9 +156,9 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
   // One function for lattices and windows of them, which so come to the same bits.
   [[gnu::noinline]] void move(const ChainSweeps& sweeps, std::uint64_t number,
                               const ChainStep& step, const Share& share) {
-    const int first = layout_.first(step.color), size = layout_.first(step.color + 1) - first;
-    for (int v = first + share.first(size); v < first + share.last(size); ++v) {
-      if (layout_.rests(v)) continue;
+    const std::vector<int>& some = moving_[3 * step.color + step.sides];
+    for (int i = share.first(some.size()); i < share.last(some.size()); ++i) {
+      const int v = some[i];
       if (step.heat) {
         heatbath(v, step.mu, sweeps, number);
       } else {
@@ -221,18 +236,23 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
     });
   }
 
-  // Re tr of the plaquettes that start at each site, a sum a vector.
+  // Re tr of the plaquettes that start at each site of a vector.
+  [[gnu::noinline]] V traces_of(int v) const {
+    V sum{};
+    for (int mu = 0; mu < layout_.time(); ++mu) {
+      LinearLocal<N, V> local;
+      for (int nu = mu + 1; nu < layout_.dimensions(); ++nu) {
+        local.gather(counted(v, mu, nu, staple_above(v, mu, nu)));
+      }
+      local.begin(link(v, mu));
+      sum += local.functional(link(v, mu));
+    }
+    return sum;
+  }
+
   void measure(const Share& share) {
     for (int v = share.first(layout_.vectors()); v < share.last(layout_.vectors()); ++v) {
-      V sum{};
-      for (int mu = 0; mu < layout_.time(); ++mu) {
-        LinearLocal<N, V> local;
-        for (int nu = mu + 1; nu < layout_.dimensions(); ++nu) {
-          local.gather(counted(v, mu, nu, staple_above(v, mu, nu)));
-        }
-        local.begin(link(v, mu));
-        sum += local.functional(link(v, mu));
-      }
+      const V sum = traces_of(v);
       double total = 0;
       for (int lane = 0; lane < W; ++lane) total += lane_of(sum, lane);
       traces_[v] = total;
@@ -249,7 +269,8 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
     return mean;
   }
 
-  std::vector<double> traces_;
+  std::vector<double> traces_;            // of each vector
+  std::vector<std::vector<int>> moving_;  // vectors of [color][all, sides, inner]
   [[no_unique_address]] Ends ends_;
 };
 

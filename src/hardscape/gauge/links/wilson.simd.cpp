@@ -15,12 +15,12 @@ using PyWilsonChain = PyPlaced<PeriodicChain, AnyWilsonChain>;
 
 // Links with ends in time, fixed on the first (1) or the last slice (2), or both; or without any.
 // Planes with time weigh xi in the action, others 1 / xi. Of a lattice of so many slices those from
-// `first` on; 0: these are all.
+// `first` on, and the same of rows; 0: these are all.
 void make_chain(PyWilsonChain* chain, ComplexLinks links, bool ends, int fixed, double xi,
-                int first, int slices) {
+                int first, int slices, int first_row, int rows) {
   nb::gil_scoped_release release;
   const Extents extent = extents_of(links, 3);
-  const Window window{first, slices > 0 ? slices : extent.slices(), slices > 0};
+  const Window window{first, slices > 0 ? slices : extent.slices(), slices > 0, first_row, rows};
   const std::size_t nc = links.shape(links.ndim() - 1);
   if (ends || xi != 1) {
     new (chain)
@@ -36,6 +36,20 @@ void make_chain(PyWilsonChain* chain, ComplexLinks links, bool ends, int fixed, 
   }
 }
 
+using Sums = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+
+std::size_t sites(const PyWilsonChain& chain) {
+  return static_cast<std::size_t>(chain.extent().slices()) * chain.extent().slice_volume();
+}
+
+std::size_t sites_there(const PyWilsonChain& chain, int nu, int at) {
+  const Extents& extent = chain.extent();
+  if (nu < 0 || nu >= extent.directions || at < 0 || at >= extent[nu]) {
+    throw std::invalid_argument("no such sites");
+  }
+  return sites(chain) / extent[nu];
+}
+
 struct PyWilsonSweeps : ChainSweeps {
   PyWilsonSweeps(PyWilsonChain& of, double beta, int overrelax, std::uint64_t seed,
                  std::uint64_t first, int count, int threads)
@@ -44,8 +58,11 @@ struct PyWilsonSweeps : ChainSweeps {
 
   void run(int rank) { chain.run(*this, rank); }
 
-  void step(bool heat, int color, int mu, int rank, int of) {
-    chain.step(*this, {heat, color, mu}, rank, of);
+  void step(bool heat, int color, int mu, int sides, int rank, int of) {
+    if (color < 0 || color >= chain.colors() || sides < 0 || sides > 2) {
+      throw std::invalid_argument("no such sites");
+    }
+    chain.step(*this, {heat, color, mu, sides}, rank, of);
   }
 
   AnyWilsonChain& chain;
@@ -58,42 +75,42 @@ void bind_wilson(nb::module_& module) {
   nb::class_<PyWilsonChain>(module, "WilsonChain", "A Markov chain of the Wilson action.")
       .def("__init__", &make_chain, nb::arg("links"), nb::arg("ends") = false, nb::arg("fixed") = 0,
            nb::arg("xi") = 1.0, nb::arg("first") = 0, nb::arg("slices") = 0,
-           "Of a lattice of so many slices, those from first on; 0: these are all.")
+           nb::arg("first_row") = 0, nb::arg("rows") = 0,
+           "Of a lattice of so many slices, those from first on, and the same of the slowest "
+           "direction in space; 0: these are all.")
       .def("links", &PyWilsonChain::links)
       .def_prop_ro("colors", [](PyWilsonChain& chain) { return (*chain).colors(); })
       .def(
-          "slice",
-          [](PyWilsonChain& chain, int t, int mu) {
-            const std::size_t nc = chain.nc(), sites = chain.extent().slice_volume();
+          "face",
+          [](PyWilsonChain& chain, int nu, int at, int mu) {
+            const std::size_t nc = chain.nc(), sites = sites_there(chain, nu, at);
             std::vector<std::complex<double>> links(sites * nc * nc);
             {
               nb::gil_scoped_release release;
-              (*chain).slice(t, mu, links.data());
+              (*chain).face(nu, at, mu, links.data());
             }
             return to_numpy(std::move(links), {sites, nc, nc});
           },
-          nb::arg("t"), nb::arg("mu"), "Links in a direction of a timeslice, (sites, Nc, Nc).")
+          nb::arg("nu"), nb::arg("at"), nb::arg("mu"),
+          "Links in direction mu where direction nu has a coordinate, (sites, Nc, Nc).")
       .def(
-          "set_slice",
-          [](PyWilsonChain& chain, int t, int mu, ComplexLinks links) {
-            if (links.size() != chain.extent().slice_volume() * chain.nc() * chain.nc()) {
-              throw std::invalid_argument("an array does not fit the timeslice");
+          "set_face",
+          [](PyWilsonChain& chain, int nu, int at, int mu, ComplexLinks links) {
+            if (links.size() != sites_there(chain, nu, at) * chain.nc() * chain.nc()) {
+              throw std::invalid_argument("an array does not fit the sites there");
             }
             nb::gil_scoped_release release;
-            (*chain).set_slice(t, mu, links.data());
+            (*chain).set_face(nu, at, mu, links.data());
           },
-          nb::arg("t"), nb::arg("mu"), nb::arg("links"))
+          nb::arg("nu"), nb::arg("at"), nb::arg("mu"), nb::arg("links"))
       .def(
-          "slice_traces",
-          [](PyWilsonChain& chain) {
-            std::vector<double> sums(chain.extent().slices());
-            {
-              nb::gil_scoped_release release;
-              (*chain).slice_traces(sums.data());
-            }
-            return to_numpy(std::move(sums), {sums.size()});
+          "site_traces",
+          [](PyWilsonChain& chain, Sums sums, int rank, int of) {
+            if (sums.size() != sites(chain)) throw std::invalid_argument("one number a site");
+            (*chain).site_traces(sums.data(), rank, of);
           },
-          "Of each timeslice of a window, the sum of Re tr of plaquettes that start there.");
+          nb::arg("sums"), nb::arg("rank"), nb::arg("of"), released,
+          "Of each site, the sum of Re tr of plaquettes that start there.");
   nb::class_<PyWilsonSweeps>(module, "WilsonSweeps",
                              "Sweeps, each a heatbath and overrelaxations: every thread calls run.")
       .def(nb::init<PyWilsonChain&, double, int, std::uint64_t, std::uint64_t, int, int>(),
@@ -101,8 +118,9 @@ void bind_wilson(nb::module_& module) {
            nb::arg("first"), nb::arg("count"), nb::arg("threads"), nb::keep_alive<1, 2>())
       .def("run", &PyWilsonSweeps::run, nb::arg("rank"), released)
       .def("step", &PyWilsonSweeps::step, nb::arg("heat"), nb::arg("color"), nb::arg("mu"),
-           nb::arg("rank"), nb::arg("of"), released,
-           "Move the links of a colour and direction in the first sweep.")
+           nb::arg("sides"), nb::arg("rank"), nb::arg("of"), released,
+           "Move the links of a colour and direction in the first sweep: of all sites, of those of "
+           "a window that others copy (1), or of the others (2).")
       .def(
           "plaquettes",
           [](const PyWilsonSweeps& sweeps) {

@@ -40,11 +40,19 @@ class Moved(Protocol):
 
 
 class Whole:
-    """Fields (copies, components, T, ..., X) that lie whole in one place."""
+    """Fields (copies, components, T, Z, ..., X) that lie whole in one place; in 2D a row Z is a site."""
 
-    def slices(self, here: int) -> int:
-        """Timeslices of the lattice where `here` of them are here."""
+    def extents(self, here: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of the lattice, T first, where a field has those `here`."""
         return here
+
+    def own_rows(self, factor: Any) -> Any:
+        """Of a factor of all momenta in space, shape (T, Z, ...), the rows that are here."""
+        return factor
+
+    def slice_sums(self, by_row: Any) -> Any:
+        """Sums over all rows, shape (copies, T), from those that are here, (copies, T, Z)."""
+        return by_row.sum(axis=2)
 
     def gathered(self, by_slice: Any) -> Any:
         """Numbers of all slices, shape (copies, T), from those of the slices that are here."""
@@ -54,16 +62,25 @@ class Whole:
         """Whether a flag is set, on whichever slice."""
         return bool(flags.any())
 
-    def filtered(self, field: Any, factor: Any) -> Any:
-        """A field with `factor`, shape (T, ..., X), on its momenta."""
+    def in_space(self, field: Any, *, back: bool = False) -> Any:
+        """The transform in space, or the inverse one."""
         xp = array_namespace(field)
-        momentum = xp.fft.fft(xp.fft.fftn(field, axes=space_of(field)), axis=2) * factor
-        return xp.fft.ifftn(xp.fft.ifft(momentum, axis=2), axes=space_of(field))
+        axes = tuple(range(3, field.ndim))
+        return (xp.fft.ifftn if back else xp.fft.fftn)(field, axes=axes)
 
+    def in_time(self, field: Any, factor: Any) -> Any:
+        """To momenta in time, there times a factor, shape (T, Z, ..., X), and back."""
+        xp = array_namespace(field)
+        return xp.fft.ifft(xp.fft.fft(field, axis=2) * factor, axis=2)
 
-def space_of(field: Any) -> tuple[int, ...]:
-    """The axes in space of a field (copies, components, T, ..., X)."""
-    return tuple(range(3, field.ndim))
+    def filtered(self, field: Any, factor: Any, *, sliced: bool) -> Any:
+        """A field with a factor on its momenta: those in space alone where it is `sliced`."""
+        momentum = self.in_space(field)
+        if sliced:
+            momentum *= self.own_rows(factor)
+        else:
+            momentum = self.in_time(momentum, factor)
+        return self.in_space(momentum, back=True)
 
 
 class FourierSteps:
@@ -82,8 +99,8 @@ class FourierSteps:
         self._xp = array_namespace(residual)
         self._fixed = self._xp.asarray(~lattices.live)
         residual = self._free(residual)
-        _, _, here, *space = residual.shape
-        self._filter, highest = self._preconditioner((self._over.slices(here), *space), options)
+        extents = self._over.extents(residual.shape[2:])
+        self._filter, highest = self._preconditioner(extents, options)
         self._residual = residual
         self._smooth = self._filtered(residual)
         self._direction = -self._smooth
@@ -150,22 +167,19 @@ class FourierSteps:
         return self._xp.asarray(factor), highest
 
     def _filtered(self, field: Any) -> Any:
-        if not self._sliced:
-            return self._over.filtered(field, self._filter)
-        momentum = self._xp.fft.fftn(field, axes=space_of(field))
-        momentum *= self._filter
-        return self._xp.fft.ifftn(momentum, axes=space_of(field))
+        return self._over.filtered(field, self._filter, sliced=self._sliced)
 
     def _by_slice(self, a: Any, b: Any) -> Any:
-        """tr(a b^dagger) of each slice, for packed fields."""
+        """tr(a b^dagger) of each slice, for packed fields: rows first, wherever they are."""
         xp = self._xp
-        space = tuple(range(3, a.ndim))
-        products = xp.sum(a.real * b.real, axis=space) + xp.sum(a.imag * b.imag, axis=space)
+        inside = tuple(range(4, a.ndim))
+        products = xp.sum(a.real * b.real, axis=inside) + xp.sum(a.imag * b.imag, axis=inside)
         above, diagonal = slice(None, self._above), slice(self._above, None)
         total = 2 * products[:, above].sum(axis=1) + products[:, diagonal].sum(axis=1)
         # The last entry of the diagonal is minus the sum of the others.
         last_a, last_b = ((x.real + x.imag).sum(axis=1) for x in (a[:, diagonal], b[:, diagonal]))
-        return total + xp.sum(last_a * last_b, axis=tuple(range(2, last_a.ndim)))
+        total = total + xp.sum(last_a * last_b, axis=tuple(range(3, last_a.ndim)))
+        return self._over.slice_sums(total)
 
     def _inner(self, a: Any, b: Any) -> Any:
         """tr(a b^dagger) over what belongs together, shape (copies, T)."""
