@@ -9,7 +9,6 @@ import ast
 import subprocess
 import sys
 import tempfile
-from importlib import resources
 from pathlib import Path
 
 from hardscape import native
@@ -17,8 +16,7 @@ from hardscape import native
 
 def committed() -> Path:
     """The folder that holds the stubs."""
-    with resources.as_file(resources.files("hardscape.native")) as folder:
-        return folder
+    return Path(native.__file__).parent
 
 
 def generated() -> dict[str, str]:
