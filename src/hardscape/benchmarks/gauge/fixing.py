@@ -35,10 +35,12 @@ _ANNEALING: dict[str, Any] = {"annealing_sweeps": 150, "temperatures": (1.0, 0.0
 
 
 def row(*cells: str) -> None:
+    """Print a row of a table."""
     print("| " + " | ".join(cells) + " |", flush=True)
 
 
 def spread(values: list[float]) -> str:
+    """The median, with the least and the largest."""
     return f"{statistics.median(values):.4g} ({min(values):.4g} to {max(values):.4g})"
 
 
@@ -68,6 +70,7 @@ def sweep_rate(lattices: Lattices, sweep: Sweep, count: int, clock: Callable[[],
 
 
 def cpu_tables(extent: int) -> None:
+    """Print rates of sweeps on one thread, and sweeps to the gauge."""
     print("\n| CPU | median (spread) |\n| --- | --- |")
     field = thermalised(extent, 6.0)
     links = np.asarray(field.links, dtype=np.complex128)
@@ -116,6 +119,7 @@ def sweep_counts(extent: int, configurations: int) -> None:
 
 
 def command_times(source: Path) -> list[float]:
+    """Seconds of whole commands that fix a file."""
     command = [sys.executable, "-m", "hardscape", "gauge", "fix", str(source), "--json"]
     command += ["--device", "cpu", "--force", "-o", str(source.with_name("fixed.nersc"))]
     times = []
@@ -128,6 +132,7 @@ def command_times(source: Path) -> list[float]:
 
 
 def gpu_tables(extent: int) -> None:
+    """Print rates of sweeps on a GPU, and of a copy of its memory."""
     import cupy
 
     from hardscape.engine import cuda_device
@@ -173,6 +178,7 @@ def classic(device: Any, lattices: Any) -> str:
 
 
 def copy_rate(device: Any, array: Any) -> str:
+    """Bytes a second of copies of an array, read and written."""
     other = array.copy()
     rates = []
     for _ in range(REPEATS + 1):
@@ -186,6 +192,7 @@ def copy_rate(device: Any, array: Any) -> str:
 
 
 def whole_jobs(field: GaugeField, small: GaugeField, extent: int) -> None:
+    """Print seconds of whole calls on a GPU."""
     print("\n| GPU, theta < 1e-12 | s, median of 10, 5 from host (spread); of the last: |")
     print("| --- | --- |")
     start = in_a_random_gauge(field, 7)
@@ -207,6 +214,7 @@ def whole_jobs(field: GaugeField, small: GaugeField, extent: int) -> None:
 
 
 def timed_job(name: str, start: GaugeField, repeats: int, keywords: dict[str, Any]) -> None:
+    """Print the seconds of one call, after one that compiles."""
     times = []
     for _ in range(repeats + 1):
         found = fix(start, device="cuda:0", **keywords)

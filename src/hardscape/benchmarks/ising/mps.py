@@ -30,6 +30,7 @@ app = App(
 
 
 def gaussian_model(num_spins: int, seed: int) -> Ising:
+    """Couplings of all pairs and fields, normally distributed."""
     rng = np.random.default_rng([num_spins, seed])
     couplings = np.triu(rng.normal(size=(num_spins, num_spins)), 1)
     return Ising(rng.normal(size=num_spins), couplings)
@@ -44,6 +45,7 @@ def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
 
 
 def spread(seconds: Sequence[float]) -> str:
+    """The median, with the quartiles."""
     if len(seconds) < 2:
         return f"{seconds[0]:.2f}"
     low, _, high = quantiles(seconds, n=4)

@@ -128,6 +128,7 @@ def instances() -> Iterator[tuple[str, Ising]]:
 
 
 def least(call: Any, repeats: int) -> tuple[float, Any]:
+    """The least processor seconds of calls that find nothing prepared, and the answer."""
     seconds, answer = [], None
     for _ in range(repeats):
         elimination.cache_clear()

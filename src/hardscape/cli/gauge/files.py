@@ -71,7 +71,9 @@ class ReadOptions:
     ) -> tuple[GaugeField, FileReport]:
         """Read a file, and tell what must be known of it."""
         said = self.arguments()
-        field, report = formats.inspect(path, **said | {"precision": said["precision"] or precision})
+        field, report = formats.inspect(
+            path, **said | {"precision": said["precision"] or precision}
+        )
         for told in report.notes:
             note(f"warning: {path}: {told}")
         return field, report

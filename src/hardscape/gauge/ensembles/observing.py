@@ -131,7 +131,8 @@ def observables(
     Raises
     ------
     InputError
-        If an argument is out of range, or loops, lines or the flow are asked of a field with a boundary in time.
+        If an argument is out of range, or loops, lines or the flow are asked of a field with a boundary in
+        time.
     FormatError, ChecksumError
         If a file cannot be read; those that are done are in the checkpoint.
     Interrupted

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from hardscape.gauge.ensembles.averages import ErrorMethod, checked_errors
 from hardscape.gauge.ensembles.files import Reader, listed
 from hardscape.gauge.ensembles.result import Ensemble
 from hardscape.gauge.ensembles.work import NUMBER, EnsembleWork, Task
+
+R = TypeVar("R")
 
 
 class ReadArguments(TypedDict, total=False):
@@ -74,6 +76,23 @@ class Plan:
         for name in ("shape", "angles"):
             given[name] = None if given.get(name) is None else tuple(given[name])
         return cls(method, listed(files), Reader(**given), error_method, bin_size)
+
+
+def run_made(
+    plan: Plan,
+    task: Task,
+    made: Callable[[Ensemble], R],
+    *,
+    on_gpu: bool = False,
+    **run: Unpack[RunArguments],
+) -> R:
+    """What is made of a task's rows; an `Interrupted` has the same of the rows so far."""
+    try:
+        return made(run_task(plan, task, on_gpu=on_gpu, **run))
+    except Interrupted as stop:
+        if stop.result is None:
+            raise
+        raise Interrupted(stop.signum, made(stop.result)) from None
 
 
 def run_task(

@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 from hardscape.arguments import integer
 from hardscape.engine import Context, RunArguments, team
 from hardscape.engine.lanes import on_its_threads
-from hardscape.errors import InputError, Interrupted, NotConverged, needed
+from hardscape.errors import InputError, NotConverged, needed
 from hardscape.figures import COLORS, GREY, finish, new_figure
 from hardscape.gauge.ensembles.averages import ErrorMethod, average
 from hardscape.gauge.ensembles.result import Ensemble
-from hardscape.gauge.ensembles.run import Plan, run_task
+from hardscape.gauge.ensembles.run import Plan, run_made
 from hardscape.gauge.ensembles.work import Configuration, Task
 from hardscape.gauge.generate import checked_xi
 from hardscape.gauge.ghost.operator import CpuFaddeevPopov, FaddeevPopov, generators
@@ -360,9 +360,4 @@ def faddeev_popov_eigenvalues(
             seconds=found.seconds,
         )
 
-    try:
-        return made(run_task(plan, task, **run))
-    except Interrupted as stop:
-        if stop.result is None:
-            raise
-        raise Interrupted(stop.signum, made(stop.result)) from None
+    return run_made(plan, task, made, **run)

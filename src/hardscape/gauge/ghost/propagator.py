@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from hardscape.arguments import integer
 from hardscape.engine import Context, Cuda, RunArguments, cuda_device, team
 from hardscape.engine.lanes import on_its_threads
-from hardscape.errors import InputError, Interrupted
+from hardscape.errors import InputError
 from hardscape.figures import COLORS, finish, new_figure
 from hardscape.gauge.ensembles.averages import ErrorMethod, average
 from hardscape.gauge.ensembles.result import Ensemble
-from hardscape.gauge.ensembles.run import Plan, run_task
+from hardscape.gauge.ensembles.run import Plan, run_made
 from hardscape.gauge.ensembles.work import Configuration, Task
 from hardscape.gauge.field import GaugeField
 from hardscape.gauge.generate import checked_xi
@@ -347,12 +347,7 @@ def ghost_propagator(
             xi=anisotropy,
         )
 
-    try:
-        return made(run_task(plan, task, on_gpu=True, **run))
-    except Interrupted as stop:
-        if stop.result is None:
-            raise
-        raise Interrupted(stop.signum, made(stop.result)) from None
+    return run_made(plan, task, made, on_gpu=True, **run)
 
 
 def _checked_momenta(

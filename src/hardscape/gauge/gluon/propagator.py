@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from hardscape.engine import RunArguments
 from hardscape.engine.lanes import on_its_threads
-from hardscape.errors import InputError, Interrupted
+from hardscape.errors import InputError
 from hardscape.figures import COLORS, finish, new_figure
 from hardscape.gauge.ensembles.averages import ErrorMethod, average, checked_errors
-from hardscape.gauge.ensembles.run import Plan, run_task
+from hardscape.gauge.ensembles.run import Plan, run_made
 from hardscape.gauge.field import GaugeField, checked_field
 from hardscape.gauge.generate import checked_xi
 from hardscape.gauge.gluon.algebra import FIELDS, Definition
@@ -266,13 +266,8 @@ def gluon_propagator(
     if isinstance(first, str | Path):
         plan = Plan.checked("the gluon propagator", every, read, error_method, bin_size)
         opened, _ = plan.reader.read(plan.files[0])
-        try:
-            found = run_task(plan, replace(measure, like=(opened.shape, opened.nc)), **run)
-        except Interrupted as stop:
-            if stop.result is None:
-                raise
-            raise Interrupted(stop.signum, scale.of(opened, stop.result.values)) from None
-        return scale.of(opened, found.values)
+        task = replace(measure, like=(opened.shape, opened.nc))
+        return run_made(plan, task, lambda found: scale.of(opened, found.values), **run)
     if run or read:
         raise InputError(f"{', '.join(sorted({*run, *(read or {})}))}: for files; fields are given")
     rows: list[Mapping[str, Any]] = []
