@@ -195,6 +195,7 @@ _PROGRAM = (
 #: Formats of Ising models that are not written.
 _READ_ONLY: Mapping[str, Callable[[], tuple[bytes, ...]]] = {
     "lp": lambda: (b"Minimize\n obj: 2 x - z + [ 2 x * y ] / 2\nBinary\n x y z\nEnd\n",),
+    "mqlib": lambda: (b"3 3\n1 1 5\n1 2 -3\n3 3 -2\n", b"# x\n2 1\n1 2 0.5\n"),
     "orlib": lambda: (b"1\n3 3\n1 1 5\n1 2 -3\n3 3 -2\n", b"1\n2 0\n"),
     "qplib": lambda: (_PROGRAM, _PROGRAM.replace(b"QBN", b"LBB").replace(_QUADRATIC, b"")),
     "qubin": _qubin,

@@ -366,6 +366,16 @@ def test_hercules_halves_the_matrix(file):
         formats.read(file("c.qubo", "3\n0 3 1\n"))
 
 
+def test_mqlib_maximises_what_biqmac_minimises(file):
+    # MQLib's own example, whose best value is 6, of 1 0 1
+    text = "# Input matrix Q:\n# [ 5 -6  0\n3 5\n1 1 5\n2 2 3\n3 3 1\n1 2 -6\n2 3 -1\n"
+    model = formats.read(file("sample.qubo", text))
+    assert energies(model) == [0, -1, -3, -2, -5, -6, 4, 5]
+    assert energies(formats.read(file("sample.txt", text), format="mqlib")) == energies(model)
+    other = formats.read(file("sample.txt", text))
+    assert energies(other) == [-x for x in energies(model)]
+
+
 def test_the_or_library_maximises_and_has_several_problems_in_a_file(file):
     # 5 x1 - 6 x1 x2 - 2 x3, and 4 x1 + 2 x1 x2, both to be maximised
     text = "2\n3 3\n1 1 5\n2 1 -3\n3 3 -2\n2 2\n1 1 4\n1 2 1\n"
@@ -474,7 +484,8 @@ def test_programs_that_are_none(file):
         ("a", "c comment\np qubo 0 1 0 0\n", "qubo"),
         ("a.qubo", "c comment\np qubo 0 1 0 0\n", "qubo"),
         ("a.qubo", "2\n0 1.5\n0 1 2\n", "hercules"),
-        ("a.qubo", "# linear terms\n2 1\n1 1 3\n", "biqmac"),
+        ("a.qubo", "# linear terms\n2 1\n1 1 3\n", "mqlib"),
+        ("a.qubo.gz", gzip.compress(b"2 1\n1 2 3\n", mtime=0), "mqlib"),
         ("a.json", '{"version": "1.0.0", "variable_domain": "spin"}', "bqpjson"),
         ("pm1s_80.3", "3 2\n1 2 1\n2 3 -1\n", "rudy"),
         ("be100.1", "3 2\n1 2 1\n2 2 -1\n", "biqmac"),
@@ -499,7 +510,7 @@ def test_unknown_content_is_refused(file, content):
 
 
 def test_the_table_of_formats_is_complete():
-    own = {"coo", "biqmac", "rudy", "qubo", "bqm-json", "npz"}
+    own = {"coo", "biqmac", "mqlib", "rudy", "qubo", "bqm-json", "npz"}
     assert set(formats.FORMATS) == own | {"hercules", "bqpjson", "orlib", "qplib", "lp", "qubin"}
     suffixes = [suffix for format in formats.FORMATS.values() for suffix in format.SUFFIXES]
     assert len(set(suffixes)) == len(suffixes)

@@ -18,6 +18,9 @@ coo
 biqmac
     ``n m``, then m lines ``i j q`` counted from 1. Q[i, j] and Q[j, i] are given once and both
     count, so that a pair contributes :math:`2 q_{ij}` (Biq Mac Library, Wiegele 2007).
+mqlib
+    The same text in a file ``.qubo``, maximised: :math:`E = -x^T Q x` (MQLib; I. Dunning, S. Gupta,
+    J. Silberholz, INFORMS J. Comput. 30 (2018) 608). Its max-cut files are rudy's.
 rudy
     ``n m``, then m lines ``i j weight`` counted from 1, the weight 1 if left out. With
     :math:`E = \sum_{ij} w_{ij} (s_i s_j - 1)/2` the ground energy is minus the maximum cut.

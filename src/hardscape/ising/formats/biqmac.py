@@ -19,8 +19,6 @@ from hardscape.ising.model import Ising
 
 NAME = "biqmac"
 SUFFIXES = (".sparse",)
-#: MQLib calls them so.
-READS = (".qubo",)
 DESCRIPTION = "a QUBO of the Biq Mac library: 'n m', then 'i j q' of a symmetric matrix"
 MEMORY = 45
 
@@ -32,13 +30,18 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source, *, base: Literal[0, 1] = 1) -> Ising:
     """Read E(q) = q^T Q q, where one line ``i j x`` stands for both Q[i, j] and Q[j, i]."""
+    return form(source, base, 1)
+
+
+def form(source: Source, base: int, sign: int) -> Ising:
+    """The same, times a sign."""
     text = Text.of(source)
     header = text.header("n m")
     num_spins = header.num_spins(0, "number of variables n")
     count = header.count(1, "number of entries m")
     entries = list(text.entries(count, "entries", base, num_spins))
-    linear = [(i, x) for _, i, j, x in entries if i == j]
-    pairs = [(i, j, 2 * x) for _, i, j, x in entries if i != j]
+    linear = [(i, sign * x) for _, i, j, x in entries if i == j]
+    pairs = [(i, j, 2 * sign * x) for _, i, j, x in entries if i != j]
     terms = ExactTerms.collect(num_spins, linear, pairs, Fraction(0))
     return Ising.from_exact(terms.from_binary())
 
