@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
+import weakref
 from functools import partial
 
 import numpy as np
@@ -38,7 +40,8 @@ def sparse(size: int, n: int, seed: int, fields: bool) -> Ising:
 def assert_same(work: FrontierStatesWork, stop: int = 0) -> None:
     context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
     shard = Shard(0, 0, work.plan.slices)
-    found = work.with_tables(partial(DeviceTables, PLACE), shard, context).partial
+    make = partial(DeviceTables, PLACE)
+    found = work.with_tables(make, shard, context, scarce=True).partial
     expected = work.run(shard, context).partial
     for name in expected:
         np.testing.assert_array_equal(found[name], expected[name])
@@ -67,6 +70,30 @@ def test_slices(monkeypatch) -> None:
     work = FrontierStatesWork(Wanted(exact, 300, None), plan)
     assert work.plan.slices == 4
     assert_same(work)
+
+
+def test_scarce_tables_are_there_once() -> None:
+    # More states tie than the tables' bits tell apart, slice after slice.
+    exact = Ising(np.zeros(45), {(i, i + 1): 1.0 for i in range(0, 44, 2)}).exact
+    graph = elimination._Graph.of(exact)
+    plan = graph.finer(elimination.elimination(exact))
+    work = FrontierStatesWork(Wanted(exact, 4, None), plan)
+    most, made = 0, []
+
+    def make(*told):
+        nonlocal most
+        gc.collect()
+        most = max(most, 1 + sum(one() is not None for one in made))
+        tables = DeviceTables(PLACE, *told)
+        made.append(weakref.ref(tables))
+        return tables
+
+    context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
+    shard = Shard(0, 0, work.plan.slices)
+    found = work.with_tables(make, shard, context, scarce=True).partial
+    assert len(made) > work.plan.slices == 2
+    assert most == 1
+    np.testing.assert_array_equal(found["states"], work.run(shard, context).partial["states"])
 
 
 def test_a_gpu_takes_larger_slices() -> None:

@@ -57,6 +57,8 @@ _COUPLINGS = 4
 _MOST_FOR_ONE, _COUPLINGS_FOR_ONE = 0.5, 3
 #: Seconds of a GPU for a launch, and for what takes a core a second: sizes, not measurements.
 _LAUNCH_SECONDS, _GPU_SHARE = 2e-5, 0.01
+#: Share of a GPU's free memory that is planned for: messages and lists take more.
+_GPU_MEMORY = 0.75
 #: Seconds that a state takes for each spin.
 _STATE_SECONDS = 3e-8
 
@@ -142,9 +144,15 @@ class Listing:
         energy_bits: int,
         step: int,
         make: TablesMaker = native.vector.ising.frontier_tables,
+        scarce: bool = False,
     ) -> None:
         self.order, self.energy_bits, self.step, self.make = order, energy_bits, step, make
-        self.first = _Layers(form, order, energy_bits, step, make)
+        #: Whether there is no room for tables that are not in use.
+        self.scarce = scarce
+        self.first: _Layers | None = self._layers(form)
+
+    def _layers(self, form: BitForm) -> _Layers:
+        return _Layers(form, self.order, self.energy_bits, self.step, self.make)
 
     def lowest(
         self,
@@ -160,7 +168,9 @@ class Listing:
         `code` has the bits of spins that are fixed.
         """
         found: list[NDArray[np.uint64]] = []
-        skipped, layers = 0, self.first
+        skipped, layers = 0, self.first or self._layers(form)
+        if self.scarce:
+            self.first = None
         while True:
             if not layers.fill(form, stop):
                 return None
@@ -170,6 +180,8 @@ class Listing:
                 return None
             states, values, cut = listed
             if not cut:
+                if self.scarce and not found:
+                    self.first = layers
                 return np.concatenate([*found, states[skipped:]])
             # All states below the last value are listed. Of those that have it, the lowest codes are.
             tied = (values == values[-1]).all(axis=1)
@@ -183,7 +195,7 @@ class Listing:
             count, limit = skipped + int(tied.sum()), form.base + self.step * level
             form = form.fixed(ups)
             del layers  # its memory may be needed
-            layers = _Layers(form, self.order, self.energy_bits, self.step, self.make)
+            layers = self._layers(form)
 
 
 @lru_cache(maxsize=8)
@@ -279,13 +291,16 @@ class FrontierStatesWork(LowestWork):
         if not isinstance(context.device, Cuda):
             return self.with_tables(native.vector.ising.frontier_tables, shard, context)
         with cuda_device(context.device.ordinal) as device:
-            return self.with_tables(partial_of(DeviceTables, GpuPlace(device)), shard, context)
+            make = partial_of(DeviceTables, GpuPlace(device))
+            return self.with_tables(make, shard, context, scarce=True)
 
-    def with_tables(self, make: TablesMaker, shard: Shard, context: Context) -> ShardResult:
-        """The same with tables of this make."""
+    def with_tables(
+        self, make: TablesMaker, shard: Shard, context: Context, scarce: bool = False
+    ) -> ShardResult:
+        """The same with tables of this make, of which there is room for one set if it is `scarce`."""
         found, wanted, n = self.nothing(), self.asked, self.asked.terms.num_spins
         free = self.form.fixed(dict.fromkeys(self.plan.sliced, 0))
-        listing = Listing(free, self.plan.order, self.form.bits, self.form.step, make)
+        listing = Listing(free, self.plan.order, self.form.bits, self.form.step, make, scarce)
         until = time.monotonic() + context.seconds
         for number in range(shard.start, shard.stop):
             if number > shard.start and (context.stop[0] == 2 or time.monotonic() > until):
@@ -356,8 +371,10 @@ class Frontier(LowestMethod[FrontierStatesWork]):
     ) -> FrontierStatesWork:
         """The work that answers; where it takes long, with a threshold from a short search."""
         on_gpus = all(isinstance(device, Cuda) for device in options.devices)
-        entries = 8 * GPU_BYTES / _size(wanted)
-        plan = elimination(wanted.terms, entries) if on_gpus else elimination(wanted.terms)
+        if on_gpus:
+            plan = elimination(wanted.terms, 8 * _gpu_bytes(options) / _size(wanted))
+        else:
+            plan = elimination(wanted.terms)
         assert plan is not None
         work = FrontierStatesWork(wanted, plan)
         lanes = 1 if options.executor is not None else min(len(options.devices), plan.slices)
@@ -377,6 +394,18 @@ class Frontier(LowestMethod[FrontierStatesWork]):
         size = min(work.size, 128)
         here = pace(f"{work.name}.{size}", lambda: _probe(size))
         return work.seconds * here + giving(work.table_bytes)
+
+
+def _gpu_bytes(options: RunOptions) -> float:
+    """Bytes of tables on each GPU: what is free now, or the same everywhere for a ledger or other processes."""
+    if options.checkpoint is not None or options.executor is not None:
+        return GPU_BYTES
+    free = []
+    for device in options.devices:
+        assert isinstance(device, Cuda)
+        with cuda_device(device.ordinal) as opened:
+            free.append(GpuPlace(opened).free())
+    return _GPU_MEMORY * min(free)
 
 
 def _probe(size: int) -> tuple[FrontierStatesWork, float]:
