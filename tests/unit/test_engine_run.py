@@ -341,3 +341,31 @@ def test_a_shard_that_ends_early_by_itself_is_not_run_again(threads: int) -> Non
     assert sorted(attempts) == list(range(23))
     assert outcome.partial is not None
     assert outcome.partial["terms"] == 997
+
+
+@dataclass(frozen=True)
+class Telling(HarmonicSum):
+    """Says what it knows while its one shard runs, until somebody has asked for it."""
+
+    asked: tuple[threading.Event, ...] = (threading.Event(),)
+
+    def run(self, shard: Shard, context: Context) -> ShardResult:
+        until = time.monotonic() + 30
+        while not self.asked[0].wait(0.02) and time.monotonic() < until:
+            context.tell({"sum": np.asarray(7.0), "terms": np.asarray(1)})
+        return super().run(shard, context)
+
+    def bounds(self, parts, done):
+        if not parts:
+            return None
+        self.asked[0].set()
+        return float(parts[-1]["sum"]), -float(len(done))
+
+
+def test_what_a_running_shard_tells_is_told() -> None:
+    work = Telling(count=1)
+    outcome = run_work(work, devices=cpus(1))
+    assert [row[1:] for row in outcome.bounds] == [(7.0, 0.0)]
+    assert raw(outcome) == {key: x.tobytes() for key, x in harmonic(HarmonicSum(count=1)).items()}
+    # Where nobody listens, nothing happens.
+    Context(cpus(1)[0], None, np.zeros(1, dtype=np.uint8)).tell({})

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import hardscape
+from hardscape.engine import Context, Cpu, Shard
 from hardscape.errors import InputError
 from hardscape.ising import Ising, estimate
+from hardscape.ising.exact import from_limbs
 from hardscape.ising.methods.cuts import cuts, search
 from hardscape.ising.methods.cuts.graph import Clusters, EdgeForm
 from hardscape.ising.methods.cuts.relaxation import Relaxation
@@ -218,3 +220,19 @@ def test_one_state_of_a_lattice_is_found_without_taking_spins_out():
     terms = Ising(np.zeros(64), np.triu(couplings + couplings.T)).exact
     assert cuts.Cuts().outright(Wanted(terms, 2, None))
     assert not cuts.Cuts().outright(Wanted(terms, 11, None))
+
+
+def test_what_relaxations_prove_is_told_as_they_go():
+    model = lattice(14, 14, True, 5)
+    told, stop = [], np.zeros(1, dtype=np.uint8)
+    work = cuts.CutWork(Wanted(model.exact, 2, None), 1)
+    context = Context(Cpu(), None, stop, told=told.append)
+    found = work.run(Shard(0, 0, 1), context)
+    assert found.complete
+    assert len(told) > 2
+    bounds = [work.bounds([partial], []) for partial in told]
+    least = work.result(found.partial).energies
+    energy = from_limbs(least[:1])[0] * 2.0**model.exact.exponent
+    assert all(bound <= energy <= best for best, bound in bounds)
+    assert [bound for _, bound in bounds] == sorted(bound for _, bound in bounds)
+    assert bounds[-1][1] > bounds[0][1]

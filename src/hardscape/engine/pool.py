@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial as partial_of
 from queue import SimpleQueue
 from typing import Any, ClassVar
 
@@ -23,6 +24,8 @@ from hardscape.engine.work import Context, Partial, Work
 _PARTS = 16
 #: Values of a stop flag: return what there is; return what is begun.
 _STOP, _HAND_OVER = 1, 2
+#: Seconds between two looks at what running blocks tell.
+_HEARD_AGAIN = 0.1
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,11 @@ class Pool(ABC):
         return max(least, each * self.workers)
 
     @property
+    def told(self) -> list[Partial]:
+        """What blocks that run have told of their answers."""
+        return []
+
+    @property
     def glance(self) -> float:
         """Seconds after which there may be more room, or a straggler, though no block was reported."""
         return math.inf
@@ -267,6 +275,8 @@ class LocalPool(Pool):
         self._devices = devices
         self._shared = work.shared()
         self._lanes = Lanes([str(device) for device in devices])
+        self._told: dict[int, Partial] = {}
+        self._heard = 0.0
 
     @property
     def glance(self) -> float:
@@ -278,9 +288,28 @@ class LocalPool(Pool):
         """The devices."""
         return len(self._devices)
 
+    @property
+    def told(self) -> list[Partial]:
+        """See `Pool.told`."""
+        return list(self._told.values())
+
+    def _tell(self, slot: int, partial: Partial) -> None:
+        """Keep what a block told, and wake who waits for reports, now and then."""
+        self._told[slot] = partial
+        now = time.monotonic()
+        if now >= self._heard + _HEARD_AGAIN:
+            self._heard = now
+            self._reports.put(None)
+
+    def release(self, report: Report) -> bool:
+        """See `Pool.release`."""
+        self._told.pop(report.slot, None)
+        return super().release(report)
+
     def _start(self, slot: int, block: Block, incumbent: Partial | None) -> Future[BlockResult]:
         stop = self._stops[slot : slot + 1]
-        context = Context(self._devices[slot], incumbent, stop, shared=self._shared)
+        told = partial_of(self._tell, slot)
+        context = Context(self._devices[slot], incumbent, stop, shared=self._shared, told=told)
         return self._lanes.submit(slot, run_block, self._work, block, context, self.pace[0])
 
     def _withdraw(self, future: Future[BlockResult]) -> None:

@@ -371,6 +371,9 @@ class _Run(Generic[Answer]):
             if self._meter.due:  # what is done is many blocks, at times
                 self._bound()
                 self._meter.update(self._units_done, self._shares)
+        elif self._pool.told and self._meter.due:
+            self._bound()
+            self._meter.update(self._units_done, self._shares)
 
     def _bound(self) -> None:
         """Ask from time to time what is known of the answer; bounds only ever close."""
@@ -380,7 +383,8 @@ class _Run(Generic[Answer]):
         self._bounded_at = seconds * _BOUNDED_AGAIN
         nodes = list(self._fold.nodes())
         ranges = [(x.start, x.stop) for x in (block.shard(self._shards) for block, _ in nodes)]
-        told = self._work.bounds([partial for _, partial in nodes], ranges)
+        parts = [*(partial for _, partial in nodes), *self._pool.told]
+        told = self._work.bounds(parts, ranges)
         if told is not None:
             best, bound = told
             if self._bounds:

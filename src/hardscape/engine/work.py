@@ -13,7 +13,7 @@ import math
 import operator
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, overload
 
@@ -136,6 +136,8 @@ class Context:
     shared : uint64 array or None
         What `Work.shared` made, for all shards that run on this host: they read and write it meanwhile, with
         atomic operations. A hint, as `incumbent`.
+    told : callable or None
+        Where the answer will be given by this process: see `tell`.
 
     Examples
     --------
@@ -151,6 +153,12 @@ class Context:
     until: float = math.inf
     seconds: float = math.inf
     shared: NDArray[np.uint64] | None = None
+    told: Callable[[Partial], None] | None = None
+
+    def tell(self, partial: Partial) -> None:
+        """Say what is known so far, for `Work.bounds`: at times in shards that take long."""
+        if self.told is not None:
+            self.told(partial)
 
     def stopped(self) -> bool:
         """Whether the shard should return what it has, for code that is not compiled."""
@@ -326,7 +334,8 @@ class Work(ABC, Generic[Answer]):
     ) -> tuple[float, float] | None:
         """The lowest value met and one that none lies below, as far as is known; None where nothing is.
 
-        For people alone, a few times in a run: `parts` are as in `hint`, `done` their ranges of units.
+        For people alone, a few times in a run: `parts` are as in `hint`, and those that shards told while they
+        run (`Context.tell`); `done` are the ranges of units of those that are complete.
         """
         return None
 

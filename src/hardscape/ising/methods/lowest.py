@@ -105,11 +105,16 @@ class LowestWork(Work[Found]):
         if not known:
             return None
         best = min(known)
-        found = Found(np.empty((0, 1), dtype=np.uint64), to_limbs([best], terms.limbs), {})
+        energies = to_limbs([best], terms.limbs)
+        found = Found(np.empty((0, 1), dtype=np.uint64), energies, {}, self.proven(parts))
         bound = self.lower_bound(done, found)
         least = terms.offset + abs(terms.offset) - terms.bound
         whole = self.whole or Whole(terms)
         return whole.energies(best, least if bound is None else max(least, bound))
+
+    def proven(self, parts: Sequence[Partial]) -> int | None:
+        """What no state that was not found has a lower energy than, by what parts that are not done told."""
+        return None
 
     @abstractmethod
     def least_bound(self, ranges: Sequence[tuple[int, int]]) -> int | None:

@@ -90,14 +90,12 @@ class CutWork(LowestWork):
         known = self.known or self.nothing()
         search = CutSearch(self, context, self.seed, known)
         complete = search.run()
-        bound = search.bound
-        counters = (search.nodes, search.solved, search.core_spins)
-        found = {
-            **{name: search.found[name] for name in ("states", "energies")},
-            "counters": np.array(counters, dtype=np.uint64),
-            "bound": to_limbs([] if bound is None else [bound], self.asked.terms.limbs),
-        }
-        return ShardResult(found, complete)
+        return ShardResult(search.partial(), complete)
+
+    def proven(self, parts: Sequence[Partial]) -> int | None:
+        """See `LowestWork.proven`."""
+        told = [x for part in parts for x in from_limbs(part["bound"])]
+        return max(told, default=None)
 
     def best_so_far(self, partial: Partial | None) -> Found:
         """The answer of a call that was stopped, with what is proven."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hardscape import memory, native
 from hardscape.engine import Context, Partial, Shard
-from hardscape.ising.exact import from_limbs
+from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.cuts.graph import Clusters, Core, EdgeForm, chosen
 from hardscape.ising.methods.cuts.relaxation import Proof, Relaxation
 from hardscape.ising.methods.exhaustive.blocks import Wanted
@@ -90,13 +90,23 @@ class CutSearch:
         bounds = [node.bound for node in self.open]
         return None if None in bounds else min((x for x in bounds if x is not None), default=None)
 
+    def partial(self) -> Partial:
+        """What was found, and is proven."""
+        counters = (self.nodes, self.solved, self.core_spins)
+        bound = self.bound
+        return {
+            **{name: self.found[name] for name in ("states", "energies")},
+            "counters": np.array(counters, dtype=np.uint64),
+            "bound": to_limbs([] if bound is None else [bound], self.wanted.terms.limbs),
+        }
+
     def run(self) -> bool:
         """Search everything; whether that was done."""
         while self.open:
             branch = _Branch(self, self.open[-1])
             self.nodes += 1
             while (state := branch.step()) is State.GOES_ON:
-                pass
+                self.context.tell(self.partial())
             if state is State.STOPPED:
                 return False
             self.open.pop()
