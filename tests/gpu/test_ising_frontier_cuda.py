@@ -57,6 +57,14 @@ def test_a_torus_in_slices():
     assert found.certified
 
 
+def test_a_torus_of_width_32_is_planned_for_the_gpu_s_memory():
+    model = torus(16, 16, [-1.0, 1.0], seed=2)
+    found = hardscape.spectrum(model, 1, method="frontier", device="cuda:0", seed=1)
+    expected = hardscape.spectrum(model, 1, device="cpu", seed=1)
+    np.testing.assert_array_equal(found.states, expected.states)
+    assert found.certified
+
+
 def test_what_a_gpu_does_not_take():
     wide = Ising([1e12, 1e-12], {(0, 1): 3e-7})
     with pytest.raises(DeviceError):

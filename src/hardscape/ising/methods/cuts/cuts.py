@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Context, Cpu, Device, Partial, RunOptions, Shard, ShardResult, split
-from hardscape.ising.exact import ExactTerms, from_limbs, to_limbs
+from hardscape.ising.exact import ExactTerms, from_limbs
 from hardscape.ising.methods.cuts.search import CutSearch
 from hardscape.ising.methods.exhaustive.blocks import Found, Wanted
 from hardscape.ising.methods.frontier.elimination import elimination, hopeless
