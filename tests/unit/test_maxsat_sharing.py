@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from hardscape.maxsat import Formula
+from hardscape.benchmarks.maxsat.formulas import partial_3sat
+from hardscape.maxsat import Formula, solve
+from hardscape.maxsat.methods.exact.pace import Pace
 from hardscape.maxsat.methods.exact.sharing import Sharing, first_share
 from hardscape.maxsat.result import Improvement
 
@@ -24,7 +26,7 @@ def shares(events, first=0.2, best=None):
     for walker, prover, lower in events:
         before = prover or best
         best = walker or before
-        sharing.judge(before, best, lower)
+        sharing.judge(before, best, lower, 1.0)
         seen.append(round(sharing.of(best), 3))
     return seen
 
@@ -57,4 +59,48 @@ def test_short_limits_are_for_the_search():
     assert first_share(PARTIAL, None) == 0.2
     assert first_share(SOFT, None) == 0.5
     assert first_share(PARTIAL, 4.0) == 0.5
-    assert first_share(PARTIAL, 0.1) == first_share(SOFT, 1.0) == first_share(SOFT, 2.0) == 0.8
+    assert first_share(PARTIAL, 0.1) == first_share(SOFT, 1.0) == first_share(SOFT, 2.0) == 0.9
+
+
+def test_a_walker_gets_on_while_its_last_finds_count():
+    pace = Pace()
+    assert not pace.gets_on
+    pace.walked(1.0, None, found(5, hard=2))
+    assert not pace.gets_on  # the hard clauses do not hold yet
+    pace.walked(1.0, found(5, hard=2), found(1000))
+    assert pace.gets_on
+    pace.walked(3.0, found(1000), found(999))  # a little, and the first one was long ago
+    assert not pace.gets_on
+    best = found(999)
+    for cost in (996, 993, 990):  # each too little, together enough
+        pace.walked(0.1, best, found(cost))
+        best = found(cost)
+    assert pace.gets_on
+    pace.walked(10.0, best, best)
+    assert not pace.gets_on
+    assert pace.seconds == pytest.approx(15.3)
+
+
+def test_a_walker_that_gets_on_keeps_its_share():
+    pace = Pace()
+    best = found(900)
+    pace.walked(1.0, found(1000), best)
+    sharing = Sharing(0.5, best, 0, pace)
+    sharing.judge(best, best, 0, 0.5)
+    assert sharing.of(best) == pytest.approx(
+        0.6
+    )  # 10% in the last part of 1.5 s, though nothing now
+    sharing.judge(best, best, 0, 10.0)
+    assert sharing.of(best) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("gets_on", [True, False])
+def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, monkeypatch):
+    pytest.importorskip("pysat")
+    pytest.importorskip("rustsat")
+    monkeypatch.setattr(Pace, "gets_on", gets_on)
+    n, soft, weights, hard = partial_3sat(150, 800, 0.3, 1)
+    formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
+    result = solve(formula, seed=1, time_limit=0.7, threads=1, device="cpu")
+    assert any("exact" in part for part in result.ran) != gets_on
+    assert formula.evaluate(result.assignment)[0] == 0

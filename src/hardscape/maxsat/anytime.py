@@ -55,7 +55,7 @@ def search(task: Task) -> None:
         task.incumbent.offer(found.lift(np.zeros(0, dtype=np.uint8)))
     elif found.formula.num_clauses == 0:
         task.incumbent.offer_reduced(np.zeros(found.formula.num_variables, dtype=np.uint8))
-    if task.unsatisfiable or task.stopped or task.incumbent.reached:
+    if task.over:
         return
     if task.options.deadline.up and task.incumbent.best is not None:
         task.stopped = "time_limit"

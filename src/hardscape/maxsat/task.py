@@ -59,6 +59,11 @@ class Task:
         """Whether a search goes on when nothing improves: up to a limit."""
         return self.options.deadline.seconds is not None or self.target is not None
 
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to search for, or something said stop."""
+        return self.unsatisfiable or self.incumbent.reached or bool(self.stopped)
+
     def do(self, what: str, work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
         """Run a part of the search; notes what it is, where it runs, and what ended it."""
         self.note(what, told(options))

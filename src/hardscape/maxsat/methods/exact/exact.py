@@ -23,7 +23,8 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.elimination.elimination import Tables
 from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
 from hardscape.maxsat.methods.exact.near import proven_at_once
-from hardscape.maxsat.methods.exact.sharing import SHARE, Sharing, first_share
+from hardscape.maxsat.methods.exact.pace import Pace
+from hardscape.maxsat.methods.exact.sharing import SEARCHED, SHARE, Sharing, first_share
 from hardscape.maxsat.methods.exact.start import can_prove, started
 from hardscape.maxsat.methods.weighting.local import (
     LocalSearch,
@@ -51,6 +52,8 @@ _THREADS, _MOST_PROVERS, _SHARED, _LATER = 4, 6, 1_000_000, 1.0
 _TURN, _TURN_SHARE = 0.2, 0.1
 #: Seconds that "auto" tries to prove where no time limit is given.
 _UNASKED_SECONDS = 10.0
+#: Up to a short limit a search has so much of the time to satisfy the hard clauses before a prover begins.
+_UNBEGUN = 0.6
 #: Literals above which "auto" does not try to prove anything; for formulas that look random it is `SMALL`.
 _PROVABLE = 5_000_000
 
@@ -86,6 +89,7 @@ class Proof(Work[Partial]):
     provers: int = 1
     check: bool = False  # whether a second solver confirms what the first refutes
     share: float = SHARE  # of the walker at first, where it takes turns with the prover
+    pace: Pace | None = field(default=None, repr=False)  # of the walker before
     call: Call | None = (
         None  # where the first prover is kept for later calls, of a formula not presolved
     )
@@ -187,7 +191,7 @@ class _Talk:
         self._tell_at = 0.0
         alone = None if work.beside or work.provers > 1 else work.local
         self._walker = None if alone is None else alone.walker(0, context)
-        self._sharing = Sharing(work.share, self._incumbent.best, self._constant)
+        self._sharing = Sharing(work.share, self._incumbent.best, self._constant, work.pace)
         self._flips = flips
         self._began = time.monotonic()
         if self._walker is not None:  # a process needs a moment to begin
@@ -220,8 +224,8 @@ class _Talk:
         walker.walk(_TURN_SHARE * (now - self._began) * share)
         self._process.send_signal(signal.SIGCONT)
         self._flips = walker.new_flips
-        self._sharing.judge(before, self._incumbent.best, self._lower)
         passed = time.monotonic()
+        self._sharing.judge(before, self._incumbent.best, self._lower, passed - now)
         # A walker's turn may end late: it walks so many steps at a time.
         turn = max(_TURN_SHARE * (passed - self._began), (passed - now) / share)
         self._turn_ends = passed + turn * (1 - share)
@@ -323,21 +327,41 @@ class Exact(Method):
         first, left = (before if together else _FIRST_SECONDS), options.deadline.left
         if left is not None:
             first = min(first, _FIRST_SHARE * left)
-        local = None
+        local, pace = None, Pace()
         if together:  # the same walkers go on beside the prover
             local = replace(self._beside.work(task, endless=False), busy=True, kept={})
-            for turn in (_BEFORE_TABLES, first - _BEFORE_TABLES):
-                if turn > 0 and not (task.unsatisfiable or task.incumbent.reached or task.stopped):
-                    self._beside.walk(task, options.on_cpu(), replace(local, turn=turn))
-                    if turn == _BEFORE_TABLES:
-                        self._eliminate(task)
+            self._walk_first(task, local, pace, first)
         else:
             walking.walk(task, options.within(first), walking.work(task, endless=False))
             if task.stopped == "time_limit":  # of the first part alone
                 task.stopped = ""
             self._eliminate(task)
-        if not (task.unsatisfiable or task.incumbent.reached or task.stopped):
-            self._prove(task, local)
+        if not task.over:
+            self._prove(task, local, pace)
+
+    def _walk_first(self, task: Task, local: LocalSearch, pace: Pace, first: float) -> None:
+        """Search before the proof; on one thread up to a short limit as long as the search gets on."""
+        options = task.options.on_cpu()
+
+        def walk(turn: float) -> None:
+            if turn > 0 and not task.over:
+                before = task.incumbent.best
+                self._beside.walk(task, options, replace(local, turn=turn))
+                pace.walked(turn, before, task.incumbent.best)
+
+        walk(_BEFORE_TABLES)
+        self._eliminate(task)
+        walk(first - _BEFORE_TABLES)
+        left = options.deadline.left
+        alone = len(options.devices) == 1 and not task.narrowed
+        if left is None or left > SEARCHED or not alone:
+            return
+        while not task.over:
+            best = task.incumbent.best
+            begun = best is not None and not best.hard_violations
+            if not (pace.gets_on if begun else pace.seconds < _UNBEGUN * left):
+                break
+            walk(max(_BEFORE_TABLES, _TURN_SHARE * pace.seconds))
 
     def _eliminate(self, task: Task) -> None:
         """Have the least cost by tables, where that takes little time and is not stopped."""
@@ -358,7 +382,7 @@ class Exact(Method):
         task.incumbent.offer_reduced(assignment)
         task.incumbent.bound_reduced(least)
 
-    def _prove(self, task: Task, local: LocalSearch | None) -> None:
+    def _prove(self, task: Task, local: LocalSearch | None, pace: Pace) -> None:
         presolved = task.presolved
         unasked = task.method == "auto" and task.options.deadline.left is None
         # The proof is this machine's CPU's.
@@ -392,6 +416,7 @@ class Exact(Method):
             provers,
             task.check,
             first_share(presolved.formula, options.deadline.left),
+            pace,
             call,
         )
         found = task.do(f"{self.name}{', checked' * task.check}", proof, options).answer

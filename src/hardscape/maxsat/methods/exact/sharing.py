@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.methods.exact.pace import Pace
 from hardscape.maxsat.result import Improvement
 
 #: The walker's share of the turns, at first, least and most, and the step by which it moves to the side that
 #: finds more.
-SHARE, _LEAST, _MOST, _STEP = 0.2, 0.2, 0.8, 0.1
+SHARE, _LEAST, _MOST, _STEP = 0.2, 0.2, 0.9, 0.1
 #: The share at first where no clause is hard: without hard clauses first cores are long. And seconds that the
 #: search has at least, as far as the share goes: it finds most of what it finds within them.
-_SOFT, _SEARCHED = 0.5, 2.0
+_SOFT, SEARCHED = 0.5, 2.0
 #: Where neither finds more the share goes to so much, or to the first where that is more.
 _HALF = 0.5
 #: To close such a share of the gap is to find more, too.
@@ -20,27 +21,33 @@ _CLOSED = 0.05
 def first_share(formula: Formula, left: float | None) -> float:
     """The walker's share of the turns at first, with so many seconds left."""
     share = SHARE if formula.num_hard else _SOFT
-    return share if left is None else min(_MOST, max(share, _SEARCHED / max(left, _SEARCHED)))
+    return share if left is None else min(_MOST, max(share, SEARCHED / max(left, SEARCHED)))
 
 
 class Sharing:
     """The walker's share of the turns, as both have found more or less.
 
-    `constant` is what the prover's costs leave out.
+    `constant` is what the prover's costs leave out, and `pace` the walker's so far.
     """
 
-    def __init__(self, first: float, best: Improvement | None, constant: int) -> None:
+    def __init__(
+        self, first: float, best: Improvement | None, constant: int, pace: Pace | None = None
+    ) -> None:
         self._share, self._rest = first, max(_HALF, first)
+        self._pace = pace or Pace()
         self._best, self._lower, self._constant = best, 0, constant
 
     def of(self, best: Improvement | None) -> float:
         """Of the next turn; the least while hard clauses are violated: a solver is likelier to satisfy them."""
         return _LEAST if best is None or best.hard_violations else self._share
 
-    def judge(self, before: Improvement | None, after: Improvement | None, lower: int) -> None:
-        """Take what was known when the walker's turn began and ended, and the prover's lower bound."""
+    def judge(
+        self, before: Improvement | None, after: Improvement | None, lower: int, seconds: float
+    ) -> None:
+        """Take what was known when the walker's turn began and ended, its seconds, and the lower bound."""
+        self._pace.walked(seconds, before, after)
         proves = before is not self._best or self._closes(before, lower)
-        step = float((after is not before) - proves)
+        step = float((after is not before or self._pace.gets_on) - proves)
         if not step:
             step = min(1.0, max(-1.0, (self._rest - self._share) / _STEP))
         self._share = min(_MOST, max(_LEAST, self._share + step * _STEP))
