@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import sys
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hardscape.benchmarks.__main__ import benchmarks
 from hardscape.benchmarks.tables import Table
+from hardscape.benchmarks.xorsat import growth
+from hardscape.xorsat.studies.population import exponent_of
 
 NAMES = sorted(benchmarks())
 #: The smallest run of a module, and the least number of rows that it prints.
@@ -83,3 +87,40 @@ def test_a_table_is_kept_with_what_it_was_measured_on(tmp_path, monkeypatch):
     Path(tmp_path / "calls.json").rename(tmp_path / "results/calls.json")
     run("tables", [str(tmp_path)], monkeypatch)
     assert page.read_text().count("permanent, 4x4, real") == 1
+
+
+def test_runs_of_several_sessions_are_one_study(tmp_path, monkeypatch, capsys):
+    runs = tmp_path / "runs.json"
+    how = "--instances 2 --rounds 2 --device cpu --threads 1"
+    words = [str(runs), "24", *shlex.split(how)]
+    run("xorsat.growth", ["measure", *words], monkeypatch)
+    once = Table.read(runs).rows
+    run("xorsat.growth", ["measure", *words], monkeypatch)
+    twice = Table.read(runs).rows
+    assert twice[: len(once)] == once
+    assert len(twice) == 2 * len(once) == 8
+    assert [row[:3] for row in once[:2]] == [[24, 0, 14], [24, 1, 14]]
+    assert {row[6] for row in once} != {row[6] for row in twice[len(once) :]}  # other seeds
+    known = growth.seen(Table.read(runs), 24)
+    assert known.solved.sum() == len(twice)
+    assert known.totals.sum() == sum(row[3] * row[6] for row in twice)
+    run("xorsat.growth", ["law", str(runs), "--save", str(tmp_path)], monkeypatch)
+    (row,) = Table.read(tmp_path / "xorsat-growth.json").rows
+    assert row[:3] == [24, 2, len(twice)]
+    assert 0 < row[3] < 4.7 * known.totals.sum() / len(twice) * 3
+
+
+def test_sizes_without_a_solution_bound_the_exponent_from_below():
+    random, a, scatter = np.random.default_rng(1), 0.08, 0.3
+    known = {}
+    for n, instances, runs in ((128, 60, 20), (160, 60, 10), (224, 60, 3)):
+        tau = np.exp(a * n + scatter * random.standard_normal(instances))
+        known[n] = np.full(instances, float(runs)), random.gamma(runs, tau)
+    found, error = exponent_of(known)
+    assert error < 0.0015
+    assert abs(found - a) < 4 * error
+    tau = math.exp(a * 320)
+    little = exponent_of({**known, 320: (np.zeros(8), np.full(8, 0.001 * tau))})
+    much = exponent_of({**known, 320: (np.zeros(30), np.full(30, 10 * tau))})
+    assert abs(little[0] - found) < 0.1 * error
+    assert much[0] > found + 0.3 * error

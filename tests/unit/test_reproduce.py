@@ -49,7 +49,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (xorsat, landscape):
         monkeypatch.setattr(module, "measured_times", few)
     monkeypatch.setattr(xorsat, "random_regular", lambda n, seed: random_regular(24, seed=seed))
-    monkeypatch.setattr(hidden, "_MOST_FLIPS", 2000)
+    monkeypatch.setattr(hidden, "_SIZES", {False: ((12, 18), 4)})
     monkeypatch.setattr(landscape, "random_regular", lambda n, **how: random_regular(60, **how))
     monkeypatch.setattr(ising, "random_model", lambda n, *rest: model(11, *rest))
     for module, most in ((permanents, 20), (kernels, 26)):

@@ -22,6 +22,7 @@ from typing import Any
 import cyclopts
 
 from hardscape.benchmarks.machine import facts
+from hardscape.files import store
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
@@ -77,7 +78,7 @@ class Table:
         rows = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in plain.pop("rows"))
         head = json.dumps(plain, indent=1, ensure_ascii=False)
         path = folder / f"{self.name}.json"
-        path.write_text(f'{head[:-2]},\n "rows": [\n{rows}\n ]\n}}\n', encoding="utf-8")
+        store(path, f'{head[:-2]},\n "rows": [\n{rows}\n ]\n}}\n'.encode())
 
     @classmethod
     def read(cls, path: Path) -> Table:

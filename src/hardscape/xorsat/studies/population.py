@@ -13,7 +13,7 @@ few runs solve; this is not, as long as tau is lognormal. The prior is uniform i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,9 +24,10 @@ from hardscape.errors import InputError
 from hardscape.plain import Plain, finite_or_none
 from hardscape.xorsat.studies.times import TimeToSolution
 
-#: Points of the grids in mu, ln s and x; how far they reach.
-_MU, _S, _X = 41, 31, 801
+#: Points of the grids in mu, ln s and x, and in c and a; how far they reach.
+_MU, _S, _X, _LINES = 41, 31, 801, 101
 _LEAST_S, _MOST_S = 0.05, 3.0
+_SCATTERS = np.geomspace(_LEAST_S, _MOST_S, _S)
 #: Standard deviations that the grid in mu reaches to either side.
 _REACH = 6.0
 
@@ -146,22 +147,67 @@ def population_of(solved: NDArray[np.float64], totals: NDArray[np.float64]) -> P
     )
 
 
+def exponent_of(
+    runs: Mapping[int, tuple[NDArray[np.float64], NDArray[np.float64]]],
+) -> tuple[float, float]:
+    r"""Growth a of the median, :math:`\mu = c + a N`, and its standard deviation; prior uniform in c and a.
+
+    `runs` has, for each N, solved runs and the time of all runs, instance by instance. Unlike a line through
+    medians this takes in sizes of which no run has solved yet. Two of the others are needed.
+    """
+    known = {n: population_of(*pair) for n, pair in runs.items() if pair[0].sum()}
+    sizes = np.array(list(known))
+    center = float(sizes.mean())
+    medians = np.log([one.median for one in known.values()])
+    errors = np.array([one.log_error for one in known.values()])
+    slope, height = np.polyfit(sizes - center, medians, 1, w=1 / errors)
+    reach = _REACH * float(errors.max())
+    slopes = slope + np.linspace(-1, 1, _LINES) * 2 * reach / float(np.ptp(sizes))
+    heights = height + np.linspace(-1, 1, _LINES) * reach
+    log = np.zeros((_LINES, _LINES))
+    for n, pair in runs.items():
+        mu = heights[:, None] + slopes * (n - center)
+        grid = np.linspace(mu.min(), mu.max(), 2 * _LINES)
+        log += np.interp(mu, grid, _log_likelihood(*pair, grid))
+    weight = np.exp(log - log.max()).sum(axis=0)
+    weight /= weight.sum()
+    mean = float(slopes @ weight)
+    return mean, math.sqrt(float((slopes - mean) ** 2 @ weight))
+
+
+def _log_likelihood(
+    solved: NDArray[np.float64], totals: NDArray[np.float64], mu: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Of each mu, ascending, up to a constant; s is averaged over its prior."""
+    used = totals > 0
+    log = _log_likelihoods(solved[used], totals[used], mu)
+    top = log.max(axis=1)
+    return np.asarray(top + np.log(np.exp(log - top[:, None]).mean(axis=1)))
+
+
 def _moments(
     solved: NDArray[np.float64], totals: NDArray[np.float64], middle: float, spread: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means and standard deviations of mu and s, on a grid of mu about `middle`."""
     mu = middle + spread * np.linspace(-1, 1, _MU)
-    s = np.geomspace(_LEAST_S, _MOST_S, _S)
+    log = _log_likelihoods(solved, totals, mu)
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    points = np.stack(np.meshgrid(mu, _SCATTERS, indexing="ij"))
+    means = (points * weight).sum(axis=(1, 2))
+    variances = ((points - means[:, None, None]) ** 2 * weight).sum(axis=(1, 2))
+    return means, np.sqrt(variances)
+
+
+def _log_likelihoods(
+    solved: NDArray[np.float64], totals: NDArray[np.float64], mu: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Of each mu and s of the grid."""
+    s = _SCATTERS
     x = np.linspace(mu[0] - 4 * _MOST_S, mu[-1] + 4 * _MOST_S, _X)
     each = -solved[:, None] * x - totals[:, None] * np.exp(-x)
     tops = each.max(axis=1, keepdims=True)
     likelihood = np.exp(each - tops)  # shape (instances, x)
     away = (x - mu[:, None, None]) / s[:, None]
     normal = np.exp(-0.5 * away**2) / s[:, None]  # shape (mu, s, x)
-    log = np.log(np.tensordot(likelihood, normal, (1, 2)) + 1e-300).sum(axis=0)
-    weight = np.exp(log - log.max())
-    weight /= weight.sum()
-    points = np.stack(np.meshgrid(mu, s, indexing="ij"))
-    means = (points * weight).sum(axis=(1, 2))
-    variances = ((points - means[:, None, None]) ** 2 * weight).sum(axis=(1, 2))
-    return means, np.sqrt(variances)
+    return np.asarray(np.log(np.tensordot(likelihood, normal, (1, 2)) + 1e-300).sum(axis=0))
