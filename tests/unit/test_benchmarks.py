@@ -22,6 +22,7 @@ NAMES = sorted(benchmarks())
 SMALLEST = {
     "calls": ("--only 4x4", 3),
     "gauge.fixing": ("--no-gpu --extent 4", 3),
+    "gauge.reading": ("--extent 4 --repeats 1", 2),
     "ising.mps": ("--sizes 10 --bond-dimensions 4 --dbetas 0.5 --instances 2 --num-states 5", 1),
     "ising.scaling": ("18 --workers 2", 0),
     "kernels": ("ising --device cpu --repeats 1 --smaller 12 --only exhaustive", 0),
