@@ -1,6 +1,7 @@
 """The walk over sets of soft clauses: sound, stoppable, and good on chains of implications."""
 
 import importlib.util
+import itertools
 
 import numpy as np
 import pytest
@@ -266,3 +267,20 @@ def test_a_walker_that_begins_with_what_others_found():
     assert slices == [None] * 30
     assert walker.flips > 0
     assert incumbent.best.cost <= f.cost(whole.lift(first.best()))
+
+
+def test_what_is_hard_to_say_is_asked_again_and_then_for_fewer(monkeypatch):
+    monkeypatch.setattr(module, "_ANYTHING", 1)  # every move takes what it asks for
+    f = Formula.from_clauses(
+        [[v] for v in range(1, 31)], range(1, 31), hard=[[-30, -v] for v in range(1, 30)]
+    )
+    initial = np.array([1] * 29 + [0], dtype=np.uint8)
+    search = swaps(f, initial=initial)
+    asked = []
+    monkeypatch.setattr(search, "_ask", lambda wishes: asked.append(sorted(wishes)))
+    search._swap(FREE)
+    assert asked[:3] == [list(range(1, 31))] * 3
+    assert asked[3] == list(range(5, 31))  # a heavier one is never left out before a lighter one
+    assert all(set(after) < set(before) for before, after in itertools.pairwise(asked[2:]))
+    assert asked[-1] == [30]
+    assert search.cost() == (0, 30)

@@ -16,6 +16,9 @@ from hardscape.maxsat.methods.weighting.asking import Asking, can_ask
 #: One move in so many takes what it asks for, whatever it costs; after so many without a better assignment the
 #: walk goes back to the best one.
 _ANYTHING, _BACK = 8, 60
+#: Where it takes too many conflicts to say whether such a move can be made it is asked again so often, for the
+#: solver has learnt meanwhile, and then for all but the lightest: one in so many.
+_AGAIN, _LIGHTEST = 2, 8
 #: Keeps the coins apart from those of other searches with the same seed.
 _PURPOSE = 0x6D787377
 
@@ -149,13 +152,18 @@ class Swapping(Asking):
         wanted = self._wanted()
         self._refused.add(wanted)
         anything = self._random.integers(_ANYTHING) == 0
-        asked, given_up = [*self._held, wanted], 0
+        asked, given_up, unclear = [*self._held, wanted], 0, 0
         while not stop[0]:
             answer = self._ask(asked)
             if answer:
                 return self._take(self._solver.get_model())
             if answer is None:
-                return None
+                unclear += 1
+                if not anything or len(asked) == 1:
+                    return None
+                if unclear > _AGAIN:
+                    asked = self._fewer(asked)
+                continue
             core = [wish for wish in self._solver.get_core() or () if wish != wanted]
             if not core:
                 self._impossible.add(wanted)
@@ -168,6 +176,12 @@ class Swapping(Asking):
                 return None
             asked.remove(ties[int(self._random.integers(len(ties)))])
         return None
+
+    def _fewer(self, asked: list[int]) -> list[int]:
+        """Without the lightest wishes, but with the last one."""
+        by_weight = sorted(asked[:-1], key=self._weight.__getitem__)
+        light = set(by_weight[: -(-len(by_weight) // _LIGHTEST)])
+        return [wish for wish in asked if wish not in light]
 
     def _wanted(self) -> int:
         """A lost wish, a heavy one rather than a light one, and none that was just refused."""
