@@ -287,3 +287,22 @@ def test_examples_are_copied_and_left_alone(tmp_path: Path, capsys: Captured) ->
     assert set(files) == kept.keys()
     found = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert found == kept | {"sk24.txt": b"mine"}
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["permanent", "FILE", "--shards", "1/3"], "--checkpoint"),
+        (["permanent", "FILE", "--threads", "0"], "--threads 0"),
+        (["spectrum", SK24, "--num-states", "0"], "--num-states 0"),
+    ],
+)
+def test_refusals_name_the_options_of_the_command(
+    words: list[str], option: str, tmp_path: Path, capsys: Captured
+) -> None:
+    path = tmp_path / "ones.txt"
+    path.write_text("1 1\n1 1\n")
+    assert main([str(path) if word == "FILE" else word for word in words]) == 2
+    said = capsys.readouterr().err
+    assert option in said
+    assert "=" not in said

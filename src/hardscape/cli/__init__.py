@@ -20,6 +20,7 @@ ended it: 30 the optimum is proven, 10 all hard clauses hold, 20 they cannot, 0 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -101,7 +102,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
         _tell(words, part)
         return 0
     except HardscapeError as error:
-        note(f"error: {error}")
+        note(f"error: {_with_options(str(error), words)}")
         return 1 if isinstance(error, OutputError) else 2
     except BrokenPipeError:
         _drop_output()
@@ -137,6 +138,25 @@ def _tell(words: list[str], part: PartDone) -> None:
     }
     facts = [("shards", f"{part.done} of {part.total}"), ("checkpoint", str(part.checkpoint))]
     show("--json" in words, words[0], lambda: plain, facts)
+
+
+def _with_options(message: str, words: list[str]) -> str:
+    """A message that names arguments of Python, ``threads=0``, with the command's options, ``--threads 0``."""
+    if "=" not in message:
+        return message
+    try:
+        with signals_wait():
+            *_, command = program(installs=False).parse_commands(words)[1]
+            known = command.assemble_argument_collection(parse_docstring=False)
+    except Exception:  # the message is told in any case
+        return message
+    options = {name for argument in known for name in argument.names}
+
+    def option(found: re.Match[str]) -> str:
+        name = "--" + found[1].replace("_", "-")
+        return name + " " * bool(found[2]) if name in options else found[0]
+
+    return re.sub(r"(?<![\w.-])([a-z]\w*)=(?=([^\s,;)]?))", option, message)
 
 
 def _open_streams() -> bool:
