@@ -21,6 +21,10 @@ CASES: list[tuple[tuple[int, ...], int, float, dict[str, Any]]] = [
     ((8, 6), 3, 4.0, {}),
     ((4, 4, 6), 2, 3.0, {"xi": 1.5}),
     ((2, 4, 2, 4, 4), 2, 1.8, {}),
+    ((4, 4), 4, 10.8, {}),
+    ((4, 2, 4, 4), 4, 10.8, {"boundary": "open"}),
+    ((4, 4), 5, 17.0, {"overrelax": 3}),
+    ((2, 4), 8, 40.0, {}),
 ]
 
 
@@ -37,8 +41,9 @@ def test_a_sweep_is_that_of_the_cpu(
     chains = [WilsonChain(field, beta, seed=5, device=x, **given) for x in ("cpu", "cuda:0")]
     plaquettes = [chain.run(1) for chain in chains]
     cpu, gpu = (chain.field.links for chain in chains)
-    # A number that falls beside a bound of rejection may turn one link in a million.
-    assert np.quantile(abs(cpu - gpu), 0.99) < 1e-10
+    # A number that falls beside a bound of rejection may turn one link in a million, and the many subgroups
+    # of a larger group multiply rounding.
+    assert np.quantile(abs(cpu - gpu), 0.99) < (1e-10 if nc < 4 else 1e-6)
     assert abs(plaquettes[0] - plaquettes[1]).max() < 1e-3
     assert chains[1].field.plaquette() == pytest.approx(plaquettes[1][0], abs=1e-12)
     assert chains[1].field.unitarity() < 1e-13
@@ -80,8 +85,6 @@ def test_the_plaquette_at_beta_6() -> None:
 
 
 def test_what_a_gpu_does_not_take_is_refused() -> None:
-    with pytest.raises(InputError):
-        generate((4, 4, 4, 4), 10.8, 4, device="cuda:0")
     with pytest.raises(InputError):
         generate((4, 4, 4, 5), 6.0, device="cuda:0")
     with pytest.raises(InputError):

@@ -94,6 +94,7 @@ def moved(links: Any, action: tuple[Any, ...], many: int) -> tuple[Any, Any]:
     [
         ((4, 2, 2, 4), 3, (False, 0, 1.0), 2),
         ((2, 4, 4), 2, (True, 2, 2.5), 1),
+        ((4, 4), 4, (False, 0, 1.0), 1),
     ],
     ids=str,
 )
@@ -108,10 +109,13 @@ def test_kernels_move_links_as_the_cpu_does(
     sweeps.run(0)
     found, traces = moved(links, action, 1)
     assert abs(found - links).max() > 0.1
-    assert abs(found - chain.links()).max() < 1e-11
+    # The many subgroups of a larger group multiply rounding.
+    assert abs(found - chain.links()).max() < (1e-11 if nc < 4 else 1e-8)
     planes = len(shape) * (len(shape) - 1) / 2
     counted = (links.shape[0] - action[0]) * math.prod(shape[:-1]) * planes * nc
-    assert traces.sum() / counted == pytest.approx(sweeps.plaquettes()[0], abs=1e-12)
+    assert traces.sum() / counted == pytest.approx(
+        sweeps.plaquettes()[0], abs=1e-12 if nc < 4 else 1e-9
+    )
     if many > 1:
         again, sums = moved(links, action, many)
         assert again.tobytes() == found.tobytes()

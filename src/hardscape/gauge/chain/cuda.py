@@ -24,8 +24,6 @@ from hardscape.gauge.stored.storage import Storage
 
 #: Blocks that share a timeslice when it is measured.
 _PARTS = 16
-#: Of the largest group.
-_COLORS = 3
 
 
 def chain_kernel(
@@ -44,15 +42,6 @@ def chain_kernel(
     return kernel("gauge/chain/chain.cu", f"chain_{name}", constants=numbers)
 
 
-def require_group(nc: int) -> None:
-    """Refuse groups whose chains on GPUs were not seen to be those of the CPU."""
-    if nc > _COLORS:
-        raise InputError(
-            f"a chain of SU({nc}) on a GPU; SU(2) and SU(3) are accepted there, device='cpu' takes larger "
-            "groups"
-        )
-
-
 class CudaChain:
     """Links that move, shape (T, ..., Nd, Nc, Nc) to begin with; see `native` ``WilsonChain``.
 
@@ -66,7 +55,6 @@ class CudaChain:
         self._shape = links.shape
         *space, self._directions, nc, _ = links.shape
         require_even(space)
-        require_group(nc)
         slices, many = links.shape[0], len(ordinals)
         if slices < many:
             raise InputError(

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.gauge.chain.cuda import require_group
 from hardscape.gauge.domains.ranks import Domains
 from hardscape.gauge.lattice.cuda import require_even
 
@@ -22,7 +21,6 @@ class RankedChain:
         held.require(links.shape)
         if held.on_gpus:
             require_even(links.shape[:-3])
-            require_group(links.shape[-1])
         self._held, self._shape = held, links.shape
         held.forget()
         held.ask("begin_chain", links.shape, ends, fixed, xi, threads, whole=links)

@@ -44,10 +44,9 @@ struct Sum {
   }
 };
 
-// a b, or a b^dagger, of matrices with four rows or more: a row's sums grow beside one another.
+// c = a b, or a b^dagger, of matrices with four rows or more: a row's sums grow beside one another.
 template <bool kAdjoint, int N, class A, class T>
-HS_HD inline Matrix<N, T> multiply_rows(const A& a, const Matrix<N, T>& b) {
-  Matrix<N, T> c;
+HS_HD inline void multiply_rows(const A& a, const Matrix<N, T>& b, Matrix<N, T>& c) {
   HS_ROLLED for (int i = 0; i < N; ++i) {
     Sum<T> row[N];
     HS_ROLLED for (int k = 0; k < N; ++k) {
@@ -64,6 +63,12 @@ HS_HD inline Matrix<N, T> multiply_rows(const A& a, const Matrix<N, T>& b) {
       c.im[i][j] = row[j].im;
     }
   }
+}
+
+template <bool kAdjoint, int N, class A, class T>
+HS_HD inline Matrix<N, T> multiply_rows(const A& a, const Matrix<N, T>& b) {
+  Matrix<N, T> c;
+  multiply_rows<kAdjoint>(a, b, c);
   return c;
 }
 

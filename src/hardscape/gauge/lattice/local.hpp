@@ -27,7 +27,15 @@ class LinearLocal {
  public:
   HS_HD void gather(const Matrix<N, T>& neighbour) { add(staple_, neighbour); }
 
-  HS_HD void begin(const Matrix<N, T>& g) { links_ = multiply(g, staple_); }
+  HS_HD void begin(const Matrix<N, T>& g) {
+    if constexpr (N > 3) {
+      // A product that is returned would stand in memory of its own, which NVRTC before 13.1 took
+      // to be free where a kernel's matrix lay that it reads and moves later.
+      multiply_rows<false>(g, staple_, links_);
+    } else {
+      links_ = multiply(g, staple_);
+    }
+  }
 
   // The element of subgroup (i, j) that maximizes the functional, and by how much exp() of it
   // depends on the angle: the functional is strength * cos(angle).
