@@ -4,13 +4,16 @@
 
 #include "native/random.hpp"
 
-// Before loops over large matrices: what short code is worth, and what it is not.
+// Before loops over large matrices: what short code is worth, and what it is not. The last one is
+// for loops up to N that small groups have, too, whose matrices stay in registers.
 #if defined(__CUDACC__)
 #define HS_UNROLL _Pragma("unroll")
 #define HS_ROLLED _Pragma("unroll 1")
+#define HS_ROLLED_IF_LARGE _Pragma("unroll (N > 3 ? 1 : N)")
 #else
 #define HS_UNROLL _Pragma("GCC unroll 8")
 #define HS_ROLLED
+#define HS_ROLLED_IF_LARGE
 #endif
 
 namespace hardscape::gauge {

@@ -86,8 +86,8 @@ template <int N, class T>
 class AbelianLocal {
  public:
   HS_HD void gather(const Matrix<N, T>& a) {
-    for (int c = 0; c < N; ++c) {
-      for (int i = 0; i < N; ++i) {
+    HS_ROLLED_IF_LARGE for (int c = 0; c < N; ++c) {
+      HS_ROLLED_IF_LARGE for (int i = 0; i < N; ++i) {
         for (int j = 0; j < N; ++j) {
           forms_[c].re[i][j] += a.re[i][c] * a.re[j][c];
           forms_[c].re[i][j] += a.im[i][c] * a.im[j][c];
@@ -132,7 +132,7 @@ class AbelianLocal {
   // sum_n sum_j |(g A_n)_jj|^2
   HS_HD T functional(const Matrix<N, T>& g) const {
     T sum{};
-    for (int c = 0; c < N; ++c) {
+    HS_ROLLED_IF_LARGE for (int c = 0; c < N; ++c) {
       T re, im;
       form(g, forms_[c], c, c, re, im);
       sum += re;
@@ -143,8 +143,8 @@ class AbelianLocal {
   // Delta_ij = -g_i (H_i - H_j) g_j^dagger
   HS_HD Matrix<N, T> gradient(const Matrix<N, T>& g) const {
     Matrix<N, T> delta{};
-    for (int i = 0; i < N; ++i) {
-      for (int j = i + 1; j < N; ++j) {
+    HS_ROLLED_IF_LARGE for (int i = 0; i < N; ++i) {
+      HS_ROLLED_IF_LARGE for (int j = i + 1; j < N; ++j) {
         T re, im;
         element(g, i, j, i, j, re, im);
         delta.re[i][j] = -re;
@@ -160,7 +160,7 @@ class AbelianLocal {
   // g_a H g_b^dagger
   HS_HD static void form(const Matrix<N, T>& g, const Matrix<N, T>& h, int a, int b, T& re, T& im) {
     Sum<T> sum;
-    for (int l = 0; l < N; ++l) {
+    HS_ROLLED_IF_LARGE for (int l = 0; l < N; ++l) {
       Sum<T> left;
       for (int k = 0; k < N; ++k) left.add(g.re[a][k], g.im[a][k], h.re[k][l], h.im[k][l]);
       sum.add_conjugate(left.re, left.im, g.re[b][l], g.im[b][l]);
@@ -172,7 +172,7 @@ class AbelianLocal {
   // g_a (H_i - H_j) g_b^dagger
   HS_HD void element(const Matrix<N, T>& g, int a, int b, int i, int j, T& re, T& im) const {
     Matrix<N, T> h;
-    for (int k = 0; k < N; ++k) {
+    HS_ROLLED_IF_LARGE for (int k = 0; k < N; ++k) {
       for (int l = 0; l < N; ++l) {
         h.re[k][l] = forms_[i].re[k][l] - forms_[j].re[k][l];
         h.im[k][l] = forms_[i].im[k][l] - forms_[j].im[k][l];

@@ -1,0 +1,21 @@
+#include "update.cuh"
+
+using namespace hardscape;
+using namespace hardscape::gauge;
+
+// One colour of a sweep, where what follows brings the slices at the sides of a window up to date.
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
+    gauge_color(const Chunk* __restrict__ links, Chunk* g, const double* __restrict__ steps,
+                const unsigned long long* __restrict__ seeds, const long long* __restrict__ firsts,
+                const unsigned char* __restrict__ active, int color, int origin) {
+  const int place = blockIdx.x * kThreads + threadIdx.x;
+  if (place >= kHalf) return;
+  Task task{};
+  task.color = color;
+  task.at = Site::of(color, place);
+  if (task.at.rests() || !active[task.at.t]) return;
+  const Run run{links, g, steps, seeds, firsts, active, Beside{}, origin, 1};
+  LocalField local;
+  gather<0>(local, StoredLinks{links}, g, task.at, color);
+  update(run, task, local, g, 0);
+}
