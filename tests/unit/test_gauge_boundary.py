@@ -130,6 +130,24 @@ def test_what_has_no_boundaries() -> None:
         gluon_propagator(OPEN, theta=None)
 
 
+@pytest.mark.parametrize(("field", "free"), [(OPEN, range(SHAPE[3])), (SF, range(1, SHAPE[3]))])
+def test_the_equal_time_propagator_of_open_fields(field: GaugeField, free: range) -> None:
+    def of(*slices: int) -> Any:
+        chosen = slices or None
+        return gluon_propagator(field, "coulomb", theta=None, cylinder=None, slices=chosen).value
+
+    each = [of(t, t + 1) for t in free]
+    np.testing.assert_allclose(of(), np.mean(each, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(of(1, 3), np.mean([of(1, 2), of(2, 3)], axis=0), rtol=1e-12)
+    with pytest.raises(InputError):
+        of(0, 99)
+    with pytest.raises(InputError):
+        gluon_propagator(field, "landau", theta=None, slices=(0, 1))
+    if field is SF:
+        with pytest.raises(InputError):
+            of(0, 1)
+
+
 # -- files ------------------------------------------------------------------------------------
 
 

@@ -26,6 +26,7 @@ from hardscape.cli.gauge.files import (
     extents,
     format_of,
     named,
+    pair,
 )
 from hardscape.cli.gauge.fixing import fix
 from hardscape.cli.gauge.flow import flow
@@ -386,6 +387,7 @@ def propagator(
     cone: float | None = None,
     no_cut: Flag = False,
     bin_width: float | None = None,
+    slices: str | None = None,
     theta: float = DEFAULT_THETA,
     read: ReadOptions = _DEFAULT_READ,
     ensemble: ErrorOptions = _DEFAULT_ERRORS,
@@ -414,6 +416,8 @@ def propagator(
         No cylinder cut.
     bin_width
         Width of momentum bins, in lattice units; by default equal momenta are averaged.
+    slices
+        coulomb: the timeslices that are averaged over, 8,24 for 8 to 23.
     theta
         Largest violation of the gauge condition that is accepted.
     """
@@ -429,6 +433,7 @@ def propagator(
         cone=cone,
         cylinder=None if no_cut else cylinder,
         bin_width=bin_width,
+        slices=pair("slices", slices),
         theta=theta,
         error_method=ensemble.error_method,
         bin_size=ensemble.bin_size,

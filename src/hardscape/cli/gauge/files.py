@@ -98,6 +98,16 @@ def extents(text: str) -> tuple[int, ...]:
     return tuple(int(extent) for extent in re.split("[,x]", text))
 
 
+def pair(name: str, text: str | None) -> tuple[int, int] | None:
+    """The two integers of an option."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,4}),([0-9]{1,4})", text)
+    if found is None:
+        raise InputError(f"--{name} {text!r}; two integers are accepted: 6,6")
+    return int(found[1]), int(found[2])
+
+
 def radians(text: str) -> tuple[float, ...]:
     """The angles of an option."""
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from hardscape.cli.gauge.ensembles import EnsembleOptions, deliver_ensemble, read_arguments
-from hardscape.cli.gauge.files import FileArgument, ReadOptions
+from hardscape.cli.gauge.files import FileArgument, ReadOptions, pair
 from hardscape.cli.options import PlotOptions, ShardRunOptions
 from hardscape.errors import InputError
 from hardscape.gauge import observables as measure
@@ -62,8 +62,8 @@ def observables(
         "gauge observables",
         lambda: measure(
             names,
-            loops=_numbers("loops", loops),
-            lines=_numbers("lines", lines),
+            loops=pair("loops", loops),
+            lines=pair("lines", lines),
             smearing=_smearing(smearing),
             flow_time=flow_time,
             step=step,
@@ -77,15 +77,6 @@ def observables(
         output,
         draw,
     )
-
-
-def _numbers(name: str, text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    found = re.fullmatch(r"([0-9]{1,4}),([0-9]{1,4})", text)
-    if found is None:
-        raise InputError(f"--{name} {text!r}; two integers R,D are accepted: 6,6")
-    return int(found[1]), int(found[2])
 
 
 def _smearing(text: str) -> tuple[float, int]:

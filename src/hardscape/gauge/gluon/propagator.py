@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Literal, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hardscape.arguments import integer
 from hardscape.engine import RunArguments
 from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import InputError
@@ -177,6 +178,7 @@ def gluon_propagator(
     cylinder: float | None = 1.0,
     cone: float | None = None,
     bin_width: float | None = None,
+    slices: tuple[int, int] | None = None,
     theta: float | None = DEFAULT_THETA,
     error_method: ErrorMethod = "jackknife",
     bin_size: int = 1,
@@ -209,6 +211,9 @@ def gluon_propagator(
         leaves out small momenta off the diagonal, that the lattice's volume touches.
     bin_width : float, optional
         Width of the bins in abs(p), in lattice units. By default momenta of equal abs(p) form one.
+    slices : (int, int), optional
+        Of Coulomb gauge, the first timeslice and the one after the last that are averaged over, such as those
+        far from the ends of an open lattice. By default all but those whose links in space are fixed.
     theta : float or None
         Largest mean violation tr(Delta Delta^dagger) / Nc of the gauge condition that is accepted;
         None accepts any field.
@@ -230,8 +235,8 @@ def gluon_propagator(
     Raises
     ------
     InputError
-        If there is no field, sizes differ, a field has a boundary in time or is not in the gauge, or an
-        option is out of range.
+        If there is no field, sizes differ, a field is not in the gauge, or of Landau gauge and has a boundary
+        in time, or an option is out of range.
 
     Notes
     -----
@@ -253,6 +258,8 @@ def gluon_propagator(
     for name, value in (("beta", beta), ("bin_width", bin_width)):
         if value is not None and not 0 < value < math.inf:
             raise InputError(f"{name}={value!r}; a number above 0 is accepted")
+    if slices is not None:
+        slices = _checked_slices(gauge, slices)
     cut, anisotropy = Cut(cylinder, cone), checked_xi(xi)
     checked_errors(error_method, bin_size)
     given = [fields] if isinstance(fields, GaugeField | str | Path) else fields
@@ -261,7 +268,7 @@ def gluon_propagator(
     if first is None:
         raise InputError("fields is empty; at least one configuration is needed")
     every = chain([first], every)
-    measure = PropagatorTask(gauge, definition, cut, bin_width, theta, anisotropy)
+    measure = PropagatorTask(gauge, definition, cut, bin_width, theta, anisotropy, slices=slices)
     scale = _Scale(gauge, definition, beta, cut, error_method, bin_size, anisotropy)
     if isinstance(first, str | Path):
         plan = Plan.checked("the gluon propagator", every, read, error_method, bin_size)
@@ -276,6 +283,17 @@ def gluon_propagator(
     for position, field in enumerate(every):
         rows.append(measure.of(checked_field(field), position))
     return scale.of(opened, {name: np.array([row[name] for row in rows]) for name in rows[0]})
+
+
+def _checked_slices(gauge: str, slices: tuple[int, int]) -> tuple[int, int]:
+    if gauge != "coulomb":
+        raise InputError(f"slices={slices!r}; timeslices are chosen in Coulomb gauge alone")
+    if len(tuple(slices)) != 2:
+        raise InputError(
+            f"slices={slices!r}; two integers, the first and one after the last, are accepted"
+        )
+    first = integer(slices[0], "slices", 0, 2**31 - 1)
+    return first, integer(slices[1], "slices", first + 1, 2**31 - 1)
 
 
 @dataclass(frozen=True)
