@@ -49,6 +49,7 @@ def test_ranks_come_to_what_one_gpu_does() -> None:
     digests, heights, chains = told(device="cuda:0")
     one, two = (on_ranks(many, of_ranks) for many in (1, 2))
     assert one == two
+    assert on_ranks(2, of_ranks, direct=True) == two
     assert one[2] == chains
     # The kernel of one colour may round otherwise than that of whole sweeps.
     assert one[1] == pytest.approx(heights, abs=1e-5)

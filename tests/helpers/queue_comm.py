@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from hardscape.arrays import to_device
+
 
 class Asked:
     """What is to be received when it is waited for."""
@@ -27,8 +29,8 @@ class Asked:
 class QueueComm:
     """What of mpi4py's communicator ranks that hold a lattice together need."""
 
-    def __init__(self, rank: int, queues: list[list[Any]]) -> None:
-        self._rank, self._queues = rank, queues
+    def __init__(self, rank: int, queues: list[list[Any]], direct: bool = False) -> None:
+        self._rank, self._queues, self._direct = rank, queues, direct
 
     def Get_rank(self) -> int:
         return self._rank
@@ -37,10 +39,11 @@ class QueueComm:
         return len(self._queues)
 
     def Send(self, part: Any, to: int, tag: int) -> None:
-        self._queues[self._rank][to].put(np.array(part))
+        self._queues[self._rank][to].put(np.array(to_device(part, "cpu")))
 
     def Recv(self, into: Any, source: int, tag: int) -> None:
-        into[...] = self._queues[source][self._rank].get(timeout=20)
+        found = self._queues[source][self._rank].get(timeout=20)
+        into[...] = found if isinstance(into, np.ndarray) else to_device(found, "cuda")
 
     def Sendrecv(self, part: Any, to: int, tag: int, into: Any, source: int, tag2: int) -> None:
         self.Send(part, to, tag)
@@ -57,10 +60,10 @@ class QueueComm:
         told = self.allgather((color, key))
         ranks = [r for _, r in sorted((k, r) for r, (c, k) in enumerate(told) if c == color)]
         queues = [[self._queues[a][b] for b in ranks] for a in ranks]
-        return QueueComm(ranks.index(self._rank), queues)
+        return QueueComm(ranks.index(self._rank), queues, self._direct)
 
     def Get_info(self) -> dict[str, str]:
-        return {}
+        return {"mpi_memory_alloc_kinds": "system,mpi" + ",cuda:device" * self._direct}
 
     def gather(self, value: Any, root: int = 0) -> Any:
         self._queues[self._rank][root].put(value)
@@ -81,22 +84,28 @@ class QueueComm:
         raise SystemExit(code)
 
 
-def _ranked(rank: int, queues: list[list[Any]], work: Callable[[Any], Any], answers: Any) -> None:
+def _ranked(
+    rank: int, queues: list[list[Any]], direct: bool, work: Callable[[Any], Any], answers: Any
+) -> None:
     try:
-        found = work(QueueComm(rank, queues))
+        found = work(QueueComm(rank, queues, direct))
     except BaseException:
         answers.put((rank, traceback.format_exc()))
         raise
     answers.put((rank, found))
 
 
-def on_ranks(many: int, work: Callable[[Any], Any]) -> Any:
-    """Call a function of a module with the communicator of each of so many processes; the first's answer."""
+def on_ranks(many: int, work: Callable[[Any], Any], direct: bool = False) -> Any:
+    """Call a function of a module with the communicator of each of so many processes; the first's answer.
+
+    A `direct` communicator says that it takes the memory of GPUs, and does.
+    """
     context = multiprocessing.get_context("spawn")
     queues = [[context.Queue() for _ in range(many)] for _ in range(many)]
     answers = context.Queue()
     ranks = [
-        context.Process(target=_ranked, args=(rank, queues, work, answers)) for rank in range(many)
+        context.Process(target=_ranked, args=(rank, queues, direct, work, answers))
+        for rank in range(many)
     ]
     for process in ranks:
         process.start()
