@@ -18,6 +18,7 @@ CASES: list[tuple[tuple[int, ...], int, Any, dict[str, Any]]] = [
     ((8, 4, 4, 6), 2, "periodic", {"method": "overrelaxation", "precision": "single"}),
     ((4, 4, 4, 6), 2, "open", {"method": "stochastic"}),
     ((4, 4, 6, 4), 3, "periodic", {"gauge": "coulomb", "method": "overrelaxation"}),
+    ((4, 6, 4, 4), 3, "periodic", {"method": "overrelaxation"}),  # sides share blocks of 32 sites
     ((4, 4, 4, 8), 2, "periodic", {"gauge": "mag", "copies": 2, "method": "overrelaxation"}),
 ]
 

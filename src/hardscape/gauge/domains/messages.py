@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,13 +31,15 @@ class Line:
 
 
 class Swap:
-    """Sites of both sides on their way to the ranks beside, and theirs on the way here."""
+    """Sites of both sides on their way to the ranks beside, and theirs on the way here, or `into` arrays."""
 
-    def __init__(self, line: Line, first: Any, last: Any) -> None:
+    def __init__(
+        self, line: Line, first: Any, last: Any, into: tuple[Any, Any] | None = None
+    ) -> None:
         comm, parts = line.comm, line.cut.parts
         up, down = (line.part + 1) % parts, (line.part - 1) % parts
         xp = array_namespace(first)
-        self._sides = xp.empty_like(first), xp.empty_like(last)
+        self._sides = into or (xp.empty_like(first), xp.empty_like(last))
         self._kept = first, last
         self._asked = [
             comm.Irecv(self._sides[0], down, _UP),
@@ -57,9 +61,17 @@ class Swap:
 
 
 def takes_gpu_memory(comm: Any) -> bool:
-    """Whether ranks may send each other what lies on GPUs: what the MPI library says of itself (MPI 4.1)."""
+    """Whether ranks may send each other what lies on GPUs: what the MPI library says of itself.
+
+    By its memory kinds (MPI 4.1), or, as Open MPI and older libraries, when it is asked.
+    """
     kinds = comm.Get_info().get("mpi_memory_alloc_kinds", "") or ""
-    return any(kind.split(":")[0] == "cuda" for kind in kinds.split(","))
+    if any(kind.split(":")[0] == "cuda" for kind in kinds.split(",")):
+        return True
+    module = sys.modules.get("mpi4py.MPI")
+    library = None if module is None else ctypes.CDLL(module.__file__)
+    asked = getattr(library, "MPIX_Query_cuda_support", None)
+    return asked is not None and bool(asked())
 
 
 class Messages:
