@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 from cyclopts import Group
 
 from hardscape.cli.gauge.files import ReadOptions
@@ -117,6 +118,8 @@ def _facts(found: Ensemble) -> Iterator[tuple[str, str]]:
     yield "configurations", f"{len(found)} of {found.files_total}"
     for name, seen in found.averages.items():
         tau = "" if seen.tau_int is None else f", tau = {seen.tau_int:.2g}"
+        if np.isnan(found[name]).all():  # what such lattices do not have
+            continue
         known = math.isfinite(seen.value)
         yield name.replace("_", " "), f"{with_error(seen)}{tau}" if known else "not of all"
     for name, column in found.values.items():
@@ -132,7 +135,11 @@ def _facts(found: Ensemble) -> Iterator[tuple[str, str]]:
 
 
 def _rows(found: Ensemble) -> Iterator[Table | str]:
-    columns = {name: x for name, x in found.values.items() if x.ndim == 1}
+    columns = {
+        name: x
+        for name, x in found.values.items()
+        if x.ndim == 1 and not (x.dtype.kind == "f" and np.isnan(x).all())
+    }
     shown = range(min(len(found), _ROWS))
     rows = [
         (*(_cell(column[i]) for column in columns.values()), Path(found.files[i]).name)
