@@ -20,6 +20,9 @@ namespace {
 constexpr double kFar = std::numeric_limits<double>::infinity();
 // What a step adds to a length, so that of walks that are as long the one of fewest edges is taken.
 constexpr double kStep = 1e-7;
+// Ends of walks that are looked at for the cycles of a spin's edges, and for each so many spins the
+// cycles that are few.
+constexpr std::size_t kNear = 128, kFew = 8;
 
 // An edge as it is taken: number and whether it is turned.
 struct Arc {
@@ -82,6 +85,36 @@ class Doubled {
       }
     }
     return best < limit ? simple(left, across, right) : std::vector<std::int64_t>{};
+  }
+
+  // Of each edge to a spin of higher number, taken as it is and turned, a short odd closed walk
+  // that takes it, if one is shorter than `limit`, as `cycle` gives it. No more than the nearest
+  // ends are looked at.
+  template <typename Take>
+  void cycles(std::uint32_t source, double limit, const Take& take) {
+    for (const std::size_t node : touched_) distance_[node] = kFar;
+    touched_.clear();
+    queue_ = {};
+    reach(2 * source, 0.0, kNone, {});
+    for (std::size_t ends = 0; !queue_.empty() && ends < kNear;) {
+      const auto [d, node] = queue_.top();
+      queue_.pop();
+      if (d > distance_[node]) continue;
+      ++ends;
+      for (std::size_t k = first_[node / 2]; k < first_[node / 2 + 1]; ++k) {
+        const Arc& arc = arcs_[k];
+        const std::size_t there = 2 * arc.to + ((node & 1) ^ arc.parity);
+        const double length = d + arc.length;
+        if (length < limit && length < distance_[there]) reach(there, length, node, arc);
+      }
+    }
+    for (std::size_t k = first_[source]; k < first_[source + 1]; ++k) {
+      const Arc& arc = arcs_[k];
+      // The way on from there to the source's other side is the way from the source, mirrored.
+      const std::size_t back = 2 * arc.to + (arc.parity ^ 1u);
+      if (arc.to > source && arc.length + distance_[back] < limit)
+        take(simple(2 * source, arc, back));
+    }
   }
 
  private:
@@ -160,10 +193,13 @@ auto odd_cycles(std::size_t n, Vector<std::int64_t> row, Vector<std::int64_t> co
   {
     nb::gil_scoped_release release;
     Doubled graph(n, row, col, signs, x);
-    for (std::uint32_t v = 0; v < n; ++v) {
-      auto cycle = graph.cycle(v, limit);
-      // Two edges of the same pair of spins make no cycle of a simple graph.
+    // Two edges of the same pair of spins make no cycle of a simple graph.
+    const auto take = [&](std::vector<std::int64_t> cycle) {
       if (cycle.size() > 2) found.insert(std::move(cycle));
+    };
+    for (std::uint32_t v = 0; v < n; ++v) graph.cycles(v, limit, take);
+    if (kFew * found.size() <= n) {
+      for (std::uint32_t v = 0; v < n; ++v) take(graph.cycle(v, limit));
     }
     for (const auto& cycle : found) {
       taken.insert(taken.end(), cycle.begin(), cycle.end());
@@ -178,10 +214,11 @@ auto odd_cycles(std::size_t n, Vector<std::int64_t> row, Vector<std::int64_t> co
 }  // namespace
 
 void bind_cycles(nb::module_& module) {
-  module.def("odd_cycles", &odd_cycles, nb::arg("n"), nb::arg("row"), nb::arg("col"),
-             nb::arg("signs"), nb::arg("x"), nb::arg("limit"),
-             "For each spin the shortest odd cycle through it in the doubled graph, or one that is "
-             "shorter, below `limit`: where each begins, and edges, 2 e + 1 if turned.");
+  module.def(
+      "odd_cycles", &odd_cycles, nb::arg("n"), nb::arg("row"), nb::arg("col"), nb::arg("signs"),
+      nb::arg("x"), nb::arg("limit"),
+      "Short odd cycles in the doubled graph, below `limit`, through edges, and for each spin the "
+      "shortest one where those are few: where each begins, and edges, 2 e + 1 if turned.");
 }
 
 }  // namespace hardscape::ising
