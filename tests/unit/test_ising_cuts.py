@@ -12,7 +12,7 @@ from hardscape.ising import Ising, estimate
 from hardscape.ising.exact import from_limbs
 from hardscape.ising.methods.cuts import cuts, search
 from hardscape.ising.methods.cuts.graph import Clusters, EdgeForm
-from hardscape.ising.methods.cuts.relaxation import Relaxation
+from hardscape.ising.methods.cuts.relaxation import Known, Most, Relaxation
 from hardscape.ising.methods.exhaustive.blocks import Wanted
 
 pytest.importorskip("highspy")
@@ -77,7 +77,9 @@ def test_the_states_of_exhaustive_search(kind, fields):
 
 @pytest.mark.parametrize("fields", [True, False])
 def test_branches(fields, monkeypatch):
-    # Nothing is left to tables: all edges are fixed by proofs or by branching.
+    # Nothing is left to tables or lists: all edges are fixed by proofs or by branching.
+    monkeypatch.setattr(search, "_WORK", 0)
+    monkeypatch.setattr(search, "_LAST_WORK", 0)
     monkeypatch.setattr(search, "_AT_ONCE", -1.0)
     monkeypatch.setattr(search, "_RATHER", -1.0)
     nodes = 0
@@ -112,6 +114,9 @@ def test_the_states_of_the_frontier_on_lattices(kind, shape):
 
 
 def test_a_lattice_beyond_tables(monkeypatch):
+    # Tables of what is left, and no lists.
+    monkeypatch.setattr(search, "_WORK", 0)
+    monkeypatch.setattr(search, "_LAST_WORK", 0)
     model = lattice(24, 24, False, seed=1)
     found = hardscape.spectrum(model, 20, **CPU)
     assert found.method == "cuts"
@@ -138,13 +143,7 @@ def test_proofs_hold_for_any_multipliers(kind):
         relaxation = Relaxation(form)
         for _ in range(4):
             relaxation.separate(rng.random(len(form.row)), tolerance=0.01)
-        states = np.array(np.meshgrid(*[[-1, 1]] * 8)).reshape(8, -1).T.astype(np.int8)
-        exact = [
-            int.from_bytes(row.tobytes(), "little", signed=True)
-            for row in model.exact.words(states)
-        ]
-        ghost = np.hstack([states, np.ones((256, 1), dtype=np.int8)])
-        broken = (ghost[:, form.row] != ghost[:, form.col]) ^ form.signs.astype(bool)
+        _, exact, broken = _exact_and_broken(form, 8)
         low, high = Clusters(form).known()
         for size in (0.0, 0.3, 1e6):
             relaxation.multipliers = rng.normal(size=relaxation.rows.count) * size
@@ -155,6 +154,76 @@ def test_proofs_hold_for_any_multipliers(kind):
                 rise = int(np.abs(proof.reduced[values != likely]).sum())
                 assert relaxation.fine_above_base(energy) >= proof.bound + rise
                 assert energy == form.allowed(energy)
+
+
+def _exact_and_broken(form, n):
+    """Energies of all states, and which edges are not satisfied in each."""
+    states = (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.int8) * 2 - 1
+    words = form.terms.words(states)
+    exact = [int.from_bytes(row.tobytes(), "little", signed=True) for row in words]
+    ghost = np.hstack([states, np.ones((2**n, 1), dtype=np.int8)])
+    return states, exact, (ghost[:, form.row] != ghost[:, form.col]) ^ form.signs.astype(bool)
+
+
+@pytest.mark.parametrize("fields", [True, False])
+@pytest.mark.parametrize("kind", COEFFICIENTS)
+def test_the_lowest_states_are_listed_for_any_multipliers(kind, fields):
+    rng, n, met = np.random.default_rng(6), 8, 0
+    for seed in range(8):
+        form = EdgeForm.of(model_of(kind, n, seed, density=0.6, fields=fields).exact)
+        if form.vertices == n + (not fields):
+            continue
+        relaxation = Relaxation(form)
+        relaxation.separate(rng.random(len(form.row)), tolerance=0.01)
+        relaxation.multipliers = rng.random(relaxation.rows.count) * rng.choice([0.0, 0.2, 1.0])
+        clusters = Clusters(form)
+        edges = rng.permutation(len(form.row))[: rng.integers(3)].astype(np.int64)
+        clusters.join_edges(edges, rng.integers(0, 2, len(edges)).astype(np.uint8))
+        low, high = clusters.known()
+        proof = relaxation.proof(low, high)
+        states, exact, broken = _exact_and_broken(form, n)
+        searched = ((broken >= low) & (broken <= high)).all(axis=1)
+        searched &= form.vertices > n or states[:, -1] < 0
+        # In the order of codes among equal ones, as Python sorts.
+        order = sorted((exact[k], k) for k in np.flatnonzero(searched))
+        for count in (1, 3, 300):
+            top = order[min(count + 2, len(order) - 1)][0]
+            expected = [k for energy, k in order if energy <= top][:count]
+            known = Known(count, [exact[k] for k in expected[1:2]], states[expected[1:2]] > 0)
+            known = known._replace(up=known.up.astype(np.uint8))
+            most = Most(10_000, 10**9, np.zeros(1, dtype=np.uint8))
+            found = relaxation.within(proof, (low, high), (order[0][0], top), known, most)
+            assert found.complete
+            rows = {row.tobytes() for row in found.up}
+            assert {(states[k] > 0).astype(np.uint8).tobytes() for k in expected} <= rows
+            if relaxation.shift <= 0:
+                assert len(rows) == len(expected)
+            stopped = relaxation.within(
+                proof, (low, high), (order[0][0], top), known, most._replace(work=0)
+            )
+            assert not stopped.complete or stopped.work == 0
+            met += len(expected)
+    assert met > 100
+
+
+@pytest.mark.parametrize("seed", [1, 11])
+def test_a_lattice_in_three_dimensions_is_proven_by_lists(seed):
+    place, rng = np.arange(125).reshape(5, 5, 5), np.random.default_rng(seed)
+    couplings = np.zeros((125, 125))
+    for axis in range(3):
+        couplings[place, np.roll(place, -1, axis)] = rng.choice([-1.0, 1.0], (5, 5, 5))
+    model = Ising(np.zeros(125), np.triu(couplings + couplings.T, 1))
+    found = hardscape.spectrum(model, 1, **CPU)
+    assert found.method == "cuts"
+    assert found.certified
+    assert found.energies[0] == model.energy(found.states[0])
+    assert found.energies[0] <= hardscape.ising.search(model, 1, **CPU).energies[0]
+    # Of a whole turn about an axis the lowest energy is the same, by other codes.
+    turned = place.transpose(2, 0, 1).ravel()
+    matrix = (couplings + couplings.T)[np.ix_(turned, turned)]
+    again = by_cuts(Ising(np.zeros(125), np.triu(matrix, 1)), 1)
+    assert again.certified
+    assert again.energies[0] == found.energies[0]
 
 
 def test_stopped_with_a_bound():

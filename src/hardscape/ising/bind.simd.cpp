@@ -14,6 +14,7 @@ void bind_histogram(nb::module_& module);
 void bind_semidefinite(nb::module_& module);
 void bind_tables(nb::module_& module);
 void bind_tabu(nb::module_& module);
+void bind_within(nb::module_& module);
 
 namespace {
 
@@ -29,6 +30,7 @@ const native::Family family("ising", [](nb::module_& module) {
   bind_semidefinite(module);
   bind_cliques(module);
   bind_cycles(module);
+  bind_within(module);
 });
 
 }  // namespace

@@ -2,7 +2,8 @@
 
 A linear program over edges that are satisfied or not, under inequalities for cycles, bounds the least energy;
 on planar graphs it is that energy. What its multipliers prove, in integers, fixes the edges that have
-one value in all wanted states. What is left is small, and goes to the frontier (docs/theory/spectrum.md).
+one value in all wanted states. What is left is small: it goes to the frontier, or is listed spin by spin
+under what the multipliers leave room for (docs/theory/spectrum.md).
 After F. Barahona, M. Grötschel, M. Jünger, G. Reinelt, Oper. Res. 36 (1988) 493; M. Grötschel, M. Jünger,
 G. Reinelt, in: Heidelberg Colloquium on Glassy Dynamics (Springer, 1987).
 """
@@ -28,18 +29,17 @@ from hardscape.ising.methods.exhaustive.blocks import Found, Wanted
 from hardscape.ising.methods.frontier.elimination import elimination, hopeless
 from hardscape.ising.methods.frontier.lowest import FrontierStatesWork
 from hardscape.ising.methods.lowest import LowestMethod, LowestWork
-from hardscape.ising.methods.reduction.reduction import is_fine
 
 #: Most couplings: in all, for each spin of models that have more than some, and where it is taken by itself.
 _MOST_EDGES, _MOST_COUPLINGS, _SOME_EDGES, _COUPLINGS = 200_000, 16, 2000, 4
-#: Most states listed where it is taken by itself, and seconds of tables from which on it is: for one state
-#: where few tie, which hardly needs a branch; without fields; and with them: cycles through the spin that
-#: stands for those are many, and bound less.
+#: Most states listed where it is taken by itself, and seconds of tables from which on it is: for one state,
+#: which hardly needs a branch; without fields; and with them: cycles through the spin that stands for those
+#: are many, and bound less.
 _MOST_STATES, _SURE_SECONDS, _SECONDS, _FIELD_SECONDS = 10_000, 0.05, 0.2, 20.0
 #: Fields that are few.
 _FEW_FIELDS = 16
-#: Couplings for each spin from which on semidefinite bounds are quicker for one of many states that tie, up to
-#: so many spins; and short loops for each without which they are for one of few, too.
+#: Couplings for each spin from which on semidefinite bounds are quicker up to so many spins, unless one state
+#: is wanted and there are so many short loops for each.
 _MANY_COUPLINGS, _FEW_SPINS, _LOOPS = 3, 160, 2
 #: Seconds of a relaxation for each edge, and how they grow.
 _EDGE_SECONDS, _POWER = 3e-7, 1.8
@@ -142,7 +142,7 @@ class Cuts(LowestMethod[CutWork]):
         one = wanted.count <= 2 and wanted.window is None
         # What was taken out may leave a few fields: their vertex is then one like the others.
         light = sum(map(bool, terms.fields)) <= _FEW_FIELDS
-        sure = one and light and is_fine(terms)
+        sure = one and light
         many = len(terms.row) >= _MANY_COUPLINGS * terms.num_spins
         few = wanted.count <= 2 and many and terms.num_spins <= _FEW_SPINS
         if few and not (sure and short_loops(terms) >= _LOOPS * terms.num_spins):

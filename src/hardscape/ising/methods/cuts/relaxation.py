@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,10 +70,40 @@ class Rows:
 
 @dataclass(frozen=True)
 class Proof:
-    """A lower bound in fine units, and what it rises by where an open edge has the other value."""
+    """A lower bound in fine units, what it rises by where an open edge has the other value, and why."""
 
     bound: int
     reduced: NDArray[np.int64]
+    rows: Rows
+    weights: NDArray[np.int64]  #: multipliers of the rows
+
+
+#: The least and the greatest value of each edge.
+Ends = tuple[NDArray[np.uint8], NDArray[np.uint8]]
+
+
+class Known(NamedTuple):
+    """How many of the lowest states are wanted, and those that are known."""
+
+    wanted: int
+    energies: list[int]
+    up: NDArray[np.uint8]
+
+
+class Most(NamedTuple):
+    """When a list of states is given up."""
+
+    states: int
+    work: int
+    stop: NDArray[np.uint8]
+
+
+class Within(NamedTuple):
+    """Whether these are all states that are wanted; spins that are up; the work that it took."""
+
+    complete: bool
+    up: NDArray[np.uint8]
+    work: int
 
 
 @dataclass
@@ -150,7 +180,52 @@ class Relaxation:
         np.subtract.at(reduced, rows.edges, np.where(rows.turned == 1, -each, each))
         ends = np.minimum(reduced * low, reduced * high)
         bound = int((weights * rows.least).sum() + ends.sum())
-        return Proof(bound, np.where(low == high, 0, reduced))
+        return Proof(bound, np.where(low == high, 0, reduced), rows, weights)
+
+    def within(
+        self,
+        proof: Proof,
+        ends: Ends,
+        between: tuple[int, int],
+        known: Known,
+        most: Most,
+    ) -> Within:
+        """The lowest states between bounds of edges, of energies between two, and those known."""
+        form, lift = self.form, -self.shift
+        exact = lift >= 0
+        # Of rounded costs all states are listed: which of two is lower is not known.
+        step, some, least, costs = 0, 0, 0, np.empty(0, dtype=np.int64)
+        spins = np.empty((0, form.terms.num_spins), dtype=np.uint8)
+        if exact:
+            step = form.step << lift
+            least = ((between[0] - form.base) << lift) - proof.bound
+            some = (((form.some - form.base) << lift) - proof.bound) % step
+            above = [((x - form.base) << lift) - proof.bound for x in known.energies]
+            costs, spins = np.array(above, dtype=np.int64), known.up
+        complete, found, _, work = native.vector.ising.states_within(
+            form.vertices,
+            form.row,
+            form.col,
+            form.signs,
+            *ends,
+            proof.reduced,
+            proof.rows.starts,
+            proof.rows.edges,
+            proof.rows.turned,
+            proof.weights,
+            spins,
+            costs,
+            min(self.fine_above_base(between[1]) - proof.bound, 1 << _MOST_BITS),
+            least,
+            step,
+            some,
+            form.vertices > form.terms.num_spins,
+            known.wanted if exact else most.states + 1,
+            most.states,
+            most.work,
+            most.stop,
+        )
+        return Within(complete, found, work)
 
 
 def solver() -> Any:

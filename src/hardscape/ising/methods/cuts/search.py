@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import NamedTuple
@@ -13,13 +15,13 @@ from hardscape import memory, native
 from hardscape.engine import Context, Partial, Shard
 from hardscape.ising.exact import from_limbs, to_limbs
 from hardscape.ising.methods.cuts.graph import Clusters, Core, EdgeForm, chosen
-from hardscape.ising.methods.cuts.relaxation import Proof, Relaxation
+from hardscape.ising.methods.cuts.relaxation import Ends, Known, Most, Proof, Relaxation
 from hardscape.ising.methods.exhaustive.blocks import Wanted
 from hardscape.ising.methods.frontier.elimination import MAX_SPINS, elimination
 from hardscape.ising.methods.frontier.lowest import FrontierStatesWork
 from hardscape.ising.methods.lowest import LowestWork
 from hardscape.ising.methods.tabu.tabu import TabuWork
-from hardscape.ising.result import to_codes, unpack
+from hardscape.ising.result import pack, to_codes, unpack
 
 #: Seconds of tables that are filled at once, and rather than to branch.
 _AT_ONCE, _RATHER = 0.05, 20.0
@@ -28,7 +30,10 @@ _ENTRIES_A_SECOND, _ROUGHLY = 5e8, 16.0
 #: Moves of a tabu search from a rounded solution, for each spin, and states that it keeps.
 _MOVES, _KEPT = 30, 1000
 #: A node is branched after so many solutions that do not raise the bound by one of so many steps to the limit.
-_PATIENCE, _STEPS = 6, 100
+_PATIENCE, _STEPS = 3, 100
+#: Most work of a list of states under multipliers, at each solution and before a branch, in updates of
+#: some ns each, and most states of such a list.
+_WORK, _LAST_WORK, _WORK_A_SECOND, _MOST_LISTED = 2_000_000, 100_000_000, 1e8, 100_000
 #: Part of all edges that must be known in addition before tables are planned again.
 _GROWTH = 0.05
 
@@ -102,6 +107,8 @@ class CutSearch:
 
     def run(self) -> bool:
         """Search everything; whether that was done."""
+        if not len(self.found["states"]):
+            self.improve(np.ones(self.wanted.terms.num_spins, dtype=np.int8))
         while self.open:
             branch = _Branch(self, self.open[-1])
             self.nodes += 1
@@ -147,6 +154,25 @@ class CutSearch:
         result = work.run(Shard(0, 0, plan.slices), context)
         self.add(core.expanded(work.result(result.partial).states))
         return result.complete and result.left is None
+
+    def within(self, proof: Proof, ends: Ends, between: tuple[int, int], work: int) -> bool:
+        """Take the lowest states of energies between two into the list; whether these are all."""
+        terms = self.wanted.terms
+        if not terms.num_spins:
+            return False
+        # A partner is as low: it tells as much as the state after those listed.
+        count = self.wanted.count - terms.symmetric
+        energies = from_limbs(self.found["energies"])[:count]
+        states = unpack(self.found["states"][: len(energies)], terms.num_spins)
+        known = Known(count, energies, (states > 0).astype(np.uint8))
+        if self.context.until < math.inf:
+            left = max(0.0, self.context.until - time.monotonic())
+            work = min(work, int(left * _WORK_A_SECOND))
+        most = Most(_MOST_LISTED, work, self.context.stop)
+        found = self.relaxation.within(proof, ends, between, known, most)
+        if len(found.up):
+            self.add(pack(2 * found.up.astype(np.int8) - 1))
+        return found.complete
 
     def quick(self, core: Core, seconds: float) -> bool:
         """Whether tables of a core take so many seconds at most, and there is room for them."""
@@ -265,7 +291,7 @@ class _Branch:
             # If there is a state that costs no more than the bound, that is the least energy.
             lowest = self.clusters.copy()
             if self._fix(lowest, proof, bound):
-                ended = self._listed(lowest, bound, seconds, final)
+                ended = self._listed(proof, lowest, bound, seconds, final)
             else:
                 self._raise(bound + self.form.step)
             if ended is not State.GOES_ON or not final or self._empty():
@@ -274,27 +300,48 @@ class _Branch:
         # Where nothing known tells wanted states from others, of all that are below.
         top = self.form.allowed(self.form.base + self.form.total) if limit is None else limit
         return (
-            self._listed(self.clusters, top, seconds, final)
+            self._listed(proof, self.clusters, top, seconds, final)
             if final or limit is not None
             else ended
         )
 
-    def _listed(self, clusters: Clusters, top: int, seconds: float, final: bool) -> State:
+    def _listed(
+        self, proof: Proof, clusters: Clusters, top: int, seconds: float, final: bool
+    ) -> State:
         """List the states of clusters up to `top`, if that takes so many seconds at most."""
-        search, low, high = self.search, *clusters.known()
-        known = float((low == high).mean()) if len(low) else 1.0
+        search = self.search
+        if self._within(proof, top, _WORK):
+            return self._done(top)
+        known = self._known(clusters)
         part, last = self.planned
-        if not final and last == top and known < min(part + _GROWTH, 1.0):
-            return State.GOES_ON
-        self.planned = known, top
-        core = clusters.core()
-        if known < 1 and not search.quick(core, seconds):
-            return State.GOES_ON
-        search.core_spins = max(search.core_spins, core.terms.num_spins)
-        if not search.listed(core, top):
-            return State.STOPPED
+        if final or last != top or known >= min(part + _GROWTH, 1.0):
+            self.planned = known, top
+            core = clusters.core()
+            quick = known == 1 or search.quick(core, min(seconds, _AT_ONCE))
+            if not quick and final and search.going():
+                if self._within(proof, top, _LAST_WORK):
+                    return self._done(top)
+                quick = search.quick(core, seconds)
+            if quick and search.going():
+                search.core_spins = max(search.core_spins, core.terms.num_spins)
+                return self._done(top) if search.listed(core, top) else State.STOPPED
+        return State.GOES_ON if search.going() else State.STOPPED
+
+    def _within(self, proof: Proof, top: int, work: int) -> bool:
+        """Whether all states up to `top` that are wanted are listed with so much work."""
+        assert self.bound is not None
+        return self.search.within(proof, (self.low, self.high), (self.bound, top), work)
+
+    @staticmethod
+    def _known(clusters: Clusters) -> float:
+        """Part of the edges that is known."""
+        low, high = clusters.known()
+        return float((low == high).mean()) if len(low) else 1.0
+
+    def _done(self, top: int) -> State:
+        """All states up to `top` that are wanted are listed."""
         self._raise(top + self.form.step)
-        search.more()
+        self.search.more()
         return (
             State.DONE
             if self._empty() or top >= self.form.base + self.form.total
