@@ -292,7 +292,7 @@ def test_one_state_of_a_lattice_is_found_without_taking_spins_out():
 
 
 def test_what_relaxations_prove_is_told_as_they_go():
-    model = lattice(14, 14, True, 5)
+    model = lattice(14, 14, True, 5, kind="gauss")
     told, stop = [], np.zeros(1, dtype=np.uint8)
     work = cuts.CutWork(Wanted(model.exact, 2, None), 1)
     context = Context(Cpu(), None, stop, told=told.append)
