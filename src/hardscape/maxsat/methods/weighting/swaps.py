@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.weighting.asking import Asking, can_ask
+from hardscape.maxsat.methods.weighting.searches import NEVER
 
 #: One move in so many takes what it asks for, whatever it costs; after so many without a better assignment the
 #: walk goes back to the best one.
 _ANYTHING, _BACK = 8, 60
+#: Of what stands against such a move as many are given up at once as have been before it, divided by one of
+#: these, and one more: slow moves cost less, fast ones take less time.
+_SLOWNESS = (1000, 12, 4)
 #: Where it takes too many conflicts to say whether such a move can be made it is asked again so often, for the
 #: solver has learnt meanwhile, and then for all but the lightest: one in so many.
 _AGAIN, _LIGHTEST = 2, 8
@@ -152,7 +156,8 @@ class Swapping(Asking):
         wanted = self._wanted()
         self._refused.add(wanted)
         anything = self._random.integers(_ANYTHING) == 0
-        asked, given_up, unclear = [*self._held, wanted], 0, 0
+        slowness = _SLOWNESS[int(self._random.integers(len(_SLOWNESS)))] if anything else NEVER
+        asked, given_up, cost, unclear = [*self._held, wanted], 0, 0, 0
         while not stop[0]:
             answer = self._ask(asked)
             if answer:
@@ -169,13 +174,21 @@ class Swapping(Asking):
                 self._impossible.add(wanted)
                 self._lost.remove(wanted)
                 return None
-            least = min(self._weight[wish] for wish in core)
-            ties = [wish for wish in core if self._weight[wish] == least]
-            given_up += least
-            if given_up > self._weight[wanted] and not anything:
+            light = self._lightest(core, 1 + given_up // slowness)
+            given_up += len(light)
+            cost += sum(self._weight[wish] for wish in light)
+            if cost > self._weight[wanted] and not anything:
                 return None
-            asked.remove(ties[int(self._random.integers(len(ties)))])
+            asked = [wish for wish in asked if wish not in light]
         return None
+
+    def _lightest(self, core: list[int], count: int) -> set[int]:
+        """The lightest wishes of a core; one by chance where one is wanted of several."""
+        if count > 1:
+            return set(sorted(core, key=self._weight.__getitem__)[:count])
+        least = min(self._weight[wish] for wish in core)
+        ties = [wish for wish in core if self._weight[wish] == least]
+        return {ties[int(self._random.integers(len(ties)))]}
 
     def _fewer(self, asked: list[int]) -> list[int]:
         """Without the lightest wishes, but with the last one."""
