@@ -5,6 +5,7 @@ import pytest
 
 from hardscape.benchmarks.maxsat.formulas import partial_3sat
 from hardscape.maxsat import Formula, solve
+from hardscape.maxsat.methods.exact import pace
 from hardscape.maxsat.methods.exact.pace import Pace
 from hardscape.maxsat.methods.exact.sharing import Sharing, first_share
 from hardscape.maxsat.result import Improvement
@@ -63,29 +64,29 @@ def test_short_limits_are_for_the_search():
 
 
 def test_a_walker_gets_on_while_its_last_finds_count():
-    pace = Pace()
-    assert not pace.gets_on
-    pace.walked(1.0, None, found(5, hard=2))
-    assert not pace.gets_on  # the hard clauses do not hold yet
-    pace.walked(1.0, found(5, hard=2), found(1000))
-    assert pace.gets_on
-    pace.walked(3.0, found(1000), found(999))  # a little, and the first one was long ago
-    assert not pace.gets_on
+    walker = Pace()
+    assert not walker.gets_on
+    walker.walked(1.0, None, found(5, hard=2))
+    assert not walker.gets_on  # the hard clauses do not hold yet
+    walker.walked(1.0, found(5, hard=2), found(1000))
+    assert walker.gets_on
+    walker.walked(3.0, found(1000), found(999))  # a little, and the first one was long ago
+    assert not walker.gets_on
     best = found(999)
     for cost in (996, 993, 990):  # each too little, together enough
-        pace.walked(0.1, best, found(cost))
+        walker.walked(0.1, best, found(cost))
         best = found(cost)
-    assert pace.gets_on
-    pace.walked(10.0, best, best)
-    assert not pace.gets_on
-    assert pace.seconds == pytest.approx(15.3)
+    assert walker.gets_on
+    walker.walked(10.0, best, best)
+    assert not walker.gets_on
+    assert walker.seconds == pytest.approx(15.3)
 
 
 def test_a_walker_that_gets_on_keeps_its_share():
-    pace = Pace()
+    walker = Pace()
     best = found(900)
-    pace.walked(1.0, found(1000), best)
-    sharing = Sharing(0.5, best, 0, pace)
+    walker.walked(1.0, found(1000), best)
+    sharing = Sharing(0.5, best, 0, walker)
     sharing.judge(best, best, 0, 0.5)
     assert sharing.of(best) == pytest.approx(
         0.6
@@ -94,13 +95,25 @@ def test_a_walker_that_gets_on_keeps_its_share():
     assert sharing.of(best) == pytest.approx(0.5)
 
 
+def test_a_walker_is_stuck_where_half_of_its_time_was_in_vain():
+    walker = Pace()
+    assert walker.stuck
+    walker.walked(1.0, found(1000), found(999))
+    assert not walker.stuck
+    walker.walked(0.9, found(999), found(999))
+    assert not walker.stuck
+    walker.walked(0.2, found(999), found(999))
+    assert walker.stuck
+
+
 @pytest.mark.parametrize("gets_on", [True, False])
 def test_up_to_a_short_limit_a_prover_waits_for_a_search_that_gets_on(gets_on, monkeypatch):
     pytest.importorskip("pysat")
     pytest.importorskip("rustsat")
-    monkeypatch.setattr(Pace, "gets_on", gets_on)
+    monkeypatch.setattr(Pace, "stuck", not gets_on)
+    monkeypatch.setattr(pace, "_SEARCHED", 0.0)  # on a busy machine it takes long
     n, soft, weights, hard = partial_3sat(150, 800, 0.3, 1)
     formula = Formula.from_clauses(soft, weights, hard=hard, num_variables=n)
-    result = solve(formula, seed=1, time_limit=0.7, threads=1, device="cpu")
+    result = solve(formula, seed=1, time_limit=1.5, threads=1, device="cpu")
     assert any("exact" in part for part in result.ran) != gets_on
     assert formula.evaluate(result.assignment)[0] == 0

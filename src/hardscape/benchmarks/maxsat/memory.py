@@ -69,10 +69,10 @@ def formulas(folder: Path, literals: int) -> dict[Path, int]:
     }
 
 
-def peak(path: Path, flips: int, threads: int) -> tuple[int, float, float]:
+def peak(path: Path, threads: int, *limits: str) -> tuple[int, float, float]:
     """Most bytes that the command had in memory; seconds to its first cost, of the processor and the clock."""
     began = time.monotonic()
-    options = ["--max-flips", f"{flips}", "--threads", f"{threads}", "--seed", "1"]
+    options = ["--threads", f"{threads}", "--seed", "1", *limits]
     process = subprocess.Popen(
         [sys.executable, "-m", "hardscape", "maxsat", str(path), "--device", "cpu", *options],
         stdout=subprocess.PIPE,
@@ -133,14 +133,14 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         few = Path(folder) / "few.wcnf"
         written(few, np.full(10, 3), ["1"] * 10, 100)
-        starts = [peak(few, flips, 1) for _ in range(_STARTS)]
+        starts = [peak(few, 1) for _ in range(_STARTS)]
         empty = min(most for most, _, _ in starts)
         table.add(
             "ten clauses", 1, empty / 1e6, None, *map(list, list(zip(*starts, strict=True))[1:])
         )
         for path, count in formulas(Path(folder), literals).items():
             for number in threads or [1, 2]:
-                most, first, clock = peak(path, flips, number)
+                most, first, clock = peak(path, number, "--max-flips", f"{flips}")
                 table.add(path.stem, number, most / 1e6, (most - empty) / count, first, clock)
             path.unlink()
     if save:

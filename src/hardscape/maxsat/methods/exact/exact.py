@@ -23,14 +23,10 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.elimination.elimination import Tables
 from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
 from hardscape.maxsat.methods.exact.near import proven_at_once
-from hardscape.maxsat.methods.exact.pace import Pace
+from hardscape.maxsat.methods.exact.pace import Pace, proof_pays
 from hardscape.maxsat.methods.exact.sharing import SEARCHED, SHARE, Sharing, first_share
 from hardscape.maxsat.methods.exact.start import can_prove, started
-from hardscape.maxsat.methods.weighting.local import (
-    LocalSearch,
-    LocalWalks,
-    Walker,
-)
+from hardscape.maxsat.methods.weighting.local import LocalSearch, LocalWalks, Walker
 from hardscape.maxsat.methods.weighting.searches import looks_random
 from hardscape.maxsat.result import Improvement
 from hardscape.maxsat.task import SMALL, Method, Task, Walks
@@ -52,8 +48,6 @@ _THREADS, _MOST_PROVERS, _SHARED, _LATER = 4, 6, 1_000_000, 1.0
 _TURN, _TURN_SHARE = 0.2, 0.1
 #: Seconds that "auto" tries to prove where no time limit is given.
 _UNASKED_SECONDS = 10.0
-#: Up to a short limit a search has so much of the time to satisfy the hard clauses before a prover begins.
-_UNBEGUN = 0.6
 #: Literals above which "auto" does not try to prove anything; for formulas that look random it is `SMALL`.
 _PROVABLE = 5_000_000
 
@@ -356,11 +350,7 @@ class Exact(Method):
         alone = len(options.devices) == 1 and not task.narrowed
         if left is None or left > SEARCHED or not alone:
             return
-        while not task.over:
-            best = task.incumbent.best
-            begun = best is not None and not best.hard_violations
-            if not (pace.gets_on if begun else pace.seconds < _UNBEGUN * left):
-                break
+        while not task.over and not proof_pays(task, pace, left):
             walk(max(_BEFORE_TABLES, _TURN_SHARE * pace.seconds))
 
     def _eliminate(self, task: Task) -> None:

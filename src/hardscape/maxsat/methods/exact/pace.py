@@ -1,13 +1,21 @@
-"""How fast a walker still gets on."""
+"""How fast a walker still gets on, and whether a prover should begin."""
 
 from __future__ import annotations
 
 import math
 
+from hardscape.maxsat.methods.weighting.local import swapping_pays
 from hardscape.maxsat.result import Improvement
+from hardscape.maxsat.task import Task
 
 #: A walker gets on where what it found in the last part of its time lowered the cost by such a share of it.
 _PART, _GAIN = 0.4, 0.006
+#: It is stuck where so much of its time found nothing.
+_STUCK = 0.5
+#: Up to a short limit a search has such shares of the time before a prover begins: where it satisfies the hard
+#: clauses, and where it does not. None begins in the last part of the time, or in so
+#: many last seconds where that is less.
+_SEARCHED, _UNBEGUN, _LAST, _SECONDS = 0.25, 0.6, 0.5, 0.4
 
 
 class Pace:
@@ -34,5 +42,24 @@ class Pace:
     @property
     def gets_on(self) -> bool:
         """Whether the last part of the time was worth it."""
-        since = (1 - _PART) * self.seconds
-        return sum(gain for at, gain in self._gains if at > since) >= _GAIN
+        return self._gained(_PART) >= _GAIN
+
+    @property
+    def stuck(self) -> bool:
+        """Whether nothing was found for long."""
+        return not self._gained(_STUCK)
+
+    def _gained(self, part: float) -> float:
+        since = (1 - part) * self.seconds
+        return sum(gain for at, gain in self._gains if at > since)
+
+
+def proof_pays(task: Task, pace: Pace, short: float) -> bool:
+    """Whether a proof may be tried within a short limit, of which the search had some time."""
+    best, left = task.incumbent.best, task.options.deadline.left
+    if left is None or left < min(_SECONDS, _LAST * short):
+        return False
+    if best is None or best.hard_violations:
+        asks = swapping_pays(task.presolved.formula)
+        return not asks and pace.seconds >= _UNBEGUN * short
+    return pace.seconds >= _SEARCHED * short and pace.stuck

@@ -65,6 +65,11 @@ _BRIEF = 4096
 _PATIENCE, _PATIENCE_PER_VARIABLE, _PATIENCE_FACTOR = 2_000_000, 4000, 4
 
 
+def swapping_pays(formula: Formula) -> bool:
+    """Whether soft clauses are exchanged by a solver, which satisfies hard ones, too."""
+    return len(formula.literals) <= _MOST_SWAPPED and swapping_is_possible(formula)
+
+
 @dataclass(frozen=True, eq=False)
 class LocalSearch(Work[Partial]):
     """Independent walkers on a presolved formula.
