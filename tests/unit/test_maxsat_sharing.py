@@ -59,7 +59,8 @@ def test_the_prover_has_most_until_the_hard_clauses_hold(best):
 def test_short_limits_are_for_the_search():
     assert first_share(PARTIAL, None) == 0.2
     assert first_share(SOFT, None) == 0.5
-    assert first_share(PARTIAL, 4.0) == 0.5
+    assert first_share(PARTIAL, 8.0) == 0.5
+    assert first_share(PARTIAL, 5.0) == 0.8
     assert first_share(PARTIAL, 0.1) == first_share(SOFT, 1.0) == first_share(SOFT, 2.0) == 0.9
 
 

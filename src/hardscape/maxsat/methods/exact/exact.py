@@ -23,8 +23,8 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.elimination.elimination import Tables
 from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
 from hardscape.maxsat.methods.exact.near import proven_at_once
-from hardscape.maxsat.methods.exact.pace import Pace, proof_pays
-from hardscape.maxsat.methods.exact.sharing import SEARCHED, SHARE, Sharing, first_share
+from hardscape.maxsat.methods.exact.pace import SHORT, Pace, proof_pays
+from hardscape.maxsat.methods.exact.sharing import SHARE, Sharing, first_share
 from hardscape.maxsat.methods.exact.start import can_prove, started
 from hardscape.maxsat.methods.weighting.local import LocalSearch, LocalWalks, Walker
 from hardscape.maxsat.methods.weighting.searches import looks_random
@@ -348,7 +348,7 @@ class Exact(Method):
         walk(first - _BEFORE_TABLES)
         left = options.deadline.left
         alone = len(options.devices) == 1 and not task.narrowed
-        if left is None or left > SEARCHED or not alone:
+        if left is None or left > SHORT or not alone:
             return
         while not task.over and not proof_pays(task, pace, left):
             walk(max(_BEFORE_TABLES, _TURN_SHARE * pace.seconds))

@@ -12,6 +12,8 @@ from hardscape.maxsat.task import Task
 _PART, _GAIN = 0.4, 0.006
 #: It is stuck where so much of its time found nothing.
 _STUCK = 0.5
+#: Longest limit in seconds that is short.
+SHORT = 2.0
 #: Up to a short limit a search has such shares of the time before a prover begins: where it satisfies the hard
 #: clauses, and where it does not. None begins in the last part of the time, or in so
 #: many last seconds where that is less.

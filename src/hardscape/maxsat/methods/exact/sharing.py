@@ -11,7 +11,7 @@ from hardscape.maxsat.result import Improvement
 SHARE, _LEAST, _MOST, _STEP = 0.2, 0.2, 0.9, 0.1
 #: The share at first where no clause is hard: without hard clauses first cores are long. And seconds that the
 #: search has at least, as far as the share goes: it finds most of what it finds within them.
-_SOFT, SEARCHED = 0.5, 2.0
+_SOFT, _SEARCHED = 0.5, 4.0
 #: Where neither finds more the share goes to so much, or to the first where that is more.
 _HALF = 0.5
 #: To close such a share of the gap is to find more, too.
@@ -21,7 +21,7 @@ _CLOSED = 0.05
 def first_share(formula: Formula, left: float | None) -> float:
     """The walker's share of the turns at first, with so many seconds left."""
     share = SHARE if formula.num_hard else _SOFT
-    return share if left is None else min(_MOST, max(share, SEARCHED / max(left, SEARCHED)))
+    return share if left is None else min(_MOST, max(share, _SEARCHED / max(left, _SEARCHED)))
 
 
 class Sharing:
