@@ -43,7 +43,7 @@ def test_a_sweep_is_that_of_the_cpu(
     cpu, gpu = (chain.field.links for chain in chains)
     # A number that falls beside a bound of rejection may turn one link in a million, and the many subgroups
     # of a larger group multiply rounding.
-    assert np.quantile(abs(cpu - gpu), 0.99) < (1e-10 if nc < 4 else 1e-6)
+    assert np.quantile(abs(cpu - gpu), 0.99) < (1e-10 if nc < 4 else 1e-3)
     assert abs(plaquettes[0] - plaquettes[1]).max() < 1e-3
     assert chains[1].field.plaquette() == pytest.approx(plaquettes[1][0], abs=1e-12)
     assert chains[1].field.unitarity() < 1e-13
