@@ -9,6 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -211,13 +212,11 @@ class LoadedKernel:
         DeviceError
             If the GPU does not have so much shared memory.
         """
-        core = _import_core()
         if shared > self._granted:
             self._grant(shared)
-        config = core.LaunchConfig(
-            grid=grid, block=block, shmem_size=shared, is_cooperative=cooperative
-        )
-        core.launch(self._stream, config, self._entry, *(_argument(arg) for arg in args))
+        config = _launch_config(grid, block, shared, cooperative)
+        arguments = [_argument(arg) for arg in args]
+        _import_core().launch(self._stream, config, self._entry, *arguments)
 
     def blocks_per_multiprocessor(self, threads: int, shared: int = 0) -> int:
         """How many blocks of `threads` threads and `shared` bytes fit on a multiprocessor."""
@@ -238,6 +237,16 @@ class LoadedKernel:
                 "limit is that of its compute capability, 227 KiB at most"
             )
         self._granted = shared
+
+
+@lru_cache(maxsize=64)
+def _launch_config(
+    grid: int | tuple[int, ...], block: int | tuple[int, ...], shared: int, cooperative: bool
+) -> Any:
+    """Kept, as most launches are like the one before and take as long as small kernels."""
+    return _import_core().LaunchConfig(
+        grid=grid, block=block, shmem_size=shared, is_cooperative=cooperative
+    )
 
 
 def _argument(value: Any) -> Any:

@@ -26,8 +26,8 @@ _ITERATION, _RATE = 2e-3, {False: 3.4e9, True: 7.3e9}
 _WAITING = 10**8
 #: Blocks that share a timeslice when it is measured.
 _PARTS = 16
-#: Number of native ``Method`` Heatbath, and of the kernel of both subgroups and heatbath.
-_HEATBATH, _MIXED = 2, 3
+#: Numbers of native ``Method`` Matrix and Heatbath, and of the kernel of both subgroups and heatbath.
+_MATRIX, _HEATBATH, _MIXED = 1, 2, 3
 #: Sites are numbered in 31 bits, and their chunks of a transformation in double precision.
 _MOST = 2**30
 
@@ -244,11 +244,11 @@ class CudaLattices(Lattices):
 
     def _told_of(self, turns: Sequence[Turn], method: int) -> tuple[Any, ...]:
         """What kernels are told of sweeps, on the GPU."""
-        turn = turns[0]
+        turn, random = turns[0], method != _MATRIX
         return (
             self._on_device("steps", _steps(turns, method)),
-            self._on_device("seeds", np.asarray(turn.seeds, dtype=np.uint64)),
-            self._on_device("firsts", np.asarray(turn.first, dtype=np.int64)),
+            self._on_device("seeds", np.asarray(turn.seeds, dtype=np.uint64), read=random),
+            self._on_device("firsts", np.asarray(turn.first, dtype=np.int64), read=random),
             self._on_device("active", turn.active.astype(np.uint8)),
         )
 
@@ -286,13 +286,16 @@ class CudaLattices(Lattices):
             self._sweeping[method] = kernel, shared, resident * self._device.multiprocessors
         return self._sweeping[method]
 
-    def _on_device(self, name: str, values: NDArray[Any]) -> Any:
-        """A small array on the GPU; most stay the same from sweep to sweep, and copies take time."""
+    def _on_device(self, name: str, values: NDArray[Any], read: bool = True) -> Any:
+        """A small array on the GPU; most stay the same from sweep to sweep, and copies take time.
+
+        Where nobody reads it, it may hold older values.
+        """
         key = f"{name}{values.shape}"
         held = self._told.get(key)
         if held is None:
             self._told[key] = held = self._cupy.asarray(values), values.copy()
-        elif not np.array_equal(held[1], values):
+        elif read and not np.array_equal(held[1], values):
             held[0].set(values, stream=self._device.stream)  # in order with the kernels there
             held[1][...] = values
         return held[0]
