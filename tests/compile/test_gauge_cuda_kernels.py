@@ -63,7 +63,7 @@ def test_kernels_of_ranks_compile() -> None:
         instance = Instance((8, 4, 4, 6), 3, single, window=window)
         box = *instance.box[:3], 4
         schedule = Schedule.of(box, instance.matrix_bytes, single, 4, 1, 132, 2**25)
-        kernel = instance.kernel("color", "gauge_color", schedule, kMethod=1)
+        kernel = instance.color_kernel(1, schedule)
         assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
     for name in ("step", "traces"):
         kernel = chain_kernel(name, instance, 12)

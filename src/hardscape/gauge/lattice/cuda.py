@@ -255,7 +255,7 @@ class CudaLattices(Lattices):
     def sweep_color(self, turn: Turn, color: int) -> None:
         """Begin one colour of one sweep of one copy; others bring the sides of a window up to date."""
         method, threads = turn.sweeps[0].method, self.schedule.threads
-        kernel = self.instance.kernel("color", "gauge_color", self.schedule, kMethod=method)
+        kernel = self.instance.color_kernel(method, self.schedule)
         self._device.launch(
             kernel,
             -(-(self.volume // 2) // threads),

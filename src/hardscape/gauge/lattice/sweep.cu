@@ -13,7 +13,7 @@
 // are of equal size all GPUs have the same numbers for the same places, and what a task waits for
 // has a smaller number still, on whichever GPU; so it is with unequal ones where one colour follows
 // the other.
-#include "update.cuh"
+#include "gauge/lattice/stage.cuh"
 
 using namespace hardscape;
 using namespace hardscape::gauge;

@@ -51,12 +51,19 @@ class Instance:
         """Return the kernel of sweeps as data."""
         return self.kernel("sweep", "gauge_sweep", schedule, kMethod=method)
 
+    def color_kernel(self, method: int, schedule: Schedule) -> Kernel:
+        """Return the kernel of one colour of a sweep as data."""
+        return self._made("domains/color", "gauge_color", schedule, {"kMethod": method})
+
     def kernel(
         self, file: str, name: str, schedule: Schedule = ONE_EACH, **constants: int
     ) -> Kernel:
         """Return a kernel as data."""
+        return self._made(f"lattice/{file}", name, schedule, constants)
+
+    def _made(self, path: str, name: str, schedule: Schedule, constants: dict[str, int]) -> Kernel:
         numbers = self.constants | schedule.constants() | constants
-        return kernel(f"gauge/lattice/{file}.cu", name, constants=numbers)
+        return kernel(f"gauge/{path}.cu", name, constants=numbers)
 
     @property
     def constants(self) -> dict[str, bool | int | float]:

@@ -1,4 +1,4 @@
-#include "update.cuh"
+#include "gauge/lattice/stage.cuh"
 
 using namespace hardscape;
 using namespace hardscape::gauge;
