@@ -27,7 +27,7 @@ def shares(events, first=0.2, best=None):
     for walker, prover, lower in events:
         before = prover or best
         best = walker or before
-        sharing.judge(before, best, lower, 1.0)
+        sharing.judge(before, best, lower, 0.1)
         seen.append(round(sharing.of(best), 3))
     return seen
 
@@ -43,6 +43,26 @@ def test_where_neither_finds_more_they_share_alike():
     assert shares(nothing) == [0.3, 0.4, 0.5, 0.5, 0.5]
     assert shares([(found(9), None, 0), *nothing]) == [0.3, 0.4, 0.5, 0.5, 0.5, 0.5]
     assert shares([(None, found(9), 0), *nothing], first=0.8) == [0.7, 0.8, 0.8, 0.8, 0.8, 0.8]
+
+
+def test_a_walker_at_its_end_has_least():
+    best = found(9)
+    sharing = Sharing(0.8, found(10), 0)
+    sharing.judge(found(10), best, 0, 1.0)
+    seen = []
+    for _ in range(10):
+        sharing.judge(best, best, 0, 1.0)
+        seen.append(round(sharing.of(best), 1))
+    assert seen == [0.8] * 4 + [
+        0.7,
+        0.6,
+        0.5,
+        0.4,
+        0.3,
+        0.2,
+    ]  # from five times the time of the last find on
+    sharing.judge(best, found(8), 0, 1.0)
+    assert sharing.of(found(8)) == pytest.approx(0.3)
 
 
 def test_a_bound_that_closes_the_gap_is_a_find():

@@ -10,8 +10,8 @@ from hardscape.maxsat.task import Task
 
 #: A walker gets on where what it found in the last part of its time lowered the cost by such a share of it.
 _PART, _GAIN = 0.4, 0.006
-#: It is stuck where so much of its time found nothing.
-_STUCK = 0.5
+#: It is stuck where so much of its time found nothing, and at its end where so much did, of some seconds.
+_STUCK, _ENDED, _LONG = 0.5, 0.8, 1.0
 #: Longest limit in seconds that is short.
 SHORT = 2.0
 #: Up to a short limit a search has such shares of the time before a prover begins: where it satisfies the hard
@@ -50,6 +50,11 @@ class Pace:
     def stuck(self) -> bool:
         """Whether nothing was found for long."""
         return not self._gained(_STUCK)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing was found for so long that little is to be hoped for."""
+        return self.seconds >= _LONG and not self._gained(_ENDED)
 
     def _gained(self, part: float) -> float:
         since = (1 - part) * self.seconds

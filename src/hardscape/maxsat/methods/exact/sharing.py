@@ -12,7 +12,8 @@ SHARE, _LEAST, _MOST, _STEP = 0.2, 0.2, 0.9, 0.1
 #: The share at first where no clause is hard: without hard clauses first cores are long. And seconds that the
 #: search has at least, as far as the share goes: it finds most of what it finds within them.
 _SOFT, _SEARCHED = 0.5, 4.0
-#: Where neither finds more the share goes to so much, or to the first where that is more.
+#: Where neither finds more the share goes to so much, or to the first where that is more; and to the least
+#: where the walker has come to its end.
 _HALF = 0.5
 #: To close such a share of the gap is to find more, too.
 _CLOSED = 0.05
@@ -49,7 +50,8 @@ class Sharing:
         proves = before is not self._best or self._closes(before, lower)
         step = float((after is not before or self._pace.gets_on) - proves)
         if not step:
-            step = min(1.0, max(-1.0, (self._rest - self._share) / _STEP))
+            rest = _LEAST if self._pace.ended else self._rest
+            step = min(1.0, max(-1.0, (rest - self._share) / _STEP))
         self._share = min(_MOST, max(_LEAST, self._share + step * _STEP))
         self._best, self._lower = after, lower
 
