@@ -118,10 +118,9 @@ def _facts(found: Ensemble) -> Iterator[tuple[str, str]]:
     yield "configurations", f"{len(found)} of {found.files_total}"
     for name, seen in found.averages.items():
         tau = "" if seen.tau_int is None else f", tau = {seen.tau_int:.2g}"
-        if np.isnan(found[name]).all():  # what such lattices do not have
-            continue
         known = math.isfinite(seen.value)
-        yield name.replace("_", " "), f"{with_error(seen)}{tau}" if known else "not of all"
+        missing = "of none" if np.isnan(found[name]).all() else "not of all"
+        yield name.replace("_", " "), f"{with_error(seen)}{tau}" if known else missing
     for name, column in found.values.items():
         if column.dtype.kind == "b":
             yield name, f"{int(column.sum())} of {len(column)}"
