@@ -1,20 +1,24 @@
 """One model of every kind, proven on one core: what a call takes, from dense glasses to lattices.
 
-`python -m hardscape.benchmarks.ising.kinds [NAME ...]`.
+`python -m hardscape.benchmarks.ising.kinds [NAME ...] [--seeds SEED ...] [--cores N]`.
 
 Seconds are those of the processor, on one thread, of a call that chooses its method itself, with its
-planning; the least of up to three where it is short. A tree decomposition finds one ground state of the models
-that are narrow enough.
+planning; the least of up to three where it is short; median, least and most of the seeds. A tree decomposition
+finds one ground state of the models that are narrow enough. Each of several cores takes one model after the
+other.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib.util import find_spec
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,27 +77,73 @@ def _penalties(kind: str, size: int, seed: int) -> Ising:
     return Ising.from_qubo(matrix, offset)
 
 
+class Measured(NamedTuple):
+    """What came of one model: seconds, infinite where it was not proven."""
+
+    spins: int
+    method: str
+    seconds: float
+    peer: float | None
+
+
+def measured(task: tuple[int, int, float]) -> Measured:
+    """One row for one seed, given up after so many seconds."""
+    place, seed, limit = task
+    _, states, drawn, narrow = list(rows(seed))[place]
+    model = drawn()
+    run: dict[str, Any] = {"device": "cpu", "threads": 1, "seed": 1, "time_limit": limit}
+    seconds, found = least(partial(hardscape.spectrum, model, states, **run), _REPEATS)
+    beside = narrow and find_spec("dwave")
+    peer, energy = by_tree_decomposition(model, _REPEATS) if beside else ("", None)
+    assert energy is None or not found.certified or np.isclose(energy, found.energies[0])
+    seconds = seconds if found.certified else np.inf
+    return Measured(model.num_spins, found.method, seconds, None if energy is None else float(peer))
+
+
+def _pinned(cores: Any) -> None:
+    """Keep a process on a core of its own."""
+    os.sched_setaffinity(0, {cores.get()})
+
+
+def all_measured(tasks: list[tuple[int, int, float]], cores: int) -> Iterator[Measured]:
+    """In order, on so many cores."""
+    if cores == 1:
+        yield from map(measured, tasks)
+        return
+    context = get_context("spawn")
+    free = context.Queue()
+    for core in sorted(os.sched_getaffinity(0))[:cores]:
+        free.put(core)
+    with ProcessPoolExecutor(cores, context, _pinned, (free,)) as pool:
+        yield from pool.map(measured, tasks)
+
+
 def main() -> None:
     """Add one row for each kind."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="kinds whose names hold one of these alone")
-    parser.add_argument("--seed", type=int, default=1, help="of the models")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="of the models")
+    parser.add_argument("--cores", type=int, default=1, help="on which models are searched at once")
+    parser.add_argument("--time-limit", type=float, default=600, help="seconds of a model")
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the table there")
     told = parser.parse_args()
     heads = ["kind", "spins", "states listed", "method", "CPU seconds", "tree decomposition"]
     table = Table.begun("spectrum-kinds", heads, "highspy", "dwave-samplers")
-    run: dict[str, Any] = {"device": "cpu", "threads": 1, "seed": 1}
-    for name, states, drawn, narrow in rows(told.seed):
-        if told.names and not any(x in name for x in told.names):
-            continue
-        model = drawn()
-        seconds, found = least(partial(hardscape.spectrum, model, states, **run), _REPEATS)
-        assert found.certified
-        peer, energy = by_tree_decomposition(model, _REPEATS) if narrow else ("", None)
-        assert energy is None or np.isclose(energy, found.energies[0], rtol=1e-12)
-        table.add(name, model.num_spins, states, found.method, f"{seconds:.2g}", peer)
+    named = [(place, row) for place, row in enumerate(rows(1)) if _asked(row[0], told.names)]
+    tasks = [(place, seed, told.time_limit) for place, _ in named for seed in told.seeds]
+    found = all_measured(tasks, told.cores)
+    for _, (name, states, *_) in named:
+        came = [next(found) for _ in told.seeds]
+        methods = ", ".join(sorted({one.method for one in came}))
+        peers = [one.peer for one in came if one.peer is not None]
+        seconds = [one.seconds for one in came]
+        table.add(name, came[0].spins, states, methods, seconds, peers or None)
     if told.save:
         table.save(told.save)
+
+
+def _asked(name: str, names: list[str]) -> bool:
+    return not names or any(x in name for x in names)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ _MOST_EDGES, _MOST_COUPLINGS, _SOME_EDGES, _COUPLINGS = 200_000, 16, 2000, 4
 #: Most states listed where it is taken by itself, and seconds of tables from which on it is: for one state,
 #: which hardly needs a branch; without fields; and with them: cycles through the spin that stands for those
 #: are many, and bound less.
-_MOST_STATES, _SURE_SECONDS, _SECONDS, _FIELD_SECONDS = 10_000, 0.05, 0.2, 20.0
+_MOST_STATES, _SURE_SECONDS, _SECONDS, _FIELD_SECONDS = 10_000, 0.01, 0.2, 20.0
 #: Fields that are few.
 _FEW_FIELDS = 16
 #: Couplings for each spin from which on semidefinite bounds are quicker up to so many spins, unless one state
