@@ -108,6 +108,7 @@ def measure(
     timeout: float = 10.0,
     seconds: float = 60.0,
     rounds: int | None = None,
+    clones: int | None = None,
     device: str = "auto",
     threads: int | None = None,
 ) -> None:
@@ -129,6 +130,8 @@ def measure(
         For how long; a round is only begun if it can end by then, as the one before would.
     rounds
         Most of them.
+    clones
+        Of each run; by default as many as a device runs at once.
     """
     table = runs_of(runs)
     numbers = range(first, first + instances)
@@ -142,7 +145,14 @@ def measure(
         start = time.monotonic()
         # No time limit: runs that it cut would not count, and these are rather unsolved ones.
         found = times_to_solution(
-            systems, 1, timeout, w1=w1 / 256, seed=seed, device=device, threads=threads
+            systems,
+            1,
+            timeout,
+            w1=w1 / 256,
+            clones=clones,
+            seed=seed,
+            device=device,
+            threads=threads,
         )
         table.measured = here = facts()
         for number, one in zip(numbers, found, strict=True):
