@@ -7,7 +7,9 @@ import pytest
 
 from hardscape.errors import DeviceError, InputError
 from hardscape.ising import Ising, search, spectrum
+from hardscape.ising.exact import from_limbs
 from hardscape.ising.methods.tabu.tabu import TabuWork
+from hardscape.ising.methods.walkers.model import FlipModel
 from helpers.instances import dense_gaussian, dense_integer, plus_minus_lattice, wide_range
 from helpers.oracles import exact_energies, lowest_states
 
@@ -106,6 +108,48 @@ def test_it_starts_from_what_is_given() -> None:
     found = search(model, initial_states=best, runs=1, moves=1, seed=2)
     assert found.energies[0] <= model.energy(best)
     assert search(model, runs=1, moves=1, seed=2).energies[0] > model.energy(best)
+
+
+@pytest.mark.parametrize("method", ["tabu", "annealing"])
+def test_a_run_ends_where_it_meets_the_target(method: str) -> None:
+    told = {"seed": 3, "runs": 4, "moves": 50_000, "method": method, "device": "cpu"}
+    for model in (
+        dense_integer(70, seed=2),
+        plus_minus_lattice(8, 9, seed=1),
+        dense_gaussian(66, 3),
+    ):
+        whole = search(model, threads=1, **told)
+        least = float(whole.energies[0])
+        near = least + 1e-6 * abs(least)
+        for threads in (1, 2):
+            found = search(model, threads=threads, target=near, **told)
+            assert found.energies[0] <= near
+            if threads == 1:
+                assert found.info["moves"] < whole.info["moves"]
+        below = search(model, threads=1, target=least - 1.0, **told)
+        np.testing.assert_array_equal(below.states, whole.states)
+        assert below.info["moves"] == whole.info["moves"]
+
+
+@pytest.mark.parametrize(
+    "model", [*SMALL.values(), wide_range(12, 1), Ising([1e300, -1e299], {(0, 1): 1e-300})]
+)
+def test_levels_are_on_the_safe_side(model: Ising) -> None:
+    """Who is at a level or below, where sums are the model's, is not above the energy that it stands for."""
+    exact, flips = model.exact, FlipModel.of(model.exact)
+    rng = np.random.default_rng(1)
+    spins = rng.choice(np.array([-1, 1], dtype=np.int8), (40, model.num_spins))
+    energies = from_limbs(exact.words(spins))
+    sums = spins @ flips.fields
+    for i in range(model.num_spins):
+        near = slice(flips.starts[i], flips.starts[i + 1])
+        sums = sums + spins[:, i] * (spins[:, flips.columns[near]] @ flips.values[near]) / 2
+    for target in [*energies, min(energies) - 1, max(energies) + 1, 10**400, -(10**400)]:
+        level = flips.level(target - exact.offset)
+        met = sums <= level
+        assert all(energy <= target for energy, one in zip(energies, met, strict=True) if one)
+        if flips.integers:
+            assert met.tolist() == [energy <= target for energy in energies]
 
 
 def test_a_target_ends_it() -> None:

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
@@ -132,8 +134,12 @@ class State {
   static constexpr T kNever = static_cast<T>(-(std::int64_t{1} << 30) * 2);
 
   // All spins up.
-  State(const Model<T>& model, std::size_t wanted)
-      : model(model), lowest(wanted), spin(model.n, T{1}), gain(model.n, kNever) {
+  State(const Model<T>& model, std::size_t wanted, std::optional<double> target)
+      : model(model),
+        lowest(wanted),
+        spin(model.n, T{1}),
+        gain(model.n, kNever),
+        target_(target ? static_cast<T>(*target) : std::numeric_limits<T>::lowest()) {
     for (int i = 0; i < model.n; ++i) {
       T own = model.field[i];
       energy += model.field[i];
@@ -175,7 +181,11 @@ class State {
   // Offers the state here to the lowest.
   void meet() {
     if (lowest.wants(energy)) lowest.offer(energy, spin, model.n, hash_);
+    reached_ |= energy <= target_;
   }
+
+  // Whether a state of the energy that is looked for was met, or a lower one.
+  bool reached() const { return reached_; }
 
   const Model<T>& model;
   Lowest<T> lowest;
@@ -187,10 +197,12 @@ class State {
   static constexpr std::uint64_t kStart = 2;
 
   std::uint64_t hash_ = kStart;  // of the spins that are down
+  T target_;
+  bool reached_ = false;
 };
 
 // Makes a run of the search that `searcher` makes of a model.
-// States (k, words), whether all moves were made, and the moves.
+// States (k, words), whether all moves were made or the target was met, and the moves.
 template <class Searcher>
 auto searched(Vector<double> fields, Vector<std::int64_t> starts, Vector<std::int64_t> columns,
               Vector<double> values, bool integers, Matrix<std::int8_t> given, std::int64_t moves,
@@ -198,6 +210,7 @@ auto searched(Vector<double> fields, Vector<std::int64_t> starts, Vector<std::in
   const std::size_t width = std::max<std::size_t>((fields.shape(0) + 63) / 64, 1);
   std::vector<std::uint64_t> words;
   std::int64_t made = 0;
+  bool complete = false;
   const auto run = [&]<class T>(T) {
     const Model<T> model(fields, starts, columns, values);
     auto search = searcher(model);
@@ -206,6 +219,7 @@ auto searched(Vector<double> fields, Vector<std::int64_t> starts, Vector<std::in
       words.insert(words.end(), kept.words.begin(), kept.words.end());
     }
     made = search.moves();
+    complete = made >= moves || search.reached();
   };
   {
     nb::gil_scoped_release release;
@@ -216,7 +230,7 @@ auto searched(Vector<double> fields, Vector<std::int64_t> starts, Vector<std::in
     }
   }
   const std::size_t count = words.size() / width;
-  return std::make_tuple(to_numpy(std::move(words), {count, width}), made >= moves, made);
+  return std::make_tuple(to_numpy(std::move(words), {count, width}), complete, made);
 }
 
 // A state of an elite.

@@ -38,7 +38,7 @@ class RunsWork(Work[Partial]):
     """Runs of a search. A partial holds ``states`` and their exact ``energies``, and ``counters``."""
 
     name: ClassVar[str] = "ising.search"
-    revision: ClassVar[int] = 2
+    revision: ClassVar[int] = 3
     unit: ClassVar[str] = "moves"
     #: Moves that take a GPU as long as a look at all spins.
     looks: ClassVar[int] = 1
@@ -61,6 +61,11 @@ class RunsWork(Work[Partial]):
     def model(self) -> FlipModel:
         """For the compiled search."""
         return FlipModel.of(self.terms)
+
+    @property
+    def level(self) -> float | None:
+        """The target as the compiled search knows energies: who meets it has met the target."""
+        return None if self.target is None else self.model.level(self.target - self.terms.offset)
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name != "model"}

@@ -60,6 +60,7 @@ class AnnealingWork(RunsWork):
             (numbers["hot"], numbers["warm"], numbers["cold"]),
             self.sweeps(run),
             moves,
+            self.level,
             self.seed,
             run,
             stop,

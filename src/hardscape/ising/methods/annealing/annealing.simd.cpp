@@ -90,6 +90,7 @@ struct Effort {
   int elites;
   std::int64_t sweeps, moves;
   double hot, warm, cold;
+  std::optional<double> target;
 };
 
 template <class T>
@@ -106,7 +107,7 @@ class Annealer {
         thresholds_(random_),
         stop_(stop),
         symmetric_(std::all_of(model.field.begin(), model.field.end(), [](T x) { return x == 0; })),
-        state_(model, wanted) {}
+        state_(model, wanted, effort.target) {}
 
   // Anneals around given states first, then from random ones and between the best.
   void run(Matrix<std::int8_t> given) {
@@ -129,11 +130,12 @@ class Annealer {
 
   Lowest<T>& lowest() { return state_.lowest; }
   std::int64_t moves() const { return moves_; }
+  bool reached() const { return state_.reached(); }
 
  private:
   static constexpr int kFruitless = 20;  // joins that bring nothing before a new beginning
 
-  bool left() const { return moves_ < effort_.moves && !*stop_; }
+  bool left() const { return moves_ < effort_.moves && !*stop_ && !reached(); }
 
   int below(int n) { return static_cast<int>((random_.next() >> 32) * n >> 32); }
 
@@ -189,7 +191,7 @@ class Annealer {
     const auto sweeps = static_cast<double>(effort_.sweeps);
     const double step = std::max(0.0, hot - effort_.cold) / sweeps;
     double temperature = hot;
-    for (std::int64_t k = 0; k < effort_.sweeps && moves_ < effort_.moves; ++k) {
+    for (std::int64_t k = 0; k < effort_.sweeps && moves_ < effort_.moves && !reached(); ++k) {
       if (k % kPolled == 0 && *stop_) break;
       thresholds_.set(temperature);
       sweep([&] { return thresholds_.next(); });
@@ -240,13 +242,14 @@ class Annealer {
   std::int64_t moves_ = 0;
 };
 
-// States (k, words), whether all moves were made, and the moves.
+// States (k, words), whether all moves were made or the target was met, and the moves.
 auto anneal(Vector<double> fields, Vector<std::int64_t> starts, Vector<std::int64_t> columns,
             Vector<double> values, bool integers, Matrix<std::int8_t> given, std::size_t wanted,
             int elites, std::tuple<double, double, double> temperatures, std::int64_t sweeps,
-            std::int64_t moves, std::uint64_t seed, std::uint64_t run, Vector<std::uint8_t> stop) {
+            std::int64_t moves, std::optional<double> target, std::uint64_t seed, std::uint64_t run,
+            Vector<std::uint8_t> stop) {
   const auto [hot, warm, cold] = temperatures;
-  const Effort effort{elites, sweeps, moves, hot, warm, cold};
+  const Effort effort{elites, sweeps, moves, hot, warm, cold, target};
   return searched(fields, starts, columns, values, integers, given, moves,
                   [&]<class T>(const Model<T>& model) {
                     return Annealer<T>(model, effort, seed, run, wanted, stop.data());
@@ -259,7 +262,7 @@ void bind_annealing(nb::module_& module) {
   module.def("anneal", &anneal, nb::arg("fields"), nb::arg("starts"), nb::arg("columns"),
              nb::arg("values"), nb::arg("integers"), nb::arg("given"), nb::arg("wanted"),
              nb::arg("elites"), nb::arg("temperatures"), nb::arg("sweeps"), nb::arg("moves"),
-             nb::arg("seed"), nb::arg("run"), nb::arg("stop"),
+             nb::arg("target").none(), nb::arg("seed"), nb::arg("run"), nb::arg("stop"),
              "One run of simulated annealing with joined elite states.");
 }
 

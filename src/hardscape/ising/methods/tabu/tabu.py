@@ -49,6 +49,7 @@ class TabuWork(RunsWork):
             (_ELITES, self._tenure, _SPREAD),
             max(_LEAST_PATIENCE, _PATIENCE * n),
             moves,
+            self.level,
             self.seed,
             run,
             stop,

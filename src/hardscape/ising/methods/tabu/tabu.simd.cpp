@@ -22,6 +22,7 @@ constexpr int kPolled = 1024;  // moves between two looks at the stop flag
 struct Effort {
   int elites, tenure, spread;
   std::int64_t patience, moves;
+  std::optional<double> target;
 };
 
 template <class T>
@@ -37,7 +38,7 @@ class Walker {
         effort_(effort),
         random_(seed, run, kPurpose),
         stop_(stop),
-        state_(model, wanted),
+        state_(model, wanted, effort.target),
         until_(model.n, kForever) {}
 
   // Searches around given states first, then from random ones and between the best.
@@ -59,13 +60,14 @@ class Walker {
 
   Lowest<T>& lowest() { return state_.lowest; }
   std::int64_t moves() const { return moves_; }
+  bool reached() const { return state_.reached(); }
 
  private:
   static constexpr T kNever = State<T>::kNever;
   static constexpr Count kForever = Count{1} << 30;
   static constexpr int kFruitless = 20;  // relinkings that bring nothing before a new beginning
 
-  bool left() const { return moves_ < effort_.moves && !*stop_; }
+  bool left() const { return moves_ < effort_.moves && !*stop_ && !reached(); }
 
   int below(int n) { return static_cast<int>((random_.next() >> 32) * n >> 32); }
 
@@ -123,7 +125,8 @@ class Walker {
     for (int i = 0; i < model_.n; ++i) until_[i] = 0;
     state_.meet();
     std::int64_t last = 0;
-    for (std::int64_t move = 1; move - last <= effort_.patience && moves_ < effort_.moves; ++move) {
+    for (std::int64_t move = 1;
+         move - last <= effort_.patience && moves_ < effort_.moves && !reached(); ++move) {
       if (move % kPolled == 0 && *stop_) break;
       const int i = best_move(static_cast<Count>(move), best.energy);
       state_.flip(i);
@@ -181,14 +184,14 @@ class Walker {
   std::int64_t moves_ = 0;
 };
 
-// States (k, words), whether all moves were made, and the moves.
+// States (k, words), whether all moves were made or the target was met, and the moves.
 auto tabu_search(Vector<double> fields, Vector<std::int64_t> starts, Vector<std::int64_t> columns,
                  Vector<double> values, bool integers, Matrix<std::int8_t> given,
                  std::size_t wanted, std::tuple<int, int, int> elite, std::int64_t patience,
-                 std::int64_t moves, std::uint64_t seed, std::uint64_t run,
-                 Vector<std::uint8_t> stop) {
+                 std::int64_t moves, std::optional<double> target, std::uint64_t seed,
+                 std::uint64_t run, Vector<std::uint8_t> stop) {
   const auto [elites, tenure, spread] = elite;
-  const Effort effort{elites, tenure, spread, patience, moves};
+  const Effort effort{elites, tenure, spread, patience, moves, target};
   return searched(fields, starts, columns, values, integers, given, moves,
                   [&]<class T>(const Model<T>& model) {
                     return Walker<T>(model, effort, seed, run, wanted, stop.data());
@@ -200,8 +203,9 @@ auto tabu_search(Vector<double> fields, Vector<std::int64_t> starts, Vector<std:
 void bind_tabu(nb::module_& module) {
   module.def("tabu_search", &tabu_search, nb::arg("fields"), nb::arg("starts"), nb::arg("columns"),
              nb::arg("values"), nb::arg("integers"), nb::arg("given"), nb::arg("wanted"),
-             nb::arg("elite"), nb::arg("patience"), nb::arg("moves"), nb::arg("seed"),
-             nb::arg("run"), nb::arg("stop"), "One run of tabu search with path relinking.");
+             nb::arg("elite"), nb::arg("patience"), nb::arg("moves"), nb::arg("target").none(),
+             nb::arg("seed"), nb::arg("run"), nb::arg("stop"),
+             "One run of tabu search with path relinking.");
 }
 
 }  // namespace hardscape::ising
