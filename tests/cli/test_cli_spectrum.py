@@ -216,6 +216,12 @@ def test_a_spin_glass_of_clauses_is_named(tmp_path: Path, capsys: Captured) -> N
     system = hardscape.xorsat.random_regular(200, seed=1)
     system.to_file(tmp_path / "system.qh")
     assert "hardscape xorsat solve" in refusal(capsys, tmp_path / "system.qh")
+    for words in (
+        ["--method", "search", "--runs", "1"],
+        ["--num-states", "1", "--time-limit", "0.5"],
+    ):
+        assert main(["spectrum", str(tmp_path / "system.qh"), *words]) == 0
+        assert "hardscape xorsat solve" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

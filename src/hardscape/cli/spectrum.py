@@ -182,6 +182,8 @@ class OutputOptions(LongOptions, PlotOptions):
     plot_bounds: Flag = False
 
 
+#: What is said of models that another family solves at once.
+_CLAUSES = "the file is the 2-body form of XORSAT clauses: try hardscape xorsat solve"
 _DEFAULT_MODEL, _DEFAULT_SEARCH = ModelOptions(), SearchOptions()
 _DEFAULT_TABU, _DEFAULT_MPS = TabuOptions(), MpsOptions()
 _DEFAULT_RUN, _DEFAULT_OUTPUT = SeededShardRunOptions(), OutputOptions()
@@ -230,6 +232,8 @@ def spectrum(
             _report(ising, stop.result, search, run, output)
         raise
     _report(ising, found, search, run, output)
+    if not found.certified and _is_xorsat(file):
+        note(_CLAUSES)
 
 
 def _check(
@@ -290,12 +294,13 @@ def _certain_search(
         small = ising.num_spins <= MOST_SEARCHED
         if (isinstance(error, InputError) and small) or not _is_xorsat(file):
             raise
-        hint = "the file is the 2-body form of XORSAT clauses: try hardscape xorsat solve"
-        raise type(error)(f"{error}; {hint}") from None
+        raise type(error)(f"{error}; {_CLAUSES}") from None
 
 
 def _is_xorsat(file: Path) -> bool:
     """Whether the file holds the 3-XORSAT challenge's 2-body form, which another family solves at once."""
+    if str(file) == "-":  # which was read to its end
+        return False
     from hardscape.xorsat import XorSystem
 
     try:
