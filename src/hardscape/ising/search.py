@@ -67,8 +67,8 @@ def search(
     num_states : int, optional
         How many distinct states to list, the lowest of all that were met; 1 by default.
     target : float, optional
-        Stop as soon as a state of this energy or a lower one is met (where energies are no short integers, of an
-        energy that is lower by more than rounding can hide, else after the run).
+        Stop as soon as a state of this energy or a lower one is met (where energies are no short integers, of
+        one that is lower by more than rounding can hide, else after the run).
     initial_states : array-like, shape (N,) or (k, N), optional
         Spins -1 and +1 from which the first run starts.
     runs : int, optional
@@ -96,9 +96,9 @@ def search(
     Spectrum
         States in order of exact energy, ``certified=False``; its `lower_bound` is minus the sum of all
         coefficients' absolute values. One seed gives the same states on any number of workers and any device,
-        as run k makes the same moves everywhere, unless `time_limit` cuts it, or `target`, with which a CPU ends
-        the run that met it, and a GPU all runs soon after. In `info`: ``runs`` and ``moves`` made, and who made them,
-        ``search``. Of a matching, `lower_bound` is the energy of its state, less what rounding can hide where
+        as run k makes the same moves everywhere, unless `time_limit` cuts it, or `target`, with which a CPU
+        ends the run that met it, and a GPU all runs soon after. In `info`: ``runs`` and ``moves`` made, and
+        who made them, ``search``. Of a matching, `lower_bound` is the energy of its state, less what rounding can hide where
         coefficients have more than 24 bits. It rests on PyMatching's algorithm, whose multipliers are not seen
         here, and other states that tie are not listed: hence no certificate.
 
