@@ -98,9 +98,9 @@ def search(
         coefficients' absolute values. One seed gives the same states on any number of workers and any device,
         as run k makes the same moves everywhere, unless `time_limit` cuts it, or `target`, with which a CPU
         ends the run that met it, and a GPU all runs soon after. In `info`: ``runs`` and ``moves`` made, and
-        who made them, ``search``. Of a matching, `lower_bound` is the energy of its state, less what rounding can hide where
-        coefficients have more than 24 bits. It rests on PyMatching's algorithm, whose multipliers are not seen
-        here, and other states that tie are not listed: hence no certificate.
+        who made them, ``search``. Of a matching, `lower_bound` is the energy of its state, less what rounding
+        can hide where coefficients have more than 24 bits. It rests on PyMatching's algorithm, whose
+        multipliers are not seen here, and other states that tie are not listed: hence no certificate.
 
     Raises
     ------
