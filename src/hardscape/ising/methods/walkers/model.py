@@ -28,8 +28,8 @@ class FlipModel:
     columns: NDArray[np.int64]
     values: NDArray[np.float64]
     integers: bool
-    unit: int  #: of the integers, in those of the exact model
-    scale: int  #: a double of 1 stands for 2**scale of those
+    unit: int = 1  #: of the integers, in those of the exact model
+    scale: int = 0  #: a double of 1 stands for 2**scale of those
 
     @staticmethod
     def short(terms: ExactTerms) -> bool:
