@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hardscape.engine import Context, Cpu
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods import installed
 from hardscape.maxsat.methods.weighting import swaps as module
 from hardscape.maxsat.methods.weighting.local import LocalSearch
 from hardscape.maxsat.methods.weighting.searches import NEVER
@@ -185,6 +186,7 @@ def test_where_it_is_possible(monkeypatch):
     assert swapping_is_possible(mixed)
     assert not swapping_is_possible(Formula.from_clauses([[1], [2, 3]]))
     assert not swapping_is_possible(Formula.from_clauses([], hard=[[1, 2]], num_variables=2))
+    monkeypatch.setattr(installed, "_found", set())
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert not swapping_is_possible(mixed)
     assert solve(mixed, method="weighting", seed=1, max_flips=20_000).cost == 0

@@ -85,7 +85,7 @@ class Costs:
         """Have a SAT solver look for what was not found at once, until the search begins."""
         with signals_wait():
             from hardscape.maxsat.methods.exact.ahead import Ahead, has_a_core
-            from hardscape.maxsat.methods.exact.start import can_prove
+            from hardscape.maxsat.methods.installed import can_prove
 
         def hear(values: str) -> None:
             hard_violations, high, low = text.cost(values)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardscape import native
 from hardscape.engine import resolve
@@ -18,7 +20,7 @@ from hardscape.maxsat.methods.islands.islands import IslandWalks, IslandWeighing
 from hardscape.maxsat.methods.weighting.local import LocalWalks
 from hardscape.maxsat.presolve import presolve
 from hardscape.maxsat.result import MaxsatResult, Status, told
-from hardscape.maxsat.task import Method, Task
+from hardscape.maxsat.task import SMALL, Method, Task
 
 _logger = logging.getLogger("hardscape.maxsat")
 
@@ -42,7 +44,7 @@ METHODS: tuple[Method, ...] = (
 def search(task: Task) -> None:
     """Search, and prove where that may be done."""
     _offer_first(task)
-    with task.options.deadline.watched() as stop:
+    with _watched(task) as stop:
         found = presolve(task.formula, stop=stop)
     if found is not None:
         task.presolved = found
@@ -90,12 +92,18 @@ def _offer_first(task: Task) -> None:
     if task.initial is not None:
         task.incumbent.offer(task.initial)
     elif task.incumbent.best is None:
-        with deadline.watched() as stop:
+        with _watched(task) as stop:
             found = native.core.maxsat.first(f, stop)
         began = time.monotonic()
         task.incumbent.offer(found)
     if large:
         deadline.reserve(_RESERVED * (time.monotonic() - began))
+
+
+def _watched(task: Task) -> AbstractContextManager[NDArray[np.uint8] | None]:
+    """A flag that is set when the time is up; none for small formulas: a timer takes longer than they do."""
+    small = max(len(task.formula.literals), task.formula.num_variables) <= SMALL
+    return nullcontext() if small else task.options.deadline.watched()
 
 
 def _gave_up(task: Task, status: Status) -> str:

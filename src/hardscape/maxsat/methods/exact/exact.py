@@ -25,7 +25,8 @@ from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
 from hardscape.maxsat.methods.exact.near import proven_at_once
 from hardscape.maxsat.methods.exact.pace import SHORT, Pace, proof_pays
 from hardscape.maxsat.methods.exact.sharing import SHARE, Sharing, first_share
-from hardscape.maxsat.methods.exact.start import can_prove, started
+from hardscape.maxsat.methods.exact.start import started
+from hardscape.maxsat.methods.installed import can_prove
 from hardscape.maxsat.methods.weighting.local import LocalSearch, LocalWalks, Walker
 from hardscape.maxsat.methods.weighting.searches import looks_random
 from hardscape.maxsat.result import Improvement

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -11,11 +10,6 @@ from pathlib import Path
 #: What it runs: without `site`, which only looks for the packages that are known here, and the modules that lie
 #: where it is called; and as a module, which is compiled once.
 _PROGRAM, _FOLDER = "from prover.main import main; main()", str(Path(__file__).parent)
-
-
-def can_prove() -> bool:
-    """Whether python-sat and rustsat are installed; neither is imported."""
-    return all(importlib.util.find_spec(name) for name in ("pysat", "rustsat"))
 
 
 def started(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
@@ -17,11 +16,6 @@ _WORK = 8
 #: Conflicts, and literals assigned, after which the solver gives up a question: no more than takes some
 #: hundredths of a second, for only then is the clock looked at.
 _CONFLICTS, _ASSIGNED = 200, 200_000
-
-
-def can_ask() -> bool:
-    """Whether python-sat is there; it is not imported."""
-    return importlib.util.find_spec("pysat") is not None
 
 
 class Asking(Search):

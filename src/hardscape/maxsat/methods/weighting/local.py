@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hardscape.engine import Context, Cpu, Device, Partial, Shard, ShardResult, Work, split
 from hardscape.maxsat.formula import LARGE, Formula
 from hardscape.maxsat.incumbent import Incumbent
-from hardscape.maxsat.methods.weighting.asking import can_ask
+from hardscape.maxsat.methods.installed import can_ask
 from hardscape.maxsat.methods.weighting.growing import Growing
 from hardscape.maxsat.methods.weighting.options import WeightingOptions
 from hardscape.maxsat.methods.weighting.searches import (
