@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hardscape import native
+from hardscape.benchmarks.maxsat.formulas import upgrade
 from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.presolve import presolve
 from helpers import maxsat_oracle as oracle
@@ -122,3 +123,14 @@ def test_a_second_opinion_takes_no_bound_of_propagation():
     formula = Formula.from_clauses([[i] for i in range(1, 16)], hard=[*hard, [1, 2, 16], [-16, 3]])
     result = solve(formula, method="exact", check=True, seed=1)
     assert (result.status, result.cost) == ("OPTIMUM FOUND", 14)
+
+
+@pytest.mark.parametrize(("seed", "least"), [(403, 58), (404, 68)])
+def test_small_changes_around_a_clause_are_found(seed, least):
+    """Least costs by RC2; without looks around violated clauses, most of these runs stop short of them."""
+    variables, soft, weights, hard = upgrade(65, 5, seed)
+    found = presolve(Formula.from_clauses(soft, weights, hard=hard, num_variables=variables))
+    for run in range(3):
+        search, cost = searched(found.formula, 100_000, run)
+        assert cost == found.formula.evaluate(search.best())[:2]
+        assert cost == (0, least - found.constant)

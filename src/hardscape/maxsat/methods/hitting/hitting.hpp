@@ -2,6 +2,7 @@
 // where some contradict one another, one of them is given up, which is cheap for the cores that it
 // was in. The next sets to be given up are cheap hitting sets of all cores met so far (implicit
 // hitting sets: Davies and Bacchus, CP 2011), or what the best assignment violates, but for one.
+// Most often the surroundings of one violated clause are searched instead.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include "maxsat/instance.hpp"
 #include "maxsat/methods/hitting/propagation.hpp"
+#include "maxsat/methods/hitting/surroundings.hpp"
 #include "maxsat/methods/weighting/best.hpp"
 #include "maxsat/methods/weighting/pool.hpp"
 #include "maxsat/walker.hpp"
@@ -63,7 +65,9 @@ class Hitting {
     // however it is cut into runs.
     const std::uint64_t before = granted_;
     granted_ += flips;
-    const auto worked = [&] { return (propagation_.assigned() + looked_) / kLiterals; };
+    const auto worked = [&] {
+      return (propagation_.assigned() + looked_ + surroundings_.looked()) / kLiterals;
+    };
     const auto arrived = [&] { return best_cost_.hard == 0 && best_cost_.soft <= target; };
     while (worked() < granted_ && !arrived() && !given_up() && !*stop) descend(stop);
     if (arrived() || *stop) granted_ = std::max(before, worked());
@@ -85,6 +89,8 @@ class Hitting {
   // return to the best assignment.
   static constexpr std::size_t kOften = 2, kRarely = 64, kStale = 30;
   static constexpr std::uint32_t kAnything = 8;  // one in so many is gone on from whatever it costs
+  // Of so many descents near an assignment, those that give way to a look around one clause.
+  static constexpr std::uint32_t kShares = 5, kAround = 4;
 
   // Demands the hard clauses; soft ones become wishes: themselves where they are units, else the
   // negation of a variable that relaxes them.
@@ -100,19 +106,19 @@ class Hitting {
       if (!hard_[c] && clause.size() == 1) {
         std::uint32_t& known = of[clause[0]];
         if (known == kNone) {
-          known = static_cast<std::uint32_t>(wish_.size());
-          wish_.push_back(clause[0]);
-          clause_.push_back(c);
-          price_.push_back(weight);
+          known = static_cast<std::uint32_t>(wishes_.size());
+          wishes_.literal.push_back(clause[0]);
+          wishes_.clause.push_back(c);
+          wishes_.price.push_back(weight);
         } else {
-          price_[known] += weight;
+          wishes_.price[known] += weight;
         }
         continue;
       }
       if (!hard_[c]) {
-        wish_.push_back(2 * top + 1);
-        clause_.push_back(c);
-        price_.push_back(weight);
+        wishes_.literal.push_back(2 * top + 1);
+        wishes_.clause.push_back(c);
+        wishes_.price.push_back(weight);
         clause.push_back(2 * top++);
       }
       if (!propagation_.add(clause)) contradicts_ = true;
@@ -120,26 +126,31 @@ class Hitting {
     contradicts_ = contradicts_ || propagation_.propagate() != kNone;
     given_ = propagation_.clauses();
     most_literals_ = (1 + kLearnt) * propagation_.literals() + 10'000;
-    residue_ = price_;
-    met_.assign(wish_.size(), 0);
-    in_.resize(wish_.size());
-    state_.assign(wish_.size(), kWanted);
-    by_price_.resize(wish_.size());
-    for (std::uint32_t w = 0; w < by_price_.size(); ++w) by_price_[w] = w;
-    std::stable_sort(by_price_.begin(), by_price_.end(),
-                     [&](auto a, auto b) { return price_[a] > price_[b]; });
+    residue_ = wishes_.price;
+    met_.assign(wishes_.size(), 0);
+    in_.resize(wishes_.size());
+    state_.assign(wishes_.size(), kWanted);
+    wishes_.by_price.resize(wishes_.size());
+    for (std::uint32_t w = 0; w < wishes_.by_price.size(); ++w) wishes_.by_price[w] = w;
+    std::stable_sort(wishes_.by_price.begin(), wishes_.by_price.end(),
+                     [&](auto a, auto b) { return wishes_.price[a] > wishes_.price[b]; });
     return true;
   }
 
   // One set of wishes, and an assignment under which they hold, if one is found.
   void descend(const volatile std::uint8_t* stop) {
-    looked_ += 1 + wish_.size() / kLiterals;
+    looked_ += 1 + wishes_.size() / kLiterals;
     if (propagation_.literals() > most_literals_) {
       back(0);
       propagation_.forget(given_);
     }
-    last_order_.swap(order_);
     const bool near = !satisfied_.empty() && until_hitting_ > 0;
+    if (near && draw(kShares) < kAround) {
+      --until_hitting_;
+      look_around();
+      return;
+    }
+    last_order_.swap(order_);
     if (near) {
       --until_hitting_;
       if (++stale_ > kStale && !best_.empty()) offer(best_.data(), true);
@@ -152,8 +163,8 @@ class Hitting {
     keep_common();
     spent_ = 0;
     const bool anyway = near && draw(kAnything) == 0;
-    allowed_ =
-        near && wanted_ != kNone && !anyway ? price_[wanted_] : ~static_cast<unsigned __int128>(0);
+    allowed_ = near && wanted_ != kNone && !anyway ? wishes_.price[wanted_]
+                                                   : ~static_cast<unsigned __int128>(0);
     conflicts_ = 0;
     again_ = false;
     if (!demand_all(stop)) return;
@@ -161,6 +172,20 @@ class Hitting {
     for (std::uint32_t v = 0; v < relaxes_; ++v) found_[v] = propagation_.value(v);
     std::copy(found_.begin(), found_.end(), phase_.begin());
     offer(found_.data(), anyway);
+  }
+
+  // What costs no more and satisfies a clause more, around that alone.
+  void look_around() {
+    std::uint32_t lost = 0;
+    wanted_ = kNone;
+    for (std::uint32_t w = 0; w < wishes_.size(); ++w)
+      if (!satisfied_[w] && draw(++lost) == 0) wanted_ = w;
+    if (wanted_ == kNone) return;
+    back(0);
+    const auto draws = [&](std::uint32_t count) { return draw(count); };
+    if (!surroundings_.search(wanted_, current_, satisfied_, draws, found_)) return;
+    std::copy(found_.begin(), found_.end(), phase_.begin());
+    offer(found_.data(), false);
   }
 
   // Demands all that can be, and decides the rest; false if that takes too long or nothing can.
@@ -210,7 +235,7 @@ class Hitting {
   void order_hitting() {
     cover();
     wanted_ = kNone;
-    order_ = by_price_;
+    order_ = wishes_.by_price;
     std::stable_partition(order_.begin(), order_.end(), [&](auto w) { return !hits_[w]; });
   }
 
@@ -218,14 +243,14 @@ class Hitting {
   // it does not, and then the others.
   void order_near() {
     order_.clear();
-    taken_.assign(wish_.size(), 0);
+    taken_.assign(wishes_.size(), 0);
     for (const std::uint32_t w : last_order_)
       if (satisfied_[w] && !taken_[w]) {
         taken_[w] = 1;
         order_.push_back(w);
       }
     const std::size_t held = order_.size();
-    for (const std::uint32_t w : by_price_)
+    for (const std::uint32_t w : wishes_.by_price)
       if (!taken_[w]) order_.push_back(w);
     wanted_ = kNone;
     const auto lost = static_cast<std::uint32_t>(order_.size() - held);
@@ -239,16 +264,16 @@ class Hitting {
   // Demands the next wish, or, where it is refused, gives up one of those that refuse it.
   void demand() {
     const std::uint32_t w = order_[next_];
-    if (state_[w] == kLost || propagation_.holds(wish_[w])) {
+    if (state_[w] == kLost || propagation_.holds(wishes_.literal[w])) {
       ++next_;
       return;
     }
-    if (propagation_.open(wish_[w])) {
+    if (propagation_.open(wishes_.literal[w])) {
       place_.push_back(next_++);
-      propagation_.decide(wish_[w]);
+      propagation_.decide(wishes_.literal[w]);
       return;
     }
-    propagation_.behind_literal(wish_[w], levels_);
+    propagation_.behind_literal(wishes_.literal[w], levels_);
     core_.assign(1, w);
     for (const std::uint32_t level : levels_) core_.push_back(order_[place_[level - 1]]);
     const std::uint32_t lost = give_up();
@@ -261,8 +286,8 @@ class Hitting {
   // Has what was given up and may hold by now come after all others.
   void demand_again() {
     again_ = true;
-    for (const std::uint32_t w : by_price_) {
-      if (state_[w] != kLost || propagation_.fails(wish_[w])) continue;
+    for (const std::uint32_t w : wishes_.by_price) {
+      if (state_[w] != kLost || propagation_.fails(wishes_.literal[w])) continue;
       state_[w] = kLast;
       order_.push_back(w);
     }
@@ -333,14 +358,14 @@ class Hitting {
     double least = 0;
     for (const std::uint32_t w : core_) {
       if (state_[w] == kForced && core_.size() > 1) continue;
-      const double price = static_cast<double>(price_[w]) * noise();
+      const double price = static_cast<double>(wishes_.price[w]) * noise();
       ++met_[w];
       const double share = state_[w] == kLast ? 0 : wanted_ == kNone ? price / met_[w] : price;
       if (lost != kNone && share >= least) continue;
       lost = w;
       least = share;
     }
-    if (state_[lost] == kWanted) spent_ += price_[lost];
+    if (state_[lost] == kWanted) spent_ += wishes_.price[lost];
     state_[lost] = kLost;
     return lost;
   }
@@ -352,16 +377,16 @@ class Hitting {
   // others hit, too.
   void cover() {
     const std::size_t cores = core_start_.size() - 1;
-    hits_.assign(wish_.size(), 0);
+    hits_.assign(wishes_.size(), 0);
     times_.assign(cores, 0);
-    left_.assign(wish_.size(), 0);
+    left_.assign(wishes_.size(), 0);
     chosen_.clear();
     std::vector<std::uint32_t>& candidates = scratch_;
     candidates.clear();
-    std::vector<double> price(wish_.size());
-    for (std::uint32_t w = 0; w < wish_.size(); ++w) {
+    std::vector<double> price(wishes_.size());
+    for (std::uint32_t w = 0; w < wishes_.size(); ++w) {
       left_[w] = static_cast<std::uint32_t>(in_[w].size());
-      price[w] = static_cast<double>(price_[w]) * noise();
+      price[w] = static_cast<double>(wishes_.price[w]) * noise();
       if (left_[w]) candidates.push_back(w);
     }
     for (std::size_t unhit = cores; unhit > 0;) {
@@ -378,7 +403,7 @@ class Hitting {
         }
     }
     std::stable_sort(chosen_.begin(), chosen_.end(),
-                     [&](auto a, auto b) { return price_[a] > price_[b]; });
+                     [&](auto a, auto b) { return wishes_.price[a] > wishes_.price[b]; });
     for (const std::uint32_t w : chosen_) {
       if (std::any_of(in_[w].begin(), in_[w].end(), [&](auto c) { return times_[c] == 1; }))
         continue;
@@ -405,8 +430,10 @@ class Hitting {
     if (!(best_cost_ < cost)) stale_ = 0;
     if (current_cost_ < cost && !anyway) return;
     current_cost_ = cost;
-    satisfied_.resize(wish_.size());
-    for (std::uint32_t w = 0; w < wish_.size(); ++w) satisfied_[w] = holds(clause_[w], value);
+    current_.assign(value, value + instance_.num_variables);
+    satisfied_.resize(wishes_.size());
+    for (std::uint32_t w = 0; w < wishes_.size(); ++w)
+      satisfied_[w] = holds(wishes_.clause[w], value);
   }
 
   bool holds(std::uint32_t c, const std::uint8_t* value) const {
@@ -420,13 +447,14 @@ class Hitting {
   const std::uint8_t* hard_;
   RandomStream random_;
   Propagation propagation_;
-  std::uint32_t relaxes_ = 0;                   // the first variable that relaxes a clause
-  std::vector<std::uint32_t> wish_, clause_;    // literals, and a soft clause of each
-  std::vector<std::uint64_t> price_, residue_;  // of wishes; what the lower bound has not counted
-  std::vector<std::uint32_t> met_;              // in how many cores
-  std::vector<std::uint32_t> order_, last_order_, by_price_;
+  std::uint32_t relaxes_ = 0;  // the first variable that relaxes a clause
+  Wishes wishes_;
+  Surroundings surroundings_{instance_, propagation_, wishes_};
+  std::vector<std::uint64_t> residue_;  // of wishes; what the lower bound has not counted
+  std::vector<std::uint32_t> met_;      // in how many cores
+  std::vector<std::uint32_t> order_, last_order_;
   std::vector<std::size_t> place_;  // in the order, of each level's decision
-  std::vector<std::uint8_t> state_, phase_, found_, best_, satisfied_, hits_, taken_;
+  std::vector<std::uint8_t> state_, phase_, found_, best_, current_, satisfied_, hits_, taken_;
   std::vector<std::uint32_t> levels_, learnt_, core_, scratch_, left_, times_, chosen_;
   std::vector<std::vector<std::uint32_t>> in_;  // cores of a wish
   std::vector<std::uint32_t> members_;

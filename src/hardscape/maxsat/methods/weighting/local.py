@@ -48,12 +48,15 @@ _CLOSE_SHARE, _CLOSE, _FALLING = 0.001, 2, 0.9
 #: soft clauses are no longer exchanged, and those from which on no SAT solver is asked.
 _FIRST_ALONE, _MOST_SWAPPED, _MOST_GROWN = 8_000, 200_000, 3_000_000
 #: Rounds of two searches before a third one exchanges soft clauses.
-_BEFORE_SWAPS = 1
+_BEFORE_SWAPS = 5
 #: More flips before a solver is asked about small formulas without hard clauses: to begin with one takes it
 #: as long, and their optima are often found before.
 _BEFORE_GROWN = 100_000
 #: What the better one of two searches has, in turns of the other.
 _LESS = 4
+#: Beside a search by cores, clause weighting's first turn is so many times shorter, and later turns are, whose
+#: share of the other's is as much where it is behind.
+_SHORT, _HALF = 4, 2
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
 #: Seconds after which a walker on an executor tells what it found, and how often at most that is done.
@@ -277,12 +280,15 @@ class Walker:
         formula = work.formula
         weighing = self._weighing(self._initial)
         turn = _FIRST_ALONE + formula.num_variables
+        cover, size = asks_for_a_cover(formula), len(formula.literals)
+        mixed = 0 < formula.num_hard < formula.num_clauses
+        hitting = size <= _MOST_SWAPPED and mixed and not cover
+        if hitting:
+            turn //= _SHORT
         yield weighing, turn
-        if asks_for_a_cover(formula):
+        if cover:
             yield from self._covering_turns(weighing, turn)
             return
-        size = len(formula.literals)
-        hitting = size <= _MOST_SWAPPED and 0 < formula.num_hard < formula.num_clauses
         grow = not hitting and size <= _MOST_GROWN and not looks_random(formula) and can_ask()
         if hitting:
             yield from self._hitting_turns(weighing, turn)
@@ -300,7 +306,7 @@ class Walker:
         how = work.seed, self._stream
         hitting = Hitting(work.formula, work.target, *how, weighing.best(), self._stop)
         searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
-        yield hitting, turn // 2
+        yield hitting, turn
         for count in itertools.count():
             best = min(searches, key=lambda each: each.cost())
             ready = count > _BEFORE_SWAPS or best.cost()[0] > 0
@@ -314,7 +320,8 @@ class Walker:
                 if isinstance(search, Hitting) and feasible and best.cost() < search.cost():
                     search.adopt(best.best(), self._stop)
                 if isinstance(search, Weighing) or not search.given_up:
-                    yield search, turn // _LESS if self._behind(search) else turn
+                    whole = _HALF * turn if isinstance(search, Hitting) else turn
+                    yield search, whole // _HALF if self._behind(search) else whole
             turn *= 2
 
     def _behind(self, search: Search) -> bool:
