@@ -45,7 +45,13 @@ def digests(ranks: Domains | None) -> list[str]:
         fixed = fix(field, domains=ranks, **given)
         pieces = fixed.g.tobytes() + fixed.history.tobytes() + fixed.copies.functional.tobytes()
         found.append(sha256(pieces).hexdigest())
-    return found
+    field = GaugeField.random((4, 4, 4, 4), nc=2, seed=1)
+    for gauge in ("landau", "coulomb", "mag"):  # one field, the gauges in turn
+        fixed = fix(field, gauge, max_sweeps=20, strict=False, seed=3, threads=1, domains=ranks)
+        found.append(sha256(fixed.g.tobytes()).hexdigest())
+    field.links[...] = GaugeField.random((4, 4, 4, 4), nc=2, seed=2).links
+    fixed = fix(field, max_sweeps=20, strict=False, seed=3, threads=1, domains=ranks)
+    return [*found, sha256(fixed.g.tobytes()).hexdigest()]
 
 
 #: Shape, colours, boundary and anisotropy of chains.

@@ -199,6 +199,8 @@ def fix(
     if isinstance(lanes.devices[0], Cpu):
         require_links(links.shape, links.nc, _FIELDS)
     work = GaugeFixWork.build(_checked(links, lanes), options, many, lanes, held)
+    if held is not None:
+        held.forget()  # what lies there is for the gauge of the call before
     outcome = solve(work, lanes)
     if outcome.answer is None:
         if outcome.signum:

@@ -59,6 +59,9 @@ class Gpus(Together):
         with cuda_device(self.ordinals[0]):  # where what is asked of all slices comes together
             yield
 
+    def forget(self) -> None:
+        """See `Together.forget`: they are handed out with each of `lattices`."""
+
     def lattices(self, links: Any, choices: FixOptions, single: bool, usual: int) -> Lattices:
         """See `Together.lattices`."""
         return PeerLattices(self.ordinals, links, choices, single, usual)

@@ -89,7 +89,7 @@ class Domains(Together):
         return gathered
 
     def forget(self) -> None:
-        """Hand links out again where the same are asked for: the ranks hold others meanwhile."""
+        """See `Together.forget`: the ranks hold others meanwhile, or the same for another gauge."""
         self._links = None
 
     def new_key(self) -> int:

@@ -61,6 +61,10 @@ class Together(ABC):
         """Hand the links out, where they are not already."""
 
     @abstractmethod
+    def forget(self) -> None:
+        """Hand links out again, where those of the call before are asked for."""
+
+    @abstractmethod
     def lattices(self, links: Any, choices: FixOptions, single: bool, usual: int) -> Lattices:
         """Make one copy over the links that were placed, where `usual` copies are to come."""
 
