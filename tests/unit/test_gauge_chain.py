@@ -159,3 +159,14 @@ def test_the_link_farthest_from_the_group_is_that_of_the_cpu(nc: int, bad: float
             assert place == places[0]
             assert found == pytest.approx(GaugeField(links).unitarity(), rel=1e-12)
         links[:] = field.links
+
+
+@pytest.mark.parametrize("site", [0, 77, 255])
+def test_the_largest_violation_is_nan_where_one_is(site: int) -> None:
+    field = GaugeField.random((8, 8, 4, 2), 2, seed=1)
+    links = field.links.copy()
+    links[0].reshape(256, 4, 2, 2)[site] = np.nan
+    sums = np.empty(3)
+    kernel = fixed_kernel("conditions", 4, 2, False)
+    Part.place.launch(kernel, 1, 128, links, np.ones(4), sums, 8, 8, 4, 1, 2, shared=0)
+    assert np.isnan(sums).all()

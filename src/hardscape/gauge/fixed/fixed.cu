@@ -73,7 +73,10 @@ __device__ double summed(double value) {
   return shared[0];
 }
 
-// The largest; a NaN comes through.
+// The larger of two numbers; a NaN comes through.
+__device__ double larger(double a, double b) { return b <= a || a != a ? a : b; }
+
+// The largest that a block's threads have; for thread 0.
 __device__ double largest(double value) {
   __shared__ double shared[kThreads];
   __syncthreads();
@@ -81,8 +84,7 @@ __device__ double largest(double value) {
   for (int half = kThreads / 2; half > 0; half /= 2) {
     __syncthreads();
     if (threadIdx.x >= half) continue;
-    const double other = shared[threadIdx.x + half];
-    if (!(other <= shared[threadIdx.x])) shared[threadIdx.x] = other;
+    shared[threadIdx.x] = larger(shared[threadIdx.x], shared[threadIdx.x + half]);
   }
   return shared[0];
 }
@@ -156,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     }
     theta /= kColors;
     total += theta;
-    if (!(theta <= most)) most = theta;
+    most = larger(most, theta);
   }
   double* sum = sums + 3 * (blockIdx.y * gridDim.x + blockIdx.x);
   functional = summed(functional);
@@ -212,8 +214,7 @@ __device__ double distance(const Element& u) {
   for (int a = 0; a < kColors; ++a) {
     for (int b = a; b < kColors; ++b) {
       const double x = square.re[a][b] - (a == b), y = square.im[a][b];
-      const double far = sqrt(x * x + y * y);
-      if (!(far <= most) && most == most) most = far;  // a NaN stays
+      most = larger(most, sqrt(x * x + y * y));
     }
   }
   return most;

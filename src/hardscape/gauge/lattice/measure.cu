@@ -3,6 +3,9 @@
 
 using namespace hardscape::gauge;
 
+// The larger of two numbers; a NaN comes through.
+__device__ double larger(double a, double b) { return b <= a || a != a ? a : b; }
+
 // Blocks (part, slice, copy); sums[copy][slice][part][3], of slices that move here.
 extern "C" __global__ void __launch_bounds__(kThreads)
     gauge_measure(const Chunk* __restrict__ links, Chunk* __restrict__ all,
@@ -21,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     functional += local.functional(own);
     const double theta = violation(local.gradient(own));
     total += theta;
-    if (!(theta <= largest)) largest = theta;  // a NaN must come through
+    largest = larger(largest, theta);
   }
   __shared__ double shared[3][kThreads];
   shared[0][threadIdx.x] = functional;
@@ -32,8 +35,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     if (threadIdx.x >= half) continue;
     shared[0][threadIdx.x] += shared[0][threadIdx.x + half];
     shared[1][threadIdx.x] += shared[1][threadIdx.x + half];
-    const double other = shared[2][threadIdx.x + half];
-    if (!(other <= shared[2][threadIdx.x])) shared[2][threadIdx.x] = other;
+    shared[2][threadIdx.x] = larger(shared[2][threadIdx.x], shared[2][threadIdx.x + half]);
   }
   if (threadIdx.x != 0) return;
   double* sum = sums + 3 * ((blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x);
