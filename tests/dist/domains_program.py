@@ -7,6 +7,8 @@ import sys
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
+
 from hardscape.errors import InputError
 from hardscape.gauge import Domains, GaugeField, WilsonChain, domains, fix, generate
 
@@ -75,7 +77,12 @@ def chains(ranks: Domains | None) -> list[list[str]]:
         chain = WilsonChain(
             field, 2.5, xi=xi, seed=2, overrelax=1, first_sweep=3, domains=ranks, threads=1
         )
-        plaquettes = chain.run(2)
+        plaquettes = chain.run(1)
+        other = GaugeField.random(
+            (4, 4, 2, 4), nc=2, seed=1
+        )  # between sweeps the ranks fix another field
+        fix(other, domains=ranks, max_sweeps=5, strict=False, seed=1, threads=1)
+        plaquettes = np.concatenate([plaquettes, chain.run(1)])
         assert abs(plaquettes[-1] - chain.field.plaquette()) < 1e-12
         told = [chain.field.links.tobytes()] + [plaquettes.tobytes()] * (ranks is not None)
         found.append([sha256(piece).hexdigest() for piece in told])
@@ -86,6 +93,18 @@ def refused(ranks: Domains, shape: tuple[int, int, int, int], **options: Any) ->
     """Whether a fix is refused, after which the ranks still answer."""
     try:
         fix(GaugeField.random(shape, nc=2, seed=1), domains=ranks, **options)
+    except InputError:
+        return True
+    return False
+
+
+def replaced(ranks: Domains) -> bool:
+    """Whether a chain is refused after another took its place."""
+    field = GaugeField.random((4, 4, 4, 4), nc=2, seed=1)
+    first, second = (WilsonChain(field, 2.0, seed=s, domains=ranks, threads=1) for s in (1, 2))
+    second.run(1)
+    try:
+        first.run(1)
     except InputError:
         return True
     return False
@@ -108,6 +127,7 @@ def main(what: str) -> None:
                 refused(ranks, (4, 4, 4, 4), executor="processes:2"),
                 refused(ranks, (4, 4, 4, 4), device="cuda"),
                 not refused(ranks, (4, 4, 4, 4), theta=1e-6),
+                replaced(ranks),
             ]
             print(json.dumps(told))
         else:

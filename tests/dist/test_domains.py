@@ -59,7 +59,7 @@ def test_any_number_of_ranks_generates_the_same_links() -> None:
 
 
 def test_what_ranks_cannot_do_is_refused_and_they_go_on() -> None:
-    assert told(3, "refusals") == [True, True, True, True]
+    assert told(3, "refusals") == [True, True, True, True, True]
 
 
 def test_a_time_limit_ends_all_ranks() -> None:

@@ -32,17 +32,24 @@ class ChainSlab(Slab):
         """The links of the slices that are held, for so many threads."""
         self.end()
         self._team = self._stack.enter_context(team(threads))
-        self.share(shape[:-3])
-        self._sites = len(self.rows.held), *shape[2:-3]
+        self._links_shape = shape
+        self.take_up()
         links = np.empty((len(self.time.held), *self._sites, *shape[-3:]), dtype=np.complex128)
         self.deal(links)
-        self._directions = shape[-3]
         return links
+
+    def take_up(self) -> None:
+        """Share the chain's lattice again: the ranks may have fixed another one meanwhile."""
+        shape = self._links_shape
+        self.share(shape[:-3])
+        self._sites = len(self.rows.held), *shape[2:-3]
+        self._directions = shape[-3]
 
     def sweep_links(
         self, beta: float, overrelax: int, seed: int, number: int
     ) -> NDArray[np.float64] | None:
         """Do one sweep; returns on the first rank the traces of plaquettes that start in each row, (T, Z)."""
+        self.take_up()
         chain, size = self._chain, self._team.size
         sweep = native.vector.gauge.WilsonSweeps(chain, beta, overrelax, seed, number, 1, size)
         for kind in range(overrelax + 1):
@@ -56,6 +63,7 @@ class ChainSlab(Slab):
 
     def gather_links(self) -> None:
         """Gather the links in the first rank's `whole`."""
+        self.take_up()
         self.gather(self._chain.links()[self.inner])
 
     def _step(self, sweep: Any, heat: bool, color: int, mu: int) -> None:

@@ -59,11 +59,6 @@ class CudaSlab(ChainSlab):
                 device, self._links, self._options, single, 1, window=self._window()
             )
 
-    def end(self) -> None:
-        """See `Slab.end`."""
-        self._chain = None
-        super().end()
-
     # -- what moves g --------------------------------------------------------------------------
 
     def sweep(
@@ -220,6 +215,7 @@ class CudaSlab(ChainSlab):
         self, beta: float, overrelax: int, seed: int, number: int
     ) -> NDArray[np.float64] | None:
         """See `ChainSlab.sweep_links`."""
+        self.take_up()
         window = self._chain
         with self._gpu():
             window.expect(1, beta / window.instance.nc)
@@ -241,6 +237,7 @@ class CudaSlab(ChainSlab):
 
     def gather_links(self) -> None:
         """See `ChainSlab.gather_links`."""
+        self.take_up()
         with self._gpu():
             mine = self._chain.links().get()
         self.gather(mine)

@@ -44,6 +44,7 @@ class Domains(Together):
         self._links: Any = None
         self._opened = 0
         self._asking = False
+        self.chain = 0  # number of the chain that the ranks hold
         self.ranks: int = slab.ranks
         self.on_gpus = isinstance(slab, CudaSlab)
 
