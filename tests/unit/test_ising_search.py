@@ -27,7 +27,7 @@ SMALL = {
 
 @pytest.mark.parametrize("model", SMALL.values(), ids=SMALL)
 @pytest.mark.parametrize("num_states", [1, 7])
-@pytest.mark.parametrize("method", ["tabu", "annealing"])
+@pytest.mark.parametrize("method", ["tabu", "annealing", "windows"])
 def test_small_models_are_solved(model: Ising, num_states: int, method: str) -> None:
     found = search(model, num_states, seed=1, threads=1, moves=20_000, runs=4, method=method)
     energies, states = lowest_states(model, num_states)
@@ -38,7 +38,7 @@ def test_small_models_are_solved(model: Ising, num_states: int, method: str) -> 
     np.testing.assert_array_equal(found.states[below], states[below])
 
 
-@pytest.mark.parametrize("method", ["tabu", "annealing"])
+@pytest.mark.parametrize("method", ["tabu", "annealing", "windows"])
 @pytest.mark.parametrize("model", [wide_range(20, 1), dense_integer(70, 2), dense_gaussian(66, 3)])
 def test_states_are_distinct_in_order_and_evaluated_exactly(model: Ising, method: str) -> None:
     found = search(model, 20, seed=1, threads=1, moves=4000, runs=2, method=method)
@@ -49,7 +49,7 @@ def test_states_are_distinct_in_order_and_evaluated_exactly(model: Ising, method
     assert found.lower_bound < found.energies[0]
 
 
-@pytest.mark.parametrize("method", ["tabu", "annealing"])
+@pytest.mark.parametrize("method", ["tabu", "annealing", "windows"])
 def test_workers_do_not_change_the_answer(tmp_path, method: str) -> None:
     model = dense_integer(90, seed=5)
     one, two = (
@@ -198,3 +198,26 @@ def test_equal_runs() -> None:
         for k in (1, 2, 7)
     ]
     assert moves == [24_000, 18_000, 14_000]
+
+
+def test_windows_that_hold_all_spins_are_exact() -> None:
+    """After annealing that is over at once."""
+    for seed in range(3):
+        for model in (
+            plus_minus_lattice(7, 8, seed),
+            dense_gaussian(12, seed),
+            wide_range(14, seed),
+        ):
+            least = spectrum(model, 1, seed=1).energies[0]
+            found = search(model, method="windows", runs=1, moves=1, seed=seed, threads=1)
+            assert found.energies[0] == least
+
+
+def test_windows_lower_what_annealing_leaves() -> None:
+    model = plus_minus_lattice(30, 30, seed=1)
+    told = {"runs": 1, "moves": 20_000, "seed": 1, "threads": 1}
+    annealed = search(model, method="annealing", **told)
+    found = search(model, method="windows", **told)
+    assert found.energies[0] < annealed.energies[0]
+    with pytest.raises(DeviceError):
+        search(model, method="windows", device="cuda:0")

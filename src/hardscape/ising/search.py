@@ -21,6 +21,7 @@ from hardscape.ising.methods.annealing.annealing import AnnealingWork
 from hardscape.ising.methods.matching.matching import MatchingWork
 from hardscape.ising.methods.runs import RunsWork
 from hardscape.ising.methods.tabu.tabu import TabuWork
+from hardscape.ising.methods.windows.windows import WindowsWork
 from hardscape.ising.model import Ising
 from hardscape.ising.result import Spectrum, code_words, unpack
 
@@ -38,6 +39,7 @@ _MOST_STATES, _MOST_MOVES = 1 << 20, 1 << 50
 METHODS: dict[str, type[RunsWork]] = {
     "tabu": TabuWork,
     "annealing": AnnealingWork,
+    "windows": WindowsWork,
     "matching": MatchingWork,
 }
 
@@ -84,9 +86,11 @@ def search(
         choose `runs` as many as it makes at once.
     method : str
         "tabu" (each move is the best flip: dense models), "annealing" (sweeps of slowly falling
-        temperature: sparse ones), "matching" (one ground state of a planar model without fields, or with fields
-        around one face, such as those of a border; needs PyMatching, the extra ``matching``), or "auto":
-        annealing from 65 spins on, of which each has N/8 neighbours or fewer in the mean, else tabu.
+        temperature: sparse ones), "windows" (annealing, after which some 200 spins around one after another
+        are brought to their least energy by tables: lattices of two dimensions; on CPUs), "matching" (one
+        ground state of a planar model without fields, or with fields around one face, such as those of a
+        border; needs PyMatching, the extra ``matching``), or "auto": annealing from 65 spins on, of which each
+        has N/8 neighbours or fewer in the mean, else tabu.
     **run
         How it is run: see :class:`hardscape.engine.RunArguments`. "auto" takes GPUs where `time_limit`, or
         else the runs asked for, give them work for seconds.

@@ -79,16 +79,16 @@ MODELS: dict[str, Callable[[np.random.Generator], Ising]] = {
 Call = Callable[[int], float]
 
 
-def _hardscape(model: Ising, target: float | None, seconds: float) -> Call:
+def _hardscape(model: Ising, target: float | None, seconds: float, method: str = "auto") -> Call:
+    told: dict[str, Any] = {"method": method, "device": "cpu", "threads": 1}
     if target is None:
-        return lambda seed: float(
-            search(model, runs=3, device="cpu", threads=1, seed=seed).energies[0]
-        )
-    return lambda seed: float(
-        search(
-            model, target=target, time_limit=seconds, device="cpu", threads=1, seed=seed
-        ).energies[0]
-    )
+        return lambda seed: float(search(model, runs=3, seed=seed, **told).energies[0])
+    told |= {"target": target, "time_limit": seconds}
+    return lambda seed: float(search(model, seed=seed, **told).energies[0])
+
+
+def _windows(model: Ising, target: float | None, seconds: float) -> Call:
+    return _hardscape(model, target, seconds, "windows")
 
 
 def _dwave_annealing(model: Ising, target: float | None, seconds: float) -> Call:
@@ -124,6 +124,7 @@ def _openjij(model: Ising, target: float | None, seconds: float) -> Call:
 #: Who searches, and what has to be there.
 SOLVERS: dict[str, tuple[str, Callable[[Ising, float | None, float], Call]]] = {
     "hardscape": ("hardscape", _hardscape),
+    "hardscape, windows": ("hardscape", _windows),
     "annealing, dwave-samplers": ("dwave", _dwave_annealing),
     "tabu, dwave-samplers": ("dwave", _dwave_tabu),
     "annealing, openjij": ("openjij", _openjij),

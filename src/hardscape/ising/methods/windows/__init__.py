@@ -1,0 +1,1 @@
+"""Low states of sparse models by the exact states of their windows."""
