@@ -70,13 +70,15 @@ def improve(costs: Costs, *, alone: bool = False) -> None:
     cores = Cores(costs)
     linear = Linear(costs, cores)
     turn = _FIRST
-    if not (board.check or costs.oracle.premise):
+    simplifies = not (board.check or costs.oracle.premise)
+    if simplifies:
         cores.turn(time.thread_time() + max(_BEFORE, _BEFORE_EACH * sum(map(len, costs.clauses))))
-        trim(costs, cores, _TRIMMED)
         costs.simplify()
     while True:
         before = board.lower
         cores.turn(time.thread_time() + turn)
         if not alone and board.lower - before < _PACE * board.gap:
             linear.turn(time.thread_time() + turn)
+        if simplifies and turn == _FIRST:  # short proofs are over by now
+            trim(costs, cores, _TRIMMED)
         turn = min(_LONGEST, _GROWTH * turn)
