@@ -193,7 +193,7 @@ def _times(
             cells.append(
                 f"{median:.3g}" if np.isfinite(median) else f"{reached} of {repeats} in {limit:g}"
             )
-        table.add(model[0], float(target), *cells)
+        table.add(model[0], f"{target:.10g}", *cells)
     return table
 
 
