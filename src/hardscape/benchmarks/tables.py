@@ -99,6 +99,8 @@ def shown(cell: Cell) -> str:
     if cell is None:
         return ""
     if isinstance(cell, list):
+        if len(cell) == 1:
+            return shown(cell[0])
         return f"{statistics.median(cell):.4g} ({min(cell):.4g} to {max(cell):.4g})"
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
