@@ -9,6 +9,7 @@ namespace {
 
 using Complex = std::complex<double>;
 using Fields = nb::ndarray<const Complex, nb::c_contig, nb::device::cpu>;
+// What is written takes no copy: its argument is "noconvert".
 using NewFields = nb::ndarray<Complex, nb::c_contig, nb::device::cpu>;
 
 void faddeev_popov(Fields links, Vector<double> weights, Fields from, NewFields to, int first,
@@ -71,13 +72,13 @@ void combine_fields(NewFields y, Vector<double> a, Fields x, Vector<double> b, s
 
 void bind_ghost(nb::module_& module) {
   module.def("faddeev_popov", &faddeev_popov, nb::arg("links"), nb::arg("weights"),
-             nb::arg("fields"), nb::arg("found"), nb::arg("first"), nb::arg("last"),
+             nb::arg("fields"), nb::arg("found").noconvert(), nb::arg("first"), nb::arg("last"),
              "The Faddeev-Popov operator of Landau gauge on fields (T, ..., X, N, N, fields), for "
              "sites first to last - 1.");
   module.def("field_products", &field_products, nb::arg("a"), nb::arg("b"), nb::arg("first"),
              nb::arg("last"));
-  module.def("combine_fields", &combine_fields, nb::arg("y"), nb::arg("a"), nb::arg("x"),
-             nb::arg("b"), nb::arg("first"), nb::arg("last"));
+  module.def("combine_fields", &combine_fields, nb::arg("y").noconvert(), nb::arg("a"),
+             nb::arg("x"), nb::arg("b"), nb::arg("first"), nb::arg("last"));
 }
 
 }  // namespace hardscape::gauge

@@ -53,7 +53,7 @@ class FaddeevPopov(ABC):
 
     @abstractmethod
     def apply(self, fields: Any) -> Any:
-        """M on fields of shape (T, Z, Y, X, Nc, Nc, fields), complex128."""
+        """M on fields of shape (T, Z, Y, X, Nc, Nc, fields), complex128, in the order of C."""
 
     @abstractmethod
     def products(self, a: Any, b: Any) -> NDArray[np.float64]:
@@ -139,7 +139,7 @@ class CpuFaddeevPopov(FaddeevPopov):
 
     def apply(self, fields: Any) -> Any:
         """See `FaddeevPopov.apply`."""
-        found = np.empty_like(fields)
+        found = np.empty(fields.shape, np.complex128)
         kernel = native.vector.gauge.faddeev_popov
         self._team.map(
             lambda part: kernel(self._links, self._weights, fields, found, part.start, part.stop),

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.arguments import integer
+from hardscape.arrays import array_namespace
 from hardscape.engine import Context, Cuda, RunArguments, cuda_device, team
 from hardscape.engine.lanes import on_its_threads
 from hardscape.errors import InputError
@@ -133,7 +134,7 @@ class GhostTask(Task):
     """The propagator of one configuration."""
 
     name: ClassVar[str] = "ghost"
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int] = 2
 
     momenta: tuple[tuple[int, ...], ...]
     residual: float
@@ -168,7 +169,8 @@ class GhostTask(Task):
             import cupy
 
             spread = cupy.asarray(spread[0]), cupy.asarray(spread[1])
-        sources = (spread[0] * spread[1]).reshape(*operator.shape, *colours.shape[1:], -1)
+        product = (spread[0] * spread[1]).reshape(*operator.shape, *colours.shape[1:], -1)
+        sources = array_namespace(product).ascontiguousarray(product)  # of one momentum it is not
         solved = operator.solve(sources, self.residual, self.max_iterations, context)
         if solved is None:
             return None

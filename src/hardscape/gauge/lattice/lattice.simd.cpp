@@ -169,12 +169,12 @@ void bind_lattice(nb::module_& module) {
            "g where direction mu has a coordinate, number for number, (sites, Nc, Nc).")
       .def("set_face", &PyLattice::set_face, nb::arg("mu"), nb::arg("at"), nb::arg("g"), released)
       .def_prop_ro("colors", &PyLattice::colors)
-      .def("measure", &PyLattice::measure, nb::arg("functional"), nb::arg("theta"), nb::arg("rank"),
-           nb::arg("of"), released,
+      .def("measure", &PyLattice::measure, nb::arg("functional").noconvert(),
+           nb::arg("theta").noconvert(), nb::arg("rank"), nb::arg("of"), released,
            "Of each site: functional (links counted from both ends) and "
            "tr(Delta Delta^dagger) / Nc.")
-      .def("gradient", &PyLattice::gradient, nb::arg("delta"), nb::arg("rank"), nb::arg("of"),
-           released, "Delta of each site, packed: component, t, ..., y, x.")
+      .def("gradient", &PyLattice::gradient, nb::arg("delta").noconvert(), nb::arg("rank"),
+           nb::arg("of"), released, "Delta of each site, packed: component, t, ..., y, x.")
       .def("move", &PyLattice::move, nb::arg("direction"), nb::arg("step"), nb::arg("rank"),
            nb::arg("of"), released, "g <- exp(step[t] direction) g.");
   nb::class_<PySweeps>(module, "Sweeps",

@@ -109,7 +109,7 @@ void bind_wilson(nb::module_& module) {
             if (sums.size() != sites(chain)) throw std::invalid_argument("one number a site");
             (*chain).site_traces(sums.data(), rank, of);
           },
-          nb::arg("sums"), nb::arg("rank"), nb::arg("of"), released,
+          nb::arg("sums").noconvert(), nb::arg("rank"), nb::arg("of"), released,
           "Of each site, the sum of Re tr of plaquettes that start there.");
   nb::class_<PyWilsonSweeps>(module, "WilsonSweeps",
                              "Sweeps, each a heatbath and overrelaxations: every thread calls run.")
