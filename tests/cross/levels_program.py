@@ -8,12 +8,24 @@ from collections.abc import Iterator
 from hashlib import sha256
 from itertools import product
 from math import prod
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from hardscape.gauge import fix, generate
+from hardscape.gauge import (
+    WilsonChain,
+    fix,
+    generate,
+    ghost_propagator,
+    gluon_propagator,
+    polyakov_loop,
+    smear,
+    wilson_flow,
+    wilson_loops,
+)
 from helpers.jobs import JOBS
 
-#: Computations of integers, or certified: their answers do not depend on the width of vectors.
+#: Computations of integers, or certified, whose answers do not depend on the width of vectors.
 EXACT = (
     "spectrum",
     "spectrum, bounds",
@@ -25,6 +37,8 @@ EXACT = (
     "permanent, integer",
     "permanent, sparse",
 )
+#: Fields: every operation is rounded as it is written, whatever vectors there are.
+ROUNDED = ("links", "gribov")
 #: Shapes that no vector fits whole.
 ODD = ((6, 4, 3, 5), (3, 5, 2, 4))
 METHODS = ("matrix-overrelaxation", "overrelaxation", "stochastic")
@@ -70,12 +84,23 @@ def annealed(shape: Any, nc: int, threads: int) -> Iterator[bytes]:
         yield found.g.tobytes() + found.history.tobytes() + found.copies.functional.tobytes()
 
 
-def heights(shape: Any, nc: int) -> list[float]:
-    """Functionals after sweeps of all kinds: where instruction sets differ by rounding alone."""
-    field = generate(shape, 2.7 * (nc - 1), nc=nc, seed=5, sweeps=1, threads=1)
-    options: dict[str, Any] = {"max_sweeps": 9, "strict": False, "theta": 1e-9, "seed": 6}
-    cooled = options | {"method": "annealing", "annealing_sweeps": 2}
-    return [fix(field, gauge, device="cpu", **cooled).functional for gauge in ("landau", "mag")]
+def measured(shape: Any, nc: int, threads: int) -> Iterator[bytes]:
+    """What is measured of a configuration: flow, smeared loops, plaquettes, propagators."""
+    field = generate(shape, 5.0 * (nc - 1), nc=nc, start="cold", seed=7, sweeps=2, threads=threads)
+    yield repr((field.plaquette(), polyakov_loop(field))).encode()
+    chain = WilsonChain(field, 2.7 * (nc - 1), seed=8, threads=threads)
+    yield chain.run(2).tobytes()
+    flow = wilson_flow(field, 0.1, step=0.05, threads=threads)
+    yield flow.energy.tobytes() + flow.charge.tobytes() + flow.field.links.tobytes()
+    smeared = smear(field, "stout", weight=0.1, steps=2, threads=threads)
+    yield smeared.links.tobytes() + wilson_loops(smeared, 2, 2).tobytes()
+    fixed = fix(field, theta=1e-9, seed=6, device="cpu", threads=threads).fixed()
+    yield gluon_propagator(fixed, theta=None, cylinder=None).value.tobytes()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "fixed.npz"
+        fixed.to_file(path)
+        ghosts = ghost_propagator(path, [(1, 0, 0, 0)], theta=None, cylinder=None, threads=threads)
+    yield ghosts.value.tobytes()
 
 
 def digest(pieces: Iterator[bytes]) -> str:
@@ -85,15 +110,18 @@ def digest(pieces: Iterator[bytes]) -> str:
 
 if __name__ == "__main__":
     told = {
-        "exact": {name: digest(iter([JOBS[name](threads=2)])) for name in EXACT},
-        "threads": [
+        "answers": {name: digest(iter([JOBS[name](threads=2)])) for name in EXACT + ROUNDED},
+        "fields": [
             [digest(fields(shape, nc, threads)) for threads in (1, 2, 3)]
             for shape, nc in product(shapes(6), (2, 3))
         ]
         + [
             [digest(annealed(shape, nc, threads)) for threads in (1, 2, 3)]
             for shape, nc in product(ODD, (2, 3, 4))
+        ]
+        + [
+            [digest(measured(shape, nc, threads)) for threads in (1, 2, 3)]
+            for shape, nc in product((*ODD, (8, 4, 4, 8)), (2, 3))
         ],
-        "heights": [heights(shape, nc) for shape, nc in product(ODD, (2, 4))],
     }
     print(json.dumps(told))

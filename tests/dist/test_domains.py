@@ -46,7 +46,6 @@ def told(ranks: int, what: str) -> object:
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_any_number_of_ranks_gives_the_same_bits(ranks: int) -> None:
-    # The extents in x, y and z fill vectors, so that one process comes to the same.
     assert told(ranks, "digests") == domains_program.digests(None)
 
 

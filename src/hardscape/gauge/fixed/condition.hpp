@@ -6,6 +6,7 @@
 
 #include "gauge/lattice/local.hpp"
 #include "gauge/links/layout.hpp"
+#include "gauge/links/sums.hpp"
 
 namespace hardscape::gauge {
 
@@ -20,8 +21,7 @@ template <int N, int W, template <int, class> class Local, class T>
 class ConditionSum {
   using V = Packed<double, W>;
   using M = Matrix<N, V>;
-  // Sites whose sums are kept apart: as many at every instruction set.
-  static constexpr int kApart = 8, kVectors = kApart / W;
+  static constexpr int kVectors = kApart / W;
 
  public:
   ConditionSum(const std::complex<T>* links, const Extents& extent, const double* weights,

@@ -4,6 +4,13 @@
 
 #include "native/random.hpp"
 
+#if !defined(__CUDACC__)
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#endif
+
 // Before loops over large matrices: what short code is worth, and what it is not. The last one is
 // for loops up to N that small groups have, too, whose matrices stay in registers.
 #if defined(__CUDACC__)
@@ -43,44 +50,24 @@ struct Pack<T, 1> {
 template <class T, int W>
 using Packed = typename Pack<T, W>::type;
 
+// The integer as wide as a number, by which lanes are chosen.
 template <class T>
-struct Bits;
-template <>
-struct Bits<float> {
-  using Word = std::int32_t;
-  static constexpr Word kGuess = 0x5f375a86;
-  static constexpr int kSteps = 3;
-};
-template <>
-struct Bits<double> {
-  using Word = std::int64_t;
-  static constexpr Word kGuess = 0x5fe6eb50c7b537a9;
-  static constexpr int kSteps = 4;
-};
+using Word = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
-// Newton's iteration from a guess made of the exponent. Only additions and multiplications, so that
-// the vectors of every instruction set run it; x is a normal number above 0.
-template <class T, class V>
-inline V newton_inverse_sqrt(V x) {
-  using Word = typename Bits<T>::Word;
-  using Words = Packed<Word, static_cast<int>(sizeof(V) / sizeof(T))>;
-  Words bits;
-  __builtin_memcpy(&bits, &x, sizeof x);
-  bits = Bits<T>::kGuess - (bits >> 1);
-  V y;
-  __builtin_memcpy(&y, &bits, sizeof y);
-  const V half = T(0.5) * x;
-  for (int step = 0; step < Bits<T>::kSteps; ++step) y = y * (T(1.5) - half * y * y);
-  return y;
-}
-
-#define HS_LANES(T, W)               \
-  template <>                        \
-  struct Lanes<Packed<T, W>> {       \
-    using Real = T;                  \
-    static constexpr int kCount = W; \
-  };                                 \
-  inline Packed<T, W> inverse_sqrt(Packed<T, W> x) { return newton_inverse_sqrt<T>(x); }
+// A root and a division, each rounded once, so that all instruction sets and numbers of lanes
+// agree. Of 0, as the staples beyond an open boundary are, it is large and not infinite.
+template <class T>
+inline constexpr T kLeast = std::numeric_limits<T>::min();
+#define HS_LANES(T, W)                                                             \
+  template <>                                                                      \
+  struct Lanes<Packed<T, W>> {                                                     \
+    using Real = T;                                                                \
+    static constexpr int kCount = W;                                               \
+  };                                                                               \
+  inline Packed<T, W> inverse_sqrt(Packed<T, W> x) {                               \
+    for (int lane = 0; lane < W; ++lane) x[lane] = std::sqrt(x[lane] + kLeast<T>); \
+    return T(1) / x;                                                               \
+  }
 
 HS_LANES(float, 4)
 HS_LANES(float, 8)
@@ -108,8 +95,8 @@ inline void set_lane(V& x, int lane, typename Lanes<V>::Real value) {
   }
 }
 
-inline float inverse_sqrt(float x) { return newton_inverse_sqrt<float>(x); }
-inline double inverse_sqrt(double x) { return newton_inverse_sqrt<double>(x); }
+inline float inverse_sqrt(float x) { return 1 / std::sqrt(x + kLeast<float>); }
+inline double inverse_sqrt(double x) { return 1 / std::sqrt(x + kLeast<double>); }
 
 #endif
 

@@ -140,7 +140,7 @@ inline Matrix<N, V> permuted(const Matrix<N, V>& m, const std::int32_t* lanes) {
         },
         result, m);
   } else {
-    Packed<typename Bits<RealOf<V>>::Word, kCount> from{};
+    Packed<Word<RealOf<V>>, kCount> from{};
     for (int lane = 0; lane < kCount; ++lane) from[lane] = lanes[lane];
     each_number([&](V& to, const V& x) { to = __builtin_shuffle(x, from); }, result, m);
   }

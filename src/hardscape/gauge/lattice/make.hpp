@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 
 #include "gauge/lattice/lattice.hpp"
 #include "native/vector.hpp"
@@ -22,13 +23,21 @@ std::unique_ptr<AnyLattice> make_of(const LatticeProblem& p) {
                                                    p.links, p.weights);
 }
 
+// In so many lanes, or, where the extents do not allow that, in fewer: each site has the same bits
+// in any number of them.
+template <int N, class T, template <int, class> class Local>
+std::unique_ptr<AnyLattice> make_in(const LatticeProblem& p) {
+  constexpr int kMost = kVectorBytes / sizeof(T), kHalf = kMost / 2;
+  if (Layout::fits(p.extent, kMost, p.window)) return make_of<N, T, kMost, Local>(p);
+  if constexpr (std::is_same_v<T, float> && kHalf >= 4) {
+    if (Layout::fits(p.extent, kHalf, p.window)) return make_of<N, T, kHalf, Local>(p);
+  }
+  return make_of<N, T, 1, Local>(p);
+}
+
 template <int N, template <int, class> class Local>
 std::unique_ptr<AnyLattice> make_in(const LatticeProblem& p, bool single) {
-  constexpr int kFloats = kVectorBytes / sizeof(float), kDoubles = kVectorBytes / sizeof(double);
-  if (single && Layout::fits(p.extent, kFloats, p.window))
-    return make_of<N, float, kFloats, Local>(p);
-  if (Layout::fits(p.extent, kDoubles, p.window)) return make_of<N, double, kDoubles, Local>(p);
-  return make_of<N, double, 1, Local>(p);  // single numbers are no faster
+  return single ? make_in<N, float, Local>(p) : make_in<N, double, Local>(p);
 }
 
 template <int N>

@@ -12,6 +12,7 @@
 #include "gauge/group/algebra.hpp"
 #include "gauge/links/placed.hpp"
 #include "gauge/links/plaquette.hpp"
+#include "gauge/links/sums.hpp"
 #include "gauge/links/team.hpp"
 
 namespace hardscape::gauge {
@@ -45,7 +46,9 @@ class WilsonFlow final : public AnyWilsonFlow, PlacedLinks<N, W> {
 
  public:
   WilsonFlow(const Layout& layout, const std::complex<double>* links)
-      : Placed(layout, links), force_(links_.size()), densities_(layout.vectors()) {}
+      : Placed(layout, links), force_(links_.size()) {
+    for (auto& density : densities_) density.resize(static_cast<std::size_t>(layout.vectors()) * W);
+  }
 
   void links(std::complex<double>* links) const override { Placed::copy_to(links); }
 
@@ -149,26 +152,20 @@ class WilsonFlow final : public AnyWilsonFlow, PlacedLinks<N, W> {
                trace_of(field[2], field[3]);
     }
     constexpr double kPi = 3.14159265358979323846;
-    Densities sum{};
     for (int lane = 0; lane < W; ++lane) {
-      sum[0] += 2 * (static_cast<double>(plane) * N - lane_of(plaquettes, lane));
-      sum[1] -= lane_of(squares, lane);
-      sum[2] -= lane_of(charge, lane) / (4 * kPi * kPi);
+      const int site = layout_.site(v, lane);
+      densities_[0][site] = 2 * (static_cast<double>(plane) * N - lane_of(plaquettes, lane));
+      densities_[1][site] = -lane_of(squares, lane);
+      densities_[2][site] = -lane_of(charge, lane) / (4 * kPi * kPi);
     }
-    densities_[v] = sum;
   }
 
-  // Added up in one order for any number of threads.
   Densities total() const {
-    Densities sum{};
-    for (const Densities& one : densities_) {
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += one[i];
-    }
-    return sum;
+    return {added_up(densities_[0]), added_up(densities_[1]), added_up(densities_[2])};
   }
 
   std::vector<M> force_;
-  std::vector<Densities> densities_;
+  std::array<std::vector<double>, 3> densities_;  // of each site
 };
 
 }  // namespace hardscape::gauge

@@ -78,6 +78,7 @@ class Layout {
     for (int mu = 0; mu < dimensions(); ++mu) local_[mu] /= grid_[mu];
     order();
     connect();
+    number();
   }
 
   // Whether blocks exist for so many lanes: a cut direction needs blocks of even extent, so that a
@@ -111,7 +112,7 @@ class Layout {
     return crosses_[2 * dimensions() * v + direction] ? &rotation_[direction * lanes_] : nullptr;
   }
   // Number of a site in the order t, ..., y, x.
-  int site(int v, int lane) const { return pack(global(position_[v], lane), extent_); }
+  int site(int v, int lane) const { return first_site_[v] + ahead_[lane]; }
   // Its number in the whole lattice.
   int whole_site(int v, int lane) const {
     const int here = site(v, lane), volume = extent_.row_volume(), row = here / volume;
@@ -189,13 +190,6 @@ class Layout {
     return index;
   }
 
-  Extents global(int local, int lane) const {
-    const Extents inside = unpack(local, local_), block = unpack(lane, grid_);
-    Extents at = extent_;
-    for (int mu = 0; mu < dimensions(); ++mu) at[mu] = block[mu] * local_[mu] + inside[mu];
-    return at;
-  }
-
   int whole_extent(int mu) const {
     if (mu == time()) return window_.slices;
     return mu + 1 == time() ? whole_rows() : extent_[mu];
@@ -256,14 +250,24 @@ class Layout {
     }
   }
 
+  void number() {
+    for (const int local : position_) first_site_.push_back(pack(unpack(local, local_), extent_));
+    for (int lane = 0; lane < lanes_; ++lane) {
+      Extents block = unpack(lane, grid_);
+      for (int mu = 0; mu < dimensions(); ++mu) block[mu] *= local_[mu];
+      ahead_.push_back(pack(block, extent_));
+    }
+  }
+
   Extents extent_;
   Window window_;
   int directions_;
   int colored_;  // directions that the colours alternate in: time, too, where it can, as on GPUs
   int lanes_;
   Extents grid_, local_;
-  std::vector<int> position_;  // local position of a vector
-  std::vector<int> place_;     // vector of a local position
+  std::vector<int> position_;            // local position of a vector
+  std::vector<int> place_;               // vector of a local position
+  std::vector<int> first_site_, ahead_;  // site of a vector's first lane, and how far others are
   std::vector<int> first_;
   std::vector<std::int32_t> neighbor_, rotation_;
   std::vector<std::uint8_t> crosses_;

@@ -6,6 +6,7 @@
 
 #include "gauge/group/matrix.hpp"
 #include "gauge/links/layout.hpp"
+#include "gauge/links/sums.hpp"
 
 namespace hardscape::gauge {
 
@@ -23,8 +24,7 @@ class PlaquetteSum {
   // Sums of Re tr over the plaquettes that start in timeslice t, for each plane.
   void slice(int t, double* sums) const {
     const int volume = extent_.slice_volume();
-    V total[kMostPlanes]{};
-    double rest[kMostPlanes]{};
+    double apart[kMostPlanes][kApart]{};
     for (int first = 0; first < volume; first += W) {
       int sites[W];
       for (int lane = 0; lane < W; ++lane) {
@@ -32,17 +32,18 @@ class PlaquetteSum {
       }
       V traces[kMostPlanes];
       planes(sites, traces);
-      if (first + W <= volume) {
-        for (int p = 0; p < planes_; ++p) total[p] += traces[p];
-      } else {
-        for (int p = 0; p < planes_; ++p) {
-          for (int lane = 0; first + lane < volume; ++lane) rest[p] += traces[p][lane];
+      for (int p = 0; p < planes_; ++p) {
+        double* const sum = apart[p] + first % kApart;
+        if (first + W <= volume) {
+          for (int lane = 0; lane < W; ++lane) sum[lane] += traces[p][lane];
+        } else {
+          for (int lane = 0; first + lane < volume; ++lane) sum[lane] += traces[p][lane];
         }
       }
     }
     for (int p = 0; p < planes_; ++p) {
-      sums[p] = rest[p];
-      for (int lane = 0; lane < W; ++lane) sums[p] += total[p][lane];
+      sums[p] = 0;
+      for (const double one : apart[p]) sums[p] += one;
     }
   }
 

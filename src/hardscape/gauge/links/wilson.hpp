@@ -13,6 +13,7 @@
 
 #include "gauge/lattice/local.hpp"
 #include "gauge/links/placed.hpp"
+#include "gauge/links/sums.hpp"
 #include "gauge/links/team.hpp"
 
 namespace hardscape::gauge {
@@ -70,7 +71,9 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
 
  public:
   WilsonChain(const Layout& layout, const std::complex<double>* links, const Ends& ends = {})
-      : Placed(layout, links), traces_(layout.vectors()), ends_(ends) {
+      : Placed(layout, links),
+        traces_(static_cast<std::size_t>(layout.vectors()) * W),
+        ends_(ends) {
     moving_.resize(3 * layout.colors());
     for (int color = 0; color < layout.colors(); ++color) {
       for (int v = layout.first(color); v < layout.first(color + 1); ++v) {
@@ -253,23 +256,19 @@ class WilsonChain final : public AnyWilsonChain, PlacedLinks<N, W> {
   void measure(const Share& share) {
     for (int v = share.first(layout_.vectors()); v < share.last(layout_.vectors()); ++v) {
       const V sum = traces_of(v);
-      double total = 0;
-      for (int lane = 0; lane < W; ++lane) total += lane_of(sum, lane);
-      traces_[v] = total;
+      for (int lane = 0; lane < W; ++lane) traces_[layout_.site(v, lane)] = lane_of(sum, lane);
     }
   }
 
-  // The mean of what was measured, added up in one order for any number of threads.
+  // The mean of what was measured.
   double plaquette() const {
-    double total = 0;
-    for (const double trace : traces_) total += trace;
     const double planes = layout_.dimensions() * (layout_.dimensions() - 1) / 2;
-    const double mean = total / (planes * N * W * static_cast<double>(traces_.size()));
+    const double mean = added_up(traces_) / (planes * N * static_cast<double>(traces_.size()));
     if constexpr (Ends::kThere) return mean * layout_.slices() / ends_.slices();
     return mean;
   }
 
-  std::vector<double> traces_;            // of each vector
+  std::vector<double> traces_;            // of each site
   std::vector<std::vector<int>> moving_;  // vectors of [color][all, sides, inner]
   [[no_unique_address]] Ends ends_;
 };
