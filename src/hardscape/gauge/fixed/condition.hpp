@@ -6,7 +6,7 @@
 
 #include "gauge/lattice/local.hpp"
 #include "gauge/links/layout.hpp"
-#include "gauge/links/sums.hpp"
+#include "gauge/links/team.hpp"
 
 namespace hardscape::gauge {
 

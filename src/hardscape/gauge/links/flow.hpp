@@ -12,7 +12,6 @@
 #include "gauge/group/algebra.hpp"
 #include "gauge/links/placed.hpp"
 #include "gauge/links/plaquette.hpp"
-#include "gauge/links/sums.hpp"
 #include "gauge/links/team.hpp"
 
 namespace hardscape::gauge {

@@ -13,7 +13,6 @@
 
 #include "gauge/lattice/local.hpp"
 #include "gauge/links/placed.hpp"
-#include "gauge/links/sums.hpp"
 #include "gauge/links/team.hpp"
 
 namespace hardscape::gauge {
