@@ -20,9 +20,10 @@ from hardscape.errors import InputError
 from hardscape.gauge import boundary as boundaries
 from hardscape.gauge import layouts
 from hardscape.gauge.boundary import Boundary
-from hardscape.gauge.fixed.cuda import farthest, plaquette_sums, transformed
+from hardscape.gauge.fixed.cuda import plaquette_sums, transformed
 from hardscape.gauge.groups import (
     group,
+    group_distance,
     project_to_group,
     random_group_elements,
     unclear,
@@ -477,7 +478,9 @@ class GaugeField:
                 parts, key=lambda part: math.inf if math.isnan(part[0]) else part[0]
             )
             return worst
-        return farthest(field)
+        distance = group_distance(field).ravel()
+        place = int(distance.argmax())
+        return float(distance[place]), place
 
     def _closed(self) -> Any:
         """The links, with the identity for those that a boundary lacks."""
