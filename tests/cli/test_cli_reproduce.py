@@ -13,7 +13,10 @@ pytest.importorskip("matplotlib")
 
 def test_figures_are_listed(capsys):
     assert main(["reproduce"]) == 0
-    assert "xorsat-5" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert "xorsat-5" in listed
+    assert main(["reproduce", "list"]) == 0
+    assert capsys.readouterr().out == listed
     assert main(["reproduce", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["figures"]
     assert {"name", "paper", "shows"} == set(listed[0])

@@ -15,6 +15,7 @@ import pytest
 from hardscape.benchmarks.__main__ import benchmarks
 from hardscape.benchmarks.tables import Table
 from hardscape.benchmarks.xorsat import growth
+from hardscape.errors import InputError
 from hardscape.xorsat.studies.population import exponent_of
 
 NAMES = sorted(benchmarks())
@@ -102,6 +103,20 @@ def test_runs_of_several_sessions_are_one_study(tmp_path, monkeypatch, capsys):
     assert len(twice) == 2 * len(once) == 8
     assert [row[:3] for row in once[:2]] == [[24, 0, 14], [24, 1, 14]]
     assert {row[6] for row in once} != {row[6] for row in twice[len(once) :]}  # other seeds
+    beside = tmp_path / "beside.json"
+    run("xorsat.growth", ["measure", str(beside), *words[1:], "--first", "2"], monkeypatch)
+    more = Table.read(beside).rows
+    assert {row[1] for row in more} == {2, 3}
+    for _ in range(2):  # no row comes in twice
+        run("xorsat.growth", ["gather", str(runs), str(beside)], monkeypatch)
+        assert Table.read(runs).rows == twice + more
+    Table("x", ["N"], rows=[[3]]).save(tmp_path)
+    with pytest.raises(InputError, match="has no runs"):
+        growth.gather(runs, tmp_path / "x.json")
+    runs.unlink()
+    run("xorsat.growth", ["gather", str(runs), str(beside)], monkeypatch)
+    assert Table.read(runs).rows == more
+    Table("runs", Table.read(beside).columns, rows=twice).save(tmp_path)
     known = growth.seen(Table.read(runs), 24)
     assert known.solved.sum() == len(twice)
     assert known.totals.sum() == sum(row[3] * row[6] for row in twice)

@@ -58,7 +58,7 @@ def reproduce(
     Parameters
     ----------
     names
-        xorsat-5, ...; without a name all are listed.
+        xorsat-5, ...; without a name, or with "list", all are listed.
     all
         Every one of them.
     full
@@ -69,7 +69,7 @@ def reproduce(
     """
     if names and all:
         raise InputError(f"--all and {names[0]!r}; names or --all are accepted")
-    if not (names or all):
+    if names == ("list",) or not (names or all):
         _list(json)
         return
     chosen = [figure(name) for name in names] or list(figures())

@@ -202,7 +202,7 @@ def _draw_metropolis(data: dict[str, list[Any]], ax: Any) -> Any:
 
 def _clones(request: Request) -> Findings:
     n, instances, runs = (192, 20, 12) if request.full else (96, 12, 60)
-    numbers = [1 << k for k in ((14, 16, 18, 20, 22) if request.full else (10, 12, 14, 16, 18))]
+    numbers = [1 << k for k in ((16, 18, 20, 22) if request.full else (10, 12, 14, 16, 18))]
     found = [measured_times(request, n, instances, runs, 30.0, clones=c) for c in numbers]
     solved = np.array([[x.num_solved for x in one] for one in found], dtype=float).T
     totals = np.array([[float(x.sweeps.sum()) * x.clones for x in one] for one in found]).T

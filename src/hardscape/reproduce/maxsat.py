@@ -25,6 +25,8 @@ _OWN = (
     "the paper has one of SATLIB's of each size."
 )
 _RUNS = 50
+#: After which a formula is taken for one that cannot be satisfied.
+_FLIPS = 5_000_000
 
 
 #: The paper's machines: a core of a Core2 Duo, both, an UltraSPARC, a Core i7, and the Tesla C1060.
@@ -65,13 +67,18 @@ OLD: dict[str, Any] = {
 
 @lru_cache(maxsize=256)
 def uniform_satisfiable(n: int, m: int, seed: int) -> Formula:
-    """Uniform random 3-SAT with m clauses, drawn again until the search satisfies all."""
+    """Uniform random 3-SAT with m clauses, drawn again until the search satisfies all.
+
+    It gives up after so many flips, some hundred times those of a satisfiable formula, and not after a time:
+    the same seed draws the same formula on any machine.
+    """
     for attempt in range(1000):
         random = np.random.default_rng([n, m, seed, attempt])
         picks = np.argsort(random.random((m, n)), axis=1)[:, :3] + 1
         signs = random.choice([-1, 1], (m, 3))
         formula = Formula.from_clauses((picks * signs).tolist(), num_variables=n)
-        if solve(formula, seed=1, time_limit=5.0, device="cpu", threads=1, target=0).cost == 0:
+        walk: dict[str, Any] = {"method": "weighting", "max_flips": _FLIPS, "target": 0}
+        if solve(formula, seed=1, device="cpu", threads=1, **walk).cost == 0:
             return formula
     raise AssertionError(f"no satisfiable formula of {n} variables and {m} clauses in 1000")
 

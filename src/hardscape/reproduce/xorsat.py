@@ -45,7 +45,7 @@ def measured_times(
 def _best_w1(request: Request) -> Findings:
     # N, instances, runs, seconds of a run at most, least and most w1 in 256ths
     sizes = (
-        [(192, 20, 8, 2.0, 10, 24), (224, 12, 5, 2.0, 8, 22), (256, 12, 3, 4.0, 8, 20)]
+        [(192, 16, 8, 2.0, 10, 24), (224, 10, 4, 2.0, 8, 22), (256, 8, 2, 3.0, 8, 20)]
         if request.full
         else [(64, 6, 300, 5.0, 20, 40), (96, 6, 100, 5.0, 16, 34), (128, 6, 20, 5.0, 12, 30)]
     )
@@ -97,7 +97,7 @@ def _draw_best_w1(data: dict[str, list[Any]], ax: Any) -> Any:
 
 
 def _exponential_law(request: Request) -> Findings:
-    n, instances, runs = (192, 20, 1000) if request.full else (104, 8, 600)
+    n, instances, runs = (176, 20, 1008) if request.full else (104, 8, 600)
     rows: list[tuple[float, ...]] = []
     laws = []
     for number, found in enumerate(measured_times(request, n, instances, runs, 60.0), start=1):
@@ -134,7 +134,7 @@ def _draw_exponential_law(data: dict[str, list[Any]], ax: Any) -> Any:
 
 
 def _percentiles(request: Request) -> Findings:
-    n, instances, runs = (192, 100, 300) if request.full else (104, 40, 150)
+    n, instances, runs = (176, 100, 300) if request.full else (104, 40, 150)
     results = measured_times(request, n, instances, runs, 60.0)
     rows = []
     for x in sorted(results, key=lambda x: x.tau_sweeps):
@@ -167,7 +167,7 @@ def _draw_percentiles(data: dict[str, list[Any]], ax: Any) -> Any:
 
 
 def _timeouts(request: Request) -> Findings:
-    n, instances, runs = (192, 60, 200) if request.full else (104, 40, 150)
+    n, instances, runs = (176, 100, 200) if request.full else (104, 40, 150)
     results = measured_times(request, n, instances, runs, 60.0)
     median = float(np.median([x.tau_sweeps for x in results]))
     # Of the median tau: the paper's 5, 10 and 20 s are 4 to 15% of its own.

@@ -2,8 +2,9 @@
 
 ``python -m hardscape.benchmarks.xorsat.growth measure RUNS 320 --instances 8`` adds runs to the file
 ``RUNS``, in seconds or days: each of them begins anew, stopped ones count, and what a session adds is
-written after every round. ``python -m hardscape.benchmarks.xorsat.growth law RUNS`` says what all of
-them together tell. Instances are random regular systems of full rank, numbered for each N.
+written after every round. ``... growth gather RUNS FILE...`` adds those of other files, and
+``... growth law RUNS`` says what all of them together tell. Instances are random regular systems of full
+rank, numbered for each N.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from hardscape.benchmarks.machine import facts
 from hardscape.benchmarks.tables import Cell, Table
+from hardscape.errors import InputError
 from hardscape.xorsat import XorSystem, random_regular, times_to_solution
 from hardscape.xorsat.studies.population import exponent_of, population_of
 from hardscape.xorsat.studies.scans import parabola, pooled_times
@@ -127,7 +129,7 @@ def measure(
     timeout
         Seconds after which a run is stopped.
     seconds
-        For how long; a round is only begun if it can end by then, as the one before would.
+        For how long; a round is only begun if it can end by then, as the longest so far would.
     rounds
         Most of them.
     clones
@@ -136,12 +138,12 @@ def measure(
     table = runs_of(runs)
     numbers = range(first, first + instances)
     systems = [instance(n, number) for number in numbers]
-    began, last = time.monotonic(), 0.0
+    began, longest = time.monotonic(), 0.0
     for _ in count() if rounds is None else range(rounds):
-        if seconds - (time.monotonic() - began) <= last:
+        if seconds - (time.monotonic() - began) <= longest:
             break
         done = sum(row[4] for row in map(_numbers, table.rows) if row[0] == n)
-        seed = int(np.random.SeedSequence([2, n, done]).generate_state(1)[0])
+        seed = int(np.random.SeedSequence([2, n, done, first]).generate_state(1)[0])
         start = time.monotonic()
         # No time limit: runs that it cut would not count, and these are rather unsolved ones.
         found = times_to_solution(
@@ -163,9 +165,31 @@ def measure(
                      round(float(one.seconds.sum()), 3), on, here["date"]]
                 )  # fmt: skip
         table.save(runs.parent)
-        last = time.monotonic() - start
+        longest = max(longest, time.monotonic() - start)
         solved = sum(one.num_solved for one in found)
         print(f"N = {n}: {solved} of {sum(one.runs for one in found)} solved", flush=True)
+
+
+@app.command
+def gather(runs: Path, *others: Path) -> None:
+    """Add the runs of other files, those of GPUs or sessions side by side, to a file.
+
+    Parameters
+    ----------
+    runs
+        The file that grows; a row that it has already is not added again.
+    others
+        Files of `measure`.
+    """
+    table = runs_of(runs)
+    for other in others:
+        found = Table.read(other)
+        if found.columns != table.columns:
+            raise InputError(f"{other} has no runs; a file that `measure` wrote is accepted")
+        table.rows += [row for row in found.rows if row not in table.rows]
+        table.measured = found.measured
+    table.save(runs.parent)
+    print(f"{sum(_numbers(row)[4] for row in table.rows)} runs in {runs}")
 
 
 @app.command
