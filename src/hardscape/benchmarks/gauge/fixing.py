@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from cyclopts import App
 
-from hardscape.benchmarks.machine import machine
+from hardscape.benchmarks.tables import Table
 from hardscape.engine import probe, team
 from hardscape.gauge import GaugeField, fix, generate
 from hardscape.gauge.lattice.cpu import CpuLattice
@@ -30,18 +30,9 @@ app = App(help=__doc__)
 STOP = np.zeros(1, dtype=np.uint8)
 #: Repetitions; the table shows their median and their spread.
 REPEATS = 5
+_PRECISION = {False: "double", True: "single"}
 #: Of rows that are compared with those of earlier versions, whose default it was.
 _ANNEALING: dict[str, Any] = {"annealing_sweeps": 150, "temperatures": (1.0, 0.05)}
-
-
-def row(*cells: str) -> None:
-    """Print a row of a table."""
-    print("| " + " | ".join(cells) + " |", flush=True)
-
-
-def spread(values: list[float]) -> str:
-    """The median, with the least and the largest."""
-    return f"{statistics.median(values):.4g} ({min(values):.4g} to {max(values):.4g})"
 
 
 def thermalised(extent: int, beta: float, sweeps: int = 40) -> GaugeField:
@@ -57,7 +48,9 @@ def in_a_random_gauge(field: GaugeField, seed: int) -> GaugeField:
         return field.transform(turn.transformation(0))
 
 
-def sweep_rate(lattices: Lattices, sweep: Sweep, count: int, clock: Callable[[], float]) -> str:
+def sweep_rate(
+    lattices: Lattices, sweep: Sweep, count: int, clock: Callable[[], float]
+) -> list[float]:
     """Site updates a second."""
     active = np.ones((lattices.copies, lattices.slices), dtype=bool)
     seeds, first = np.arange(lattices.copies, dtype=np.uint64), np.zeros(lattices.copies, int)
@@ -66,38 +59,31 @@ def sweep_rate(lattices: Lattices, sweep: Sweep, count: int, clock: Callable[[],
         began = clock()
         lattices.sweep(Turn([sweep] * lattices.copies, seeds, first, count, active, STOP))
         rates.append(count * lattices.copies * lattices.volume / (clock() - began))
-    return spread(rates[1:])
+    return rates[1:]
 
 
-def cpu_tables(extent: int) -> None:
-    """Print rates of sweeps on one thread, and sweeps to the gauge."""
-    print("\n| CPU | median (spread) |\n| --- | --- |")
-    field = thermalised(extent, 6.0)
-    links = np.asarray(field.links, dtype=np.complex128)
+def cpu_rates(table: Table, extent: int) -> None:
+    """Rates of sweeps on one thread, in processor time."""
+    links = np.asarray(thermalised(extent, 6.0).links, dtype=np.complex128)
     for name, sweep in (
         ("matrix-overrelaxation", Sweep(1, 1.8)),
         ("overrelaxation", Sweep(0, 1.4)),
     ):
         for single in (False, True):
-            kind = "single" if single else "double"
             with team(1) as alone:
                 lattice = CpuLattice(links, FixOptions(), single, alone)
                 rate = sweep_rate(lattice, sweep, 4, time.thread_time)
-            row(f"SU(3) {name}, {kind}, {extent}^4, one thread, sites/s", rate)
-    small = thermalised(8, 6.0)
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "links.nersc"
-        small.to_file(source)
-        row("whole command, 8^4 beta 6.0, s", spread(command_times(source)))
+            table.add("one thread", f"{extent}^4", _PRECISION[single], name, rate)
 
 
 #: Values of omega around the best one.
 OMEGAS = (1.3, 1.4, 1.5, 1.6)
 
 
-def sweep_counts(extent: int, configurations: int) -> None:
+def sweep_counts(extent: int, configurations: int) -> Table:
     """Sweeps of "auto" against overrelaxation at its best omega, where both end at the same copy."""
-    print("\n| configuration, start | auto | overrelaxation | ratio |\n| --- | --- | --- | --- |")
+    columns = ["configuration", "start", "auto", "overrelaxation", "its omega", "ratio"]
+    table = Table.begun("gauge-sweeps", columns)
     ratios = []
     for seed in range(1, configurations + 1):
         field = generate((extent,) * 4, 6.0, seed=seed, sweeps=40, start="cold")
@@ -111,11 +97,16 @@ def sweep_counts(extent: int, configurations: int) -> None:
                 )
                 if abs(other.functional - found.functional) < 1e-10:
                     counts[omega] = other.sweeps
-            ratio = found.sweeps / min(counts.values()) if counts else float("nan")
-            ratios += [ratio] if counts else []
-            print(f"| {seed}, {turn} | {found.sweeps} | {counts} | {ratio:.3f} |", flush=True)
+            if counts:
+                best = min(counts, key=counts.__getitem__)
+                ratios.append(found.sweeps / counts[best])
+                table.add(seed, turn, found.sweeps, counts[best], best, ratios[-1])
+            else:
+                table.add(seed, turn, found.sweeps, "another copy")
     if ratios:
-        print(f"\nratio: median {statistics.median(ratios):.3f}, worst {max(ratios):.3f}")
+        table.add("median", None, None, None, None, statistics.median(ratios))
+        table.add("worst", None, None, None, None, max(ratios))
+    return table
 
 
 def command_times(source: Path) -> list[float]:
@@ -131,37 +122,32 @@ def command_times(source: Path) -> list[float]:
     return times
 
 
-def gpu_tables(extent: int) -> None:
-    """Print rates of sweeps on a GPU, and of a copy of its memory."""
+def gpu_rates(table: Table, field: GaugeField, small: GaugeField) -> None:
+    """Rates of sweeps on a GPU, and of a copy of its memory."""
     import cupy
 
     from hardscape.engine import cuda_device
     from hardscape.gauge.lattice.cuda import CudaLattices
 
-    print("\n| GPU | median (spread) |\n| --- | --- |")
-    small = thermalised(16, 6.1)
-    field = thermalised(extent, 6.1)
-    rates: dict[str, str] = {}
+    ways = (("matrix-overrelaxation", Sweep(1, 1.8)), ("overrelaxation", Sweep(0, 1.4)))
     with cuda_device(0) as device:
-        for single in (True, False):
-            lattices = CudaLattices(device, field.links, FixOptions(), single, 1)
-            kind = "single" if single else "double"
-            for name, sweep in (
-                ("matrix-overrelaxation", Sweep(1, 1.8)),
-                ("g only", Sweep(0, 1.4)),
-            ):
-                rates[kind] = sweep_rate(lattices, sweep, 50, time.perf_counter)
-                row(f"SU(3) {name}, {kind}, {extent}^4, sites/s", rates[kind])
-            rewritten = classic(device, lattices)
-            row(f"links rewritten, {kind}, {extent}^4, sites/s", rewritten)
-            del lattices
+        for links, copies in ((field, 1), (small, 1), (small, 16)):
+            name = f"{links.shape[0]}^4" + ("" if copies == 1 else f", {copies} copies")
+            for single in (True, False):
+                lattices = CudaLattices(device, links.links, FixOptions(), single, copies)
+                for way, sweep in ways:
+                    rate = sweep_rate(lattices, sweep, 50, time.perf_counter)
+                    table.add("GPU", name, _PRECISION[single], way, rate)
+                if links is field:
+                    way = "overrelaxation as published, links rewritten"
+                    table.add("GPU", name, _PRECISION[single], way, classic(device, lattices))
+                del lattices
         copy = cupy.empty(2**28, dtype=np.float32)
-        row("copy of device memory, read and written, B/s", copy_rate(device, copy))
-    del copy
-    whole_jobs(field, small, extent)
+        rate = copy_rate(device, copy)
+    table.add("GPU", None, None, "bytes/s of a copy of device memory, read and written", rate)
 
 
-def classic(device: Any, lattices: Any) -> str:
+def classic(device: Any, lattices: Any) -> list[float]:
     """Overrelaxation as published, 768 bytes a site in single precision."""
     kernel = device.load(lattices.instance.kernel("classic", "gauge_classic", Schedule(64)))
     links, real = lattices._links.copy(), np.float32 if lattices.single else np.float64
@@ -174,10 +160,10 @@ def classic(device: Any, lattices: Any) -> str:
             kernel(blocks, 64, links, real(1.4), np.int32(color))
         device.synchronize()
         rates.append(50 * lattices.volume / (time.perf_counter() - began))
-    return spread(rates[1:])
+    return rates[1:]
 
 
-def copy_rate(device: Any, array: Any) -> str:
+def copy_rate(device: Any, array: Any) -> list[float]:
     """Bytes a second of copies of an array, read and written."""
     other = array.copy()
     rates = []
@@ -188,46 +174,43 @@ def copy_rate(device: Any, array: Any) -> str:
             other[:] = array
         device.synchronize()
         rates.append(20 * array.nbytes / (time.perf_counter() - began))
-    return spread(rates[1:])
+    return rates[1:]
 
 
-def whole_jobs(field: GaugeField, small: GaugeField, extent: int) -> None:
-    """Print seconds of whole calls on a GPU."""
-    print("\n| GPU, theta < 1e-12 | s, median of 10, 5 from host (spread); of the last: |")
-    print("| --- | --- |")
+def whole_jobs(field: GaugeField, small: GaugeField) -> Table:
+    """Seconds of whole calls on a GPU, theta < 1e-12."""
+    table = Table.begun("gauge-jobs", ["lattice", "method", "precision", "copies", "links on",
+                                       "seconds", "sweeps", "seconds in sweeps", "F"])  # fmt: skip
     start = in_a_random_gauge(field, 7)
-    name = f"{extent}^4 beta 6.1, plaquette {field.plaquette():.6f}, random gauge"
     on_gpu = start.to("cuda")
     for method in ("auto", "matrix-overrelaxation"):
         for precision in ("double", "mixed"):
-            keywords: dict[str, Any] = {"method": method, "precision": precision, "seed": 1}
-            timed_job(f"{method}, {precision}, {name}, links on GPU", on_gpu, 10, keywords)
-    keywords = {"method": "auto", "precision": "mixed", "seed": 1}
-    timed_job(f"auto, mixed, {name}, links on host", start, 5, keywords)
+            _job(table, on_gpu, "GPU", 10, method=method, precision=precision)
+    _job(table, start, "host", 5, method="auto", precision="mixed")
     few = in_a_random_gauge(small, 7).to("cuda")
     for method in ("auto", "matrix-overrelaxation", "annealing"):
         for copies in (1, 16):
-            keywords = {"precision": "mixed", "seed": 1, "copies": copies, "method": method}
-            keywords |= _ANNEALING
-            name = f"{copies} copies, {method}, mixed, 16^4 beta 6.1, links on GPU"
-            timed_job(name, few, 10, keywords)
+            how = {"method": method, "copies": copies, "precision": "mixed", **_ANNEALING}
+            _job(table, few, "GPU", 10, **how)
+    return table
 
 
-def timed_job(name: str, start: GaugeField, repeats: int, keywords: dict[str, Any]) -> None:
-    """Print the seconds of one call, after one that compiles."""
+def _job(table: Table, start: GaugeField, where: str, repeats: int, **how: Any) -> None:
+    """The seconds of one call, after one that compiles."""
     times = []
     for _ in range(repeats + 1):
-        found = fix(start, device="cuda:0", **keywords)
+        found = fix(start, device="cuda:0", seed=1, **how)
         times.append(found.seconds)
     moving = found.copies.sweeps.sum() * start.volume / found.site_updates_per_second
-    how = f"{found.sweeps} sweeps, {moving:.3f} s in them, F = {found.functional:.12f}"
-    row(name, f"{spread(times[1:])}; {how}")
+    name, copies = f"{start.shape[0]}^4", how.get("copies", 1)
+    row = (name, how["method"], how["precision"], copies, where, times[1:], found.sweeps)
+    table.add(*row, moving, f"{found.functional:.12f}")
 
 
-def shares_of_calls() -> None:
+def shares_of_calls() -> Table:
     """How much of a call of one GPU is no sweep: what two GPUs share, or do one after the other."""
-    print("\n| one GPU, links on host | s, median of 5 (spread); of the last: | outside sweeps |")
-    print("| --- | --- | --- |")
+    columns = ["lattice", "copies", "seconds", "seconds in sweeps", "share outside sweeps"]
+    table = Table.begun("gauge-shares", columns)
     for extent in (8, 16, 24):
         start = GaugeField.random((extent,) * 4, seed=7)
         for copies in (1, 4, 16, 32):
@@ -237,8 +220,9 @@ def shares_of_calls() -> None:
             calls = [fix(start, **what) for _ in range(6)][1:]
             last = calls[-1]
             moving = last.copies.sweeps.sum() * start.volume / last.site_updates_per_second
-            told = f"{spread([call.seconds for call in calls])}; {moving:.3f} s in sweeps"
-            row(f"{copies} copies, {extent}^4", told, f"{1 - moving / last.seconds:.0%}")
+            seconds = [call.seconds for call in calls]
+            table.add(f"{extent}^4", copies, seconds, moving, 1 - moving / last.seconds)
+    return table
 
 
 @app.default
@@ -250,6 +234,7 @@ def main(
     extent: int = 16,
     gpu_extent: int = 32,
     configurations: int = 1,
+    save: Path | None = None,
 ) -> None:
     """Print the tables.
 
@@ -259,15 +244,35 @@ def main(
         Which tables; the last one needs a GPU, too.
     extent, gpu_extent
         Of their lattices.
+    configurations
+        Of which sweeps are counted, from two starts each.
+    save
+        A folder for the tables as data.
     """
-    print(machine())
+    gpu, shares = (x and probe().cuda.usable for x in (gpu, shares))
+    rates = Table.begun(
+        "gauge-rates", ["where", "lattice", "precision", "method", "site updates/s"]
+    )
+    tables = [rates]
     if cpu:
-        cpu_tables(extent)
-        sweep_counts(extent, configurations)
-    if gpu and probe().cuda.usable:
-        gpu_tables(gpu_extent)
-    if shares and probe().cuda.usable:
-        shares_of_calls()
+        cpu_rates(rates, extent)
+    if gpu:
+        small, field = thermalised(16, 6.1), thermalised(gpu_extent, 6.1)
+        gpu_rates(rates, field, small)
+        tables.append(whole_jobs(field, small))
+    if cpu:
+        tables.append(sweep_counts(extent, configurations))
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "links.nersc"
+            thermalised(8, 6.0).to_file(source)
+            command = Table.begun("gauge-command", ["whole command", "seconds"])
+            command.add("gauge fix, 8^4, beta 6.0", command_times(source))
+            tables.append(command)
+    if shares:
+        tables.append(shares_of_calls())
+    if save is not None:
+        for table in tables:
+            table.save(save)
 
 
 if __name__ == "__main__":

@@ -70,14 +70,14 @@ def clock(how: dict[str, Any]) -> float:
     return time.process_time() if how.get("threads") == 1 else time.perf_counter()
 
 
-def seconds_each(formula: Formula, runs: int, **how: Any) -> tuple[float, float]:
-    """Mean and deviation of the time of a run alone, its seed that of the repetition."""
+def seconds_each(formula: Formula, runs: int, **how: Any) -> list[float]:
+    """The time of a run alone, its seed that of the repetition."""
     taken = []
     for seed in range(runs):
         began = clock(how)
         cellular_search(formula, seed=seed, **how)
         taken.append(clock(how) - began)
-    return statistics.mean(taken), statistics.pstdev(taken)
+    return taken
 
 
 def check(formula: Formula, result: CellularResult) -> None:
@@ -102,10 +102,16 @@ def devices() -> dict[str, dict[str, Any]]:
 
 
 @app.command
-def tables(data: Path, runs: int = 50, only: str = "") -> None:
-    """Tables 3 to 5, on the SATLIB files in the folder `data`."""
-    print("instance  device     s a run (sd)        batched   generations  satisfied (sd)     paper: "
-          "serial s, GPU s, gen., sat.   times faster than its GPU")  # fmt: skip
+def tables(data: Path, runs: int = 50, only: str = "", save: Path | None = None) -> None:
+    """Tables 3 to 5, on the SATLIB files in the folder `data`.
+
+    Alone: median of whole calls for one run; of many: a call for `runs` of them, divided by their number.
+    """
+    found = Table.begun(
+        "cellular-tables",
+        ["instance", "device", "alone, s", "of many, s", "times faster than the paper's GPU, alone",
+         "generations", "paper's", "satisfied", "its spread", "paper's ", "clauses"],
+    )  # fmt: skip
     for paper in PAPER:
         if only and only != paper.name:
             continue
@@ -114,7 +120,7 @@ def tables(data: Path, runs: int = 50, only: str = "") -> None:
         for name, how in devices().items():
             for warm in (1, runs):  # few and many runs have kernels of their own
                 cellular_search(formula, seed=0, runs=warm, **how)
-            mean, spread = seconds_each(formula, min(runs, 20), **how)
+            alone = seconds_each(formula, min(runs, 20), **how)
             began = clock(how)
             many = cellular_search(formula, seed=1, runs=runs, **how)
             batched = (clock(how) - began) / runs
@@ -123,12 +129,14 @@ def tables(data: Path, runs: int = 50, only: str = "") -> None:
             if costs is not None and (costs != many.run_costs).any():
                 raise SystemExit(f"{paper.name}: {name} found other costs")
             costs = many.run_costs
-            print(
-                f"{paper.name}-01  {name:9}  {mean:.5f} ({spread:.5f})  {batched:.6f}  "
-                f"{many.run_generations.mean():6.2f}       {satisfied.mean():.2f} ({satisfied.std():.2f})"
-                f" of {formula.num_clauses}   {paper.serial_seconds}, {paper.gpu_seconds}, "
-                f"{paper.generations}, {paper.satisfied}   {paper.gpu_seconds / mean:.0f}"
-            )
+            found.add(
+                f"{paper.name}-01", name, alone, batched, paper.gpu_seconds / statistics.median(alone),
+                round(float(many.run_generations.mean()), 2), paper.generations,
+                f"{satisfied.mean():.2f}", round(float(satisfied.std()), 2), paper.satisfied,
+                formula.num_clauses,
+            )  # fmt: skip
+    if save:
+        found.save(save)
 
 
 def _uneven(formula: Formula) -> Formula:
@@ -178,7 +186,7 @@ def ends(data: Path, runs: int = 50, save: Path | None = None) -> None:
 
 
 @app.command
-def ablations(data: Path, runs: int = 50, device: str = "cpu") -> None:
+def ablations(data: Path, runs: int = 50, device: str = "cpu", save: Path | None = None) -> None:
     """What each part is worth on uf250-01: every run has 20 generations, as in the paper's Table 1.
 
     On the CPU one thread works.
@@ -201,6 +209,8 @@ def ablations(data: Path, runs: int = 50, device: str = "cpu") -> None:
             replace(base, width=60, height=50, columns=1, rows=1),
         ),
     }
+    columns = ["way", "device", "s a run", "times the first", "satisfied", "its spread"]
+    found = Table.begun("cellular-ablations" + "-gpu" * (device != "cpu"), columns)
     reference = None
     for name, (instance, options) in rows.items():
         how: dict[str, Any] = {"device": device, "threads": threads, "options": options}
@@ -210,10 +220,10 @@ def ablations(data: Path, runs: int = 50, device: str = "cpu") -> None:
         seconds = (clock(how) - began) / runs
         satisfied = formula.num_clauses - many.run_costs[:, 1] // int(instance.weights[0])
         reference = reference or seconds
-        print(
-            f"{name:44} {seconds:.5f} s a run, {seconds / reference:5.2f} times; "
-            f"satisfied {np.mean(satisfied):.2f} ({np.std(satisfied):.2f})"
-        )
+        mean, scatter = f"{np.mean(satisfied):.2f}", round(float(np.std(satisfied)), 2)
+        found.add(name, device, seconds, seconds / reference, mean, scatter)
+    if save:
+        found.save(save)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,14 @@ evaluation that did not come.
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import cyclopts
 import numpy as np
 
 from hardscape import maxsat
-from hardscape.benchmarks.machine import machine
+from hardscape.benchmarks.tables import Table
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
 
@@ -62,11 +63,17 @@ def main(
     limits: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0),
     methods: tuple[str, ...] = ("cellular", "weighting"),
     repeats: int = 2,
+    save: Path | None = None,
 ) -> None:
-    """Print milliseconds beyond each limit, the worst of some seeds; negative ones are early."""
-    print(machine())
-    print("| variables | clauses | method |", " | ".join(f"{limit:g} s" for limit in limits), "|")
-    print("| --- " * (3 + len(limits)) + "|")
+    """Print milliseconds beyond each limit, the worst of some seeds; negative ones are early.
+
+    Parameters
+    ----------
+    save
+        A folder for the table as data.
+    """
+    columns = ["variables", "clauses", "method", *(f"{limit:g} s" for limit in limits)]
+    table = Table.begun("maxsat-limits", columns)
     for n in variables:
         for hard in (True, False):
             formula = random_formula(n, hard=hard)
@@ -76,8 +83,9 @@ def main(
                     for limit in limits
                 ]
                 kind = "hard and weighted" if hard else "soft"
-                cells = " | ".join(f"{over:.0f}" for over in worst)
-                print(f"| {n} | {kind} | {method} | {cells} |", flush=True)
+                table.add(n, kind, method, *(round(over, 1) for over in worst))
+    if save is not None:
+        table.save(save)
 
 
 if __name__ == "__main__":

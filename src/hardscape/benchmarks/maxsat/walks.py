@@ -55,17 +55,24 @@ def check(formula: maxsat.Formula, assignment: np.ndarray) -> None:
 
 
 @app.command
-def rate(variables: int = 2000, flips: int = 20_000) -> None:
+def rate(variables: int = 2000, flips: int = 20_000, save: Path | None = None) -> None:
     """Flips a second: one CPU core (processor time), and all walks of a GPU."""
+    table = Table.begun("maxsat-walks", ["where", "walks", "flips/s together", "flips/s of a walk"])
     formula = random_3_sat(variables, 4.2, 1)
     walk = native.core.maxsat.Walk(formula, break_weights(3), 1, 0, None)
     stop = np.zeros(1, dtype=np.uint8)
     walk.run(10**5, 0, stop)
     began = time.thread_time()
     done = walk.run(3 * 10**6, 0, stop)
-    print(f"one CPU core: {done / (time.thread_time() - began):.3g} flips/s")
-    if not cuda_status().usable:
-        return
+    flips_a_second = done / (time.thread_time() - began)
+    table.add("one CPU core", 1, flips_a_second, flips_a_second)
+    if cuda_status().usable:
+        _rate_of_gpu(table, formula, flips)
+    if save is not None:
+        table.save(save)
+
+
+def _rate_of_gpu(table: Table, formula: maxsat.Formula, flips: int) -> None:
     with cuda_device(0) as device:
         batch = CudaWalks(WalkTables.of(formula), 1, 0, None, device)
         batch.run(flips, 0)
@@ -76,10 +83,7 @@ def rate(variables: int = 2000, flips: int = 20_000) -> None:
             batch.run(flips, 0)
             seconds = time.perf_counter() - began
             rates.append((int(batch.status["flips"].sum()) - before) / seconds)
-        print(
-            f"GPU, {batch.walks} walks: median {statistics.median(rates):.4g} flips/s "
-            f"({min(rates):.4g} to {max(rates):.4g})"
-        )
+        table.add("GPU", batch.walks, rates, statistics.median(rates) / batch.walks)
 
 
 def timed(work: Callable[[], tuple[int, np.ndarray]], formula: maxsat.Formula) -> float:
@@ -102,6 +106,7 @@ def solutions(
     cpu_seconds: float = 0.0,
     ratio: float = 4.2,
     exchange: Exchange = "winners",
+    save: Path | None = None,
 ) -> None:
     """Times to a solution of consecutive instances, on the GPU and, with `cpu_seconds`, on two cores.
 
@@ -137,10 +142,12 @@ def solutions(
         if min(t[0] for t in times.values()) < math.inf:
             for name, t in times.items():
                 every[name] += t
+    table = Table.begun("maxsat-walks-solutions", ["where", "runs", "unsolved", "median s"])
     for name, t in every.items():
         if t:
-            lost = sum(x == math.inf for x in t)
-            print(f"{name}: median {statistics.median(t):.3f} s of {len(t)} runs, {lost} unsolved")
+            table.add(name, len(t), sum(x == math.inf for x in t), statistics.median(t))
+    if save is not None:
+        table.save(save)
 
 
 @app.command

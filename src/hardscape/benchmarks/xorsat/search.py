@@ -8,6 +8,7 @@ is timed by its own clock, so that other work on the machine does little harm.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import statistics
@@ -23,7 +24,7 @@ import cyclopts
 import numpy as np
 
 from hardscape import native
-from hardscape.benchmarks.machine import machine
+from hardscape.benchmarks.tables import Cell, Table
 from hardscape.engine import cuda_device, cuda_status
 from hardscape.engine.cuda import jit
 from hardscape.xorsat import (
@@ -36,7 +37,7 @@ from hardscape.xorsat import (
     time_to_solution,
 )
 from hardscape.xorsat.methods.quasi_greedy.cuda import CudaClones, CudaRound
-from hardscape.xorsat.methods.quasi_greedy.plan import Plan
+from hardscape.xorsat.methods.quasi_greedy.plan import Plan, default_w1
 from hardscape.xorsat.methods.quasi_greedy.rounds import Rounds
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
@@ -45,30 +46,43 @@ _PACKAGES = ("openjij", "dwave-samplers")
 
 
 @app.default
-def main() -> None:
-    """Run everything that this machine can, one table each."""
-    print(machine(*_PACKAGES))
-    print("\n| case | N | spin updates/s, median (least to most) |\n| --- | --- | --- |")
+def main(*, save: Path | None = None) -> None:
+    """Run everything that this machine can, one table each.
+
+    Parameters
+    ----------
+    save
+        A folder for the tables as data; the other commands have it, too.
+    """
+    table = Table.begun("xorsat-cores", ["case", "N", "spin updates/s"])
     for level in native.available_levels():
         environment = {**os.environ, "HARDSCAPE_SIMD": level}
-        subprocess.run([sys.executable, "-m", __spec__.name, "rate"], env=environment, check=True)
-    elimination()
-    peers()
+        line = [sys.executable, "-m", "hardscape.benchmarks.xorsat.search", "rate"]
+        done = subprocess.run(line, env=environment, check=True, capture_output=True, text=True)
+        for n, values in json.loads(done.stdout):
+            table.add(f"one thread, {level}", n, values)
+    _kept(table, save)
+    elimination(save=save)
+    peers(save=save)
     if cuda_status().usable:
-        gpu()
+        gpu(save=save)
 
 
-def _repeated(call: Callable[[], float], repeats: int) -> str:
-    values = sorted(call() for _ in range(repeats + 1))
+def _kept(table: Table, save: Path | None) -> None:
+    if save is not None:
+        table.save(save)
+
+
+def _repeated(call: Callable[[], float], repeats: int) -> list[float]:
     # The slowest is the warm-up, or as slow.
-    values = values[1:]
-    return f"{statistics.median(values):.3g} ({values[0]:.3g} to {values[-1]:.3g})"
+    return sorted(call() for _ in range(repeats + 1))[1:]
 
 
 @app.command
 def rate(*, repeats: int = 7) -> None:
-    """One thread of this processor at its widest level, or that of HARDSCAPE_SIMD."""
-    level, stop = native.level(), np.zeros(1, np.uint8)
+    """JSON of one thread's updates a second, at the widest level or that of HARDSCAPE_SIMD."""
+    stop = np.zeros(1, np.uint8)
+    found = []
     for n in (128, 256):
         plan = Plan.build(random_regular(n, seed=1))
 
@@ -76,13 +90,14 @@ def rate(*, repeats: int = 7) -> None:
             began = time.thread_time()
             # Solutions are looked for, but these clones find none.
             *_, sweeps, _ = plan.kernel.run(1, 0, 1, 8000, 32, 0, True, stop)
-            return sweeps * 1024 * plan.updates / (time.thread_time() - began)
+            return float(sweeps * 1024 * plan.updates / (time.thread_time() - began))
 
-        print(f"| one thread, {level} | {n} | {_repeated(updates, repeats)} |", flush=True)
+        found.append((n, _repeated(updates, repeats)))
+    print(json.dumps(found))
 
 
 @app.command
-def elimination(*, n: int = 4096, repeats: int = 7) -> None:
+def elimination(*, n: int = 4096, repeats: int = 7, save: Path | None = None) -> None:
     """Elimination of a 3-regular system."""
     system = random_regular(n, seed=1, full_rank=False)
 
@@ -91,24 +106,28 @@ def elimination(*, n: int = 4096, repeats: int = 7) -> None:
         eliminate(system)
         return 1e3 * (time.thread_time() - began)
 
-    print("\n| case | N | ms, median (least to most) |\n| --- | --- | --- |")
-    print(f"| elimination | {n} | {_repeated(milliseconds, repeats)} |", flush=True)
+    table = Table.begun("xorsat-elimination", ["N", "processor ms"])
+    table.add(n, _repeated(milliseconds, repeats))
+    _kept(table, save)
 
 
 @app.command
-def peers(*, n: int = 32, reads: int = 2000) -> None:
+def peers(*, n: int = 32, reads: int = 2000, save: Path | None = None) -> None:
     """TTS99 of this library, openjij (3-spin annealing) and dwave-samplers (2-body annealing)."""
     system = random_regular(n, seed=1)
-    tts = time_to_solution(system, 200, 10.0, device="cpu", threads=1, seed=1)
-    rows = [("hardscape, one thread", tts.tts(99))]
-    for name, sample in (("openjij HUBO", _openjij), ("dwave-samplers, 2-body", _dwave)):
+    table = Table.begun("xorsat-peers", ["tool", "N", "TTS99, s", "times ours"], *_PACKAGES)
+    tts = time_to_solution(system, 200, 10.0, device="cpu", threads=1, seed=1).tts(99)
+    table.add("hardscape, one thread", n, tts, 1.0)
+    for name, sample in (
+        ("openjij, HUBO annealing", _openjij),
+        ("dwave-samplers, annealing of the 2-body form", _dwave),
+    ):
         try:
-            rows.append((name, min(sample(system, reads, sweeps) for sweeps in (50, 200, 1000))))
+            seconds = min(sample(system, reads, sweeps) for sweeps in (50, 200, 1000))
+            table.add(name, n, seconds, seconds / tts)
         except ImportError:
-            print(f"{name} is not installed")
-    print("\n| tool | N | TTS99, s | times ours |\n| --- | --- | --- | --- |")
-    for name, seconds in rows:
-        print(f"| {name} | {n} | {seconds:.3g} | {seconds / rows[0][1]:.3g} |", flush=True)
+            table.add(name, n, "not installed")
+    _kept(table, save)
 
 
 def _tts99(seconds: float, solved: int, reads: int) -> float:
@@ -157,11 +176,13 @@ def _dwave(system: XorSystem, reads: int, sweeps: int) -> float:
 
 
 @app.command
-def gpu(*files: Path, runs: int = 300, w1: int | None = None) -> None:
+def gpu(*files: Path, runs: int = 300, w1: int | None = None, save: Path | None = None) -> None:
     """Rates and times of the kernel on the first GPU, for random systems or those in files.
 
     Parameters
     ----------
+    runs
+        Up to the solution, of systems of up to 160 variables.
     w1
         In 256ths; otherwise the default.
     """
@@ -169,19 +190,19 @@ def gpu(*files: Path, runs: int = 300, w1: int | None = None) -> None:
     systems = [(path.name, XorSystem.from_file(path)) for path in files] or [
         (f"random {n}", random_regular(n, seed=n)) for n in (128, 256)
     ]
-    print(
-        "\n| system | N | clones | spin updates/s, median (least to most) |\n| --- | --- | --- | --- |"
-    )
+    columns = ["system", "N", "$256\\,w_1$", "clones", "spin updates/s", "sweeps",
+               "time to solution in the kernel, ms", "its error"]  # fmt: skip
+    table = Table.begun("xorsat-gpu", columns)
     for name, system in systems:
-        clones, values = _kernel_rate(Plan.build(system, share))
-        print(f"| {name} | {system.num_variables} | {clones} | {values} |", flush=True)
-    print(
-        "\n| system | N | runs | kernel time to solution, mean, ms | sweeps |\n| --- | --- | --- | --- | --- |"
-    )
-    for name, system in systems:
+        plan = Plan.build(system, share)
+        clones, values = _kernel_rate(plan)
+        times: list[Cell] = []
         if system.num_variables <= 160:
-            milliseconds, sweeps = _kernel_times(Plan.build(system, share), runs)
-            print(f"| {name} | {system.num_variables} | {runs} | {milliseconds} | {sweeps:.1f} |")
+            mean, sweeps = _kernel_times(plan, runs)
+            times = [sweeps, mean, mean / math.sqrt(runs)]
+        w1_used = default_w1(system) if share is None else share
+        table.add(name, system.num_variables, 256 * w1_used, clones, values, *times)
+    _kept(table, save)
 
 
 @app.command
@@ -204,10 +225,12 @@ def scan(
     values: tuple[int, ...] = (11, 14, 17, 20, 23, 26),
     runs: int = 100,
     timeout: float = 2.0,
+    save: Path | None = None,
 ) -> None:
     """Time to solution on the first GPU at several w1, in 256ths."""
-    print("\n| system | N | w1 | updates to solution | 68% interval | mean TTS, ms | solved |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    columns = ["system", "N", "$256\\,w_1$", "updates to solution", "68% interval", "mean TTS, ms",
+               "solved"]  # fmt: skip
+    table = Table.begun("xorsat-w1-gpu", columns)
     for file in files:
         system = XorSystem.from_file(file)
         for value in values:
@@ -216,16 +239,22 @@ def scan(
             low, high = (
                 each * x for x in (found.posterior_sweeps.low, found.posterior_sweeps.high)
             )
-            print(
-                f"| {file.name} | {system.num_variables} | {value}/256 | {found.tau_updates:.3g} | "
-                f"{low:.3g} to {high:.3g} | {1e3 * found.tau:.3g} | {found.num_solved}/{found.runs} |",
-                flush=True,
-            )
+            span, solved = f"{low:.3g} to {high:.3g}", f"{found.num_solved} of {found.runs}"
+            name, n = file.name, system.num_variables
+            table.add(name, n, value, found.tau_updates, span, 1e3 * found.tau, solved)
+    _kept(table, save)
 
 
 @app.command
-def challenge(*files: Path, runs: int = 5, timeout: float = 2.0, w1: int | None = None) -> None:
-    """Median TTS99 of systems in files on the first GPU, by runs with a timeout.
+def challenge(
+    *files: Path,
+    runs: int = 5,
+    timeout: float = 2.0,
+    w1: int | None = None,
+    device: str = "cuda:0",
+    save: Path | None = None,
+) -> None:
+    """Median TTS99 of systems in files, by runs with a timeout.
 
     Parameters
     ----------
@@ -233,22 +262,25 @@ def challenge(*files: Path, runs: int = 5, timeout: float = 2.0, w1: int | None 
         In 256ths; otherwise the default.
     """
     share = None if w1 is None else w1 / 256
-    print("\n| system | N | w1 | solved | tau, s | 68% interval | spin updates/s |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    columns = ["instance", "solved", "tau, s", "68% interval", "spin updates/s"]
+    table = Table.begun("xorsat-challenge", columns)
     results: list[TimeToSolution] = []
     for file in files:
         found = time_to_solution(
-            XorSystem.from_file(file), runs, timeout, w1=share, device="cuda:0", seed=len(results)
+            XorSystem.from_file(file), runs, timeout, w1=share, device=device, seed=len(results)
         )
         results.append(found)
-        print(
-            f"| {file.name} | {found.num_variables} | {found.w1:.4f} | {found.num_solved}/{runs} | "
-            f"{found.tau:.3g} | {found.posterior.low:.3g} to {found.posterior.high:.3g} | "
-            f"{found.spin_updates_per_second:.3g} |",
-            flush=True,
-        )
+        span = f"{found.posterior.low:.3g} to {found.posterior.high:.3g}"
+        solved = f"{found.num_solved} of {runs}"
+        table.add(file.name, solved, found.tau, span, found.spin_updates_per_second)
     value, low, high = median_tts(results)
-    print(f"\nmedian TTS99: {value:.3g} s ({low:.3g} to {high:.3g})")
+    table.add("median TTS99, s", None, value, f"{low:.3g} to {high:.3g}")
+    solved_runs = sum(x.num_solved for x in results)
+    if solved_runs:  # of all together, as if they had one tau
+        tau = sum(float(x.seconds.sum()) for x in results) / solved_runs
+        span = f"{tau / math.sqrt(solved_runs):.2g} its error"
+        table.add("all together", f"{solved_runs} of {len(results) * runs}", tau, span)
+    _kept(table, save)
 
 
 def _timed(search: CudaRound, first: int, sweeps: int, look: int, *, last: bool) -> float:
@@ -265,7 +297,7 @@ def _timed(search: CudaRound, first: int, sweeps: int, look: int, *, last: bool)
     return 1e-3 * float(cupy.cuda.get_elapsed_time(start, stop))
 
 
-def _kernel_rate(plan: Plan, sweeps: int = 4096) -> tuple[int, str]:
+def _kernel_rate(plan: Plan, sweeps: int = 4096) -> tuple[int, list[float]]:
     clones = CudaClones.build(plan, exact=True)
     groups = clones.groups_at_once(0)
     # As many sweeps without a look as there are: a solution does not end the run.
@@ -280,7 +312,7 @@ def _kernel_rate(plan: Plan, sweeps: int = 4096) -> tuple[int, str]:
         return groups * 1024, _repeated(updates, 5)
 
 
-def _kernel_times(plan: Plan, runs: int) -> tuple[str, float]:
+def _kernel_times(plan: Plan, runs: int) -> tuple[float, float]:
     clones = CudaClones.build(plan, exact=True)
     groups, seconds, sweeps = clones.groups_at_once(0), [], []
     with cuda_device(0) as device:
@@ -290,8 +322,7 @@ def _kernel_times(plan: Plan, runs: int) -> tuple[str, float]:
             seconds.append(_timed(search, 0, 1 << 16, 8, last=True))
             key, _ = search.read()
             sweeps.append(key >> 26 & 0x3FFFFF)
-    mean = 1e3 * statistics.mean(seconds)
-    return f"{mean:.4f} ± {mean / math.sqrt(runs):.4f}", statistics.mean(sweeps)
+    return 1e3 * statistics.mean(seconds), statistics.mean(sweeps)
 
 
 if __name__ == "__main__":
