@@ -78,8 +78,8 @@ def test_the_states_of_exhaustive_search(kind, fields):
 @pytest.mark.parametrize("fields", [True, False])
 def test_branches(fields, monkeypatch):
     # Nothing is left to tables or lists: all edges are fixed by proofs or by branching.
-    monkeypatch.setattr(search, "_WORK", 0)
-    monkeypatch.setattr(search, "_LAST_WORK", 0)
+    monkeypatch.setattr(search, "_FIRST_WORK", 0)
+    monkeypatch.setattr(search, "_LISTS", ())
     monkeypatch.setattr(search, "_AT_ONCE", -1.0)
     monkeypatch.setattr(search, "_RATHER", -1.0)
     nodes = 0
@@ -115,8 +115,8 @@ def test_the_states_of_the_frontier_on_lattices(kind, shape):
 
 def test_a_lattice_beyond_tables(monkeypatch):
     # Tables of what is left, and no lists.
-    monkeypatch.setattr(search, "_WORK", 0)
-    monkeypatch.setattr(search, "_LAST_WORK", 0)
+    monkeypatch.setattr(search, "_FIRST_WORK", 0)
+    monkeypatch.setattr(search, "_LISTS", ())
     model = lattice(24, 24, False, seed=1)
     found = hardscape.spectrum(model, 20, **CPU)
     assert found.method == "cuts"

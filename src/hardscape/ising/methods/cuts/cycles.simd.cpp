@@ -21,8 +21,10 @@ constexpr double kFar = std::numeric_limits<double>::infinity();
 // What a step adds to a length, so that of walks that are as long the one of fewest edges is taken.
 constexpr double kStep = 1e-7;
 // Ends of walks that are looked at for the cycles of a spin's edges, and for each so many spins the
-// cycles that are few.
+// cycles that are few; edges of a spin, in the mean, from which on a cycle for each spin is not
+// enough: of lattices in two dimensions it is, and more make linear programs that take longer.
 constexpr std::size_t kNear = 128, kFew = 8;
+constexpr double kManyEdges = 2.5;
 
 // An edge as it is taken: number and whether it is turned.
 struct Arc {
@@ -197,7 +199,9 @@ auto odd_cycles(std::size_t n, Vector<std::int64_t> row, Vector<std::int64_t> co
     const auto take = [&](std::vector<std::int64_t> cycle) {
       if (cycle.size() > 2) found.insert(std::move(cycle));
     };
-    for (std::uint32_t v = 0; v < n; ++v) graph.cycles(v, limit, take);
+    if (static_cast<double>(row.shape(0)) > kManyEdges * static_cast<double>(n)) {
+      for (std::uint32_t v = 0; v < n; ++v) graph.cycles(v, limit, take);
+    }
     if (kFew * found.size() <= n) {
       for (std::uint32_t v = 0; v < n; ++v) take(graph.cycle(v, limit));
     }

@@ -31,9 +31,11 @@ _ENTRIES_A_SECOND, _ROUGHLY = 5e8, 16.0
 _MOVES, _KEPT = 30, 1000
 #: A node is branched after so many solutions that do not raise the bound by one of so many steps to the limit.
 _PATIENCE, _STEPS = 3, 100
-#: Most work of a list of states under multipliers, at each solution and before a branch, in updates of
-#: some ns each, and most states of such a list.
-_WORK, _LAST_WORK, _WORK_A_SECOND, _MOST_LISTED = 2_000_000, 100_000_000, 1e8, 100_000
+#: Most work of a list of states under multipliers, in updates of some ns each, before tables are thought of;
+#: and, where they would take so many seconds or more, at each solution and then before a branch.
+_FIRST_WORK, _LISTS = 200_000, ((2_000_000, 0.02), (100_000_000, 0.5))
+#: A list that was given up is tried again when there is so much less room; work a second, most states listed.
+_LESS_ROOM, _WORK_A_SECOND, _MOST_LISTED = 0.8, 1e8, 100_000
 #: Part of all edges that must be known in addition before tables are planned again.
 _GROWTH = 0.05
 
@@ -174,23 +176,24 @@ class CutSearch:
             self.add(pack(2 * found.up.astype(np.int8) - 1))
         return found.complete
 
-    def quick(self, core: Core, seconds: float) -> bool:
-        """Whether tables of a core take so many seconds at most, and there is room for them."""
+    def quick(self, core: Core, seconds: float) -> float:
+        """Seconds of a core's tables; infinite if they are more than these, or there is no room for them."""
         terms = core.terms
         if terms.num_spins == 0:
-            return True
+            return 0.0
         if terms.num_spins > MAX_SPINS or seconds < 0:
-            return False
+            return math.inf
         graph = (terms.num_spins, terms.row, terms.col)
         most = _ROUGHLY * seconds * _ENTRIES_A_SECOND
         if not len(native.vector.ising.elimination_order(*graph, 1, 0, most, 1)):
-            return False  # good orders take longer to find, and are not so much better
+            return math.inf  # good orders take longer to find, and are not so much better
         plan = elimination(terms)
         if plan is None:
-            return False
+            return math.inf
         work = FrontierStatesWork(Wanted(terms, self.wanted.count, self.wanted.window), plan)
-        size = work.memory_bytes(1)
-        return work.seconds <= seconds and (memory.small(size) or 2 * size <= memory.available())
+        size, needed = work.memory_bytes(1), work.seconds * work.fillings
+        room = memory.small(size) or 2 * size <= memory.available()
+        return needed if needed <= seconds and room else math.inf
 
 
 class _Branch:
@@ -208,6 +211,8 @@ class _Branch:
         self.best: int | None = None
         #: Part of the edges known when tables were planned, and for which highest energy.
         self.planned: tuple[float, int | None] = (-1.0, None)
+        #: For highest energies, the room and the work of lists that were given up.
+        self.failed: dict[int, tuple[int, int]] = {}
         if not self.relaxation.rows.count:
             self.relaxation.separate(self.low.astype(np.float64))
 
@@ -226,14 +231,17 @@ class _Branch:
         if self._empty() or not self._narrowed(proof):
             return State.DONE
         relaxation.purge()
-        more, tired = relaxation.separate(x) > 0, self._tired(proof)
-        final = tired or not more
-        if final:
-            search.more()
-        ended = self._tried(proof, final)
-        if ended is State.GOES_ON and final and not self._empty():
-            return self._branched(x)
-        return State.DONE if self._empty() else ended
+        if not (tired := self._tired(proof)):
+            ended = self._tried(proof, final=False)
+            if ended is not State.GOES_ON or self._empty() or relaxation.separate(x):
+                return State.DONE if self._empty() else ended
+        search.more()
+        ended = self._tried(proof, final=True)
+        if ended is not State.GOES_ON or self._empty():
+            return State.DONE if self._empty() else ended
+        if tired:
+            relaxation.separate(x)
+        return self._branched(x)
 
     def _empty(self) -> bool:
         """Whether no state that is wanted and not listed is below."""
@@ -310,27 +318,34 @@ class _Branch:
     ) -> State:
         """List the states of clusters up to `top`, if that takes so many seconds at most."""
         search = self.search
-        if self._within(proof, top, _WORK):
+        if self._within(proof, top, _FIRST_WORK):
             return self._done(top)
-        known = self._known(clusters)
+        known, core, needed = self._known(clusters), None, math.inf
         part, last = self.planned
         if final or last != top or known >= min(part + _GROWTH, 1.0):
             self.planned = known, top
             core = clusters.core()
-            quick = known == 1 or search.quick(core, min(seconds, _AT_ONCE))
-            if not quick and final and search.going():
-                if self._within(proof, top, _LAST_WORK):
-                    return self._done(top)
-                quick = search.quick(core, seconds)
-            if quick and search.going():
-                search.core_spins = max(search.core_spins, core.terms.num_spins)
-                return self._done(top) if search.listed(core, top) else State.STOPPED
+            allowed = seconds if final else min(seconds, _AT_ONCE)
+            needed = 0.0 if known == 1 else search.quick(core, allowed)
+        for work, most in _LISTS[: 1 + final]:
+            if needed > most and search.going() and self._within(proof, top, work):
+                return self._done(top)
+        if core is not None and needed < math.inf and search.going():
+            search.core_spins = max(search.core_spins, core.terms.num_spins)
+            return self._done(top) if search.listed(core, top) else State.STOPPED
         return State.GOES_ON if search.going() else State.STOPPED
 
     def _within(self, proof: Proof, top: int, work: int) -> bool:
-        """Whether all states up to `top` that are wanted are listed with so much work."""
+        """Whether all states up to `top` that are wanted are listed with so much work, if that is likely."""
         assert self.bound is not None
-        return self.search.within(proof, (self.low, self.high), (self.bound, top), work)
+        room = self.relaxation.fine_above_base(top) - proof.bound
+        before, spent = self.failed.get(top, (0, 0))
+        if work <= spent and room > _LESS_ROOM * before:
+            return False
+        if self.search.within(proof, (self.low, self.high), (self.bound, top), work):
+            return True
+        self.failed[top] = room, work
+        return False
 
     @staticmethod
     def _known(clusters: Clusters) -> float:

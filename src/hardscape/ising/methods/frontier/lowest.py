@@ -264,6 +264,12 @@ class FrontierStatesWork(LowestWork):
         prefixes = states * self.asked.terms.num_spins * _STATE_SECONDS
         return self.plan.seconds(self.size) + self.plan.slices * prefixes
 
+    @property
+    def fillings(self) -> int:
+        """How often the tables of a slice are filled at most, where energies are short and tie."""
+        size, bits = sizes(self.form.bits, len(self.form.linear))
+        return -(-len(self.form.linear) // max(1, bits)) if size < 64 else 1
+
     def brief(self, device: Device) -> bool:
         """Tables ask whether to stop; below some milliseconds nobody does."""
         return self.seconds < _BRIEF
