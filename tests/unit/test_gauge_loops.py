@@ -12,6 +12,7 @@ from hardscape import gauge
 from hardscape.errors import DeviceError, InputError
 from hardscape.gauge import GaugeField, static_potential
 from hardscape.gauge.ensembles.result import Ensemble
+from hardscape.gauge.loops.potential import lattice_inverse
 
 #: Shapes that fit vectors of all lanes, of some, and of none.
 FIELDS = {
@@ -150,10 +151,33 @@ def ensemble(samples: Any, name: str = "loops") -> Ensemble:
     return Ensemble("x", files, (), values, len(files), "jackknife", 1, 1, "cpu", "", 1.0)
 
 
+def lattice_coulomb(largest: int) -> Any:
+    """4 pi times the lattice's propagator of three dimensions, by sums over the momenta of boxes."""
+    found = []
+    for extent in (36, 72):
+        sines = 4 * np.sin(np.pi * np.arange(extent) / extent) ** 2
+        p2 = sines[:, None, None] + sines[:, None] + sines
+        p2[0, 0, 0] = np.inf
+        along = (1 / p2).mean(axis=(1, 2))
+        waves = np.cos(2 * np.pi * np.outer(np.arange(1, largest + 1), np.arange(extent)) / extent)
+        r = np.arange(1, largest + 1)
+        background = 2 * np.pi / 3 * r**2 / extent**3  # of the charge that makes the box neutral
+        found.append(4 * np.pi * (waves * along).mean(axis=1) - background)
+    return 2 * found[1] - found[0]  # what a box subtracts goes with 1 / its extent
+
+
+def test_the_propagator_of_one_gluon() -> None:
+    np.testing.assert_allclose(lattice_inverse(6), lattice_coulomb(6), rtol=0, atol=1e-4)
+    assert lattice_inverse(40)[-1] == pytest.approx(1 / 40, rel=5e-4)
+    # S. Necco, R. Sommer, Nucl. Phys. B 622, 328 (2002), eq. 2.6 and before
+    flat = static_potential(ensemble(np.full((2, 6, 2), 0.5)), separation=1)
+    np.testing.assert_allclose(flat.force_distance[:3], [1.3576, 2.2773, 3.3116], atol=1e-4)
+
+
 def test_the_potential_of_loops_of_a_known_one() -> None:
-    r, d = np.arange(1, 7)[:, None], np.arange(1, 6)[None, :]
-    known = 0.6 - 0.28 / r + 0.15 * r
-    noise = np.random.default_rng(1).normal(size=(20, 6, 5))
+    r, d = np.arange(1, 8)[:, None], np.arange(1, 6)[None, :]
+    known = 0.6 - 0.28 * lattice_coulomb(7)[:, None] + 0.15 * r
+    noise = np.random.default_rng(1).normal(size=(20, 7, 5))
     loops = 0.9 * np.exp(-known * d) * (1 + 1e-4 * noise)
     found = static_potential(ensemble(loops))
     assert found.separation.tolist() == [1, 2, 3, 4]
@@ -163,17 +187,37 @@ def test_the_potential_of_loops_of_a_known_one() -> None:
         (found.coulomb, 0.28),
         (found.string_tension, 0.15),
         (found.r0, np.sqrt((1.65 - 0.28) / 0.15)),
+        (found.r0_of_force, np.sqrt((1.65 - 0.28) / 0.15)),
     ):
         assert abs(got[0] - true) < 5 * got[1] < 0.1
-    lines = np.exp(-known * d)[None].repeat(3, axis=0)
+    np.testing.assert_allclose(
+        found.force, 0.15 + 0.28 / found.force_distance**2, atol=5 * found.force_error.max()
+    )
+    exact = 0.6 - 0.28 * lattice_inverse(7)[:, None] + 0.15 * r
+    lines = np.exp(-exact * d)[None].repeat(3, axis=0)
     of_lines = static_potential(ensemble(lines, "lines"), "lines", separation=0)
-    np.testing.assert_allclose(of_lines.value, known.repeat(5, axis=1), rtol=1e-12)
+    np.testing.assert_allclose(of_lines.value, exact.repeat(5, axis=1), rtol=1e-12)
     assert of_lines.r0[0] == pytest.approx(np.sqrt(1.37 / 0.15))
+    # 1.65 is reached before the first distance, and after the last one
+    near, far = (static_potential(ensemble(0.9 * np.exp(-s * r * d)[None].repeat(2, axis=0)))
+                 for s in (1.0, 0.01))  # fmt: skip
+    assert np.isnan([near.r0_of_force[0], far.r0_of_force[0]]).all()
     assert found.plot() is not None
-    assert np.isnan(static_potential(ensemble(loops[:, :3])).r0[0])
+    assert np.isnan(static_potential(ensemble(loops[:, :4])).r0[0])
     for wrong in ({"source": "lines"}, {"source": "none"}, {"separation": 9}):
         with pytest.raises(InputError):
             static_potential(ensemble(loops), **wrong)
+
+
+def test_the_separation_is_the_first_without_excited_states() -> None:
+    r, d = np.arange(1, 8)[:, None], np.arange(1, 8)[None, :]
+    noise = np.random.default_rng(2).normal(size=(50, 7, 7))
+    known, gap = 0.3 + 0.15 * r, 1.2
+    loops = np.exp(-known * d) * (0.9 + 0.1 * np.exp(-gap * d)) * (1 + 1e-3 * noise)
+    found = static_potential(ensemble(loops))
+    # V falls by 0.0016 from 2 to 3, by 0.0005 from 3 to 4; its error is 0.0002 to 0.0003.
+    assert found.fitted_separation >= 4
+    assert np.abs(found.fitted - known[:, 0]).max() < 1e-3
 
 
 def test_observables_of_files(tmp_path: Path) -> None:
