@@ -1,22 +1,30 @@
 """Numbers of the literature beside ours, at stated couplings of SU(3).
 
 ``python -m hardscape.benchmarks.gauge.published --device cuda:0 --processes 12 --save FOLDER`` generates small
-ensembles and measures t0, the topological susceptibility, r0 and the running coupling: some minutes.
+ensembles and measures r0, t0, w0, the topological susceptibility and the running coupling: some minutes each.
+A chain is measured by other processes while it goes on. `--seconds` ends it early; ``--raw FOLDER`` keeps what
+was measured on each configuration.
 """
 
 from __future__ import annotations
 
 import math
+import multiprocessing
 import tempfile
+import time
 from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from cyclopts import App
+from numpy.typing import NDArray
 
 from hardscape.benchmarks.tables import Table
 from hardscape.gauge import (
+    Ensemble,
     GaugeField,
     WilsonChain,
     fix,
@@ -26,67 +34,123 @@ from hardscape.gauge import (
     running_coupling,
     static_potential,
 )
+from hardscape.gauge.ensembles.averages import jackknife
 
 app = App(help=__doc__, result_action="return_value")
 
 Row = tuple[str, str, list[float], list[float], str]
+#: Sweeps before the first configuration and between two; overrelaxations in each. Configurations of a bin.
+_THERMAL, _APART, _OVERRELAX, _BIN = 500, 40, 3, 4
 
 
-def ensemble(
-    extent: int,
-    beta: float,
-    count: int,
-    folder: str,
-    device: str,
-    *,
-    thermal: int = 500,
-    apart: int = 50,
-) -> str:
-    """Write configurations of a chain with three overrelaxations a sweep; returns their pattern."""
+@dataclass(frozen=True)
+class How:
+    """Where a step runs, and for how long."""
+
+    count: int
+    seconds: float
+    device: str
+    processes: int
+    folder: Path
+
+
+def chain(extent: int, beta: float, device: str) -> WilsonChain:
+    """A chain that has come to equilibrium from links that are the identity."""
     where: dict[str, Any] = {"device": "cpu"} if device == "cpu" else {"domains": [device]}
     start = GaugeField.identity((extent,) * 4, 3)
-    chain = WilsonChain(start, beta, seed=1, overrelax=3, **where)
-    chain.run(thermal)
-    for number in range(count):
-        chain.run(apart)
-        chain.field.to_file(f"{folder}/u.{number}.nersc")
-    return f"{folder}/u.*.nersc"
+    made = WilsonChain(start, beta, seed=1, overrelax=_OVERRELAX, **where)
+    made.run(_THERMAL)
+    return made
 
 
-def flow(count: int, folder: str, device: str, processes: int) -> list[Row]:
-    """The scale t0 and the susceptibility of the charge at beta = 5.96."""
-    files = ensemble(20, 5.96, count, folder, device)
-    found = observables(
-        files, flow_time=3.2, step=0.05, device="cpu", executor=f"processes:{processes}"
+def measured(path: Path, options: dict[str, Any]) -> dict[str, NDArray[Any]]:
+    """The columns of one configuration, whose file is no longer wanted."""
+    found = observables(path, device="cpu", threads=1, **options)
+    path.unlink()
+    return dict(found.values)
+
+
+def ensemble(extent: int, beta: float, how: How, **options: Any) -> Ensemble:
+    """What `observables` finds on the configurations of a chain, in their order."""
+    began = time.monotonic()
+    made = chain(extent, beta, how.device)
+    waiting: list[Future[dict[str, NDArray[Any]]]] = []
+    begin = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(how.processes, begin) as pool:
+        for number in range(how.count):
+            if time.monotonic() - began > how.seconds:
+                break
+            made.run(_APART)
+            path = how.folder / f"u.{number}.npz"
+            made.field.to_file(path)
+            waiting.append(pool.submit(measured, path, options))
+            while sum(not x.done() for x in waiting) > 2 * how.processes:
+                wait([x for x in waiting if not x.done()], return_when=FIRST_COMPLETED)
+        rows = [x.result() for x in waiting]
+    values = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+    files, seconds = tuple(map(str, range(len(rows)))), time.monotonic() - began
+    return Ensemble(
+        "observables", files, (), values, len(rows), "jackknife", _BIN, 1, how.device, "", seconds
     )
+
+
+def flow(how: How) -> tuple[list[Row], Ensemble]:
+    """The scales t0 and w0 and the susceptibility of the charge at beta = 5.96."""
+    found = ensemble(20, 5.96, how, flow_time=3.4, step=0.05)
     t0, squares = found.averages["t0"], found.averages["charge_squared"]
+    columns = np.stack([found[name] for name in ("t0", "w0")], axis=1)
+    ratio = jackknife(columns, lambda x: x[1] / math.sqrt(x[0]), bin_size=_BIN)
     unit = t0.value**2 / 20**4
-    return [
-        ("t0/a^2", "5.96, 20^4", [t0.value, t0.error], [2.7854, 0.0062], "JHEP 08 (2010) 071, 48 x 24^3"),
+    where = "5.96, 20^4"
+    rows: list[Row] = [
+        ("t0/a^2", where, list(t0[:2]), [2.7854, 0.0062], "JHEP 08 (2010) 071, 48 x 24^3"),
         (
-            "10^4 t0^2 chi", "5.96, 20^4", [1e4 * unit * x for x in squares[:2]], [6.67, 0.07],
+            "w0/sqrt(t0)", where, list(map(float, ratio)), [1.0198, 0.0058],
+            "continuum: w0 Tc, Phys. Rev. D 105, 074513 (2022); sqrt(t0) Tc, Phys. Rev. D 91, 096002 (2015)",
+        ),
+        (
+            "10^4 t0^2 chi", where, [1e4 * unit * x for x in squares[:2]], [6.67, 0.07],
             "Phys. Rev. D 92, 074502 (2015), continuum",
         ),
     ]  # fmt: skip
+    return rows, found
 
 
-def potential(count: int, folder: str, device: str, processes: int) -> list[Row]:
+def critical(how: How) -> tuple[list[Row], Ensemble]:
+    """The scale w0 at beta = 5.8941, where a lattice of six timeslices becomes deconfined."""
+    found = ensemble(16, 5.8941, how, flow_time=2.8, step=0.05)
+    published = [6 * 0.25384, 6 * 0.00023]
+    source = (
+        "6 w0 Tc, continuum, Phys. Rev. D 105, 074513 (2022); beta of Nucl. Phys. B 469, 419 (1996)"
+    )
+    return [("w0/a", "5.8941, 16^4", list(found.averages["w0"][:2]), published, source)], found
+
+
+def potential(how: How) -> tuple[list[Row], Ensemble]:
     """The distance r0 at beta = 6 from smeared Wilson loops."""
-    files = ensemble(16, 6.0, count, folder, device)
-    run: dict[str, Any] = {"device": "cpu", "executor": f"processes:{processes}"}
-    found = observables(files, loops=(8, 6), smearing=(0.5, 20), bin_size=2, **run)
-    r0 = static_potential(found).r0
-    return [("r0/a", "6.0, 16^4", list(r0), [5.37, 0.03], "Nucl. Phys. B 622, 328 (2002), fit")]
+    found = ensemble(16, 6.0, how, loops=(7, 8), smearing=(0.5, 30))
+    fits = static_potential(found)
+    where, source = f"6.0, 16^4, D = {fits.fitted_separation}", "Nucl. Phys. B 622, 328 (2002), fit"
+    rows: list[Row] = [
+        ("r0/a of the force", where, list(fits.r0_of_force), [5.37, 0.03], source),
+        ("r0/a of the fit, R = 2 to 7", where, list(fits.r0), [5.37, 0.03], source),
+    ]
+    return rows, found
 
 
-def coupling(count: int, folder: str, device: str, processes: int) -> list[Row]:
+def coupling(how: How) -> tuple[list[Row], None]:
     """The coupling of ghost and gluon at beta = 6.4, beside three loops with Lambda of the literature."""
-    ensemble(24, 6.4, count, folder, device)
-    for number in range(count):
-        fixed = fix(f"{folder}/u.{number}.nersc", "landau", seed=number, device=device).fixed()
-        fixed.to_file(f"{folder}/landau.{number}.nersc")
-    files, momenta = f"{folder}/landau.*", [(2, 2, 2, 2), (2, 2, 2, 3), (3, 3, 3, 3)]
-    ghost = ghost_propagator(files, momenta, device=device)
+    made, folder, count, began = chain(24, 6.4, how.device), how.folder, 0, time.monotonic()
+    for number in range(how.count):
+        if number > 1 and time.monotonic() - began > how.seconds / 2:
+            break
+        made.run(_APART)
+        fixed = fix(made.field, "landau", seed=number, device=how.device).fixed()
+        fixed.to_file(folder / f"landau.{number}.nersc")
+        count += 1
+    files = [folder / f"landau.{number}.nersc" for number in range(count)]
+    momenta = [(2, 2, 2, 2), (2, 2, 2, 3), (3, 3, 3, 3)]
+    ghost = ghost_propagator(files, momenta, device=how.device)
     gluon = gluon_propagator(files, beta=6.4, device="cpu")
     found = running_coupling(ghost, gluon)
     r0, error = 9.75, 0.08  # in lattice spacings, the same fit
@@ -98,8 +162,9 @@ def coupling(count: int, folder: str, device: str, processes: int) -> list[Row]:
         spread = math.hypot(other - middle, three_loops(p * (r0 + error) / scale[0]) - middle)
         name = f"alpha_s at p r0 = {p * r0:.2f}"
         source = "Phys. Lett. B 681, 336 (2009)"
-        rows.append((name, "6.4, 24^4", [float(value), float(deviation)], [middle, spread], source))
-    return rows
+        where = f"6.4, 24^4, {count} configurations"
+        rows.append((name, where, [float(value), float(deviation)], [middle, spread], source))
+    return rows, None
 
 
 def three_loops(ratio: float) -> float:
@@ -119,10 +184,12 @@ def three_loops(ratio: float) -> float:
     return 4 * math.pi * low
 
 
-STEPS: dict[str, tuple[Callable[[int, str, str, int], list[Row]], int]] = {
-    "potential": (potential, 120),
-    "coupling": (coupling, 8),
-    "flow": (flow, 60),
+#: Each with its usual number of configurations.
+STEPS: dict[str, tuple[Callable[[How], tuple[list[Row], Ensemble | None]], int]] = {
+    "potential": (potential, 400),
+    "flow": (flow, 100),
+    "critical": (critical, 100),
+    "coupling": (coupling, 12),
 }
 
 
@@ -130,10 +197,12 @@ STEPS: dict[str, tuple[Callable[[int, str, str, int], list[Row]], int]] = {
 def main(
     *,
     save: Path | None = None,
+    raw: Path | None = None,
     device: str = "cpu",
     processes: int = 2,
     only: str = "",
     scale: float = 1.0,
+    seconds: float = math.inf,
 ) -> None:
     """Print the table.
 
@@ -141,14 +210,18 @@ def main(
     ----------
     save
         Folder for the table as JSON; it is written after each step.
+    raw
+        Folder for what was measured on each configuration, ``STEP.npz``.
     device
         Where chains, gauges and ghosts run: "cpu" or a GPU.
     processes
         What measures the rest.
     only
-        Names of steps: potential,coupling,flow.
+        Names of steps: potential,flow,critical,coupling.
     scale
         Factor on the numbers of configurations.
+    seconds
+        After which a step's chain ends.
     """
     columns = [
         "what",
@@ -166,8 +239,14 @@ def main(
             continue
         count = max(2, round(usual * scale))
         with tempfile.TemporaryDirectory() as folder:
-            for what, where, ours, theirs, source in step(count, folder, device, processes):
-                table.add(what, where, *map(float, ours), *theirs, source, count)
+            rows, found = step(How(count, seconds, device, processes, Path(folder)))
+        count = count if found is None else len(found)
+        for what, where, ours, theirs, source in rows:
+            table.add(what, where, *map(float, ours), *theirs, source, count)
+        if raw is not None and found is not None:
+            raw.mkdir(parents=True, exist_ok=True)
+            arrays: dict[str, Any] = dict(found.values)
+            np.savez(raw / f"{name}.npz", **arrays)
         if save is not None:
             table.save(save)
 
