@@ -201,3 +201,23 @@ def test_fields_with_ends_are_refused() -> None:
     links[-1, ..., 3, :, :] = 0
     with pytest.raises(InputError, match="open"):
         wilson_flow(GaugeField(links, boundary="open"), 0.1)
+
+
+def test_what_another_code_found() -> None:
+    # wilson_flow/test/wilson_flow.wilson.1.sample-out of MILC, in single precision: E of planes with
+    # and without time, the charge, and Re tr of both kinds of plaquettes.
+    place = Path(__file__).resolve().parents[3] / "shared" / "data" / "gauge" / "lat.sample.l4448"
+    if not place.exists():
+        pytest.skip("lat.sample.l4448, a public configuration, is not in ../shared/data/gauge")
+    field = GaugeField.from_file(place).astype(np.complex128).reproject()
+    found = wilson_flow(field, 1.0, step=0.0625)
+    for step, density, charge in (
+        (0, 1.05787 + 1.03094, 0.0955429),
+        (4, 0.401488 + 0.375439, 0.0125646),
+        (8, 0.15253 + 0.125713, 0.00569573),
+        (16, 0.0494345 + 0.0329748, 0.000479992),
+    ):
+        assert found.energy[step] == pytest.approx(density, rel=1e-5)
+        assert found.charge[step] == pytest.approx(charge, rel=2e-5)
+    planes = 3 - np.array([1.72375 + 1.69059, 2.96232 + 2.95723, 2.99285 + 2.98962]) / 2
+    np.testing.assert_allclose(found.energy_plaquette[[0, 8, 16]], 12 * planes, rtol=1e-4)
