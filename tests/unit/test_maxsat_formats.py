@@ -14,7 +14,7 @@ from pysat.formula import WCNF, WCNFPlus
 from pysat.solvers import Solver
 
 from hardscape.errors import FormatError, InputError
-from hardscape.maxsat import Formula
+from hardscape.maxsat import Formula, solve
 from hardscape.maxsat.formats import FormatWarning
 from helpers.maxsat_strategies import formulas
 
@@ -206,14 +206,21 @@ def test_compressed(tmp_path):
 def test_round_trip(tmp_path_factory, lists, name):
     path = tmp_path_factory.mktemp("round") / name
     formula = lists.formula()
-    if formula.num_clauses == 0:
-        return
     formula.to_file(path)
     again = Formula.from_file(path)
     assert as_lists(again) == as_lists(formula)
     if name == "f.wcnf":
         peer = WCNF(from_file=str(path))
         assert (peer.hard, peer.soft, peer.wght) == (lists.hard, lists.soft, lists.weights)
+
+
+@pytest.mark.parametrize("name", ["f.wcnf", "f.wcnf.gz", "f.cnf", "f.opb"])
+@pytest.mark.parametrize("variables", [0, 3])
+def test_round_trip_without_clauses(name, variables, tmp_path):
+    formula = Formula.from_clauses([], num_variables=variables)
+    formula.to_file(tmp_path / name)
+    assert Formula.from_file(tmp_path / name).digest == formula.digest
+    assert solve(tmp_path / name).status == "OPTIMUM FOUND"
 
 
 def test_round_trip_cnf(tmp_path):

@@ -108,7 +108,9 @@ def _demand(source: Source, line: int, text: str) -> tuple[list[tuple[int, int]]
 
 
 def write(formula: Formula) -> bytes:
-    """Write the format of 2022, the number of variables in a comment."""
+    """Write the format of 2022, the number of variables in a comment; without clauses, the older header."""
+    if not formula.num_clauses:  # a file of comments alone is likelier one that was cut off
+        return body(formula, f"p wcnf {formula.num_variables} 0 1", [])
     marks = [
         "h " if firm else f"{weight} "
         for firm, weight in zip(formula.hard.tolist(), formula.weights.tolist(), strict=True)
