@@ -279,7 +279,7 @@ def test_what_is_hard_to_say_is_asked_again_and_then_for_fewer(monkeypatch):
     initial = np.array([1] * 29 + [0], dtype=np.uint8)
     search = swaps(f, initial=initial)
     asked = []
-    monkeypatch.setattr(search, "_ask", lambda wishes: asked.append(sorted(wishes)))
+    monkeypatch.setattr(search, "_ask", lambda wishes, conflicts: asked.append(sorted(wishes)))
     search._swap(FREE)
     assert asked[:3] == [list(range(1, 31))] * 3
     assert asked[3] == list(range(5, 31))  # a heavier one is never left out before a lighter one

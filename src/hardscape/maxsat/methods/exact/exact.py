@@ -23,7 +23,7 @@ from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.elimination.elimination import Tables
 from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
 from hardscape.maxsat.methods.exact.near import proven_at_once
-from hardscape.maxsat.methods.exact.pace import SHORT, Pace, proof_pays
+from hardscape.maxsat.methods.exact.pace import SHORT, Pace, asks_in_vain, proof_pays
 from hardscape.maxsat.methods.exact.sharing import SHARE, Sharing, first_share
 from hardscape.maxsat.methods.exact.start import started
 from hardscape.maxsat.methods.installed import can_prove
@@ -39,6 +39,8 @@ _BETWEEN = 0.1
 _BEFORE, _BEFORE_TARGET, _MEANWHILE = 0.04, 0.1, 0.03
 #: The same before tables are thought of, which take long to plan for what is found at once.
 _BEFORE_TABLES = 0.01
+#: The same on one thread as long as hard clauses stay violated that a solver is asked about.
+_BEFORE_FEASIBLE = 0.3
 #: Share of the time limit, and most seconds, that is searched before the proof where the search is not the
 #: prover's neighbour: on a GPU, by an executor, or with a given number of flips.
 _FIRST_SHARE, _FIRST_SECONDS = 0.2, 2.0
@@ -348,8 +350,11 @@ class Exact(Method):
         self._eliminate(task)
         walk(first - _BEFORE_TABLES)
         left = options.deadline.left
-        alone = len(options.devices) == 1 and not task.narrowed
-        if left is None or left > SHORT or not alone:
+        if len(options.devices) > 1 or task.narrowed:
+            return
+        while not task.over and pace.seconds < _BEFORE_FEASIBLE and asks_in_vain(task):
+            walk(_BEFORE)
+        if left is None or left > SHORT:
             return
         while not task.over and not proof_pays(task, pace, left):
             walk(max(_BEFORE_TABLES, _TURN_SHARE * pace.seconds))

@@ -61,12 +61,17 @@ class Pace:
         return sum(gain for at, gain in self._gains if at > since)
 
 
+def asks_in_vain(task: Task) -> bool:
+    """Whether a walk asks a solver, and none of the assignments so far satisfies the hard clauses."""
+    best = task.incumbent.best
+    return (best is None or best.hard_violations > 0) and swapping_pays(task.presolved.formula)
+
+
 def proof_pays(task: Task, pace: Pace, short: float) -> bool:
     """Whether a proof may be tried within a short limit, of which the search had some time."""
     best, left = task.incumbent.best, task.options.deadline.left
     if left is None or left < min(_SECONDS, _LAST * short):
         return False
     if best is None or best.hard_violations:
-        asks = swapping_pays(task.presolved.formula)
-        return not asks and pace.seconds >= _UNBEGUN * short
+        return not asks_in_vain(task) and pace.seconds >= _UNBEGUN * short
     return pace.seconds >= _SEARCHED * short and pace.stuck

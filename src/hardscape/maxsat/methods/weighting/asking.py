@@ -73,8 +73,8 @@ class Asking(Search):
     def _arrived(self) -> bool:
         return self._cost <= (0, self._target)
 
-    def _ask(self, wishes: Iterable[int]) -> bool | None:
-        self._solver.conf_budget(_CONFLICTS)
+    def _ask(self, wishes: Iterable[int], conflicts: int = _CONFLICTS) -> bool | None:
+        self._solver.conf_budget(conflicts)
         self._solver.prop_budget(max(_ASSIGNED, 4 * self._solver.nof_vars()))
         # Interrupts are not used, but are how python-sat is told to leave signals and other threads alone.
         answer: bool | None = self._solver.solve_limited(list(wishes), expect_interrupt=True)

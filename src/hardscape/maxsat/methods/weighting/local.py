@@ -54,9 +54,9 @@ _BEFORE_SWAPS = 5
 _BEFORE_GROWN = 100_000
 #: What the better one of two searches has, in turns of the other.
 _LESS = 4
-#: Beside a search by cores, clause weighting's first turn is so many times shorter, and later turns are, whose
-#: share of the other's is as much where it is behind.
-_SHORT, _HALF = 4, 2
+#: Beside a search by cores, clause weighting's first turn is so many times shorter, and later turns are half as
+#: long as the other's. Who is behind has half of its turn, time after time, until it is so many times halved.
+_SHORT, _HALF, _MOST_LATE = 4, 2, 3
 #: Time between two offers of improvements, in times that an offer takes.
 _BETWEEN_OFFERS = 4
 #: Seconds after which a walker on an executor tells what it found, and how often at most that is done.
@@ -297,7 +297,7 @@ class Walker:
         yield weighing, 2**62
 
     def _hitting_turns(self, weighing: Weighing, turn: int) -> Iterator[tuple[Search, int]]:
-        """Cores of propagation, later exchanges by a solver, too; who is behind has less of the turns.
+        """Cores of propagation, later exchanges by a solver, too; who stays behind has ever less of the turns.
 
         Who found nothing as good as another is behind, also where that was adopted. As long as none has
         satisfied the hard clauses, all are behind the solver but clause weighting that comes close.
@@ -306,12 +306,14 @@ class Walker:
         how = work.seed, self._stream
         hitting = Hitting(work.formula, work.target, *how, weighing.best(), self._stop)
         searches: list[Hitting | Weighing | Swapping] = [hitting, weighing]
+        late: dict[Search, int] = {}
         yield hitting, turn
         for count in itertools.count():
             best = min(searches, key=lambda each: each.cost())
             ready = count > _BEFORE_SWAPS or best.cost()[0] > 0
             if ready and len(searches) == 2 and swapping_is_possible(work.formula):
-                swapping = Swapping(work.formula, *how, work.target, best.best(), self._stop)
+                initial = None if best.cost()[0] else best.best()
+                swapping = Swapping(work.formula, *how, work.target, initial, self._stop)
                 searches.append(swapping)
                 self._own[swapping] = swapping.cost()
             for search in searches[::-1]:
@@ -320,8 +322,9 @@ class Walker:
                 if isinstance(search, Hitting) and feasible and best.cost() < search.cost():
                     search.adopt(best.best(), self._stop)
                 if isinstance(search, Weighing) or not search.given_up:
+                    late[search] = self._behind(search) * min(_MOST_LATE, late.get(search, 0) + 1)
                     whole = _HALF * turn if isinstance(search, Hitting) else turn
-                    yield search, whole // _HALF if self._behind(search) else whole
+                    yield search, whole >> late[search]
             turn *= 2
 
     def _behind(self, search: Search) -> bool:

@@ -24,6 +24,8 @@ _SLOWNESS = (1000, 12, 4)
 #: Where it takes too many conflicts to say whether such a move can be made it is asked again so often, for the
 #: solver has learnt meanwhile, and then for all but the lightest: one in so many.
 _AGAIN, _LIGHTEST = 2, 8
+#: Conflicts after which a move's question is given up: hard ones take most of the time and help little.
+_CONFLICTS = 50
 #: Keeps the coins apart from those of other searches with the same seed.
 _PURPOSE = 0x6D787377
 
@@ -160,7 +162,7 @@ class Swapping(Asking):
         slowness = _SLOWNESS[int(self._random.integers(len(_SLOWNESS)))] if anything else NEVER
         asked, given_up, cost, unclear = [*self._held, wanted], 0, 0, 0
         while not stop[0]:
-            answer = self._ask(asked)
+            answer = self._ask(asked, _CONFLICTS)
             if answer:
                 return self._take(self._solver.get_model())
             if answer is None:
