@@ -115,6 +115,15 @@ def test_tables_show_the_data() -> None:
     assert [name for name in data - set(shown) if f"`docs/results/{name}.json`" not in pages] == []
 
 
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
+def test_a_table_says_where_it_is_from(path: Path) -> None:
+    measured = tables.Table.read(path).measured
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d", measured["date"])
+    assert measured["cpu"]
+    assert measured["command"]
+    assert re.match(r"\d+\.\d+\.\d+", measured["versions"]["hardscape"])
+
+
 def test_a_table_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = tables.Table.begun("kept", ["what", "seconds", "rate"])
     table.add("three calls", [0.3, 0.1, 0.2])

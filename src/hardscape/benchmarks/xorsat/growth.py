@@ -42,6 +42,7 @@ _COLUMNS = [
     "device",
     "date",
 ]
+_COMMAND = "python -m hardscape.benchmarks.xorsat.growth measure, by many sessions, a row each"
 #: w1 of the law, in 256ths; TTS99 is this many times tau.
 _W1, _TTS99 = 14, -math.log(0.01)
 
@@ -138,6 +139,7 @@ def measure(
     table = runs_of(runs)
     numbers = range(first, first + instances)
     systems = [instance(n, number) for number in numbers]
+    mine: dict[int, list[Cell]] = {}
     began, longest = time.monotonic(), 0.0
     for _ in count() if rounds is None else range(rounds):
         if seconds - (time.monotonic() - began) <= longest:
@@ -156,14 +158,18 @@ def measure(
             device=device,
             threads=threads,
         )
-        table.measured = here = facts()
+        here = facts()
+        table.measured = {**here, "command": _COMMAND}
         for number, one in zip(numbers, found, strict=True):
             on = here["gpus"][0] if one.device.startswith("cuda") else here["cpu"]
-            if one.runs:
-                table.rows.append(
-                    [n, number, w1, one.clones, one.runs, one.num_solved, int(one.sweeps.sum()),
-                     round(float(one.seconds.sum()), 3), on, here["date"]]
-                )  # fmt: skip
+            if not one.runs:
+                continue
+            if number not in mine:
+                mine[number] = [n, number, w1, one.clones, 0, 0, 0, 0.0, on, here["date"]]
+                table.rows.append(mine[number])
+            row, more = mine[number], (one.runs, one.num_solved, int(one.sweeps.sum()))
+            row[4:7] = [int(str(old)) + new for old, new in zip(row[4:7], more, strict=True)]
+            row[7] = round(float(str(row[7])) + float(one.seconds.sum()), 3)
         table.save(runs.parent)
         longest = max(longest, time.monotonic() - start)
         solved = sum(one.num_solved for one in found)
