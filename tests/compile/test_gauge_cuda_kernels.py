@@ -90,7 +90,10 @@ def test_kernels_of_ghosts_compile(name: str, nc: int) -> None:
 
 @pytest.mark.parametrize(("dimensions", "nc"), [(2, 2), (4, 3), (5, 4)])
 def test_kernels_of_fixed_links_compile(dimensions: int, nc: int) -> None:
-    kernels = [fixed_kernel(name, dimensions, nc, True) for name in ("transform", "plaquettes")]
+    kernels = [
+        fixed_kernel(name, dimensions, nc, True)
+        for name in ("transform", "plaquettes", "distances")
+    ]
     kernels += [fixed_kernel("conditions", dimensions, nc, False, abelian=nc == 3)]
     for kernel in kernels:
         assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")

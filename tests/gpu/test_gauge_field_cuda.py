@@ -35,6 +35,20 @@ def test_averages(pair: tuple[GaugeField, GaugeField]) -> None:
     device.require_unitary()
 
 
+def test_the_worst_link_is_named_as_on_the_cpu(pair: tuple[GaugeField, GaugeField]) -> None:
+    links = pair[0].links.copy()
+    links[5, 1, 3, 2, 1] *= 1.25
+    links[2, 2, 4, 3, 0] *= 1.2
+    host = GaugeField(links)
+    assert host.to("cuda").unitarity() == pytest.approx(host.unitarity(), rel=1e-5)
+    refused = []
+    for field in (host, host.to("cuda")):
+        with pytest.raises(InputError) as caught:
+            field.require_unitary()
+        refused.append(str(caught.value).split(" is ")[0])
+    assert refused[0] == refused[1]
+
+
 def test_fields_made_on_the_device() -> None:
     host = GaugeField.random((2, 4, 2, 2), 3, seed=9)
     device = GaugeField.random((2, 4, 2, 2), 3, seed=9).to("cuda")

@@ -1,4 +1,4 @@
-"""CUDA kernels run on the host: the Markov chain, whole and in windows, and the ghosts' operator."""
+"""CUDA kernels run on the host: the Markov chain, whole and in windows, the ghosts' operator, unitarity."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hardscape.engine import team
 from hardscape.gauge import GaugeField
 from hardscape.gauge.chain.cuda import chain_kernel
 from hardscape.gauge.domains.gpus import windows
-from hardscape.gauge.fixed.cuda import fixed_kernel
+from hardscape.gauge.fixed.cuda import farthest_of, fixed_kernel
 from hardscape.gauge.ghost.cuda import ghost_kernel
 from hardscape.gauge.ghost.operator import CpuFaddeevPopov
 from hardscape.gauge.lattice.schedule import WHOLE
@@ -134,6 +134,31 @@ def test_the_ghosts_operator_is_that_of_the_cpu() -> None:
     with team(1) as lanes:
         expected = CpuFaddeevPopov(field, lanes, xi).apply(fields)
     np.testing.assert_allclose(found, expected, atol=1e-13)
+
+
+@pytest.mark.parametrize(("nc", "bad"), [(3, 1.5), (4, 1.5), (3, np.nan)])
+def test_the_link_farthest_from_the_group_is_that_of_the_cpu(nc: int, bad: float) -> None:
+    field = GaugeField.random((3, 5, 4), nc, seed=1)
+    rounding = field.unitarity()
+    links = field.links.copy()
+    matrices = links.size // nc**2
+    kernel = fixed_kernel("distances", 3, nc, False)
+    for places in ([], [67], [131, 40]):
+        links.reshape(-1, nc, nc)[places] *= bad
+        links.reshape(-1, nc, nc)[places[:1]] *= 1.1
+        far, where = np.empty(2), np.empty(2, dtype=np.int64)
+        extents = 4, 5, 3, 1, 1
+        Part.place.launch(kernel, 2, 128, links, far, where, *extents, matrices, shared=0)
+        found, place = farthest_of(far, where)
+        if not places:
+            assert found == pytest.approx(rounding, abs=1e-14)
+            continue
+        if np.isnan(bad):
+            assert (np.isnan(found), place) == (True, min(places))
+        else:
+            assert place == places[0]
+            assert found == pytest.approx(GaugeField(links).unitarity(), rel=1e-12)
+        links[:] = field.links
 
 
 @pytest.mark.parametrize("site", [0, 77, 255])

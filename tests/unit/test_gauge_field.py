@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hardscape import native
 from hardscape.errors import InputError
 from hardscape.gauge import GaugeField
-from hardscape.gauge.groups import group_distance, project_to_group, random_group_elements
+from hardscape.gauge.groups import project_to_group, random_group_elements
 from helpers import gauge_oracles as oracle
 
 SHAPES = st.tuples(*[st.integers(2, 4)] * 4)
@@ -170,7 +170,6 @@ def test_unitarity(nc: int, dtype: type) -> None:
     product = np.abs(u @ oracle.dagger(u) - np.eye(nc)).max(axis=(-2, -1))
     expected = np.maximum(product, np.abs(np.linalg.det(u) - 1))
     assert disturbed.unitarity() == pytest.approx(expected.max(), rel=1e-12)
-    np.testing.assert_allclose(group_distance(u), expected, atol=1e-14)
 
 
 def test_reflections_are_not_in_the_group() -> None:

@@ -20,10 +20,9 @@ from hardscape.errors import InputError
 from hardscape.gauge import boundary as boundaries
 from hardscape.gauge import layouts
 from hardscape.gauge.boundary import Boundary
-from hardscape.gauge.fixed.cuda import plaquette_sums, transformed
+from hardscape.gauge.fixed.cuda import farthest, plaquette_sums, transformed
 from hardscape.gauge.groups import (
     group,
-    group_distance,
     project_to_group,
     random_group_elements,
     unclear,
@@ -478,9 +477,7 @@ class GaugeField:
                 parts, key=lambda part: math.inf if math.isnan(part[0]) else part[0]
             )
             return worst
-        distance = group_distance(field).ravel()
-        place = int(distance.argmax())
-        return float(distance[place]), place
+        return farthest(field)
 
     def _closed(self) -> Any:
         """The links, with the identity for those that a boundary lacks."""

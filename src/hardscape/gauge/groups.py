@@ -133,21 +133,3 @@ def _normalised(vectors: Any) -> Any:
 def project_to_group(matrices: Any) -> Any:
     """Bring matrices near the group, shape (..., Nc, Nc), back to it."""
     return group(matrices.shape[-1]).project(matrices)
-
-
-def group_distance(matrices: Any) -> Any:
-    """Largest entry of abs(U U^dagger - 1) and abs(det U - 1) of each matrix, shape (...).
-
-    Row by row: products of many small matrices are slow in CuPy.
-    """
-    xp = array_namespace(matrices)
-    nc = matrices.shape[-1]
-    rows = [matrices[..., i, :] for i in range(nc)]
-    distance = xp.zeros(matrices.shape[:-2], dtype=rows[0].real.dtype)
-    for i in range(nc):
-        for j in range(i, nc):
-            product = xp.sum(rows[i] * rows[j].conj(), axis=-1) - (i == j)
-            distance = xp.maximum(distance, xp.abs(product))
-    cofactors = group(nc).last_row(matrices[..., : nc - 1, :]).conj()
-    determinant = xp.sum(cofactors * rows[-1], axis=-1)
-    return xp.maximum(distance, xp.abs(determinant - 1))

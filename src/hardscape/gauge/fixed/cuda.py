@@ -13,6 +13,8 @@ from hardscape.gauge.options import FixOptions
 
 #: Threads of a block, and blocks that share a timeslice.
 _THREADS, _PARTS = 128, 16
+#: Blocks that look for the link farthest from the group, at most.
+_FAR = 1024
 
 
 def fixed_kernel(
@@ -63,6 +65,24 @@ def plaquette_sums(links: Any) -> NDArray[np.float64]:
     _launch("plaquettes", links, (_PARTS, links.shape[0]), (), sums)
     found: NDArray[np.float64] = sums.get().sum(axis=1)
     return found
+
+
+def farthest(links: Any) -> tuple[float, int]:
+    """Distance from the group of the link that is farthest from it, and its number."""
+    import cupy
+
+    matrices = prod(links.shape[:-2])
+    blocks = min(_FAR, -(-matrices // _THREADS))
+    far, places = cupy.empty(blocks), cupy.empty(blocks, dtype=np.int64)
+    _launch("distances", links, blocks, (), far, places, after=(np.int64(matrices),))
+    return farthest_of(far.get(), places.get())
+
+
+def farthest_of(far: NDArray[np.float64], places: NDArray[np.int64]) -> tuple[float, int]:
+    """Of what blocks found the largest, and of its like the first; a NaN is larger than any number."""
+    largest = np.isnan(far) if np.isnan(far).any() else far == far.max()
+    place = int(places[largest].min())
+    return float(far[places == place][0]), place
 
 
 def _launch(

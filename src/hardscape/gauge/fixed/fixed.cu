@@ -1,7 +1,7 @@
 // What is told of links in the order of users' arrays, and links in another gauge, on a GPU.
 //
 // Arrays run t, ..., y, x, mu, row, column, in two to five dimensions; all is computed in double.
-#include "gauge/group/matrix.hpp"
+#include "gauge/group/group.hpp"
 
 using namespace hardscape::gauge;
 
@@ -203,4 +203,56 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     const double found = summed(total[plane]);
     if (threadIdx.x == 0) sum[plane] = found;
   }
+}
+
+// The largest entry of |U U^dagger - 1| and |det U - 1|.
+__device__ double distance(const Element& u) {
+  const Element square = multiply_adjoint(u, u);
+  double re = -1, im = 0;
+  add_determinant(u, re, im);
+  double most = sqrt(re * re + im * im);
+  for (int a = 0; a < kColors; ++a) {
+    for (int b = a; b < kColors; ++b) {
+      const double x = square.re[a][b] - (a == b), y = square.im[a][b];
+      most = larger(most, sqrt(x * x + y * y));
+    }
+  }
+  return most;
+}
+
+// Whether a link at distance a and place i comes before another: farther, or the first of its like;
+// none is as far as a NaN.
+__device__ bool before(double a, long long i, double b, long long j) {
+  if (a == b || (a != a && b != b)) return i < j;
+  return a != a || a > b;
+}
+
+// Of each block the link farthest from the group, and its place.
+extern "C" __global__ void __launch_bounds__(kThreads)
+    fixed_distances(const Link* __restrict__ links, double* __restrict__ far,
+                    long long* __restrict__ places, int, int, int, int, int, long long matrices) {
+  double most = -1;
+  long long place = matrices;
+  for (long long i = blockIdx.x * kThreads + threadIdx.x; i < matrices;
+       i += static_cast<long long>(gridDim.x) * kThreads) {
+    const double here = distance(get(links, i));
+    if (!before(here, i, most, place)) continue;
+    most = here;
+    place = i;
+  }
+  __shared__ double farther[kThreads];
+  __shared__ long long where[kThreads];
+  farther[threadIdx.x] = most;
+  where[threadIdx.x] = place;
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x >= half) continue;
+    const int other = threadIdx.x + half;
+    if (!before(farther[other], where[other], farther[threadIdx.x], where[threadIdx.x])) continue;
+    farther[threadIdx.x] = farther[other];
+    where[threadIdx.x] = where[other];
+  }
+  if (threadIdx.x != 0) return;
+  far[blockIdx.x] = farther[0];
+  places[blockIdx.x] = where[0];
 }
