@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+from contextlib import suppress
 from pathlib import Path
 
 from hardscape.errors import BudgetError
@@ -45,6 +46,14 @@ def require(needed: int, what: str) -> None:
         raise BudgetError(
             f"{what} needs {needed / _GIGA:.3g} GB of memory; {left / _GIGA:.3g} GB are available"
         )
+
+
+def give_back() -> None:
+    """Let the system have what was freed: glibc keeps it for the thread that had it."""
+    import ctypes  # takes milliseconds
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _of_machine() -> int:

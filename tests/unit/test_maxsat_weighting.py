@@ -112,3 +112,30 @@ def test_formulas_with_the_same_literals_are_told_apart():
     for search, least in zip(searches, (0, 3), strict=True):
         search.run(100, 0, least, STOP)
         assert quality(search) == (0, least)
+
+
+def large(hard=0, seed=1):
+    """More than 300,000 literals: searches keep less of each clause."""
+    rng = np.random.default_rng(seed)
+    n, m = 24_000, 101_000
+    first = rng.integers(0, n, m)
+    step = rng.integers(1, n // 3, (m, 2))
+    variables = np.stack([first, first + step[:, 0], first + step.sum(axis=1)], axis=1) % n
+    literals = (1 + variables) * rng.choice([-1, 1], (m, 3))
+    firm = np.arange(m) < hard
+    weights = np.where(firm, 0, rng.integers(1, 20, m))
+    return Formula(n, literals.ravel(), np.arange(0, 3 * m + 1, 3), weights, firm)
+
+
+def searched(f, flips=40_000, **options):
+    search = search_of(f, **options)
+    search.run(flips, 0, 0, STOP)
+    assert f.evaluate(search.best())[:2] == quality(search)
+    return search.best()
+
+
+@pytest.mark.parametrize("hard", [0, 60_000])
+def test_a_large_formula_is_searched_alike_however_much_is_kept_of_a_clause(hard):
+    # No weight comes near either limit here, and below the second one half as many bytes hold it.
+    f = large(hard)
+    assert (searched(f, soft_limit=2**20) == searched(f, soft_limit=2**10)).all()

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape import native
+from hardscape import memory, native
 from hardscape.engine import resolve
 from hardscape.errors import InputError
 from hardscape.maxsat.formula import LARGE
@@ -46,6 +46,8 @@ def search(task: Task) -> None:
     _offer_first(task)
     with _watched(task) as stop:
         found = presolve(task.formula, stop=stop)
+    if len(task.formula.literals) > LARGE:
+        memory.give_back()  # walkers have threads of their own
     if found is not None:
         task.presolved = found
         task.incumbent.aim(found, task.target)

@@ -20,16 +20,17 @@ class Decimation {
       : instance_(instance), weight_(weight), hard_(hard) {}
 
   // Fills `value` with 0 and 1, shape (n,); what is open when `stop` is set becomes 0. Whatever
-  // `left`, shape (m,), holds is lost.
-  void run(std::vector<std::uint8_t>& value, std::vector<std::uint32_t>& left, RandomStream& random,
+  // `left`, shape (m,), and `order`, shape (n,), hold is lost.
+  void run(std::vector<std::uint8_t>& value, std::vector<std::uint32_t>& left,
+           std::vector<std::uint32_t>& order, RandomStream& random,
            const volatile std::uint8_t* stop) {
     const std::uint32_t n = instance_.num_variables, m = instance_.num_clauses;
     value.assign(n, kUnset);
     const Poll stopped(stop);
     const bool ready = extend(left, m, stopped);
     for (int kind = 0; kind < 2; ++kind) units_[kind].clear();
-    order_.resize(n);
-    for (std::uint32_t v = 0; v < n; ++v) order_[v] = v;
+    order.resize(n);
+    for (std::uint32_t v = 0; v < n; ++v) order[v] = v;
     for (std::uint32_t c = 0; c < m && ready && !stopped(c); ++c) {
       left[c] = instance_.length(c);
       if (left[c] == 1) units_[hard_[c]].push_back(c);
@@ -40,13 +41,14 @@ class Decimation {
         assign(value, left, l);
         continue;
       }
-      std::swap(order_[pick(random.next() >> 32, next)], order_[next - 1]);
-      const std::uint32_t v = order_[--next];
+      std::swap(order[pick(random.next() >> 32, next)], order[next - 1]);
+      const std::uint32_t v = order[--next];
       if (value[v] == kUnset)
         assign(value, left, 2 * v + static_cast<std::uint32_t>(random.next() >> 63));
     }
     for (std::uint8_t& x : value)
       if (x == kUnset) x = 0;
+    for (std::vector<std::uint32_t>& units : units_) std::vector<std::uint32_t>().swap(units);
   }
 
  private:
@@ -90,7 +92,7 @@ class Decimation {
   const Instance& instance_;
   const std::int64_t* weight_;
   const std::uint8_t* hard_;
-  std::vector<std::uint32_t> order_, units_[2];
+  std::vector<std::uint32_t> units_[2];
 };
 
 }  // namespace hardscape::maxsat

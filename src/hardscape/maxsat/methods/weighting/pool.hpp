@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -45,6 +46,58 @@ class Pool {
 
   std::vector<std::uint32_t> items_;
   std::vector<std::uint32_t>& table_;
+};
+
+// What a search keeps of each clause: its search weight, the number of its true literals, and the
+// xor of their variables or, where it is violated, its place among those (the last word of the
+// table's).
+struct WideStates {
+  static constexpr std::size_t kWords = 2;
+  static constexpr std::int64_t kMostWeight = INT64_MAX;
+
+  explicit WideStates(const Instance&) {}
+  std::uint32_t trues(std::uint32_t c) const { return table[2 * std::size_t{c}]; }
+  std::uint32_t sum(std::uint32_t c) const { return table[2 * std::size_t{c} + 1]; }
+  void clear(std::uint32_t c) { table[2 * std::size_t{c}] = table[2 * std::size_t{c} + 1] = 0; }
+  void gain(std::uint32_t c, std::uint32_t x) { change(c, 1, x); }
+  void lose(std::uint32_t c, std::uint32_t x) { change(c, UINT32_MAX, x); }
+
+  std::vector<std::int64_t> weight;
+  std::vector<std::uint32_t> table;
+
+ private:
+  void change(std::uint32_t c, std::uint32_t by, std::uint32_t x) {
+    table[2 * std::size_t{c}] += by;
+    table[2 * std::size_t{c} + 1] ^= x;
+  }
+};
+
+// The same in half the bytes, where all that fits: the number stands above the xor in one word.
+class NarrowStates {
+ public:
+  static constexpr std::size_t kWords = 1;
+  static constexpr std::int64_t kMostWeight = INT32_MAX;
+
+  static bool fits(const Instance& instance) {
+    return bits_of(instance) + std::bit_width(instance.longest) <= 32;
+  }
+
+  explicit NarrowStates(const Instance& instance) : bits_(bits_of(instance)) {}
+  std::uint32_t trues(std::uint32_t c) const { return table[c] >> bits_; }
+  std::uint32_t sum(std::uint32_t c) const { return table[c] & ((1u << bits_) - 1); }
+  void clear(std::uint32_t c) { table[c] = 0; }
+  void gain(std::uint32_t c, std::uint32_t x) { table[c] = (table[c] + (1u << bits_)) ^ x; }
+  void lose(std::uint32_t c, std::uint32_t x) { table[c] = (table[c] - (1u << bits_)) ^ x; }
+
+  std::vector<std::int32_t> weight;
+  std::vector<std::uint32_t> table;
+
+ private:
+  static int bits_of(const Instance& instance) {
+    return std::bit_width(std::max(instance.num_variables, instance.num_clauses));
+  }
+
+  int bits_;
 };
 
 // The first of some variables in an order that changes, at the price of a logarithm a change.

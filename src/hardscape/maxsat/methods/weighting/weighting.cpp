@@ -92,7 +92,7 @@ WeightingOptions options_of(const nb::object& options) {
   return o;
 }
 
-using PyWeighting = PySearch<Weighting>;
+using PyWeighting = PySearch<AnyWeighting>;
 using PyHitting = PySearch<Hitting>;
 
 // A search without options.
@@ -129,8 +129,8 @@ void bind_weighting(nb::module_& module) {
                 formula, stop,
                 [&, o = options_of(options)](const Instance& instance, const std::int64_t* weight,
                                              const std::uint8_t* hard, const Poll& stopped) {
-                  return std::make_unique<Weighting>(instance, weight, hard, o, seed, stream,
-                                                     initial ? initial->data() : nullptr, stopped);
+                  return weighting_of(instance, weight, hard, o, seed, stream,
+                                      initial ? initial->data() : nullptr, stopped);
                 });
           },
           nb::arg("formula"), nb::arg("options"), nb::arg("seed"), nb::arg("stream"),

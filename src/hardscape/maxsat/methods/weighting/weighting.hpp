@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,8 @@ constexpr Temper kPress = {1, 1, 20, 5, 1.003};
 constexpr Temper kTempers[] = {{1, 1, 1}, {10, 1, 1}, kPress, {10, 0.4, 4}, kPress};
 // Shares of random steps under pressure: among the good variables, and in a violated clause.
 constexpr double kRandomGood = 0.036, kRandomEscape = 0.48;
+// The mean soft clause's first search weight.
+constexpr std::int64_t kUnit = 1 << 16;
 // Pressure beyond which nothing changes any more.
 constexpr double kMostPressure = 1e6;
 
@@ -58,20 +61,35 @@ inline std::uint64_t luby(std::uint64_t i) {
   }
 }
 
-class Weighting {
+// The search, whatever it keeps of each clause.
+class AnyWeighting {
+ public:
+  virtual ~AnyWeighting() = default;
+  virtual bool complete() const = 0;
+  virtual void adopt(const std::uint8_t* value, const volatile std::uint8_t* stop) = 0;
+  virtual std::uint64_t run(std::uint64_t flips, unsigned __int128 target,
+                            const volatile std::uint8_t* stop) = 0;
+  virtual const WideCost& best_cost() const = 0;
+  virtual const std::vector<std::uint8_t>& best() const = 0;
+  virtual std::uint64_t restarts() const = 0;
+};
+
+template <class States>
+class WeightingOf final : public AnyWeighting {
  public:
   // What is given, `weight` and `hard` of each clause, must outlive it.
-  Weighting(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
-            const WeightingOptions& options, std::uint64_t seed, std::uint64_t stream,
-            const std::uint8_t* initial, const Poll& stopped)
+  WeightingOf(const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
+              const WeightingOptions& options, std::uint64_t seed, std::uint64_t stream,
+              const std::uint8_t* initial, const Poll& stopped)
       : instance_(instance),
         weight_(weight),
         hard_(hard),
         options_(options),
         random_(seed, stream, kWeightingPurpose),
         decimation_(instance_, weight_, hard_),
-        violated_hard_(state_),
-        violated_soft_(state_),
+        state_(instance_),
+        violated_hard_(state_.table),
+        violated_soft_(state_.table),
         good_(good_place_),
         best_(instance_.num_variables) {
     complete_ = instance_.complete && prepare(stopped);
@@ -79,7 +97,7 @@ class Weighting {
   }
 
   // False where the constructor was stopped: not to be used.
-  bool complete() const { return complete_; }
+  bool complete() const override { return complete_; }
 
   // Starts over from an assignment, by other random numbers; from then on it never restarts.
   void begin_from(const std::vector<std::uint8_t>& value, const RandomStream& random,
@@ -96,7 +114,7 @@ class Weighting {
   }
 
   // Goes on from an assignment that is better than the best one, with first search weights.
-  void adopt(const std::uint8_t* value, const volatile std::uint8_t* stop) {
+  void adopt(const std::uint8_t* value, const volatile std::uint8_t* stop) override {
     value_.assign(value, value + instance_.num_variables);
     if (!begun_) return start(stop);
     begun_ = begin(stop);
@@ -109,7 +127,7 @@ class Weighting {
   // Until the cost is at most `target` with all hard clauses satisfied, `flips` are done, or
   // `stop`.
   std::uint64_t run(std::uint64_t flips, unsigned __int128 target,
-                    const volatile std::uint8_t* stop) {
+                    const volatile std::uint8_t* stop) override {
     std::uint64_t done = 0;
     if (!begun_) start(stop);
     while (begun_ && done < flips && !*stop) {
@@ -118,7 +136,8 @@ class Weighting {
         if (best_cost_.hard == 0 && best_cost_.soft <= target) return done;
         if (violated_hard_.size() + violated_soft_.size() == 0) return done;
         if (now_ - improved_at_ > patience_ && !restart(stop)) return done;
-        ++now_;
+        if (static_cast<std::uint32_t>(++now_) == 0)
+          std::fill(flipped_at_.begin(), flipped_at_.end(), 0);
         std::uint32_t x = best_good();
         if (x == kNone) x = escape();
         flip(x);
@@ -133,19 +152,18 @@ class Weighting {
     return done;
   }
 
-  const WideCost& best_cost() const { return best_cost_; }
-  const std::vector<std::uint8_t>& best() const { return best_.value(); }
-  std::uint64_t restarts() const { return restarts_; }
+  const WideCost& best_cost() const override { return best_cost_; }
+  const std::vector<std::uint8_t>& best() const override { return best_.value(); }
+  std::uint64_t restarts() const override { return restarts_; }
 
  private:
   static constexpr std::uint64_t kPoll = 512;
-  static constexpr std::int64_t kUnit = 1 << 16;  // the mean soft clause's first search weight
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   // Makes room, and sets what does not depend on the assignment; false if stopped.
   bool prepare(const Poll& stopped) {
     const std::size_t m = instance_.num_clauses, n = instance_.num_variables;
-    return extend(search_weight_, m, stopped) && extend(state_, 2 * m, stopped) &&
+    return extend(state_.weight, m, stopped) && extend(state_.table, States::kWords * m, stopped) &&
            extend(score_, n, stopped) && extend(flipped_at_, n, stopped) &&
            extend(good_place_, n, stopped) && set_units(stopped);
   }
@@ -180,7 +198,7 @@ class Weighting {
   // In the first run and not before, because on large formulas it takes long enough to be stopped.
   void start(const volatile std::uint8_t* stop) {
     if (value_.empty()) {
-      decimation_.run(value_, state_, random_, stop);
+      decimation_.run(value_, state_.table, good_place_, random_, stop);
       if (*stop) return value_.clear();
     }
     set_temper();
@@ -204,21 +222,19 @@ class Weighting {
     std::fill(flipped_at_.begin(), flipped_at_.end(), 0);
     for (std::uint32_t c = 0; c < instance_.num_clauses; ++c) {
       if (stopped(c)) return false;
-      search_weight_[c] = hard_[c] ? hard_unit_ : soft_unit(c);
-      trues(c) = 0;
-      sum(c) = 0;
+      set_weight(c, hard_[c] ? hard_unit_ : soft_unit(c));
+      state_.clear(c);
       for (const std::int32_t x : instance_.literals(c)) {
         const std::uint32_t v = Clauses::variable(x);
         if (value_[v] != (x > 0)) continue;
-        ++trues(c);
-        sum(c) ^= v;
+        state_.gain(c, v);
       }
-      if (trues(c) == 0) {
+      if (state_.trues(c) == 0) {
         violate(c);
         for (const std::int32_t x : instance_.literals(c))
-          score_[Clauses::variable(x)] += search_weight_[c];
-      } else if (trues(c) == 1) {
-        score_[sum(c)] -= search_weight_[c];
+          score_[Clauses::variable(x)] += weight_of(c);
+      } else if (state_.trues(c) == 1) {
+        score_[state_.sum(c)] -= weight_of(c);
       }
     }
     for (std::uint32_t v = 0; v < instance_.num_variables; ++v)
@@ -230,7 +246,7 @@ class Weighting {
   // the next run begins where this one would have.
   bool restart(const volatile std::uint8_t* stop) {
     if (++restarts_ & 1)
-      decimation_.run(value_, state_, random_, stop);
+      decimation_.run(value_, state_.table, good_place_, random_, stop);
     else
       value_ = best_.value();
     set_temper();
@@ -245,8 +261,11 @@ class Weighting {
     return true;
   }
 
-  std::uint32_t& trues(std::uint32_t c) { return state_[2 * std::size_t{c}]; }
-  std::uint32_t& sum(std::uint32_t c) { return state_[2 * std::size_t{c} + 1]; }
+  std::int64_t weight_of(std::uint32_t c) const { return state_.weight[c]; }
+  void set_weight(std::uint32_t c, std::int64_t weight) {
+    using Kept = typename decltype(state_.weight)::value_type;
+    state_.weight[c] = static_cast<Kept>(std::min(weight, States::kMostWeight));
+  }
 
   void violate(std::uint32_t c) {
     if (hard_[c]) {
@@ -281,31 +300,31 @@ class Weighting {
 
   void flip(std::uint32_t x) {
     value_[x] ^= 1;
-    flipped_at_[x] = now_;
+    flipped_at_[x] = static_cast<std::uint32_t>(now_);
     last_ = x;
     const std::uint32_t l = 2 * x + !value_[x];  // true from now on
     const std::int64_t score = score_[x];
     for (std::uint32_t i = instance_.first[l]; i < instance_.first[l + 1]; ++i) {
       const std::uint32_t c = instance_.occurrence[i];
-      const std::uint32_t trues = this->trues(c)++;
+      const std::uint32_t trues = state_.trues(c);
       if (trues == 1) {
-        change_score(sum(c), search_weight_[c]);
+        change_score(state_.sum(c), weight_of(c));
       } else if (trues == 0) {
         satisfy(c);
-        add_to_all(c, -search_weight_[c]);
-        sum(c) = 0;  // it was the place among the violated ones
+        add_to_all(c, -weight_of(c));
+        state_.clear(c);  // of its place among the violated ones
       }
-      sum(c) ^= x;
+      state_.gain(c, x);
     }
     for (std::uint32_t i = instance_.first[l ^ 1]; i < instance_.first[(l ^ 1) + 1]; ++i) {
       const std::uint32_t c = instance_.occurrence[i];
-      const std::uint32_t trues = --this->trues(c);
-      sum(c) ^= x;
+      state_.lose(c, x);
+      const std::uint32_t trues = state_.trues(c);
       if (trues == 1) {
-        change_score(sum(c), -search_weight_[c]);
+        change_score(state_.sum(c), -weight_of(c));
       } else if (trues == 0) {
         violate(c);
-        add_to_all(c, search_weight_[c]);
+        add_to_all(c, weight_of(c));
       }
     }
     change_score(x, -score - score_[x]);
@@ -349,10 +368,10 @@ class Weighting {
       if (dear) press();
     } else if (!hard || dear) {
       for (std::uint32_t c : violated_soft_)
-        if (search_weight_[c] < limit(c))
+        if (weight_of(c) < limit(c))
           heavier(c, at_least_one(soft_increase_ * static_cast<double>(soft_unit(c))));
     }
-    const Pool<2>& list = hard ? violated_hard_ : violated_soft_;
+    const Pool<States::kWords>& list = hard ? violated_hard_ : violated_soft_;
     if (press_ > 0 && chance(kRandomEscape)) {
       const std::uint32_t c = list[pick(random_.next() >> 32, list.size())];
       const std::span<const std::int32_t> literals = instance_.literals(c);
@@ -371,17 +390,17 @@ class Weighting {
 
   // All soft clauses become heavier alike; where none is hard, that changes nothing.
   void press() {
-    const double before = pressure_;
+    const double pressure = pressure_;
     pressure_ = std::min(kMostPressure, press_ * (pressure_ + 1));
-    if (before == pressure_) return;
+    if (pressure == pressure_) return;
     for (const std::uint32_t c : soft_) {
-      const std::int64_t by =
-          std::llround(pressure_ * static_cast<double>(soft_unit(c))) - search_weight_[c];
-      search_weight_[c] += by;
-      if (trues(c) == 0)
+      const std::int64_t before = weight_of(c);
+      set_weight(c, std::llround(pressure_ * static_cast<double>(soft_unit(c))));
+      const std::int64_t by = weight_of(c) - before;
+      if (state_.trues(c) == 0)
         add_to_all(c, by);
-      else if (trues(c) == 1)
-        change_score(sum(c), -by);
+      else if (state_.trues(c) == 1)
+        change_score(state_.sum(c), -by);
     }
   }
 
@@ -404,8 +423,9 @@ class Weighting {
   }
 
   void heavier(std::uint32_t c, std::int64_t by) {
-    search_weight_[c] += by;
-    add_to_all(c, by);
+    const std::int64_t before = weight_of(c);
+    set_weight(c, before + by);
+    add_to_all(c, weight_of(c) - before);
   }
 
   const Instance& instance_;
@@ -414,15 +434,11 @@ class Weighting {
   WeightingOptions options_;
   RandomStream random_;
   Decimation decimation_;
-  std::vector<std::int64_t> search_weight_;
-  // Of each clause its true literals, and the xor of their variables or, where it is violated, its
-  // place among those.
-  std::vector<std::uint32_t> state_;
+  States state_;
   std::vector<std::uint32_t> soft_;  // clauses, where others are hard
   std::vector<std::int64_t> score_;
-  std::vector<std::uint64_t> flipped_at_;
-  std::vector<std::uint32_t> good_place_;
-  Pool<2> violated_hard_, violated_soft_;
+  std::vector<std::uint32_t> flipped_at_, good_place_;
+  Pool<States::kWords> violated_hard_, violated_soft_;
   Pool<> good_;
   std::vector<std::uint8_t> value_;
   BestAssignment best_;
@@ -434,5 +450,30 @@ class Weighting {
   std::uint32_t last_ = kNone;       // flipped
   std::uint64_t now_ = 0, improved_at_ = 0, patience_ = 0, restarts_ = 0;
 };
+
+using Weighting = WeightingOf<WideStates>;
+
+// A search of half the bytes for large formulas, if nothing there is larger than it can keep.
+inline std::unique_ptr<AnyWeighting> weighting_of(
+    const Instance& instance, const std::int64_t* weight, const std::uint8_t* hard,
+    const WeightingOptions& options, std::uint64_t seed, std::uint64_t stream,
+    const std::uint8_t* initial, const Poll& stopped) {
+  constexpr std::int32_t kLarge = 300'000;  // literals
+  double total = 0, soft = 0, most = 0;
+  for (std::size_t c = 0; c < instance.num_clauses; ++c)
+    if (!hard[c]) {
+      const auto w = static_cast<double>(weight[c]);
+      total += w, ++soft, most = std::max(most, w);
+    }
+  const double largest = soft > 0 ? most * soft / total * kUnit : 0;
+  const bool narrow = instance.complete && instance.start[instance.num_clauses] > kLarge &&
+                      NarrowStates::fits(instance) &&
+                      largest * static_cast<double>(options.soft_limit) < 1 << 30;
+  const auto make = [&]<class States>() -> std::unique_ptr<AnyWeighting> {
+    return std::make_unique<WeightingOf<States>>(instance, weight, hard, options, seed, stream,
+                                                 initial, stopped);
+  };
+  return narrow ? make.template operator()<NarrowStates>() : make.template operator()<WideStates>();
+}
 
 }  // namespace hardscape::maxsat
