@@ -15,12 +15,14 @@ from collections.abc import Sequence
 from math import sqrt
 from pathlib import Path
 from statistics import median, quantiles
+from typing import Any
 
 import numpy as np
 from cyclopts import App, Parameter
 
 import hardscape
 from hardscape.benchmarks.tables import Table
+from hardscape.engine import cuda_status
 from hardscape.errors import AccuracyWarning
 from hardscape.ising import Ising, mps_spectrum
 
@@ -128,6 +130,50 @@ def main(
                     f"{discarded:.1e}",
                     spread([run.info["seconds"] for run in runs]),
                 )
+    if save:
+        table.save(save)
+
+
+@app.command
+def devices(
+    *,
+    bond_dimensions: tuple[int, ...] = (64, 128, 256, 512),
+    size: int = 50,
+    threads: int | None = None,
+    save: Path | None = None,
+) -> None:
+    """Seconds of one dense Gaussian model on the CPU and, where there is one, on a GPU.
+
+    Parameters
+    ----------
+    bond_dimensions
+        Values of D.
+    size
+        Number of spins.
+    threads
+        Of the CPU, by default all; BLAS has its own (OMP_NUM_THREADS).
+    save
+        A folder for the table as data.
+    """
+    warnings.simplefilter("ignore", AccuracyWarning)
+    model = gaussian_model(size, 0)
+    where = ["cpu", *(["cuda:0"] if cuda_status().usable else [])]
+    table = Table.begun(
+        "mps-devices", ["N", "D", *(f"{x}, s" for x in where), "same lowest energy"]
+    )
+    for bond_dimension in bond_dimensions:
+        seconds, energies = [], []
+        for device in where:
+            how: dict[str, Any] = {
+                "device": device,
+                "threads": threads if device == "cpu" else None,
+            }
+            mps_spectrum(model, 100, bond_dimension=8, **how)  # warms up
+            found = mps_spectrum(model, 100, bond_dimension=bond_dimension, **how)
+            seconds.append(float(found.info["seconds"]))
+            energies.append(float(found.energies[0]))
+        same = "yes" if len({round(energy, 9) for energy in energies}) == 1 else "no"
+        table.add(size, bond_dimension, *seconds, same)
     if save:
         table.save(save)
 
