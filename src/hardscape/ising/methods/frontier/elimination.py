@@ -16,8 +16,14 @@ from hardscape.ising.exact import ExactTerms
 #: Widest table that is thought of, and most spins of a model.
 MAX_WIDTH, MAX_SPINS = 48, 20_000
 #: Entries of all tables below which an effort at better orders does not pay; min-fill orders and sweeps that it
-#: tries, and moves of spins.
-_EFFORTS = ((0.0, 4, 0, 0), (2.0**18, 4, 16, 0), (2.0**23, 40, 64, 1000), (2.0**26, 40, 64, 4000))
+#: tries, and moves of spins. The last is beyond what better orders could make feasible.
+_EFFORTS = (
+    (0.0, 4, 0, 0),
+    (2.0**18, 4, 16, 0),
+    (2.0**23, 40, 64, 1000),
+    (2.0**26, 40, 64, 4000),
+    (2.0**44, 4, 0, 0),
+)
 #: Spins looked at in all moves, at most.
 _MOST_LOOKS = 500_000
 #: Entries of all tables of one slice that are kept at once, at most, while slicing pays: on a core; and their

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,7 @@ class Branching {
   using Integer = Wide<Limbs>;
   using Code = LongCode;
   using States = Pool<Limbs, Code>;
+  using Known = std::pair<Code, Integer>;  // a state and its energy
 
   // fields (N, limbs) and couplings (N*N, limbs) in the order in which spins are fixed; label[p] is
   // the bit of the spin at place p. `step`: energies differ by multiples of it, in fine units (1 if
@@ -98,13 +100,13 @@ class Branching {
   // `last`, which it sets, if it is asked to hand over or after `until`.
   // `pool` may hold the states that are `known`, in order.
   Counted run(int places, std::uint64_t first, std::uint64_t& last, States& pool,
-              std::vector<Code> known, const volatile std::uint8_t* stop,
+              const std::vector<Known>& known, const volatile std::uint8_t* stop,
               Clock::time_point until) const {
     Task task{pool, stop, places, first, last, until, {}, {}};
-    task.known = std::move(known);
+    task.known = codes(known);
     task.resumed = trails_.take(first);
     Node node = root_;
-    descend(0, 0, node, task);
+    descend(0, 0, node, task, held_by_root(known));
     last = task.last;
     trails_.put(last, std::move(task.left));
     return task.counted;
@@ -174,35 +176,38 @@ class Branching {
 
   // How long a search takes, in seconds, by one random path from the root, along children that are
   // not cut: each stands for as many as it was likely (D. E. Knuth, Math. Comp. 29 (1975) 121).
-  double probe(bool symmetric, std::uint64_t seed, States& pool, std::vector<Code> known,
+  double probe(bool symmetric, std::uint64_t seed, States& pool, const std::vector<Known>& known,
                const volatile std::uint8_t* stop) const {
     Task task{pool, stop, 0, 0, 1, Clock::time_point::max(), {}, {}};
-    task.known = std::move(known);
+    task.known = codes(known);
     double seconds = 0, stands_for = 1;
-    const auto is_done = [&](int p, Node& node) {
+    const auto is_done = [&](int p, Node& node, const Held& held) {
       const double began = thread_seconds();
       const bool leaf = n_ - p <= kLeafSpins;
-      const bool done = leaf || cut(p, node, task);
+      const bool done = leaf || cut(p, node, task, held);
       if (leaf) search_leaf(p, node, task);
       seconds += stands_for * (thread_seconds() - began);
       return done;
     };
     Node node = root_;
-    if (is_done(0, node)) return seconds;
+    Held held = held_by_root(known);
+    if (is_done(0, node, held)) return seconds;
     for (int p = 0; *stop != kStop; ++p) {
-      std::vector<Node> open;  // the children that are not cut
+      std::vector<std::pair<Node, Held>> open;  // the children that are not cut
       for (const bool other : {false, true}) {
         if (other && symmetric && p == 0) continue;
-        Node child = node.child(*this, p, gauge_up_[p] != other);
+        const bool up = gauge_up_[p] != other;
+        Node child = node.child(*this, p, up);
         child.dual = node.dual.contracted();
-        if (!is_done(p + 1, child)) open.push_back(std::move(child));
+        Held below = held_below(held, p, up);
+        if (!is_done(p + 1, child, below)) open.emplace_back(std::move(child), std::move(below));
       }
       if (open.empty()) break;
       seed = seed * 6364136223846793005u + 1442695040888963407u;
       // The first child, nearer to the gauge state, has more below it.
       const bool second = static_cast<double>(seed >> 11) * 0x1p-53 >= kFirst;
       if (open.size() > 1) stands_for /= second ? 1 - kFirst : kFirst;
-      node = std::move(open[second && open.size() > 1]);
+      std::tie(node, held) = std::move(open[second && open.size() > 1]);
     }
     return seconds;
   }
@@ -250,7 +255,39 @@ class Branching {
   }
   double fine(const Integer& x) const { return static_cast<double>(x.shifted(shift_, kFar)); }
 
-  void descend(int p, std::uint64_t bits, Node& node, Task& task) const {
+  // Those of the known states that are below a node.
+  using Held = std::vector<const Known*>;
+
+  static std::vector<Code> codes(const std::vector<Known>& known) {
+    std::vector<Code> codes;
+    for (const Known& state : known) codes.push_back(state.first);
+    return codes;
+  }
+
+  static Held held_by_root(const std::vector<Known>& known) {
+    Held held;
+    for (const Known& state : known) held.push_back(&state);
+    return held;
+  }
+
+  Held held_below(const Held& held, int p, bool up) const {
+    Held below;
+    for (const Known* state : held) {
+      if (state->first.at(label_[p]) == up) below.push_back(state);
+    }
+    return below;
+  }
+
+  // Whether a known state forbids that a node is cut.
+  bool open_for_sure(const Node& node, const Held& held, const States& pool) const {
+    const Integer most = pool.threshold();
+    const bool below = !shift_ && node.code > pool.last_tie();  // see `wanted`
+    return std::any_of(held.begin(), held.end(), [&](const Known* state) {
+      return below ? state->second < most : !(most < state->second);
+    });
+  }
+
+  void descend(int p, std::uint64_t bits, Node& node, Task& task, const Held& held) const {
     const int below = task.places - p;
     bool whole = true;  // whether all below this node is to be searched
     if (below >= 0) {
@@ -273,7 +310,7 @@ class Branching {
       search_leaf(p, node, task);
       return;
     }
-    if (whole && task.pool.bounded() && cut(p, node, task)) {
+    if (whole && task.pool.bounded() && cut(p, node, task, held)) {
       ++task.counted.cut;
       return;
     }
@@ -282,9 +319,10 @@ class Branching {
     const Dual contracted = resumed ? std::move(task.resumed[p]) : node.dual.contracted();
     task.trail.push_back(&contracted);
     for (const bool differs : {false, true}) {
-      Node child = node.child(*this, p, differs != gauge_up_[p]);
+      const bool up = differs != gauge_up_[p];
+      Node child = node.child(*this, p, up);
       child.dual = contracted;
-      descend(p + 1, bits << 1 | differs, child, task);
+      descend(p + 1, bits << 1 | differs, child, task, held_below(held, p, up));
     }
     task.trail.pop_back();
   }
@@ -342,9 +380,13 @@ class Branching {
     return node.energy + exact;
   }
 
-  bool cut(int p, Node& node, Task& task) const {
+  bool cut(int p, Node& node, Task& task, const Held& held) const {
     fill(p, node, task.matrix);
     const int open = n_ - p;
+    if (p > 0 && open_for_sure(node, held, task.pool)) {
+      task.elliptope.improve(open + 1, task.matrix.data(), node.dual);
+      return false;
+    }
     return task.elliptope.exceeds(open + 1, task.matrix.data(), wanted(node, open, task.pool),
                                   node.dual, p == 0, task.stop);
   }

@@ -88,30 +88,17 @@ class Elliptope {
   bool exceeds(int m, const double* w, double target, Dual& dual, bool dogged,
                const volatile std::uint8_t* stop, int most_rounds = 100) {
     begin(m, w, dual);
-    sweep(dual.triangles.empty() ? 60 : 10);
+    sweep(triangles_.empty() ? 60 : 10);
     double energy = estimate();
     if (proven_soon(energy, target)) return leave(dual, true);
     const float decay = 0.95f;
     float step = 1;
     double best = energy;
     int stalled = 0;
-    std::array<double, 4> before;
-    before.fill(energy);
     const int rounds = dogged ? most_rounds : 80;
     for (int round = 0; round < rounds && *stop != kStop; ++round) {
-      gram();
-      drop_slack_ones();
-      separate();
-      lay_out();
-      for (int inner = 0; inner < 10; ++inner) {
-        if (inner) gram();
-        ascend(0.005f * step, 0.006f * step);
-        sweep(4);
-      }
-      take_multipliers();
-      if (round % 5 == 4) build();
-      sweep(2);
-      energy = estimate();
+      const double before = energy;
+      energy = ascended(round, dogged ? 10 : 20, step);
       if (proven_soon(energy, target)) return leave(dual, true);
       if (energy < best + 1e-3 * std::abs(target - best)) {
         ++stalled;
@@ -121,11 +108,18 @@ class Elliptope {
       }
       best = std::max(best, energy);
       if (stalled > (dogged ? 12 : 6)) break;
-      const double gain = energy - before[round % 4];
-      if (!dogged && round >= 6 && target - energy > 3 * gain) break;
-      before[round % 4] = energy;
+      // Three times the last gain are more than what rounds to come will gain.
+      if (!dogged && round >= 2 && target - energy > 3 * (energy - before)) break;
     }
     return leave(dual, false);
+  }
+
+  // Goes on a little, for children to go on from, where nothing can be proven.
+  void improve(int m, const double* w, Dual& dual) {
+    begin(m, w, dual);
+    sweep(triangles_.empty() ? 60 : 10);
+    for (int round = 0; round < 2; ++round) ascended(round, 20, 1);
+    leave(dual, false);
   }
 
   // A proven lower bound on the pair energy after so many rounds; minus infinity if none is found.
@@ -188,6 +182,23 @@ class Elliptope {
     scale_ = squares > 0 ? std::sqrt(squares / (static_cast<double>(m) * m)) : 1.0;
     cut_ = 0;
     build();
+  }
+
+  // A round: the triangles that are violated now join, and so many steps of ascent; an estimate.
+  double ascended(int round, int steps, float pace) {
+    gram();
+    drop_slack_ones();
+    separate();
+    lay_out();
+    for (int inner = 0; inner < steps; ++inner) {
+      if (inner) gram();
+      ascend(0.005f * pace, 0.006f * pace);
+      sweep(4);
+    }
+    take_multipliers();
+    if (round % 5 == 4) build();
+    sweep(2);
+    return estimate();
   }
 
   // Hands state back to the node.

@@ -132,9 +132,9 @@ class BranchingOf final : public AnyBranching {
     auto [found_states, found_energies, told] = collect<Limbs, Code>(
         listed, witness, threshold, window,
         [&](Pool<Limbs, Code>& pool) {
-          auto known = offered(pool, states, energies);
+          const auto known = offered(pool, states, energies);
           if (board) pool.join(Board<Limbs, Code>(board->data()));
-          return branching_.run(places, first, last, pool, std::move(known), stop.data(), until);
+          return branching_.run(places, first, last, pool, known, stop.data(), until);
         },
         words_);
     return {std::move(found_states),
@@ -191,22 +191,25 @@ class BranchingOf final : public AnyBranching {
       return Integer::load(words->data());
     };
     Pool<Limbs, Code> pool(listed, witness, integer(window), integer(threshold));
-    auto known = offered(pool, states, energies);
+    std::vector<Code> known;
+    for (const auto& state : offered(pool, states, energies)) known.push_back(state.first);
     return std::make_unique<RoundsOf<Limbs>>(words_, std::move(board), branching_, places, first,
                                              last, std::move(pool), std::move(known), leaf, slots);
   }
 
  private:
   // Known states in order, of which the pool has the lowest.
-  std::vector<Code> offered(Pool<Limbs, Code>& pool, const Known& states,
-                            const Known& energies) const {
-    std::vector<Code> known;
+  std::vector<std::pair<Code, Integer>> offered(Pool<Limbs, Code>& pool, const Known& states,
+                                                const Known& energies) const {
+    std::vector<std::pair<Code, Integer>> known;
     for (std::size_t i = 0; i < states.shape(0); ++i) {
-      known.push_back(Code::load(states.data() + i * words_, words_));
-      pool.offer(Integer::load(energies.data() + i * Limbs), known.back());
+      known.emplace_back(Code::load(states.data() + i * words_, words_),
+                         Integer::load(energies.data() + i * Limbs));
+      pool.offer(known.back().second, known.back().first);
     }
     pool.compact();
-    std::sort(known.begin(), known.end());
+    std::sort(known.begin(), known.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
     return known;
   }
 
