@@ -41,8 +41,8 @@ _ATTEMPTS = 3
 #: Seconds of a run after which it is worth asking which parts take how long; each time as late again.
 _MEASURED_AT = 0.3
 #: Seconds after which it is worth asking what is known of the answer, how much later each time, and how many
-#: times as long as that took.
-_BOUNDED_AT, _BOUNDED_AGAIN, _BOUNDED_REST = 0.4, 1.25, 20.0
+#: times what that took of a processor.
+_BOUNDED_AT, _BOUNDED_AGAIN, _BOUNDED_REST = 0.3, 1.25, 10.0
 
 
 def solve(work: Work[Answer], options: RunOptions) -> Outcome[Answer]:
@@ -384,8 +384,9 @@ class _Run(Generic[Answer]):
         nodes = list(self._fold.nodes())
         ranges = [(x.start, x.stop) for x in (block.shard(self._shards) for block, _ in nodes)]
         parts = [*(partial for _, partial in nodes), *self._pool.told]
+        began = time.thread_time()
         told = self._work.bounds(parts, ranges)
-        took = time.monotonic() - self._began - seconds
+        took = time.thread_time() - began
         self._bounded_at = max(seconds * _BOUNDED_AGAIN, seconds + _BOUNDED_REST * took)
         if told is not None:
             best, bound = told
