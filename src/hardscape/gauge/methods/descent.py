@@ -30,9 +30,11 @@ _CHECK = 10
 #: Checks without progress, at a theta below this many floors, after which a precision is taken to be
 #: exhausted. Above that theta may rest for long and fall again.
 _PATIENCE, _EXHAUSTED = 6, 100
-#: Theta at which the conjugate gradient takes over from sweeps; where it gave up, it is tried again at
-#: the next one.
-_HANDOVERS = (2e-1, 1e-3, 1e-5, 1e-7, 1e-9)
+#: Overrelaxation until then, and theta at which the conjugate gradient takes over from sweeps; where it
+#: gave up, it is tried again at the next one.
+_FAR, _HANDOVERS = 1.3, (1.0, 1e-1, 1e-3, 1e-5, 1e-7, 1e-9)
+#: Decades of theta that a sweep gains on the way from there to where the functional is quadratic.
+_MIDWAY = 0.05
 #: Its iterations between two measurements, the decades of theta that one is hoped to gain, and by how
 #: much the functional rises where theta does not fall because a saddle is being left.
 _BURST, _HOPED, _CLIMB = 2, 0.3, 1e-6
@@ -84,7 +86,10 @@ class Descent:
         accelerates = self._method.accelerates
         if accelerates != "never" and self.options.gauge != "mag":
             for handover in _HANDOVERS:
-                self.relax(lattices, max(target, handover))
+                first = handover == _HANDOVERS[0] and self.options.omega is None
+                self.relax(lattices, max(target, handover), _FAR if first else None)
+                if first:
+                    self._gained[:] = _MIDWAY
                 slow = lattices.iteration_cost * self._gained < _HOPED
                 if accelerates == "always" or slow.any():
                     self.accelerate(lattices, target)
@@ -117,13 +122,16 @@ class Descent:
             self._sweep(lattices, stages, everywhere)
         self._measured(lattices)
 
-    def relax(self, lattices: Lattices, target: float) -> None:
-        """Sweep until every copy has theta below `target`, or rounding stops it."""
+    def relax(self, lattices: Lattices, target: float, omega: float | None = None) -> None:
+        """Sweep until every copy has theta below `target`, or rounding stops it; `omega` is tuned if None."""
         options = self.options
         limit = options.max_sweeps
         measured = self._measured(lattices)
         violation = measured.violation(options)
-        tuners = [self._tuner(lattices, b) for b in range(lattices.copies)]
+        tuners = [
+            self._tuner(lattices, b) if omega is None else OmegaTuner(omega, fixed=True)
+            for b in range(lattices.copies)
+        ]
         best = violation.max(axis=1)
         waited = np.zeros(lattices.copies, dtype=int)
         while True:
@@ -147,7 +155,8 @@ class Descent:
                 waited[b] = 0 if worst < 0.9 * best[b] else waited[b] + 1
                 best[b] = min(best[b], worst)
             waited[best > _EXHAUSTED * lattices.floor(options)] = 0
-            self.omegas = np.array([tuner.omega for tuner in tuners])
+            if omega is None:
+                self.omegas = np.array([tuner.omega for tuner in tuners])
 
     def accelerate(self, lattices: Lattices, target: float) -> None:
         """Conjugate gradient steps while they gain more than the sweeps before did at their cost.

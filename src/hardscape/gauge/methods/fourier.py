@@ -109,29 +109,32 @@ class FourierSteps:
         self._step = self._xp.full(self._norm.shape, 1 / (2 * 0.85 * highest))
 
     def advance(self, active: NDArray[np.bool_]) -> None:
-        """Do one iteration where active, shape (copies, T): a line search, then a new direction."""
+        """Do one iteration where active, shape (copies, T): a line search, then a new direction.
+
+        The slope at the end of a trial step tells how far to go. Where that is far from it, the gradient is
+        computed again there, else it is taken to be linear along the way.
+        """
         xp = self._xp
         mask = xp.asarray(active)
         slope = -self._inner(self._residual, self._direction)
         uphill = slope > 0
         self._direction = xp.where(self._spread(uphill), self._direction, -self._smooth)
         slope = xp.where(uphill, slope, self._norm)
-        moved = self._step * mask
-        self._lattices.move(self._direction, moved)
+        self._lattices.move(self._direction, self._step * mask)
         residual = self._free(self._lattices.gradient())
         after = -self._inner(residual, self._direction)
         wrong = (xp.abs(after) > _FLAT * xp.abs(slope)) & mask
+        # Regula falsi; a slope that did not fall asks for the longest step.
+        falls = slope - after > 0
+        part = after / xp.where(falls, slope - after, 1.0)
+        part = xp.where(falls, xp.clip(part, _SHORTEST, _LONGEST), _LONGEST) * mask
+        self._lattices.move(self._direction, part * self._step)
+        linear = residual + self._spread(part) * (residual - self._residual)
         if self._over.anywhere(wrong):
-            # Regula falsi; a slope that did not fall asks for the longest step.
-            falls = slope - after > 0
-            part = after / xp.where(falls, slope - after, 1.0)
-            part = xp.where(falls, xp.clip(part, _SHORTEST, _LONGEST), _LONGEST)
-            more = xp.where(wrong, part * self._step, 0.0)
-            self._lattices.move(self._direction, more)
-            residual = self._free(self._lattices.gradient())
-            moved = moved + more
-        self._turn(residual)
-        self._step = xp.where(mask, moved, self._step)
+            fresh = self._free(self._lattices.gradient())
+            linear = xp.where(self._spread(wrong), fresh, linear)
+        self._turn(linear)
+        self._step = xp.where(mask, self._step * (1 + part), self._step)
 
     def _turn(self, residual: Any) -> None:
         """Take the next direction after Polak and Ribière."""
