@@ -11,18 +11,16 @@ other.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib.util import find_spec
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import hardscape
+from hardscape.benchmarks.cores import on_cores
 from hardscape.benchmarks.ising.penalties import KINDS
 from hardscape.benchmarks.ising.penalties import ROWS as PENALTIES
 from hardscape.benchmarks.ising.semidefinite import NAMES, instance
@@ -100,24 +98,6 @@ def measured(task: tuple[int, int, float]) -> Measured:
     return Measured(model.num_spins, found.method, seconds, None if energy is None else float(peer))
 
 
-def _pinned(cores: Any) -> None:
-    """Keep a process on a core of its own."""
-    os.sched_setaffinity(0, {cores.get()})
-
-
-def all_measured(tasks: list[tuple[int, int, float]], cores: int) -> Iterator[Measured]:
-    """In order, on so many cores."""
-    if cores == 1:
-        yield from map(measured, tasks)
-        return
-    context = get_context("spawn")
-    free = context.Queue()
-    for core in sorted(os.sched_getaffinity(0))[:cores]:
-        free.put(core)
-    with ProcessPoolExecutor(cores, context, _pinned, (free,)) as pool:
-        yield from pool.map(measured, tasks)
-
-
 def main() -> None:
     """Add one row for each kind."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -131,7 +111,7 @@ def main() -> None:
     table = Table.begun("spectrum-kinds", heads, "highspy", "dwave-samplers")
     named = [(place, row) for place, row in enumerate(rows(1)) if _asked(row[0], told.names)]
     tasks = [(place, seed, told.time_limit) for place, _ in named for seed in told.seeds]
-    found = all_measured(tasks, told.cores)
+    found = on_cores(measured, tasks, told.cores)
     for _, (name, states, *_) in named:
         came = [next(found) for _ in told.seeds]
         methods = ", ".join(sorted({one.method for one in came}))

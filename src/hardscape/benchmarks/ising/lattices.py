@@ -3,7 +3,8 @@
 `python -m hardscape.benchmarks.ising.lattices [NAME ...]`.
 
 Seconds of the processor, on one thread. The peers prove one ground state of the same model: a planar solver by
-matching, CP-SAT and HiGHS with a product for each pair.
+matching, CP-SAT and HiGHS with a product for each pair; a dash where one takes longer, does not take it, or is
+not there.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ import argparse
 import time
 from collections.abc import Iterator
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 import hardscape
+from hardscape.benchmarks.cores import on_cores
 from hardscape.benchmarks.ising.penalties import by_cp_sat, by_highs, timed
 from hardscape.benchmarks.ising.sparse import lattice
-from hardscape.benchmarks.tables import Table
+from hardscape.benchmarks.tables import Cell, Table
 from hardscape.ising import Ising, search
 
 #: Spins up to which peers are run.
@@ -50,7 +53,7 @@ def by_matching(model: Ising, side: int) -> float:
 def peers(model: Ising, shape: tuple[int, ...], periodic: bool, limit: float) -> Iterator[str]:
     """Seconds of each; all energies must agree."""
     ground = hardscape.spectrum(model, 1, device="cpu", threads=1, seed=1).energies[0]
-    planar = len(shape) == 2 and not periodic
+    planar = len(shape) == 2 and not periodic and find_spec("dwave") is not None
     found, seconds = timed(lambda: by_matching(model, shape[0]) if planar else None)
     assert found is None or np.isclose(found, ground)
     yield seconds
@@ -60,7 +63,7 @@ def peers(model: Ising, shape: tuple[int, ...], periodic: bool, limit: float) ->
     matrix = np.diag([scale * x for x in form.fields])
     matrix[form.row, form.col] = [scale * x for x in form.couplings]
     for peer in (by_cp_sat, by_highs):
-        possible = whole or peer is by_highs
+        possible = peer is by_highs or (whole and find_spec("ortools") is not None)
         qubo = (matrix, form.offset * scale)
         found, seconds = timed(partial(peer, qubo, limit)) if possible else (None, "-")
         assert found is None or np.isclose(found, ground, rtol=1e-6)
@@ -103,11 +106,30 @@ def square(side: int, kind: str) -> Ising:
     return Ising(np.zeros(side * side), couplings)
 
 
+def measured(task: tuple[str, float | None]) -> tuple[Cell, ...]:
+    """The row of a lattice, beside peers of so many seconds each."""
+    name, limit = task
+    _, shape, periodic, kind = next(x for x in instances() if x[0] == name)
+    model, cells = lattice(shape, periodic, kind), list[Cell]()
+    for states in (1, 100):
+        began = time.process_time()
+        found = hardscape.spectrum(model, states, device="cpu", threads=1, seed=1, method="cuts")
+        cells.append(f"{time.process_time() - began:.2g}")
+        assert found.certified
+    cells += [found.info["nodes"], found.info["core_spins"]]
+    if limit and model.num_spins <= _MOST_FOR_PEERS:
+        cells += peers(model, shape, periodic, limit)
+    return name, model.num_spins, *cells
+
+
 def main() -> None:
     """Add one row for each model."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="models whose names hold one of these alone")
     parser.add_argument("--peers", type=float, metavar="SECONDS", help="run peers, so long each")
+    parser.add_argument(
+        "--cores", type=int, default=1, help="on which lattices are searched at once"
+    )
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the table there")
     parser.add_argument("--planar", action="store_true", help="the table of matching alone")
     told = parser.parse_args()
@@ -119,21 +141,13 @@ def main() -> None:
     heads = ["model", "spins", "S = 1", "S = 100", "nodes", "clusters left"]
     heads += ["PlanarGraphSolver", "CP-SAT", "HiGHS"] if told.peers else []
     table = Table.begun("spectrum-lattices", heads, "highspy", "ortools", "dwave-samplers")
-    for name, shape, periodic, kind in instances():
-        if told.names and not any(x in name for x in told.names):
-            continue
-        model, cells = lattice(shape, periodic, kind), []
-        for states in (1, 100):
-            began = time.process_time()
-            found = hardscape.spectrum(
-                model, states, device="cpu", threads=1, seed=1, method="cuts"
-            )
-            cells.append(f"{time.process_time() - began:.2g}")
-            assert found.certified
-        cells += [found.info["nodes"], found.info["core_spins"]]
-        small = told.peers and model.num_spins <= _MOST_FOR_PEERS
-        cells += peers(model, shape, periodic, told.peers) if small else []
-        table.add(name, model.num_spins, *cells)
+    tasks = [
+        (name, told.peers)
+        for name, *_ in instances()
+        if not told.names or any(x in name for x in told.names)
+    ]
+    for row in on_cores(measured, tasks, told.cores):
+        table.add(*row)
     if told.save:
         table.save(told.save)
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardscape.benchmarks.tables import Table
 from hardscape.ising import Ising, search
@@ -54,9 +55,32 @@ def _planar_graphs(shape: tuple[int, int], signs: bool, rng: np.random.Generator
     pairs = np.sort(
         np.concatenate([np.stack([row, col]), other[np.stack([row, col])]], axis=1), axis=0
     )
+    return _weighted(sites.size, pairs, signs, rng)
+
+
+def _stacked_graphs(n: int, signs: bool, rng: np.random.Generator) -> Ising:
+    """A cut of two triangulations, of which some vertices have many neighbours."""
+    one, two = _stacked(n, rng), rng.permutation(n)[_stacked(n, rng)]
+    return _weighted(n, np.sort(np.concatenate([one, two], axis=1), axis=0), signs, rng)
+
+
+def _stacked(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Ends of 99% of the edges of a triangulation, each vertex put into some face of those before."""
+    faces, pairs = [(0, 1, 2), (0, 1, 2)], [(0, 1), (0, 2), (1, 2)]
+    for v in range(3, n):
+        k = int(rng.integers(len(faces)))
+        a, b, c = faces[k]
+        pairs += [(a, v), (b, v), (c, v)]
+        faces[k] = (a, b, v)
+        faces += [(a, c, v), (b, c, v)]
+    kept = rng.permutation(len(pairs))[: len(pairs) * 99 // 100]
+    return np.array(pairs, dtype=np.int64)[kept].T
+
+
+def _weighted(n: int, pairs: NDArray[np.int64], signs: bool, rng: np.random.Generator) -> Ising:
     pairs = np.unique(pairs, axis=1)
     weights = rng.choice([-1.0, 1.0], pairs.shape[1]) if signs else np.ones(pairs.shape[1])
-    return Ising.from_entries(sites.size, pairs[0], pairs[1], weights)
+    return Ising.from_entries(n, pairs[0], pairs[1], weights)
 
 
 #: Name, and the model of a seed.
@@ -68,6 +92,9 @@ MODELS: dict[str, Callable[[np.random.Generator], Ising]] = {
     "cut, N = 2000, density 0.01": lambda rng: _cut(2000, 0.01, rng),
     "two planar graphs, N = 2000": lambda rng: _planar_graphs((50, 40), False, rng),
     "two planar graphs, +-1, N = 2000": lambda rng: _planar_graphs((50, 40), True, rng),
+    "two stacked planar graphs, N = 800": lambda rng: _stacked_graphs(800, False, rng),
+    "two stacked planar graphs, N = 2000": lambda rng: _stacked_graphs(2000, False, rng),
+    "two stacked planar graphs, +-1, N = 2000": lambda rng: _stacked_graphs(2000, True, rng),
     "torus 100x20, +-1": lambda rng: _torus((100, 20), False, rng),
     "torus 40x20, +-1": lambda rng: _torus((40, 20), False, rng),
     "torus 8x8x8, +-1": lambda rng: _torus((8, 8, 8), False, rng),

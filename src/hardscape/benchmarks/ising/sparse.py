@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from typing import Any
 import numpy as np
 
 import hardscape
-from hardscape.benchmarks.tables import Table
+from hardscape.benchmarks.cores import on_cores
+from hardscape.benchmarks.tables import Cell, Table
 from hardscape.ising import Ising
 from hardscape.ising.methods.frontier.elimination import elimination
 from hardscape.ising.methods.frontier.lowest import form_of
@@ -102,29 +104,29 @@ def pegasus(side: int, most: int, kind: str, *seed: int) -> Ising:
     return Ising(drawn[: len(number)], couplings)
 
 
-def instances() -> Iterator[tuple[str, Ising]]:
-    """Names and models, the one that takes longest last."""
+def instances() -> Iterator[tuple[str, Callable[[], Ising]]]:
+    """Names, and what draws the models; the one that takes longest last."""
     for kind in ("signs", "gauss"):
         for side in (8, 10, 12):
-            yield f"torus {side}x{side}, {kind}", lattice((side, side), True, kind)
-        yield f"chimera 4x4, {kind}", chimera(4, kind)
-    yield "free 4x4x4, signs", lattice((4, 4, 4), False, "signs")
-    yield "periodic 4x4x4, signs", lattice((4, 4, 4), True, "signs")
-    yield "free 5x5x5, signs", lattice((5, 5, 5), False, "signs")
-    yield "free 12x60, signs", lattice((12, 60), False, "signs")
-    yield "chain of 2000, gauss", lattice((2000,), False, "gauss")
-    yield "four dense parts of 16", parts()
+            yield f"torus {side}x{side}, {kind}", partial(lattice, (side, side), True, kind)
+        yield f"chimera 4x4, {kind}", partial(chimera, 4, kind)
+    yield "free 4x4x4, signs", partial(lattice, (4, 4, 4), False, "signs")
+    yield "periodic 4x4x4, signs", partial(lattice, (4, 4, 4), True, "signs")
+    yield "free 5x5x5, signs", partial(lattice, (5, 5, 5), False, "signs")
+    yield "free 12x60, signs", partial(lattice, (12, 60), False, "signs")
+    yield "chain of 2000, gauss", partial(lattice, (2000,), False, "gauss")
+    yield "four dense parts of 16", parts
     for kind in ("signs", "gauss"):
         for spins in (80, 120):
-            yield f"6-regular {spins}, {kind}", regular(spins, 6, kind)
-        yield f"periodic 5x5x5, {kind}", lattice((5, 5, 5), True, kind)
+            yield f"6-regular {spins}, {kind}", partial(regular, spins, 6, kind)
+        yield f"periodic 5x5x5, {kind}", partial(lattice, (5, 5, 5), True, kind)
     if find_spec("dwave_networkx"):
         for kind in ("signs", "gauss"):
-            yield f"pegasus 2, {kind}", pegasus(2, 40, kind)
-            yield f"pegasus 3, {kind}", pegasus(3, 128, kind)
-            yield f"pegasus 4, 200 of 264, {kind}", pegasus(4, 200, kind)
-    yield "periodic 6x6x6, signs", lattice((6, 6, 6), True, "signs")
-    yield "torus 14x14, signs", lattice((14, 14), True, "signs")
+            yield f"pegasus 2, {kind}", partial(pegasus, 2, 40, kind)
+            yield f"pegasus 3, {kind}", partial(pegasus, 3, 128, kind)
+            yield f"pegasus 4, 200 of 264, {kind}", partial(pegasus, 4, 200, kind)
+    yield "periodic 6x6x6, signs", partial(lattice, (6, 6, 6), True, "signs")
+    yield "torus 14x14, signs", partial(lattice, (14, 14), True, "signs")
 
 
 def least(call: Any, repeats: int) -> tuple[float, Any]:
@@ -159,25 +161,33 @@ def by_tree_decomposition(model: Ising, repeats: int) -> tuple[str, float | None
     return f"{seconds:.2g}", float(samples.first.energy)
 
 
+def measured(name: str) -> tuple[Cell, ...]:
+    """The row of a model."""
+    model = dict(instances())[name]()
+    plan = elimination(model.exact)
+    one, found = _ours(model, 1, _REPEATS)
+    assert found.certified
+    many = "" if name in _ALONE else _shown(_ours(model, 100, _REPEATS))
+    peer, energy = "-", None
+    if find_spec("dwave"):
+        peer, energy = by_tree_decomposition(model, _REPEATS)
+    assert energy is None or np.isclose(energy, found.energies[0], rtol=1e-12)
+    width = "" if plan is None else plan.width + len(plan.sliced)
+    return name, model.num_spins, width, found.method, f"{one:.2g}", many, peer
+
+
 def main() -> None:
     """Add one row for each model."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="models whose names hold one of these alone")
+    parser.add_argument("--cores", type=int, default=1, help="on which models are searched at once")
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the table there")
     told = parser.parse_args()
     heads = ["model", "spins", "width", "method", "S = 1", "S = 100", "TreeDecompositionSolver"]
     table = Table.begun("spectrum-sparse", heads, "dwave-samplers", "highspy")
-    for name, model in instances():
-        if told.names and not any(x in name for x in told.names):
-            continue
-        plan = elimination(model.exact)
-        one, found = _ours(model, 1, _REPEATS)
-        assert found.certified
-        many = "" if name in _ALONE else _shown(_ours(model, 100, _REPEATS))
-        peer, energy = by_tree_decomposition(model, _REPEATS)
-        assert energy is None or np.isclose(energy, found.energies[0], rtol=1e-12)
-        width = "" if plan is None else plan.width + len(plan.sliced)
-        table.add(name, model.num_spins, width, found.method, f"{one:.2g}", many, peer)
+    names = [x for x, _ in instances() if not told.names or any(y in x for y in told.names)]
+    for row in on_cores(measured, names, told.cores):
+        table.add(*row)
     if told.save:
         table.save(told.save)
 
