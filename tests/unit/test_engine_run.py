@@ -153,6 +153,9 @@ def test_time_limit_returns_the_best_so_far(threads: int) -> None:
     assert outcome.partial is not None
     # Shards that were stopped on the way count too.
     assert outcome.units_done < outcome.partial["terms"] < 4000
+    # What is left goes on at the pace of what is done.
+    left = (4000 - outcome.units_done) / outcome.units_done
+    assert outcome.needed == pytest.approx(outcome.seconds * left, rel=1e-2)
 
 
 def test_tiny_time_limit_still_returns() -> None:
@@ -164,7 +167,9 @@ def test_tiny_time_limit_still_returns() -> None:
 
 @pytest.mark.parametrize("limit", [1e300, float("inf"), 1e5])
 def test_generous_time_limit(limit: float) -> None:
-    assert run_work(HarmonicSum(), devices=cpus(2), time_limit=limit).complete
+    outcome = run_work(HarmonicSum(), devices=cpus(2), time_limit=limit)
+    assert outcome.complete
+    assert outcome.needed == 0
 
 
 def test_bad_arguments() -> None:

@@ -414,6 +414,8 @@ def _shortfall(found: Spectrum) -> str:
     if "total_states" in found.info:
         share = found.info["states_searched"] / found.info["total_states"]
         far = f"{100 * share:.3g}% of the 2^{found.num_spins} states are searched"
+        needed = found.info.get("seconds_needed")
+        far += "" if needed is None else f", the rest may take {seconds_text(needed)}"
     return cut_short(found.stopped, f"{far}; these are the best so far")
 
 

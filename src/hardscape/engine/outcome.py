@@ -47,6 +47,9 @@ class Outcome(Generic[Answer]):
         `Work.result` of the work that ran.
     checkpoint : Path or None
         The ledger that keeps what is done.
+    needed : float or None
+        Seconds that what is left takes with the same lanes, by how much of the expected time was done in this
+        run; 0 if `complete`, None where nothing tells.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Outcome(Generic[Answer]):
     checkpoint: Path | None = None
     done: tuple[tuple[int, int], ...] = field(default=(), repr=False)
     bounds: tuple[tuple[float, float, float], ...] = field(default=(), repr=False)
+    needed: float | None = None
 
     @property
     def signum(self) -> int:

@@ -181,6 +181,7 @@ def _outcome(
     resumed: Sequence[Block] = (),
     checkpoint: Path | None = None,
     bounds: Sequence[tuple[float, float, float]] = (),
+    needed: float | None = None,
 ) -> Outcome[Answer]:
     if fold.complete:
         stopped = "finished" if fold.limit < len(shards) else ""
@@ -201,6 +202,7 @@ def _outcome(
         checkpoint=checkpoint,
         done=done,
         bounds=tuple(bounds),
+        needed=0.0 if fold.complete else needed,
     )
 
 
@@ -287,6 +289,7 @@ class _Run(Generic[Answer]):
             self._resumed,
             self._checkpoint,
             self._bounds,
+            self._needed(seconds) if self._stopped else None,
         )
 
     def _loop(self) -> None:
@@ -411,6 +414,14 @@ class _Run(Generic[Answer]):
         )
         self._ledger.share = done
         return resumed / mine, done / mine
+
+    def _needed(self, seconds: float) -> float | None:
+        """Seconds that what is left takes, by what was done in this run; None if that is nothing."""
+        self._measured_at = 0.0
+        units = _units(self._shards, self._mine) or 1
+        known = sum(_units(self._shards, block) for block in self._resumed)
+        resumed, done = self._shares(seconds) or (known / units, self._units_done / units)
+        return seconds * (1 - done) / (done - resumed) if done > resumed else None
 
     @property
     def _stopping(self) -> bool:

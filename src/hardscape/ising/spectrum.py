@@ -117,8 +117,9 @@ def spectrum(
         and `prune` is False, and one for semidefinite bounds of 100 to 220 spins, unless `threads`, a
         checkpoint or an executor is given; "frontier" and "semidefinite" run on those that are named, too.
         `seed` is that of the tabu search that finds first low states: it may change the time, never the
-        answer. After `time_limit` the best states met come back, with ``certified=False`` and the
-        `lower_bound` that is proven.
+        answer. After `time_limit` the best states met come back, with ``certified=False``, the
+        `lower_bound` that is proven, and in `info`, as ``seconds_needed``, about how long the rest of the
+        search would take, by what is done of it (None where nothing tells).
 
     Returns
     -------
@@ -174,6 +175,7 @@ def spectrum(
         "resumed_shards": came.resumed_shards,
         "seed": options.seed,
         "stopped": came.stopped,
+        "seconds_needed": came.needed,
         "bounds": [(when - began, *both) for when, *both in came.bounds],
     }
     result = Spectrum.from_sorted(

@@ -206,6 +206,7 @@ class Reduction:
             least = min(known, default=least)
         sizes = [len(part.places) for part in self.parts]
         left = terms.num_spins - sum(sizes)
+        needed = [x.needed for x in runs]
         parts = tuple(zip(sizes, (x.method for x in runs), strict=True))
         return Searched(
             runs[-1].method if runs else "reduction",
@@ -221,6 +222,7 @@ class Reduction:
             sum(x.resumed_shards for x in runs),
             {**sum((Counter(x.facts) for x in runs), Counter()), "parts": parts},
             runs[-1].bounds if runs else (),
+            None if None in needed else sum(x for x in needed if x is not None),
         )
 
     def _found(self, states: NDArray[np.int8]) -> Found:

@@ -35,6 +35,7 @@ class Searched:
     bounds: tuple[
         tuple[float, float, float], ...
     ]  #: when (`time.perf_counter`), best, and what no energy lies below
+    needed: float | None  #: seconds that are left, roughly
 
 
 def searched(
@@ -67,4 +68,5 @@ def searched(
         outcome.resumed_shards,
         found.counters,
         tuple((began + seconds, best, bound) for seconds, best, bound in outcome.bounds),
+        outcome.needed,
     )
