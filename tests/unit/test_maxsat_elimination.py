@@ -80,3 +80,21 @@ def test_auto_proves_a_grid():
     assert result.status == "OPTIMUM FOUND"
     assert result.cost == result.lower_bound == Tables.of(formula).solve(STOP)[0]
     assert result.cost == formula.cost(result.assignment)
+
+
+def wide(seed, n=13):
+    """Scopes of more variables than a block of a table has, and clauses too long to share a small one."""
+    rng = np.random.default_rng(seed)
+    sizes = [*rng.integers(1, 4, 30), *rng.integers(10, 13, 3)]
+    drawn = [(rng.choice(n, k, replace=False) + 1) * rng.choice([-1, 1], k) for k in sizes]
+    return [v.tolist() for v in drawn], rng.integers(1, 20, len(sizes)).tolist()
+
+
+@pytest.mark.parametrize("heavy", [1, 2**40])
+def test_costs_in_32_and_in_64_bits(heavy):
+    every = (np.arange(2**13)[:, None] >> np.arange(13) & 1).astype(np.uint8)
+    for seed in range(6):
+        soft, weights = wide(seed)
+        formula = Formula.from_clauses(soft, [w * heavy for w in weights], num_variables=13)
+        found = Tables.of(formula).solve(STOP)
+        assert found[0] == formula.cost(every).min() == formula.cost(found[1])

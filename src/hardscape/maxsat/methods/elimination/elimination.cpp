@@ -1,10 +1,11 @@
 // Variable elimination by tables (bucket elimination: Bertele and Brioschi, 1972; Dechter, 1999):
 // each variable is minimized over for all values of those that it still shares a clause or a table
-// with. A hard clause costs kNever, at which sums stay.
+// with. A hard clause costs so much that sums stay there.
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -17,8 +18,7 @@
 namespace hardscape::maxsat {
 namespace {
 
-constexpr std::uint64_t kNever = std::uint64_t{1} << 62;  // costs sum up to less
-constexpr std::size_t kWidest = 24, kLow = 8;
+constexpr std::size_t kWidest = 24, kLow = 8, kJoined = 10;
 
 using Order = std::vector<std::uint32_t>;
 
@@ -74,15 +74,21 @@ double operations(std::vector<Order> of, const Order* given, Order& order, doubl
 }
 
 // Costs by the values of some variables; the first is the lowest bit.
+template <class Cost>
 struct Table {
   Order variables;
-  std::vector<std::uint64_t> cost;
+  std::vector<Cost> cost;
 };
 
-std::uint64_t added(std::uint64_t a, std::uint64_t b) { return std::min(a + b, kNever); }
-
+// With costs in 32 or 64 bits.
+template <class Cost>
 class Elimination {
+  using Costs = Table<Cost>;
+
  public:
+  static constexpr Cost kNever = Cost{1}
+                                 << (std::numeric_limits<Cost>::digits - 2);  // sums are less
+
   Elimination(const Clauses& f, const Order& order) : f_(f), order_(order), place_(f.variables) {
     for (std::uint32_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
     clauses_.resize(f.variables);
@@ -108,7 +114,7 @@ class Elimination {
     return true;
   }
 
-  std::uint64_t least() const { return least_; }
+  Cost least() const { return least_; }
 
   std::vector<std::uint8_t> assignment() const {
     std::vector<std::uint8_t> value(f_.variables);
@@ -123,8 +129,10 @@ class Elimination {
   }
 
  private:
-  std::uint64_t price(std::uint32_t c) const {
-    return f_.hard[c] ? kNever : static_cast<std::uint64_t>(f_.weights[c]);
+  static Cost added(Cost a, Cost b) { return std::min<Cost>(a + b, kNever); }
+
+  Cost price(std::uint32_t c) const {
+    return f_.hard[c] ? kNever : static_cast<Cost>(f_.weights[c]);
   }
 
   template <class Act>
@@ -134,28 +142,26 @@ class Elimination {
   }
 
   void eliminate(std::uint32_t i) {
-    Table& whole = whole_;  // the same memory each time
+    Costs& whole = whole_;  // the same memory each time
     Order& scope = whole.variables;
     scope.assign(1, order_[i]);
     for (const std::uint32_t c : clauses_[i])
       each(c, [&](std::uint32_t v, bool) { scope.push_back(v); });
-    for (const Table& table : tables_[i])
+    for (const Costs& table : tables_[i])
       scope.insert(scope.end(), table.variables.begin(), table.variables.end());
-    std::sort(scope.begin(), scope.end(), [&](auto a, auto b) { return place_[a] < place_[b]; });
-    scope.erase(std::unique(scope.begin(), scope.end()), scope.end());
+    sort(scope);
     whole.cost.assign(std::size_t{1} << scope.size(), 0);
-    for (const std::uint32_t c : clauses_[i]) add_clause(whole, c);
-    for (const Table& table : tables_[i]) add_table(whole, table);
-    std::vector<Table>().swap(tables_[i]);
-    Table rest;
+    add_clauses(whole, clauses_[i]);
+    for (const Costs& table : tables_[i]) add_table(whole, table);
+    std::vector<Costs>().swap(tables_[i]);
+    Costs rest;
     rest.variables.assign(scope.begin() + 1, scope.end());
     rest.cost.resize(whole.cost.size() / 2);
     std::vector<std::uint8_t> chosen(rest.cost.size());
-    for (std::size_t x = 0; x < rest.cost.size(); ++x) {
-      const std::uint64_t zero = whole.cost[2 * x], one = whole.cost[2 * x + 1];
-      chosen[x] = one < zero;
-      rest.cost[x] = std::min(zero, one);
-    }
+    const Cost* const both = whole.cost.data();
+    for (std::size_t x = 0; x < rest.cost.size(); ++x)
+      rest.cost[x] = std::min(both[2 * x], both[2 * x + 1]);
+    for (std::size_t x = 0; x < rest.cost.size(); ++x) chosen[x] = both[2 * x + 1] < both[2 * x];
     choices_[i] = {rest.variables, std::move(chosen)};
     if (rest.variables.empty())
       least_ = added(least_, rest.cost[0]);
@@ -163,12 +169,43 @@ class Elimination {
       tables_[place_[rest.variables[0]]].push_back(std::move(rest));
   }
 
+  // In the order of elimination, each once.
+  void sort(Order& scope) const {
+    std::sort(scope.begin(), scope.end(), [&](auto a, auto b) { return place_[a] < place_[b]; });
+    scope.erase(std::unique(scope.begin(), scope.end()), scope.end());
+  }
+
+  // To a table, by way of small ones, which as many clauses share as have few variables together.
+  void add_clauses(Costs& to, const Order& clauses) const {
+    Order some, scope, joined;
+    const auto add = [&] {
+      Costs small{scope, std::vector<Cost>(std::size_t{1} << scope.size())};
+      for (const std::uint32_t c : some) add_clause(small, c);
+      add_table(to, small);
+    };
+    for (const std::uint32_t c : clauses) {
+      joined = scope;
+      each(c, [&](std::uint32_t v, bool) { joined.push_back(v); });
+      sort(joined);
+      if (!some.empty() && joined.size() > kJoined) {
+        add();
+        some.clear();
+        joined.clear();
+        each(c, [&](std::uint32_t v, bool) { joined.push_back(v); });
+        sort(joined);
+      }
+      some.push_back(c);
+      scope.swap(joined);
+    }
+    if (!some.empty()) add();
+  }
+
   static std::size_t bit(const Order& scope, std::uint32_t v) {
     return std::size_t{1} << (std::find(scope.begin(), scope.end(), v) - scope.begin());
   }
 
   // To all entries under which no literal holds.
-  void add_clause(Table& to, std::uint32_t c) const {
+  void add_clause(Costs& to, std::uint32_t c) const {
     std::size_t named = 0, fixed = 0;
     each(c, [&](std::uint32_t v, bool positive) {
       const std::size_t at = bit(to.variables, v);
@@ -177,13 +214,13 @@ class Elimination {
     });
     const std::size_t free = to.cost.size() - 1 - named;
     for (std::size_t x = 0;; x = (x - free) & free) {  // the subsets of `free`, in order
-      std::uint64_t& cost = to.cost[x | fixed];
+      Cost& cost = to.cost[x | fixed];
       cost = added(cost, price(c));
       if (x == free) break;
     }
   }
 
-  void add_table(Table& to, const Table& table) const {
+  void add_table(Costs& to, const Costs& table) const {
     // The place in `table` is a sum over the bits of the place in `to`: of the low ones all sums
     // are known before.
     std::vector<std::size_t> own(to.variables.size());
@@ -198,23 +235,35 @@ class Elimination {
       return found;
     };
     std::vector<std::uint32_t> places(std::size_t{1} << low);
-    for (std::size_t j = 0; j < places.size(); ++j)
+    bool same = true;  // the low bits are those of `table`
+    for (std::size_t j = 0; j < places.size(); ++j) {
       places[j] = static_cast<std::uint32_t>(place(j, 0));
-    for (std::size_t block = 0; block < to.cost.size() >> low; ++block) {
-      std::uint64_t* const into = to.cost.data() + (block << low);
-      const std::uint64_t* const from = table.cost.data() + place(block, low);
-      for (std::size_t j = 0; j < places.size(); ++j) into[j] = added(into[j], from[places[j]]);
+      same &= places[j] == j;
     }
+    std::vector<Cost> row(same ? 0 : places.size());
+    std::size_t known = SIZE_MAX;  // where the row is from
+    for (std::size_t block = 0; block < to.cost.size() >> low; ++block) {
+      const std::size_t at = place(block, low);
+      const Cost* const from = table.cost.data() + at;
+      if (!same && at != known)
+        for (std::size_t j = 0; j < places.size(); ++j) row[j] = from[places[j]];
+      known = at;
+      add_row(to.cost.data() + (block << low), same ? from : row.data(), places.size());
+    }
+  }
+
+  static void add_row(Cost* __restrict into, const Cost* __restrict from, std::size_t count) {
+    for (std::size_t j = 0; j < count; ++j) into[j] = added(into[j], from[j]);
   }
 
   const Clauses& f_;
   const Order& order_;
   std::vector<std::uint32_t> place_;
   std::vector<Order> clauses_;  // by the first variable of each that is eliminated
-  std::vector<std::vector<Table>> tables_;
-  Table whole_;
+  std::vector<std::vector<Costs>> tables_;
+  Costs whole_;
   std::vector<std::pair<Order, std::vector<std::uint8_t>>> choices_;
-  std::uint64_t least_ = 0;
+  Cost least_ = 0;
 };
 
 using Plan = std::tuple<double, NumpyArray<std::uint32_t>>;
@@ -238,6 +287,28 @@ Plan plan(const nb::object& formula, double most) {
   return {least, to_array(std::move(best))};
 }
 
+struct Optimum {
+  std::uint64_t cost = 0;
+  // None where the hard clauses contradict one another.
+  std::optional<std::vector<std::uint8_t>> values;
+};
+
+template <class Cost>
+std::optional<Optimum> optimum(const Clauses& f, const Order& order, const Poll& stopped) {
+  Elimination<Cost> work(f, order);
+  if (!work.run(stopped)) return std::nullopt;
+  if (work.least() >= work.kNever) return Optimum{};
+  return Optimum{work.least(), work.assignment()};
+}
+
+// Whether costs and their sums fit 32 bits.
+bool small(const Clauses& f) {
+  std::uint64_t sum = 0;
+  for (std::size_t c = 0; c < f.count && sum < Elimination<std::uint32_t>::kNever; ++c)
+    if (!f.hard[c]) sum += std::min<std::uint64_t>(f.weights[c], UINT32_MAX);
+  return sum < Elimination<std::uint32_t>::kNever;
+}
+
 // Least cost and an assignment; nothing where stopped, and no assignment where none satisfies the
 // hard clauses.
 std::optional<std::tuple<std::uint64_t, std::optional<NumpyArray<std::uint8_t>>>> eliminate(
@@ -246,17 +317,15 @@ std::optional<std::tuple<std::uint64_t, std::optional<NumpyArray<std::uint8_t>>>
   const Clauses f(formula);
   const Poll stopped(stop);
   const Order variables(order.data(), order.data() + order.shape(0));
-  std::vector<std::uint8_t> value;
-  std::uint64_t least = 0;
+  std::optional<Optimum> found;
   {
     nb::gil_scoped_release release;
-    Elimination work(f, variables);
-    if (!work.run(stopped)) return std::nullopt;
-    least = work.least();
-    if (least < kNever) value = work.assignment();
+    found = small(f) ? optimum<std::uint32_t>(f, variables, stopped)
+                     : optimum<std::uint64_t>(f, variables, stopped);
   }
-  if (least >= kNever) return std::make_tuple(least, std::nullopt);
-  return std::make_tuple(least, std::optional(to_array(std::move(value))));
+  if (!found) return std::nullopt;
+  if (!found->values) return std::make_tuple(found->cost, std::nullopt);
+  return std::make_tuple(found->cost, std::optional(to_array(std::move(*found->values))));
 }
 
 }  // namespace
