@@ -9,8 +9,8 @@ from .board import Settled
 from .costs import Costs, Count
 from .oracle import CONFLICTS, FEW_CONFLICTS
 
-#: Longest core that is made smaller clause by clause, and failures after which that ends.
-_LONG, _FAILURES = 300, 20
+#: Longest core that is made smaller wish by wish, and conflicts and propagations that this takes at most.
+_LONG, _SMALLER = 300, (1000, 100_000)
 #: Wishes that are looked through for pairs that exclude one another, and pairs, each twice, up to which those
 #: that are left are counted anew.
 _MOST_PAIRED, _MOST_PAIRS = 5000, 100_000
@@ -34,13 +34,12 @@ class Cores:
             self._exclude()
             self._level = self._next(max(costs.weight.values(), default=0) + 1)
         while not self._oracle.late():
-            heavy = sorted(costs.weight.items(), key=lambda item: -item[1])
-            answer = self._oracle.ask([wish for wish, w in heavy if w >= self._level])
+            answer = self._oracle.ask(self._asked())
             if answer is None:
                 break
             if answer:
                 costs.offer(self._oracle.model())
-                waited = self._count()
+                waited = self._count_waiting()
                 if not waited and self._level == 0:
                     raise Settled  # all that is left holds: the solution costs the lower bound
                 if not waited:
@@ -52,7 +51,12 @@ class Cores:
                 self.pay(self._smaller(core))
             costs.harden()
             board.look()
-        self._count()
+        self._count_waiting()
+
+    def _asked(self) -> list[int]:
+        """The wishes of this level, counts last: cores of few counts are easier to find and to count."""
+        wishes = [wish for wish, w in self._costs.weight.items() if w >= (self._level or 0)]
+        return sorted(wishes, key=self._place.__contains__)
 
     def _next(self, level: int) -> int:
         """The next level: as many wishes again, or twice as many of one weight; 0 for all."""
@@ -64,7 +68,10 @@ class Cores:
         return found if found > below[-1] else 0
 
     def pay(self, core: list[int]) -> None:
-        """Take from each wish of a core what the least of them weighs."""
+        """Take from each wish of a core what the least of them weighs.
+
+        A core of which nothing is left is counted later: cores that share nothing raise the bound sooner.
+        """
         costs = self._costs
         paid = min(costs.weight[wish] for wish in core)
         for wish in core:
@@ -72,12 +79,15 @@ class Cores:
             if wish in self._place:
                 count, i = self._place[wish]
                 self._show(count, i + 1, paid)
+        costs.board.raised(paid)
         if len(core) == 1:
             costs.add([-core[0]])
+            return
+        costs.add([-wish for wish in core])
+        if any(wish in costs.weight for wish in core):
+            self._count(core, paid)
         else:
-            costs.add([-wish for wish in core])
             self._waiting.append((core, paid))
-        costs.board.raised(paid)
 
     def _show(self, count: Count, i: int, weight: int) -> None:
         """Wish that no more than i are violated."""
@@ -87,29 +97,33 @@ class Cores:
             self._place[wish] = count, i
             self._costs.gain(wish, weight)
 
-    def _count(self) -> bool:
+    def _count_waiting(self) -> bool:
         """Count the violated wishes of the cores that wait; whether there were some."""
         waited, self._waiting = self._waiting, []
         for core, paid in waited:
-            count = Count(self._costs, [-wish for wish in core], paid)
-            self.counts.append(count)
-            i = 1
-            while i < count.size and len(core) <= _LONG and not self._oracle.late():
-                wish = count.wish(i)
-                answer = self._oracle.ask([wish], FEW_CONFLICTS)
-                if answer:
-                    self._costs.offer(self._oracle.model())
-                if answer is not False:
-                    break
-                count.shown[i] = paid
-                self._costs.add([-wish])
-                self._costs.board.raised(paid)
-                i += 1
-            self._show(count, i, paid)
+            self._count(core, paid)
         return bool(waited)
 
+    def _count(self, core: list[int], paid: int) -> None:
+        """Count the violated wishes of a core, and show how many of them can hold, if that is soon known."""
+        count = Count(self._costs, [-wish for wish in core], paid)
+        self.counts.append(count)
+        i = 1
+        while i < count.size and len(core) <= _LONG and not self._oracle.late():
+            wish = count.wish(i)
+            answer = self._oracle.ask([wish], FEW_CONFLICTS)
+            if answer:
+                self._costs.offer(self._oracle.model())
+            if answer is not False:
+                break
+            count.shown[i] = paid
+            self._costs.add([-wish])
+            self._costs.board.raised(paid)
+            i += 1
+        self._show(count, i, paid)
+
     def _smaller(self, core: list[int]) -> list[int]:
-        """A part of a core that is one, too."""
+        """A part of a core that is one, too; as small as a few conflicts and propagations make it."""
         oracle = self._oracle
         for _ in range(3):
             if len(core) == 1 or oracle.ask(core, CONFLICTS) is not False:
@@ -118,18 +132,21 @@ class Cores:
             if not found or len(found) >= len(core):
                 break
             core = found
-        failures = 0
-        for wish in sorted(core, key=self._costs.weight.__getitem__):
-            if not 1 < len(core) <= _LONG or failures > _FAILURES or oracle.late():
+        core = sorted(core, key=self._costs.weight.__getitem__)
+        ends = [a + b for a, b in zip(oracle.work(), _SMALLER, strict=True)]
+        kept = 0
+        while kept < len(core) and 1 < len(core) <= _LONG and not oracle.late():
+            left, propagations = (end - now for end, now in zip(ends, oracle.work(), strict=True))
+            if left <= 0 or propagations <= 0:
                 break
-            rest = [other for other in core if other != wish]
-            if len(rest) == len(core):
-                continue
-            answer = oracle.ask(rest, FEW_CONFLICTS)
+            rest = core[:kept] + core[kept + 1 :]
+            answer = oracle.ask(rest, left)
             if answer is False:
-                core = oracle.core() or rest
-            else:
-                failures += 1
+                needed = set(oracle.core() or rest)
+                kept = sum(wish in needed for wish in core[:kept])
+                core = [wish for wish in rest if wish in needed]
+                continue
+            kept += 1
             if answer:
                 self._costs.offer(oracle.model())
         return core

@@ -87,6 +87,11 @@ class Oracle:
             if answer is not None or conflicts or self.late():
                 return answer
 
+    def work(self) -> tuple[int, int]:
+        """Conflicts and propagations so far."""
+        counted = self._solver.accum_stats()
+        return int(counted["conflicts"]), int(counted["propagations"])
+
     def confirm(self, literals: Sequence[int]) -> None:
         """Have a second solver refute them too, if that is wanted."""
         if self._second is not None and self._second.solve(assumptions=[*self.premise, *literals]):
