@@ -182,3 +182,26 @@ def test_cpsat_models():
         Formula.from_cpsat(integer)
     with pytest.raises(InputError):
         Formula.from_cpsat([[1]])
+
+
+def test_cpsat_and_back():
+    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+    rng = random.Random(5)
+    for _ in range(40):
+        clauses = [
+            [rng.choice([1, -1]) * rng.randint(1, 5) for _ in range(rng.randint(0, 3))]
+            for _ in range(9)
+        ]
+        soft, weights = clauses[:6], [rng.randint(1, 9) for _ in range(6)]
+        hard = [clause for clause in clauses[6:] if clause]
+        formula = replace(Lists(5, soft, weights, hard).formula(), offset=rng.randint(-9, 9))
+        model = formula.to_cpsat()
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        status = solver.solve(model)
+        found = (formula.evaluate(x) for x in product((0, 1), repeat=5))
+        least = min((each.cost + formula.offset for each in found if not each[0]), default=None)
+        assert least == (round(solver.objective_value) if status == cp_model.OPTIMAL else None)
+        assert optimum(Formula.from_cpsat(model)) == least
+    with pytest.raises(InputError):
+        Formula.from_clauses([[1, 2]], [2**62 + 1]).to_cpsat()

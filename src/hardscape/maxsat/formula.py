@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
@@ -27,7 +27,7 @@ from hardscape.maxsat.intake import (
     soft_weights,
 )
 from hardscape.maxsat.modelling.constraints import Clauses
-from hardscape.maxsat.modelling.cpsat import clauses_of_cpsat
+from hardscape.maxsat.modelling.cpsat import clauses_of_cpsat, cpsat_of
 from hardscape.maxsat.modelling.pysat import clauses_of_pysat, pysat_of
 
 #: Literals from which on an evaluation takes long enough that time is kept back for the last one.
@@ -283,9 +283,28 @@ class Formula:
         MissingDependencyError
             If python-sat is not installed.
         """
+        return pysat_of(self.num_variables, self._weighted())
+
+    def to_cpsat(self) -> Any:
+        """Return a ``CpModel`` of OR-tools whose objective, to be minimized, is ``cost + offset``.
+
+        Variable v is the model's Boolean of index v - 1; a soft clause of several literals has one more, which
+        says that it may be violated.
+
+        Raises
+        ------
+        InputError
+            Where the weights and the offset sum up to more than 2**62.
+        MissingDependencyError
+            If OR-tools is not installed.
+        """
+        return cpsat_of(self.num_variables, self._weighted(), self.offset)
+
+    def _weighted(self) -> Iterator[tuple[list[int], int]]:
+        """Clauses and their weights, 0 for hard ones."""
         literals, bounds = self.literals.tolist(), self.offsets.tolist()
         clauses = (literals[begin:end] for begin, end in pairwise(bounds))
-        return pysat_of(self.num_variables, zip(clauses, self.weights.tolist(), strict=True))
+        return zip(clauses, self.weights.tolist(), strict=True)
 
     def to_file(self, path: str | Path, *, format: str | None = None) -> None:
         """Write the formula so that it reads back with the same clauses in the same order.

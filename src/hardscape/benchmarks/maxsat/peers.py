@@ -48,27 +48,16 @@ def cpsat(wcnf: Any, seconds: float) -> None:
     """One worker of CP-SAT, a Boolean more for each soft clause of several literals."""
     from ortools.sat.python import cp_model
 
-    model = cp_model.CpModel()
-    x = [model.new_bool_var(f"{v}") for v in range(wcnf.nv)]
+    from hardscape.maxsat import Formula
 
-    def literal(y: int) -> Any:
-        return x[y - 1] if y > 0 else ~x[-y - 1]
-
-    for clause in wcnf.hard:
-        model.add_bool_or([literal(y) for y in clause])
-    costs = []
-    for clause, weight in zip(wcnf.soft, wcnf.wght, strict=True):
-        violated = literal(-clause[0]) if len(clause) == 1 else model.new_bool_var("")
-        if len(clause) > 1:
-            model.add_bool_or([*(literal(y) for y in clause), violated])
-        costs.append(weight * violated)
-    model.minimize(sum(costs))
+    model = Formula.from_pysat(wcnf).to_cpsat()
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_time_in_seconds = seconds
     status = solver.solve(model)
     known = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
-    values = [v + 1 if solver.value(y) else -v - 1 for v, y in enumerate(x)] if known else []
+    variables = (model.get_bool_var_from_proto_index(v) for v in range(wcnf.nv))
+    values = [v if solver.value(x) else -v for v, x in enumerate(variables, 1)] if known else []
     told(values, status == cp_model.OPTIMAL)
 
 

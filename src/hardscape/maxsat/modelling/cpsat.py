@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from hardscape.errors import InputError
+from hardscape.errors import InputError, needed
 from hardscape.maxsat.modelling.constraints import Clauses, Term
 
-#: Ends of domains that stand for no limit.
-_LIMIT = 2**62
+#: Ends of domains that stand for no limit, and the largest objective.
+_LIMIT = _MOST_COST = 2**62
 
 
 def clauses_of_cpsat(model: Any) -> Clauses:
@@ -121,3 +121,30 @@ def _minimise(clauses: Clauses, proto: Any) -> None:
         if not float(constant).is_integer():
             raise InputError(f"the objective has the offset {constant!r}; an integer is accepted")
         clauses.minimise(_terms(proto.objective), int(constant))
+
+
+def cpsat_of(num_variables: int, clauses: Iterable[tuple[list[int], int]], offset: int) -> Any:
+    """A ``CpModel`` of clauses and their weights, 0 for hard ones, and of what any assignment costs more."""
+    cp_model = needed("ortools.sat.python.cp_model", "ortools", "cpsat", "Formula.to_cpsat")
+    model = cp_model.CpModel()
+    variables = [model.new_bool_var(f"x{v}") for v in range(1, num_variables + 1)]
+    violated: list[Any] = []
+    weights: list[int] = []
+    for clause, weight in clauses:
+        literals = [variables[x - 1] if x > 0 else ~variables[-x - 1] for x in clause]
+        if not weight:
+            model.add_bool_or(literals)
+            continue
+        if len(literals) == 1:
+            relaxing = ~literals[0]
+        else:
+            relaxing = model.new_bool_var(f"violated{len(violated)}")
+            model.add_bool_or([*literals, relaxing])
+        violated.append(relaxing)
+        weights.append(weight)
+    if abs(offset) + sum(weights) > _MOST_COST:
+        raise InputError(
+            f"the weights and the offset sum up to {abs(offset) + sum(weights)}; a CpModel takes {_MOST_COST}"
+        )
+    model.minimize(cp_model.LinearExpr.weighted_sum(violated, weights) + offset)
+    return model
