@@ -12,6 +12,8 @@ from hardscape.errors import BudgetError
 #: Bytes that are always taken to be there: nobody pays for a look at the machine in a small call.
 _NEGLIGIBLE = 2**26
 _GIGA = 1e9
+#: The option of glibc's `mallopt`.
+_MMAP_THRESHOLD = -3
 #: A control group's limit, what it uses, and where it says what of that can be reclaimed (versions 2, 1).
 _GROUPS = (
     ("/sys/fs/cgroup", "memory.max", "memory.current"),
@@ -50,10 +52,23 @@ def require(needed: int, what: str) -> None:
 
 def give_back() -> None:
     """Let the system have what was freed: glibc keeps it for the thread that had it."""
+    _tell_libc("malloc_trim", 0)
+
+
+def give_back_at_once() -> None:
+    """Let the system have blocks of a megabyte and more from now on as soon as they are freed.
+
+    For a process of our own: what is allocated and freed often then takes longer.
+    """
+    _tell_libc("mallopt", _MMAP_THRESHOLD, 2**20)
+
+
+def _tell_libc(name: str, *values: int) -> None:
+    """Call a function that glibc has, and other C libraries may not have."""
     import ctypes  # takes milliseconds
 
     with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
+        getattr(ctypes.CDLL(None), name)(*values)
 
 
 def _of_machine() -> int:

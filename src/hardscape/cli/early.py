@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hardscape import memory
 from hardscape.cli.terminal import cut_short, note, print_json
 from hardscape.errors import Interrupted
 from hardscape.interrupts import signals_wait
@@ -27,6 +28,9 @@ _PATIENT = {"--device", "--seed", "--threads", "--time-limit"}
 
 #: Literals up to which a formula's first assignment takes milliseconds, and is told before all else.
 EARLY = 300_000
+
+#: Bytes of a file, packed or not, whose formula takes much memory.
+_LARGE_FILE = 2**22
 
 
 def say(line: str) -> None:
@@ -52,6 +56,8 @@ class Costs:
 
     def read(self, file: Path, format: str | None = None) -> Formula:
         """Read a formula, and tell what is known of it."""
+        if file.is_file() and file.stat().st_size > _LARGE_FILE:
+            memory.give_back_at_once()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", FormatWarning)
             formula: Formula = FORMATS.read(file, format=format, seen=self._seen)

@@ -190,14 +190,14 @@ std::vector<std::uint8_t> propagated(const Clauses& f) {
   const Cleaned cleaned(f);
   const Instance instance(cleaned.clauses(), Poll(nullptr));
   Decimation decimation(instance, cleaned.weights.data(), cleaned.hard.data());
-  std::vector<std::uint32_t> left, order;
+  std::vector<std::uint32_t> left, units(instance.num_clauses), order;
   RandomStream random(0, 0, kFirstPurpose);
   const std::uint8_t never = 0;
   std::vector<std::uint8_t> value, best;
   Evaluation least;
   for (std::int64_t effort = kEffort; effort > 0;
        effort -= f.offsets[f.count] + std::int64_t{f.variables} + 1) {
-    decimation.run(value, left, order, random, &never);
+    decimation.run(value, left, units, order, random, &never);
     const Evaluation found = evaluate(f, value.data());
     const auto order = [](const Evaluation& x) { return std::make_pair(x.violated, x.cost); };
     if (!best.empty() && order(found) >= order(least)) continue;

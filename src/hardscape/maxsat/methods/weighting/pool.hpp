@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "maxsat/instance.hpp"
@@ -61,6 +62,11 @@ struct WideStates {
   void clear(std::uint32_t c) { table[2 * std::size_t{c}] = table[2 * std::size_t{c} + 1] = 0; }
   void gain(std::uint32_t c, std::uint32_t x) { change(c, 1, x); }
   void lose(std::uint32_t c, std::uint32_t x) { change(c, UINT32_MAX, x); }
+  // A word for each clause, of no more use than until weights are set.
+  std::span<std::uint32_t> scratch() {
+    scratch_.resize(weight.size());
+    return scratch_;
+  }
 
   std::vector<std::int64_t> weight;
   std::vector<std::uint32_t> table;
@@ -70,6 +76,8 @@ struct WideStates {
     table[2 * std::size_t{c}] += by;
     table[2 * std::size_t{c} + 1] ^= x;
   }
+
+  std::vector<std::uint32_t> scratch_;
 };
 
 // The same in half the bytes, where all that fits: the number stands above the xor in one word.
@@ -88,6 +96,9 @@ class NarrowStates {
   void clear(std::uint32_t c) { table[c] = 0; }
   void gain(std::uint32_t c, std::uint32_t x) { table[c] = (table[c] + (1u << bits_)) ^ x; }
   void lose(std::uint32_t c, std::uint32_t x) { table[c] = (table[c] - (1u << bits_)) ^ x; }
+  std::span<std::uint32_t> scratch() {  // the weights, which are lost
+    return {reinterpret_cast<std::uint32_t*>(weight.data()), weight.size()};
+  }
 
   std::vector<std::int32_t> weight;
   std::vector<std::uint32_t> table;

@@ -198,7 +198,7 @@ class WeightingOf final : public AnyWeighting {
   // In the first run and not before, because on large formulas it takes long enough to be stopped.
   void start(const volatile std::uint8_t* stop) {
     if (value_.empty()) {
-      decimation_.run(value_, state_.table, good_place_, random_, stop);
+      decimation_.run(value_, state_.table, state_.scratch(), good_place_, random_, stop);
       if (*stop) return value_.clear();
     }
     set_temper();
@@ -246,7 +246,7 @@ class WeightingOf final : public AnyWeighting {
   // the next run begins where this one would have.
   bool restart(const volatile std::uint8_t* stop) {
     if (++restarts_ & 1)
-      decimation_.run(value_, state_.table, good_place_, random_, stop);
+      decimation_.run(value_, state_.table, state_.scratch(), good_place_, random_, stop);
     else
       value_ = best_.value();
     set_temper();
