@@ -288,7 +288,19 @@ def test_one_state_of_a_lattice_is_found_without_taking_spins_out():
         couplings[place, np.roll(place, -1, axis)] = rng.normal(size=(4, 4, 4))
     terms = Ising(np.zeros(64), np.triu(couplings + couplings.T)).exact
     assert cuts.Cuts().outright(Wanted(terms, 2, None))
-    assert not cuts.Cuts().outright(Wanted(terms, 11, None))
+    assert not cuts.Cuts().outright(Wanted(terms, 1001, None))
+
+
+@pytest.mark.parametrize("kind", ["signs", "gauss"])
+def test_some_states_of_a_lattice_are_left_to_cuts_and_are_those_of_the_tables(kind):
+    model = lattice(10, 9, True, 7, kind=kind)
+    mine = hardscape.spectrum(model, 40, **CPU)
+    assert mine.method == "cuts"
+    assert_same(mine, hardscape.spectrum(model, 40, method="frontier", **CPU))
+    # Many states, narrow lattices, and spins with fields are left to tables.
+    fields = Ising(np.arange(90) % 3 - 1.0, model.J)
+    for other, count in ((model, 1000), (lattice(4, 30, False, 7, kind=kind), 40), (fields, 40)):
+        assert hardscape.spectrum(other, count, **CPU).method == "frontier"
 
 
 def test_what_relaxations_prove_is_told_as_they_go():

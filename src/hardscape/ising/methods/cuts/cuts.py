@@ -15,7 +15,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import ClassVar
 
@@ -41,6 +41,10 @@ _FEW_FIELDS = 16
 #: Couplings for each spin from which on semidefinite bounds are quicker up to so many spins, unless one state
 #: is wanted and there are so many short loops for each.
 _MANY_COUPLINGS, _FEW_SPINS, _LOOPS = 3, 160, 2
+#: Lattices without fields: most couplings and least short loops a spin, from so many spins to so many, most
+#: states, and seconds of the tables of a first order from which on they take longer than some linear programs.
+_LATTICE_COUPLINGS, _LATTICE_LOOPS, _LATTICE_SPINS = 3, 0.75, (64, 512)
+_LATTICE_STATES, _LATTICE_SECONDS = 257, 6e-5
 #: Seconds of a relaxation for each edge, and how they grow.
 _EDGE_SECONDS, _POWER = 3e-7, 1.8
 #: Seconds of a state where nothing but all of them is known to end it, and most bits that are counted.
@@ -137,6 +141,8 @@ class Cuts(LowestMethod[CutWork]):
     def pays(self, wanted: Wanted) -> bool:
         """Whether the model is sparse, and tables would take long."""
         terms = wanted.terms
+        if _lattice(wanted):
+            return True
         if len(terms.row) >= _COUPLINGS * terms.num_spins or wanted.count > _MOST_STATES:
             return False
         one = wanted.count <= 2 and wanted.window is None
@@ -156,9 +162,12 @@ class Cuts(LowestMethod[CutWork]):
     def outright(self, wanted: Wanted) -> bool:
         """Whether one of two states that are flips of one another is wanted, and little can be taken out.
 
-        What is left of it has no flips, and there the state after the one wanted must be found, too.
+        What is left of it has no flips, and there the state after the one wanted must be found, too. A lattice
+        is not looked at for spins to take out: that takes longer than it does.
         """
         terms = wanted.terms
+        if _lattice(wanted):
+            return True
         many = len(terms.row) >= _MANY_COUPLINGS * terms.num_spins
         return many and wanted.count <= 2 and terms.symmetric and self.pays(wanted)
 
@@ -189,12 +198,27 @@ class Cuts(LowestMethod[CutWork]):
         return FrontierStatesWork(work.asked, plan).seconds
 
 
+def _lattice(wanted: Wanted) -> bool:
+    """Whether a few states are wanted of a lattice of some hundred spins whose tables are not small."""
+    terms = wanted.terms
+    n, least = terms.num_spins, _LATTICE_SPINS[0]
+    few = wanted.count <= _LATTICE_STATES and wanted.window is None and terms.symmetric
+    if not few or not least <= n <= _LATTICE_SPINS[1]:
+        return False
+    return (
+        len(terms.row) <= _LATTICE_COUPLINGS * n
+        and short_loops(terms) >= _LATTICE_LOOPS * n
+        and hopeless(terms, _LATTICE_SECONDS)
+    )
+
+
 @cache
 def _installed() -> bool:
     """Whether there is a solver of linear programs: a look through folders takes longer than small tables."""
     return find_spec("highspy") is not None
 
 
+@lru_cache(maxsize=8)
 def short_loops(terms: ExactTerms) -> int:
     """Triangles and squares of couplings, whose inequalities are the strong ones."""
     near = np.zeros((terms.num_spins, terms.num_spins))
