@@ -30,7 +30,7 @@ def test_bounds_enclose_the_ground_energy_and_close(model: Ising, method: str) -
         1,
         method=method,
         prune=method == "tree",
-        time_limit=1.2,
+        time_limit=2.0,
         threads=1,
         device="cpu",
         progress=events.append,
