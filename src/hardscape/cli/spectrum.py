@@ -106,7 +106,7 @@ class SearchOptions:
     method
         search, mps and matching (one state of planar models) give no certificate; all others are certain and
         take up to 128 spins (semidefinite 512, exhaustive 64, partition one weighted sum of spins, squared,
-        frontier and cuts sparse models of any size).
+        frontier and cuts sparse models of any size, race those that semidefinite and cuts take).
     prune
         Skip blocks of states that a lower bound excludes; --no-prune visits every state.
     """
@@ -123,6 +123,7 @@ class SearchOptions:
         "semidefinite",
         "cliques",
         "partition",
+        "race",
         "exhaustive",
         "search",
         "matching",

@@ -28,6 +28,7 @@ from hardscape.ising.methods.exhaustive.work import BlockWork
 from hardscape.ising.methods.frontier.lowest import Frontier
 from hardscape.ising.methods.lowest import LowestMethod, LowestWork
 from hardscape.ising.methods.partition.partition import Partition
+from hardscape.ising.methods.race.race import Race
 from hardscape.ising.methods.reduction.reduction import Reduction, is_fine
 from hardscape.ising.methods.reduction.searched import Searched, searched
 from hardscape.ising.methods.semidefinite.semidefinite import Semidefinite
@@ -57,6 +58,7 @@ _SOME_STATES = 100
 #: The methods; the first that can and pays answers.
 METHODS: tuple[LowestMethod[Any], ...] = (
     Partition(),
+    Race(),
     Cuts(),
     Frontier(),
     Cliques(),
@@ -106,9 +108,10 @@ def spectrum(
         least pair energies), "semidefinite" (branch and bound under semidefinite bounds with triangle
         inequalities: dense models of more than some 56 spins), "cliques" (branch and bound under clique covers
         of conflicts: QUBOs with penalties), "partition" (number partitioning and other squares of one sum of
-        spins, by meeting in the middle), "exhaustive" (every state), or "auto", which takes out spins that
-        need no search, and for each part of what is left that is not coupled to others takes what should be
-        the quickest.
+        spins, by meeting in the middle), "race" (cuts beside semidefinite bounds: the first that is done
+        answers, and `Spectrum.method` names it), "exhaustive" (every state), or "auto", which takes out spins
+        that need no search, and for each part of what is left that is not coupled to others takes what should
+        be the quickest.
     prune : bool
         Skip blocks whose energy a lower bound (fields on the block's spins, and the least pair energy
         inside it) puts above the threshold. False visits every state, as plain exhaustive search does.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Generic, Self, TypeVar
 
@@ -79,6 +80,14 @@ class LowestWork(Work[Found]):
         if states is None or not len(states):
             return self
         return replace(self, known=self.both(self.known, self.packed(states)))
+
+    def running(self) -> AbstractContextManager[None]:
+        """What lasts as long as it is searched."""
+        return nullcontext()
+
+    def proved_by(self, name: str) -> str:
+        """The method that found the answer; `name` is the one that was chosen."""
+        return name
 
     def best_so_far(self, partial: Partial | None) -> Found:
         """The answer of a call that was stopped: of what it found, and of what was known before."""

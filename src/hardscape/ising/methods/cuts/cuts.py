@@ -154,10 +154,7 @@ class Cuts(LowestMethod[CutWork]):
         if few and not (sure and short_loops(terms) >= _LOOPS * terms.num_spins):
             return False
         most = _SURE_SECONDS if sure else _SECONDS if terms.symmetric else _FIELD_SECONDS
-        if hopeless(terms, most):
-            return True
-        plan = elimination(terms)
-        return plan is None or FrontierStatesWork(wanted, plan).seconds > most
+        return tables_take(wanted, most)
 
     def outright(self, wanted: Wanted) -> bool:
         """Whether one of two states that are flips of one another is wanted, and little can be taken out.
@@ -216,6 +213,14 @@ def _lattice(wanted: Wanted) -> bool:
 def _installed() -> bool:
     """Whether there is a solver of linear programs: a look through folders takes longer than small tables."""
     return find_spec("highspy") is not None
+
+
+def tables_take(wanted: Wanted, seconds: float) -> bool:
+    """Whether the frontier would take longer than this."""
+    if hopeless(wanted.terms, seconds):
+        return True
+    plan = elimination(wanted.terms)
+    return plan is None or FrontierStatesWork(wanted, plan).seconds > seconds
 
 
 @lru_cache(maxsize=8)

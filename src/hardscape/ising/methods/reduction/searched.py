@@ -51,11 +51,12 @@ def searched(
     if listed:
         memory.require(work.memory_bytes(1), f"a list of {wanted.count - 1} states")
     began = time.perf_counter()
-    outcome = solve(work, options)
+    with work.running():
+        outcome = solve(work, options)
     found = outcome.answer if outcome.complete else work.best_so_far(outcome.partial)
     assert found is not None
     return Searched(
-        row.name,
+        work.proved_by(row.name),
         found,
         outcome.complete,
         work.lower_bound(outcome.done, found),

@@ -73,6 +73,7 @@ class SemidefiniteWork(BranchingWork):
     name: ClassVar[str] = "ising.spectrum.semidefinite"
     revision: ClassVar[int] = 2
     counters: ClassVar[tuple[str, ...]] = ("nodes", "cut", "leaves", "candidates")
+    here: ClassVar[tuple[str, ...]] = ("core",)
 
     leading: int = 0  #: spins of highest code that are fixed before all others
     numbered: int = 20  #: spins whose values number the shards, at most
@@ -128,9 +129,6 @@ class SemidefiniteWork(BranchingWork):
             np.array(order, dtype=np.int64),
             to_codes([self.gauge], code_words(n))[0],
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "core"}
 
     def least_bound(self, ranges: Sequence[tuple[int, int]]) -> int | None:
         """The least bound of the tree above these states, rounded up to an energy that there can be."""

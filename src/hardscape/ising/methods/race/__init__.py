@@ -1,0 +1,1 @@
+"""Two methods at once, where it is open which is quicker."""

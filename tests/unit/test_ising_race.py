@@ -1,0 +1,125 @@
+"""method="race": two searches of the same states, of which the first that is done answers."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+from hardscape.engine import Context, Cpu, RunOptions, Shard, ShardResult
+from hardscape.ising import Ising, Spectrum, spectrum
+from hardscape.ising.exact import from_limbs
+from hardscape.ising.methods.cuts.cuts import CutWork
+from hardscape.ising.methods.exhaustive.blocks import Wanted
+from hardscape.ising.methods.race.race import Race, RaceWork
+from hardscape.ising.methods.semidefinite.semidefinite import SemidefiniteWork
+
+pytest.importorskip("highspy")
+
+
+def sparse(n: int, degree: float, seed: int, fields: bool = False) -> Ising:
+    rng = np.random.default_rng(seed)
+    couplings = np.triu(rng.choice([-1.0, 1.0, 2.0], (n, n)) * (rng.random((n, n)) < degree / n), 1)
+    return Ising(rng.integers(-1, 2, n) if fields else np.zeros(n), couplings)
+
+
+def of_cycles(n: int, cycles: int) -> Ising:
+    """Couplings along some random cycles through all spins."""
+    rng, couplings = np.random.default_rng(1), np.zeros((n, n))
+    for _ in range(cycles):
+        order = rng.permutation(n)
+        couplings[order, np.roll(order, 1)] = rng.choice([-1.0, 1.0], n)
+    return Ising(np.zeros(n), np.triu(couplings + couplings.T, 1))
+
+
+def found(model: Ising, states: int, method: str, threads: int = 1) -> Spectrum:
+    return spectrum(model, states, method=method, device="cpu", threads=threads, seed=1)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("states", [1, 5, 40])
+@pytest.mark.parametrize("fields", [False, True])
+def test_the_states_are_those_of_every_method(threads: int, states: int, fields: bool) -> None:
+    model = sparse(17, 5, 3 + states, fields)
+    raced, plain = found(model, states, "race", threads), found(model, states, "exhaustive")
+    assert raced.certified
+    assert raced.method in ("cuts", "semidefinite")
+    np.testing.assert_array_equal(raced.states, plain.states)
+    np.testing.assert_array_equal(raced.energies, plain.energies)
+    assert raced.levels == plain.levels
+
+
+def test_the_rivals_answer_ends_a_search_that_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, begun = sparse(50, 5, 1), threading.Event()
+    run, heard = CutWork.run, RaceWork.run
+
+    def late(work: CutWork, shard: Shard, context: Context) -> ShardResult:
+        assert begun.wait(60)
+        return run(work, shard, context)
+
+    def watched(work: RaceWork, shard: Shard, context: Context) -> ShardResult:
+        begun.set()
+        return heard(work, shard, context)
+
+    expected = found(model, 3, "semidefinite")
+    monkeypatch.setattr(CutWork, "run", late)
+    monkeypatch.setattr(RaceWork, "run", watched)
+    # This one does not end by itself.
+    monkeypatch.setattr(SemidefiniteWork, "run", _for_ever)
+    raced = found(model, 3, "race")
+    assert (raced.certified, raced.method) == (True, "cuts")
+    np.testing.assert_array_equal(raced.states, expected.states)
+
+
+def _for_ever(work: object, shard: Shard, context: Context) -> ShardResult:
+    """Nothing, until it is asked to hand over."""
+    while not context.stop[0]:
+        threading.Event().wait(0.001)
+    assert isinstance(work, RaceWork)
+    assert context.stop[0] == 2
+    return ShardResult(work.nothing(), left=shard.start)
+
+
+def test_a_rival_that_does_not_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = []
+
+    def for_ever(work: CutWork, shard: Shard, context: Context) -> ShardResult:
+        while not context.stopped():
+            threading.Event().wait(0.001)
+        ended.append(True)
+        return ShardResult(work.nothing(), complete=False)
+
+    model = sparse(30, 5, 2)
+    monkeypatch.setattr(CutWork, "run", for_ever)
+    raced = found(model, 2, "race")
+    assert (raced.certified, raced.method, ended) == (True, "semidefinite", [True])
+    np.testing.assert_array_equal(raced.states, found(model, 2, "exhaustive").states)
+
+
+def test_what_the_rival_proves_bounds_a_search_that_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wanted = Wanted(sparse(30, 5, 1).exact, 2, None)
+    work = Race().work(wanted, RunOptions.checked(device="cpu", threads=1, seed=1))
+    assert isinstance(work, RaceWork)
+    assert work.rival is not None
+    best = work.best_so_far(None)
+    least = from_limbs(best.energies[:1])[0]
+    plain = least - 10
+    monkeypatch.setattr(SemidefiniteWork, "lower_bound", lambda *_: plain)
+    assert work.lower_bound([], best) == plain
+    for bound, expected in ((least - 1, least - 1), (least + 5, least), (plain - 1, plain)):
+        work.rival.bound = bound
+        assert work.lower_bound([], best) == expected
+    other = pickle.loads(pickle.dumps(work))
+    assert other.rival is None
+    assert other.identity() == work.identity()
+
+
+def test_it_is_taken_where_nothing_tells_which_is_quicker() -> None:
+    open_one, dense, loose = of_cycles(100, 3), of_cycles(100, 9), of_cycles(100, 1)
+    takes = [Race().pays(Wanted(x.exact, 2, None)) for x in (open_one, dense, loose)]
+    assert takes == [True, False, False]
+    assert Race().runs_on(Cpu(), Wanted(open_one.exact, 2, None))
