@@ -29,6 +29,9 @@ CASES: list[tuple[tuple[int, int, int, int], int, Any, dict[str, Any]]] = [
     ((8, 8, 3, 3), 3, "periodic", {"method": "auto"}),
     ((8, 8, 8, 4), 2, "periodic", {"gauge": "coulomb"}),
     ((8, 8, 4, 3), 2, "open", {"method": "annealing", "annealing_sweeps": 2}),
+    # Vector registers hold sites of z, and of t, where one process has them all.
+    ((3, 2, 8, 8), 3, "periodic", {"method": "auto"}),
+    ((2, 2, 2, 16), 2, "periodic", {"method": "matrix-overrelaxation"}),
 ]
 
 
