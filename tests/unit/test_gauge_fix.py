@@ -18,6 +18,7 @@ from hardscape.errors import CheckpointError, InputError, NotConverged
 from hardscape.gauge import GaugeField, fix
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.lattices import MICROCANONICAL, Sweep, Turn
+from hardscape.gauge.methods.fourier import FourierSteps
 from hardscape.gauge.methods.table import METHODS as ROWS
 from hardscape.gauge.options import FixOptions, MethodName
 from hardscape.gauge.work import GaugeFixWork
@@ -121,6 +122,26 @@ def test_precisions(fields: dict[int, GaugeField], precision: Any) -> None:
     tolerance = 1e-6 if precision == "single" else 1e-12
     assert found.functional == pytest.approx(double.functional, abs=tolerance)
     assert gauge_oracles.theta(found.fixed().links, "landau") < theta
+
+
+def test_a_line_search_near_a_maximum_costs_one_gradient(
+    fields: dict[int, GaugeField], alone: Team
+) -> None:
+    class Counted(CpuLattice):
+        gradients = 0
+
+        def gradient(self) -> Any:
+            Counted.gradients += 1
+            return super().gradient()
+
+    near = fix(fields[3], theta=1e-6, device="cpu").fixed()
+    options = FixOptions()
+    lattice = Counted(np.ascontiguousarray(near.links), options, False, alone)
+    steps, begun = FourierSteps(lattice, options), lattice.measure().theta_mean.mean()
+    for done in range(1, 13):
+        steps.advance(np.ones((1, lattice.slices), dtype=bool))
+        assert Counted.gradients <= done + 2  # the first step may be of a wrong length
+    assert lattice.measure().theta_mean.mean() < 1e-18 * begun
 
 
 def test_timeslices_rest_one_by_one(alone: Team) -> None:
