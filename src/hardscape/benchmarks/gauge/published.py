@@ -95,40 +95,51 @@ def ensemble(extent: int, beta: float, how: How, **options: Any) -> Ensemble:
 
 
 def flow(how: How) -> tuple[list[Row], Ensemble]:
-    """The scales t0 and w0 and the susceptibility of the charge at beta = 5.96."""
+    """The scales t0 and w0 at beta = 5.96."""
     found = ensemble(20, 5.96, how, flow_time=3.4, step=0.05)
-    t0, squares = found.averages["t0"], found.averages["charge_squared"]
     columns = np.stack([found[name] for name in ("t0", "w0")], axis=1)
     ratio = jackknife(columns, lambda x: x[1] / math.sqrt(x[0]), bin_size=_BIN)
-    unit = t0.value**2 / 20**4
-    where = "5.96, 20^4"
+    where, t0 = "5.96, 20^4", found.averages["t0"]
     rows: list[Row] = [
         ("t0/a^2", where, list(t0[:2]), [2.7854, 0.0062], "JHEP 08 (2010) 071, 48 x 24^3"),
         (
             "w0/sqrt(t0)", where, list(map(float, ratio)), [1.0198, 0.0058],
             "continuum: w0 Tc, Phys. Rev. D 105, 074513 (2022); sqrt(t0) Tc, Phys. Rev. D 91, 096002 (2015)",
         ),
-        (
-            "10^4 t0^2 chi", where, [1e4 * unit * x for x in squares[:2]], [6.67, 0.07],
-            "Phys. Rev. D 92, 074502 (2015), continuum",
-        ),
     ]  # fmt: skip
     return rows, found
+
+
+def charge(how: How) -> tuple[list[Row], Ensemble]:
+    """The topological susceptibility at beta = 6, at a flow time a little after t0."""
+    found = ensemble(16, 6.0, how, flow_time=3.6, step=0.1)
+    columns = np.stack([found[name] for name in ("t0", "charge_squared")], axis=1)
+    value = jackknife(columns, lambda x: 1e4 * x[0] ** 2 * x[1] / 16**4, bin_size=_BIN)
+    source = "Phys. Rev. D 92, 074502 (2015), continuum"
+    return [("10^4 t0^2 chi", "6.0, 16^4", list(map(float, value)), [6.67, 0.07], source)], found
 
 
 def critical(how: How) -> tuple[list[Row], Ensemble]:
     """The scale w0 at beta = 5.8941, where a lattice of six timeslices becomes deconfined."""
     found = ensemble(16, 5.8941, how, flow_time=2.8, step=0.05)
-    published = [6 * 0.25384, 6 * 0.00023]
-    source = (
-        "6 w0 Tc, continuum, Phys. Rev. D 105, 074513 (2022); beta of Nucl. Phys. B 469, 419 (1996)"
-    )
-    return [("w0/a", "5.8941, 16^4", list(found.averages["w0"][:2]), published, source)], found
+    return [_of_transition(6, "5.8941, 16^4", found)], found
+
+
+def finer(how: How) -> tuple[list[Row], Ensemble]:
+    """The same at beta = 6.0624, of eight timeslices."""
+    found = ensemble(20, 6.0624, how, flow_time=4.8, step=0.08)
+    return [_of_transition(8, "6.0624, 20^4", found)], found
+
+
+def _of_transition(slices: int, where: str, found: Ensemble) -> Row:
+    published = [slices * 0.25384, slices * 0.00023]
+    source = f"{slices} w0 Tc, continuum, Phys. Rev. D 105, 074513 (2022)"
+    return "w0/a", where, list(found.averages["w0"][:2]), published, source
 
 
 def potential(how: How) -> tuple[list[Row], Ensemble]:
     """The distance r0 at beta = 6 from smeared Wilson loops."""
-    found = ensemble(16, 6.0, how, loops=(7, 8), smearing=(0.5, 30))
+    found = ensemble(16, 6.0, how, loops=(7, 8), smearing=(0.5, 60))
     fits = static_potential(found)
     where, source = f"6.0, 16^4, D = {fits.fitted_separation}", "Nucl. Phys. B 622, 328 (2002), fit"
     rows: list[Row] = [
@@ -188,7 +199,9 @@ def three_loops(ratio: float) -> float:
 STEPS: dict[str, tuple[Callable[[How], tuple[list[Row], Ensemble | None]], int]] = {
     "potential": (potential, 400),
     "flow": (flow, 100),
+    "charge": (charge, 300),
     "critical": (critical, 100),
+    "finer": (finer, 60),
     "coupling": (coupling, 12),
 }
 
@@ -217,7 +230,7 @@ def main(
     processes
         What measures the rest.
     only
-        Names of steps: potential,flow,critical,coupling.
+        Names of steps, with commas.
     scale
         Factor on the numbers of configurations.
     seconds
