@@ -82,10 +82,10 @@ class CudaSlab(ChainSlab):
                 continue
             with self._began():
                 visit(color, sides)
-                found = self._sides(lattice)
+                found = self._sides(lattice, color)
             with cuda_device(self._ordinal):  # under way while the sides are
                 visit(color, moving - sides)
-            self._swapped(lattice, found)
+            self._swapped(lattice, found, color)
 
     def randomize(self, key: int, seed: int) -> None:
         """See `Slab.randomize`."""
@@ -147,29 +147,49 @@ class CudaSlab(ChainSlab):
             yield
             self._over = device.stream.record()
 
-    def _sides(self, lattice: Any) -> list[Any]:
+    def _sides(self, lattice: Any, color: int | None = None) -> list[Any]:
         """Begin to take g of the first and of the last slice, to where MPI can send it from."""
-        ends = [lattice.slices_of(0, t, 1) for t in (1, len(self.time.own))]
-        return [self._sent(end, place) for place, end in enumerate(ends)]
+        last = len(self.time.own)
+        ends = self._planes(lattice, color, 1, last)
+        if ends is None:
+            ends = [lattice.slices_of(0, t, 1) for t in (1, last)]
+        if self._direct:
+            return ends
+        rooms = [self._room(end, place) for place, end in enumerate(ends)]
+        return [end.get(out=room, blocking=False) for end, room in zip(ends, rooms, strict=True)]
 
-    def _sent(self, end: Any, place: int) -> Any:
-        return end if self._direct else end.get(out=self._room(end, place), blocking=False)
+    def _planes(self, lattice: Any, color: int | None, *slices: int) -> list[Any] | None:
+        """Sites of a colour as they lie in memory, where they lie together: others did not move."""
+        if color is None:
+            return None
+        found = [lattice.plane(color, t) for t in slices]
+        return None if found[0] is None else found
 
     def _room(self, end: Any, place: int) -> Any:
         """Pinned memory of the host for an array: what is copied there needs nobody to wait."""
-        key = end.shape, place
+        key = end.shape, end.dtype.str, place
         if key not in self._pinned:
             pinned = needed("cupyx", "cupy-cuda13x", "cuda", "CUDA").empty_pinned
             self._pinned[key] = pinned(end.shape, end.dtype)
         return self._pinned[key]
 
-    def _swapped(self, lattice: Any, ends: list[Any]) -> None:
+    def _swapped(self, lattice: Any, ends: list[Any], color: int | None = None) -> None:
         """Send the slices at the sides, and bring those beside up to date."""
-        with cuda_device(self._ordinal):
+        places = 0, len(self.time.own) + 1
+        with cuda_device(self._ordinal) as device:
+            beside = self._planes(lattice, color, *places)
             self._over.synchronize()
-            below, above = Swap(self.time, *ends).sides()
-            lattice.set_slices(0, 0, below)
-            lattice.set_slices(0, len(self.time.own) + 1, above)
+            if beside is None:
+                for t, g in zip(places, Swap(self.time, ends[0], ends[1]).sides(), strict=True):
+                    lattice.set_slices(0, t, g)
+            elif self._direct:
+                Swap(self.time, ends[0], ends[1], (beside[0], beside[1])).sides()
+            else:
+                rooms = self._room(beside[0], 2), self._room(beside[1], 3)
+                for to, g in zip(
+                    beside, Swap(self.time, ends[0], ends[1], rooms).sides(), strict=True
+                ):
+                    to.set(g, stream=device.stream)
 
     def _exchange(self, lattice: Any, always: bool = False) -> None:
         if self._options.sliced and not always:

@@ -31,13 +31,15 @@ class Line:
 
 
 class Swap:
-    """Sites of both sides on their way to the ranks beside, and theirs on the way here."""
+    """Sites of both sides on their way to the ranks beside, and theirs on the way here, or `into` arrays."""
 
-    def __init__(self, line: Line, first: Any, last: Any) -> None:
+    def __init__(
+        self, line: Line, first: Any, last: Any, into: tuple[Any, Any] | None = None
+    ) -> None:
         comm, parts = line.comm, line.cut.parts
         up, down = (line.part + 1) % parts, (line.part - 1) % parts
         xp = array_namespace(first)
-        self._sides = xp.empty_like(first), xp.empty_like(last)
+        self._sides = into or (xp.empty_like(first), xp.empty_like(last))
         self._kept = first, last
         self._asked = [
             comm.Irecv(self._sides[0], down, _UP),

@@ -156,6 +156,11 @@ class CudaLattices(Lattices):
         part = self._cupy.asarray(g, dtype=np.complex128)
         self._storage.put(self._g[copy], first, self._cupy.ascontiguousarray(part))
 
+    def plane(self, color: int, t: int) -> Any:
+        """A timeslice's sites of a colour in copy 0, as they lie; None where others lie among them."""
+        *space, slices = self.instance.shape
+        return self._storage.part(self._g[0], color * slices + t, math.prod(space) // 2)
+
     def set_transformation(self, copy: int, g: Any) -> None:
         """Set a copy's g, brought to the group."""
         for first, part in self._storage.in_parts(g):

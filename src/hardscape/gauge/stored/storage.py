@@ -45,6 +45,14 @@ class Storage:
         shape = copies, blocks, matrices, self.instance.chunks, _TOGETHER, lanes
         return self._cupy.zeros(shape, dtype=np.float32 if self.instance.single else np.float64)
 
+    @staticmethod
+    def part(stored: Any, number: int, sites: int) -> Any:
+        """So many sites, those of a number, as they lie; None where they share blocks with others."""
+        if sites % _TOGETHER:
+            return None
+        blocks = sites // _TOGETHER
+        return stored[number * blocks : (number + 1) * blocks]
+
     def in_parts(self, field: Any) -> Iterator[tuple[int, Any]]:
         """Some timeslices at a time of an array (T, ...), on the GPU, and the number of the first."""
         step = max(1, IN_FLIGHT // (math.prod(field.shape[1:]) * 16))
