@@ -8,7 +8,9 @@ from hardscape.engine.cuda import jit
 from hardscape.gauge.chain.cuda import chain_kernel
 from hardscape.gauge.fixed.cuda import fixed_kernel
 from hardscape.gauge.ghost.cuda import ghost_kernel
+from hardscape.gauge.lattice.lattices import Rules
 from hardscape.gauge.lattice.schedule import Schedule, Window
+from hardscape.gauge.rounds.cuda import round_kernel
 from hardscape.gauge.stored.instance import Instance
 
 INSTANCES = [
@@ -53,7 +55,21 @@ def test_kernels_compile(instance: Instance) -> None:
     ]
     if dimensions == 4:
         kernels.append(instance.kernel("classic", "gauge_classic"))
+    if not instance.window.halo:
+        rules = Rules(1e-12, 1e-28, 1e-27, 6, 10, instance.directions == 3, instance.single, True)
+        kernels.append(round_kernel(instance, rules))
     for kernel in kernels:
+        assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_kernels_that_keep_links_compile(single: bool) -> None:
+    instance = Instance((16, 16, 16, 16), 3, single)
+    size = instance.matrix_bytes
+    schedule = Schedule.of(instance.box, size, single, 4, 1, 132, 2**25, shared=228 * 1024)
+    assert schedule.kept
+    for method in (1, 3):
+        kernel = instance.sweep_kernel(method, schedule)
         assert jit.compile(kernel, "sm_90").startswith(b"\x7fELF")
 
 

@@ -91,17 +91,39 @@ def test_a_sweep_is_that_of_the_cpu(alone: Team, nc: int, gauge: str) -> None:
                 np.testing.assert_allclose(delta[b].get(), cpu.gradient()[0], atol=1e-8)
 
 
-@pytest.mark.parametrize(
-    "schedule",
-    [
-        Schedule(128, 2),
-        Schedule(64, 2, parts=2, lag=4, groups=3, staged=8, tile=(4, 1)),
-        Schedule(64, 2, parts=1, lag=9, groups=2, staged=5, tile=(2, 4)),
-        Schedule(32, 4, parts=4, lag=9, groups=1, staged=8, tile=(8, 2)),
-        Schedule(128, 1, parts=4, lag=0, groups=3, staged=2),
-    ],
-    ids=str,
-)
+SCHEDULES = [
+    Schedule(128, 2),
+    Schedule(64, 2, parts=2, lag=4, groups=3, staged=8, tile=(4, 1)),
+    Schedule(64, 2, parts=1, lag=9, groups=2, staged=5, tile=(2, 4)),
+    Schedule(32, 4, parts=4, lag=9, groups=1, staged=8, tile=(8, 2)),
+    Schedule(128, 1, parts=4, lag=0, groups=3, staged=2),
+    Schedule(128, 2, parts=1, staged=8, tile=(8, 8), kept=True),
+    Schedule(64, 2, parts=2, staged=8, tile=(8, 4), kept=True),
+    Schedule(32, 2, parts=1, staged=8, tile=(4, 4), kept=True),
+]
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_the_order_of_tasks_changes_no_bit(single: bool) -> None:
+    """Copies alone and copies together are moved by kernels that were compiled apart."""
+    field = GaugeField.random((4, 8, 8, 14), 3, seed=3)
+    seeds = np.array([5, 6, 7], dtype=np.uint64)
+    active = np.ones((3, 14), dtype=bool)
+    kinds = [Sweep(1, 1.7)], [Sweep(2, temperature=0.5), MICROCANONICAL]
+    found = []
+    with cuda_device(0) as device:
+        for schedule in SCHEDULES:
+            gpu = CudaLattices(device, field.links, options("landau"), single, 3, schedule)
+            gpu.randomize(seeds)
+            for sweeps in kinds:
+                gpu.sweep_in_turn(
+                    [Turn([x] * 3, seeds, np.zeros(3, int), 7, active, STOP) for x in sweeps]
+                )
+            found.append([gpu.transformation(b).get().tobytes() for b in range(3)])
+    assert all(some == found[0] for some in found)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=str)
 def test_the_order_of_tasks_changes_nothing(alone: Team, schedule: Schedule) -> None:
     field = GaugeField.random((4, 8, 8, 14), 3, seed=3)
     chosen = options("landau")

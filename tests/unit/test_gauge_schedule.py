@@ -63,3 +63,26 @@ def test_tasks_wait_for_earlier_ones_only(shape: tuple[int, int, int, int], sing
         ):
             if sweep + color > 0:
                 assert number[sweep + color - 1, 1 - color, near] < own
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_blocks_keep_their_links_where_all_are_resident(single: bool) -> None:
+    def chosen(shape: tuple[int, int, int, int], copies: int, shared: int = 228 * 1024) -> Schedule:
+        size = 48 if single else 96
+        return Schedule.of(shape, size, single, 4, copies, 132, 2**25, shared=shared)
+
+    shape = (16, 16, 16, 16)
+    alone = chosen(shape, 1)
+    assert alone.kept
+    assert chosen(shape, 16).kept != single  # in single precision two groups of copies fit
+    x, y, z, _ = shape
+    half_row, (rows, planes) = x // 2, alone.tile
+    assert half_row * rows * planes == alone.threads
+    assert (y % rows, z % planes, alone.parts) == (0, 0, z // planes)
+    for resident in (264, 528):
+        assert alone.blocks_of(shape, 10, resident) == prod(shape) // 2 // alone.threads
+    # 49 or 97 KiB a block, two of them on a multiprocessor.
+    assert chosen(shape, 1, 164 * 1024).kept == single
+    assert not chosen(shape, 1, 0).kept
+    assert not chosen((32, 32, 32, 32), 1).kept
+    assert not chosen((6, 16, 16, 16), 1).kept  # a block's sites are no tile

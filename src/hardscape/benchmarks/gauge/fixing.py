@@ -150,7 +150,7 @@ def gpu_rates(table: Table, field: GaugeField, small: GaugeField) -> None:
 def classic(device: Any, lattices: Any) -> list[float]:
     """Overrelaxation as published, 768 bytes a site in single precision."""
     kernel = device.load(lattices.instance.kernel("classic", "gauge_classic", Schedule(64)))
-    links, real = lattices._links.copy(), np.float32 if lattices.single else np.float64
+    links, real = lattices.links.copy(), np.float32 if lattices.single else np.float64
     blocks = -(-lattices.volume // 2 // 64)
     rates = []
     for _ in range(REPEATS + 1):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -212,11 +212,29 @@ class LoadedKernel:
         DeviceError
             If the GPU does not have so much shared memory.
         """
+        self.prepared(grid, block, *args, shared=shared, cooperative=cooperative)()
+
+    def prepared(
+        self,
+        grid: int | tuple[int, ...],
+        block: int | tuple[int, ...],
+        *args: Any,
+        shared: int = 0,
+        cooperative: bool = False,
+    ) -> Callable[..., None]:
+        """What starts the kernel with these arguments, and more behind them, whenever it is called.
+
+        Arguments and errors are those of a call. Arrays must be kept as long as this is.
+        """
         if shared > self._granted:
             self._grant(shared)
-        config = _launch_config(grid, block, shared, cooperative)
+        launch, config = _import_core().launch, _launch_config(grid, block, shared, cooperative)
         arguments = [_argument(arg) for arg in args]
-        _import_core().launch(self._stream, config, self._entry, *arguments)
+
+        def start(*more: Any) -> None:
+            launch(self._stream, config, self._entry, *arguments, *map(_argument, more))
+
+        return start
 
     def blocks_per_multiprocessor(self, threads: int, shared: int = 0) -> int:
         """How many blocks of `threads` threads and `shared` bytes fit on a multiprocessor."""

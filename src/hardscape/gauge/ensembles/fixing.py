@@ -36,7 +36,7 @@ class FixTask(Task):
     """Fix a configuration, and write it."""
 
     name: ClassVar[str] = "fix"
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int] = 2
 
     options: FixOptions
     copies: int

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardscape.engine import CudaDevice, LoadedKernel
+from hardscape.engine import CudaDevice, Kernel, LoadedKernel
 from hardscape.errors import BudgetError, InputError
 from hardscape.gauge.groups import project_to_group
-from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
+from hardscape.gauge.lattice.lattices import Lattices, Measurement, Rounds, Rules, Turn
 from hardscape.gauge.lattice.schedule import WHOLE, Schedule, Window
 from hardscape.gauge.options import FixOptions
+from hardscape.gauge.rounds.cuda import CudaRounds
 from hardscape.gauge.stored.instance import THREADS, Instance
 from hardscape.gauge.stored.storage import IN_FLIGHT, Storage
 
@@ -24,6 +25,8 @@ from hardscape.gauge.stored.storage import IN_FLIGHT, Storage
 _ITERATION, _RATE = 2e-3, {False: 3.4e9, True: 7.3e9}
 #: Site updates that may wait on a GPU before signals are heard: tens of milliseconds.
 _WAITING = 10**8
+#: Masks of timeslices that are kept on a GPU.
+_MASKS = 64
 #: Blocks that share a timeslice when it is measured.
 _PARTS = 16
 #: Numbers of native ``Method`` Matrix and Heatbath, and of the kernel of both subgroups and heatbath.
@@ -120,13 +123,14 @@ class CudaLattices(Lattices):
                 "device='cpu' takes it, and so do domains on several GPUs"
             )
         self._storage = Storage(device, self.instance)
-        self._links = self._storage.empty(matrices=options.dimensions)
+        self.links = self._storage.empty(matrices=options.dimensions)
         for first, part in self._storage.in_parts(links):
-            self._storage.put(self._links, first, part, matrices=options.dimensions)
-        self._g = self._storage.empty(copies=copies)
+            self._storage.put(self.links, first, part, matrices=options.dimensions)
+        self.transformations = self._storage.empty(copies=copies)
         self._on_sites("start", "gauge_unit")
         x, y, z, t = self.instance.box
         self.moving = x, y, z, t - 2 * window.halo
+        attributes = cupy.cuda.Device().attributes
         self.schedule = schedule or Schedule.of(
             self.moving,
             self.instance.matrix_bytes,
@@ -134,14 +138,18 @@ class CudaLattices(Lattices):
             options.directions,
             copies,
             device.multiprocessors,
-            int(cupy.cuda.Device().attributes["L2CacheSize"]),
+            int(attributes["L2CacheSize"]),
             staging=not device.arch.startswith("sm_7"),
             cut=options.dimensions < 5,
+            shared=0 if window.halo else int(attributes["MaxSharedMemoryPerMultiprocessor"]),
         )
         if window.uneven:
             self.schedule = replace(self.schedule, lag=0)
         slabs = t * self.schedule.parts
-        self._done = cupy.zeros((self.schedule.groups, 2, slabs), dtype=np.uint32)
+        self.counters = cupy.zeros((self.schedule.groups, 2, slabs), dtype=np.uint32)
+        self._always = cupy.ones(copies, dtype=np.int32)
+        self._rounds: CudaRounds | None = None
+        self._masks: dict[bytes, Any] = {}
         self._told: dict[str, tuple[Any, NDArray[Any]]] = {}
         self._sweeping: dict[int, tuple[LoadedKernel, int, int]] = {}
 
@@ -149,17 +157,19 @@ class CudaLattices(Lattices):
 
     def slices_of(self, copy: int, first: int, count: int) -> Any:
         """Copy a transformation's timeslices, complex128, number for number in the rows that are stored."""
-        return self._storage.get(self._g[copy], first, count)
+        return self._storage.get(self.transformations[copy], first, count)
 
     def set_slices(self, copy: int, first: int, g: Any) -> None:
         """Write timeslices that `slices_of` gave, of these lattices or of others."""
         part = self._cupy.asarray(g, dtype=np.complex128)
-        self._storage.put(self._g[copy], first, self._cupy.ascontiguousarray(part))
+        self._storage.put(self.transformations[copy], first, self._cupy.ascontiguousarray(part))
 
     def plane(self, color: int, t: int) -> Any:
         """A timeslice's sites of a colour in copy 0, as they lie; None where others lie among them."""
         *space, slices = self.instance.shape
-        return self._storage.part(self._g[0], color * slices + t, math.prod(space) // 2)
+        return self._storage.part(
+            self.transformations[0], color * slices + t, math.prod(space) // 2
+        )
 
     def set_transformation(self, copy: int, g: Any) -> None:
         """Set a copy's g, brought to the group."""
@@ -185,7 +195,7 @@ class CudaLattices(Lattices):
     def _on_sites(self, file: str, name: str, *arguments: Any) -> None:
         """Launch a kernel with one thread a site of each copy, on g and more arguments."""
         grid = -(-self.volume // THREADS), self.copies
-        self._storage.kernel(file, name)(grid, THREADS, self._g, *arguments)
+        self._storage.kernel(file, name)(grid, THREADS, self.transformations, *arguments)
 
     def randomize(self, seeds: NDArray[np.uint64]) -> None:
         """Set each copy's g from the Haar measure."""
@@ -216,31 +226,68 @@ class CudaLattices(Lattices):
         """Bring all that a launch needs to the GPU, where nothing is counted of it yet."""
         self._numbers = self._told_of(turns, method)
         self._kernel_of(method)
-        self._done.data.memset_async(0, self._done.nbytes)
+        self.clear_counters()
+
+    def clear_counters(self) -> None:
+        """Nothing is counted of the next launch yet."""
+        self.counters.data.memset_async(0, self.counters.nbytes)
 
     def start(
         self, turns: Sequence[Turn], method: int, before: CudaLattices, after: CudaLattices
     ) -> None:
         """Begin the sweeps that were prepared; those of a window write to the windows beside it."""
-        kernel, shared, resident = self._kernel_of(method)
         count = sum(turn.count for turn in turns)
-        kernel(
-            min(resident, self.schedule.tasks(self.moving, count)),
+        self.prepared(method, count, self._numbers, self._always, before, after)()
+
+    def prepared(
+        self,
+        method: int,
+        count: int,
+        numbers: tuple[Any, ...],
+        going: Any,
+        before: CudaLattices | None = None,
+        after: CudaLattices | None = None,
+    ) -> Callable[..., None]:
+        """What begins `count` sweeps, told `_told_of` them, of the copies that are `going`."""
+        kernel, shared, resident = self._kernel_of(method)
+        before, after = before or self, after or self
+        return kernel.prepared(
+            self.schedule.blocks_of(self.moving, count, resident),
             self.schedule.threads,
-            self._links,
-            self._g,
-            *self._numbers,
-            self._done,
+            self.links,
+            self.transformations,
+            *numbers,
+            going,
+            self.counters,
             np.int32(self.copies),
             np.int32(count),
-            before._g,
-            after._g,
-            before._done,
-            after._done,
+            before.transformations,
+            after.transformations,
+            before.counters,
+            after.counters,
             self._origin,
             shared=shared,
             cooperative=True,  # blocks wait for each other
         )
+
+    def load(self, kernel: Kernel) -> LoadedKernel:
+        """A kernel on the GPU of these lattices."""
+        return self._device.load(kernel)
+
+    def rounds(
+        self,
+        turn: Turn,
+        rules: Rules,
+        standing: NDArray[Any],
+        most: int,
+        stopped: Callable[[], bool],
+    ) -> Iterator[Rounds]:
+        """See `Lattices.rounds`. Of a window nothing is known without those beside it."""
+        if self.instance.window.halo:
+            return
+        if self._rounds is None:
+            self._rounds = CudaRounds(self, rules, _WAITING)
+        yield from self._rounds.run(turn, rules, standing, most, stopped)
 
     def _told_of(self, turns: Sequence[Turn], method: int) -> tuple[Any, ...]:
         """What kernels are told of sweeps, on the GPU."""
@@ -249,8 +296,17 @@ class CudaLattices(Lattices):
             self._on_device("steps", _steps(turns, method)),
             self._on_device("seeds", np.asarray(turn.seeds, dtype=np.uint64), read=random),
             self._on_device("firsts", np.asarray(turn.first, dtype=np.int64), read=random),
-            self._on_device("active", turn.active.astype(np.uint8)),
+            self._mask(turn.active),
         )
+
+    def _mask(self, active: NDArray[np.bool_]) -> Any:
+        """Which slices move, on the GPU: few masks come by turns."""
+        key = active.tobytes()
+        if key not in self._masks:
+            if len(self._masks) == _MASKS:
+                self._masks.clear()
+            self._masks[key] = self._cupy.asarray(active.astype(np.uint8))
+        return self._masks[key]
 
     def sweep_color(self, turn: Turn, color: int) -> None:
         """Begin one colour of one sweep of one copy; others bring the sides of a window up to date."""
@@ -260,8 +316,8 @@ class CudaLattices(Lattices):
             kernel,
             -(-(self.volume // 2) // threads),
             threads,
-            self._links,
-            self._g,
+            self.links,
+            self.transformations,
             *self._told_of([turn], method),
             np.int32(color),
             self._origin,
@@ -309,7 +365,7 @@ class CudaLattices(Lattices):
         slices = self.moving[3]
         sums = self._cupy.empty((self.copies, slices, _PARTS, 3))
         kernel = self._storage.kernel("measure", "gauge_measure")
-        kernel((_PARTS, slices, self.copies), THREADS, self._links, self._g, sums)
+        kernel((_PARTS, slices, self.copies), THREADS, self.links, self.transformations, sums)
         return sums
 
     def gradient(self) -> Any:
@@ -317,7 +373,7 @@ class CudaLattices(Lattices):
         sites = self.moving[3], *self.instance.shape[-2::-1]
         kind = np.complex64 if self.single else np.complex128
         delta = self._cupy.empty((self.copies, self.group.components, *sites), dtype=kind)
-        self._on_sites("flow", "gauge_gradient", self._links, delta)
+        self._on_sites("flow", "gauge_gradient", self.links, delta)
         return delta
 
     def move(self, direction: Any, step: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -81,6 +81,48 @@ class Measurement(NamedTuple):
         return np.repeat(whole[:, None], self.theta_mean.shape[1], axis=1)
 
 
+#: What is known of a copy: overrelaxation and the least that was too little; the smallest theta, the
+#: rounds since then without progress, the decades that a sweep of the last one gained, its theta.
+STANDING = np.dtype(
+    [(name, np.float64) for name in ("omega", "floor", "best", "waited", "gained", "worst")]
+)
+
+
+def standings(omegas: NDArray[np.float64], theta: NDArray[np.float64]) -> NDArray[Any]:
+    """Where copies stand before their first round."""
+    standing = np.zeros(len(omegas), STANDING)
+    standing["omega"], standing["floor"] = omegas, 1.0
+    standing["best"] = standing["worst"] = theta
+    return standing
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When a timeslice rests, a copy is given up and omega changes."""
+
+    target: float  # theta below which a slice rests
+    noise: float  # theta below which rounding shows
+    exhausted: float  # theta above which no copy is given up
+    patience: int  # rounds without progress after which one is
+    count: int  # sweeps of a round
+    per_slice: bool  # whether each slice is a problem of its own
+    largest: bool  # whether theta is the largest of the sites', not their mean
+    tuned: bool  # whether omega is
+
+    def numbers(self) -> NDArray[np.float64]:
+        """What is not a constant of the kernel, in its order."""
+        theta = self.target, self.noise, self.exhausted
+        return np.array([*theta, self.patience, self.count, self.tuned], dtype=np.float64)
+
+
+class Rounds(NamedTuple):
+    """What was seen after each of some rounds, of no meaning for copies that rested."""
+
+    measured: Measurement  # of the first round's copies, then of the second's, and so on
+    standing: NDArray[Any]  # `STANDING`, shape (rounds, copies)
+    moved: NDArray[np.int64]  # timeslices that moved, shape (rounds, copies)
+
+
 class Accelerator(Protocol):
     """The steps of the Fourier-accelerated conjugate gradient."""
 
@@ -119,6 +161,17 @@ class Lattices(ABC):
             if done[-1] < turn.count:
                 break
         return done
+
+    def rounds(
+        self,
+        turn: Turn,
+        rules: Rules,
+        standing: NDArray[Any],
+        most: int,
+        stopped: Callable[[], bool],
+    ) -> Iterator[Rounds]:
+        """Rounds like `turn` by `rules`, from where copies stand, as far as the device decides by itself."""
+        return iter(())
 
     @abstractmethod
     def measure(self) -> Measurement:

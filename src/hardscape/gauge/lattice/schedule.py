@@ -13,6 +13,8 @@ _BLOCKS = {False: 2, True: 4}
 #: Bytes of the largest matrix, SU(3)'s in double, of which that is so. Larger ones spill what they compute
 #: with, and their links do not fit shared memory: two blocks in either precision, measured too.
 _REGISTERS, _SPILLING = 96, 2
+#: Blocks that a multiprocessor holds where they keep their links, and shared memory that each takes besides.
+_KEEPING, _RESERVED = 2, 1024
 #: Part of the second-level cache that links and transformations may fill and be found there again.
 _CACHED = 0.6
 #: Sites of one colour that a slab has at least.
@@ -43,10 +45,10 @@ class Schedule:
     lag: int = 0  # slabs by which colour 1 follows colour 0; 0 for one colour after the other
     groups: int = 1  # of copies; a task moves the copies of a group one after the other
     staged: int = 0  # links of a site that shared memory holds
-    tile: tuple[int, int] = (
-        1,
-        1,
-    )  # extent in y and z of a block's sites, divisors of Y and Z / parts
+    # Extent in y and z of a block's sites, divisors of Y and Z / parts.
+    tile: tuple[int, int] = (1, 1)
+    # Whether a block has one tile for good and keeps its links: `staged` of them a thread.
+    kept: bool = False
 
     @classmethod
     def of(
@@ -60,11 +62,13 @@ class Schedule:
         cache: int,
         staging: bool = True,
         cut: bool = True,
+        shared: int = 0,
     ) -> Schedule:
         """Choose for a lattice, `copies` of it and a GPU with `cache` bytes of second-level cache.
 
         Before compute capability 8.0 shared memory cannot be filled beside other work: no `staging`. A
         timeslice of five dimensions is not `cut`: neighbours in w would lie in other slabs than the next ones.
+        Links are kept where all of them fit the `shared` bytes that a multiprocessor has.
         """
         x, y, z, t = shape
         small = matrix_bytes <= _REGISTERS
@@ -89,13 +93,26 @@ class Schedule:
         lag = 2 * parts + -(-parts // 2) + round(in_slabs / 2)
         if groups > 1 or used <= _CACHED * cache or lag + 2 * parts >= t * parts:
             lag = 0
-        return cls(_THREADS, blocks, parts, lag, groups, 2 * directions * (staging and small), tile)
+        staged = 2 * directions
+        held = _KEEPING * (staged * matrix_bytes * _THREADS + _RESERVED)
+        if (
+            (cut and small and groups == 1 and x // 2 * prod(tile) == _THREADS)
+            and half % _THREADS == 0
+            and half // _THREADS <= _KEEPING * multiprocessors
+            and held <= shared
+        ):
+            return cls(_THREADS, _KEEPING, z // tile[1], 0, 1, staged, tile, kept=True)
+        return cls(_THREADS, blocks, parts, lag, groups, staged * (staging and small), tile)
 
     def constants(self) -> dict[str, int]:
         """The same for the kernel."""
         numbers = {f"k{name.title()}": value for name, value in vars(self).items()}
         y, z = numbers.pop("kTile")
         return numbers | {"kTileY": y, "kTileZ": z}
+
+    def blocks_of(self, shape: tuple[int, int, int, int], count: int, resident: int) -> int:
+        """Blocks of a launch of `count` sweeps, where so many are resident at once."""
+        return self.tasks(shape, 1) // 2 if self.kept else min(resident, self.tasks(shape, count))
 
     def tasks(self, shape: tuple[int, int, int, int], count: int) -> int:
         """Tasks of `count` sweeps."""

@@ -18,7 +18,8 @@ struct Task {
 // The same with those of the timeslices at the sides, which rest: slabs are numbered among these.
 constexpr int kCounted = kT * kParts;
 
-// Tasks are numbered slab by slab. Where kLag is 0, all slabs of a colour come before those of the
+// Tasks are numbered slab by slab. Where links are kept, every block has a tile of its own. Where
+// kLag is 0, all slabs of a colour come before those of the
 // other. Else the colours alternate, colour 1 so many slabs behind, and a sweep begins at once
 // where the one before began: two timeslices on, where that is long done.
 __device__ inline bool place_of(int number, int count, int& color, int& sweep, int& place) {
@@ -44,7 +45,8 @@ __device__ inline int next_task(int number, int tasks, int count, Task& task) {
   for (; number < tasks; number += gridDim.x) {
     int place;
     if (!place_of(number / kGroups, count, task.color, task.sweep, place)) continue;
-    task.slab = ((2 * task.sweep + task.color) * kParts + place) % kSlabs + kHalo * kParts;
+    if constexpr (!kKept) place = ((2 * task.sweep + task.color) * kParts + place) % kSlabs;
+    task.slab = place + kHalo * kParts;
     const int site = number / kGroups % kTiles * kThreads + threadIdx.x;
     task.inside = site < kSlabSites;
     int rest = site / (kX / 2);
@@ -133,9 +135,11 @@ __device__ inline void count_afar(unsigned* counter) {
   asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
 }
 
+// By another warp than looks at the counters of the next task, so that one does not wait for the
+// other.
 __device__ inline void finish(unsigned* counters, const Task& task, const Beside& beside) {
   __syncthreads();
-  if (threadIdx.x != 0) return;
+  if (threadIdx.x != kThreads - 32) return;
   count(counters + task.color * kCounted + task.slab);
   if constexpr (kHalo > 0) {
     const int part = task.slab % kParts;
@@ -145,6 +149,75 @@ __device__ inline void finish(unsigned* counters, const Task& task, const Beside
       count_afar(beside.done_after + task.color * kAfter * kParts + part);
   }
 }
+
+// Links ahead of both colours' sites of a block's tile, in shared memory from the first sweep to
+// the last. Those behind are ahead of a neighbour: kept too where it lies in the tile, which has
+// the whole extent in x, and else in device memory.
+struct KeptLinks {
+  const Chunk* links;
+  Chunk* mine;  // of this thread's sites
+
+  __device__ void bring(Task task, int count) const {
+    for (int color = 0; color < 2; ++color) {
+      next_task(color * gridDim.x + blockIdx.x, 2 * gridDim.x, count, task);
+      const int here = color * kHalf + task.at.natural() / 2;
+      for (int mu = 0; mu < kDirections; ++mu) {
+        const Chunk* from = link_of(links, mu, here);
+        for (int c = 0; c < kChunks; ++c) place_of_link(color, mu)[c * kThreads] = from[32 * c];
+      }
+    }
+    __syncthreads();
+  }
+
+  __device__ void fetch(const Task&) const {}
+  __device__ void arrived() const {}
+
+  struct Of {
+    const KeptLinks& all;
+    const Task& task;
+
+    template <int Mu>
+    __device__ Element ahead(int) const {
+      const Chunk* from = all.place_of_link(task.color, Mu);
+      return assembled([&](int c) { return from[c * kThreads]; });
+    }
+
+    template <int Mu>
+    __device__ Element behind(int site) const {
+      const Chunk* from = link_of(all.links, Mu, site);
+      int apart = 32;
+      if (in_tile<Mu>()) {
+        const int there = site - (1 - task.color) * kHalf - task.at.natural() / 2;
+        from = all.place_of_link(1 - task.color, Mu) + threads_of<Mu>(there);
+        apart = kThreads;
+      }
+      return assembled([&](int c) { return from[c * apart]; });
+    }
+
+   private:
+    // Whether the site behind lies in the tile.
+    template <int Mu>
+    __device__ bool in_tile() const {
+      if constexpr (Mu == kTime) return false;
+      if constexpr (Mu == 1) return kTileY == kY || task.at.y % kTileY > 0;
+      if constexpr (Mu == 2) return kTileZ == kZ || task.at.z % kTileZ > 0;
+      return true;
+    }
+
+    // How many threads on the site is that is so many sites on.
+    template <int Mu>
+    __device__ int threads_of(int sites) const {
+      return Mu == 2 ? sites / kY * kTileY : sites;
+    }
+  };
+
+  __device__ Of of(const Task& task) const { return Of{*this, task}; }
+
+ private:
+  __device__ Chunk* place_of_link(int color, int mu) const {
+    return mine + (color * kDirections + mu) * kChunks * kThreads;
+  }
+};
 
 // The first kStaged of a site's links (x ahead, x behind, y ahead, ...) in shared memory, where
 // only the thread of the site uses them; the others in device memory.
@@ -168,6 +241,9 @@ struct StagedLinks {
   __device__ void arrived() const {
     if constexpr (kStaged > 0) asm volatile("cp.async.wait_group 0;" ::: "memory");
   }
+
+  __device__ void bring(const Task&, int) const {}
+  __device__ const StagedLinks& of(const Task&) const { return *this; }
 
   template <int Mu>
   __device__ Element ahead(int site) const {

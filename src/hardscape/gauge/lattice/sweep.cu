@@ -18,21 +18,31 @@
 using namespace hardscape;
 using namespace hardscape::gauge;
 
-// done[group][color][slab] counts tasks and starts at 0.
+__device__ bool any_of(const int* going, int copies) {
+  bool any = false;
+#pragma unroll 1
+  for (int copy = 0; copy < copies; ++copy) any |= going[copy] != 0;
+  return any;
+}
+
+// done[group][color][slab] counts tasks and starts at 0. `going` says of each copy whether any of
+// it moves: it is known only when what was launched before is over.
 extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     gauge_sweep(const Chunk* __restrict__ links, Chunk* all, const double* __restrict__ steps,
                 const unsigned long long* __restrict__ seeds, const long long* __restrict__ firsts,
-                const unsigned char* __restrict__ active, unsigned* done, int copies, int count,
-                Chunk* before, Chunk* after, unsigned* done_before, unsigned* done_after,
-                int origin) {
+                const unsigned char* __restrict__ active, const int* __restrict__ going,
+                unsigned* done, int copies, int count, Chunk* before, Chunk* after,
+                unsigned* done_before, unsigned* done_after, int origin) {
   extern __shared__ Chunk shared[];
+  if (!any_of(going, copies)) return;
   const Beside beside{before, after, done_before, done_after};
   const Run run{links, all, steps, seeds, firsts, active, beside, origin, copies};
-  const StagedLinks staged{links, shared + threadIdx.x};
+  const Choice<kKept, KeptLinks, StagedLinks>::type near{links, shared + threadIdx.x};
   const int tasks = tasks_of(count);
   // The first turn has no task but to bring the links of the first.
   Task task{}, next;
   int number = -1, following = blockIdx.x;
+  near.bring(task, count);
   for (;;) {
     following = next_task(following, tasks, count, next);
     const bool any = number >= 0;
@@ -41,14 +51,14 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     unsigned* counters = done + 2 * kCounted * group;
     if (any) {
       wait_for_neighbours(counters, task);
-      staged.arrived();
+      near.arrived();
     }
     for (int copy = any ? copies * group / kGroups : last; copy <= last; ++copy) {
       Chunk* g = copy_of(all, copy);
       const bool moves = task.inside && active[copy * kT + task.at.t];
       LocalField local;
-      if (moves) gather<0>(local, staged, g, task.at, task.color);
-      if (copy == last && following < tasks) staged.fetch(next);
+      if (moves) gather<0>(local, near.of(task), g, task.at, task.color);
+      if (copy == last && following < tasks) near.fetch(next);
       if (moves) update(run, task, local, g, copy);
     }
     if (any) finish(counters, task, beside);

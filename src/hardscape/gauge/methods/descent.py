@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape.engine import Context
-from hardscape.gauge.lattice.lattices import MICROCANONICAL, Lattices, Measurement, Sweep, Turn
+from hardscape.gauge.lattice.lattices import (
+    MICROCANONICAL,
+    Lattices,
+    Measurement,
+    Rules,
+    Sweep,
+    Turn,
+    standings,
+)
 from hardscape.gauge.methods.fourier import FourierSteps
 from hardscape.gauge.methods.relaxation import OmegaTuner
 from hardscape.gauge.methods.table import method_of
@@ -30,6 +38,8 @@ _CHECK = 10
 #: Checks without progress, at a theta below this many floors, after which a precision is taken to be
 #: exhausted. Above that theta may rest for long and fall again.
 _PATIENCE, _EXHAUSTED = 6, 100
+#: Part of theta below which a device ends by itself: it adds up in another order than the host.
+_BELOW = 1 - 2.0**-40
 #: Overrelaxation until then, and theta at which the conjugate gradient takes over from sweeps; where it
 #: gave up, it is tried again at the next one.
 _FAR, _HANDOVERS = 1.3, (1.0, 1e-1, 1e-3, 1e-5, 1e-7, 1e-9)
@@ -72,10 +82,12 @@ class Descent:
         if double:
             self.finish(lattices, options.theta)
             return lattices
+        began = time.perf_counter()
+        fine = lattices_in(False)
+        self.seconds += time.perf_counter() - began  # a GPU still anneals meanwhile
         mixed = options.precision == "mixed"
         handed_over = max(options.theta, 10 * FLOORS["single"][options.reduction])
         self.finish(lattices, handed_over if mixed else options.theta)
-        fine = lattices_in(False)
         fine.adopt(lattices)
         if mixed:
             self.finish(fine, options.theta)
@@ -120,20 +132,21 @@ class Descent:
                 if count
             ]
             self._sweep(lattices, stages, everywhere)
-        self._measured(lattices)
 
     def relax(self, lattices: Lattices, target: float, omega: float | None = None) -> None:
         """Sweep until every copy has theta below `target`, or rounding stops it; `omega` is tuned if None."""
         options = self.options
         limit = options.max_sweeps
-        measured = self._measured(lattices)
-        violation = measured.violation(options)
+        violation = self._measured(lattices).violation(options).copy()
         tuners = [
             self._tuner(lattices, b) if omega is None else OmegaTuner(omega, fixed=True)
             for b in range(lattices.copies)
         ]
         best = violation.max(axis=1)
         waited = np.zeros(lattices.copies, dtype=int)
+        self._go_ahead(lattices, target, tuners, violation, best, waited)
+        if omega is None:
+            self.omegas = np.array([tuner.omega for tuner in tuners])
         while True:
             going = (self.sweeps < limit) & (waited < _PATIENCE)
             active = (violation > target) & going[:, None] & lattices.live
@@ -157,6 +170,52 @@ class Descent:
             waited[best > _EXHAUSTED * lattices.floor(options)] = 0
             if omega is None:
                 self.omegas = np.array([tuner.omega for tuner in tuners])
+
+    def _go_ahead(
+        self,
+        lattices: Lattices,
+        target: float,
+        tuners: Sequence[OmegaTuner],
+        violation: NDArray[np.float64],
+        best: NDArray[np.float64],
+        waited: NDArray[np.int64],
+    ) -> None:
+        """Relax as far as the device decides by itself, and bring what is known of the copies up to date."""
+        options, began = self.options, time.perf_counter()
+        active = (violation > target) & lattices.live
+        moving = active.any(axis=1)
+        most = int(((options.max_sweeps - self.sweeps[moving]) // _CHECK).min(initial=2**62))
+        if not moving.any() or most < 1 or self.context.stopped():
+            return
+        rules = Rules(
+            target=target * _BELOW,
+            noise=tuners[0].noise,
+            exhausted=_EXHAUSTED * lattices.floor(options),
+            patience=_PATIENCE,
+            count=_CHECK,
+            per_slice=options.per_slice,
+            largest=options.reduction == "max",
+            tuned=not tuners[0].fixed,
+        )
+        steps = [self._method.sweep(options, tuner.omega) for tuner in tuners]
+        turn = Turn(steps, self.seeds, self.sweeps.copy(), _CHECK, active, self.context.stop)
+        omegas = np.array([tuner.omega for tuner in tuners])
+        standing = standings(omegas, violation.max(axis=1))
+        for seen in lattices.rounds(turn, rules, standing, most, self.context.stopped):
+            found = seen.measured.violation(options)
+            heights, worst = seen.measured.whole_functional(), found.max(axis=1)
+            for i in np.flatnonzero(seen.moved).tolist():
+                one, b = divmod(i, lattices.copies)
+                self.sweeps[b] += _CHECK
+                self._note(b, heights[i], worst[i])
+                violation[b], standing[b] = found[i], seen.standing[one, b]
+            self.updates += _CHECK * float(seen.moved.sum()) * lattices.volume / lattices.slices
+            self.seconds += time.perf_counter() - began
+            began = time.perf_counter()
+        best[:], waited[:] = standing["best"], standing["waited"]
+        self._gained[moving] = standing["gained"][moving]
+        for tuner, omega, floor in zip(tuners, standing["omega"], standing["floor"], strict=True):
+            tuner.omega, tuner.floor = float(omega), float(floor)
 
     def accelerate(self, lattices: Lattices, target: float) -> None:
         """Conjugate gradient steps while they gain more than the sweeps before did at their cost.
@@ -232,8 +291,12 @@ class Descent:
         heights = measured.whole_functional()
         for b in range(lattices.copies):
             if moved is None or moved[b]:
-                row = float(self.sweeps[b]), float(heights[b]), float(violation[b])
-                if self.history[b] and self.history[b][-1][0] == row[0]:
-                    self.history[b].pop()
-                self.history[b].append(row)
+                self._note(b, heights[b], violation[b])
         return measured
+
+    def _note(self, copy: int, height: float, theta: float) -> None:
+        """Put what was measured of a copy into its history."""
+        history, row = self.history[copy], (float(self.sweeps[copy]), float(height), float(theta))
+        if history and history[-1][0] == row[0]:
+            history.pop()
+        history.append(row)

@@ -8,7 +8,7 @@ from hardscape.gauge.lattice.lattices import Sweep
 from hardscape.gauge.options import FixOptions
 
 #: Below this theta the functional is quadratic and rates of convergence mean something.
-_QUADRATIC = 1e-2
+QUADRATIC = 1e-2
 
 
 def relaxed(options: FixOptions, omega: float) -> Sweep:
@@ -43,13 +43,13 @@ class OmegaTuner:
 
     def __init__(self, start: float, fixed: bool, noise: float = 0.0) -> None:
         self.omega = start
-        self._fixed = fixed
-        self._noise = noise  # theta below which rounding shows
-        self._floor = 1.0
+        self.fixed = fixed
+        self.noise = noise  # theta below which rounding shows
+        self.floor = 1.0
 
     def look(self, before: float, after: float, sweeps: int) -> None:
         """Take note of theta before and after some sweeps."""
-        if self._fixed or not self._noise < after < _QUADRATIC or not before < _QUADRATIC:
+        if self.fixed or not self.noise < after < QUADRATIC or not before < QUADRATIC:
             return
         rate = (after / before) ** (0.5 / sweeps)
         contraction = self.omega - 1
@@ -58,8 +58,8 @@ class OmegaTuner:
         if rate > 1.03 * contraction:  # below the best value
             mu2 = min((rate + contraction) ** 2 / (rate * self.omega**2), 0.9999)
             best = 2 / (1 + np.sqrt(1 - mu2))
-            self._floor = max(self._floor, self.omega)
+            self.floor = max(self.floor, self.omega)
             self.omega = float(min(max(best, self.omega), 1.98))
-        elif self.omega > self._floor:
+        elif self.omega > self.floor:
             lower = 1 + 0.94 * contraction
-            self.omega = max(lower, 0.5 * (self._floor + self.omega))
+            self.omega = max(lower, 0.5 * (self.floor + self.omega))

@@ -63,7 +63,7 @@ class ScanWork(Work[Partial]):
     threads: int = 1  # of a set; the answer does not depend on it
 
     name: ClassVar[str] = "gauge.scan"
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int] = 2
     unit: ClassVar[str] = "option sets"
 
     def digest(self) -> str:

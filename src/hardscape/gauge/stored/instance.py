@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hardscape.engine import Kernel, kernel
@@ -55,14 +56,24 @@ class Instance:
         """Return the kernel of one colour of a sweep as data."""
         return self._made("domains/color", "gauge_color", schedule, {"kMethod": method})
 
+    def round_kernel(self, constants: Mapping[str, bool | int | float]) -> Kernel:
+        """Return the kernel that ends a round of sweeps as data."""
+        return self._made("rounds/round", "gauge_round", ONE_EACH, constants)
+
     def kernel(
         self, file: str, name: str, schedule: Schedule = ONE_EACH, **constants: int
     ) -> Kernel:
         """Return a kernel as data."""
         return self._made(f"lattice/{file}", name, schedule, constants)
 
-    def _made(self, path: str, name: str, schedule: Schedule, constants: dict[str, int]) -> Kernel:
-        numbers = self.constants | schedule.constants() | constants
+    def _made(
+        self,
+        path: str,
+        name: str,
+        schedule: Schedule,
+        constants: Mapping[str, bool | int | float],
+    ) -> Kernel:
+        numbers = self.constants | schedule.constants() | dict(constants)
         return kernel(f"gauge/{path}.cu", name, constants=numbers)
 
     @property

@@ -1,0 +1,1 @@
+"""Rounds of sweeps whose end a GPU sees by itself."""
