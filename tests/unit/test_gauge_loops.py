@@ -215,9 +215,9 @@ def test_the_separation_is_the_first_without_excited_states() -> None:
     known, gap = 0.3 + 0.15 * r, 1.2
     loops = np.exp(-known * d) * (0.9 + 0.1 * np.exp(-gap * d)) * (1 + 1e-3 * noise)
     found = static_potential(ensemble(loops))
-    # V falls by 0.0016 from 2 to 3, by 0.0005 from 3 to 4; its error is 0.0002 to 0.0003.
-    assert found.fitted_separation >= 4
-    assert np.abs(found.fitted - known[:, 0]).max() < 1e-3
+    # V falls by 0.0049 from 2 to 3, by 0.0015 to 4, by 0.0005 to 5; the error of that is 0.0003.
+    assert found.fitted_separation in (4, 5)
+    assert np.abs(found.fitted - known[:, 0]).max() < 1.5e-3
 
 
 def test_observables_of_files(tmp_path: Path) -> None:

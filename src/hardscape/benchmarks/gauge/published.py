@@ -40,7 +40,7 @@ app = App(help=__doc__, result_action="return_value")
 
 Row = tuple[str, str, list[float], list[float], str]
 #: Sweeps before the first configuration and between two; overrelaxations in each. Configurations of a bin.
-_THERMAL, _APART, _OVERRELAX, _BIN = 500, 40, 3, 4
+_THERMAL, _APART, _OVERRELAX, _BIN = 500, 40, 3, 2
 
 
 @dataclass(frozen=True)

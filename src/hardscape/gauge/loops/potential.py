@@ -185,8 +185,8 @@ def static_potential(
         Of :func:`hardscape.gauge.observables` with ``loops=(R, D)``, or ``lines=(R, D)`` in Coulomb gauge.
     source : {"loops", "lines"}
     separation : int, optional
-        D of the fit and of the force, by default the first from which V(R, D) falls by less than its error to
-        V(R, D + 1) at every distance of the fit, or the largest at which all of them are known.
+        D of the fit and of the force, by default the first from which V(R, D) falls by no more than two errors
+        to V(R, D + 1) at every distance of the fit, or the largest at which all of them are known.
     smallest, largest : int
         Distances of the fit. At 1 the potential of the lattice is not that of one gluon and a string.
 
@@ -284,9 +284,9 @@ def _logarithms(means: NDArray[np.float64]) -> NDArray[np.float64]:
 def _settled(
     fall: NDArray[np.float64], error: NDArray[np.float64], separations: NDArray[np.int64]
 ) -> int:
-    """The first D from which no V(R, D) of shape (R, D) falls by more than its error."""
+    """The first D from which no V(R, D) of shape (R, D) falls by more than two errors."""
     known = np.isfinite(fall).all(axis=0)
-    settled = known & np.all(~(fall > error), axis=0)
+    settled = known & np.all(~(fall > 2 * error), axis=0)
     if settled.any():
         return int(separations[np.argmax(settled)])
     return int(separations[np.flatnonzero(known)[-1] + 1]) if known.any() else int(separations[0])
