@@ -39,9 +39,13 @@ def one_call() -> Iterator[None]:
     try:
         yield
     finally:
-        _here.calls -= 1
-        if not _here.calls:
-            _here.number, _here.ended = 0, False
+        _ends()
+
+
+def _ends() -> None:
+    _here.calls -= 1
+    if not _here.calls and (_here.number or _here.ended):
+        _here.number, _here.ended = 0, False
 
 
 def hear(number: int) -> None:
@@ -82,16 +86,19 @@ def interruptible(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        with one_call():
-            try:
-                result = function(*args, **kwargs)
-            except Interrupted:
-                raise
-            except KeyboardInterrupt as stop:
-                raise Interrupted(signal.SIGINT) from stop
+        # `one_call` without its context, which costs more than a small permanent.
+        _here.calls += 1
+        try:
+            result = function(*args, **kwargs)
             if _here.number and _here.calls == 1:
                 raise Interrupted(_here.number, result)
             return result
+        except Interrupted:
+            raise
+        except KeyboardInterrupt as stop:
+            raise Interrupted(signal.SIGINT) from stop
+        finally:
+            _ends()
 
     return called
 
