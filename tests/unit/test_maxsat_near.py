@@ -100,3 +100,56 @@ def test_the_attempt_goes_on_as_long_as_the_bounds_come_together(gaps, taken):
     turns = Turns(gaps)
     near._hasten(turns, turns)
     assert turns.taken == taken
+
+
+def pigeons(count):
+    """As hard clauses, so many in one hole less; each soft clause keeps one out of the first hole."""
+    holes = range(count - 1)
+    hard = [[p * count + h + 1 for h in holes] for p in range(count)]
+    pairs = ((p, q) for p in range(count) for q in range(p))
+    hard += [[-p * count - h - 1, -q * count - h - 1] for p, q in pairs for h in holes]
+    return maxsat.Formula.from_clauses([[-p * count - 1] for p in range(count)], hard=hard)
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """No process, no moment's attempt, and no tables."""
+
+    def refuse(*args, **options):
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(exact, "started", refuse)
+    monkeypatch.setattr(exact, "proven_at_once", refuse)
+    monkeypatch.setattr(exact.Tables, "of", lambda formula: None)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_small_formulas_are_proven_in_this_process(alone, seed):
+    formula = formula_of(seed, 0.3 * (seed % 3))
+    n = formula.num_variables
+    every = (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.uint8)
+    solutions = every[formula.hard_violations(every) == 0]
+    bounds = []
+    result = maxsat.solve(
+        formula, method="exact", threads=1, seed=seed, on_bound=bounds.append, time_limit=60
+    )
+    if len(solutions) == 0:
+        assert result.status == "UNSATISFIABLE"
+        return
+    assert result.status == "OPTIMUM FOUND"
+    assert result.cost == result.lower_bound == formula.cost(solutions).min()
+    assert bounds == sorted(bounds)
+
+
+def test_contradictions_and_stops_in_this_process(alone):
+    result = maxsat.solve(pigeons(6), method="exact", threads=1, seed=1)
+    assert result.status == "UNSATISFIABLE"
+    rng = np.random.default_rng(1)
+    drawn = [(rng.choice(90, 3, replace=False) + 1) * rng.choice([-1, 1], 3) for _ in range(1500)]
+    hard = maxsat.Formula.from_clauses([v.tolist() for v in drawn], hard=[[1, 2], [-1, 3]])
+    result = maxsat.solve(hard, method="exact", threads=1, seed=1, time_limit=0.5)
+    assert result.stopped == "time_limit"
+    assert 0 < result.lower_bound < result.cost
+    assert result.flips > 0
+    result = maxsat.solve(hard, method="exact", threads=1, seed=1, target=result.cost + 10)
+    assert result.status == "SATISFIABLE"

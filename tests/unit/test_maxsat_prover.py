@@ -410,7 +410,7 @@ def test_no_prover_outlives_a_killed_search(tmp_path):
         "from hardscape import maxsat\n"
         f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
         "from unit.test_maxsat_prover import hard_formula\n"
-        "maxsat.solve(hard_formula(n=300), threads=1, time_limit=60, device='cpu')\n"
+        "maxsat.solve(hard_formula(n=4000), threads=1, time_limit=60, device='cpu')\n"
     )
     for moment in (0.3, 0.7, 1.1):
         search = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path)

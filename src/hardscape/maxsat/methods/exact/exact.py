@@ -22,9 +22,9 @@ from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.elimination.elimination import Tables
 from hardscape.maxsat.methods.exact.keeper import Call, GrownFormula, Talker
-from hardscape.maxsat.methods.exact.near import proven_at_once
+from hardscape.maxsat.methods.exact.near import proven_at_once, settled_here
 from hardscape.maxsat.methods.exact.pace import SHORT, Pace, asks_in_vain, proof_pays
-from hardscape.maxsat.methods.exact.sharing import SHARE, Sharing, first_share
+from hardscape.maxsat.methods.exact.sharing import SHARE, TURN_SHARE, Sharing, Turns, first_share
 from hardscape.maxsat.methods.exact.start import started
 from hardscape.maxsat.methods.installed import can_prove
 from hardscape.maxsat.methods.weighting.local import LocalSearch, LocalWalks, Walker
@@ -47,8 +47,6 @@ _FIRST_SHARE, _FIRST_SECONDS = 0.2, 2.0
 #: Threads for each prover but the first, most provers, literals above which there is one, and seconds after
 #: which the others begin.
 _THREADS, _MOST_PROVERS, _SHARED, _LATER = 4, 6, 1_000_000, 1.0
-#: On one thread prover and search take turns: the first turn in seconds, a turn's share of the time passed.
-_TURN, _TURN_SHARE = 0.2, 0.1
 #: Seconds that "auto" tries to prove where no time limit is given.
 _UNASKED_SECONDS = 10.0
 #: Literals above which "auto" does not try to prove anything; for formulas that look random it is `SMALL`.
@@ -128,6 +126,9 @@ class Proof(Work[Partial]):
             if not proves or complete or self.incumbent.halt[0] or context.stopped():
                 return ShardResult(_partial(flips=flips), complete)
         alone = not (shard.index or self.check or self.call)
+        shared = not self.beside and self.provers == 1
+        if alone and shared and self.local is not None and len(self.formula.literals) <= SMALL:
+            return self._here(self.local.walker(0, context), context)
         if alone and proven_at_once(self.formula, self.constant, self.incumbent, context):
             assert self.incumbent.best is not None
             self.ended.set()
@@ -144,6 +145,25 @@ class Proof(Work[Partial]):
                 return _Talk(self, Talker(process), context, flips).result()
             finally:
                 process.kill()
+
+    def sharing(self, constant: int) -> Sharing:
+        """Of a thread with a walker, by a prover whose costs leave out a constant."""
+        return Sharing(self.share, self.incumbent.best, constant, self.pace)
+
+    def _here(self, walker: Walker, context: Context) -> ShardResult:
+        """Prove a small formula in this process, with a walker: to start one takes longer than many proofs."""
+        turns = Turns(walker, self.incumbent, self.share, self.sharing(self.constant))
+        formula, constant, incumbent = self.formula, self.constant, self.incumbent
+        complete = settled_here(formula, constant, incumbent, context, turns)
+        lower, known = turns.lower, {}
+        if complete:
+            self.ended.set()
+            best = incumbent.best
+            if best is None or best.hard_violations:
+                known["unsatisfiable"] = 1
+            else:
+                known["proven"], lower = 1, best.cost - constant
+        return ShardResult(_partial(lower, flips=walker.new_flips, **known), complete)
 
     def _file(self) -> IO[bytes]:
         """The formula in a file without a name, ready to be read."""
@@ -187,13 +207,13 @@ class _Talk:
         self._told: Improvement | None = None
         self._tell_at = 0.0
         alone = None if work.beside or work.provers > 1 else work.local
-        self._walker = None if alone is None else alone.walker(0, context)
-        self._sharing = Sharing(work.share, self._incumbent.best, self._constant, work.pace)
         self._flips = flips
-        self._began = time.monotonic()
-        if self._walker is not None:  # a process needs a moment to begin
-            self._walker.walk(_MEANWHILE)
-        self._turn_ends = time.monotonic() + _TURN * (1 - work.share) / (1 - SHARE)
+        self._turns: Turns | None = None
+        if alone is not None:
+            walker = alone.walker(0, context)
+            sharing = work.sharing(self._constant)
+            walker.walk(_MEANWHILE)  # a process needs a moment to begin
+            self._turns = Turns(walker, self._incumbent, work.share, sharing)
 
     def result(self) -> ShardResult:
         """Listen until the prover ends, the bounds meet, or something says stop."""
@@ -209,23 +229,16 @@ class _Talk:
                 return ShardResult(self._partial().partial, complete=False)
             now = time.monotonic()
             self._tell(now)
-            if self._walker is not None and self._ready and now >= self._turn_ends:
-                self._walk(self._walker, now)
+            if self._turns is not None and self._ready and self._turns.due:
+                self._walk(self._turns)
         raise HardscapeError(f"the prover ended without an answer: {_last_words(self._process)}")
 
-    def _walk(self, walker: Walker, now: float) -> None:
-        """Let the walker have its turn, and set the end of the prover's next one."""
-        before = self._incumbent.best
-        share = self._sharing.of(before)
+    def _walk(self, turns: Turns) -> None:
+        """Let the walker have its turn, while the prover rests."""
         self._process.send_signal(signal.SIGSTOP)
-        walker.walk(_TURN_SHARE * (now - self._began) * share)
+        turns.walk(self._lower)
         self._process.send_signal(signal.SIGCONT)
-        self._flips = walker.new_flips
-        passed = time.monotonic()
-        self._sharing.judge(before, self._incumbent.best, self._lower, passed - now)
-        # A walker's turn may end late: it walks so many steps at a time.
-        turn = max(_TURN_SHARE * (passed - self._began), (passed - now) / share)
-        self._turn_ends = passed + turn * (1 - share)
+        self._flips = turns.walker.new_flips
 
     def _hear(self, message: dict[str, Any]) -> None:
         if "ready" in message:
@@ -357,7 +370,7 @@ class Exact(Method):
         if left is None or left > SHORT:
             return
         while not task.over and not proof_pays(task, pace, left):
-            walk(max(_BEFORE_TABLES, _TURN_SHARE * pace.seconds))
+            walk(max(_BEFORE_TABLES, TURN_SHARE * pace.seconds))
 
     def _eliminate(self, task: Task) -> None:
         """Have the least cost by tables, where that takes little time and is not stopped."""

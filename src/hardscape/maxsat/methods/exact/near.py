@@ -12,6 +12,7 @@ from hardscape.engine import Context
 from hardscape.errors import HardscapeError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
+from hardscape.maxsat.methods.exact.sharing import Turns
 
 if TYPE_CHECKING:
     from hardscape.maxsat.methods.exact.prover.board import Board
@@ -43,21 +44,62 @@ def proven_at_once(formula: Formula, constant: int, incumbent: Incumbent, contex
     best = incumbent.best
     if len(formula.literals) > _BRIEF or best is None or best.hard_violations:
         return False
-    from hardscape.maxsat.methods.exact.prover.board import Board, Settled, Stopped
+    from hardscape.maxsat.methods.exact.prover.board import Settled, Stopped
     from hardscape.maxsat.methods.exact.prover.cores import Cores
     from hardscape.maxsat.methods.exact.prover.costs import Costs
+
+    board = _board(constant, incumbent, context)
+    try:
+        board.look()
+        _hasten(Cores(Costs.of(lists_of(formula), board)), board)
+    except Settled:
+        return True
+    except Stopped:
+        pass
+    return False
+
+
+def settled_here(
+    formula: Formula, constant: int, incumbent: Incumbent, context: Context, turns: Turns
+) -> bool:
+    """Prove and improve in this process, in turns with a walker; False if stopped before the end."""
+    from hardscape.maxsat.methods.exact.prover.board import Settled, Stopped
+    from hardscape.maxsat.methods.exact.prover.turns import prove
+
+    board = _board(constant, incumbent, context, turns)
+    try:
+        board.look()
+        prove(lists_of(formula), board)
+    except Settled:
+        return True
+    except Stopped:
+        pass
+    turns.lower = board.lower
+    return False
+
+
+def _board(
+    constant: int, incumbent: Incumbent, context: Context, turns: Turns | None = None
+) -> Board:
+    """A board that tells the incumbent, and whose look is a walker's turn where one is due."""
+    from hardscape.maxsat.methods.exact.prover.board import Board, Settled
 
     class Here(Board):
         """Knows what others found."""
 
         def look(self) -> None:
-            self.stopped = context.stopped() or bool(incumbent.halt[0] and not incumbent.proven)
+            if turns is not None and turns.due:
+                turns.walk(self.lower)
+            if incumbent.proven:
+                raise Settled
+            self.stopped = context.stopped() or bool(incumbent.halt[0])
             found = incumbent.best
-            assert found is not None
-            if self.cost is None or found.cost - constant < self.cost:
-                self.cost = found.cost - constant
-                values = enumerate(incumbent.restrict(found).tolist(), 1)
-                self.model = [v if x else -v for v, x in values]
+            feasible = found is not None and not found.hard_violations
+            if found is not None and feasible:
+                if self.cost is None or found.cost - constant < self.cost:
+                    self.cost = found.cost - constant
+                    values = enumerate(incumbent.restrict(found).tolist(), 1)
+                    self.model = [v if x else -v for v, x in values]
             super().look()
 
         def tell(self, **message: Any) -> None:
@@ -71,15 +113,7 @@ def proven_at_once(formula: Formula, constant: int, incumbent: Incumbent, contex
             if (found.hard_violations, found.cost - constant) > (0, message["cost"]):
                 raise HardscapeError("the prover's assignment does not cost what it says")
 
-    board = Here()
-    try:
-        board.look()
-        _hasten(Cores(Costs.of(lists_of(formula), board)), board)
-    except Settled:
-        return True
-    except Stopped:
-        pass
-    return False
+    return Here()
 
 
 def _hasten(cores: Cores, board: Board) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 from hardscape.maxsat.formula import Formula
+from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.pace import Pace
+from hardscape.maxsat.methods.weighting.local import Walker
 from hardscape.maxsat.result import Improvement
 
 #: The walker's share of the turns, at first, least and most, and the step by which it moves to the side that
@@ -15,6 +19,8 @@ _SOFT, _SEARCHED = 0.5, 4.0
 #: Where neither finds more the share goes to so much, or to the first where that is more; and to the least
 #: where the walker has come to its end.
 _HALF = 0.5
+#: The prover's first turn in seconds at the first share, and a turn's share of the time passed.
+_TURN, TURN_SHARE = 0.2, 0.1
 #: To close such a share of the gap is to find more, too.
 _CLOSED = 0.05
 
@@ -60,3 +66,32 @@ class Sharing:
             return False
         gap = best.cost - self._constant - self._lower
         return lower - self._lower >= _CLOSED * gap
+
+
+class Turns:
+    """A walker's turns on the thread of a prover, from now on; `share` is the walker's at first.
+
+    `lower` is the prover's last bound, for whoever asks.
+    """
+
+    def __init__(self, walker: Walker, incumbent: Incumbent, share: float, sharing: Sharing) -> None:
+        self.walker, self.lower = walker, 0
+        self._incumbent, self._sharing = incumbent, sharing
+        self._began = time.monotonic()
+        self._ends = self._began + _TURN * (1 - share) / (1 - SHARE)
+
+    @property
+    def due(self) -> bool:
+        """Whether the prover's turn is over."""
+        return time.monotonic() >= self._ends
+
+    def walk(self, lower: int) -> None:
+        """Let the walker have its turn, after which the prover, with that lower bound, has its next one."""
+        now, before = time.monotonic(), self._incumbent.best
+        share = self._sharing.of(before)
+        self.walker.walk(TURN_SHARE * (now - self._began) * share)
+        passed = time.monotonic()
+        self._sharing.judge(before, self._incumbent.best, lower, passed - now)
+        # A walker's turn may end late: it walks so many steps at a time.
+        turn = max(TURN_SHARE * (passed - self._began), (passed - now) / share)
+        self._ends = passed + turn * (1 - share)

@@ -11,9 +11,9 @@ from .oracle import CONFLICTS, FEW_CONFLICTS
 
 #: Longest core that is made smaller wish by wish, and conflicts and propagations that this takes at most.
 _LONG, _SMALLER = 300, (1000, 100_000)
-#: Wishes that are looked through for pairs that exclude one another, and pairs, each twice, up to which those
-#: that are left are counted anew.
-_MOST_PAIRED, _MOST_PAIRS = 5000, 100_000
+#: Wishes that are looked through for pairs that exclude one another, those that are so whatever the time, and
+#: pairs, each twice, up to which those that are left are counted anew.
+_MOST_PAIRED, _FEW_PAIRED, _MOST_PAIRS = 5000, 1000, 100_000
 
 
 class Cores:
@@ -39,7 +39,7 @@ class Cores:
                 break
             if answer:
                 costs.offer(self._oracle.model())
-                waited = self._count_waiting()
+                waited = self.count_waiting()
                 if not waited and self._level == 0:
                     raise Settled  # all that is left holds: the solution costs the lower bound
                 if not waited:
@@ -51,7 +51,6 @@ class Cores:
                 self.pay(self._smaller(core))
             costs.harden()
             board.look()
-        self._count_waiting()
 
     def _asked(self) -> list[int]:
         """The wishes of this level, counts last: cores of few counts are easier to find and to count."""
@@ -97,7 +96,7 @@ class Cores:
             self._place[wish] = count, i
             self._costs.gain(wish, weight)
 
-    def _count_waiting(self) -> bool:
+    def count_waiting(self) -> bool:
         """Count the violated wishes of the cores that wait; whether there were some."""
         waited, self._waiting = self._waiting, []
         for core, paid in waited:
@@ -135,7 +134,7 @@ class Cores:
         core = sorted(core, key=self._costs.weight.__getitem__)
         ends = [a + b for a, b in zip(oracle.work(), _SMALLER, strict=True)]
         kept = 0
-        while kept < len(core) and 1 < len(core) <= _LONG and not oracle.late():
+        while kept < len(core) and 1 < len(core) <= _LONG:
             left, propagations = (end - now for end, now in zip(ends, oracle.work(), strict=True))
             if left <= 0 or propagations <= 0:
                 break
@@ -159,7 +158,7 @@ class Cores:
         against: dict[int, set[int]] = {}
         gained = 0
         for wish in list(costs.weight):
-            if self._oracle.late():
+            if self._oracle.late() and len(costs.weight) > _FEW_PAIRED:
                 break
             possible, implied = self._oracle.follows(wish)
             if not possible:

@@ -82,6 +82,7 @@ class Linear:
         if self._oracle is not None:
             self._oracle.delete()
             self._oracle = None
+        self._cores.count_waiting()
         self._costs.harden()
         self._lower = self._board.lower
         weights = self._whole()

@@ -14,6 +14,8 @@ from .trim import trim
 
 #: Processor time of the first turn, of the last, and their ratio, in seconds.
 _FIRST, _LONGEST, _GROWTH = 0.3, 20.0, 1.5
+#: The same for cores alone at first, of up to so many literals: short proofs need nothing else.
+_ALONE, _SMALL = 0.8, 20_000
 #: The same before the clauses are simplified, at least and for each literal: twice what that takes.
 _BEFORE, _BEFORE_EACH = 0.05, 3e-6
 #: The same for wishes that always or never hold.
@@ -71,9 +73,12 @@ def improve(costs: Costs, *, alone: bool = False) -> None:
     linear = Linear(costs, cores)
     turn = _FIRST
     simplifies = not (board.check or costs.oracle.premise)
+    literals = sum(map(len, costs.clauses))
     if simplifies:
-        cores.turn(time.thread_time() + max(_BEFORE, _BEFORE_EACH * sum(map(len, costs.clauses))))
+        cores.turn(time.thread_time() + max(_BEFORE, _BEFORE_EACH * literals))
         costs.simplify()
+    if literals <= _SMALL:
+        cores.turn(time.thread_time() + _ALONE)
     while True:
         before = board.lower
         cores.turn(time.thread_time() + turn)
