@@ -13,6 +13,7 @@ from hardscape.errors import HardscapeError
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.incumbent import Incumbent
 from hardscape.maxsat.methods.exact.sharing import Turns
+from hardscape.maxsat.result import Improvement
 
 if TYPE_CHECKING:
     from hardscape.maxsat.methods.exact.prover.board import Board
@@ -94,13 +95,15 @@ def _board(
                 raise Settled
             self.stopped = context.stopped() or bool(incumbent.halt[0])
             found = incumbent.best
-            feasible = found is not None and not found.hard_violations
-            if found is not None and feasible:
-                if self.cost is None or found.cost - constant < self.cost:
-                    self.cost = found.cost - constant
-                    values = enumerate(incumbent.restrict(found).tolist(), 1)
-                    self.model = [v if x else -v for v, x in values]
+            if found is not None and not found.hard_violations:
+                self._take(found)
             super().look()
+
+        def _take(self, found: Improvement) -> None:
+            if self.cost is None or found.cost - constant < self.cost:
+                self.cost = found.cost - constant
+                values = enumerate(incumbent.restrict(found).tolist(), 1)
+                self.model = [v if x else -v for v, x in values]
 
         def tell(self, **message: Any) -> None:
             """Take a bound, or an assignment."""

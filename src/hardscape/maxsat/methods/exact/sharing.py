@@ -74,7 +74,9 @@ class Turns:
     `lower` is the prover's last bound, for whoever asks.
     """
 
-    def __init__(self, walker: Walker, incumbent: Incumbent, share: float, sharing: Sharing) -> None:
+    def __init__(
+        self, walker: Walker, incumbent: Incumbent, share: float, sharing: Sharing
+    ) -> None:
         self.walker, self.lower = walker, 0
         self._incumbent, self._sharing = incumbent, sharing
         self._began = time.monotonic()

@@ -53,9 +53,10 @@ class Cores:
             board.look()
 
     def _asked(self) -> list[int]:
-        """The wishes of this level, counts last: cores of few counts are easier to find and to count."""
-        wishes = [wish for wish, w in self._costs.weight.items() if w >= (self._level or 0)]
-        return sorted(wishes, key=self._place.__contains__)
+        """The wishes of this level, heavy ones first and counts last: cores are of what is assumed first."""
+        wishes = [(wish, w) for wish, w in self._costs.weight.items() if w >= (self._level or 0)]
+        wishes.sort(key=lambda item: (item[0] in self._place, -item[1]))
+        return [wish for wish, _ in wishes]
 
     def _next(self, level: int) -> int:
         """The next level: as many wishes again, or twice as many of one weight; 0 for all."""
