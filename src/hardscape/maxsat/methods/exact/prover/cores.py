@@ -147,7 +147,7 @@ class Cores:
                 core = [wish for wish in rest if wish in needed]
                 continue
             kept += 1
-            if answer:
+            if answer and self._costs.board.cost is None:  # with few wishes, they are seldom good
                 self._costs.offer(oracle.model())
         return core
 
