@@ -41,9 +41,11 @@ _FEW_FIELDS = 16
 #: Couplings for each spin from which on semidefinite bounds are quicker up to so many spins, unless one state
 #: is wanted and there are so many short loops for each.
 _MANY_COUPLINGS, _FEW_SPINS, _LOOPS = 3, 160, 2
-#: Lattices without fields: most couplings and least short loops a spin, from so many spins to so many, most
-#: states, and seconds of the tables of a first order from which on they take longer than some linear programs.
+#: Lattices without fields: most couplings and least short loops a spin; from so many spins to so many (with
+#: more couplings than some: long ones are narrow); most states, and seconds of the tables of a first order
+#: from which on they take longer than some linear programs.
 _LATTICE_COUPLINGS, _LATTICE_LOOPS, _LATTICE_SPINS = 3, 0.75, (64, 512)
+_LATTICE_SOME, _LATTICE_SPINS_OF_MORE = 2.5, 128
 _LATTICE_STATES, _LATTICE_SECONDS = 257, 6e-5
 #: Seconds of a relaxation for each edge, and how they grow.
 _EDGE_SECONDS, _POWER = 3e-7, 1.8
@@ -198,9 +200,11 @@ class Cuts(LowestMethod[CutWork]):
 def _lattice(wanted: Wanted) -> bool:
     """Whether a few states are wanted of a lattice of some hundred spins whose tables are not small."""
     terms = wanted.terms
-    n, least = terms.num_spins, _LATTICE_SPINS[0]
+    n, (least, most) = terms.num_spins, _LATTICE_SPINS
+    if len(terms.row) > _LATTICE_SOME * n:
+        most = _LATTICE_SPINS_OF_MORE
     few = wanted.count <= _LATTICE_STATES and wanted.window is None and terms.symmetric
-    if not few or not least <= n <= _LATTICE_SPINS[1]:
+    if not few or not least <= n <= most:
         return False
     return (
         len(terms.row) <= _LATTICE_COUPLINGS * n
