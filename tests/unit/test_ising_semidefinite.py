@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -137,6 +138,22 @@ def test_bounds_of_what_is_left(kind):
         bound = work.least_bound([(0, len(units))])
         assert bound is not None
         assert min(energies) - terms.bound / 10 <= bound <= min(energies)
+
+
+def test_the_bound_of_what_is_left_does_not_depend_on_the_shards(monkeypatch):
+    """A GPU has all states in one shard; its bound is that of a tree all the same."""
+    monkeypatch.setattr("hardscape.ising.methods.semidefinite.semidefinite._BOUND_SECONDS", 60.0)
+    row = next(row for row in METHODS if row.name == "semidefinite")
+    options = RunOptions.checked(device="cpu", threads=1, seed=1)
+    for seed in range(4):
+        model = model_of("integers", 14, seed)
+        work = replace(row.work(Wanted(model.exact, 2, None), options), numbered=0)
+        assert len(work.shards()) == 1
+        least = hardscape.spectrum(model, 1, method="exhaustive", device="cpu").energies[0]
+        # The tree is opened as far as it goes: to single states.
+        bound = work.least_bound([(0, 1 << work.free)])
+        assert bound is not None
+        assert model.exact.floats([bound])[0] == least
 
 
 def test_auto_takes_what_pays():

@@ -365,11 +365,11 @@ class Branching {
 
   // No state below the node has a lower energy, if anything is found.
   std::optional<Integer> bound(int p, Node& node, Elliptope& elliptope) const {
-    constexpr int kRounds = 12;
+    const int rounds = p == 0 ? 40 : 8;  // children go on from their parents
     std::vector<double> matrix;
     fill(p, node, matrix);
     const int open = n_ - p;
-    const double found = elliptope.bound(open + 1, matrix.data(), kRounds, node.dual);
+    const double found = elliptope.bound(open + 1, matrix.data(), rounds, node.dual);
     if (!(std::abs(found) < 0x1p60)) return std::nullopt;
     const double slack = shift_ ? 0.5 * open * (open + 1) : 0;
     const auto relative = static_cast<std::int64_t>(std::floor(found - slack));

@@ -86,7 +86,7 @@ class Elliptope {
   // above `target`. `dual` is where to begin, and then where the search ended. `dogged` if it
   // shall go on for as long as it gains anything.
   bool exceeds(int m, const double* w, double target, Dual& dual, bool dogged,
-               const volatile std::uint8_t* stop, int most_rounds = 100) {
+               const volatile std::uint8_t* stop) {
     begin(m, w, dual);
     sweep(triangles_.empty() ? 60 : 10);
     double energy = estimate();
@@ -95,7 +95,7 @@ class Elliptope {
     float step = 1;
     double best = energy;
     int stalled = 0;
-    const int rounds = dogged ? most_rounds : 80;
+    const int rounds = dogged ? 100 : 80;
     for (int round = 0; round < rounds && *stop != kStop; ++round) {
       const double before = energy;
       energy = ascended(round, dogged ? 10 : 20, step);
@@ -124,15 +124,20 @@ class Elliptope {
 
   // A proven lower bound on the pair energy after so many rounds; minus infinity if none is found.
   double bound(int m, const double* w, int rounds, Dual& dual) {
-    const std::uint8_t on = 0;
-    if (exceeds(m, w, 0x1p60, dual, true, &on, rounds)) return 0x1p60;
     begin(m, w, dual);
-    sweep(60);
+    sweep(triangles_.empty() ? 60 : 10);
+    for (int round = 0; round < rounds; ++round) ascended(round, 10, 1);
+    build();
+    sweep(100);
     const double energy = estimate();
-    double highest = -std::numeric_limits<double>::infinity();
+    double highest = -std::numeric_limits<double>::infinity(), open = energy;
     for (double share = 0x1p-14; share < 8 && !(highest > -0x1p60); share *= 2) {
       const double target = energy - share * std::abs(energy);
-      if (proven(target)) highest = target;
+      (proven(target) ? highest : open) = target;
+    }
+    for (int halving = 0; halving < 3 && highest > -0x1p60; ++halving) {
+      const double target = (highest + open) / 2;
+      (proven(target) ? highest : open) = target;
     }
     leave(dual, false);
     return highest;

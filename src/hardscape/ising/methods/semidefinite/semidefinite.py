@@ -52,8 +52,8 @@ _MOST_SPINS = 512
 _MOST_STATES = 10_000
 #: Seconds for the bound of a search that is stopped.
 _BOUND_SECONDS = 0.05
-#: Spins whose values number the shards of several GPUs, and spins from which on a GPU pays.
-_GPU_PLACES, _GPU_SPINS = 6, 100
+#: Spins whose values number the shards, those of several GPUs, and spins from which on a GPU pays.
+_PLACES, _GPU_PLACES, _GPU_SPINS = 20, 6, 100
 #: Seconds of a GPU for what takes a core a second, and for any search: sizes, not measurements.
 _GPU_SHARE, _GPU_SECONDS = 0.01, 0.05
 #: Paths of an estimate, at least.
@@ -76,7 +76,7 @@ class SemidefiniteWork(BranchingWork):
     here: ClassVar[tuple[str, ...]] = ("core",)
 
     leading: int = 0  #: spins of highest code that are fixed before all others
-    numbered: int = 20  #: spins whose values number the shards, at most
+    numbered: int = _PLACES  #: spins whose values number the shards, at most
 
     @property
     def places(self) -> int:
@@ -132,10 +132,12 @@ class SemidefiniteWork(BranchingWork):
 
     def least_bound(self, ranges: Sequence[tuple[int, int]]) -> int | None:
         """The least bound of the tree above these states, rounded up to an energy that there can be."""
-        terms, bits = self.asked.terms, self.free - self.places
+        # Of any numbering: a GPU's one shard says nothing of where its tree is open.
+        places = min(_PLACES, self.free)
+        terms, bits = self.asked.terms, self.free - places
         numbers = [x for start, stop in ranges for x in (start >> bits, -(-stop >> bits))]
         words = self.core.least_bound(
-            self.places + terms.symmetric, np.array(numbers, dtype=np.uint64), _BOUND_SECONDS
+            places + terms.symmetric, np.array(numbers, dtype=np.uint64), _BOUND_SECONDS
         )
         if words is None:
             return None
