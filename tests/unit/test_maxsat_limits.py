@@ -298,3 +298,18 @@ def test_a_large_formula_that_must_change_is_copied(change):
     assert found.constant == (4 if change == "opposite units" else 0)
     assignment = np.random.default_rng(1).integers(0, 2, left.num_variables, dtype=np.uint8)
     assert formula.cost(found.lift(assignment)) == left.cost(assignment) + found.constant
+
+
+def test_nothing_follows_a_first_assignment_that_is_as_good_as_wanted(monkeypatch):
+    def refuse(*args, **options):
+        raise AssertionError("presolve")
+
+    monkeypatch.setattr("hardscape.maxsat.anytime.presolve", refuse)
+    formula = Formula.from_clauses([[1, 2], [-1, 3]], hard=[[2, 3], [-2, 3]])
+    result = solve(formula, initial=[0, 1, 1])
+    assert (result.status, result.cost, result.lower_bound) == ("OPTIMUM FOUND", 0, 0)
+    dear = Formula.from_clauses([[1], [-1], [2]], [5, 3, 1], hard=[[1, 2]])
+    result = solve(dear, initial=[0, 1], target=5)
+    assert (result.status, result.cost, result.stopped) == ("SATISFIABLE", 5, "")
+    with pytest.raises(AssertionError):
+        solve(dear, initial=[0, 1], target=4)

@@ -44,6 +44,10 @@ METHODS: tuple[Method, ...] = (
 def search(task: Task) -> None:
     """Search, and prove where that may be done."""
     _offer_first(task)
+    if task.anywhere:  # as good as wanted: presolve would take as long again
+        task.incumbent.aim(task.presolved, task.target)
+        if task.over:
+            return
     with _watched(task) as stop:
         found = presolve(task.formula, stop=stop)
     if len(task.formula.literals) > LARGE:
