@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -242,6 +242,7 @@ def _rivals(wanted: Wanted) -> bool:
     return searched and any(Qubo.rivalry(terms, x) for x in (False, True))
 
 
+@lru_cache(maxsize=2)
 def _begun(wanted: Wanted, seed: int) -> CliqueWork:
     """The work with what a short search for low states tells."""
     work = CliqueWork(wanted)
