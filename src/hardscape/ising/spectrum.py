@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import time
 from collections.abc import Iterator
@@ -425,17 +426,14 @@ def _row(wanted: Wanted, method: str, prune: bool, options: RunOptions) -> Lowes
         raise DeviceError(
             f"method={method!r} does not run on {options.devices[0]} for this model; use device='cpu'"
         )
-    refusals: dict[LowestMethod[Any], str] = {}
     n = wanted.terms.num_spins
-    for row in able:
-        refusals[row] = refusal = row.refusal(wanted, prune)
-        if not refusal and (method == row.name or row.pays(wanted)):
+    # Whether it pays is asked first: a plan of tables, by which they may be refused, can take longer.
+    paying = (row for row in able if method == row.name or not prune or row.pays(wanted))
+    for row in itertools.chain(paying, able):
+        if not (refusal := row.refusal(wanted, prune)):
             return row
-        _log.debug("spectrum of %d spins: not by %s: %s", n, row.name, refusal or "others pay")
-    for row, refusal in refusals.items():
-        if not refusal:
-            return row
-    told = "; ".join(refusal for refusal in refusals.values() if refusal)
+        _log.debug("spectrum of %d spins: not by %s: %s", n, row.name, refusal)
+    told = "; ".join(row.refusal(wanted, prune) for row in able)
     raise InputError(
         f"no method takes a model of {n} spins with method={method!r}: {told} "
         "(hardscape.ising.search and mps_spectrum take any model, and prove nothing)"

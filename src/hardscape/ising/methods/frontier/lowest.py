@@ -10,6 +10,7 @@ codes below the energy (docs/theory/spectrum.md).
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -350,17 +351,18 @@ class Frontier(LowestMethod[FrontierStatesWork]):
 
     def pays(self, wanted: Wanted) -> bool:
         """Whether it is quicker than a search."""
-        plan, n = elimination(wanted.terms), wanted.terms.num_spins
-        if plan is None:
-            return False
-        seconds = FrontierStatesWork(wanted, plan).seconds
-        couplings = len(wanted.terms.row)
+        n, couplings = wanted.terms.num_spins, len(wanted.terms.row)
         one = wanted.count <= 2 and couplings >= _COUPLINGS_FOR_ONE * n
         sparse = couplings < _COUPLINGS * n and not one
         if sparse and n > MOST_SEARCHED:
-            return True
+            return elimination(wanted.terms) is not None
         most = _MOST_SPARSE_SECONDS if sparse else _MOST_FOR_ONE if one else _MOST_SECONDS
-        if n < _SMALL or seconds >= min(_SEARCH_SECONDS * 2.0 ** min(n / 2, 64), most):
+        most = min(_SEARCH_SECONDS * 2.0 ** min(n / 2, 64), most)
+        if n < _SMALL or hopeless(wanted.terms, most):
+            return False
+        plan = elimination(wanted.terms)
+        seconds = math.inf if plan is None else FrontierStatesWork(wanted, plan).seconds
+        if seconds >= most:
             return False
         rivals = Cliques()  # of penalties, which keep its tree small where tables would be wide
         return seconds < _LONG or bool(rivals.refusal(wanted, True)) or not rivals.pays(wanted)
