@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: Processor time of the attempt in seconds, twice what a process takes to begin, and most literals: to tell
 #: those to the solver takes as long.
 _MOMENT, _BRIEF = 0.1, 100_000
+#: Seconds in this process between two looks at limits, about, with the interpreter held.
+_PATIENCE = 0.02
 #: Turns of the attempt, of which each must close such a share of the gap, until so little of it is left.
 _TURNS, _CLOSED, _NEAR = 5, 0.4, 0.02
 
@@ -87,6 +89,8 @@ def _board(
 
     class Here(Board):
         """Knows what others found."""
+
+        patience = _PATIENCE
 
         def look(self) -> None:
             if turns is not None and turns.due:

@@ -27,6 +27,9 @@ class ContradictionError(Exception):
 class Board:
     """What is known on both sides, and the lines that say so."""
 
+    #: Seconds for which nobody minds that nobody looks.
+    patience = float("inf")
+
     def __init__(self, heard: Iterable[str] = (), *, check: bool = False) -> None:
         self.check = check
         self.cost: int | None = None

@@ -14,6 +14,8 @@ _COUNTED = 64
 #: Clauses, about, of the first constraint on the cost; each finer one may have so many times more, up to the
 #: most.
 _CLAUSES, _FINER, _MOST_CLAUSES = 50_000, 5, 1_000_000
+#: Clauses that are added between two looks at limits.
+_BETWEEN_LOOKS = 2000
 
 
 class Linear:
@@ -105,7 +107,10 @@ class Linear:
         self._oracle = Oracle(self._costs.clauses, self._board)
         self._oracle.begin(self._board, (), self._costs.names)
         self._oracle.guided = True
-        for clause in self._encoding.encode_ub(0, self._most, VarManager(self._costs.top)):
+        clauses = self._encoding.encode_ub(0, self._most, VarManager(self._costs.top))
+        for i, clause in enumerate(clauses):
+            if i % _BETWEEN_LOOKS == 0:
+                self._board.look()
             self._oracle.add([x.to_ipasir() for x in clause])
         return True
 

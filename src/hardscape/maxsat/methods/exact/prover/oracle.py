@@ -31,6 +31,7 @@ class Oracle:
         self._solver = Solver(bootstrap_with=clauses, **self._mode)
         self._second = Solver(name="cd15", bootstrap_with=clauses) if board.check else None
         self.until = 0.0
+        self._conflicts = CONFLICTS
         self.guided = False  # towards the best assignment, near which better ones are likely
         self.begin(board, ())
 
@@ -80,8 +81,11 @@ class Oracle:
             if self.guided and self.board.model is not self._like:
                 self._like = self.board.model
                 self.prefer(self._inner(self._like))
-            self._solver.conf_budget(conflicts or CONFLICTS)
+            began = time.monotonic()
+            self._solver.conf_budget(conflicts or self._conflicts)
             answer: bool | None = self._solver.solve_limited(assumptions=[*self.premise, *wishes])
+            if answer is None and not conflicts:
+                self._pace(time.monotonic() - began)
             if answer is False:
                 self.confirm(self.core())
             if answer is not None or conflicts or self.late():
@@ -91,6 +95,11 @@ class Oracle:
         """Conflicts and propagations so far."""
         counted = self._solver.accum_stats()
         return int(counted["conflicts"]), int(counted["propagations"])
+
+    def _pace(self, seconds: float) -> None:
+        """Look at the clock so often that nobody waits long, by how long the last conflicts took."""
+        factor = 0.5 if seconds > self.board.patience else 2.0
+        self._conflicts = int(min(CONFLICTS, max(FEW_CONFLICTS, factor * self._conflicts)))
 
     def confirm(self, literals: Sequence[int]) -> None:
         """Have a second solver refute them too, if that is wanted."""
