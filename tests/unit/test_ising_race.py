@@ -73,6 +73,13 @@ def test_the_rivals_answer_ends_a_search_that_is_under_way(monkeypatch: pytest.M
     np.testing.assert_array_equal(raced.states, expected.states)
 
 
+class _Workers:
+    """An executor that is not asked."""
+
+    def submit(self, *_: object) -> None:
+        raise AssertionError
+
+
 def _for_ever(work: object, shard: Shard, context: Context) -> ShardResult:
     """Nothing, until it is asked to hand over."""
     while not context.stop[0]:
@@ -115,6 +122,9 @@ def test_what_the_rival_proves_bounds_a_search_that_is_stopped(
         assert work.lower_bound([], best) == expected
     other = pickle.loads(pickle.dumps(work))
     assert other.rival is None
+    assert other.proved_by("race") == "semidefinite"
+    elsewhere = RunOptions.checked(device="cpu", threads=1, seed=1, executor=_Workers(), workers=1)
+    assert Race().work(wanted, elsewhere).proved_by("race") == "semidefinite"
     assert other.identity() == work.identity()
 
 

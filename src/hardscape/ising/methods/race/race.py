@@ -151,9 +151,8 @@ class Race(LowestMethod[SemidefiniteWork]):
     ) -> SemidefiniteWork:
         """The semidefinite search and its rival, which stays alone on an executor."""
         work = Semidefinite().work(wanted, options, given)
-        if options.executor is not None:
-            return work
-        rival = Rival(Cuts().work(wanted, options, given))
+        alone = options.executor is not None
+        rival = None if alone else Rival(Cuts().work(wanted, options, given))
         known = {field.name: getattr(work, field.name) for field in fields(work)}
         return RaceWork(**known, rival=rival)
 
