@@ -111,12 +111,12 @@ def flow(how: How) -> tuple[list[Row], Ensemble]:
 
 
 def charge(how: How) -> tuple[list[Row], Ensemble]:
-    """The topological susceptibility at beta = 6, at a flow time a little after t0."""
+    """The topological susceptibility at beta = 6, after a flow time of 3.6, in units of the median of t0."""
     found = ensemble(16, 6.0, how, flow_time=3.6, step=0.1)
-    columns = np.stack([found[name] for name in ("t0", "charge_squared")], axis=1)
-    value = jackknife(columns, lambda x: 1e4 * x[0] ** 2 * x[1] / 16**4, bin_size=_BIN)
+    t0 = float(np.median(np.nan_to_num(found["t0"], nan=math.inf)))
+    value = [1e4 * t0**2 * x / 16**4 for x in found.averages["charge_squared"][:2]]
     source = "Phys. Rev. D 92, 074502 (2015), continuum"
-    return [("10^4 t0^2 chi", "6.0, 16^4", list(map(float, value)), [6.67, 0.07], source)], found
+    return [("10^4 t0^2 chi", "6.0, 16^4", value, [6.67, 0.07], source)], found
 
 
 def critical(how: How) -> tuple[list[Row], Ensemble]:
