@@ -12,6 +12,7 @@ import pytest
 
 from hardscape.engine import Context, Cpu, Team, team
 from hardscape.gauge import GaugeField
+from hardscape.gauge.domains.gpus import windows
 from hardscape.gauge.lattice.cpu import CpuLattice
 from hardscape.gauge.lattice.lattices import Rounds, Rules, Sweep, Turn
 from hardscape.gauge.lattice.schedule import Schedule
@@ -19,6 +20,7 @@ from hardscape.gauge.methods.descent import Descent
 from hardscape.gauge.options import FixOptions
 from hardscape.gauge.rounds.cuda import round_kernel, rounds_of
 from hardscape.gauge.stored.instance import THREADS, Instance
+from hardscape.gauge.stored.storage import Storage
 from helpers.cuda_on_host import HostPlace
 
 PLACE = HostPlace()
@@ -216,3 +218,26 @@ def test_links_that_a_block_keeps_are_the_stored_ones(
     grid = math.prod(shape) // 2 // schedule.threads
     PLACE.launch(kernel, grid, schedule.threads, links, g, apart, shared=0)
     assert not apart.any()
+
+
+def test_a_plane_of_one_window_is_that_of_another() -> None:
+    """What ranks with a GPU each send: sites of one colour of a slice, as they lie in memory."""
+    g = GaugeField.random((4, 4, 4, 6), 3, seed=2).links[..., 0, :, :]
+    planes: dict[tuple[int, int], Any] = {}
+    for held, window in zip(*windows(6, 2), strict=True):
+        instance = Instance((4, 4, 4, len(held)), 3, False, window=window)
+        stored = np.zeros((len(held) * 2, instance.chunks, 32, 2))
+        kernel = instance.kernel("start", "gauge_put", kMatrices=1)
+        blocks = -(-len(held) * 64 // THREADS)
+        given = np.ascontiguousarray(g[held]), 0, len(held)
+        PLACE.launch(kernel, blocks, THREADS, stored, *given, shared=0)
+        for color in (0, 1):
+            for place, t in enumerate(held):
+                part = Storage.part(stored, color * len(held) + place, 32)
+                assert (part == planes.setdefault((color, t), part)).all()
+                own = g[t].reshape(-1, 3, 3)[
+                    (np.indices((4, 4, 4)).sum(0).ravel() + t + color) % 2 == 0
+                ]
+                assert (part[0, 0, :, 0] == own[:, 0, 0].real).all()
+    assert len(planes) == 12
+    assert Storage.part(stored, 0, 24) is None
