@@ -17,7 +17,8 @@ from hardscape.engine.fold import Block
 from hardscape.errors import CheckpointError, InputError, NotConverged
 from hardscape.gauge import GaugeField, fix
 from hardscape.gauge.lattice.cpu import CpuLattice
-from hardscape.gauge.lattice.lattices import MICROCANONICAL, Sweep, Turn
+from hardscape.gauge.lattice.lattices import MICROCANONICAL, Lattices, Sweep, Turn
+from hardscape.gauge.methods.descent import Descent
 from hardscape.gauge.methods.fourier import FourierSteps
 from hardscape.gauge.methods.table import METHODS as ROWS
 from hardscape.gauge.options import FixOptions, MethodName
@@ -142,6 +143,25 @@ def test_a_line_search_near_a_maximum_costs_one_gradient(
         steps.advance(np.ones((1, lattice.slices), dtype=bool))
         assert Counted.gradients <= done + 2  # the first step may be of a wrong length
     assert lattice.measure().theta_mean.mean() < 1e-18 * begun
+
+
+@pytest.mark.parametrize("cost", [3.0, 200.0])
+def test_sweeps_begin_for_what_will_follow_them(
+    fields: dict[int, GaugeField], monkeypatch: pytest.MonkeyPatch, cost: float
+) -> None:
+    given: list[float | None] = []
+    relax = Descent.relax
+
+    def noted(self: Descent, lattices: Any, target: float, omega: float | None = None) -> None:
+        given.append(omega)
+        relax(self, lattices, target, omega)
+
+    monkeypatch.setattr(Lattices, "iteration_cost", cost)
+    monkeypatch.setattr(Descent, "relax", noted)
+    assert fix(fields[3], method="auto", theta=1e-20, device="cpu").converged
+    # Where iterations are dear, sweeps go on to the end: nothing is gained by an omega for their beginning.
+    assert (given[0] is None) == (cost > 100)
+    assert all(omega is None for omega in given[1:])
 
 
 def test_timeslices_rest_one_by_one(alone: Team) -> None:

@@ -97,7 +97,9 @@ class Descent:
         """From where the copies are to theta below `target`, by the method of the options."""
         accelerates = self._method.accelerates
         if accelerates != "never" and self.options.gauge != "mag":
-            for handover in _HANDOVERS:
+            # Where sweeps are likely to be kept to, they begin with what is best near the end.
+            soon = accelerates == "always" or lattices.iteration_cost * _MIDWAY < _HOPED
+            for handover in _HANDOVERS if soon else _HANDOVERS[1:]:
                 first = handover == _HANDOVERS[0] and self.options.omega is None
                 self.relax(lattices, max(target, handover), _FAR if first else None)
                 if first:
