@@ -28,8 +28,8 @@ from hardscape.ising.methods.semidefinite.semidefinite import Semidefinite, Semi
 #: Couplings for each spin between which it is open, spins, most states listed, most short loops for each spin,
 #: and seconds of tables above which it is tried.
 _COUPLINGS, _SPINS, _STATES, _LOOPS, _SECONDS = (2.25, 4.0), (57, 200), 101, 2, 0.2
-#: What asks a shard for an answer without what it has not begun: see `Context.seconds`.
-_HAND_OVER = 2
+#: What stops a shard: see `Context.stop`.
+_STOP = 1
 
 _log = logging.getLogger("hardscape.ising")
 
@@ -58,7 +58,7 @@ class Rival:
 
     @contextmanager
     def heard(self, stop: NDArray[np.uint8]) -> Iterator[None]:
-        """Ask whoever has this flag to hand over once the answer is there."""
+        """Stop whoever has this flag once the answer is there; the flag is down again afterwards."""
         with self._lock:
             self._listeners.append(stop)
             self._ask()
@@ -67,11 +67,12 @@ class Rival:
         finally:
             with self._lock:
                 self._listeners = [x for x in self._listeners if x is not stop]
+            if self.answer is not None:
+                stop[0] = 0
 
     def _ask(self) -> None:
         for stop in self._listeners if self.answer is not None else ():
-            if not stop[0]:
-                stop[0] = _HAND_OVER
+            stop[0] = _STOP
 
     def _search(self) -> None:
         context = Context(Cpu(), None, self._stop, told=self._told)
@@ -114,11 +115,17 @@ class RaceWork(SemidefiniteWork):
         """Search the states of some shards, unless the rival has all that are wanted."""
         if self.rival is None:
             return super().run(shard, context)
+        found = None
         with self.rival.heard(context.stop):
-            if (answer := self.rival.answer) is not None:
-                counters = [0] * len(self.counters)
-                return ShardResult(partial(answer["states"], answer["energies"], counters))
-            return super().run(shard, context)
+            if self._answer is None:
+                found = super().run(shard, context)
+        if (answer := self._answer) is None or (found is not None and found.complete):
+            assert found is not None
+            return found
+        counters = (
+            [0.0] * len(self.counters) if found is None else found.partial["counters"].tolist()
+        )
+        return ShardResult(partial(answer["states"], answer["energies"], counters))
 
     def lower_bound(self, done: Sequence[tuple[int, int]], found: Found) -> int | None:
         """The higher of both bounds, but not above what was met."""
