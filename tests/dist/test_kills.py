@@ -63,6 +63,7 @@ def test_killed_at_random_moments(name: str, tmp_path: Path) -> None:
         else:
             assert answer == expected
             ledger = tmp_path / str(kills)
+            within *= 0.9  # quicker than the one that was left alone
     assert kept > 0
     assert killed(name, ledger, 60) == expected == LONG_JOBS[name](device="cpu", threads=1)
 

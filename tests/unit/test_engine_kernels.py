@@ -16,7 +16,7 @@ def test_the_compilers_own_headers_are_supplied() -> None:
 
 
 def test_generated_headers_come_first_and_are_followed_too() -> None:
-    found = kernel("gauge/lattice/measure.cu", "gauge_measure", generated=GENERATED)
+    found = kernel("gauge/lattice/start.cu", "gauge_unit", generated=GENERATED)
     names = [name for name, _ in found.headers]
     assert names == sorted(set(names))
     assert {"site.cuh", "native/random.hpp"} <= set(names)
@@ -25,7 +25,7 @@ def test_generated_headers_come_first_and_are_followed_too() -> None:
 
 
 def test_a_header_has_one_name_however_it_is_written() -> None:
-    found = kernel("gauge/lattice/measure.cu", "gauge_measure")
+    found = kernel("gauge/lattice/start.cu", "gauge_unit")
     assert '#include "gauge/lattice/site.cuh"' in found.source
     assert "gauge/lattice/local.hpp" in dict(found.headers)
     assert '#include "site.cuh"' not in found.source
