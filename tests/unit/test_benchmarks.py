@@ -141,3 +141,11 @@ def test_sizes_without_a_solution_bound_the_exponent_from_below():
     much = exponent_of({**known, 320: (np.zeros(30), np.full(30, 10 * tau))})
     assert abs(little[0] - found) < 0.1 * error
     assert much[0] > found + 0.3 * error
+
+
+def test_a_command_is_told_without_the_folders_of_a_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["rates.py", "--save", str(tmp_path / "kept"), "--seeds", "2"])
+    told = Table.begun("none", ["a"]).measured["command"]
+    assert shlex.split(told)[-4:] == ["--save", "kept", "--seeds", "2"]

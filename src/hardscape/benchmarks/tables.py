@@ -54,8 +54,12 @@ class Table:
 
     @classmethod
     def begun(cls, name: str, columns: list[str], *packages: str) -> Table:
-        """An empty one, measured here and now by this command; its head is printed."""
-        line = shlex.join(["python", "-m", _module(Path(sys.argv[0])), *sys.argv[1:]])
+        """An empty one, measured here and now by this command; its head is printed.
+
+        Absolute paths are told by their last part: a machine's folders mean nothing elsewhere.
+        """
+        words = (x if not Path(x).is_absolute() else Path(x).name for x in sys.argv[1:])
+        line = shlex.join(["python", "-m", _module(Path(sys.argv[0])), *words])
         table = cls(name, columns, {**facts(*packages), "command": line})
         print("\n" + "\n".join(table.markdown()), flush=True)
         return table
