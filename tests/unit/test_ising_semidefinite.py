@@ -212,12 +212,13 @@ def test_parts_weigh_as_much_as_random_paths_that_come_there(n: int) -> None:
 
 
 def test_progress_weighs_parts() -> None:
-    model = Ising(np.zeros(80), np.triu(np.random.default_rng(3).normal(size=(80, 80)), 1))
+    model = Ising(np.zeros(86), np.triu(np.random.default_rng(3).normal(size=(86, 86)), 1))
     told: list[ProgressEvent] = []
     found = hardscape.spectrum(model, 10, method="semidefinite", threads=1, progress=told.append)
     assert found.certified
     shares = [event.share for event in told]
     assert shares == sorted(shares)
     assert shares[-1] == 1
-    if underway := [event for event in told if 0 < event.done < event.total]:
+    underway = [event for event in told if 0 < event.done < event.total]
+    if len(underway) > 2:  # what parts take is known soon after the first of them
         assert any(event.share > event.done / event.total for event in underway)
