@@ -10,7 +10,7 @@ import pytest
 from hardscape.errors import InputError
 from hardscape.xorsat import fit_population, random_regular, time_to_solution, times_to_solution
 from hardscape.xorsat.studies.population import population_of
-from hardscape.xorsat.studies.scans import pooled_times
+from hardscape.xorsat.studies.scans import least_w1, pooled_times
 
 
 def test_the_median_is_found_where_most_instances_are_hardly_ever_solved():
@@ -90,3 +90,23 @@ def test_pooled_times_tell_ways_apart_that_instances_hide():
     log, _ = pooled_times(solved, totals)
     assert np.isinf(log[3])
     assert np.isfinite(log[:3]).all()
+
+
+def test_the_least_w1_of_a_law_that_is_no_parabola():
+    w1 = np.array([8, 11, 14, 17, 20, 30]) / 256
+    log = 5 - 1.2 * np.log(w1) + 1.2 / 0.06 * w1  # least at b / c = 0.06
+    assert least_w1(w1, log, np.full(6, 0.1))[0] == pytest.approx(0.06, rel=1e-9)
+    random = np.random.default_rng(5)
+    found = np.array(
+        [least_w1(w1, log + random.normal(0, 0.02, 6), np.full(6, 0.02)) for _ in range(400)]
+    )
+    assert found[:, 0].mean() == pytest.approx(0.06, abs=3e-4)
+    assert found[:, 0].std() == pytest.approx(found[:, 1].mean(), rel=0.15)
+
+
+def test_no_least_w1_where_times_only_fall_or_points_are_few():
+    w1 = np.array([0.03, 0.04, 0.05, 0.06])
+    ones = np.full(4, 0.1)
+    assert math.isnan(least_w1(w1, -np.log(w1), ones)[0])
+    assert math.isnan(least_w1(w1, 100 * w1 - np.log(w1), ones)[0])  # at 0.01, outside
+    assert math.isnan(least_w1(w1[[0, 0, 1]], np.zeros(3), ones[:3])[0])

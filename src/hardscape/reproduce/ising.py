@@ -102,7 +102,7 @@ def _mps(request: Request) -> Findings:
     sizes, bonds, instances = (
         ((24, 32, 40, 50), (16, 32, 64, 128), 16)
         if request.full
-        else ((20, 24, 28), (8, 16, 32, 64), 20)
+        else ((20, 24, 28), (16, 32, 64), 10)
     )
     cases = [
         (couplings, n, bond, *schedule)

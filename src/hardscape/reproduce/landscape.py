@@ -19,7 +19,7 @@ from hardscape.xorsat.studies.plots import (
     draw_barrier,
     draw_free_energy,
 )
-from hardscape.xorsat.studies.scans import parabola, pooled_times
+from hardscape.xorsat.studies.scans import least_w1, pooled_times
 from hardscape.xorsat.studies.theory import (
     free_energy,
     free_energy_barrier,
@@ -172,7 +172,7 @@ def _metropolis(request: Request) -> Findings:
     quantities = []
     for i, kind in enumerate(("quasi-greedy", "metropolis")):
         part = slice(i * half, (i + 1) * half)
-        _, best, away = parabola(points, log[part], error[part])
+        best, away = least_w1(points, log[part], error[part])
         quantities.append(Quantity(f"w1 of least sweeps, {kind}", best, away))
     ratio = float(np.exp(log[half:].min() - log[:half].min()))
     off = ratio * float(np.hypot(error[half:].max(), error[:half].max()))
@@ -201,7 +201,7 @@ def _draw_metropolis(data: dict[str, list[Any]], ax: Any) -> Any:
 
 
 def _clones(request: Request) -> Findings:
-    n, instances, runs = (192, 20, 12) if request.full else (96, 12, 60)
+    n, instances, runs = (176, 20, 12) if request.full else (96, 12, 60)
     numbers = [1 << k for k in ((16, 18, 20, 22) if request.full else (10, 12, 14, 16, 18))]
     found = [measured_times(request, n, instances, runs, 30.0, clones=c) for c in numbers]
     solved = np.array([[x.num_solved for x in one] for one in found], dtype=float).T

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import statistics
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
+from hardscape.engine import RunOptions
 from hardscape.figures import COLORS, GREY, finish
 from hardscape.maxsat.formula import Formula
 from hardscape.maxsat.methods.cellular.options import CellularOptions
@@ -85,9 +87,9 @@ def uniform_satisfiable(n: int, m: int, seed: int) -> Formula:
 
 def _formulas(paper: _Row, request: Request) -> list[Formula]:
     request.tell(f"{paper.n} variables")
-    return [
-        uniform_satisfiable(paper.n, paper.m, request.seed + i) for i in range(_instances(request))
-    ]
+    seeds = range(request.seed, request.seed + _instances(request))
+    with ThreadPoolExecutor(RunOptions.checked(**request.run).threads) as pool:
+        return list(pool.map(partial(uniform_satisfiable, paper.n, paper.m), seeds))
 
 
 def _instances(request: Request) -> int:

@@ -24,7 +24,7 @@ from hardscape.benchmarks.tables import Cell, Table
 from hardscape.errors import InputError
 from hardscape.xorsat import XorSystem, random_regular, times_to_solution
 from hardscape.xorsat.studies.population import exponent_of, population_of
-from hardscape.xorsat.studies.scans import parabola, pooled_times
+from hardscape.xorsat.studies.scans import least_w1, pooled_times
 from hardscape.xorsat.studies.theory import free_energy_barrier, run_temperature
 
 app = cyclopts.App(help=__doc__, result_action="return_value")
@@ -267,11 +267,9 @@ def _best_w1(known: dict[int, Seen]) -> Table:
             if math.isfinite(y):
                 row = [math.exp(y), _rounded(error, 2), _rounded(math.exp(y - least), 2)]
                 table.rows.append([n, w1, int(some), *row])
-        near = fine & (log < least + 1)
-        if near.sum() >= 3:
-            _, best, away = parabola(np.array(one.w1)[near] / 256, log[near], errors[near])
-            if math.isfinite(best):
-                table.rows.append([n, f"least at {256 * best:.1f}({256 * away:.1f})", *[None] * 4])
+        best, away = least_w1(np.array(one.w1)[fine] / 256, log[fine], errors[fine])
+        if math.isfinite(best):
+            table.rows.append([n, f"least at {256 * best:.1f}({256 * away:.1f})", *[None] * 4])
     return table
 
 

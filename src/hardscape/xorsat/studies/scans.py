@@ -242,6 +242,25 @@ def parabola(
     return c, float(optimum), float(error)
 
 
+def least_w1(
+    w1: NDArray[np.float64], log: NDArray[np.float64], errors: NDArray[np.float64]
+) -> tuple[float, float]:
+    r"""W1 of the least :math:`\ln\tau = A - b \ln w_1 + c w_1`, and its standard error.
+
+    With few flips clones wait for them, with many they stay warm: unlike a parabola this law rises steeply to
+    the left and slowly to the right, so that points far from the least one may be fitted too. NaN where its
+    least is not among the points.
+    """
+    if len(np.unique(w1)) < 3:
+        return math.nan, math.nan
+    design = np.stack([np.ones_like(w1), -np.log(w1), w1], axis=1)
+    (_, b, c), covariance = _least_squares(design, log, errors)
+    if c <= 0 or not w1.min() <= b / c <= w1.max():
+        return math.nan, math.nan
+    slope = np.array([0, 1 / c, -b / c**2])
+    return float(b / c), math.sqrt(slope @ covariance @ slope)
+
+
 def pooled_times(
     solved: NDArray[np.float64], totals: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
