@@ -222,3 +222,20 @@ def bmw(links: Links) -> bytes:
         b = (b + a) % prime
     head = f"#BMW {X} {Y} {Z} {T} {(b << 32) + a:x}\n\nby hand\n".encode()
     return head.ljust(4096, b"\n") + data
+
+
+def bridge(links: Links, show: str = ".14e") -> bytes:
+    """Bridge++'s text: a number a line in the order of ILDG."""
+    every = links.reshape(-1)
+    return "".join(f"{part:{show}}\n" for x in every for part in (x.real, x.imag)).encode()
+
+
+def jlqcd(links: Links, prefix: str) -> bytes:
+    """Bridge++'s Fortran_JLQCD: one record, the direction slowest."""
+    data = b"".join(
+        numbers(links[site][mu], f"{prefix}d")
+        for mu in range(4)
+        for site in np.ndindex(*links.shape[:4])
+    )
+    mark = struct.pack(f"{prefix}I", len(data))
+    return mark + data + mark

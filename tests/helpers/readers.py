@@ -81,7 +81,8 @@ def readers() -> Mapping[str, Reader]:
 
 #: What files of links do not say themselves.
 _SAID: Mapping[str, dict[str, Any]] = {
-    "raw": {"shape": (2, 2, 2, 2), "layout": "t z y x mu a b", "skip": 0}
+    "bridge": {"shape": (2, 2, 2, 2)},
+    "raw": {"shape": (2, 2, 2, 2), "layout": "t z y x mu a b", "skip": 0},
 }
 
 

@@ -162,6 +162,41 @@ def test_bare_lime(tmp_path: Path) -> None:
             formats.read(path, shape=(4, 4, 6, 4))
 
 
+@pytest.mark.parametrize("show", [".14e", ""])
+def test_text_of_bridge(show: str, tmp_path: Path) -> None:
+    for nc in (2, 3):
+        path = tmp_path / "conf"
+        path.write_bytes(codes.bridge(links(nc), show))
+        with pytest.raises(FormatError, match="--shape"):
+            formats.read(path)
+        field, report = formats.inspect(path, shape=SHAPE)
+        assert report.format == "bridge"
+        np.testing.assert_allclose(field.links, links(nc), rtol=0, atol=1e-14 if show else 0)
+        with pytest.raises(FormatError):
+            formats.read(path, shape=(4, 4, 6, 4))
+        formats.write(field, tmp_path / "again.txt", format="bridge")
+        assert (tmp_path / "again.txt").read_bytes() == codes.bridge(field.links, ".16e")
+
+
+def test_text_of_bridge_that_is_damaged(tmp_path: Path) -> None:
+    lines = codes.bridge(links()).split(b"\n")
+    lines[700] = b"1_0"
+    path = tmp_path / "conf.txt"
+    path.write_bytes(b"\n".join(lines))
+    with pytest.raises(FormatError) as caught:
+        formats.read(path, shape=SHAPE)
+    assert caught.value.line == 701
+
+
+@pytest.mark.parametrize("prefix", ["<", ">"])
+def test_a_record_of_jlqcd(prefix: str, tmp_path: Path) -> None:
+    path = tmp_path / "conf"
+    path.write_bytes(codes.jlqcd(links(), prefix))
+    with pytest.warns(UserWarning, match="mu t z y x a b"):
+        field = formats.read(path, format="raw", shape=SHAPE)
+    np.testing.assert_array_equal(field.links, links())
+
+
 @pytest.mark.parametrize("stated", ["0xnonsense", "none", "123456789abc"])
 def test_a_checksum_that_cannot_be_read(stated: str, tmp_path: Path) -> None:
     path = tmp_path / "u.lime"
