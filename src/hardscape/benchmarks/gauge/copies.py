@@ -1,0 +1,191 @@
+"""How often methods find the best Gribov copy, for what it costs: SU(3), Landau gauge.
+
+``python -m hardscape.benchmarks.gauge.copies --processes 12 --save FOLDER`` fixes copies of several
+configurations by each method with its defaults. The best of a configuration is the largest functional that any
+copy of any method has. Shares in equal time are expectations over all choices of so many copies.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cyclopts import App
+from numpy.typing import NDArray
+
+from hardscape.benchmarks.tables import Table
+from hardscape.gauge import fix, generate
+
+app = App(help=__doc__, result_action="return_value")
+
+_METHODS: dict[str, dict[str, Any]] = {
+    "annealing": {"method": "annealing"},
+    "overrelaxation": {"method": "overrelaxation", "omega": 1.7},
+    "matrix-overrelaxation": {"method": "matrix-overrelaxation"},
+}
+#: Functionals of one copy differ by less, at theta below 1e-12; those of two copies by far more.
+_SAME = 1e-8
+#: The time of so many annealed copies is what each method has.
+_ANNEALED = (1, 4)
+#: Choices of copies that are compared.
+_CHOICES = 4000
+
+
+def measured(
+    task: tuple[int, dict[str, Any]],
+    extent: int,
+    beta: float,
+    sweeps: int,
+    copies: int,
+    device: str,
+) -> tuple[NDArray[np.float64], float, float]:
+    """Functionals of the copies, seconds of one, and its sweeps; copies that do not converge count as none."""
+    seed, how = task
+    clock = time.process_time if device == "cpu" else time.perf_counter
+    run: dict[str, Any] = (
+        {"device": device, "threads": 1} if device == "cpu" else {"device": device}
+    )
+    field = generate((extent,) * 4, beta, seed=seed, sweeps=sweeps, **run)
+    if device != "cpu":
+        field = field.to("cuda")
+        fix(
+            field,
+            "landau",
+            copies=2,
+            seed=0,
+            strict=False,
+            **how,
+            **run,
+        )
+    began = clock()
+    found = fix(
+        field,
+        "landau",
+        copies=copies,
+        seed=1,
+        strict=False,
+        **how,
+        **run,
+    ).copies
+    seconds = clock() - began
+    reached = np.where(found.converged, found.functional, -np.inf)
+    return reached, seconds / copies, float(np.median(found.sweeps))
+
+
+def found_in(share: float, copies: float) -> float:
+    """The chance that so many copies, of which each is the best with this chance, have it."""
+    return float(1 - (1 - share) ** copies)
+
+
+def better(
+    ours: NDArray[np.float64], theirs: NDArray[np.float64], counts: tuple[float, float]
+) -> float:
+    """The chance that the best of some of our copies is above that of some of theirs; half where they tie.
+
+    A count that is no whole number is the next one or the one before, so that its mean is right.
+    """
+    random = np.random.default_rng(1)
+
+    def best(values: NDArray[np.float64], count: float) -> NDArray[np.float64]:
+        many = np.maximum(1, np.floor(count + random.random(_CHOICES)).astype(int))
+        drawn = values[random.integers(0, len(values), (_CHOICES, int(many.max())))]
+        drawn[np.arange(drawn.shape[1]) >= many[:, None]] = -np.inf
+        return np.asarray(drawn.max(axis=1))
+
+    difference = best(ours, counts[0]) - best(theirs, counts[1])
+    return float(np.mean((difference > _SAME) + 0.5 * (np.abs(difference) <= _SAME)))
+
+
+@app.default
+def main(
+    *,
+    save: Path | None = None,
+    extent: int = 8,
+    beta: float = 5.8,
+    configurations: int = 24,
+    copies: int = 24,
+    sweeps: int = 200,
+    annealing_sweeps: tuple[int, ...] = (),
+    processes: int = 2,
+    device: str = "cpu",
+    name: str = "gauge-copies",
+) -> None:
+    """Print the table.
+
+    Parameters
+    ----------
+    save
+        Folder for the table as JSON.
+    extent, beta
+        Of the lattice.
+    configurations, copies
+        Independent configurations, and copies of each by each method.
+    sweeps
+        That make a configuration of random links.
+    annealing_sweeps
+        Other numbers of heatbath sweeps that are tried as well.
+    processes
+        One thread each, on "cpu".
+    device
+        "cpu", where seconds are those of the processor, or a GPU.
+    name
+        Of the table.
+    """
+    columns = ["lattice", "method", "seconds a copy", "sweeps", "share of best copies"]
+    columns += [f"best found in the time of {count} annealed" for count in _ANNEALED]
+    columns += [f"annealing better in the time of {count}" for count in _ANNEALED]
+    table = Table.begun(name, [*columns, "mean F below the best, 1e-6"])
+    methods = _METHODS | {
+        f"annealing, {count} sweeps": {"method": "annealing", "annealing_sweeps": count}
+        for count in annealing_sweeps
+    }
+    tasks = [(seed, how) for seed in range(1, configurations + 1) for how in methods.values()]
+    work = partial(measured, extent=extent, beta=beta, sweeps=sweeps, copies=copies, device=device)
+    if device == "cpu":
+        begin = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(processes, begin) as pool:
+            results = list(pool.map(work, tasks))
+    else:
+        results = [work(task) for task in tasks]
+    rows = {method: results[i :: len(methods)] for i, method in enumerate(methods)}
+    best = np.array(
+        [max(one[0].max() for one in each) for each in zip(*rows.values(), strict=True)]
+    )
+    unit = np.mean([seconds for _, seconds, _ in rows["annealing"]])
+    for method, each in rows.items():
+        functionals = np.array([one[0] for one in each])
+        seconds = float(np.mean([one[1] for one in each]))
+        shares = (functionals > best[:, None] - _SAME).mean(axis=1)
+        counts = [float(count * unit / seconds) for count in _ANNEALED]
+        reached = np.isfinite(functionals)
+        table.add(
+            f"{extent}^4, beta {beta}, {configurations} x {copies}",
+            method,
+            seconds,
+            float(np.median([one[2] for one in each])),
+            float(shares.mean()),
+            *(float(np.mean([found_in(x, count) for x in shares])) for count in counts),
+            *(
+                float(
+                    np.mean(
+                        [
+                            better(a[0], b, (had, count))
+                            for a, b in zip(rows["annealing"], functionals, strict=True)
+                        ]
+                    )
+                )
+                for had, count in zip(_ANNEALED, counts, strict=True)
+            ),
+            1e6 * float(np.mean((best[:, None] - functionals)[reached])),
+        )
+    if save is not None:
+        table.save(save)
+
+
+if __name__ == "__main__":
+    app()
