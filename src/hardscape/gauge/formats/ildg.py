@@ -1,4 +1,4 @@
-"""ILDG and SciDAC files: LIME records, links big-endian in the order t, z, y, x, mu, row, column.
+"""ILDG and SciDAC files: records of LIME, links big-endian in the order t, z, y, x, mu, row, column.
 
 An ILDG file states extents and precision in ``ildg-format`` and holds ``ildg-binary-data``; a SciDAC
 file states them in its private records and holds ``scidac-binary-data``. ``scidac-checksum`` is there
@@ -10,13 +10,18 @@ Nc and the precision.
 
 A record ``usqcdInfo`` states plaquette and link trace, both divided by Nc, as MILC writes it, and ``xlf-info``
 the plaquette, as tmLQCD does; they are checked like those of a NERSC header.
+
+A record of LIME has a header of 144 bytes: magic 0x456789ab, version 1, two flags (first and last record of a
+message), the length, and the type in 128 bytes. Data are padded to 8 bytes.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -26,7 +31,6 @@ from numpy.typing import NDArray
 from hardscape.errors import InputError
 from hardscape.files import Source
 from hardscape.gauge.field import GaugeField
-from hardscape.gauge.formats import lime
 from hardscape.gauge.formats.content import (
     Checksum,
     Claim,
@@ -44,7 +48,11 @@ from hardscape.gauge.intake import check_shape
 NAME = "ildg"
 SUFFIXES = (".ildg", ".lime", ".scidac")
 DESCRIPTION = "ILDG and SciDAC (USQCD) records in LIME, single and double"
-MAGIC = lime.MAGIC
+
+_HEADER = struct.Struct(">IHHQ128s")
+_MAGIC = 0x456789AB
+MAGIC = _MAGIC.to_bytes(4, "big")
+_FIRST, _LAST = 0x8000, 0x4000
 
 _XML = '<?xml version="1.0" encoding="UTF-8"?>'
 _NAMESPACE = (
@@ -60,10 +68,59 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})
 _KEPT = ("scidac-file-xml", "scidac-record-xml", "ildg-data-lfn")
 
 
+@dataclass(frozen=True)
+class _Record:
+    """Type, place and length of one record."""
+
+    kind: str
+    start: int
+    length: int
+
+    def text(self, source: Source) -> str:
+        """The record as text, without the null characters that some writers append."""
+        data = source.bytes(self.start, self.length)
+        return data.decode("utf-8", "replace").rstrip("\0")
+
+
+def _records(source: Source) -> list[_Record]:
+    """List the records of a file."""
+    found, position = [], 0
+    while position < len(source):
+        header = source.bytes(position, _HEADER.size)
+        magic, version, _, length, kind = _HEADER.unpack(header)
+        if magic != _MAGIC or version != 1:
+            raise source.error(
+                None, f"has no LIME record at byte {position}: it is damaged or truncated"
+            )
+        name = kind.split(b"\0")[0].decode("latin-1")
+        start = position + _HEADER.size
+        if start + length > len(source):
+            raise source.error(
+                None,
+                f"is truncated: {len(source) - start} of {length} bytes of record {name!r} are there",
+            )
+        found.append(_Record(name, start, length))
+        # The last record's padding may be missing.
+        position = start + -(-length // 8) * 8
+    return found
+
+
+def _rendered(
+    parts: Mapping[str, bytes | NDArray[Any]],
+) -> Iterator[bytes | NDArray[Any]]:
+    """Write records as one message."""
+    for position, (kind, data) in enumerate(parts.items()):
+        length = len(data) if isinstance(data, bytes) else data.nbytes
+        flags = _FIRST * (position == 0) | _LAST * (position == len(parts) - 1)
+        yield _HEADER.pack(_MAGIC, 1, flags, length, kind.encode())
+        yield data
+        yield bytes(-length % 8)
+
+
 def read(source: Source, *, shape: Sequence[int] | None = None) -> Content:
     """Read a file; of several configurations the first one. `shape` is X, Y, Z, T where it does not say."""
-    found: dict[str, lime.Record] = {}
-    for record in lime.records(source):
+    found: dict[str, _Record] = {}
+    for record in _records(source):
         found.setdefault(record.kind, record)
     data = next((found[kind] for kind in _DATA if kind in found), None)
     if data is None:
@@ -84,7 +141,7 @@ def read(source: Source, *, shape: Sequence[int] | None = None) -> Content:
 
 
 def _kind(
-    source: Source, data: lime.Record, texts: dict[str, str], shape: Sequence[int] | None
+    source: Source, data: _Record, texts: dict[str, str], shape: Sequence[int] | None
 ) -> tuple[Sequence[int], int, int | None]:
     """Extents, bytes of a number, and Nc if anything but the number of bytes says so."""
     if "ildg-format" in texts and data.kind == _DATA[0]:
@@ -208,7 +265,7 @@ def write(
     dims = " ".join(map(str, field.shape))
     kept = {kind: header.get(kind) for kind in _KEPT}
     title = f"{_XML}<title>SU({field.nc}) gauge configuration</title>"
-    yield from lime.render_message(
+    yield from _rendered(
         {
             "scidac-private-file-xml": _xml(
                 "scidacFile", version=1.1, spacetime=4, dims=f"{dims} ", volfmt=0
@@ -245,7 +302,7 @@ def write(
     if checksum:
         suma, sumb = _shown(summed(stored.reshape(field.volume, -1), sites=True)[1]).split()
         parts["scidac-checksum"] = _xml("scidacChecksum", version=1.0, suma=suma, sumb=sumb)
-    yield from lime.render_message(parts)
+    yield from _rendered(parts)
 
 
 def _xml(root: str, attributes: str = "", /, **elements: object) -> bytes:
