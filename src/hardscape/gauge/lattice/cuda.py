@@ -24,6 +24,8 @@ from hardscape.gauge.stored.storage import IN_FLIGHT, Storage
 #: small launches that make it up and, where lattices are large, so many sweeps; site updates of sweeps a
 #: second in double and in single precision. From 16^4 and 32^4 on an H200 and an H100.
 _ITERATION, _PASSES, _RATE = 2e-3, 9.0, {False: 3.4e9, True: 7.3e9}
+#: What it costs to begin with it there, in iterations: plans of transforms, and room for fields.
+BEGINNING = 10.0
 #: Site updates that may wait on a GPU before signals are heard: tens of milliseconds.
 _WAITING = 10**8
 #: Masks of timeslices that are kept on a GPU.
@@ -108,6 +110,7 @@ class CudaLattices(Lattices):
         super().__init__(links, options, single, copies)
         self._cupy = cupy
         self.iteration_cost = iteration_cost(self.volume * (usual or copies), single)
+        self.beginning_cost = BEGINNING
         self._device = device
         self.instance = Instance(
             tuple(links.shape[-4::-1]),
@@ -142,7 +145,8 @@ class CudaLattices(Lattices):
             int(attributes["L2CacheSize"]),
             staging=not device.arch.startswith("sm_7"),
             cut=options.dimensions < 5,
-            shared=0 if window.halo else int(attributes["MaxSharedMemoryPerMultiprocessor"]),
+            shared=int(attributes["MaxSharedMemoryPerMultiprocessor"]),
+            keeping=not window.halo,
         )
         if window.uneven:
             self.schedule = replace(self.schedule, lag=0)
@@ -338,7 +342,7 @@ class CudaLattices(Lattices):
         if method not in self._sweeping:
             schedule = self.schedule
             kernel = self._device.load(self.instance.sweep_kernel(method, schedule))
-            shared = schedule.staged * self.instance.matrix_bytes * schedule.threads
+            shared = schedule.shared(self.instance.matrix_bytes)
             resident = kernel.blocks_per_multiprocessor(schedule.threads, shared)
             self._sweeping[method] = kernel, shared, resident * self._device.multiprocessors
         return self._sweeping[method]

@@ -135,6 +135,8 @@ class Lattices(ABC):
 
     #: What an iteration of the conjugate gradient costs in sweeps, as far as time goes.
     iteration_cost: float = 3.0
+    #: What it costs to begin with it, in iterations.
+    beginning_cost: float = 2.0
 
     def __init__(self, links: Any, options: FixOptions, single: bool, copies: int) -> None:
         self.single = single

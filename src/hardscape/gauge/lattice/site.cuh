@@ -212,16 +212,32 @@ struct StoredLinks {
   }
 };
 
-template <int Mu, class Links>
-__device__ inline void gather(LocalField& local, const Links& links, const Chunk* g, const Site& at,
-                              int color) {
+// A transformation where it lies in device memory.
+struct StoredGroup {
+  const Chunk* g;
+
+  template <int Mu>
+  __device__ Element ahead(const Site&, int, int next) const {
+    return load(g, next);
+  }
+  template <int Mu>
+  __device__ Element behind(const Site&, int, int last) const {
+    return load(g, last);
+  }
+};
+
+template <int Mu, class Links, class Transformation>
+__device__ inline void gather(LocalField& local, const Links& links, const Transformation& g,
+                              const Site& at, int color) {
   if constexpr (Mu < kDirections) {
     const int here = at.natural() / 2, other = (1 - color) * kHalf;
     const int next = other + at.ahead<Mu>(here), last = other + at.behind<Mu>(here);
     const Element ahead = links.template ahead<Mu>(color * kHalf + here);
-    local.gather(weighed<Mu>(group_product_adjoint(ahead, load(g, next))));
+    local.gather(
+        weighed<Mu>(group_product_adjoint(ahead, g.template ahead<Mu>(at, other + here, next))));
     const Element behind = links.template behind<Mu>(last);
-    local.gather(weighed<Mu>(adjoint(group_product(load(g, last), behind))));
+    local.gather(
+        weighed<Mu>(adjoint(group_product(g.template behind<Mu>(at, other + here, last), behind))));
     gather<Mu + 1>(local, links, g, at, color);
   }
 }
