@@ -1,4 +1,4 @@
-"""Sweeps of a GPU, run on the host: who ends a round of them, and which links a block keeps."""
+"""Sweeps of a GPU, run on the host: who ends a round of them, and what a block holds."""
 
 from __future__ import annotations
 
@@ -168,26 +168,36 @@ class Held(Decided):
             yield seen
 
 
-#: A kernel that tells the staple of each site by links that a block keeps, less that by stored ones.
+#: A kernel that tells whether the staple of each site by what a block holds is not that by what is stored:
+#: by links that it keeps, by g of its tile, and by both.
 _PROBE = """
 unsigned long long __cvta_generic_to_shared(const void*);
 void __nanosleep(unsigned);
 #include "gauge/lattice/stage.cuh"
 using namespace hardscape::gauge;
 extern "C" __global__ void probe(const Chunk* links, const Chunk* g, double* apart) {
-  __shared__ Chunk kept[kStaged * kChunks * kThreads];
+  __shared__ Chunk kept[kStaged * kChunks * kThreads], tile[kChunks * kThreads];
   const KeptLinks near{links, kept + threadIdx.x};
+  const NearGroup held{g, tile + threadIdx.x};
+  const StoredGroup stored{g};
   Task task{};
   near.bring(task, 1);
   for (int color = 0; color < 2; ++color) {
     next_task(color * gridDim.x + blockIdx.x, 2 * gridDim.x, 1, task);
-    LocalField by_kept, by_stored;
-    gather<0>(by_kept, near.of(task), g, task.at, color);
-    gather<0>(by_stored, StoredLinks{links}, g, task.at, color);
-    by_kept.begin(Element::identity());
-    by_stored.begin(Element::identity());
+    __syncthreads();
+    for (int c = 0; c < kChunks; ++c) held.mine[c * kThreads] = held.part(task)[32 * c];
+    __syncthreads();
+    LocalField plain, ways[3];
+    gather<0>(plain, StoredLinks{links}, stored, task.at, color);
+    gather<0>(ways[0], near.of(task), stored, task.at, color);
+    gather<0>(ways[1], StoredLinks{links}, held, task.at, color);
+    gather<0>(ways[2], near.of(task), held, task.at, color);
+    plain.begin(Element::identity());
     double most = 0;
-    each_number([&](Real a, Real b) { most = a - b == 0 ? most : 1; }, by_kept.links(), by_stored.links());
+    for (LocalField& way : ways) {
+      way.begin(Element::identity());
+      each_number([&](Real a, Real b) { most = a - b == 0 ? most : 1; }, way.links(), plain.links());
+    }
     apart[task.at.number(color)] = most;
   }
 }
@@ -203,9 +213,7 @@ extern "C" __global__ void probe(const Chunk* links, const Chunk* g, double* apa
     ],
     ids=str,
 )
-def test_links_that_a_block_keeps_are_the_stored_ones(
-    shape: tuple[int, ...], schedule: Schedule
-) -> None:
+def test_what_a_block_holds_is_what_is_stored(shape: tuple[int, ...], schedule: Schedule) -> None:
     instance = Instance(shape, 3, True, len(shape))
     whole = instance.sweep_kernel(1, schedule)
     constants = whole.source[: whole.source.index("//")]

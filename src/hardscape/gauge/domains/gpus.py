@@ -21,6 +21,7 @@ from hardscape.engine import Cuda, Device, cuda_device, resolve
 from hardscape.errors import DeviceError, InputError
 from hardscape.gauge.domains.together import Cut, Together
 from hardscape.gauge.lattice.cuda import (
+    BEGINNING,
     CudaLattices,
     iteration_cost,
     kernel_of,
@@ -131,6 +132,7 @@ class PeerLattices(Lattices):
     ) -> None:
         super().__init__(links, options, single, copies=1)
         self.iteration_cost = iteration_cost(self.volume * usual, single)
+        self.beginning_cost = BEGINNING
         self._ordinals, self._cut = ordinals, Cut(self.slices, len(ordinals))
         self._windows: list[CudaLattices] = []
         for ordinal, held, window in zip(

@@ -15,7 +15,7 @@ from hardscape.gauge.domains.chain import ChainSlab
 from hardscape.gauge.domains.cuda_slab import CudaSlab
 from hardscape.gauge.domains.together import Together, grid_of
 from hardscape.gauge.lattice.cpu import over_rows
-from hardscape.gauge.lattice.cuda import iteration_cost, require_even
+from hardscape.gauge.lattice.cuda import BEGINNING, iteration_cost, require_even
 from hardscape.gauge.lattice.lattices import Lattices, Measurement, Turn
 from hardscape.gauge.options import FixOptions
 
@@ -192,6 +192,7 @@ class RankedLattices(Lattices):
         self._held, self._key = held, held.new_key()
         if held.on_gpus:
             self.iteration_cost = iteration_cost(self.volume, single)
+            self.beginning_cost = BEGINNING
         held.ask("open", self._key, single)
 
     def sweep(self, turn: Turn) -> int:

@@ -295,14 +295,19 @@ struct StagedLinks {
   }
 };
 
-// g of the tile's sites of the other colour in shared memory, which a block asks for up to four times
-// over: each thread brings that of the site beside its own.
+// g of the tile's sites of the other colour in shared memory, which a block asks for up to four
+// times over: each thread brings that of the site beside its own.
 struct NearGroup {
   const Chunk* g;
   Chunk* mine;
 
+  // Where this thread's part lies.
+  __device__ const Chunk* part(const Task& task) const {
+    return g + chunk_of<1>((1 - task.color) * kHalf + task.at.natural() / 2);
+  }
+
   __device__ void bring(const Task& task) const {
-    const Chunk* from = g + chunk_of<1>((1 - task.color) * kHalf + task.at.natural() / 2);
+    const Chunk* from = part(task);
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
       const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(mine + c * kThreads));

@@ -101,15 +101,32 @@ class Descent:
             soon = accelerates == "always" or lattices.iteration_cost * _MIDWAY < _HOPED
             for handover in _HANDOVERS if soon else _HANDOVERS[1:]:
                 first = handover == _HANDOVERS[0] and self.options.omega is None
+                seen = [max(0, len(history) - 1) for history in self.history]
                 self.relax(lattices, max(target, handover), _FAR if first else None)
-                if first:
-                    self._gained[:] = _MIDWAY
-                slow = lattices.iteration_cost * self._gained < _HOPED
+                slow = self._slow(lattices, target, seen, _MIDWAY if first else 0.0)
                 if accelerates == "always" or slow.any():
                     self.accelerate(lattices, target)
                 else:
                     _LOG.debug("no conjugate gradient at theta %g: sweeps are faster", handover)
         self.relax(lattices, target)
+
+    def _slow(
+        self, lattices: Lattices, target: float, seen: Sequence[int], least: float
+    ) -> NDArray[np.bool_]:
+        """Which copies the conjugate gradient is likely to bring to `target` sooner than sweeps.
+
+        These are taken to gain what the last ones did, or all since `seen` of the history if that is more:
+        theta does not fall evenly.
+        """
+        theta = np.array([history[-1][2] for history in self.history])
+        with np.errstate(all="ignore"):
+            for copy, (one, history) in enumerate(zip(seen, self.history, strict=True)):
+                sweeps = history[-1][0] - history[one][0]
+                pace = np.log10(history[one][2] / theta[copy]) / sweeps if sweeps else 0.0
+                self._gained[copy] = least or max(self._gained[copy], pace)
+            left = np.maximum(np.log10(theta / target), 0.0)
+        iterations = left / _HOPED + lattices.beginning_cost
+        return np.asarray(lattices.iteration_cost * iterations * self._gained < left)
 
     # -- stages ------------------------------------------------------------------------------
 

@@ -9,6 +9,8 @@ from hardscape.gauge.options import FixOptions
 
 #: Below this theta the functional is quadratic and rates of convergence mean something.
 QUADRATIC = 1e-2
+#: Steps in which omega is tuned, a part of 1: devices whose functions round in different ways take the same.
+STEPS = 2**20
 
 
 def relaxed(options: FixOptions, omega: float) -> Sweep:
@@ -59,7 +61,11 @@ class OmegaTuner:
             mu2 = min((rate + contraction) ** 2 / (rate * self.omega**2), 0.9999)
             best = 2 / (1 + np.sqrt(1 - mu2))
             self.floor = max(self.floor, self.omega)
-            self.omega = float(min(max(best, self.omega), 1.98))
+            self.omega = _in_steps(min(max(best, self.omega), 1.98))
         elif self.omega > self.floor:
             lower = 1 + 0.94 * contraction
-            self.omega = max(lower, 0.5 * (self.floor + self.omega))
+            self.omega = _in_steps(max(lower, 0.5 * (self.floor + self.omega)))
+
+
+def _in_steps(omega: float) -> float:
+    return float(np.rint(omega * STEPS) / STEPS)

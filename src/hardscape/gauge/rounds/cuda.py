@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hardscape.engine import Kernel, LoadedKernel
 from hardscape.errors import needed
 from hardscape.gauge.lattice.lattices import STANDING, Measurement, Rounds, Rules, Turn
-from hardscape.gauge.methods.relaxation import QUADRATIC
+from hardscape.gauge.methods.relaxation import QUADRATIC, STEPS
 from hardscape.gauge.stored.instance import THREADS, Instance
 
 #: Rounds that are begun together, at most, and how many times so many are under way.
@@ -34,6 +34,7 @@ def round_kernel(instance: Instance, rules: Rules, parts: int = PARTS) -> Kernel
             "kPerSlice": rules.per_slice,
             "kLargest": rules.largest,
             "kQuadratic": QUADRATIC,
+            "kSteps": STEPS,
         }
     )
 

@@ -21,6 +21,8 @@ struct Rules {
   double tuned;      // whether omega is
 };
 
+__device__ inline double in_steps(double omega) { return rint(omega * kSteps) / kSteps; }
+
 // See methods/relaxation.py, OmegaTuner.look.
 __device__ inline void tune(Standing& here, double after, const Rules& rules) {
   if (!(rules.noise < after && after < kQuadratic) || !(here.worst < kQuadratic)) return;
@@ -31,9 +33,9 @@ __device__ inline void tune(Standing& here, double after, const Rules& rules) {
     const double sum = rate + contraction;
     const double mu2 = min(sum * sum / (rate * here.omega * here.omega), 0.9999);
     here.floor = max(here.floor, here.omega);
-    here.omega = min(max(2 / (1 + sqrt(1 - mu2)), here.omega), 1.98);
+    here.omega = in_steps(min(max(2 / (1 + sqrt(1 - mu2)), here.omega), 1.98));
   } else if (here.omega > here.floor) {
-    here.omega = max(1 + 0.94 * contraction, 0.5 * (here.floor + here.omega));
+    here.omega = in_steps(max(1 + 0.94 * contraction, 0.5 * (here.floor + here.omega)));
   }
 }
 
