@@ -72,8 +72,8 @@ class Schedule:
 
         Before compute capability 8.0 shared memory cannot be filled beside other work: no `staging`. A
         timeslice of five dimensions is not `cut`: neighbours in w would lie in other slabs than the next ones.
-        Links are kept where all of them fit the `shared` bytes that a multiprocessor has, unless they are not to
-        be: no `keeping`.
+        Links are kept where all of them fit the `shared` bytes that a multiprocessor has, if they are to be:
+        `keeping`.
         """
         x, y, z, t = shape
         small = matrix_bytes <= _REGISTERS
