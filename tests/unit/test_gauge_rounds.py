@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,6 +16,7 @@ from hardscape.engine import Context, Cpu, Team, team
 from hardscape.gauge import GaugeField
 from hardscape.gauge.domains.gpus import windows
 from hardscape.gauge.lattice.cpu import CpuLattice
+from hardscape.gauge.lattice.cuda import summed
 from hardscape.gauge.lattice.lattices import Rounds, Rules, Sweep, Turn
 from hardscape.gauge.lattice.schedule import Schedule
 from hardscape.gauge.methods.descent import Descent
@@ -166,6 +169,16 @@ class Held(Decided):
         ):
             self.waited = int(seen.standing["waited"][0, 0])
             yield seen
+
+
+def test_the_host_adds_up_in_the_order_of_the_kernel() -> None:
+    drawn = np.random.default_rng(2).normal(size=(2, 5, 16, 3)) ** 2
+    functional, violation, largest = summed(drawn)
+    for copy, t in np.ndindex(2, 5):
+        numbers = drawn[copy, t].tolist()
+        assert functional[copy, t] == functools.reduce(operator.add, (x[0] for x in numbers))
+        assert violation[copy, t] == functools.reduce(operator.add, (x[1] for x in numbers))
+        assert largest[copy, t] == max(x[2] for x in numbers)
 
 
 #: A kernel that tells whether the staple of each site by what a block holds is not that by what is stored:

@@ -44,8 +44,14 @@ def iteration_cost(sites: int, single: bool) -> float:
 
 
 def summed(parts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """Sums of functional and violation, and the largest violation, of each copy and timeslice."""
-    return parts[..., 0].sum(axis=2), parts[..., 1].sum(axis=2), parts[..., 2].max(axis=2)
+    """Sums of functional and violation, and the largest violation, of each copy and timeslice.
+
+    One part after the other, as rounds/round.cu adds them up.
+    """
+    total = parts[:, :, 0, :2].copy()
+    for part in range(1, parts.shape[2]):
+        total += parts[:, :, part, :2]
+    return total[..., 0], total[..., 1], parts[..., 2].max(axis=2)
 
 
 def require_even(shape: Sequence[int]) -> None:
