@@ -201,10 +201,10 @@ extern "C" __global__ void probe(const Chunk* links, const Chunk* g, double* apa
     for (int c = 0; c < kChunks; ++c) held.mine[c * kThreads] = held.part(task)[32 * c];
     __syncthreads();
     LocalField plain, ways[3];
-    gather<0>(plain, StoredLinks{links}, stored, task.at, color);
-    gather<0>(ways[0], near.of(task), stored, task.at, color);
-    gather<0>(ways[1], StoredLinks{links}, held, task.at, color);
-    gather<0>(ways[2], near.of(task), held, task.at, color);
+    gather(plain, StoredLinks{links}, stored, task.at, color);
+    gather(ways[0], near.of(task), stored, task.at, color);
+    gather(ways[1], StoredLinks{links}, held, task.at, color);
+    gather(ways[2], near.of(task), held, task.at, color);
     plain.begin(Element::identity());
     double most = 0;
     for (LocalField& way : ways) {

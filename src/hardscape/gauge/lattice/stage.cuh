@@ -314,6 +314,9 @@ struct NearGroup {
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from + 32 * c)
                    : "memory");
     }
+  }
+
+  __device__ void arrived() const {
     asm volatile("cp.async.wait_all;" ::: "memory");
     __syncthreads();
   }
@@ -339,7 +342,7 @@ struct NearGroup {
   }
 };
 
-// g for the sites of a task, `room` being this thread's place in shared memory.
+// g for the sites of a task, on its way, `room` being this thread's place in shared memory.
 __device__ inline auto around(const Chunk* g, Chunk* room, const Task& task) {
   if constexpr (kNearby) {
     const NearGroup near{g, room};

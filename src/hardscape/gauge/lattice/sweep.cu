@@ -60,7 +60,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
       LocalField local;
       if (any) {
         const auto beside = around(g, room, task);
-        if (moves) gather<0>(local, near.of(task), beside, task.at, task.color);
+        if (moves) gather_time(local, near.of(task), beside, task.at, task.color);
+        beside.arrived();
+        if (moves) gather_space(local, near.of(task), beside, task.at, task.color);
       }
       if (copy == last && following < tasks) near.fetch(next);
       if (moves) update(run, task, local, g, copy);
