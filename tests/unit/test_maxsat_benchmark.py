@@ -103,6 +103,26 @@ def test_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(cell.endswith("**behind**") for cell in cells)
 
 
+def test_parts_beside_another_run_of_themselves() -> None:
+    """What a part loses to itself by chance is told apart from what `auto` loses to it."""
+    noisy = {"auto": [110, 100, 100], "weighting": [100, 110, 100], "exact": [100, 100, 110]}
+    worse = {"auto": [120, 120, None], "weighting": [100, 100, 100], "exact": [130, 130, 130]}
+    assert parts.middle([None, 3, 2]) == 3
+    assert parts.middle([None, 3]) == 3
+    assert parts.middle([None, None, 2]) is None
+    assert parts.behind(102, [100, None])
+    assert not parts.behind(101, [100])
+    assert parts.behind(None, [9])
+    assert not parts.behind(None, [None])
+    assert sum(parts.again(noisy)) == 2
+    assert not any(parts.again(worse))
+    told = dict(parts.compared([noisy, worse]))
+    assert told["medians behind"] == "1 of 2"
+    assert told["single runs behind"].startswith("4 of 6")
+    gains = parts.gain([worse], "weighting")
+    assert gains == pytest.approx([2 / 3 * 101 / 121 - 1])
+
+
 def test_plans_follow_the_moves() -> None:
     n, soft, weights, hard = large.blocks_world(4, 3, 20, 5)
     assert len(soft) == len(weights) == 20
