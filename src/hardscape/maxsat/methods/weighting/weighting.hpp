@@ -74,7 +74,8 @@ class AnyWeighting {
   virtual std::uint64_t restarts() const = 0;
 };
 
-template <class States>
+// `Score` holds twice the search weights of a variable's clauses.
+template <class States, class Score>
 class WeightingOf final : public AnyWeighting {
  public:
   // What is given, `weight` and `hard` of each clause, must outlive it.
@@ -289,7 +290,7 @@ class WeightingOf final : public AnyWeighting {
 
   void change_score(std::uint32_t v, std::int64_t by) {
     const bool was = score_[v] > 0;
-    score_[v] += by;
+    score_[v] += static_cast<Score>(by);
     const bool is = score_[v] > 0;
     if (was == is) return;
     if (is)
@@ -327,7 +328,7 @@ class WeightingOf final : public AnyWeighting {
         add_to_all(c, weight_of(c));
       }
     }
-    change_score(x, -score - score_[x]);
+    change_score(x, -score - std::int64_t{score_[x]});
   }
 
   void add_to_all(std::uint32_t c, std::int64_t by) {
@@ -436,7 +437,7 @@ class WeightingOf final : public AnyWeighting {
   Decimation decimation_;
   States state_;
   std::vector<std::uint32_t> soft_;  // clauses, where others are hard
-  std::vector<std::int64_t> score_;
+  std::vector<Score> score_;
   std::vector<std::uint32_t> flipped_at_, good_place_;
   Pool<States::kWords> violated_hard_, violated_soft_;
   Pool<> good_;
@@ -451,7 +452,15 @@ class WeightingOf final : public AnyWeighting {
   std::uint64_t now_ = 0, improved_at_ = 0, patience_ = 0, restarts_ = 0;
 };
 
-using Weighting = WeightingOf<WideStates>;
+using Weighting = WeightingOf<WideStates, std::int64_t>;
+
+// Most occurrences of a variable.
+inline std::uint32_t most_occurrences(const Instance& instance) {
+  std::uint32_t most = 0;
+  for (std::size_t v = 0; v < instance.num_variables; ++v)
+    most = std::max(most, instance.first[2 * v + 2] - instance.first[2 * v]);
+  return most;
+}
 
 // A search of half the bytes for large formulas, if nothing there is larger than it can keep.
 inline std::unique_ptr<AnyWeighting> weighting_of(
@@ -469,11 +478,17 @@ inline std::unique_ptr<AnyWeighting> weighting_of(
   const bool narrow = instance.complete && instance.start[instance.num_clauses] > kLarge &&
                       NarrowStates::fits(instance) &&
                       largest * static_cast<double>(options.soft_limit) < 1 << 30;
-  const auto make = [&]<class States>() -> std::unique_ptr<AnyWeighting> {
-    return std::make_unique<WeightingOf<States>>(instance, weight, hard, options, seed, stream,
-                                                 initial, stopped);
+  // Soft search weights end at their limit, or one increase beyond it; hard ones have none.
+  const double end = 1 + static_cast<double>(options.soft_limit) + 10 * options.soft_increase;
+  const bool bounded = soft == static_cast<double>(instance.num_clauses);
+  const auto make = [&]<class States, class Score>() -> std::unique_ptr<AnyWeighting> {
+    return std::make_unique<WeightingOf<States, Score>>(instance, weight, hard, options, seed,
+                                                        stream, initial, stopped);
   };
-  return narrow ? make.template operator()<NarrowStates>() : make.template operator()<WideStates>();
+  if (!narrow) return make.template operator()<WideStates, std::int64_t>();
+  if (bounded && 2 * (largest + 1) * end * most_occurrences(instance) < INT32_MAX)
+    return make.template operator()<NarrowStates, std::int32_t>();
+  return make.template operator()<NarrowStates, std::int64_t>();
 }
 
 }  // namespace hardscape::maxsat
