@@ -129,3 +129,20 @@ def test_refusals(links: Path, words: list[str], monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(links.parent)
     assert main(["gauge", "fix", str(links), *words]) == 2
     assert sorted(path.name for path in links.parent.iterdir()) == ["links.nersc"]
+
+
+def test_parts_of_an_ensemble_one_after_the_other(tmp_path: Path) -> None:
+    for number in range(1, 5):
+        GaugeField.random((2, 2, 2, 4), 2, seed=number).to_file(tmp_path / f"cfg.{number}.nersc")
+    job = tmp_path / "fix.job"
+    words = ["gauge", "fix", str(tmp_path / "cfg.*.nersc"), "--seed", "1", "--device", "cpu"]
+    words += ["-o", str(tmp_path / "{stem}.lime"), "--checkpoint", str(job)]
+    for shards in ("1/2", "2/2", "1/2"):
+        assert main([*words, "--shards", shards]) == 0
+    assert main(["merge", *map(str, sorted(tmp_path.glob("fix.*-of-2.job")))]) == 0
+    table = tmp_path / "fix.csv"
+    assert main([*words, "--table", str(table)]) == 0
+    assert len(table.read_text().splitlines()) == 5
+    assert len(list(tmp_path.glob("*.lime"))) == 4
+    job.unlink()
+    assert main(words) == 2

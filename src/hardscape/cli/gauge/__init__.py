@@ -18,6 +18,7 @@ from hardscape.cli.gauge.ensembles import (
     ErrorOptions,
     deliver_ensemble,
     read_arguments,
+    resumed,
 )
 from hardscape.cli.gauge.files import (
     FileArgument,
@@ -351,7 +352,7 @@ def _generate_many(
     if settings.pop("domains"):
         raise InputError("--domains is for one configuration; without --chain it is accepted")
     files = [Path(x) for x in numbered(output, count)]
-    force = file.force or (run.checkpoint is not None and run.checkpoint.exists())
+    force = file.force or resumed(run.checkpoint)
     check_outputs(files, force=force)
     replace(told, force=force).check()
     ensemble.check(files, force)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +14,7 @@ from cyclopts import Group
 from hardscape.cli.gauge.files import ReadOptions
 from hardscape.cli.options import PlotOptions, option_group
 from hardscape.cli.terminal import cut_short, note, seconds_text, show, table
+from hardscape.engine.cluster.parts import Part
 from hardscape.errors import InputError, Interrupted, NotConverged
 from hardscape.files import check_outputs, path_of, plain_name
 from hardscape.gauge.ensembles.files import is_pattern, listed
@@ -73,6 +75,16 @@ def many(files: Sequence[Path], output: Path | None = None) -> tuple[Path, ...] 
     if len(files) == 1 and not any(sign in str(files[0]) for sign in "*?["):
         return None  # whoever opens it says what is wrong
     return tuple(map(Path, listed(files)))
+
+
+def resumed(checkpoint: Path | None, shards: str | None = None) -> bool:
+    """Whether a call goes on with what it, or another part of its shards, began and may have written."""
+    if checkpoint is None or checkpoint.exists():
+        return checkpoint is not None
+    if shards is None:
+        return False
+    parts = f"{escape(checkpoint.stem)}.*-of-{Part.checked(shards).count}{checkpoint.suffix}"
+    return any(checkpoint.parent.glob(parts))
 
 
 def read_arguments(read: ReadOptions) -> dict[str, object]:

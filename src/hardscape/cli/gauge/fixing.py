@@ -17,6 +17,7 @@ from hardscape.cli.gauge.ensembles import (
     deliver_ensemble,
     many,
     read_arguments,
+    resumed,
 )
 from hardscape.cli.gauge.files import FileArgument, ReadOptions, format_of, named
 from hardscape.cli.gauge.ranks import all_ranks, started_by_mpi
@@ -217,8 +218,7 @@ def _fix_many(
         if getattr(run if name == "domains" else output, name):
             raise InputError(f"--{name} is for one configuration; {len(files)} are given")
     # Who goes on finds what was written before.
-    resumed = run.checkpoint is not None and run.checkpoint.exists()
-    force = output.force or resumed
+    force = output.force or resumed(run.checkpoint, run.shards)
     written = () if output.output is None else outputs(output.output, list(map(str, files)))
     check_outputs(map(Path, written), files, force=force)
     replace(output, output=None, force=force).check(files)
