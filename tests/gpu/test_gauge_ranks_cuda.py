@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hardscape.gauge import GaugeField, WilsonChain, domains, fix, generate
+from hardscape.gauge.domains import reach
 from helpers.queue_comm import on_ranks
 
 pytestmark = pytest.mark.gpu
@@ -45,12 +46,19 @@ def of_ranks(comm: Any) -> Any:
         return None if ranks is None else told(domains=ranks)
 
 
+def of_distant_ranks(comm: Any) -> Any:
+    """Ranks that do not open each other's memory, as if each had a host of its own."""
+    reach.gethostname = lambda: f"host {comm.Get_rank()}"
+    return of_ranks(comm)
+
+
 def test_ranks_come_to_what_one_gpu_does() -> None:
     pytest.importorskip("cupy")
     digests, heights, chains = told(device="cuda:0")
     one, two = (on_ranks(many, of_ranks) for many in (1, 2))
     assert one == two
-    assert on_ranks(2, of_ranks, direct=True) == two
+    assert on_ranks(2, of_distant_ranks) == two
+    assert on_ranks(2, of_distant_ranks, direct=True) == two
     assert one[2] == chains
     # The kernel of one colour may round otherwise than that of whole sweeps.
     assert one[1] == pytest.approx(heights, abs=1e-5)

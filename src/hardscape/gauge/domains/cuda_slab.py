@@ -1,8 +1,8 @@
 """The timeslices of one rank on a GPU of its own.
 
-What the ranks tell each other of them goes from GPU to GPU where the MPI library says that it takes such
-memory, and else through pinned memory of the hosts. Slices at the sides move first and are on their way while
-the GPU moves the others.
+What the ranks tell each other of them goes from GPU to GPU where GPUs are within reach, see `Reach`, or the MPI
+library says that it takes such memory, and else through pinned memory of the hosts. Slices at the sides move
+first and are on their way while the GPU moves the others.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from hardscape.errors import needed
 from hardscape.gauge.chain.cuda import ChainWindow
 from hardscape.gauge.domains.chain import ChainSlab
 from hardscape.gauge.domains.messages import Swap, takes_gpu_memory
+from hardscape.gauge.domains.reach import Reach
 from hardscape.gauge.lattice.cuda import CudaLattices, summed
 from hardscape.gauge.lattice.lattices import Sweep, Turn
 from hardscape.gauge.lattice.schedule import Window
@@ -41,6 +42,8 @@ class CudaSlab(ChainSlab):
         self._ordinal = hosts[: self.rank].count(hosts[self.rank]) % gpus
         self._direct = takes_gpu_memory(comm)
         self._pinned: dict[tuple[Any, ...], Any] = {}
+        self._reach: Reach | None = None
+        self._beside: dict[int, tuple[int, int] | None] = {}
 
     @contextmanager
     def _gpu(self) -> Iterator[CudaDevice]:
@@ -58,6 +61,18 @@ class CudaSlab(ChainSlab):
             self._lattices[key] = CudaLattices(
                 device, self._links, self._options, single, 1, window=self._window()
             )
+            self._reach = self._reach or Reach(self.time)
+            self._beside[key] = self._reach.beside(self._lattices[key].transformations)
+
+    def end(self) -> None:
+        """See `Slab.end`."""
+        self._beside.clear()
+        if self._reach is not None:
+            with self._gpu():
+                self._reach.close()
+            self.comm.allgather(None)  # nobody frees what others have open
+            self._reach = None
+        super().end()
 
     # -- what moves g --------------------------------------------------------------------------
 
@@ -75,6 +90,9 @@ class CudaSlab(ChainSlab):
 
         sides = np.zeros_like(moving)
         sides[[1, -2]] = moving[[1, -2]]
+        reach = None if self._options.sliced else self._within_reach(key)
+        if reach is not None:
+            reach.meet()  # nobody reads what is written now
         for color in (0, 1):
             if self._options.sliced:
                 with self._gpu():
@@ -82,10 +100,17 @@ class CudaSlab(ChainSlab):
                 continue
             with self._began():
                 visit(color, sides)
-                found = self._sides(lattice, color)
+                if reach is not None:
+                    self._hand_over(reach, key, color)
+                else:
+                    found = self._sides(lattice, color)
             with cuda_device(self._ordinal):  # under way while the sides are
                 visit(color, moving - sides)
-            self._swapped(lattice, found, color)
+            if reach is not None:
+                self._over.synchronize()
+                reach.meet()
+            else:
+                self._swapped(lattice, found, color)
 
     def randomize(self, key: int, seed: int) -> None:
         """See `Slab.randomize`."""
@@ -147,6 +172,23 @@ class CudaSlab(ChainSlab):
             yield
             self._over = device.stream.record()
 
+    def _within_reach(self, key: int) -> Reach | None:
+        """The ranks beside, where this one writes to their memory what lies together."""
+        lies = self._planes(self._lattices[key], 0, 1) is not None
+        return self._reach if lies and self._beside[key] is not None else None
+
+    def _hand_over(self, reach: Reach, key: int, color: int) -> None:
+        """Begin to write the sides of a colour where the ranks beside read them."""
+        cut, part, own = self.time.cut, self.time.part, len(self.time.own)
+        planes, beside = self._planes(self._lattices[key], color, 1, own), self._beside[key]
+        assert planes is not None
+        assert beside is not None
+        before, after = (len(cut.held((part + step) % cut.parts)) for step in (-1, 1))
+        places = color * before + before - 1, color * after
+        with cuda_device(self._ordinal) as device:
+            for start, place, plane in zip(beside, places, planes, strict=True):
+                reach.write(start + place * plane.nbytes, plane, device)
+
     def _sides(self, lattice: Any, color: int | None = None) -> list[Any]:
         """Begin to take g of the first and of the last slice, to where MPI can send it from."""
         last = len(self.time.own)
@@ -197,6 +239,8 @@ class CudaSlab(ChainSlab):
         with self._began():
             ends = self._sides(lattice)
         self._swapped(lattice, ends)
+        with self._gpu():  # others may write there next
+            pass
 
     # -- links that move -----------------------------------------------------------------------
 

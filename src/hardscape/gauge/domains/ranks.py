@@ -21,6 +21,9 @@ from hardscape.gauge.options import FixOptions
 
 _LOG = logging.getLogger("hardscape.gauge")
 
+#: Site updates of ranks with GPUs that are asked for at a time, before signals are heard.
+_TOGETHER = 10**8
+
 
 class Domains(Together):
     """What the first rank holds of `domains`: give it to :func:`hardscape.gauge.fix`.
@@ -119,7 +122,8 @@ def domains(comm: Any, *, on_gpus: bool = False) -> Iterator[Domains | None]:
         Its ranks all call this.
     on_gpus : bool
         Whether each rank has a GPU of its own and computes there: of a host's GPUs its first rank takes
-        the first, and so on, by turns. What ranks tell each other goes through the memory of the hosts.
+        the first, and so on, by turns. What ranks tell each other of their sides goes from GPU to GPU within a
+        host, and else through the memory of the hosts.
 
     Yields
     ------
@@ -199,12 +203,13 @@ class RankedLattices(Lattices):
         """See `Lattices.sweep`."""
         sweep, seed, first = turn.sweeps[0], int(turn.seeds[0]), int(turn.first[0])
         active = turn.active[0].astype(np.uint8).tobytes()
-        for done in range(turn.count):
+        together = max(1, _TOGETHER // self.volume) if self._held.on_gpus else 1
+        for done in range(0, turn.count, together):
             if turn.stop[0]:
                 return done
-            self._held.ask(
-                "sweep", self._key, sweep.method, sweep.row(), seed, first + done, active
-            )
+            many = min(together, turn.count - done)
+            row = sweep.row()
+            self._held.ask("sweeps", self._key, sweep.method, row, seed, first + done, many, active)
         return turn.count
 
     def measure(self) -> Measurement:

@@ -110,6 +110,20 @@ class Slab(Messages):
             for swap, (line, mu) in zip(swaps, lines, strict=True):
                 self._take(swap, line, mu, lattice.set_face)
 
+    def sweeps(
+        self,
+        key: int,
+        method: int,
+        row: tuple[float, ...],
+        seed: int,
+        first: int,
+        count: int,
+        active: bytes,
+    ) -> None:
+        """So many sweeps, one after the other."""
+        for number in range(first, first + count):
+            self.sweep(key, method, row, seed, number, active)
+
     def _pieces(self, moving: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
         """The active slices by parts."""
         for some in np.array_split(np.arange(len(moving)), min(PIECES, len(moving) // _THICK)):

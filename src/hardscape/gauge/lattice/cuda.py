@@ -163,6 +163,7 @@ class CudaLattices(Lattices):
         self._masks: dict[bytes, Any] = {}
         self._told: dict[str, tuple[Any, NDArray[Any]]] = {}
         self._sweeping: dict[int, tuple[LoadedKernel, int, int]] = {}
+        self._coloring: dict[int, LoadedKernel] = {}
 
     # -- g from and to users' arrays ---------------------------------------------------------
 
@@ -322,9 +323,10 @@ class CudaLattices(Lattices):
     def sweep_color(self, turn: Turn, color: int) -> None:
         """Begin one colour of one sweep of one copy; others bring the sides of a window up to date."""
         method, threads = turn.sweeps[0].method, self.schedule.threads
-        kernel = self.instance.color_kernel(method, self.schedule)
-        self._device.launch(
-            kernel,
+        if method not in self._coloring:
+            kernel = self.instance.color_kernel(method, self.schedule)
+            self._coloring[method] = self._device.load(kernel)
+        self._coloring[method](
             -(-(self.volume // 2) // threads),
             threads,
             self.links,
