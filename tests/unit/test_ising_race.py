@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +15,10 @@ import pytest
 from hardscape.engine import Context, Cpu, RunOptions, Shard, ShardResult
 from hardscape.ising import Ising, Spectrum, spectrum
 from hardscape.ising.exact import from_limbs
-from hardscape.ising.methods.cuts.cuts import CutWork
+from hardscape.ising.methods.cuts.cuts import Cuts, CutWork
+from hardscape.ising.methods.cuts.search import CutSearch
 from hardscape.ising.methods.exhaustive.blocks import Wanted
+from hardscape.ising.methods.lowest import LowestWork
 from hardscape.ising.methods.race.race import Race, RaceWork
 from hardscape.ising.methods.semidefinite.semidefinite import SemidefiniteWork
 
@@ -34,8 +40,8 @@ def of_cycles(n: int, cycles: int) -> Ising:
     return Ising(np.zeros(n), np.triu(couplings + couplings.T, 1))
 
 
-def found(model: Ising, states: int, method: str, threads: int = 1) -> Spectrum:
-    return spectrum(model, states, method=method, device="cpu", threads=threads, seed=1)
+def found(model: Ising, states: int, method: str, threads: int = 1, **run: Any) -> Spectrum:
+    return spectrum(model, states, method=method, device="cpu", threads=threads, seed=1, **run)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -67,10 +73,33 @@ def test_the_rivals_answer_ends_a_search_that_is_under_way(monkeypatch: pytest.M
     monkeypatch.setattr(CutWork, "run", late)
     monkeypatch.setattr(RaceWork, "run", watched)
     # This one does not end by itself.
-    monkeypatch.setattr(SemidefiniteWork, "run", _for_ever)
+    monkeypatch.setattr(SemidefiniteWork, "run", _until_stopped)
     raced = found(model, 3, "race")
     assert (raced.certified, raced.method) == (True, "cuts")
     np.testing.assert_array_equal(raced.states, expected.states)
+
+
+@pytest.mark.parametrize("first", ["cuts", "semidefinite"])
+def test_what_proved_it_is_known_from_a_ledger(
+    first: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    model, ledger = sparse(30, 5, 2), tmp_path / "race.ledger"
+    other = {"cuts": SemidefiniteWork, "semidefinite": CutWork}[first]
+    with monkeypatch.context() as patched:
+        patched.setattr(other, "run", _until_stopped)
+        raced = found(model, 3, "race", checkpoint=ledger)
+    read = found(model, 3, "race", checkpoint=ledger)
+    assert (raced.method, read.method) == (first, first)
+    assert read.info["resumed_shards"] > 0
+    np.testing.assert_array_equal(read.states, raced.states)
+
+
+def _until_stopped(work: LowestWork, shard: Shard, context: Context) -> ShardResult:
+    """No states."""
+    while not context.stopped():
+        threading.Event().wait(0.001)
+    plain = {"counters": np.zeros(4, dtype=np.uint64)} if isinstance(work, RaceWork) else {}
+    return ShardResult({**work.nothing(), **plain}, complete=False)
 
 
 class _Workers:
@@ -78,14 +107,6 @@ class _Workers:
 
     def submit(self, *_: object) -> None:
         raise AssertionError
-
-
-def _for_ever(work: object, shard: Shard, context: Context) -> ShardResult:
-    """Nothing, until it is stopped."""
-    while not context.stop[0]:
-        threading.Event().wait(0.001)
-    assert isinstance(work, RaceWork)
-    return ShardResult(work.nothing(), complete=False)
 
 
 def test_a_rival_that_does_not_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,9 +142,9 @@ def test_what_the_rival_proves_bounds_a_search_that_is_stopped(
         assert work.lower_bound([], best) == expected
     other = pickle.loads(pickle.dumps(work))
     assert other.rival is None
-    assert other.proved_by("race") == "semidefinite"
+    assert other.proved_by("race", best) == "semidefinite"
     elsewhere = RunOptions.checked(device="cpu", threads=1, seed=1, executor=_Workers(), workers=1)
-    assert Race().work(wanted, elsewhere).proved_by("race") == "semidefinite"
+    assert Race().work(wanted, elsewhere).proved_by("race", best) == "semidefinite"
     assert other.identity() == work.identity()
 
 
@@ -132,3 +153,27 @@ def test_it_is_taken_where_nothing_tells_which_is_quicker() -> None:
     takes = [Race().pays(Wanted(x.exact, 2, None)) for x in (open_one, dense, loose)]
     assert takes == [True, False, False]
     assert Race().runs_on(Cpu(), Wanted(open_one.exact, 2, None))
+
+
+def test_cuts_of_a_race_give_up_where_they_would_branch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they prove until then holds, and the other one goes on."""
+    model, options = sparse(20, 8, 4), RunOptions.checked(device="cpu", threads=1, seed=1)
+    expected = found(model, 1, "exhaustive")
+    least = from_limbs(model.exact.words(expected.states))[0]
+    # Neither lists nor tables end it.
+    monkeypatch.setattr(CutSearch, "within", lambda *_: False)
+    monkeypatch.setattr(CutSearch, "quick", lambda *_: math.inf)
+    alone = Cuts().work(Wanted(model.exact, 2, None), options)
+    ends = []
+    for work in (alone, replace(alone, branching=False)):
+        context = Context(Cpu(), None, np.zeros(1, dtype=np.uint8))
+        result = work.run(work.shards()[0], context)
+        ends.append((result.complete, int(result.partial["counters"][0])))
+        assert from_limbs(result.partial["energies"][:1]) == [least]
+        assert all(x <= least for x in from_limbs(result.partial["bound"]))
+    assert ends[0][0]
+    assert ends[0][1] > 1
+    assert ends[1] == (False, 1)
+    raced = found(model, 1, "race")
+    assert (raced.certified, raced.method) == (True, "semidefinite")
+    np.testing.assert_array_equal(raced.states, expected.states)

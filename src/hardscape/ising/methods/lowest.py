@@ -85,7 +85,7 @@ class LowestWork(Work[Found]):
         """What lasts as long as it is searched."""
         return nullcontext()
 
-    def proved_by(self, name: str) -> str:
+    def proved_by(self, name: str, found: Found) -> str:
         """The method that found the answer; `name` is the one that was chosen."""
         return name
 

@@ -64,6 +64,7 @@ class CutWork(LowestWork):
 
     asked: Wanted
     seed: int = 0  #: of the searches for low states
+    branching: bool = True  #: whether it goes on where cuts alone do not end it
 
     @property
     def wanted(self) -> Wanted:
@@ -94,7 +95,7 @@ class CutWork(LowestWork):
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Search all states."""
         known = self.known or self.nothing()
-        search = CutSearch(self, context, self.seed, known)
+        search = CutSearch(self, context, self.seed, known, self.branching)
         complete = search.run()
         return ShardResult(search.partial(), complete)
 

@@ -34,6 +34,9 @@ _PATIENCE, _STEPS = 3, 100
 #: Most work of a list of states under multipliers, in updates of some ns each, before tables are thought of;
 #: and, where they would take so many seconds or more, at each solution and then before a branch.
 _FIRST_WORK, _LISTS = 200_000, ((2_000_000, 0.02), (100_000_000, 0.5))
+#: Room for wanted states, as a part of all that they cost, up to which a list at a solution may take more work;
+#: and from which on a search that must not branch gives up before the longest lists.
+_NARROW, _NARROW_WORK, _WIDE = 0.016, 10_000_000, 0.03
 #: A list that was given up is tried again when there is so much less room; work a second, most states listed.
 _LESS_ROOM, _WORK_A_SECOND, _MOST_LISTED = 0.8, 1e8, 100_000
 #: Part of all edges that must be known in addition before tables are planned again.
@@ -64,6 +67,7 @@ class CutSearch:
     context: Context
     seed: int
     found: Partial
+    branching: bool = True  #: whether it goes on by branches where cuts do not get any further
     nodes: int = 0
     solved: int = 0
     core_spins: int = 0
@@ -235,10 +239,14 @@ class _Branch:
             ended = self._tried(proof, final=False)
             if ended is not State.GOES_ON or self._empty() or relaxation.separate(x):
                 return State.DONE if self._empty() else ended
+        if not search.branching and self._room(proof, search.limit) > _WIDE:
+            return State.STOPPED
         search.more()
         ended = self._tried(proof, final=True)
         if ended is not State.GOES_ON or self._empty():
             return State.DONE if self._empty() else ended
+        if not search.branching:
+            return State.STOPPED
         if tired:
             relaxation.separate(x)
         return self._branched(x)
@@ -271,6 +279,13 @@ class _Branch:
         self.idle = 0 if best is None or proof.bound >= best + rise else self.idle + 1
         self.best = proof.bound if best is None else max(best, proof.bound)
         return self.idle >= _PATIENCE
+
+    def _room(self, proof: Proof, top: int | None) -> float:
+        """Between what is proven and what states up to `top` cost, as a part of this."""
+        if top is None:
+            return 1.0
+        most = self.relaxation.fine_above_base(top)
+        return (most - proof.bound) / max(most, 1)
 
     def _narrowed(self, proof: Proof) -> bool:
         """Fix what all wanted states have in common; False if there are none."""
@@ -327,8 +342,9 @@ class _Branch:
             core = clusters.core()
             allowed = seconds if final else min(seconds, _AT_ONCE)
             needed = 0.0 if known == 1 else search.quick(core, allowed)
+        least = _NARROW_WORK if self._room(proof, top) <= _NARROW else 0
         for work, most in _LISTS[: 1 + final]:
-            if needed > most and search.going() and self._within(proof, top, work):
+            if needed > most and search.going() and self._within(proof, top, max(work, least)):
                 return self._done(top)
         if core is not None and needed < math.inf and search.going():
             search.core_spins = max(search.core_spins, core.terms.num_spins)

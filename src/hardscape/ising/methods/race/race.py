@@ -2,7 +2,9 @@
 
 Models of some two to four couplings a spin without many short loops, random graphs above all, are proven by
 one or the other ten times sooner, and nothing that is known beforehand tells by which. Both search the same
-states: the first that is done has the answer, and on one core both take twice the time of the quicker one.
+states: the first that is done has the answer, and on one core both take at most twice the time of the quicker
+one. Where cuts are the quicker one, no branch is needed; so they give up where one would be, and the rest of
+the race costs nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
@@ -95,6 +97,9 @@ class Rival:
 class RaceWork(SemidefiniteWork):
     """The semidefinite search, whose shards are done when its rival is."""
 
+    name: ClassVar[str] = "ising.spectrum.race"
+    revision: ClassVar[int] = 1
+    counters: ClassVar[tuple[str, ...]] = (*SemidefiniteWork.counters, "shards_by_cuts")
     here: ClassVar[tuple[str, ...]] = ("core", "rival")
 
     rival: Rival | None = None
@@ -103,9 +108,9 @@ class RaceWork(SemidefiniteWork):
         """See `LowestWork.running`."""
         return nullcontext() if self.rival is None else self.rival.running()
 
-    def proved_by(self, name: str) -> str:
-        """See `LowestWork.proved_by`."""
-        return Cuts.name if self._answer is not None else Semidefinite.name
+    def proved_by(self, name: str, found: Found) -> str:
+        """See `LowestWork.proved_by`: what shards tell is in a ledger, too."""
+        return Cuts.name if found.counters["shards_by_cuts"] else Semidefinite.name
 
     @property
     def _answer(self) -> Partial | None:
@@ -114,18 +119,16 @@ class RaceWork(SemidefiniteWork):
     def run(self, shard: Shard, context: Context) -> ShardResult:
         """Search the states of some shards, unless the rival has all that are wanted."""
         if self.rival is None:
-            return super().run(shard, context)
+            return _counted(super().run(shard, context))
         found = None
         with self.rival.heard(context.stop):
             if self._answer is None:
-                found = super().run(shard, context)
+                found = _counted(super().run(shard, context))
         if (answer := self._answer) is None or (found is not None and found.complete):
             assert found is not None
             return found
-        counters = (
-            [0.0] * len(self.counters) if found is None else found.partial["counters"].tolist()
-        )
-        return ShardResult(partial(answer["states"], answer["energies"], counters))
+        counters = (self.nothing() if found is None else found.partial)["counters"].tolist()
+        return ShardResult(partial(answer["states"], answer["energies"], [*counters[:-1], 1]))
 
     def lower_bound(self, done: Sequence[tuple[int, int]], found: Found) -> int | None:
         """The higher of both bounds, but not above what was met."""
@@ -133,6 +136,12 @@ class RaceWork(SemidefiniteWork):
         if self.rival is not None and self.rival.bound is not None:
             bounds.append(min([self.rival.bound, *from_limbs(found.energies[:1])]))
         return max((x for x in bounds if x is not None), default=None)
+
+
+def _counted(found: ShardResult) -> ShardResult:
+    """The same as a shard that cuts did not answer."""
+    counters = np.append(found.partial["counters"], np.uint64(0))
+    return replace(found, partial={**found.partial, "counters": counters})
 
 
 class Race(LowestMethod[SemidefiniteWork]):
@@ -159,7 +168,8 @@ class Race(LowestMethod[SemidefiniteWork]):
         """The semidefinite search and its rival, which stays alone on an executor."""
         work = Semidefinite().work(wanted, options, given)
         alone = options.executor is not None
-        rival = None if alone else Rival(Cuts().work(wanted, options, given))
+        cuts = replace(Cuts().work(wanted, options, given), branching=False)
+        rival = None if alone else Rival(cuts)
         known = {field.name: getattr(work, field.name) for field in fields(work)}
         return RaceWork(**known, rival=rival)
 

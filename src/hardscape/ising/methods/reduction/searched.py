@@ -56,7 +56,7 @@ def searched(
     found = outcome.answer if outcome.complete else work.best_so_far(outcome.partial)
     assert found is not None
     return Searched(
-        work.proved_by(row.name),
+        work.proved_by(row.name, found),
         found,
         outcome.complete,
         work.lower_bound(outcome.done, found),
