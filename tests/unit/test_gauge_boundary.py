@@ -216,6 +216,16 @@ def test_hirep_with_schroedinger_boundaries(tmp_path: Path) -> None:
     np.testing.assert_allclose(field.links, SF.links, atol=1e-15)
     formats.write(field, tmp_path / "v", format="hirep")
     assert (tmp_path / "v").read_bytes()[28:] == path.read_bytes()[28:]
+    # Older files have zeros outside, and the mean over all slices in their header.
+    older = stored.copy()
+    older[0] = 0
+    whole = codes.periodic_plaquette(older)
+    (tmp_path / "w").write_bytes(codes.hirep(older, whole))
+    field, report = formats.inspect(tmp_path / "w")
+    assert (report.boundary, report.ok) == ("sf", True)
+    np.testing.assert_allclose(field.links, SF.links, atol=1e-15)
+    (tmp_path / "w").write_bytes(codes.hirep(older, whole + 1e-6))
+    assert not formats.inspect(tmp_path / "w")[1].ok
     assert struct.unpack(">d", (tmp_path / "v").read_bytes()[20:28])[0] == pytest.approx(inner)
 
 

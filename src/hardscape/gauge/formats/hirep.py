@@ -5,8 +5,8 @@ U = q0 + i (q1 sigma_1 + q2 sigma_2 + q3 sigma_3), as HiRep writes them unless i
 that form; files of complete ones are read too.
 
 With open boundaries the links in t of the last timeslice are zero. With those of the Schroedinger functional
-the first timeslice of the file is outside, all identities; the boundaries are its second and its last one,
-whose links in t are identities. A field has it without the first timeslice.
+the first timeslice of the file is outside, all identities, in older files zeros; the boundaries are its second
+and its last one, whose links in t are identities. A field has it without the first timeslice.
 """
 
 from __future__ import annotations
@@ -62,19 +62,26 @@ def read(source: Source) -> Content:
         stored = whole_links(source, _HEADER.size, shape, _NUMBERS, nc=nc)
     links = np.ascontiguousarray(_LAYOUT.view(stored, shape, nc), dtype=np.complex128)
     inside = _inside(links)
-    if inside is not None:
-        return _content(inside, plaquette, "sf")
-    return _content(links, plaquette, boundary.of_links(links))
+    if inside is None:
+        return _content(links, plaquette, boundary.of_links(links))
+    # Where zeros are outside, the header has the mean over all slices of the file.
+    older = () if links[0].any() else (GaugeField(links, layout=layouts.OURS).plaquette(),)
+    return _content(inside, plaquette, "sf", older)
 
 
-def _content(links: NDArray[Any], plaquette: float, edge: boundary.Boundary) -> Content:
+def _content(
+    links: NDArray[Any],
+    plaquette: float,
+    edge: boundary.Boundary,
+    others: tuple[float, ...] = (),
+) -> Content:
     try:
         field = GaugeField(links, boundary=edge, layout=layouts.OURS)
     except ValueError:  # numbers that no field has: whoever makes one says which
         return Content(links, plaquette=Claim.from_double(plaquette))
     return Content(
         links,
-        plaquette=Claim.from_double(plaquette, among=plaquette_means(field)),
+        plaquette=Claim.from_double(plaquette, among=(*plaquette_means(field), *others)),
         boundary=edge,
     )
 
@@ -82,7 +89,8 @@ def _content(links: NDArray[Any], plaquette: float, edge: boundary.Boundary) -> 
 def _inside(links: NDArray[Any]) -> NDArray[Any] | None:
     """The links between the boundaries of a Schroedinger functional; None of other fields."""
     one = np.eye(links.shape[-1])
-    if len(links) < 4 or not (links[0] == one).all() or not (links[-1, ..., 3, :, :] == one).all():
+    outside = (links[0] == one).all() or not links[0].any()
+    if len(links) < 4 or not outside or not (links[-1, ..., 3, :, :] == one).all():
         return None
     if not (boundary.fixed_slice(links[1]) and boundary.fixed_slice(links[-1])):
         return None
