@@ -6,6 +6,7 @@ Foreign arrays are recognised by the protocols they speak, so none of their pack
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -274,13 +275,13 @@ def _check_exact(given: NDArray[Any], result: NDArray[np.float64], name: str) ->
 
 
 def sparse_entries(
-    value: Any, name: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], tuple[int, int]]:
+    value: Any, name: str, read: Callable[[Any, str], NDArray[Any]] = as_float64
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], tuple[int, int]]:
     """Entries (row, column, value) and shape of a sparse matrix, repeated entries kept."""
     if hasattr(value, "get") and not hasattr(value, "getnnz"):
         value = value.get()
     coo = value.tocoo()
-    data = as_float64(coo.data, name)
+    data = read(coo.data, name)
     row = np.asarray(to_numpy(coo.row, name), dtype=np.int64)
     col = np.asarray(to_numpy(coo.col, name), dtype=np.int64)
     return row, col, data, (int(coo.shape[0]), int(coo.shape[1]))

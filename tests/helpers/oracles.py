@@ -14,15 +14,15 @@ def all_states(num_spins: int) -> np.ndarray:
 
 
 def exact_energies(h, J, offset, states) -> list[Fraction]:
-    """Energies as exact rationals, from float64 fields (N,) and upper triangular couplings (N, N)."""
+    """Energies as exact rationals, from fields (N,) and upper triangular couplings (N, N)."""
     n = len(h)
     energies = []
     for s in states:
         total = Fraction(offset)
         for i in range(n):
-            total += Fraction(float(h[i])) * int(s[i])
+            total += Fraction(h[i]) * int(s[i])
             for j in range(i + 1, n):
-                total += Fraction(float(J[i, j])) * int(s[i]) * int(s[j])
+                total += Fraction(J[i, j]) * int(s[i]) * int(s[j])
         energies.append(total)
     return energies
 

@@ -39,6 +39,15 @@ def test_coo_round_trip(folder, model, base, convention, suffix):
 
 
 @quick
+@given(qubos(values=st.integers(-(2**90), 2**90)), st.sampled_from(["coo", "npz", "qubo", "sparse"]))
+def test_integers_beyond_float64_round_trip(folder, qubo, suffix):
+    n, Q = qubo
+    model = Ising.from_qubo({**{(i, i): 0 for i in range(n)}, **Q})
+    text_of_quarters = suffix == "coo" and model.exact.exponent < 0
+    assert text_of_quarters or round_trip(model, folder / f"wide.{suffix}") == model
+
+
+@quick
 @given(ising_models(named=True), st.sampled_from(["json", "npz"]), compression)
 def test_formats_with_labels_round_trip(folder, model, suffix, packed):
     read = round_trip(model, folder / f"model.{suffix}{packed}")

@@ -18,6 +18,7 @@ from helpers.oracles import all_states, exact_energies
 VALUES = {
     "small integers": st.integers(-3, 3).map(float),
     "large integers": st.integers(-(2**53), 2**53).map(float),
+    "integers beyond float64": st.integers(-(2**130), 2**130),
     "reals": st.floats(-1, 1, allow_nan=False),
     "any magnitude": st.builds(
         lambda m, e: m * 2.0**e, st.floats(-1, 1, allow_nan=False), st.integers(-400, 400)
@@ -33,13 +34,14 @@ def models(draw, least, most):
     sparse = draw(st.booleans())
     entry = st.one_of(st.just(0.0), st.just(0.0), values) if sparse else values
     pairs = n * (n - 1) // 2
-    couplings = np.array(draw(st.lists(entry, min_size=pairs, max_size=pairs)))
+    given = {"min_size": pairs, "max_size": pairs}
+    couplings = np.array(draw(st.lists(entry, **given)), dtype=object)
     fields = (
         np.zeros(n)
         if draw(st.booleans())
-        else np.array(draw(st.lists(entry, min_size=n, max_size=n)))
+        else np.array(draw(st.lists(entry, min_size=n, max_size=n)), dtype=object)
     )
-    J = np.zeros((n, n))
+    J = np.zeros((n, n), dtype=object)
     J[np.triu_indices(n, 1)] = couplings
     return Ising(fields.reshape(n), J, draw(values))
 
@@ -56,6 +58,15 @@ def test_models_with_blocks(model, num_states, prune):
     check(model, num_states, prune)
 
 
+def coefficients(model):
+    """Fields, couplings and offset as fractions."""
+    terms, n = model.exact, model.num_spins
+    unit = Fraction(2) ** terms.exponent
+    J = np.full((n, n), Fraction(0))
+    J[terms.row, terms.col] = [x * unit for x in terms.couplings]
+    return [x * unit for x in terms.fields], J, terms.offset * unit
+
+
 def check(model, num_states, prune):
     n = model.num_spins
     states = all_states(n)
@@ -64,7 +75,7 @@ def check(model, num_states, prune):
     order = sorted(range(2**n), key=lambda c: (exact[c], c))[:num_states]
     result = hardscape.spectrum(model, num_states, device="cpu", threads=2, prune=prune)
     np.testing.assert_array_equal(result.states, states[order])
-    fractions = exact_energies(model.h, model.J, model.offset, states[order[:3]])
+    fractions = exact_energies(*coefficients(model), states[order[:3]])
     assert result.energies[:3].tolist() == [float(x) for x in fractions]
     assert sum(level.count for level in result.levels) == len(order)
 

@@ -255,7 +255,7 @@ def test_compression_by_suffix(tmp_path, suffix):
     assert formats.read(path) == Ising.from_file(path) == model
 
 
-NOT_A_FLOAT = Ising.from_entries(2, [0, 0], [1, 1], [1.0, 2.0**80])
+NOT_A_FLOAT = Ising.from_entries(2, [0, 0], [1, 1], [0.125, 2.0**80])
 
 
 @pytest.mark.parametrize(

@@ -300,8 +300,9 @@ def test_words_widen_with_the_range(bits, limbs):
         lambda: Ising([0, 0], {(0, 1, 1): 1.0}),
         lambda: Ising([0, 0], {5: 1.0}),
         lambda: Ising([0, 0], {(0, 1): "1"}),
-        lambda: Ising([0, 0], {(0, 1): 2**53 + 1}),
-        lambda: Ising([2**53 + 1], {}),
+        lambda: Ising([0, 0], {(0, 1): Fraction(1, 3)}),
+        lambda: Ising([2**1024], {}),
+        lambda: Ising([2**53 + 1, None], {}),
         lambda: Ising([1.7e308, 1.7e308], {}),
         lambda: Ising([0, 0], {}, labels=["a"]),
         lambda: Ising([0, 0], {}, labels=["a", "a"]),
@@ -318,7 +319,7 @@ def test_constructor_refuses(build):
     "build",
     [
         lambda: Ising.from_dict({"ab": 1.0}),
-        lambda: Ising.from_dict({(0, 1): np.int64(2**53 + 1)}),
+        lambda: Ising.from_dict({(0, 1): 2**1024}),
         lambda: Ising.from_dict({(0, 1): Fraction(1, 3)}),
         lambda: Ising.from_dict({(0, 1): None}),
         lambda: Ising.from_dict([(0, 1)]),
@@ -372,6 +373,9 @@ def test_energy_refuses(triangle, states):
         (np.array(2.5), Fraction(5, 2)),
         (Fraction(-3, 8), Fraction(-3, 8)),
         (Decimal("0.5"), Fraction(1, 2)),
+        (np.uint64(2**64 - 1), 2**64 - 1),
+        (10**300 + 1, 10**300 + 1),
+        (Fraction(2**60 + 1, 2**1074), Fraction(2**60 + 1, 2**1074)),
         (-0.0, 0),
     ],
 )
@@ -390,14 +394,41 @@ def test_dyadic_takes_real_numbers(value, wanted):
         float("nan"),
         np.inf,
         10**400,
-        np.uint64(2**64 - 1),
-        np.longdouble(1) / 3,
+        Fraction(1, 3),
         Fraction(1, 2**5000),
     ],
 )
 def test_dyadic_refuses(value):
     with pytest.raises(InputError, match="weight"):
         dyadic(value, "weight")
+
+
+WIDE = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Ising([WIDE, 0], {(0, 1): 3 * WIDE}),
+        Ising([WIDE, 0], [[0, 3 * WIDE], [0, 0]]),
+        Ising(np.array([WIDE, 0]), np.array([[0, 3 * WIDE], [0, 0]], dtype=object)),
+        Ising([WIDE, 0.0], scipy.sparse.csr_array(np.array([[0, 3 * WIDE], [0, 0]]))),
+        Ising.from_dict({(0, 1): np.int64(3 * WIDE)}, {0: WIDE}),
+        Ising.from_matrix([[WIDE, WIDE], [2 * WIDE, 0]]),
+        Ising.from_entries(2, [0, 0], [0, 1], [WIDE, 3 * WIDE]),
+        Ising.from_entries(2, [0, 0], [0, 1], np.array([WIDE, 3 * WIDE], dtype=np.uint64)),
+        Ising.from_networkx(nx.Graph([(0, 1, {"weight": 3 * WIDE})])),
+    ],
+)
+def test_integers_beyond_float64_are_held(model):
+    assert model.exact.couplings == (3 * WIDE,)
+    assert model.exact.fields in {(WIDE, 0), (0, 0)}
+    assert model.exact.exponent == 0
+
+
+def test_qubos_of_integers_beyond_float64_are_held():
+    exact = Ising.from_qubo({(0, 1): 4 * WIDE, (0, 0): -2 * WIDE}).exact
+    assert (exact.fields, exact.couplings, exact.offset) == ((0, WIDE), (WIDE,), 0)
 
 
 def test_terms_without_value_have_exponent_zero():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -54,6 +54,17 @@ def short(monkeypatch):
 
 
 CPU = {"device": "cpu", "threads": 1}
+
+
+def test_numbers_whose_products_are_no_float64():
+    rng = np.random.default_rng(1)
+    numbers = [int(x) for x in rng.integers(2**55, 2**56, 18)]
+    J = {(i, j): 2 * numbers[i] * numbers[j] for i, j in combinations(range(18), 2)}
+    found = hardscape.spectrum(([0] * 18, J), 2, method="partition", **CPU)
+    sums = found.states.astype(object) @ np.array(numbers, dtype=object)
+    signs = np.array([[1, *bits] for bits in product((-1, 1), repeat=17)], dtype=object)
+    assert abs(sums[0]) == abs(sums[1]) == np.abs(signs @ np.array(numbers, dtype=object)).min()
+    assert found.certified
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -20,16 +20,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardscape import native
+from hardscape.arrays import as_float64, as_number_array
 from hardscape.errors import InputError
 
 #: Widths, in 64-bit words, that the core is compiled for; the last holds any sum of finite float64.
 LIMB_CHOICES = (1, 2, 4, 36)
 #: Lowest power of two in a model: the least float64, divided by 4 on the way from a QUBO.
 MIN_EXPONENT = -1076
+#: Largest denominator that is taken: that of the least float64.
+_MOST_PARTS = 1 << 1074
 
 
 def dyadic(value: Any, name: str) -> Fraction:
-    """The exact rational of a finite real number that float64 holds; others are an `InputError`."""
+    """The exact rational of a float64, or of an integer or fraction in its range that is a multiple of 2**-1074.
+
+    Anything else is an `InputError`.
+    """
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()  # NumPy would compare its own integers to float64 with rounding
     try:
@@ -40,9 +46,24 @@ def dyadic(value: Any, name: str) -> Fraction:
         raise InputError(f"{name} is {value!r}; a finite real number is accepted") from None
     if not np.isfinite(number):
         raise InputError(f"{name} is {number}; a finite real number is accepted")
-    if isinstance(value, Rational | np.longdouble) and value != number:
-        raise InputError(f"{name} is {value}, which float64 cannot hold exactly")
-    return Fraction(number)
+    if not isinstance(value, Rational | np.longdouble):
+        return Fraction(number)
+    exact = Fraction(*value.as_integer_ratio())
+    if _MOST_PARTS % exact.denominator:
+        raise InputError(f"{name} is {value}; a multiple of a power of two, 2**-1074, is accepted")
+    return exact
+
+
+def coefficients(value: Any, name: str) -> NDArray[Any]:
+    """Real numbers as float64, or as an object array of fractions where that does not hold them exactly."""
+    try:
+        return as_float64(value, name)
+    except InputError:
+        given = as_number_array(value, name)
+        exact = np.empty(given.shape, dtype=object)
+        for position, x in np.ndenumerate(given):
+            exact[position] = dyadic(x, f"{name}{list(position)}")
+        return exact
 
 
 def to_limbs(integers: Sequence[int], limbs: int) -> NDArray[np.uint64]:

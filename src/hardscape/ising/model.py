@@ -12,10 +12,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardscape.arrays import as_float64, as_spins, is_array, is_sparse, sparse_entries, to_numpy
+from hardscape.arrays import as_spins, is_array, is_sparse, sparse_entries, to_numpy
 from hardscape.errors import InputError, needed
 from hardscape.formats import Formats
-from hardscape.ising.exact import ExactTerms, dyadic
+from hardscape.ising.exact import ExactTerms, coefficients, dyadic
 from hardscape.ising.quadratic import is_quadratic, terms_of
 
 Convention = Literal["dimod", "ising"]
@@ -38,8 +38,8 @@ class Ising:
     r"""An Ising model :math:`E(s) = \sum_{i<j} J_{ij} s_i s_j + \sum_i h_i s_i + c`, s = -1 or +1.
 
     The coefficients are kept as exact multiples of one power of two, so that sums of repeated
-    entries, conversions from QUBO and all energies are free of rounding; `h`, `J` and `offset` are
-    their float64 values. A model is immutable and hashable.
+    entries, conversions from QUBO and all energies are free of rounding, integers beyond 2**53 are held to
+    their last digit; `h`, `J` and `offset` are their float64 values. A model is immutable and hashable.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Ising:
         labels: Iterable[Hashable] | None = None,
         convention: Convention = "dimod",
     ) -> None:
-        fields = as_float64(h, "h")
+        fields = coefficients(h, "h")
         if fields.ndim != 1:
             raise InputError(
                 f"h has shape {fields.shape}; one field a spin, shape (N,), is accepted"
@@ -474,7 +474,7 @@ def _collected(
     linear: list[tuple[int, Fraction]],
     row: NDArray[np.int64],
     col: NDArray[np.int64],
-    value: NDArray[np.float64],
+    value: NDArray[Any],
     sign: int,
     offset: Any,
 ) -> ExactTerms:
@@ -508,7 +508,7 @@ def _names(labels: Iterable[Hashable] | None, num_spins: int) -> tuple[Hashable,
 
 
 def _square(matrix: Any, name: str) -> int:
-    shape = tuple(matrix.shape) if hasattr(matrix, "shape") else as_float64(matrix, name).shape
+    shape = tuple(matrix.shape) if hasattr(matrix, "shape") else coefficients(matrix, name).shape
     if shape == (0,):
         return 0
     if len(shape) != 2 or shape[0] != shape[1]:
@@ -518,22 +518,22 @@ def _square(matrix: Any, name: str) -> int:
 
 def _entries(
     J: Any, n: int, name: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
     """Entries that are not zero of a matrix or mapping with indices in 0..n-1."""
     if isinstance(J, Mapping):
         for key in J:
             if not isinstance(key, tuple) or len(key) != 2:
                 raise InputError(f"key {key!r} of {name} is not a pair (i, j)")
         rows, cols = [i for i, _ in J], [j for _, j in J]
-        values = [float(dyadic(x, f"{name}[{i!r}, {j!r}]")) for (i, j), x in J.items()]
+        values = [dyadic(x, f"{name}[{i!r}, {j!r}]") for (i, j), x in J.items()]
         return _checked_entries(rows, cols, values, n, name)
-    matrix = J if is_sparse(J) else as_float64(J, name)
+    matrix = J if is_sparse(J) else coefficients(J, name)
     if n == 0 and matrix.shape == (0,):
         matrix = np.empty((0, 0))  # an empty list, which cannot show its second axis
     if tuple(matrix.shape) != (n, n):
         raise InputError(f"{name} has shape {matrix.shape}; ({n}, {n}) is needed for {n} spins")
     if is_sparse(matrix):
-        row, col, value, _ = sparse_entries(matrix, name)
+        row, col, value, _ = sparse_entries(matrix, name, coefficients)
     else:
         row, col = np.nonzero(matrix)
         value = matrix[row, col]
@@ -542,8 +542,8 @@ def _entries(
 
 def _checked_entries(
     row: ArrayLike, col: ArrayLike, value: ArrayLike, n: int, name: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    values = as_float64(value, name)
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    values = coefficients(value, name)
     if values.ndim != 1:
         raise InputError(f"{name} has shape {values.shape}; one value for each pair is accepted")
     indices = []

@@ -2,8 +2,8 @@ r"""Files of Ising models and QUBOs: reading, writing and telling the formats ap
 
 Each format is a module here, which `hardscape.formats` finds; :data:`FORMATS` lists them. A further suffix
 .gz, .xz or .bz2 stands for compression, and the path ``-`` for standard input or output. Text may hold
-blank lines, and comments of any encoding that start with ``#``, ``%`` or ``c``. Numbers are decimal; each
-is read as the nearest float64, except that an integer that is not a float64 is an error. From there on
+blank lines, and comments of any encoding that start with ``#``, ``%`` or ``c``. Numbers are decimal:
+integers are held to their last digit, others are read as the nearest float64. From there on
 nothing is rounded: QUBOs become Ising models exactly (s = 2 q - 1), and a writer refuses a model that its
 format cannot hold exactly.
 

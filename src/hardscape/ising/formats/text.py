@@ -71,16 +71,14 @@ class Row:
         return value
 
     def value(self, position: int) -> Fraction:
-        """Field `position` as the float64 that its decimal digits mean."""
+        """Field `position`: an integer to its last digit, else the float64 that its decimal digits mean."""
         field = self.fields[position]
         if len(field) > _LONGEST or not _NUMBER.fullmatch(field):
             raise self.error(f"{shown(field)} is not a decimal number")
         value = float(field)
         if math.isinf(value):
             raise self.error(f"{shown(field)} is too large for float64")
-        if abs(value) >= 2.0**53 and _INTEGER.fullmatch(field) and int(field) != value:
-            raise self.error(f"the integer {shown(field)} is not a float64; the next is {value!r}")
-        return Fraction(value)
+        return Fraction(int(field) if _INTEGER.fullmatch(field) else value)
 
 
 @dataclass(frozen=True)
@@ -179,12 +177,13 @@ def exact_float(value: Fraction, name: str, format: str) -> float:
 
 
 def decimal(value: Fraction, name: str, format: str) -> str:
-    """Write a coefficient in the shortest digits that read back as the same float64.
+    """Write a coefficient in the shortest digits that read back as the same number.
 
     Integers carry no decimal point, since many readers of these formats take nothing else.
     """
-    number = exact_float(value, name, format)
-    return str(int(number)) if number.is_integer() and abs(number) <= 2.0**53 else repr(number)
+    if value.denominator == 1 and (abs(value) <= 2**53 or float(value) != value):
+        return str(value.numerator)
+    return repr(exact_float(value, name, format))
 
 
 def rendered(head: list[str], entries: Iterable[Entry], base: int, format: str) -> bytes:
